@@ -1,0 +1,1 @@
+//! pgbench's script language: text to commands, expressions, variables and random numbers.

@@ -1,0 +1,1 @@
+//! Latency histograms, moments and summaries.
