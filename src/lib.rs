@@ -1,3 +1,31 @@
 //! pg_selfbench: benchmarks that run inside a PostgreSQL server.
+//!
+//! `api` is what SQL calls; `worker` the background processes and `shared` the memory that they
+//! share; `run` and `initialize` say what is to be done, `session` and `pq` how statements reach
+//! the server, `results` what becomes of the figures. Everything that needs no server lives in
+//! `crates`. Start reading at `worker/mod.rs`.
+
+#![allow(missing_docs)]
+
+mod api;
+mod clock;
+mod compat;
+mod error;
+mod initialize;
+mod pq;
+mod results;
+mod run;
+mod security;
+mod server;
+mod session;
+mod shared;
+mod worker;
 
 pgrx::pg_module_magic!();
+
+pgrx::extension_sql_file!("sql/schema.sql", name = "schema", bootstrap);
+pgrx::extension_sql_file!("sql/tables.sql", name = "tables", requires = ["schema"]);
+pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["tables"]);
+pgrx::extension_sql_file!("sql/initialize.sql", name = "initialize", requires = ["runs"]);
+pgrx::extension_sql_file!("sql/results.sql", name = "results", requires = ["initialize"]);
+pgrx::extension_sql_file!("sql/compare.sql", name = "compare", requires = ["results"], finalize);

@@ -1,1 +1,14 @@
-//! Reports of benchmark runs.
+//! Reports of benchmark runs: what a run amounts to, and how that reads as text.
+//!
+//! Nothing here measures or queries anything; a report is built elsewhere and printed here. Figures
+//! of the server's inside never stand without the mode that they were measured in.
+
+pub mod compare;
+pub mod initialize;
+mod number;
+pub mod progress;
+mod run;
+mod text;
+
+pub use run::{Limit, Mode, Protocol, RunReport, RunState, ScriptReport, StatementReport};
+pub use text::text;

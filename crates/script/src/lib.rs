@@ -1,1 +1,40 @@
 //! pgbench's script language: text to commands, expressions, variables and random numbers.
+//!
+//! Pure computation: no files, no clock, no server. The texts of error messages are pgbench's.
+
+mod assign;
+pub mod builtin;
+mod conditions;
+mod distribution;
+mod error;
+mod expr;
+mod hash;
+mod meta;
+mod number;
+mod parse;
+mod protocol;
+mod rng;
+mod script;
+mod shell;
+mod sleep;
+mod split;
+mod substitute;
+mod symbols;
+mod value;
+mod variables;
+
+pub use assign::{InvalidName, SetCommand, SetError, Store, StoreKind};
+pub use distribution::{DistributionError, DrawRange};
+pub use error::{BuiltinError, ScriptError, WeightError};
+pub use expr::{EvalContext, EvalError, Expr, SyntaxError, SyntaxErrorKind};
+pub use hash::{fnv1a, murmur2, permute};
+pub use protocol::{Protocol, ProtocolError};
+pub use rng::{Rng, Seed, SeedError, Streams, ThreadStreams, clients_per_thread, parse_seed};
+pub use script::{
+    Action, Command, Jump, MAX_SCRIPTS, Script, SqlCommand, Workload, WorkloadBuilder,
+};
+pub use shell::{SetShellCommand, ShellCommand, ShellError};
+pub use sleep::{Sleep, SleepError, SleepUnit};
+pub use symbols::{Slot, Symbols, valid_variable_name};
+pub use value::{CoercionError, DebugForm, Value};
+pub use variables::{TextError, Variables};

@@ -1,1 +1,20 @@
 //! Latency histograms, moments and summaries.
+//!
+//! Everything here is arithmetic: no server, no clock, no input or output. Latencies come in as
+//! whole nanoseconds and go out as milliseconds, the unit of pgbench's reports.
+
+pub mod buckets;
+mod error;
+mod histogram;
+mod moments;
+mod outcome;
+pub mod summary;
+
+pub use error::StatsError;
+pub use histogram::LatencyHistogram;
+pub use moments::Moments;
+pub use outcome::{Failures, Tally};
+pub use summary::Spread;
+
+/// Nanoseconds in a millisecond.
+const NS_PER_MS: f64 = 1e6;

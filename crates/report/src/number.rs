@@ -1,0 +1,44 @@
+//! Numbers as PostgreSQL's `printf` prints them.
+
+/// A number with so many decimals, C's `%.Nf` of PostgreSQL's `src/port/snprintf.c`: rounded to
+/// nearest from the exact binary value; `NaN` without a sign, `Infinity` spelt out.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    format!("{value:.decimals$}")
+}
+
+/// A number with as many decimals as it takes, none for a whole one.
+pub fn shortest(value: f64) -> String {
+    if value.is_infinite() {
+        return fixed(value, 0);
+    }
+    format!("{value}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_values_read_as_in_c() {
+        assert_eq!(fixed(f64::NAN, 3), "NaN");
+        assert_eq!(fixed(-f64::NAN, 3), "NaN");
+        assert_eq!(fixed(f64::INFINITY, 3), "Infinity");
+        assert_eq!(fixed(f64::NEG_INFINITY, 3), "-Infinity");
+    }
+
+    #[test]
+    fn rounding_is_to_nearest_of_the_binary_value() {
+        assert_eq!(fixed(0.0005, 3), "0.001");
+        assert_eq!(fixed(0.0625, 3), "0.062");
+        assert_eq!(fixed(123.456_789_4, 6), "123.456789");
+    }
+
+    #[test]
+    fn shortest_has_no_needless_decimals() {
+        assert_eq!(shortest(99.9), "99.9");
+        assert_eq!(shortest(60.0), "60");
+    }
+}

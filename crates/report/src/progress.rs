@@ -1,0 +1,137 @@
+//! One line of progress while a run goes on.
+
+use selfbench_stats::{Tally, summary};
+
+use crate::Mode;
+use crate::number::fixed;
+
+/// What of a run decides which figures a progress line has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ProgressOptions {
+    /// Mode of the run, at the end of every line.
+    pub mode: Mode,
+    /// Whether the run has a rate: shows the schedule lag.
+    pub rate: bool,
+    /// Whether the run has a latency limit: with a rate, shows skipped transactions.
+    pub latency_limit: bool,
+    /// Tries of a transaction at most, 0 for any number; other than 1 it shows retries.
+    pub max_tries: u32,
+}
+
+/// The progress line of an interval as pgbench prints it with `-P`, followed by the mode in
+/// brackets, without a line end.
+///
+/// `elapsed_seconds` is the time since the run began, `interval_seconds` the length of the interval
+/// that ends now and `interval` what was counted in it. Averages are 0 if there was no successful
+/// transaction.
+pub fn line(
+    elapsed_seconds: f64,
+    interval_seconds: f64,
+    interval: &Tally,
+    options: ProgressOptions,
+) -> String {
+    let mut line = format!(
+        "progress: {} s, {} tps, lat {} ms stddev {}, {} failed",
+        fixed(elapsed_seconds, 1),
+        fixed(summary::tps(interval.transactions, interval_seconds), 1),
+        fixed(interval.latency.mean_ms(), 3),
+        fixed(interval.latency.stddev_ms(), 3),
+        interval.failed.total(),
+    );
+    if options.rate {
+        line += &format!(", lag {} ms", fixed(interval.lag.mean_ms(), 3));
+        if options.latency_limit {
+            line += &format!(", {} skipped", interval.skipped);
+        }
+    }
+    if options.max_tries != 1 {
+        line += &format!(
+            ", {} retried, {} retries",
+            interval.retried, interval.retries
+        );
+    }
+    line + &format!(" ({})", options.mode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use selfbench_stats::{Failures, Moments};
+
+    fn interval() -> Tally {
+        let mut latency = Moments::default();
+        let mut lag = Moments::default();
+        for ns in [1_000_000, 2_000_000, 3_000_000] {
+            latency.record(ns);
+            lag.record(ns / 10);
+        }
+        Tally {
+            transactions: 3,
+            failed: Failures {
+                serialization: 1,
+                deadlock: 2,
+                other: 4,
+            },
+            retried: 5,
+            retries: 6,
+            skipped: 8,
+            latency,
+            lag,
+            ..Tally::default()
+        }
+    }
+
+    const PLAIN: ProgressOptions = ProgressOptions {
+        mode: Mode::Spi,
+        rate: false,
+        latency_limit: false,
+        max_tries: 1,
+    };
+
+    #[test]
+    fn a_plain_line_has_latency_and_failures() {
+        assert_eq!(
+            line(1.04, 2.0, &interval(), PLAIN),
+            "progress: 1.0 s, 1.5 tps, lat 2.000 ms stddev 0.816, 7 failed (spi)"
+        );
+    }
+
+    #[test]
+    fn rate_limit_and_tries_add_their_figures() {
+        let rate = ProgressOptions {
+            mode: Mode::Libpq,
+            rate: true,
+            ..PLAIN
+        };
+        let start = "progress: 10.0 s, 3.0 tps, lat 2.000 ms stddev 0.816, 7 failed";
+        assert_eq!(
+            line(10.0, 1.0, &interval(), rate),
+            format!("{start}, lag 0.200 ms (libpq)")
+        );
+        let all = ProgressOptions {
+            latency_limit: true,
+            max_tries: 0,
+            ..rate
+        };
+        assert_eq!(
+            line(10.0, 1.0, &interval(), all),
+            format!("{start}, lag 0.200 ms, 8 skipped, 5 retried, 6 retries (libpq)")
+        );
+        let limit_alone = ProgressOptions {
+            latency_limit: true,
+            ..PLAIN
+        };
+        assert_eq!(
+            line(10.0, 1.0, &interval(), limit_alone),
+            format!("{start} (spi)")
+        );
+    }
+
+    #[test]
+    fn an_interval_without_transactions_is_all_zeros() {
+        assert_eq!(
+            line(3.0, 0.0, &Tally::default(), PLAIN),
+            "progress: 3.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed (spi)"
+        );
+    }
+}

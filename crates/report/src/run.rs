@@ -1,0 +1,254 @@
+//! What there is to report about one run.
+
+use std::fmt;
+
+use selfbench_stats::{Tally, summary};
+use serde::{Deserialize, Serialize};
+
+/// Which way a run's transactions take into the server.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Executed by workers inside the server.
+    Spi,
+    /// Sent over connections, as pgbench does.
+    Libpq,
+}
+
+impl Mode {
+    /// The name that options, tables and reports use: `spi` or `libpq`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spi => "spi",
+            Self::Libpq => "libpq",
+        }
+    }
+
+    /// The name and what the mode measures, for people.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Spi => "spi (in-server, no round trip)",
+            Self::Libpq => "libpq (client/server round trips)",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// How statements are submitted, pgbench's "query mode".
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// Text with values in it, parsed and planned each time.
+    Simple,
+    /// Text with parameters, parsed each time.
+    Extended,
+    /// Prepared once for each client.
+    Prepared,
+}
+
+impl Protocol {
+    /// The name that options, tables and reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Extended => "extended",
+            Self::Prepared => "prepared",
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// What a run is to end after.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Limit {
+    /// A number of transactions.
+    Transactions {
+        /// Transactions of each client, of whatever outcome.
+        per_client: i64,
+    },
+    /// A time.
+    Duration {
+        /// Seconds from the start barrier on, warm-up excluded.
+        seconds: f64,
+    },
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunState {
+    /// Still going on; the figures are those up to now.
+    Running,
+    /// Ended by its limit.
+    Finished,
+    /// Ended by someone's request.
+    Canceled,
+    /// Ended by an error.
+    Failed,
+}
+
+impl RunState {
+    /// The name that tables and reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Canceled => "canceled",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl fmt::Display for RunState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// One statement or meta command of a script.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct StatementReport {
+    /// The first line of a statement, or a whole meta command, cut to what is to be shown.
+    pub text: String,
+    /// Average time in milliseconds of the executions that completed, 0 if there are none.
+    pub latency_ms: f64,
+    /// Failed transactions that failed here.
+    pub failures: u64,
+    /// Tries that were repeated because of an error here.
+    pub retries: u64,
+}
+
+/// One script of a run.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct ScriptReport {
+    /// Name under which the script was asked for.
+    pub name: String,
+    /// Description, pgbench's "transaction type", such as `<builtin: select only>`.
+    pub description: String,
+    /// Weight in the choice among the run's scripts.
+    pub weight: i64,
+    /// Counters of this script alone.
+    pub tally: Tally,
+    /// Percentiles of this script's latency: percent and milliseconds.
+    pub percentiles: Vec<(f64, f64)>,
+    /// Figures of its commands in their order; empty unless asked for.
+    pub statements: Vec<StatementReport>,
+}
+
+/// Everything that a report of a run says.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct RunReport {
+    /// Number under which the run is stored, `None` if it is not.
+    pub run_id: Option<i64>,
+    /// The caller's name for the run.
+    pub label: Option<String>,
+    /// How far the run has come.
+    pub state: RunState,
+    /// Version of the extension.
+    pub extension_version: String,
+    /// Version of the server in its own words, such as `15.18 (Debian 15.18-0+deb12u1)`.
+    pub server_version: String,
+    /// Version of the server as a number, such as 150018. The layout is that of the pgbench of
+    /// this major version.
+    pub server_version_num: i32,
+    /// Which way the transactions took.
+    pub mode: Mode,
+    /// How statements were submitted.
+    pub protocol: Protocol,
+    /// The scripts in the order in which they were given.
+    pub scripts: Vec<ScriptReport>,
+    /// Scale factor.
+    pub scale: i64,
+    /// Partition method of `pgbench_accounts` (`range` or `hash`), `None` if not partitioned.
+    pub partition_method: Option<String>,
+    /// Number of partitions of `pgbench_accounts`, `None` if not partitioned.
+    pub partitions: Option<i32>,
+    /// Number of clients.
+    pub clients: i32,
+    /// Number of jobs, pgbench's threads: processes that drive the clients.
+    pub jobs: i32,
+    /// Tries of a transaction at most; 0 if only time limits them.
+    pub max_tries: u32,
+    /// What the run was to end after.
+    pub limit: Limit,
+    /// Scheduled transactions per second over all clients, `None` if not limited.
+    pub rate_per_second: Option<f64>,
+    /// Latency above which a transaction is late, in milliseconds.
+    pub latency_limit_ms: Option<f64>,
+    /// Whether clients connected anew for every transaction.
+    pub reconnect: bool,
+    /// Whether failures are to be told apart by kind.
+    pub failures_detailed: bool,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Counters of the measured time, all scripts together.
+    pub tally: Tally,
+    /// Percentiles of the latency, all scripts together: percent and milliseconds.
+    pub percentiles: Vec<(f64, f64)>,
+    /// Measured time in seconds: from the start barrier, or the end of the warm-up, to the end of
+    /// the last client. Rates refer to it.
+    pub seconds: f64,
+    /// Time in milliseconds that it took before the first transaction could start. In mode `libpq`
+    /// all connections together or, with [`reconnect`](Self::reconnect), the average of one (time
+    /// of all connections over successful and failed transactions). In mode `spi` from the launch
+    /// of the first worker until all were ready.
+    pub connection_time_ms: f64,
+    /// Warm-up time in seconds before the measured time, 0 if there was none.
+    pub warmup_seconds: f64,
+    /// Successful transactions of the warm-up, which no other figure includes.
+    pub warmup_transactions: u64,
+    /// Number of clients that an error ended before the run did.
+    pub aborted_clients: i32,
+    /// The errors that ended clients or the run, one message each.
+    pub errors: Vec<String>,
+}
+
+impl RunReport {
+    /// Successful transactions per second of measured time. Never to be shown without the mode.
+    pub fn tps(&self) -> f64 {
+        summary::tps(self.tally.transactions, self.seconds)
+    }
+
+    /// Major version of the server, such as 15.
+    pub const fn server_major(&self) -> i32 {
+        self.server_version_num / 10_000
+    }
+
+    /// Whether the run did all that it was asked for: it finished and no client was aborted.
+    pub fn is_complete(&self) -> bool {
+        self.state == RunState::Finished && self.aborted_clients == 0
+    }
+
+    /// The latency in milliseconds at one of the report's percentiles, `None` if the report does
+    /// not have that percentile.
+    pub fn percentile_ms(&self, percentile: f64) -> Option<f64> {
+        lookup(&self.percentiles, percentile)
+    }
+}
+
+impl ScriptReport {
+    /// The latency in milliseconds at one of the report's percentiles, `None` if the report does
+    /// not have that percentile.
+    pub fn percentile_ms(&self, percentile: f64) -> Option<f64> {
+        lookup(&self.percentiles, percentile)
+    }
+}
+
+/// The milliseconds that stand beside `percentile` in a list of percent and milliseconds.
+fn lookup(percentiles: &[(f64, f64)], percentile: f64) -> Option<f64> {
+    percentiles
+        .iter()
+        .find(|(percent, _)| *percent == percentile)
+        .map(|(_, ms)| *ms)
+}

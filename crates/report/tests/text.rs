@@ -1,0 +1,712 @@
+//! Whole reports as text. Figures and layout of those marked as recorded are what pgbench 15.20
+//! printed for the same run, with the lines around that this project adds.
+
+use pretty::assert_text;
+use selfbench_report::{
+    Limit, Mode, Protocol, RunReport, RunState, ScriptReport, StatementReport, text,
+};
+use selfbench_stats::{Failures, Moments, Tally};
+
+/// Comparison of long texts that shows the first line in which they differ.
+mod pretty {
+    pub fn assert_text(actual: &str, expected: &str) {
+        for (number, (actual, expected)) in actual.lines().zip(expected.lines()).enumerate() {
+            assert_eq!(actual, expected, "line {}", number + 1);
+        }
+        assert_eq!(actual, expected);
+    }
+}
+
+/// A series with this average and deviation in milliseconds.
+fn moments(count: u64, mean_ms: f64, stddev_ms: f64, max_ms: f64) -> Moments {
+    let n = count as f64;
+    Moments {
+        count,
+        sum_ns: n * mean_ms * 1e6,
+        sum_sq_ns2: n * (mean_ms * mean_ms + stddev_ms * stddev_ms) * 1e12,
+        min_ns: 0,
+        max_ns: (max_ms * 1e6) as u64,
+    }
+}
+
+fn succeeded(transactions: u64, mean_ms: f64, stddev_ms: f64) -> Tally {
+    Tally {
+        transactions,
+        latency: moments(transactions, mean_ms, stddev_ms, 3.0 * mean_ms),
+        ..Tally::default()
+    }
+}
+
+fn script(description: &str, weight: i64, tally: Tally) -> ScriptReport {
+    ScriptReport {
+        name: description.trim_matches(['<', '>']).to_owned(),
+        description: description.to_owned(),
+        weight,
+        tally,
+        percentiles: Vec::new(),
+        statements: Vec::new(),
+    }
+}
+
+fn statement(latency_ms: f64, failures: u64, retries: u64, text: &str) -> StatementReport {
+    StatementReport {
+        text: text.to_owned(),
+        latency_ms,
+        failures,
+        retries,
+    }
+}
+
+/// A finished run of select-only by one client.
+fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) -> RunReport {
+    RunReport {
+        run_id: None,
+        label: None,
+        state: RunState::Finished,
+        extension_version: "0.1.0".to_owned(),
+        server_version: server_version.to_owned(),
+        server_version_num,
+        mode,
+        protocol: Protocol::Simple,
+        scripts: vec![script("<builtin: select only>", 1, tally)],
+        scale: 1,
+        partition_method: None,
+        partitions: None,
+        clients: 1,
+        jobs: 1,
+        max_tries: 1,
+        limit: Limit::Duration { seconds: 1.0 },
+        rate_per_second: None,
+        latency_limit_ms: None,
+        reconnect: false,
+        failures_detailed: false,
+        seed: 42,
+        tally,
+        percentiles: Vec::new(),
+        seconds: 1.0,
+        connection_time_ms: 2.016,
+        warmup_seconds: 0.0,
+        warmup_transactions: 0,
+        aborted_clients: 0,
+        errors: Vec::new(),
+    }
+}
+
+fn run_on_15(mode: Mode, tally: Tally) -> RunReport {
+    run(mode, "15.20 (Debian 15.20-0+deb12u1)", 150_020, tally)
+}
+
+fn percentiles() -> Vec<(f64, f64)> {
+    vec![
+        (50.0, 0.123),
+        (90.0, 0.2),
+        (95.0, 0.31),
+        (99.0, 0.4567),
+        (99.9, 1.25),
+    ]
+}
+
+#[test]
+fn fixed_number_of_transactions_over_connections() {
+    // Recorded: pgbench -n -S -c 2 -j 2 -t 5 -P 10 -M prepared --random-seed=42
+    let report = RunReport {
+        protocol: Protocol::Prepared,
+        partition_method: Some("range".to_owned()),
+        partitions: Some(3),
+        clients: 2,
+        jobs: 2,
+        limit: Limit::Transactions { per_client: 5 },
+        seconds: 10.0 / 6_075.334_143,
+        connection_time_ms: 3.568,
+        ..run_on_15(Mode::Libpq, succeeded(10, 0.286, 0.350))
+    };
+    assert_text(
+        &text(&report),
+        "\
+pg_selfbench 0.1.0 (PostgreSQL 15.20 (Debian 15.20-0+deb12u1))
+transaction type: <builtin: select only>
+scaling factor: 1
+partition method: range
+partitions: 3
+query mode: prepared
+execution mode: libpq (client/server round trips)
+number of clients: 2
+number of threads: 2
+maximum number of tries: 1
+number of transactions per client: 5
+number of transactions actually processed: 10/10
+number of failed transactions: 0 (0.000%)
+latency average = 0.286 ms
+latency stddev = 0.350 ms
+initial connection time = 3.568 ms
+tps = 6075.334143 (without initial connection time)
+random seed: 42
+",
+    );
+}
+
+#[test]
+fn connections_for_every_transaction() {
+    // Recorded: pgbench -n -S -C -c 1 -T 1 -P 10
+    let report = RunReport {
+        reconnect: true,
+        seconds: 273.0 / 272.801_401,
+        connection_time_ms: 2.810,
+        ..run_on_15(Mode::Libpq, succeeded(273, 0.855, 0.131))
+    };
+    let text = text(&report);
+    assert!(text.contains(
+        "\
+duration: 1 s
+number of transactions actually processed: 273
+number of failed transactions: 0 (0.000%)
+latency average = 0.855 ms
+latency stddev = 0.131 ms
+average connection time = 2.810 ms
+tps = 272.801401 (including reconnection times)
+"
+    ));
+}
+
+#[test]
+fn a_run_inside_the_server_says_so() {
+    let report = RunReport {
+        run_id: Some(7),
+        label: Some("nightly".to_owned()),
+        limit: Limit::Duration { seconds: 2.5 },
+        percentiles: percentiles(),
+        seconds: 2.5,
+        connection_time_ms: 12.3456,
+        warmup_seconds: 5.0,
+        warmup_transactions: 12_345,
+        ..run_on_15(Mode::Spi, succeeded(1_000, 0.5, 0.25))
+    };
+    assert_text(
+        &text(&report),
+        "\
+pg_selfbench 0.1.0 (PostgreSQL 15.20 (Debian 15.20-0+deb12u1))
+transaction type: <builtin: select only>
+scaling factor: 1
+query mode: simple
+execution mode: spi (in-server, no round trip)
+number of clients: 1
+number of threads: 1
+maximum number of tries: 1
+duration: 2.5 s
+number of transactions actually processed: 1000
+number of failed transactions: 0 (0.000%)
+latency average = 0.500 ms
+latency stddev = 0.250 ms
+worker start time = 12.346 ms
+tps = 400.000000 (in-server, without worker start time)
+latency percentiles (ms): p50 0.123, p90 0.200, p95 0.310, p99 0.457, p99.9 1.250, max 1.500
+warm-up: 5 s, 12345 transactions, not included above
+random seed: 42
+run: 7
+label: nightly
+",
+    );
+}
+
+#[test]
+fn version_17_has_the_layout_of_15() {
+    let on = |version: &str, number| {
+        let mut tally = succeeded(75, 1.0, 0.5);
+        tally.failed.serialization = 25;
+        run(Mode::Libpq, version, number, tally)
+    };
+    let lines_17 = text(&on("17.6", 170_006));
+    let (first, rest) = lines_17.split_once('\n').unwrap();
+    assert_eq!(first, "pg_selfbench 0.1.0 (PostgreSQL 17.6)");
+    assert_text(
+        rest,
+        "\
+transaction type: <builtin: select only>
+scaling factor: 1
+query mode: simple
+execution mode: libpq (client/server round trips)
+number of clients: 1
+number of threads: 1
+maximum number of tries: 1
+duration: 1 s
+number of transactions actually processed: 75
+number of failed transactions: 25 (25.000%)
+latency average = 1.000 ms
+latency stddev = 0.500 ms
+initial connection time = 2.016 ms
+tps = 75.000000 (without initial connection time)
+random seed: 42
+",
+    );
+    let lines_15 = text(&on("15.20", 150_020));
+    assert_eq!(lines_15.split_once('\n').unwrap().1, rest);
+}
+
+#[test]
+fn rate_and_latency_limit_add_their_lines() {
+    // Recorded: pgbench -n -c 1 -T 1 -R 100 -L 10 -f slow.sql
+    let tally = Tally {
+        skipped: 57,
+        late: 43,
+        lag: moments(43, 4.202, 1.0, 9.957),
+        ..succeeded(43, 24.666, 3.953)
+    };
+    let report = RunReport {
+        scripts: vec![script("slow.sql", 1, tally)],
+        rate_per_second: Some(100.0),
+        latency_limit_ms: Some(10.0),
+        seconds: 43.0 / 42.340_796,
+        ..run_on_15(Mode::Libpq, tally)
+    };
+    assert_text(
+        &text(&report),
+        "\
+pg_selfbench 0.1.0 (PostgreSQL 15.20 (Debian 15.20-0+deb12u1))
+transaction type: slow.sql
+scaling factor: 1
+query mode: simple
+execution mode: libpq (client/server round trips)
+number of clients: 1
+number of threads: 1
+maximum number of tries: 1
+duration: 1 s
+number of transactions actually processed: 43
+number of failed transactions: 0 (0.000%)
+number of transactions skipped: 57 (57.000%)
+number of transactions above the 10.0 ms latency limit: 43/43 (100.000%)
+latency average = 24.666 ms
+latency stddev = 3.953 ms
+rate limit schedule lag: avg 4.202 (max 9.957) ms
+initial connection time = 2.016 ms
+tps = 42.340796 (without initial connection time)
+random seed: 42
+",
+    );
+}
+
+#[test]
+fn all_transactions_skipped() {
+    let tally = Tally {
+        skipped: 100,
+        ..Tally::default()
+    };
+    let report = RunReport {
+        rate_per_second: Some(100.0),
+        latency_limit_ms: Some(0.001),
+        ..run_on_15(Mode::Libpq, tally)
+    };
+    assert!(text(&report).contains(
+        "\
+number of failed transactions: 0 (0.000%)
+number of transactions skipped: 100 (100.000%)
+number of transactions above the 0.0 ms latency limit: 0/0 (0.000%)
+rate limit schedule lag: avg NaN (max 0.000) ms
+initial connection time = 2.016 ms
+tps = 0.000000 (without initial connection time)
+random seed: 42
+"
+    ));
+}
+
+/// Three scripts, the last without weight, with retries and every kind of line that a script has.
+fn several_scripts(server_version: &str, server_version_num: i32) -> RunReport {
+    let failed = Failures {
+        serialization: 34,
+        deadlock: 37,
+        other: 0,
+    };
+    let first = Tally {
+        failed,
+        retried: 71,
+        retries: 142,
+        ..succeeded(79, 1.024, 2.831)
+    };
+    let second = succeeded(44, 21.214, 2.620);
+    let tally = Tally {
+        failed,
+        retried: 71,
+        retries: 142,
+        late: 1,
+        lag: moments(123, 0.785, 1.0, 20.422),
+        ..succeeded(123, 8.247, 10.063)
+    };
+    let mut scripts = vec![
+        script("mixfail.sql", 3, first),
+        script("slow.sql", 1, second),
+        script("one.sql", 0, Tally::default()),
+    ];
+    scripts[0].statements = vec![
+        statement(0.002, 0, 0, r"\set r random(1,4)"),
+        statement(0.261, 71, 142, "do $$ begin if :r = 1 then"),
+    ];
+    scripts[1].statements = vec![statement(20.383, 0, 0, "select pg_sleep(0.02);")];
+    scripts[2].statements = vec![statement(0.0, 0, 0, "select 1;")];
+    RunReport {
+        scripts,
+        clients: 2,
+        max_tries: 3,
+        limit: Limit::Duration { seconds: 2.0 },
+        rate_per_second: Some(100.0),
+        latency_limit_ms: Some(30.0),
+        failures_detailed: true,
+        seed: 1,
+        seconds: 123.0 / 62.897_842,
+        connection_time_ms: 4.296,
+        ..run(Mode::Libpq, server_version, server_version_num, tally)
+    }
+}
+
+#[test]
+fn several_scripts_on_15() {
+    // Recorded: pgbench -n -c 2 -T 2 -P 1 -R 100 -L 30 --max-tries=3 --failures-detailed -r
+    // -f mixfail.sql@3 -f slow.sql@1 -f one.sql@0 --random-seed=1 (one statement cut short here)
+    assert_text(
+        &text(&several_scripts("15.20", 150_020)),
+        "\
+pg_selfbench 0.1.0 (PostgreSQL 15.20)
+transaction type: multiple scripts
+scaling factor: 1
+query mode: simple
+execution mode: libpq (client/server round trips)
+number of clients: 2
+number of threads: 1
+maximum number of tries: 3
+duration: 2 s
+number of transactions actually processed: 123
+number of failed transactions: 71 (36.598%)
+number of serialization failures: 34 (17.526%)
+number of deadlock failures: 37 (19.072%)
+number of transactions retried: 71 (36.598%)
+total number of retries: 142
+number of transactions skipped: 0 (0.000%)
+number of transactions above the 30.0 ms latency limit: 1/123 (0.813%)
+latency average = 8.247 ms
+latency stddev = 10.063 ms
+rate limit schedule lag: avg 0.785 (max 20.422) ms
+initial connection time = 4.296 ms
+tps = 62.897842 (without initial connection time)
+SQL script 1: mixfail.sql
+ - weight: 3 (targets 75.0% of total)
+ - 79 transactions (64.2% of total, tps = 40.397801)
+ - number of failed transactions: 71 (47.333%)
+ - number of serialization failures: 34 (22.667%)
+ - number of deadlock failures: 37 (24.667%)
+ - number of transactions retried: 71 (47.333%)
+ - total number of retries: 142
+ - number of transactions skipped: 0 (0.000%)
+ - latency average = 1.024 ms
+ - latency stddev = 2.831 ms
+ - statement latencies in milliseconds, failures and retries:
+         0.002           0           0  \\set r random(1,4)
+         0.261          71         142  do $$ begin if :r = 1 then
+SQL script 2: slow.sql
+ - weight: 1 (targets 25.0% of total)
+ - 44 transactions (35.8% of total, tps = 22.500041)
+ - number of failed transactions: 0 (0.000%)
+ - number of serialization failures: 0 (0.000%)
+ - number of deadlock failures: 0 (0.000%)
+ - number of transactions retried: 0 (0.000%)
+ - total number of retries: 0
+ - number of transactions skipped: 0 (0.000%)
+ - latency average = 21.214 ms
+ - latency stddev = 2.620 ms
+ - statement latencies in milliseconds, failures and retries:
+        20.383           0           0  select pg_sleep(0.02);
+SQL script 3: one.sql
+ - weight: 0 (targets 0.0% of total)
+ - 0 transactions (0.0% of total, tps = 0.000000)
+ - number of failed transactions: 0 (NaN%)
+ - number of serialization failures: 0 (NaN%)
+ - number of deadlock failures: 0 (NaN%)
+ - number of transactions retried: 0 (NaN%)
+ - total number of retries: 0
+ - statement latencies in milliseconds, failures and retries:
+         0.000           0           0  select 1;
+random seed: 1
+",
+    );
+}
+
+#[test]
+fn several_scripts_on_18() {
+    assert_text(
+        &text(&several_scripts("18.6", 180_006)),
+        "\
+pg_selfbench 0.1.0 (PostgreSQL 18.6)
+transaction type: multiple scripts
+scaling factor: 1
+query mode: simple
+execution mode: libpq (client/server round trips)
+number of clients: 2
+number of threads: 1
+maximum number of tries: 3
+duration: 2 s
+number of transactions actually processed: 123
+number of failed transactions: 71 (36.598%)
+number of serialization failures: 34 (17.526%)
+number of deadlock failures: 37 (19.072%)
+number of transactions retried: 71 (36.598%)
+total number of retries: 142
+number of transactions skipped: 0 (0.000%)
+number of transactions above the 30.0 ms latency limit: 1/123 (0.813%)
+latency average = 8.247 ms
+latency stddev = 10.063 ms
+rate limit schedule lag: avg 0.785 (max 20.422) ms
+initial connection time = 4.296 ms
+tps = 62.897842 (without initial connection time)
+SQL script 1: mixfail.sql
+ - weight: 3 (targets 75.0% of total)
+ - 150 transactions (77.3% of total)
+ - number of transactions actually processed: 79 (tps = 40.397801)
+ - number of failed transactions: 71 (47.333%)
+ - number of serialization failures: 34 (22.667%)
+ - number of deadlock failures: 37 (24.667%)
+ - number of transactions retried: 71 (47.333%)
+ - total number of retries: 142
+ - number of transactions skipped: 0 (0.000%)
+ - latency average = 1.024 ms
+ - latency stddev = 2.831 ms
+ - statement latencies in milliseconds, failures and retries:
+         0.002           0          0 \\set r random(1,4)
+         0.261          71        142 do $$ begin if :r = 1 then
+SQL script 2: slow.sql
+ - weight: 1 (targets 25.0% of total)
+ - 44 transactions (22.7% of total)
+ - number of transactions actually processed: 44 (tps = 22.500041)
+ - number of failed transactions: 0 (0.000%)
+ - number of serialization failures: 0 (0.000%)
+ - number of deadlock failures: 0 (0.000%)
+ - number of transactions retried: 0 (0.000%)
+ - total number of retries: 0
+ - number of transactions skipped: 0 (0.000%)
+ - latency average = 21.214 ms
+ - latency stddev = 2.620 ms
+ - statement latencies in milliseconds, failures and retries:
+        20.383           0          0 select pg_sleep(0.02);
+SQL script 3: one.sql
+ - weight: 0 (targets 0.0% of total)
+ - 0 transactions (0.0% of total)
+ - statement latencies in milliseconds, failures and retries:
+         0.000           0          0 select 1;
+random seed: 1
+",
+    );
+}
+
+#[test]
+fn statements_of_a_single_script_have_no_heading() {
+    let mut report = run_on_15(Mode::Spi, succeeded(4, 0.5, 0.0));
+    report.scripts[0].statements = vec![
+        statement(0.007, 0, 0, r"\set aid random(1, 100000 * :scale)"),
+        statement(0.602, 3, 0, "SELECT abalance"),
+    ];
+    assert!(text(&report).contains(
+        "
+tps = 4.000000 (in-server, without worker start time)
+statement latencies in milliseconds and failures:
+         0.007           0  \\set aid random(1, 100000 * :scale)
+         0.602           3  SELECT abalance
+random seed: 42
+"
+    ));
+}
+
+#[test]
+fn scripts_have_percentiles_of_their_own() {
+    let tally = succeeded(4, 0.5, 0.0);
+    let mut report = run_on_15(Mode::Spi, tally);
+    report.scripts.push(script("other", 1, tally));
+    report.scripts[1].percentiles = vec![(50.0, 0.5), (100.0, 1.0)];
+    assert!(text(&report).contains(
+        "
+ - latency average = 0.500 ms
+ - latency stddev = 0.000 ms
+ - latency percentiles (ms): p50 0.500, p100 1.000, max 1.500
+random seed: 42
+"
+    ));
+}
+
+#[test]
+fn other_failures_appear_once_there_are_any_or_the_version_knows_them() {
+    let other = |count, server_version_num| {
+        let mut tally = succeeded(9, 1.0, 0.0);
+        tally.failed.other = count;
+        let report = RunReport {
+            failures_detailed: true,
+            ..run(Mode::Spi, "x", server_version_num, tally)
+        };
+        text(&report)
+    };
+    let line = "number of deadlock failures: 0 (0.000%)\nnumber of other failures: 1 (10.000%)\n";
+    assert!(other(1, 150_020).contains(line));
+    assert!(!other(0, 150_020).contains("other failures"));
+    assert!(!other(0, 180_006).contains("other failures"));
+    assert!(other(0, 190_000).contains("number of other failures: 0 (0.000%)\n"));
+}
+
+/// A run in which the only client was aborted at its first transaction.
+fn nothing_done(server_version: &str, server_version_num: i32) -> RunReport {
+    let error = "client 0 script 0 aborted in command 0 query 0: ERROR:  division by zero\n";
+    RunReport {
+        scripts: vec![script("err.sql", 1, Tally::default())],
+        max_tries: 2,
+        limit: Limit::Transactions { per_client: 2 },
+        failures_detailed: true,
+        aborted_clients: 1,
+        errors: vec![error.to_owned()],
+        ..run(
+            Mode::Libpq,
+            server_version,
+            server_version_num,
+            Tally::default(),
+        )
+    }
+}
+
+#[test]
+fn no_transaction_on_15() {
+    // Recorded: pgbench -n -t 2 -f err.sql --failures-detailed --max-tries=2
+    assert_text(
+        &text(&nothing_done("15.20", 150_020)),
+        "\
+pg_selfbench 0.1.0 (PostgreSQL 15.20)
+transaction type: err.sql
+scaling factor: 1
+query mode: simple
+execution mode: libpq (client/server round trips)
+number of clients: 1
+number of threads: 1
+maximum number of tries: 2
+number of transactions per client: 2
+number of transactions actually processed: 0/2
+number of failed transactions: 0 (NaN%)
+number of serialization failures: 0 (NaN%)
+number of deadlock failures: 0 (NaN%)
+number of transactions retried: 0 (NaN%)
+total number of retries: 0
+random seed: 42
+Run was aborted; the above results are incomplete.
+reason: 1 of 1 clients aborted
+error: client 0 script 0 aborted in command 0 query 0: ERROR:  division by zero
+",
+    );
+}
+
+#[test]
+fn no_transaction_on_18() {
+    assert_text(
+        &text(&nothing_done("18.6", 180_006)),
+        "\
+pg_selfbench 0.1.0 (PostgreSQL 18.6)
+transaction type: err.sql
+scaling factor: 1
+query mode: simple
+execution mode: libpq (client/server round trips)
+number of clients: 1
+number of threads: 1
+maximum number of tries: 2
+number of transactions per client: 2
+number of transactions actually processed: 0/2
+random seed: 42
+Run was aborted; the above results are incomplete.
+reason: 1 of 1 clients aborted
+error: client 0 script 0 aborted in command 0 query 0: ERROR:  division by zero
+",
+    );
+}
+
+#[test]
+fn only_failures_end_the_report_early_on_15_but_not_on_18() {
+    let failures = Tally {
+        failed: Failures {
+            serialization: 2,
+            ..Failures::default()
+        },
+        ..Tally::default()
+    };
+    let rest = |report: &RunReport| {
+        let text = text(report);
+        let start = text.find("number of failed").unwrap();
+        text[start..].to_owned()
+    };
+    // Recorded: pgbench -n -t 2 -P 10 -f fail.sql
+    assert_text(
+        &rest(&run_on_15(Mode::Libpq, failures)),
+        "\
+number of failed transactions: 2 (100.000%)
+random seed: 42
+",
+    );
+    assert_text(
+        &rest(&run(Mode::Libpq, "18.6", 180_006, failures)),
+        "\
+number of failed transactions: 2 (100.000%)
+initial connection time = 2.016 ms
+tps = 0.000000 (without initial connection time)
+random seed: 42
+",
+    );
+}
+
+#[test]
+fn an_incomplete_run_says_why() {
+    let end_of = |state, aborted_clients, errors: &[&str]| {
+        let report = RunReport {
+            state,
+            clients: 8,
+            aborted_clients,
+            errors: errors.iter().map(|error| (*error).to_owned()).collect(),
+            ..run_on_15(Mode::Spi, succeeded(5, 1.0, 0.0))
+        };
+        let text = text(&report);
+        let seed = "random seed: 42\n";
+        text[text.find(seed).unwrap() + seed.len()..].to_owned()
+    };
+    let aborted = "Run was aborted; the above results are incomplete.\n";
+
+    assert_eq!(end_of(RunState::Finished, 0, &[]), "");
+    assert_eq!(
+        end_of(RunState::Canceled, 0, &[]),
+        format!("{aborted}reason: the run was canceled\n")
+    );
+    assert_eq!(
+        end_of(
+            RunState::Failed,
+            2,
+            &["could not start worker", "two\nlines\n"]
+        ),
+        format!(
+            "{aborted}reason: the run failed\nreason: 2 of 8 clients aborted\n\
+             error: could not start worker\nerror: two\n    lines\n"
+        )
+    );
+    assert_eq!(
+        end_of(RunState::Running, 0, &[]),
+        "Run is still going on; the above results are incomplete.\n"
+    );
+}
+
+#[test]
+fn tries_without_limit_have_no_line_for_it() {
+    let report = RunReport {
+        max_tries: 0,
+        ..run_on_15(Mode::Spi, succeeded(5, 1.0, 0.0))
+    };
+    let text = text(&report);
+    assert!(!text.contains("maximum number of tries"));
+    assert!(text.contains("total number of retries: 0\n"));
+}
+
+#[test]
+fn a_report_survives_json() {
+    let mut report = several_scripts("18.6", 180_006);
+    report.percentiles = percentiles();
+    let json = serde_json::to_string(&report).unwrap();
+    assert!(json.contains(r#""mode":"libpq""#));
+    assert!(json.contains(r#""protocol":"simple""#));
+    assert!(json.contains(r#""state":"finished""#));
+    assert!(json.contains(r#""limit":{"duration":{"seconds":2.0}}"#));
+    let back: RunReport = serde_json::from_str(&json).unwrap();
+    assert_eq!(text(&back), text(&report));
+}

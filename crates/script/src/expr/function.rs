@@ -1,0 +1,171 @@
+//! The functions and the strict operators of expressions: their names, how many arguments they
+//! take, and what they compute.
+
+use std::cmp::Ordering;
+use std::f64::consts::PI;
+
+use crate::distribution::DrawRange;
+use crate::hash;
+use crate::rng::Rng;
+use crate::value::Value;
+
+use super::arithmetic::{Arithmetic, Bitwise, Comparison, extreme, modulo};
+use super::error::EvalError;
+
+/// What a call in a program does. All but `Debug` give NULL if any argument is NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Function {
+    Arithmetic(Arithmetic),
+    Comparison(Comparison),
+    Bitwise(Bitwise),
+    Modulo,
+    Not,
+    Abs,
+    Debug,
+    Double,
+    Exp,
+    Greatest,
+    HashFnv1a,
+    HashMurmur2,
+    Int,
+    Least,
+    Ln,
+    Permute,
+    Pi,
+    Power,
+    Random,
+    RandomExponential,
+    RandomGaussian,
+    RandomZipfian,
+    Sqrt,
+}
+
+/// How many arguments a function takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arity {
+    Exactly(usize),
+    /// This many, and then possibly a seed, in place of which the variable `default_seed` stands.
+    OptionalSeed(usize),
+    AtLeastOne,
+}
+
+/// Name, meaning and arity of every function that can be called by name.
+const FUNCTIONS: [(&str, Function, Arity); 21] = [
+    ("abs", Function::Abs, Arity::Exactly(1)),
+    ("debug", Function::Debug, Arity::Exactly(1)),
+    ("double", Function::Double, Arity::Exactly(1)),
+    ("exp", Function::Exp, Arity::Exactly(1)),
+    ("greatest", Function::Greatest, Arity::AtLeastOne),
+    ("hash", Function::HashMurmur2, Arity::OptionalSeed(1)),
+    ("hash_fnv1a", Function::HashFnv1a, Arity::OptionalSeed(1)),
+    (
+        "hash_murmur2",
+        Function::HashMurmur2,
+        Arity::OptionalSeed(1),
+    ),
+    ("int", Function::Int, Arity::Exactly(1)),
+    ("least", Function::Least, Arity::AtLeastOne),
+    ("ln", Function::Ln, Arity::Exactly(1)),
+    ("mod", Function::Modulo, Arity::Exactly(2)),
+    ("permute", Function::Permute, Arity::OptionalSeed(2)),
+    ("pi", Function::Pi, Arity::Exactly(0)),
+    ("pow", Function::Power, Arity::Exactly(2)),
+    ("power", Function::Power, Arity::Exactly(2)),
+    ("random", Function::Random, Arity::Exactly(2)),
+    (
+        "random_exponential",
+        Function::RandomExponential,
+        Arity::Exactly(3),
+    ),
+    (
+        "random_gaussian",
+        Function::RandomGaussian,
+        Arity::Exactly(3),
+    ),
+    ("random_zipfian", Function::RandomZipfian, Arity::Exactly(3)),
+    ("sqrt", Function::Sqrt, Arity::Exactly(1)),
+];
+
+/// A function as a call in a script names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NamedFunction {
+    pub(super) name: &'static str,
+    pub(super) function: Function,
+    pub(super) arity: Arity,
+}
+
+/// Looks a function up by name, in any case of letters.
+pub(super) fn find_function(name: &str) -> Option<NamedFunction> {
+    FUNCTIONS
+        .iter()
+        .find(|(candidate, ..)| name.eq_ignore_ascii_case(candidate))
+        .map(|(name, function, arity)| NamedFunction {
+            name,
+            function: *function,
+            arity: *arity,
+        })
+}
+
+impl Function {
+    /// The result for `arguments`, of which there are as many as the parser made sure of, and
+    /// among which there is no NULL.
+    pub(super) fn apply(self, arguments: &[Value], rng: &mut Rng) -> Result<Value, EvalError> {
+        match (self, arguments) {
+            (Self::Arithmetic(operator), &[left, right]) => operator.apply(left, right),
+            (Self::Comparison(operator), &[left, right]) => operator.apply(left, right),
+            (Self::Bitwise(operator), &[left, right]) => operator.apply(left, right),
+            (Self::Modulo, &[left, right]) => modulo(left, right),
+            (Self::Not, &[value]) => Ok(Value::Bool(!value.to_bool()?)),
+            (Self::Abs, &[value]) => absolute(value),
+            (Self::Debug, &[value]) => Ok(value),
+            (Self::Double, &[value]) => Ok(Value::Double(value.to_double()?)),
+            (Self::Exp, &[value]) => Ok(Value::Double(value.to_double()?.exp())),
+            (Self::Greatest, values) => extreme(values, Ordering::Greater),
+            (Self::HashFnv1a, &[value, seed]) => {
+                Ok(Value::Int(hash::fnv1a(value.to_int()?, seed.to_int()?)))
+            }
+            (Self::HashMurmur2, &[value, seed]) => {
+                Ok(Value::Int(hash::murmur2(value.to_int()?, seed.to_int()?)))
+            }
+            (Self::Int, &[value]) => Ok(Value::Int(value.to_int()?)),
+            (Self::Least, values) => extreme(values, Ordering::Less),
+            (Self::Ln, &[value]) => Ok(Value::Double(value.to_double()?.ln())),
+            (Self::Permute, &[value, size, seed]) => {
+                hash::permute(value.to_int()?, size.to_int()?, seed.to_int()?)
+                    .map(Value::Int)
+                    .ok_or(EvalError::PermuteSize)
+            }
+            (Self::Pi, &[]) => Ok(Value::Double(PI)),
+            (Self::Power, &[base, exponent]) => {
+                Ok(Value::Double(base.to_double()?.powf(exponent.to_double()?)))
+            }
+            (Self::Random, &[lo, hi]) => Ok(Value::Int(draw_range(lo, hi)?.uniform(rng))),
+            (Self::RandomExponential, &[lo, hi, parameter]) => {
+                let range = draw_range(lo, hi)?;
+                Ok(Value::Int(range.exponential(rng, parameter.to_double()?)?))
+            }
+            (Self::RandomGaussian, &[lo, hi, parameter]) => {
+                let range = draw_range(lo, hi)?;
+                Ok(Value::Int(range.gaussian(rng, parameter.to_double()?)?))
+            }
+            (Self::RandomZipfian, &[lo, hi, parameter]) => {
+                let range = draw_range(lo, hi)?;
+                Ok(Value::Int(range.zipfian(rng, parameter.to_double()?)?))
+            }
+            (Self::Sqrt, &[value]) => Ok(Value::Double(value.to_double()?.sqrt())),
+            _ => Err(EvalError::MalformedProgram),
+        }
+    }
+}
+
+fn draw_range(lo: Value, hi: Value) -> Result<DrawRange, EvalError> {
+    Ok(DrawRange::new(lo.to_int()?, hi.to_int()?)?)
+}
+
+/// The absolute value, of the same type; the smallest integer has none and stays as it is.
+fn absolute(value: Value) -> Result<Value, EvalError> {
+    match value {
+        Value::Double(value) => Ok(Value::Double(value.abs())),
+        value => Ok(Value::Int(value.to_int()?.wrapping_abs())),
+    }
+}

@@ -1,0 +1,299 @@
+//! What scripts are once they are parsed: commands, scripts, and the set of scripts of a run.
+//!
+//! Not here: the texts they come from (`parse.rs`), and the actions of meta commands
+//! (`assign.rs`, `shell.rs`, `sleep.rs`).
+
+use crate::assign::{SetCommand, Store};
+use crate::error::ScriptError;
+use crate::expr::Expr;
+use crate::parse::parse_script;
+use crate::protocol::Protocol;
+use crate::rng::Rng;
+use crate::shell::{SetShellCommand, ShellCommand};
+use crate::sleep::Sleep;
+use crate::substitute::Template;
+use crate::symbols::{Slot, Symbols};
+use crate::variables::Variables;
+
+/// The greatest number of scripts in a run.
+pub const MAX_SCRIPTS: usize = 128;
+
+/// The scripts of a run and the variables that they mention.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The scripts, at least one, in the order in which they were given.
+    pub scripts: Vec<Script>,
+    /// The names of the variables.
+    pub symbols: Symbols,
+    /// The number of SQL commands in all scripts; they are numbered from 0.
+    pub sql_commands: usize,
+    /// The sum of the scripts' weights, at least 1.
+    pub total_weight: i64,
+    /// The protocol that the scripts were parsed for.
+    pub protocol: Protocol,
+}
+
+impl Workload {
+    /// Chooses the script of the next transaction, with the scripts' weights as probabilities.
+    /// Takes one output of `choice`, or none if there is only one script.
+    pub fn choose(&self, choice: &mut Rng) -> usize {
+        if self.scripts.len() == 1 {
+            return 0;
+        }
+        let mut rest = choice.range(0, self.total_weight - 1);
+        for (index, script) in self.scripts.iter().enumerate() {
+            rest -= script.weight;
+            if rest < 0 {
+                return index;
+            }
+        }
+        self.scripts.len() - 1
+    }
+}
+
+/// Collects the scripts of a run.
+#[derive(Clone, Debug)]
+pub struct WorkloadBuilder {
+    workload: Workload,
+}
+
+impl WorkloadBuilder {
+    /// Without scripts so far; `protocol` decides whether the limit on parameters applies.
+    pub fn new(protocol: Protocol) -> Self {
+        Self {
+            workload: Workload {
+                scripts: Vec::new(),
+                symbols: Symbols::new(),
+                sql_commands: 0,
+                total_weight: 0,
+                protocol,
+            },
+        }
+    }
+
+    /// Parses a script and adds it. `name` is what it was asked for by, `description` what
+    /// reports and errors call it: the file name, or a builtin's description. `weight` is its
+    /// relative frequency, within 0 and 2^31 - 1.
+    ///
+    /// # Errors
+    /// If the script has an error or no command, or is one too many. The builder is then of no
+    /// further use.
+    pub fn add(
+        &mut self,
+        name: &str,
+        description: &str,
+        body: &str,
+        weight: i64,
+    ) -> Result<(), ScriptError> {
+        let workload = &mut self.workload;
+        if workload.scripts.len() == MAX_SCRIPTS {
+            let message = format!("at most {MAX_SCRIPTS} SQL scripts are allowed");
+            return Err(ScriptError::general(description, &message));
+        }
+        if !(0..=i64::from(i32::MAX)).contains(&weight) {
+            let message = crate::WeightError::OutOfRange(weight).to_string();
+            return Err(ScriptError::general(description, &message));
+        }
+        let commands = parse_script(
+            description,
+            body,
+            workload.protocol,
+            &mut workload.symbols,
+            &mut workload.sql_commands,
+        )?;
+        workload.total_weight += weight;
+        workload.scripts.push(Script {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            weight,
+            commands,
+        });
+        Ok(())
+    }
+
+    /// The finished set of scripts.
+    ///
+    /// # Errors
+    /// If the weights sum up to zero, as they do without scripts.
+    pub fn finish(self) -> Result<Workload, ScriptError> {
+        if self.workload.total_weight == 0 {
+            return Err(ScriptError {
+                hint: Some("Give a weight greater than zero to at least one script.".to_owned()),
+                ..ScriptError::general("", "total script weight must not be zero")
+            });
+        }
+        Ok(self.workload)
+    }
+}
+
+/// One script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// What the script was asked for by.
+    pub name: String,
+    /// What reports call it, as "transaction type".
+    pub description: String,
+    /// Its relative frequency.
+    pub weight: i64,
+    /// Its commands, at least one.
+    pub commands: Vec<Command>,
+}
+
+/// One command of a script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// The line that it starts on, from 1.
+    pub line: usize,
+    /// All of it: the statement, or the meta command from its backslash to the end of its line.
+    pub text: String,
+    /// The name of the meta command as typed, without backslash; `SQL` for statements. Messages
+    /// about failed evaluations use it, other messages [`Command::name`].
+    pub keyword: String,
+    /// What it does.
+    pub action: Action,
+}
+
+impl Command {
+    /// The name of the meta command in small letters, without backslash; `SQL` for statements.
+    pub fn name(&self) -> &'static str {
+        match &self.action {
+            Action::Sql(_) => "SQL",
+            Action::Set(_) => "set",
+            Action::If { .. } => "if",
+            Action::Elif { .. } => "elif",
+            Action::Else { .. } => "else",
+            Action::EndIf => "endif",
+            Action::Sleep(_) => "sleep",
+            Action::Shell(_) => "shell",
+            Action::SetShell(_) => "setshell",
+            Action::StartPipeline => "startpipeline",
+            Action::SyncPipeline => "syncpipeline",
+            Action::EndPipeline => "endpipeline",
+        }
+    }
+
+    /// What reports of single statements show: the first line of a statement, cut at 127 bytes,
+    /// or all of a meta command.
+    pub fn report_text(&self) -> &str {
+        match &self.action {
+            Action::Sql(_) => first_line(&self.text),
+            _ => &self.text,
+        }
+    }
+}
+
+/// What a command does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Sends a statement.
+    Sql(SqlCommand),
+    /// Assigns to a variable.
+    Set(SetCommand),
+    /// `\if`: goes on with the next command if the condition holds, otherwise at `otherwise`.
+    If {
+        /// The condition; see [`Value::is_true`](crate::Value::is_true).
+        condition: Expr,
+        /// Where to go on if it does not hold.
+        otherwise: Jump,
+    },
+    /// `\elif`: evaluated only when a [`Jump::Test`] leads to it. Reached from the command before
+    /// it, it ends a branch: go on at `end`.
+    Elif {
+        /// The condition.
+        condition: Expr,
+        /// Where to go on if it does not hold.
+        otherwise: Jump,
+        /// The index of the `\endif`.
+        end: usize,
+    },
+    /// `\else`: ends the branch before it; go on at `end`. No jump leads to it.
+    Else {
+        /// The index of the `\endif`.
+        end: usize,
+    },
+    /// `\endif`: does nothing.
+    EndIf,
+    /// Waits.
+    Sleep(Sleep),
+    /// Runs a shell command.
+    Shell(ShellCommand),
+    /// Runs a shell command and assigns its output to a variable.
+    SetShell(SetShellCommand),
+    /// Starts to send without waiting for results.
+    StartPipeline,
+    /// Ends an implicit transaction within a pipeline.
+    SyncPipeline,
+    /// Waits for all results of the pipeline.
+    EndPipeline,
+}
+
+/// Where a condition that does not hold leads to, as an index into the script's commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jump {
+    /// To an `\elif`, whose condition is to be evaluated.
+    Test(usize),
+    /// To a command that is to be executed; it may be the `\endif`.
+    Run(usize),
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlCommand {
+    /// The position among the statements of all scripts, from 0; names prepared statements.
+    pub number: usize,
+    /// Which results are stored in variables.
+    pub store: Option<Store>,
+    template: Template,
+}
+
+impl SqlCommand {
+    pub(crate) fn new(number: usize, template: Template) -> Self {
+        Self {
+            number,
+            store: None,
+            template,
+        }
+    }
+
+    /// The statement as written.
+    pub fn text(&self) -> &str {
+        self.template.text()
+    }
+
+    /// Replaces the contents of `out` by the statement with the variables' texts in place of
+    /// their names; unknown variables stay as they are. Allocates only to make `out` grow.
+    pub fn simple_text(&self, variables: &Variables, out: &mut String) {
+        self.template.substitute(variables, out);
+    }
+
+    /// The statement with `$1`, `$2`, ... in place of the variables' names.
+    pub fn parameterized(&self) -> &str {
+        self.template.parameterized()
+    }
+
+    /// The variable behind each parameter, known or not. An unset one is sent as SQL NULL.
+    pub fn parameters(&self) -> &[Slot] {
+        self.template.slots()
+    }
+
+    /// The first line of the statement for reports, cut at 127 bytes.
+    pub fn first_line(&self) -> &str {
+        first_line(self.text())
+    }
+
+    /// The name under which the statement is prepared.
+    pub fn prepared_name(&self) -> String {
+        format!("P_{}", self.number)
+    }
+}
+
+/// The first line of a text, cut at 127 bytes or up to three less to keep characters whole.
+fn first_line(text: &str) -> &str {
+    const MAX_BYTES: usize = 127;
+    let line = text.split('\n').next().unwrap_or_default();
+    let mut end = line.len().min(MAX_BYTES);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    &line[..end]
+}

@@ -1,0 +1,97 @@
+//! Variables in SQL: where a statement mentions them, and the two ways to fill them in.
+
+use crate::symbols::{Slot, Symbols, is_name_part, is_name_start};
+use crate::variables::Variables;
+
+/// A statement, cut up at the variables that it mentions, be it in quotes or in comments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Template {
+    text: String,
+    mentions: Vec<Mention>,
+    slots: Vec<Slot>,
+    parameterized: String,
+}
+
+/// Where a variable is mentioned: its colon, and the end of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mention {
+    start: usize,
+    end: usize,
+}
+
+impl Template {
+    /// Finds the mentions in a statement; their names get slots.
+    pub(crate) fn new(text: String, symbols: &mut Symbols) -> Self {
+        let mentions = find_mentions(&text);
+        let mut slots = Vec::with_capacity(mentions.len());
+        let mut parameterized = String::with_capacity(text.len());
+        let mut copied = 0;
+        for mention in &mentions {
+            slots.push(symbols.intern(&text[mention.start + 1..mention.end]));
+            parameterized.push_str(&text[copied..mention.start]);
+            parameterized.push('$');
+            parameterized.push_str(&slots.len().to_string());
+            copied = mention.end;
+        }
+        parameterized.push_str(&text[copied..]);
+        Self {
+            text,
+            mentions,
+            slots,
+            parameterized,
+        }
+    }
+
+    /// The statement as it was written.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The statement with `$1`, `$2`, ... in place of each mention.
+    pub(crate) fn parameterized(&self) -> &str {
+        &self.parameterized
+    }
+
+    /// The variable of each mention, in order.
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Replaces the contents of `out` by the statement with the variables' texts in it. Mentions
+    /// of unset variables stay as they are.
+    pub(crate) fn substitute(&self, variables: &Variables, out: &mut String) {
+        out.clear();
+        let mut copied = 0;
+        for (mention, slot) in self.mentions.iter().zip(&self.slots) {
+            out.push_str(&self.text[copied..mention.start]);
+            if !variables.write_text(*slot, out) {
+                out.push_str(&self.text[mention.start..mention.end]);
+            }
+            copied = mention.end;
+        }
+        out.push_str(&self.text[copied..]);
+    }
+}
+
+/// A colon starts a mention if a name follows; a run of colons that no name follows directly
+/// behind its first is skipped as a whole, so that `::type` is none.
+fn find_mentions(text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut position = 0;
+    while let Some(offset) = text[position..].find(':') {
+        let start = position + offset;
+        let rest = &text[start + 1..];
+        if rest.starts_with(is_name_start) {
+            let length = rest.find(|c| !is_name_part(c)).unwrap_or(rest.len());
+            position = start + 1 + length;
+            mentions.push(Mention {
+                start,
+                end: position,
+            });
+        } else {
+            let length = rest.find(|c| c != ':').unwrap_or(rest.len());
+            position = start + 1 + length;
+        }
+    }
+    mentions
+}

@@ -1,0 +1,197 @@
+//! The variables of one client: values from expressions, and texts that become values when an
+//! expression first reads them.
+
+use std::fmt::Write;
+
+use thiserror::Error;
+
+use crate::number::{is_c_space, parse_double};
+use crate::symbols::{Slot, Symbols};
+use crate::value::Value;
+
+/// Why the text of a variable is no value.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TextError {
+    /// The text is empty, which is what SQL NULL is stored as; there is no message for that.
+    #[error("")]
+    Empty,
+    /// An integer outside 64 bits.
+    #[error("value \"{0}\" is out of range for type bigint")]
+    OutOfRange(String),
+    /// A sign without digits.
+    #[error("invalid input syntax for type bigint: \"{0}\"")]
+    NoDigits(String),
+    /// Neither null, nor boolean, nor number.
+    #[error("malformed variable \"{name}\" value: \"{text}\"")]
+    Malformed {
+        /// The variable.
+        name: String,
+        /// What it holds.
+        text: String,
+    },
+}
+
+/// Which of a variable's two forms count.
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    #[default]
+    Unset,
+    /// The value counts, the text is stale.
+    Typed(Value),
+    /// Only the text counts so far.
+    Text,
+    /// The value was read from the text, and the text is what gets substituted.
+    TypedText(Value),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Variable {
+    state: State,
+    /// Kept when it is stale, so that its memory can be used again.
+    text: String,
+}
+
+/// The variables of one client, by slot.
+#[derive(Clone, Debug)]
+pub struct Variables {
+    by_slot: Vec<Variable>,
+}
+
+impl Variables {
+    /// As many unset variables as there are names in `symbols`.
+    pub fn new(symbols: &Symbols) -> Self {
+        Self {
+            by_slot: vec![Variable::default(); symbols.len()],
+        }
+    }
+
+    /// Gives the variable a typed value. Allocates nothing for a slot of the table that these
+    /// variables were made for.
+    pub fn set(&mut self, slot: Slot, value: Value) {
+        self.entry(slot).state = State::Typed(value);
+    }
+
+    /// Gives the variable a text; an expression that reads it decides about its type.
+    pub fn set_text(&mut self, slot: Slot, text: &str) {
+        let variable = self.entry(slot);
+        variable.text.clear();
+        variable.text.push_str(text);
+        variable.state = State::Text;
+    }
+
+    /// Stores SQL NULL as it came from a query: as an empty text, which no expression can read.
+    pub fn set_null_text(&mut self, slot: Slot) {
+        self.set_text(slot, "");
+    }
+
+    /// Forgets the variable.
+    pub fn unset(&mut self, slot: Slot) {
+        self.entry(slot).state = State::Unset;
+    }
+
+    /// Whether the variable has a value or a text.
+    pub fn is_set(&self, slot: Slot) -> bool {
+        !matches!(self.state(slot), State::Unset)
+    }
+
+    /// Appends what the variable is substituted by, and returns true; does nothing and returns
+    /// false if it is unset. A typed null is written as `NULL`.
+    pub fn write_text(&self, slot: Slot, out: &mut String) -> bool {
+        let Some(variable) = self.by_slot.get(slot.index()) else {
+            return false;
+        };
+        match variable.state {
+            State::Unset => return false,
+            // Writing into a String cannot fail.
+            State::Typed(value) => _ = write!(out, "{value}"),
+            State::Text | State::TypedText(_) => out.push_str(&variable.text),
+        }
+        true
+    }
+
+    /// The value of the variable, `None` if it is unset. A text is given its type, once; `name`
+    /// is for the message if that fails.
+    ///
+    /// # Errors
+    /// If the text has no type.
+    pub fn value(&mut self, slot: Slot, name: &str) -> Result<Option<Value>, TextError> {
+        match self.state(slot) {
+            State::Unset => Ok(None),
+            State::Typed(value) | State::TypedText(value) => Ok(Some(value)),
+            State::Text => {
+                let variable = self.entry(slot);
+                let value = read_value(&variable.text, name)?;
+                variable.state = State::TypedText(value);
+                Ok(Some(value))
+            }
+        }
+    }
+
+    fn state(&self, slot: Slot) -> State {
+        self.by_slot
+            .get(slot.index())
+            .map_or(State::Unset, |variable| variable.state)
+    }
+
+    fn entry(&mut self, slot: Slot) -> &mut Variable {
+        let index = slot.index();
+        if index >= self.by_slot.len() {
+            self.by_slot.resize_with(index + 1, Variable::default);
+        }
+        &mut self.by_slot[index]
+    }
+}
+
+/// The value that a text stands for; `name` is the variable's, for messages.
+fn read_value(text: &str, name: &str) -> Result<Value, TextError> {
+    if text.is_empty() {
+        return Err(TextError::Empty);
+    }
+    if text.eq_ignore_ascii_case("null") {
+        return Ok(Value::Null);
+    }
+    if let Some(value) = read_bool(text) {
+        return Ok(Value::Bool(value));
+    }
+    if let Some(number) = integer_part(text) {
+        if !number.ends_with(|last: char| last.is_ascii_digit()) {
+            return Err(TextError::NoDigits(text.to_owned()));
+        }
+        return match number.parse() {
+            Ok(value) => Ok(Value::Int(value)),
+            Err(_) => Err(TextError::OutOfRange(text.to_owned())),
+        };
+    }
+    match parse_double(text) {
+        Some(value) => Ok(Value::Double(value)),
+        None => Err(TextError::Malformed {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        }),
+    }
+}
+
+fn read_bool(text: &str) -> Option<bool> {
+    let starts = |word: &str| {
+        word.get(..text.len())
+            .is_some_and(|prefix| prefix.eq_ignore_ascii_case(text))
+    };
+    if starts("true") || starts("yes") || text.eq_ignore_ascii_case("on") {
+        Some(true)
+    } else if starts("false") || starts("no") || (text.len() > 1 && starts("off")) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// The text without leading blanks if it is an optional sign and digits, of which there may be
+/// none.
+fn integer_part(text: &str) -> Option<&str> {
+    let number = text.trim_start_matches(is_c_space);
+    let digits = number.strip_prefix(['-', '+']).unwrap_or(number);
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then_some(number)
+}

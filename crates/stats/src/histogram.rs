@@ -1,0 +1,543 @@
+//! Latency histograms that are merged, stored and asked for percentiles.
+//!
+//! The counting itself, while a run goes on, happens in plain arrays laid out by
+//! [`buckets`](crate::buckets); their counters are poured in here afterwards.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+use crate::buckets::{self, BUCKETS, HIGHEST_NS, LOWEST_NS, SIGNIFICANT_DIGITS};
+use crate::{NS_PER_MS, StatsError};
+
+/// First word of a compressed histogram, see [`LatencyHistogram::encode`].
+const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
+
+/// First word of the histogram within the compressed part.
+const PLAIN_COOKIE: u32 = 0x1c84_9313;
+
+/// Bytes before the counts: cookie, length of the counts, normalizing offset and digits (4 each),
+/// lowest and highest value and the ratio of integer to double values (8 each).
+const PLAIN_HEADER_LEN: usize = 40;
+
+/// Bytes that a number takes at most in the LEB128 variant of the format.
+const MAX_NUMBER_LEN: usize = 9;
+
+/// Bytes of the largest histogram of this crate's bounds when decompressed.
+const MAX_PLAIN_LEN: usize = PLAIN_HEADER_LEN + MAX_NUMBER_LEN * BUCKETS;
+
+/// How many latencies fell into each bucket.
+///
+/// Three significant digits between 64 ns and 24 h; memory is a quarter of a megabyte, whatever
+/// is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyHistogram {
+    inner: Histogram<u64>,
+}
+
+impl LatencyHistogram {
+    /// Most samples that a histogram holds: 2^53, up to which a percentile's rank is exact in
+    /// double precision.
+    pub const MAX_COUNT: u64 = 1 << 53;
+
+    /// An empty histogram.
+    pub fn new() -> Self {
+        let inner = Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
+            .expect("the bounds are constants that the crate accepts");
+        Self { inner }
+    }
+
+    /// Adds `count` latencies to the bucket with this index.
+    ///
+    /// An index of [`BUCKETS`] or more counts as the last bucket. What would take the histogram
+    /// above [`MAX_COUNT`](Self::MAX_COUNT) is left out.
+    pub fn record_bucket(&mut self, index: usize, count: u64) {
+        let count = count.min(Self::MAX_COUNT - self.count());
+        // A count of 0 would still widen the range of values that the crate keeps beside.
+        if count > 0 {
+            self.inner
+                .saturating_record_n(buckets::lowest_of(index), count);
+        }
+    }
+
+    /// Adds one latency in nanoseconds; above 24 h it counts as 24 h.
+    pub fn record(&mut self, latency_ns: u64) {
+        self.record_bucket(buckets::index_of(latency_ns), 1);
+    }
+
+    /// Adds the samples of another histogram.
+    ///
+    /// Fails with [`StatsError::TooManySamples`], and leaves `self` as it was, if both together
+    /// have more than [`MAX_COUNT`](Self::MAX_COUNT) samples.
+    pub fn merge(&mut self, other: &Self) -> Result<(), StatsError> {
+        if other.count() > Self::MAX_COUNT - self.count() {
+            return Err(StatsError::TooManySamples);
+        }
+        self.inner
+            .add(&other.inner)
+            .map_err(|_| StatsError::TooManySamples)
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.inner.len()
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    /// The latency in nanoseconds that `percentile` percent of the samples do not exceed.
+    ///
+    /// The value is hdrhistogram's `value_at_percentile`: the highest one of the bucket in which
+    /// the sample of rank `percentile / 100 * count`, rounded up, lies. So it is up to 1/1024 (or
+    /// 63 ns) above the sample and may be above the highest latency recorded; percentile 0 alone
+    /// gives the lowest value of the first bucket in use. `None` if the histogram is empty
+    /// or `percentile` is not within 0 and 100.
+    pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
+        let askable = (0.0..=100.0).contains(&percentile) && !self.is_empty();
+        askable.then(|| self.inner.value_at_percentile(percentile))
+    }
+
+    /// [`percentile_ns`](Self::percentile_ns) in milliseconds.
+    pub fn percentile_ms(&self, percentile: f64) -> Option<f64> {
+        self.percentile_ns(percentile)
+            .map(|ns| ns as f64 / NS_PER_MS)
+    }
+
+    /// The buckets in use, by rising latency: index and number of samples, which is never 0.
+    pub fn recorded(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.inner.iter_recorded().map(|step| {
+            (
+                buckets::index_of(step.value_iterated_to()),
+                step.count_at_value(),
+            )
+        })
+    }
+
+    /// The histogram as bytes, in the form in which it is stored (columns of type `bytea`) and
+    /// exchanged.
+    ///
+    /// This is HdrHistogram's second format with zlib compression, which implementations in other
+    /// languages read as well. All numbers are big-endian: the word 0x1c849314, the number of
+    /// bytes that follow, and compressed: the word 0x1c849313, the number of bytes of the counts,
+    /// 0, the number of digits (4 bytes each), the lowest and highest value, the double 1.0
+    /// (8 bytes each), then one number per bucket up to the last in use, negative for a stretch
+    /// of so many empty buckets, zigzag-coded in LEB128 of at most 9 bytes. Fails with
+    /// [`StatsError::Encoding`] should the compressor fail.
+    pub fn encode(&self) -> Result<Vec<u8>, StatsError> {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.inner, &mut bytes)
+            .map_err(|error| StatsError::Encoding(error.to_string()))?;
+        Ok(bytes)
+    }
+
+    /// The histogram that [`encode`](Self::encode) has made these bytes from.
+    ///
+    /// The bytes may come from anywhere: whatever they are, no more than the largest histogram of
+    /// this crate's bounds is ever decompressed. Fails with
+    ///
+    /// * [`StatsError::Format`] and [`StatsError::Length`] if the headers do not fit,
+    /// * [`StatsError::Bounds`] for a histogram of other bounds,
+    /// * [`StatsError::Compression`] and [`StatsError::Counts`] for damaged content,
+    /// * [`StatsError::TooManySamples`] for more than [`MAX_COUNT`](Self::MAX_COUNT) samples.
+    pub fn decode(bytes: &[u8]) -> Result<Self, StatsError> {
+        let mut outer = Reader(bytes);
+        if outer.u32() != Some(COMPRESSED_COOKIE) {
+            return Err(StatsError::Format);
+        }
+        let stated = outer.u32().ok_or(StatsError::Format)?;
+        check_len(stated, outer.0)?;
+        let plain = decompress(outer.0)?;
+        Self::decode_plain(&plain)
+    }
+
+    /// Decodes the part that was compressed.
+    fn decode_plain(plain: &[u8]) -> Result<Self, StatsError> {
+        let mut reader = Reader(plain);
+        if reader.u32() != Some(PLAIN_COOKIE) {
+            return Err(StatsError::Format);
+        }
+        let header = (|| {
+            Some((
+                reader.u32()?,
+                reader.u32()?,
+                reader.u32()?,
+                reader.u64()?,
+                reader.u64()?,
+                f64::from_bits(reader.u64()?),
+            ))
+        })();
+        let Some((stated, offset, digits, lowest_ns, highest_ns, ratio)) = header else {
+            return Err(StatsError::Format);
+        };
+        if offset != 0 || ratio != 1.0 {
+            return Err(StatsError::Format);
+        }
+        if (lowest_ns, highest_ns, digits) != (LOWEST_NS, HIGHEST_NS, u32::from(SIGNIFICANT_DIGITS))
+        {
+            return Err(StatsError::Bounds {
+                lowest_ns,
+                highest_ns,
+                digits,
+            });
+        }
+        check_len(stated, reader.0)?;
+
+        let mut histogram = Self::new();
+        let mut index = 0;
+        while !reader.0.is_empty() {
+            let number = reader.number().ok_or(StatsError::Counts)?;
+            let step = if number < 0 {
+                number.unsigned_abs()
+            } else {
+                let count = number.unsigned_abs();
+                if count > Self::MAX_COUNT - histogram.count() {
+                    return Err(StatsError::TooManySamples);
+                }
+                if index < BUCKETS {
+                    histogram.record_bucket(index, count);
+                }
+                1
+            };
+            index = usize::try_from(step)
+                .ok()
+                .and_then(|step| index.checked_add(step))
+                .filter(|next| *next <= BUCKETS)
+                .ok_or(StatsError::Counts)?;
+        }
+        Ok(histogram)
+    }
+}
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether as many bytes follow as a header says.
+fn check_len(stated: u32, rest: &[u8]) -> Result<(), StatsError> {
+    let (stated, actual) = (u64::from(stated), rest.len() as u64);
+    if stated == actual {
+        Ok(())
+    } else {
+        Err(StatsError::Length { stated, actual })
+    }
+}
+
+/// The content of a zlib stream that takes up all of `compressed` and holds at most
+/// [`MAX_PLAIN_LEN`] bytes.
+fn decompress(compressed: &[u8]) -> Result<Vec<u8>, StatsError> {
+    let mut decoder = ZlibDecoder::new(compressed).take(MAX_PLAIN_LEN as u64 + 1);
+    let mut plain = Vec::new();
+    decoder
+        .read_to_end(&mut plain)
+        .map_err(|_| StatsError::Compression)?;
+    let consumed = decoder.into_inner().total_in();
+    if plain.len() > MAX_PLAIN_LEN || consumed != compressed.len() as u64 {
+        return Err(StatsError::Compression);
+    }
+    Ok(plain)
+}
+
+/// Reads big-endian words and the format's variable-length numbers off the front of a slice.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn u32(&mut self) -> Option<u32> {
+        let (word, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_be_bytes(*word))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        let (word, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_be_bytes(*word))
+    }
+
+    /// A zigzag-coded number: seven bits a byte, least significant first, as long as the highest
+    /// bit is set; all eight bits of the ninth.
+    fn number(&mut self) -> Option<i64> {
+        let mut value = 0_u64;
+        for position in 0..MAX_NUMBER_LEN {
+            let (byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            let last = position + 1 == MAX_NUMBER_LEN;
+            let bits = if last { *byte } else { byte & 0x7f };
+            value |= u64::from(bits) << (7 * position);
+            if last || byte & 0x80 == 0 {
+                break;
+            }
+        }
+        Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
+    use hdrhistogram::serialization::Deserializer;
+    use proptest::prelude::*;
+
+    fn histogram(latencies_ns: &[u64]) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        for ns in latencies_ns {
+            histogram.record(*ns);
+        }
+        histogram
+    }
+
+    /// An encoded histogram of these bounds around arbitrary counts.
+    fn encoded(digits: u32, counts: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::new();
+        plain.extend(PLAIN_COOKIE.to_be_bytes());
+        plain.extend((counts.len() as u32).to_be_bytes());
+        plain.extend(0_u32.to_be_bytes());
+        plain.extend(digits.to_be_bytes());
+        plain.extend(LOWEST_NS.to_be_bytes());
+        plain.extend(HIGHEST_NS.to_be_bytes());
+        plain.extend(1.0_f64.to_be_bytes());
+        plain.extend(counts);
+        compressed(&plain)
+    }
+
+    fn compressed(plain: &[u8]) -> Vec<u8> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(plain).unwrap();
+        let stream = encoder.finish().unwrap();
+        let mut bytes = COMPRESSED_COOKIE.to_be_bytes().to_vec();
+        bytes.extend((stream.len() as u32).to_be_bytes());
+        bytes.extend(stream);
+        bytes
+    }
+
+    /// One number in the format's variable length.
+    fn number(value: i64) -> Vec<u8> {
+        let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
+        let mut bytes = Vec::new();
+        while bytes.len() < MAX_NUMBER_LEN - 1 && rest >= 0x80 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+        bytes
+    }
+
+    #[test]
+    fn percentiles_are_the_highest_equivalent_values() {
+        let latencies: Vec<u64> = (1..=1000).map(|us| us * 1000).collect();
+        let histogram = histogram(&latencies);
+        assert_eq!(histogram.count(), 1000);
+        for (percentile, ns) in [(50.0, 500_000), (75.0, 750_000), (100.0, 1_000_000)] {
+            let expected = buckets::highest_of(buckets::index_of(ns));
+            assert_eq!(histogram.percentile_ns(percentile), Some(expected));
+            assert_eq!(
+                histogram.percentile_ms(percentile),
+                Some(expected as f64 / 1e6)
+            );
+        }
+        let lowest = buckets::lowest_of(buckets::index_of(1000));
+        assert_eq!(histogram.percentile_ns(0.0), Some(lowest));
+    }
+
+    #[test]
+    fn no_percentile_without_samples_or_outside_the_range() {
+        assert_eq!(LatencyHistogram::new().percentile_ns(50.0), None);
+        assert!(LatencyHistogram::new().is_empty());
+        let histogram = histogram(&[1000]);
+        for percentile in [-0.1, 100.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(histogram.percentile_ns(percentile), None);
+        }
+    }
+
+    #[test]
+    fn extremes_are_clamped() {
+        let histogram = histogram(&[0, u64::MAX]);
+        assert_eq!(
+            histogram.recorded().collect::<Vec<_>>(),
+            [(0, 1), (BUCKETS - 1, 1)]
+        );
+        let mut beyond = LatencyHistogram::new();
+        beyond.record_bucket(usize::MAX, 3);
+        assert_eq!(beyond.recorded().collect::<Vec<_>>(), [(BUCKETS - 1, 3)]);
+    }
+
+    #[test]
+    fn samples_are_limited() {
+        let max = LatencyHistogram::MAX_COUNT;
+        let mut full = LatencyHistogram::new();
+        full.record_bucket(5, max - 1);
+        full.record_bucket(6, u64::MAX);
+        assert_eq!(full.count(), max);
+        assert_eq!(
+            full.percentile_ns(100.0),
+            Some(buckets::highest_of(6)),
+            "the rank of the last sample is exact"
+        );
+        let before = full.clone();
+        assert_eq!(
+            full.merge(&histogram(&[1])),
+            Err(StatsError::TooManySamples)
+        );
+        assert_eq!(full, before);
+        assert_eq!(full.merge(&LatencyHistogram::new()), Ok(()));
+        let bytes = full.encode().unwrap();
+        assert_eq!(LatencyHistogram::decode(&bytes), Ok(full));
+    }
+
+    #[test]
+    fn an_empty_histogram_survives_storage() {
+        let empty = LatencyHistogram::new();
+        let bytes = empty.encode().unwrap();
+        assert_eq!(LatencyHistogram::decode(&bytes), Ok(empty));
+    }
+
+    #[test]
+    fn what_is_not_a_histogram_is_refused() {
+        let good = histogram(&[1000, 2000]).encode().unwrap();
+        let decode = |bytes: &[u8]| LatencyHistogram::decode(bytes).unwrap_err();
+
+        assert_eq!(decode(b""), StatsError::Format);
+        assert_eq!(decode(&good[..7]), StatsError::Format);
+        assert_eq!(decode(b"not a histogram"), StatsError::Format);
+        let stated = good.len() as u64 - 8;
+        assert_eq!(
+            decode(&good[..good.len() - 1]),
+            StatsError::Length {
+                stated,
+                actual: stated - 1
+            }
+        );
+        let mut garbled = good.clone();
+        for byte in &mut garbled[10..] {
+            *byte = !*byte;
+        }
+        assert_eq!(decode(&garbled), StatsError::Compression);
+        let mut longer = good.clone();
+        longer.push(0);
+        longer[4..8].copy_from_slice(&(stated as u32 + 1).to_be_bytes());
+        assert_eq!(decode(&longer), StatsError::Compression);
+        assert_eq!(decode(&compressed(b"")), StatsError::Format);
+        assert_eq!(
+            decode(&encoded(2, &[])),
+            StatsError::Bounds {
+                lowest_ns: LOWEST_NS,
+                highest_ns: HIGHEST_NS,
+                digits: 2
+            }
+        );
+        assert!(decode(&encoded(2, &[])).to_string().contains("3 digits"));
+    }
+
+    #[test]
+    fn damaged_counts_are_refused() {
+        let decode = |counts: &[u8]| LatencyHistogram::decode(&encoded(3, counts));
+        let skip_all = number(-(BUCKETS as i64));
+
+        assert_eq!(decode(&[]), Ok(LatencyHistogram::new()));
+        assert_eq!(decode(&skip_all), Ok(LatencyHistogram::new()));
+        assert_eq!(decode(&[0x80]), Err(StatsError::Counts), "cut off");
+        for number in [
+            number(i64::MIN),
+            number(-(BUCKETS as i64) - 1),
+            [skip_all.clone(), number(1)].concat(),
+            [skip_all.clone(), number(0)].concat(),
+        ] {
+            assert_eq!(decode(&number), Err(StatsError::Counts));
+        }
+        for number in [
+            number(i64::MAX),
+            number((1 << 53) + 1),
+            [number(1 << 53), number(1)].concat(),
+        ] {
+            assert_eq!(decode(&number), Err(StatsError::TooManySamples));
+        }
+    }
+
+    #[test]
+    fn a_decompression_bomb_is_refused() {
+        let bomb = compressed(&vec![0; 64 << 20]);
+        assert!(bomb.len() < 1 << 17);
+        assert_eq!(
+            LatencyHistogram::decode(&bomb),
+            Err(StatsError::Compression)
+        );
+    }
+
+    fn latencies() -> impl Strategy<Value = Vec<u64>> {
+        let latency =
+            (0_u32..64, any::<u64>()).prop_map(|(bits, noise)| (noise >> bits).min(HIGHEST_NS));
+        prop::collection::vec(latency, 0..200)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn storage_is_exact_and_the_crates_own(latencies in latencies()) {
+            let histogram = histogram(&latencies);
+            let bytes = histogram.encode().unwrap();
+            let by_the_crate: Histogram<u64> =
+                Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            prop_assert_eq!(&histogram.inner, &by_the_crate);
+            prop_assert_eq!(LatencyHistogram::decode(&bytes), Ok(histogram));
+        }
+
+        #[test]
+        fn merging_equals_recording_together(a in latencies(), b in latencies()) {
+            let mut merged = histogram(&a);
+            merged.merge(&histogram(&b)).unwrap();
+            prop_assert_eq!(merged, histogram(&[a, b].concat()));
+        }
+
+        #[test]
+        fn counters_of_buckets_equal_latencies(latencies in latencies()) {
+            let histogram = histogram(&latencies);
+            let mut counters = vec![0; BUCKETS];
+            for ns in &latencies {
+                counters[buckets::index_of(*ns)] += 1;
+            }
+            let mut poured = LatencyHistogram::new();
+            for (index, count) in counters.into_iter().enumerate() {
+                poured.record_bucket(index, count);
+            }
+            prop_assert_eq!(&poured, &histogram);
+            let mut again = LatencyHistogram::new();
+            for (index, count) in histogram.recorded() {
+                again.record_bucket(index, count);
+            }
+            prop_assert_eq!(&again, &histogram);
+        }
+
+        #[test]
+        fn any_counts_decode_or_fail(counts: Vec<u8>, bytes: Vec<u8>) {
+            if let Ok(histogram) = LatencyHistogram::decode(&encoded(3, &counts)) {
+                prop_assert!(histogram.count() <= LatencyHistogram::MAX_COUNT);
+                prop_assert_eq!(histogram.percentile_ns(50.0).is_none(), histogram.is_empty());
+            }
+            prop_assert!(LatencyHistogram::decode(&bytes).is_err());
+        }
+
+        #[test]
+        fn a_damaged_byte_never_panics(
+            latencies in latencies(),
+            position: prop::sample::Index,
+            byte: u8,
+        ) {
+            let mut bytes = histogram(&latencies).encode().unwrap();
+            let position = position.index(bytes.len());
+            bytes[position] = byte;
+            let _ = LatencyHistogram::decode(&bytes);
+        }
+    }
+}

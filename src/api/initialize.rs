@@ -1,0 +1,135 @@
+//! `bench.initialize`.
+
+use crate::error::{Error, OrRaise, Result};
+use crate::initialize::{InitializeOptions, InitializeSpec};
+use crate::initialize::steps::TABLES;
+use crate::run::horizon::Horizon;
+use crate::server;
+use crate::shared::segment::{Kind, Layout, Phase, Segment};
+use crate::worker::launch::Task;
+use crate::worker::loader::StepSeconds;
+use crate::worker::locks::{self, Use};
+use crate::clock;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use selfbench_report::initialize::{Step, closing_line, progress_line};
+use std::sync::atomic::Ordering::*;
+
+/// How often the number of rows is told.
+const PROGRESS_NS: u64 = 1_000_000_000;
+
+#[pg_extern(sql = false)]
+#[allow(clippy::too_many_arguments)]
+fn initialize(
+    scale: Option<i32>,
+    steps: Option<String>,
+    fillfactor: Option<i32>,
+    partitions: Option<i32>,
+    partition_method: Option<String>,
+    foreign_keys: Option<bool>,
+    unlogged: Option<bool>,
+    tablespace: Option<String>,
+    index_tablespace: Option<String>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
+    let horizon = Horizon::of_call(fcinfo);
+    let options = InitializeOptions {
+        scale, steps, fillfactor, partitions, partition_method, foreign_keys, unlogged,
+        tablespace, index_tablespace,
+    };
+    let seconds = execute(&options, &horizon).or_raise();
+    TableIterator::new(seconds)
+}
+
+fn execute(options: &InitializeOptions, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
+    let spec = options.check()?;
+    let tables = TABLES.map(|(table, _)| (table, Use::Replace));
+    locks::require_none(&tables)?;
+    let layout = Layout { workers: 0, clients: 0, scripts: 0 };
+    let task = Task::launch(Kind::Initialize, layout, &spec, 1)?;
+    let mut teller = Teller::new(&spec);
+    task.wait(Phase::Finished, horizon, |segment| {
+        teller.tick(segment);
+        Ok(())
+    })?;
+    let outcome: Result<StepSeconds> = task.outcome();
+    if outcome.is_ok() {
+        teller.tick(task.segment());
+    }
+    let steps: Vec<(Step, f64)> = outcome?
+        .into_iter()
+        .filter_map(|(letter, seconds)| Some((Step::from_letter(letter)?, seconds)))
+        .collect();
+    if steps.len() != spec.steps.chars().count() {
+        return Err(Error::Limit("the loader left a step out".into()));
+    }
+    pgrx::notice!("{}", closing_line(&steps));
+    Ok(steps.into_iter().map(|(step, seconds)| (step.name().to_owned(), seconds)).collect())
+}
+
+/// Tells the caller what goes on, as pgbench does.
+struct Teller {
+    steps: Vec<Step>,
+    rows: u64,
+    partitions: i32,
+    server_major: i32,
+    /// Steps that have been announced.
+    announced: usize,
+    generating_since_ns: Option<u64>,
+    told_ns: u64,
+}
+
+impl Teller {
+    fn new(spec: &InitializeSpec) -> Teller {
+        Teller {
+            steps: spec.steps.chars().filter_map(Step::from_letter).collect(),
+            rows: spec.rows() as u64,
+            partitions: spec.partitioning.map_or(0, |(count, _)| count),
+            server_major: server::version_num() / 10_000,
+            announced: 0,
+            generating_since_ns: None,
+            told_ns: 0,
+        }
+    }
+
+    fn tick(&mut self, segment: &Segment) {
+        let header = segment.header();
+        let now = clock::now_ns();
+        let finished = header.phase() == Phase::Finished;
+        let current = header.step.load(Acquire) as usize;
+        while self.announced < current {
+            let begun = header.step_ns.load(Relaxed);
+            self.end_generation(begun);
+            let step = self.steps[self.announced];
+            pgrx::notice!("{}", step.announcement());
+            if step == Step::CreateTables && self.partitions > 0 {
+                pgrx::notice!("creating {} partitions...", self.partitions);
+            }
+            if step == Step::ClientSideGenerate {
+                self.generating_since_ns = Some(begun);
+                self.told_ns = now;
+            }
+            self.announced += 1;
+        }
+        if finished {
+            self.end_generation(now);
+        } else if let Some(since) = self.generating_since_ns
+            && now - self.told_ns >= PROGRESS_NS
+        {
+            self.told_ns = now;
+            self.tell(header.rows_done.load(Relaxed).min(self.rows), now - since);
+        }
+    }
+
+    fn end_generation(&mut self, now: u64) {
+        if let Some(since) = self.generating_since_ns.take() {
+            self.tell(self.rows, now.saturating_sub(since));
+        }
+    }
+
+    fn tell(&self, done: u64, elapsed_ns: u64) {
+        let elapsed = elapsed_ns as f64 / 1e9;
+        let line = progress_line(done, self.rows, "pgbench's tables", elapsed, self.server_major);
+        pgrx::notice!("{line}");
+    }
+}

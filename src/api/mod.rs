@@ -1,0 +1,6 @@
+//! SQL-callable functions: unpack the arguments, call, return. Declared by hand in `src/sql`.
+
+mod compare;
+mod initialize;
+mod result;
+mod run;

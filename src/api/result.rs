@@ -1,0 +1,113 @@
+//! Results as SQL values: the composite type `bench.run_result`, reports, percentiles.
+
+use crate::error::{Error, OrRaise, Result};
+use crate::results::rows::Finished;
+use crate::results::{convert, store};
+use crate::run::options::required;
+use pgrx::heap_tuple::PgHeapTuple;
+use pgrx::prelude::*;
+use pgrx::AllocatedByRust;
+use selfbench_stats::LatencyHistogram;
+use std::str::FromStr;
+
+/// The composite type `bench.run_result`.
+pub(super) type RunResult = pgrx::composite_type!('static, "bench.run_result");
+
+/// A finished run as `bench.run_result`.
+pub(super) fn run_result(finished: &Finished) -> Result<RunResult> {
+    fill(finished).map_err(|e| Error::Limit(format!("cannot form bench.run_result: {e}")))
+}
+
+fn fill(finished: &Finished) -> Result<PgHeapTuple<'static, AllocatedByRust>, Box<dyn std::error::Error>> {
+    let run = &finished.run;
+    let figures = &run.figures;
+    let time = |text: &Option<String>| {
+        text.as_deref().and_then(|text| TimestampWithTimeZone::from_str(text).ok())
+    };
+    let mut row = PgHeapTuple::new_composite_type("bench.run_result")?;
+    if run.run_id != 0 {
+        row.set_by_name("run_id", run.run_id)?;
+    }
+    row.set_by_name("state", run.state.clone())?;
+    row.set_by_name("mode", run.mode.clone())?;
+    row.set_by_name("scripts", run.scripts.clone())?;
+    row.set_by_name("protocol", run.protocol.clone())?;
+    row.set_by_name("clients", run.clients)?;
+    row.set_by_name("jobs", run.jobs)?;
+    row.set_by_name("scale", run.scale)?;
+    row.set_by_name("seconds", run.seconds)?;
+    row.set_by_name("transactions", figures.transactions)?;
+    row.set_by_name(
+        "failed",
+        figures.serialization_failures + figures.deadlock_failures + figures.other_failures,
+    )?;
+    row.set_by_name("tps", figures.tps)?;
+    row.set_by_name("latency_avg_ms", figures.latency_avg_ms)?;
+    row.set_by_name("latency_stddev_ms", figures.latency_stddev_ms)?;
+    row.set_by_name("latency_min_ms", figures.latency_min_ms)?;
+    row.set_by_name("latency_p50_ms", figures.latency_p50_ms)?;
+    row.set_by_name("latency_p90_ms", figures.latency_p90_ms)?;
+    row.set_by_name("latency_p95_ms", figures.latency_p95_ms)?;
+    row.set_by_name("latency_p99_ms", figures.latency_p99_ms)?;
+    row.set_by_name("latency_p999_ms", figures.latency_p999_ms)?;
+    row.set_by_name("latency_max_ms", figures.latency_max_ms)?;
+    row.set_by_name("connection_ms", run.connection_ms)?;
+    row.set_by_name("warmup_transactions", run.warmup_transactions)?;
+    row.set_by_name("aborted_clients", run.aborted_clients)?;
+    row.set_by_name("label", run.label.clone())?;
+    row.set_by_name("started_at", time(&run.started_at))?;
+    row.set_by_name("finished_at", time(&run.finished_at))?;
+    row.set_by_name("errors", run.errors.clone())?;
+    Ok(row)
+}
+
+/// The report of a run that the caller may see.
+#[pg_extern(sql = false)]
+fn report(run_id: Option<i64>) -> String {
+    (|| {
+        let run_id = required("run_id", run_id)?;
+        let finished = store::load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+        Ok(selfbench_report::text(&convert::report(&finished)?))
+    })()
+    .or_raise()
+}
+
+/// A percentile of a stored histogram, in milliseconds; NULL if it is empty.
+#[pg_extern(sql = false, strict)]
+fn percentile(histogram: &[u8], p: f64) -> Option<f64> {
+    (|| {
+        if !(0.0..=100.0).contains(&p) {
+            return Err(crate::run::options::illegal(
+                "p",
+                p.to_string(),
+                "The legal range is 0 to 100.",
+            ));
+        }
+        Ok(decode(histogram)?.percentile_ms(p))
+    })()
+    .or_raise()
+}
+
+/// Number of latencies in a stored histogram.
+#[pg_extern(sql = false, strict)]
+fn histogram_count(histogram: &[u8]) -> i64 {
+    decode(histogram).or_raise().count() as i64
+}
+
+/// Transition function of the aggregate `bench.merge`.
+#[pg_extern(sql = false)]
+fn merge_histograms(state: Option<&[u8]>, next: Option<&[u8]>) -> Option<Vec<u8>> {
+    (|| {
+        let (Some(state), Some(next)) = (state, next) else {
+            return Ok(state.or(next).map(<[u8]>::to_vec));
+        };
+        let mut sum = decode(state)?;
+        sum.merge(&decode(next)?).map_err(|e| Error::Limit(e.to_string()))?;
+        sum.encode().map(Some).map_err(|e| Error::Limit(e.to_string()))
+    })()
+    .or_raise()
+}
+
+fn decode(bytes: &[u8]) -> Result<LatencyHistogram> {
+    LatencyHistogram::decode(bytes).map_err(|e| Error::BadHistogram(e.to_string()))
+}

@@ -1,0 +1,359 @@
+//! `bench.run`, `bench.start`, `bench.wait`, `bench.cancel` and what the view `bench.progress`
+//! needs.
+
+use super::result::{RunResult, run_result};
+use crate::clock;
+use crate::error::{Error, OrRaise, Result};
+use crate::results::rows::Finished;
+use crate::results::store;
+use crate::run::horizon::Horizon;
+use crate::run::{RunOptions, RunSpec, Vacuum, options};
+use crate::server;
+use crate::shared::recorder;
+use crate::shared::segment::{Kind, Layout, Phase, Segment};
+use crate::shared::process;
+use crate::worker::launch::{self, Task};
+use crate::worker::locks::{self, Use};
+use pgrx::datum::Interval;
+use pgrx::prelude::*;
+use pgrx::pg_sys;
+use selfbench_report::progress::{self, ProgressOptions};
+use selfbench_stats::Tally;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+#[pg_extern(sql = false)]
+#[allow(clippy::too_many_arguments)]
+fn run(
+    scripts: Option<Vec<Option<String>>>,
+    mode: Option<String>,
+    clients: Option<i32>,
+    jobs: Option<i32>,
+    duration: Option<Interval>,
+    transactions: Option<i64>,
+    protocol: Option<String>,
+    vacuum: Option<String>,
+    warmup: Option<Interval>,
+    progress: Option<Interval>,
+    interval: Option<Interval>,
+    seed: Option<String>,
+    label: Option<String>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> RunResult {
+    let horizon = Horizon::of_call(fcinfo);
+    let options = RunOptions {
+        scripts, mode, clients, jobs, duration, transactions, protocol, vacuum, warmup, progress,
+        interval, seed, label,
+    };
+    let finished = execute(&options, &horizon).or_raise();
+    run_result(&finished).or_raise()
+}
+
+#[pg_extern(sql = false)]
+#[allow(clippy::too_many_arguments)]
+fn start(
+    scripts: Option<Vec<Option<String>>>,
+    mode: Option<String>,
+    clients: Option<i32>,
+    jobs: Option<i32>,
+    duration: Option<Interval>,
+    transactions: Option<i64>,
+    protocol: Option<String>,
+    vacuum: Option<String>,
+    warmup: Option<Interval>,
+    progress: Option<Interval>,
+    interval: Option<Interval>,
+    seed: Option<String>,
+    label: Option<String>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> i64 {
+    let horizon = Horizon::of_call(fcinfo);
+    let options = RunOptions {
+        scripts, mode, clients, jobs, duration, transactions, protocol, vacuum, warmup, progress,
+        interval, seed, label,
+    };
+    (|| {
+        let spec = options.check()?;
+        if server::in_recovery() {
+            return Err(Error::ReadOnly {
+                what: "start a run".into(),
+                why: "on a standby, which cannot store its result",
+                hint: "Use bench.run, which returns the result.".into(),
+            });
+        }
+        let task = begin(&spec)?;
+        task.wait(Phase::Running, &horizon, |_| Ok(()))?;
+        if let Some(Err(error)) = task.segment().outcome::<Finished>() {
+            return Err(error);
+        }
+        task.detach();
+        Ok(task.segment().header().run_id.load(Relaxed))
+    })()
+    .or_raise()
+}
+
+#[pg_extern(sql = false)]
+fn wait(run_id: Option<i64>, timeout: Option<Interval>, fcinfo: pg_sys::FunctionCallInfo) -> RunResult {
+    let horizon = Horizon::of_call(fcinfo);
+    (|| {
+        let run_id = options::required("run_id", run_id)?;
+        let limit = match &timeout {
+            None => None,
+            Some(timeout) => Some(options::duration("timeout", timeout, true)? as u64 * 1000),
+        };
+        let begin = clock::now_ns();
+        loop {
+            let Some(finished) = store::load(run_id)? else {
+                return Err(Error::UnknownRun { run_id });
+            };
+            match finished.run.state.as_str() {
+                "starting" | "running" => {
+                    if !is_alive(run_id, finished.run.segment) {
+                        // It may have ended between the two looks.
+                        let again = store::load(run_id)?;
+                        match again {
+                            Some(f) if !matches!(f.run.state.as_str(), "starting" | "running") => {
+                                return run_result(&f);
+                            }
+                            _ => return Err(Error::LostRun { run_id }),
+                        }
+                    }
+                }
+                "lost" => return Err(Error::LostRun { run_id }),
+                _ => return run_result(&finished),
+            }
+            if let (Some(limit), Some(timeout)) = (limit, &timeout)
+                && clock::now_ns() - begin >= limit
+            {
+                let timeout = server::interval_text(timeout);
+                return Err(Error::WaitTimeout { run_id, timeout });
+            }
+            pgrx::check_for_interrupts!();
+            horizon.release();
+            process::wait(Duration::from_millis(100));
+        }
+    })()
+    .or_raise()
+}
+
+#[pg_extern(sql = false)]
+fn cancel(run_id: Option<i64>) -> bool {
+    (|| {
+        let run_id = options::required("run_id", run_id)?;
+        // Row security decides whose runs there are to be cancelled.
+        let Some(finished) = store::load(run_id)? else {
+            return Err(Error::UnknownRun { run_id });
+        };
+        let Some(segment) = live_segment(run_id, finished.run.segment) else { return Ok(false) };
+        launch::cancel(&segment);
+        Ok(true)
+    })()
+    .or_raise()
+}
+
+#[pg_extern(sql = false)]
+fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
+    run_id.is_some_and(|run_id| is_alive(run_id, segment))
+}
+
+/// A run in progress: phase, seconds since the start barrier opened, transactions, failures, and
+/// mean latency in milliseconds.
+#[pg_extern(sql = false)]
+fn live_figures(
+    run_id: Option<i64>,
+    segment: Option<i64>,
+) -> TableIterator<
+    'static,
+    (
+        name!(phase, String),
+        name!(seconds, Option<f64>),
+        name!(transactions, i64),
+        name!(failed, i64),
+        name!(latency_avg_ms, Option<f64>),
+    ),
+> {
+    let row = run_id.and_then(|run_id| {
+        let segment = live_segment(run_id, segment)?;
+        let header = segment.header();
+        let start = header.start_ns.load(Relaxed);
+        let seconds = (start != 0).then(|| clock::now_ns().saturating_sub(start) as f64 / 1e9);
+        let tally = total(&segment);
+        let phase = match header.phase() {
+            Phase::Launched | Phase::Preparing => "starting",
+            Phase::Running => "running",
+            Phase::Storing | Phase::Finished => "storing",
+        };
+        let mean = (tally.latency.count > 0).then(|| tally.latency.mean_ms());
+        Some((
+            phase.to_owned(),
+            seconds,
+            tally.transactions as i64,
+            tally.failed.total() as i64,
+            mean,
+        ))
+    });
+    TableIterator::new(row)
+}
+
+/// Runs with these options and waits for the result.
+pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finished> {
+    let spec = options.check()?;
+    if spec.writes() && !horizon.releasable() {
+        pgrx::ereport!(
+            PgLogLevel::NOTICE,
+            PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
+            "the calling statement keeps dead rows from being removed during the run",
+            "Call SELECT * FROM bench.run(...) by itself at top level, in READ COMMITTED mode, or \
+             use bench.start."
+        );
+    }
+    let task = begin(&spec)?;
+    let mut ticker = Ticker::new(&spec, options.progress_us()?);
+    task.wait(Phase::Finished, horizon, |segment| {
+        ticker.tick(segment);
+        Ok(())
+    })?;
+    let finished: Finished = task.outcome()?;
+    warn(&finished)?;
+    Ok(finished)
+}
+
+/// Checks what only the calling session knows, and starts the run's coordinator.
+fn begin(spec: &RunSpec) -> Result<Task> {
+    if spec.writes() {
+        server::require_writable("run scripts that write")?;
+    }
+    if spec.uses_pgbench_tables() {
+        let small = match (spec.writes(), spec.vacuum) {
+            (false, Vacuum::None) => Use::Read,
+            _ => Use::Write,
+        };
+        let history = if spec.vacuum == Vacuum::None { small } else { Use::Replace };
+        let accounts =
+            if spec.writes() || spec.vacuum == Vacuum::All { Use::Write } else { Use::Read };
+        locks::require_none(&[
+            ("pgbench_accounts", accounts),
+            ("pgbench_branches", small),
+            ("pgbench_tellers", small),
+            ("pgbench_history", history),
+        ])?;
+    }
+    if !spec.connection.is_empty() {
+        server::require_connections(spec.clients)?;
+    }
+    let layout = Layout {
+        workers: spec.workers(),
+        clients: spec.clients,
+        scripts: spec.scripts.len(),
+    };
+    Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
+}
+
+/// Tells the caller what makes the result doubtful.
+fn warn(finished: &Finished) -> Result<()> {
+    let run = &finished.run;
+    if run.run_id == 0 {
+        pgrx::notice!("the result is not stored, since this server is a standby");
+    }
+    if run.state == "failed" && run.figures.transactions == 0 {
+        return Err(Error::AllAborted {
+            message: "no client could finish a transaction".into(),
+            first: run.errors.first().cloned().unwrap_or_default(),
+        });
+    }
+    if run.state != "finished" || run.aborted_clients > 0 {
+        pgrx::ereport!(
+            PgLogLevel::WARNING,
+            PgSqlErrorCode::ERRCODE_WARNING,
+            "run was aborted; its results are incomplete",
+            run.errors.join("\n")
+        );
+    } else if !run.errors.is_empty() {
+        pgrx::warning!("{}", run.errors.join("\n"));
+    }
+    Ok(())
+}
+
+fn total(segment: &Segment) -> Tally {
+    let mut total = Tally::default();
+    for script in recorder::read_all(segment) {
+        total.merge(&script);
+    }
+    total
+}
+
+fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
+    let handle = u32::try_from(handle?).ok()?;
+    let segment = Segment::attach(handle)?;
+    let header = segment.header();
+    (header.is_run()
+        && header.run_id.load(Relaxed) == run_id
+        && header.phase() != Phase::Finished
+        && header.coordinator.pid() != 0)
+        .then_some(segment)
+}
+
+fn is_alive(run_id: i64, handle: Option<i64>) -> bool {
+    live_segment(run_id, handle).is_some()
+}
+
+/// Prints a progress line as pgbench does, at every multiple of the time asked for.
+struct Ticker {
+    every_ns: Option<u64>,
+    options: ProgressOptions,
+    last_ns: u64,
+    tally: Tally,
+    announced: bool,
+    vacuums: bool,
+}
+
+impl Ticker {
+    fn new(spec: &RunSpec, every_us: Option<i64>) -> Ticker {
+        Ticker {
+            every_ns: every_us.map(|us| us as u64 * 1000),
+            options: ProgressOptions {
+                mode: spec.mode,
+                rate: false,
+                latency_limit: false,
+                max_tries: 1,
+            },
+            last_ns: 0,
+            tally: Tally::default(),
+            announced: false,
+            vacuums: spec.vacuum != Vacuum::None && spec.uses_pgbench_tables(),
+        }
+    }
+
+    fn tick(&mut self, segment: &Segment) {
+        let Some(every) = self.every_ns else { return };
+        let header = segment.header();
+        if !self.announced {
+            self.announced = true;
+            if self.vacuums {
+                pgrx::notice!("starting vacuum...");
+            }
+        }
+        if header.phase() != Phase::Running {
+            return;
+        }
+        let start = header.start_ns.load(Relaxed);
+        if self.last_ns == 0 {
+            self.last_ns = start;
+        }
+        let now = clock::now_ns();
+        if now < self.last_ns + every {
+            return;
+        }
+        let tally = total(segment);
+        let line = progress::line(
+            (now - start) as f64 / 1e9,
+            (now - self.last_ns) as f64 / 1e9,
+            &tally.minus(&self.tally),
+            self.options,
+        );
+        pgrx::notice!("{line}");
+        self.tally = tally;
+        // The next line is due at the next multiple, however late this one is.
+        self.last_ns = start + (now - start) / every * every;
+    }
+}

@@ -1,0 +1,10 @@
+//! The one clock of a run: monotonic nanoseconds, comparable between all processes of the machine.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+#[inline]
+pub fn now_ns() -> u64 {
+    let t = clock_gettime(ClockId::Monotonic);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}

@@ -1,0 +1,337 @@
+//! Every error that a user can meet, with its SQLSTATE, detail and hint.
+//!
+//! Errors travel three ways: raised in the caller's backend ([`Error::raise`]), sent from a worker
+//! to the backend through shared memory as a [`Report`], and stored with a run as text.
+
+use pgrx::PgSqlErrorCode as Sqlstate;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport, ErrorReportWithLevel};
+use pgrx::{PgLogLevel, PgTryBuilder};
+use selfbench_script::ScriptError;
+use serde::{Deserialize, Serialize};
+use std::panic::AssertUnwindSafe;
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error as PostgreSQL shows it; the form in which errors cross process boundaries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Five-character SQLSTATE.
+    pub sqlstate: String,
+    /// Primary message: lower case, no full stop.
+    pub message: String,
+    /// DETAIL line.
+    pub detail: Option<String>,
+    /// HINT line.
+    pub hint: Option<String>,
+}
+
+impl Report {
+    /// The message and, in parentheses, its detail: one line for logs and result tables.
+    pub fn one_line(&self) -> String {
+        match &self.detail {
+            Some(detail) => format!("{} ({})", self.message, detail),
+            None => self.message.clone(),
+        }
+    }
+}
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An option's value is outside what is legal.
+    #[error("invalid value for option \"{option}\": {value}")]
+    Option { option: &'static str, value: String, legal: String },
+    /// An option that needs a value is NULL.
+    #[error("option \"{option}\" must not be null")]
+    NullOption { option: &'static str },
+    /// Two options that exclude each other, or one that needs another.
+    #[error("{message}")]
+    OptionConflict { message: String, hint: String },
+    /// No script of that name.
+    #[error("{message}")]
+    UnknownScript { message: String, hint: String },
+    /// A script does not parse.
+    #[error("{0}")]
+    Script(Box<ScriptError>),
+    /// The server has too few background worker slots.
+    #[error("not enough background worker slots: {needed} needed, {free} free")]
+    WorkerSlots { needed: usize, free: usize, limit: i32 },
+    /// The server has too few connections.
+    #[error("not enough connections: {needed} needed, {free} free")]
+    Connections { needed: usize, free: usize, limit: i32, reserved: i32 },
+    /// A table that the scripts need is not there.
+    #[error("relation \"{table}\" does not exist")]
+    TableMissing { table: String, mode_hint: String },
+    /// A table that tells the scale has no rows.
+    #[error("relation \"{table}\" is empty")]
+    TableEmpty { table: String },
+    /// Something that bears the name of one of pgbench's tables, but is not.
+    #[error("refusing to drop \"{relation}\": {why}")]
+    NotPgbench { relation: String, why: String },
+    /// The caller's own transaction stands in its workers' way.
+    #[error("the current transaction holds a lock that the benchmark's workers need")]
+    CallerLocks { relation: String, lock: String },
+    /// The server or the session does not allow writing.
+    #[error("cannot {what} {why}")]
+    ReadOnly { what: String, why: &'static str, hint: String },
+    /// The role cannot be used by background workers.
+    #[error("role \"{role}\" is not permitted to log in")]
+    RoleCannotLogin { role: String },
+    /// The caller lacks a privilege.
+    #[error("permission denied for {what}")]
+    Denied { what: String, hint: String },
+    /// Loopback connections need more rights than the caller has.
+    #[error("permission denied for mode \"libpq\"")]
+    LoopbackDenied,
+    /// No such run, or not one that the caller may see.
+    #[error("run {run_id} does not exist")]
+    UnknownRun { run_id: i64 },
+    /// The run's coordinator is gone and it left no result.
+    #[error("run {run_id} was lost")]
+    LostRun { run_id: i64 },
+    /// `bench.wait` gave up.
+    #[error("run {run_id} did not finish within {timeout}")]
+    WaitTimeout { run_id: i64, timeout: String },
+    /// A worker ended without telling why.
+    #[error("{what} ended unexpectedly")]
+    WorkerDied { what: String },
+    /// The run was cancelled.
+    #[error("benchmark canceled {by}")]
+    Canceled { by: String },
+    /// No client could do its work.
+    #[error("{message}")]
+    AllAborted { message: String, first: String },
+    /// libpq reports a failure outside of any script command.
+    #[error("could not connect client {client} to the server: {message}")]
+    Connect { client: usize, sqlstate: Option<String>, message: String },
+    /// Bytes that are not a latency histogram of ours.
+    #[error("invalid latency histogram: {0}")]
+    BadHistogram(String),
+    /// A limit of the design.
+    #[error("{0}")]
+    Limit(String),
+    /// An error that PostgreSQL raised, or that came from another of our processes.
+    #[error("{}", .0.message)]
+    Server(Box<Report>),
+}
+
+impl Error {
+    fn sqlstate(&self) -> Sqlstate {
+        match self {
+            Error::Option { .. } => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::NullOption { .. } => Sqlstate::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            Error::OptionConflict { .. } => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::Script(_) => Sqlstate::ERRCODE_SYNTAX_ERROR,
+            Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
+            Error::Connections { .. } => Sqlstate::ERRCODE_TOO_MANY_CONNECTIONS,
+            Error::TableMissing { .. } => Sqlstate::ERRCODE_UNDEFINED_TABLE,
+            Error::TableEmpty { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Error::NotPgbench { .. } => Sqlstate::ERRCODE_WRONG_OBJECT_TYPE,
+            Error::CallerLocks { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
+            Error::ReadOnly { .. } => Sqlstate::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            Error::RoleCannotLogin { .. } => Sqlstate::ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
+            Error::Denied { .. } => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            Error::LoopbackDenied => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Error::WaitTimeout { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
+            Error::WorkerDied { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
+            Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
+            Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
+            Error::Connect { sqlstate, .. } => match sqlstate.as_deref().and_then(encode) {
+                Some(code) => code,
+                None => Sqlstate::ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
+            },
+            Error::BadHistogram(_) => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::Limit(_) => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            Error::Server(report) => {
+                encode(&report.sqlstate).unwrap_or(Sqlstate::ERRCODE_INTERNAL_ERROR)
+            }
+        }
+    }
+
+    fn detail(&self) -> Option<String> {
+        match self {
+            Error::Option { legal, .. } => Some(legal.clone()),
+            Error::WorkerSlots { limit, .. } => {
+                Some(format!("\"max_worker_processes\" is {limit}; other workers use some of them."))
+            }
+            Error::Connections { limit, reserved, .. } => Some(format!(
+                "\"max_connections\" is {limit}, of which {reserved} are reserved for superusers."
+            )),
+            Error::CallerLocks { relation, lock } => {
+                Some(format!("It holds {lock} on relation \"{relation}\"."))
+            }
+            Error::LoopbackDenied => Some(
+                "Loopback connections are authenticated as the server's operating system user; \
+                 only superusers may use them."
+                    .into(),
+            ),
+            Error::LostRun { .. } => {
+                Some("Its coordinator ended, by a crash or a restart of the server, before it stored a result.".into())
+            }
+            Error::AllAborted { first, .. } => Some(first.clone()),
+            Error::Server(report) => report.detail.clone(),
+            _ => None,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Error::NullOption { .. } => {
+                Some("Leave the option out to get its default.".into())
+            }
+            Error::OptionConflict { hint, .. }
+            | Error::UnknownScript { hint, .. }
+            | Error::Denied { hint, .. }
+            | Error::ReadOnly { hint, .. } => Some(hint.clone()),
+            Error::Script(error) => error.hint.clone(),
+            Error::WorkerSlots { needed, free, limit } => Some(format!(
+                "Use fewer clients or jobs, or set \"max_worker_processes\" to at least {} and restart the server.",
+                *limit as i64 + (*needed as i64 - *free as i64)
+            )),
+            Error::Connections { needed, free, limit, .. } => Some(format!(
+                "Use fewer clients, or set \"max_connections\" to at least {} and restart the server.",
+                *limit as i64 + (*needed as i64 - *free as i64)
+            )),
+            Error::TableMissing { mode_hint, .. } => Some(mode_hint.clone()),
+            Error::TableEmpty { .. } => {
+                Some("Fill pgbench's tables with SELECT * FROM bench.initialize().".into())
+            }
+            Error::NotPgbench { .. } => {
+                Some("Rename or drop it yourself, or set search_path so that another schema comes first.".into())
+            }
+            Error::CallerLocks { .. } => {
+                Some("Commit or roll back before the call: workers run in transactions of their own.".into())
+            }
+            Error::RoleCannotLogin { .. } => {
+                Some("Background workers run as the calling role; call as a role with the LOGIN attribute.".into())
+            }
+            Error::LoopbackDenied => Some("Use mode => 'spi'.".into()),
+            Error::UnknownRun { .. } => Some("Runs are listed in bench.run_summary.".into()),
+            Error::LostRun { .. } => Some("Look into the server log, then run it again.".into()),
+            Error::WaitTimeout { .. } => {
+                Some("The run goes on; wait again, or end it with bench.cancel.".into())
+            }
+            Error::WorkerDied { .. } => Some("The server log may tell why.".into()),
+            Error::Server(report) => report.hint.clone(),
+            _ => None,
+        }
+    }
+
+    /// The error in the form that crosses process boundaries.
+    pub fn report(&self) -> Report {
+        Report {
+            sqlstate: decode(self.sqlstate()),
+            message: self.to_string(),
+            detail: self.detail(),
+            hint: self.hint(),
+        }
+    }
+
+    /// Raises the error in this backend.
+    pub fn raise(self) -> ! {
+        let mut report = ErrorReport::new(self.sqlstate(), self.to_string(), "");
+        if let Some(detail) = self.detail() {
+            report = report.set_detail(detail);
+        }
+        if let Some(hint) = self.hint() {
+            report = report.set_hint(hint);
+        }
+        report.report(PgLogLevel::ERROR);
+        unreachable!("an ERROR does not return")
+    }
+}
+
+impl From<Report> for Error {
+    fn from(report: Report) -> Self {
+        Error::Server(Box::new(report))
+    }
+}
+
+impl From<ScriptError> for Error {
+    fn from(error: ScriptError) -> Self {
+        Error::Script(Box::new(error))
+    }
+}
+
+impl From<pgrx::spi::Error> for Error {
+    fn from(error: pgrx::spi::Error) -> Self {
+        Error::from(Report {
+            sqlstate: decode(Sqlstate::ERRCODE_INTERNAL_ERROR),
+            message: format!("internal query failed: {error}"),
+            detail: None,
+            hint: None,
+        })
+    }
+}
+
+/// Raises the error of a result in this backend, or gives its value.
+pub trait OrRaise<T> {
+    /// The value, or no return.
+    fn or_raise(self) -> T;
+}
+
+impl<T> OrRaise<T> for Result<T> {
+    fn or_raise(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(error) => error.raise(),
+        }
+    }
+}
+
+/// Runs `body` and turns an ERROR that PostgreSQL raises in it into a value.
+///
+/// The caller must abort the transaction that was current: PostgreSQL's state is that of the
+/// moment of the error.
+pub fn catch<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    PgTryBuilder::new(AssertUnwindSafe(body))
+        .catch_others(|cause| {
+            let report = match &cause {
+                CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) => report,
+                CaughtError::RustPanic { ereport, .. } => ereport,
+            };
+            Err(Error::from(Report::from(report)))
+        })
+        .execute()
+}
+
+impl From<&ErrorReportWithLevel> for Report {
+    fn from(report: &ErrorReportWithLevel) -> Self {
+        Report {
+            sqlstate: decode(report.sql_error_code()),
+            message: report.message().to_owned(),
+            detail: report.detail().map(str::to_owned),
+            hint: report.hint().map(str::to_owned),
+        }
+    }
+}
+
+/// A report for an error that is raised as the server would raise it.
+pub fn new_report(
+    sqlstate: Sqlstate,
+    message: &str,
+    detail: Option<String>,
+    hint: Option<String>,
+) -> Report {
+    Report { sqlstate: decode(sqlstate), message: message.to_owned(), detail, hint }
+}
+
+/// The five characters of a SQLSTATE, which PostgreSQL packs into six bits each.
+fn decode(code: Sqlstate) -> String {
+    let code = code as i32;
+    (0..5).map(|i| char::from(((code >> (6 * i)) & 0x3F) as u8 + b'0')).collect()
+}
+
+/// The reverse of [`decode`]; `None` unless the text has the five characters of a SQLSTATE.
+fn encode(sqlstate: &str) -> Option<Sqlstate> {
+    let bytes = sqlstate.as_bytes();
+    if bytes.len() != 5 || !bytes.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()) {
+        return None;
+    }
+    let code = bytes.iter().rev().fold(0i32, |code, b| (code << 6) | i32::from(b - b'0'));
+    Some(Sqlstate::from(code))
+}

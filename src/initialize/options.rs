@@ -1,0 +1,190 @@
+//! The options of `bench.initialize`, checked.
+
+use crate::error::{Error, Result};
+use crate::run::options::{illegal, in_range, required};
+use crate::server;
+use crate::worker::settings::{self, Settings};
+use crate::worker::Identity;
+use pgrx::prelude::*;
+use selfbench_report::initialize::Step;
+use serde::{Deserialize, Serialize};
+
+/// Accounts per unit of scale.
+pub const ACCOUNTS: i64 = 100_000;
+/// Tellers per unit of scale.
+pub const TELLERS: i64 = 10;
+/// From this scale on, account numbers do not fit into an `int`.
+pub const BIGINT_SCALE: i64 = 20_000;
+
+/// The options as SQL gives them; `None` is NULL.
+pub struct InitializeOptions {
+    /// Scale.
+    pub scale: Option<i32>,
+    /// Letters of the steps.
+    pub steps: Option<String>,
+    /// Fill factor of the tables.
+    pub fillfactor: Option<i32>,
+    /// Partitions of accounts; 0 for none.
+    pub partitions: Option<i32>,
+    /// `range` or `hash`.
+    pub partition_method: Option<String>,
+    /// Whether to add the step `f`.
+    pub foreign_keys: Option<bool>,
+    /// Whether tables are unlogged.
+    pub unlogged: Option<bool>,
+    /// Where tables go.
+    pub tablespace: Option<String>,
+    /// Where indexes go.
+    pub index_tablespace: Option<String>,
+}
+
+/// How accounts are partitioned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PartitionMethod {
+    /// By ranges of the account number.
+    Range,
+    /// By a hash of the account number.
+    Hash,
+}
+
+/// What the loader needs to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InitializeSpec {
+    /// Who initializes, and where.
+    pub identity: Identity,
+    /// Scale.
+    pub scale: i64,
+    /// Letters of the steps, in order.
+    pub steps: String,
+    /// Fill factor of the tables.
+    pub fillfactor: i32,
+    /// Number of partitions and how they are made.
+    pub partitioning: Option<(i32, PartitionMethod)>,
+    /// Whether tables are unlogged.
+    pub unlogged: bool,
+    /// Where tables go.
+    pub tablespace: Option<String>,
+    /// Where indexes go.
+    pub index_tablespace: Option<String>,
+    /// The caller's session settings.
+    pub settings: Settings,
+}
+
+impl InitializeOptions {
+    /// Checks everything that can be checked before something is dropped.
+    pub fn check(&self) -> Result<InitializeSpec> {
+        let scale = in_range("scale", required("scale", self.scale)?, 1, i32::MAX)?;
+        let fillfactor = in_range("fillfactor", required("fillfactor", self.fillfactor)?, 10, 100)?;
+        let partitions = in_range("partitions", required("partitions", self.partitions)?, 0, i32::MAX)?;
+        let method = match self.partition_method.as_deref() {
+            None | Some("range") => PartitionMethod::Range,
+            Some("hash") => PartitionMethod::Hash,
+            Some(other) => {
+                return Err(illegal(
+                    "partition_method",
+                    format!("\"{other}\""),
+                    "Legal values are \"range\", \"hash\".",
+                ));
+            }
+        };
+        if self.partition_method.is_some() && partitions == 0 {
+            return Err(Error::OptionConflict {
+                message: "option \"partition_method\" needs \"partitions\" above 0".into(),
+                hint: "Give the number of partitions, too.".into(),
+            });
+        }
+        let mut steps = String::new();
+        for letter in required("steps", self.steps.as_deref())?.chars().filter(|c| *c != ' ') {
+            if Step::from_letter(letter).is_none() {
+                return Err(illegal(
+                    "steps",
+                    format!("\"{letter}\""),
+                    "Legal steps are \"d\", \"t\", \"g\", \"G\", \"v\", \"p\", \"f\".",
+                ));
+            }
+            steps.push(letter);
+        }
+        if required("foreign_keys", self.foreign_keys)? && !steps.contains('f') {
+            steps.push('f');
+        }
+        if steps.is_empty() {
+            return Err(illegal("steps", "\"\"".into(), "At least one step."));
+        }
+        for (option, tablespace) in
+            [("tablespace", &self.tablespace), ("index_tablespace", &self.index_tablespace)]
+        {
+            if let Some(name) = tablespace {
+                require_tablespace(option, name)?;
+            }
+        }
+        if steps.contains('t') {
+            require_schema()?;
+        }
+        server::require_login_role()?;
+        server::require_writable("initialize pgbench's tables")?;
+        Ok(InitializeSpec {
+            identity: Identity::current(),
+            scale: i64::from(scale),
+            steps,
+            fillfactor,
+            partitioning: (partitions > 0).then_some((partitions, method)),
+            unlogged: required("unlogged", self.unlogged)?,
+            tablespace: self.tablespace.clone(),
+            index_tablespace: self.index_tablespace.clone(),
+            settings: settings::of_session()?,
+        })
+    }
+}
+
+impl InitializeSpec {
+    /// Number of rows of accounts.
+    pub fn accounts(&self) -> i64 {
+        ACCOUNTS * self.scale
+    }
+
+    /// Number of rows of all tables.
+    pub fn rows(&self) -> i64 {
+        self.scale + TELLERS * self.scale + self.accounts()
+    }
+}
+
+fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
+    let may = Spi::get_one_with_args::<bool>(
+        "SELECT (SELECT pg_catalog.has_tablespace_privilege(t.oid, 'CREATE')
+                        OR t.oid OPERATOR(pg_catalog.=)
+                           (SELECT d.dattablespace FROM pg_catalog.pg_database d
+                             WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())
+                   FROM pg_catalog.pg_tablespace t
+                  WHERE t.spcname::pg_catalog.text OPERATOR(pg_catalog.=) $1)",
+        &[name.into()],
+    )?;
+    match may {
+        Some(true) => Ok(()),
+        Some(false) => Err(Error::Denied {
+            what: format!("tablespace \"{name}\""),
+            hint: "Have CREATE on it granted to you.".into(),
+        }),
+        None => Err(illegal(option, format!("\"{name}\""), "The name of a tablespace of this server.")),
+    }
+}
+
+fn require_schema() -> Result<()> {
+    let found = Spi::get_two::<String, bool>(
+        "SELECT pg_catalog.current_schema()::pg_catalog.text,
+                pg_catalog.has_schema_privilege(pg_catalog.current_schema(), 'CREATE')",
+    )?;
+    match found {
+        (Some(_), Some(true)) => Ok(()),
+        (Some(schema), _) => Err(Error::Denied {
+            what: format!("schema \"{schema}\""),
+            hint: "Tables are created in the first schema of search_path; set it to one in which \
+                   you may create tables."
+                .into(),
+        }),
+        (None, _) => Err(Error::Denied {
+            what: "creating tables".into(),
+            hint: "No schema of search_path exists; set it to one in which you may create tables."
+                .into(),
+        }),
+    }
+}

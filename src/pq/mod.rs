@@ -1,0 +1,299 @@
+//! libpq behind a safe interface: one non-blocking connection per value.
+//!
+//! Knows nothing of benchmarks and nothing of waiting: it says what the socket is waited for, the
+//! caller waits. Nothing here raises a PostgreSQL error; libpq's callbacks must not.
+
+use pq_sys as pq;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+/// What a connection attempt waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connecting {
+    /// The socket must become readable.
+    Reading,
+    /// The socket must become writable.
+    Writing,
+    /// Connected.
+    Done,
+    /// Failed; see [`Connection::error_message`].
+    Failed,
+}
+
+/// Transaction state as the server last reported it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// Outside of any transaction block.
+    Idle,
+    /// In a transaction block.
+    InBlock,
+    /// In a failed transaction block.
+    InError,
+    /// A command is in progress.
+    Active,
+    /// The connection is lost.
+    Unknown,
+}
+
+/// How a result ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// A command without rows, or an empty query.
+    Command,
+    /// Rows.
+    Rows,
+    /// COPY, in either direction.
+    Copy,
+    /// An error.
+    Error,
+}
+
+/// A connection. Dropping it closes it.
+pub struct Connection {
+    conn: *mut pq::PGconn,
+    external_fd: bool,
+}
+
+/// A result. Dropping it frees it.
+pub struct PqResult(*mut pq::PGresult);
+
+/// An attempt to send or receive failed; the connection tells why.
+#[derive(Debug)]
+pub struct Lost;
+
+impl Connection {
+    /// Begins to connect with these parameters. Poll until it is done or has failed.
+    ///
+    /// `None` if libpq is out of memory or the process may open no more descriptors.
+    pub fn start(parameters: &[(&str, &str)]) -> Option<Connection> {
+        // SAFETY: keeps the server's count of descriptors that it does not manage itself.
+        if !unsafe { pgrx::pg_sys::AcquireExternalFD() } {
+            return None;
+        }
+        let texts: Vec<(CString, CString)> = parameters
+            .iter()
+            .filter_map(|(k, v)| Some((CString::new(*k).ok()?, CString::new(*v).ok()?)))
+            .collect();
+        let mut keys: Vec<*const c_char> = texts.iter().map(|(k, _)| k.as_ptr()).collect();
+        let mut values: Vec<*const c_char> = texts.iter().map(|(_, v)| v.as_ptr()).collect();
+        keys.push(std::ptr::null());
+        values.push(std::ptr::null());
+        // SAFETY: both arrays end in null and outlive the call, which copies them.
+        let conn = unsafe { pq::PQconnectStartParams(keys.as_ptr(), values.as_ptr(), 0) };
+        let connection = Connection { conn, external_fd: true };
+        if conn.is_null() {
+            return None;
+        }
+        // SAFETY: the connection exists; the callback ignores its arguments.
+        unsafe { pq::PQsetNoticeProcessor(conn, Some(ignore_notice), std::ptr::null_mut()) };
+        Some(connection)
+    }
+
+    /// Goes on connecting, after the socket has become ready.
+    pub fn poll_connect(&mut self) -> Connecting {
+        use pq::PostgresPollingStatusType::*;
+        // SAFETY: the connection exists.
+        match unsafe { pq::PQconnectPoll(self.conn) } {
+            PGRES_POLLING_READING => Connecting::Reading,
+            PGRES_POLLING_WRITING => Connecting::Writing,
+            PGRES_POLLING_OK => {
+                // SAFETY: as above. A failure shows at the first use.
+                unsafe { pq::PQsetnonblocking(self.conn, 1) };
+                Connecting::Done
+            }
+            _ => Connecting::Failed,
+        }
+    }
+
+    /// Whether the attempt has failed already, before the first poll.
+    pub fn is_bad(&self) -> bool {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQstatus(self.conn) == pq::ConnStatusType::CONNECTION_BAD }
+    }
+
+    /// The socket; -1 if there is none. May change while connecting.
+    pub fn socket(&self) -> i32 {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQsocket(self.conn) }
+    }
+
+    /// libpq's last error, without a trailing newline.
+    pub fn error_message(&self) -> String {
+        // SAFETY: libpq returns a text that lives as long as the connection.
+        unsafe { text(pq::PQerrorMessage(self.conn)) }
+    }
+
+    /// Transaction state as the server last reported it.
+    #[inline]
+    pub fn transaction_status(&self) -> TransactionStatus {
+        use pq::PGTransactionStatusType::*;
+        // SAFETY: the connection exists.
+        match unsafe { pq::PQtransactionStatus(self.conn) } {
+            PQTRANS_IDLE => TransactionStatus::Idle,
+            PQTRANS_INTRANS => TransactionStatus::InBlock,
+            PQTRANS_INERROR => TransactionStatus::InError,
+            PQTRANS_ACTIVE => TransactionStatus::Active,
+            _ => TransactionStatus::Unknown,
+        }
+    }
+
+    /// Sends SQL by the simple query protocol.
+    pub fn send_query(&mut self, sql: &CStr) -> Result<(), Lost> {
+        // SAFETY: the text ends in a zero byte and is copied.
+        sent(unsafe { pq::PQsendQuery(self.conn, sql.as_ptr()) })
+    }
+
+    /// Sends SQL by the extended query protocol with text parameters; null pointers are NULL.
+    pub fn send_query_params(&mut self, sql: &CStr, values: &[*const c_char]) -> Result<(), Lost> {
+        // SAFETY: the texts end in zero bytes and are copied; types are left to the server, and
+        // all formats are text.
+        sent(unsafe {
+            pq::PQsendQueryParams(
+                self.conn,
+                sql.as_ptr(),
+                values.len() as c_int,
+                std::ptr::null(),
+                values.as_ptr(),
+                std::ptr::null(),
+                std::ptr::null(),
+                0,
+            )
+        })
+    }
+
+    /// Sends the order to prepare a statement.
+    pub fn send_prepare(&mut self, name: &CStr, sql: &CStr) -> Result<(), Lost> {
+        // SAFETY: as above.
+        sent(unsafe {
+            pq::PQsendPrepare(self.conn, name.as_ptr(), sql.as_ptr(), 0, std::ptr::null())
+        })
+    }
+
+    /// Sends the order to execute a prepared statement with text parameters.
+    #[inline]
+    pub fn send_prepared(&mut self, name: &CStr, values: &[*const c_char]) -> Result<(), Lost> {
+        // SAFETY: as above.
+        sent(unsafe {
+            pq::PQsendQueryPrepared(
+                self.conn,
+                name.as_ptr(),
+                values.len() as c_int,
+                values.as_ptr(),
+                std::ptr::null(),
+                std::ptr::null(),
+                0,
+            )
+        })
+    }
+
+    /// Tries to send what is queued; whether something is left for when the socket is writable.
+    #[inline]
+    pub fn flush(&mut self) -> Result<bool, Lost> {
+        // SAFETY: the connection exists.
+        match unsafe { pq::PQflush(self.conn) } {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Lost),
+        }
+    }
+
+    /// Reads what the socket has.
+    #[inline]
+    pub fn consume_input(&mut self) -> Result<(), Lost> {
+        // SAFETY: the connection exists.
+        sent(unsafe { pq::PQconsumeInput(self.conn) })
+    }
+
+    /// Whether [`Connection::next_result`] would block.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQisBusy(self.conn) != 0 }
+    }
+
+    /// The next result of the command; `None` when it is over.
+    #[inline]
+    pub fn next_result(&mut self) -> Option<PqResult> {
+        // SAFETY: the connection exists.
+        let result = unsafe { pq::PQgetResult(self.conn) };
+        (!result.is_null()).then_some(PqResult(result))
+    }
+
+    /// Asks the server to cancel what this connection is executing. Blocks for a round trip of a
+    /// new connection; failures do not matter to anybody.
+    pub fn cancel(&self) {
+        let mut error = [0 as c_char; 256];
+        // SAFETY: the cancel object is freed, and the buffer has the size given.
+        unsafe {
+            let cancel = pq::PQgetCancel(self.conn);
+            if !cancel.is_null() {
+                pq::PQcancel(cancel, error.as_mut_ptr(), error.len() as c_int);
+                pq::PQfreeCancel(cancel);
+            }
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // SAFETY: freed once; PQfinish takes null as well.
+        unsafe {
+            pq::PQfinish(self.conn);
+            if self.external_fd {
+                pgrx::pg_sys::ReleaseExternalFD();
+            }
+        }
+    }
+}
+
+impl PqResult {
+    /// How it ended.
+    #[inline]
+    pub fn status(&self) -> Status {
+        use pq::ExecStatusType::*;
+        // SAFETY: the result exists.
+        match unsafe { pq::PQresultStatus(self.0) } {
+            PGRES_COMMAND_OK | PGRES_EMPTY_QUERY | PGRES_PIPELINE_SYNC => Status::Command,
+            PGRES_TUPLES_OK | PGRES_SINGLE_TUPLE => Status::Rows,
+            PGRES_COPY_IN | PGRES_COPY_OUT | PGRES_COPY_BOTH => Status::Copy,
+            _ => Status::Error,
+        }
+    }
+
+    /// The server's message, as psql shows it.
+    pub fn error_message(&self) -> String {
+        // SAFETY: libpq returns a text that lives as long as the result.
+        unsafe { text(pq::PQresultErrorMessage(self.0)) }
+    }
+
+    /// SQLSTATE of an error, if the server sent one.
+    pub fn sqlstate(&self) -> Option<String> {
+        // SAFETY: as above; null if there is no such field.
+        let field = unsafe { pq::PQresultErrorField(self.0, c_int::from(b'C')) };
+        // SAFETY: as above.
+        (!field.is_null()).then(|| unsafe { text(field) })
+    }
+}
+
+impl Drop for PqResult {
+    fn drop(&mut self) {
+        // SAFETY: freed once.
+        unsafe { pq::PQclear(self.0) };
+    }
+}
+
+fn sent(ok: c_int) -> Result<(), Lost> {
+    if ok == 1 { Ok(()) } else { Err(Lost) }
+}
+
+/// # Safety
+/// `text` must be null or end in a zero byte.
+unsafe fn text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_string_lossy().trim_end().to_owned()
+}
+
+unsafe extern "C" fn ignore_notice(_: *mut c_void, _: *const c_char) {}

@@ -1,0 +1,5 @@
+//! Results of runs: rows as they are stored, where they come from, and what is made of them.
+
+pub mod convert;
+pub mod rows;
+pub mod store;

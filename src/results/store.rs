@@ -1,0 +1,189 @@
+//! Writing and reading the result tables.
+//!
+//! Writing happens in the coordinator, in transactions of its own and with the rights of the
+//! tables' owner. Reading happens with the rights of whoever asks; row security decides.
+
+use super::rows::{Finished, Run, RunInterval, RunScript};
+use crate::error::{Error, Result};
+use crate::security::{as_owner, with_pinned_search_path};
+use crate::worker::transaction::transaction;
+use pgrx::prelude::*;
+use pgrx::pg_sys;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The next run's number.
+pub fn next_run_id() -> Result<i64> {
+    transaction(|| {
+        as_owner(|| {
+            Spi::get_one::<i64>("SELECT nextval('bench.run_id_seq')")?
+                .ok_or_else(|| Error::Limit("no run number".into()))
+        })
+    })
+}
+
+/// Stores the row of a run that begins, and the settings under which it does.
+pub fn begin(run: &Run) -> Result<()> {
+    transaction(|| {
+        as_owner(|| {
+            // Runs whose coordinator is gone will never be finished by it.
+            Spi::run(
+                "UPDATE bench.runs SET state = 'lost'
+                  WHERE state IN ('starting', 'running') AND NOT bench.is_live(run_id, segment)",
+            )?;
+            insert("bench.runs", run)
+        })?;
+        // Which settings may be seen is the caller's right, not the owner's.
+        let settings = Spi::get_one::<pgrx::JsonB>("SELECT bench.settings_of_run()")?;
+        as_owner(|| {
+            Spi::run_with_args(
+                "INSERT INTO bench.run_settings (run_id, name, setting, source)
+                 SELECT $1, s.name, s.setting, s.source
+                   FROM jsonb_populate_recordset(NULL::bench.run_settings, $2) s",
+                &[run.run_id.into(), settings.into()],
+            )?;
+            Ok(())
+        })
+    })
+}
+
+/// Brings the stored row of a run up to date.
+pub fn update(run: &Run) -> Result<()> {
+    transaction(|| as_owner(|| update_row(run)))
+}
+
+/// Stores intervals, without waiting for the disk: the end of the run will.
+pub fn intervals(rows: &[RunInterval]) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    transaction(|| {
+        Spi::run("SET LOCAL synchronous_commit = off")?;
+        as_owner(|| insert_all("bench.run_intervals", rows))
+    })
+}
+
+/// Stores the end of a run.
+pub fn finish(finished: &Finished, intervals: &[RunInterval]) -> Result<()> {
+    transaction(|| {
+        as_owner(|| {
+            update_row(&finished.run)?;
+            insert_all::<RunScript>("bench.run_scripts", &finished.scripts)?;
+            insert_all("bench.run_intervals", intervals)
+        })
+    })
+}
+
+/// Reads a run that the caller may see, as it is now, whatever the caller's snapshot is.
+pub fn load(run_id: i64) -> Result<Option<Finished>> {
+    let run = query_json::<Run>(
+        "SELECT to_jsonb(r)::text FROM bench.runs r WHERE run_id = $1",
+        run_id,
+    )?;
+    let Some(run) = run.into_iter().next() else { return Ok(None) };
+    let scripts = query_json::<RunScript>(
+        "SELECT to_jsonb(s)::text FROM bench.run_scripts s WHERE run_id = $1 ORDER BY script_no",
+        run_id,
+    )?;
+    Ok(Some(Finished { run, scripts }))
+}
+
+fn insert<T: Serialize>(table: &str, row: &T) -> Result<()> {
+    Spi::run_with_args(
+        &format!("INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, $1::jsonb)"),
+        &[json(row)?.into()],
+    )?;
+    Ok(())
+}
+
+fn insert_all<T: Serialize>(table: &str, rows: &[T]) -> Result<()> {
+    Spi::run_with_args(
+        &format!(
+            "INSERT INTO {table} SELECT * FROM jsonb_populate_recordset(NULL::{table}, $1::jsonb)"
+        ),
+        &[json(&rows)?.into()],
+    )?;
+    Ok(())
+}
+
+fn update_row(run: &Run) -> Result<()> {
+    let value = serde_json::to_value(run).map_err(unprintable)?;
+    let columns: Vec<String> = value
+        .as_object()
+        .into_iter()
+        .flat_map(|object| object.keys())
+        .filter(|column| *column != "run_id")
+        .map(|column| format!("{column} = n.{column}"))
+        .collect();
+    Spi::run_with_args(
+        &format!(
+            "UPDATE bench.runs r SET {}
+               FROM jsonb_populate_record(NULL::bench.runs, $1::jsonb) n
+              WHERE r.run_id = n.run_id",
+            columns.join(", ")
+        ),
+        &[json(run)?.into()],
+    )?;
+    Ok(())
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String> {
+    // A zero character cannot be stored, and no text of ours has a meaning with one.
+    serde_json::to_string(value).map(|text| text.replace("\\u0000", "")).map_err(unprintable)
+}
+
+fn unprintable(error: serde_json::Error) -> Error {
+    Error::Limit(format!("cannot describe a result: {error}"))
+}
+
+/// Rows of a query with one JSON column and one parameter, under the latest snapshot.
+fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
+    with_pinned_search_path(|| {
+        let texts = Spi::connect(|_| latest(sql, parameter))?;
+        texts
+            .iter()
+            .map(|text| {
+                serde_json::from_str(text)
+                    .map_err(|e| Error::Limit(format!("cannot read a stored result: {e}")))
+            })
+            .collect()
+    })
+}
+
+/// The first column of a query's rows under the latest snapshot; inside of an SPI connection.
+fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
+    let sql = std::ffi::CString::new(sql).unwrap_or_default();
+    let mut types = [pg_sys::INT8OID];
+    let mut values = [pg_sys::Datum::from(parameter)];
+    // SAFETY: connected to SPI; one parameter of the type given; the rows are read before the
+    // connection ends.
+    unsafe {
+        let plan = pg_sys::SPI_prepare(sql.as_ptr(), 1, types.as_mut_ptr());
+        if plan.is_null() {
+            return Err(Error::Limit("cannot prepare a query on the result tables".into()));
+        }
+        pg_sys::SPI_execute_snapshot(
+            plan,
+            values.as_mut_ptr(),
+            std::ptr::null(),
+            pg_sys::GetLatestSnapshot(),
+            std::ptr::null_mut(),
+            true,
+            false,
+            0,
+        );
+        let table = pg_sys::SPI_tuptable;
+        if table.is_null() {
+            return Ok(Vec::new());
+        }
+        let rows = (*table).numvals as usize;
+        let mut texts = Vec::with_capacity(rows);
+        for i in 0..rows {
+            let value = pg_sys::SPI_getvalue(*(*table).vals.add(i), (*table).tupdesc, 1);
+            if !value.is_null() {
+                texts.push(std::ffi::CStr::from_ptr(value).to_string_lossy().into_owned());
+            }
+        }
+        Ok(texts)
+    }
+}

@@ -1,0 +1,8 @@
+//! What a run is: its options, checked, and the specification that its workers get.
+
+pub mod horizon;
+pub mod options;
+pub mod spec;
+
+pub use options::RunOptions;
+pub use spec::{Mode, RunSpec, Vacuum};

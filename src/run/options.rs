@@ -1,0 +1,257 @@
+//! The options of `bench.run`, `bench.start` and `bench.compare`: from SQL values to a
+//! [`RunSpec`], or the error that tells which option is wrong and what is legal.
+
+use super::spec::{MODES, Mode, RunSpec, ScriptSpec, Vacuum};
+use crate::error::{Error, Result};
+use crate::security;
+use crate::server;
+use crate::worker::{Identity, settings};
+use pgrx::datum::Interval;
+use selfbench_script::{Protocol, Seed, builtin, parse_seed};
+
+/// The largest number of clients: what the server could ever have as processes.
+const MAX_CLIENTS: i32 = 262_143;
+/// Longest duration, in seconds; pgbench's.
+const MAX_SECONDS: i64 = i32::MAX as i64;
+const US_PER_SECOND: i64 = 1_000_000;
+/// What a run does that is given neither a duration nor a number of transactions.
+const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
+/// Connections that one libpq worker may hold: a third of the descriptors that the server lets a
+/// process have belongs to such use, and `max_files_per_process` is 1000 by default.
+const CLIENTS_PER_JOB: usize = 250;
+
+/// The options as SQL gives them; `None` is NULL.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Script names, each with an optional `@weight`.
+    pub scripts: Option<Vec<Option<String>>>,
+    /// Execution mode.
+    pub mode: Option<String>,
+    /// Number of clients.
+    pub clients: Option<i32>,
+    /// Number of workers in libpq mode.
+    pub jobs: Option<i32>,
+    /// For how long.
+    pub duration: Option<Interval>,
+    /// Or for how many transactions per client.
+    pub transactions: Option<i64>,
+    /// Query protocol.
+    pub protocol: Option<String>,
+    /// What to vacuum.
+    pub vacuum: Option<String>,
+    /// Time that does not count.
+    pub warmup: Option<Interval>,
+    /// How often the caller is told.
+    pub progress: Option<Interval>,
+    /// How often figures are stored.
+    pub interval: Option<Interval>,
+    /// Random seed.
+    pub seed: Option<String>,
+    /// Label.
+    pub label: Option<String>,
+}
+
+impl RunOptions {
+    /// Checks everything that can be checked without the workers, and gives the specification.
+    pub fn check(&self) -> Result<RunSpec> {
+        let mode = one_of("mode", &self.mode, MODES.map(|m| (m.name(), m)))?;
+        let vacuum = one_of("vacuum", &self.vacuum, Vacuum::ALL.map(|v| (v.as_str(), v)))?;
+        let protocol = one_of(
+            "protocol",
+            &self.protocol,
+            [Protocol::Simple, Protocol::Extended, Protocol::Prepared].map(|p| (p.as_str(), p)),
+        )?;
+        let clients = in_range("clients", required("clients", self.clients)?, 1, MAX_CLIENTS)? as usize;
+        let transactions = match self.transactions {
+            Some(n) => Some(in_range("transactions", n, 1, i64::MAX)?),
+            None => None,
+        };
+        if transactions.is_some() && self.duration.is_some() {
+            return Err(Error::OptionConflict {
+                message: "options \"duration\" and \"transactions\" exclude each other".into(),
+                hint: "Give one of them.".into(),
+            });
+        }
+        let duration_us = match (&self.duration, transactions) {
+            (Some(interval), _) => Some(duration("duration", interval, false)?),
+            (None, Some(_)) => None,
+            (None, None) => Some(DEFAULT_DURATION_US),
+        };
+        let warmup = required("warmup", self.warmup.as_ref())?;
+        let warmup_us = duration("warmup", warmup, true)?;
+        let interval = required("interval", self.interval.as_ref())?;
+        let interval_us = duration("interval", interval, false)?;
+        if interval_us < US_PER_SECOND / 10 {
+            return Err(illegal("interval", interval_text(interval), "At least 100 ms."));
+        }
+        self.progress_us()?;
+        let seed = match &self.seed {
+            None => server::clock_seed(),
+            Some(text) => match parse_seed(text) {
+                Ok(Seed::Time) => server::clock_seed(),
+                Ok(Seed::Rand) => server::strong_seed(),
+                Ok(Seed::Value(value)) => value,
+                Err(_) => {
+                    return Err(illegal(
+                        "seed",
+                        format!("\"{text}\""),
+                        "An unsigned integer of 64 bits, \"time\" or \"rand\".",
+                    ));
+                }
+            },
+        };
+        let scripts = self.scripts()?;
+
+        server::require_login_role()?;
+        let connection = match mode {
+            Mode::Spi => Vec::new(),
+            Mode::Libpq => {
+                security::require_loopback()?;
+                server::loopback_connection()
+            }
+        };
+        Ok(RunSpec {
+            identity: Identity::current(),
+            mode,
+            scripts,
+            clients,
+            jobs: self.jobs(mode, clients)?,
+            duration_us,
+            transactions,
+            protocol: protocol.as_str().into(),
+            vacuum,
+            warmup_us,
+            interval_us,
+            seed,
+            label: self.label.clone(),
+            settings: settings::of_session()?,
+            connection,
+        })
+    }
+
+    /// How often the caller is told about the run's progress, in microseconds.
+    pub fn progress_us(&self) -> Result<Option<i64>> {
+        match &self.progress {
+            None => Ok(None),
+            Some(interval) => {
+                let us = duration("progress", interval, false)?;
+                if us < US_PER_SECOND / 10 {
+                    return Err(illegal("progress", interval_text(interval), "At least 100 ms."));
+                }
+                Ok(Some(us))
+            }
+        }
+    }
+
+    fn jobs(&self, mode: Mode, clients: usize) -> Result<usize> {
+        let jobs = match self.jobs {
+            None => None,
+            Some(jobs) => Some(in_range("jobs", jobs, 1, MAX_CLIENTS)? as usize),
+        };
+        Ok(match (mode, jobs) {
+            // Each client is a process of its own.
+            (Mode::Spi, _) => clients,
+            (Mode::Libpq, Some(jobs)) => jobs.min(clients),
+            (Mode::Libpq, None) => {
+                // The server needs processors, too: half of them for the workers, and few enough
+                // for the worker slots that a server has by default.
+                let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+                let wanted = (cores / 2).clamp(1, 4).max(clients.div_ceil(CLIENTS_PER_JOB));
+                wanted.min(clients)
+            }
+        })
+    }
+
+    fn scripts(&self) -> Result<Vec<ScriptSpec>> {
+        let names = required("scripts", self.scripts.as_ref())?;
+        if names.is_empty() {
+            return Err(illegal("scripts", "{}".into(), "At least one script."));
+        }
+        let mut scripts = Vec::with_capacity(names.len());
+        for name in names {
+            let text = required("scripts", name.as_ref())?;
+            let (name, weight) = builtin::parse_weight(text).map_err(|e| {
+                illegal("scripts", format!("\"{text}\""), &format!("{e}; a weight is an integer from 0 to 2147483647."))
+            })?;
+            let script = builtin::find_builtin(name).map_err(|e| Error::UnknownScript {
+                message: e.to_string(),
+                hint: format!(
+                    "Built-in scripts are {}.",
+                    builtin::list().iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
+                ),
+            })?;
+            scripts.push(ScriptSpec {
+                name: script.name.into(),
+                description: script.description.into(),
+                body: script.body.into(),
+                weight,
+                builtin: true,
+                writes: script.name != "select-only",
+            });
+        }
+        if scripts.iter().all(|script| script.weight == 0) {
+            return Err(illegal("scripts", "all weights are 0".into(), "At least one weight above 0."));
+        }
+        Ok(scripts)
+    }
+}
+
+/// The value of an option that must not be NULL.
+pub fn required<T>(option: &'static str, value: Option<T>) -> Result<T> {
+    value.ok_or(Error::NullOption { option })
+}
+
+/// A number within its legal range.
+pub fn in_range<T: PartialOrd + std::fmt::Display>(
+    option: &'static str,
+    value: T,
+    low: T,
+    high: T,
+) -> Result<T> {
+    if value < low || value > high {
+        return Err(illegal(option, value.to_string(), &format!("The legal range is {low} to {high}.")));
+    }
+    Ok(value)
+}
+
+/// One of a few words.
+pub fn one_of<T: Copy, const N: usize>(
+    option: &'static str,
+    value: &Option<String>,
+    legal: [(&str, T); N],
+) -> Result<T> {
+    let text = required(option, value.as_deref())?;
+    match legal.iter().find(|(name, _)| *name == text) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let names: Vec<_> = legal.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+            Err(illegal(option, format!("\"{text}\""), &format!("Legal values are {}.", names.join(", "))))
+        }
+    }
+}
+
+/// The error for an option whose value is not legal.
+pub fn illegal(option: &'static str, value: String, legal: &str) -> Error {
+    Error::Option { option, value, legal: legal.into() }
+}
+
+/// A span of time in microseconds, above zero or not below it, and at most what pgbench allows.
+pub fn duration(option: &'static str, interval: &Interval, zero: bool) -> Result<i64> {
+    // As EXTRACT(epoch) has it, but for years: a month is 30 days, a day 24 hours.
+    let days = i64::from(interval.months()) * 30 + i64::from(interval.days());
+    let us = i128::from(days) * 86_400 * i128::from(US_PER_SECOND) + i128::from(interval.micros());
+    let low = if zero { 0 } else { 1 };
+    if us < low || us > i128::from(MAX_SECONDS * US_PER_SECOND) {
+        let from = if zero { "0" } else { "above 0" };
+        return Err(illegal(
+            option,
+            interval_text(interval),
+            &format!("The legal range is {from} to {MAX_SECONDS} seconds."),
+        ));
+    }
+    Ok(us as i64)
+}
+
+fn interval_text(interval: &Interval) -> String {
+    server::interval_text(interval)
+}

@@ -1,0 +1,125 @@
+//! The specification of a run: everything its workers need to know, as it travels through shared
+//! memory.
+
+use crate::error::Result;
+use crate::worker::Identity;
+use crate::worker::settings::Settings;
+pub use selfbench_report::Mode;
+use selfbench_script::{Protocol, Workload, WorkloadBuilder};
+use serde::{Deserialize, Serialize};
+
+/// The execution modes, in the order in which they are offered.
+pub const MODES: [Mode; 2] = [Mode::Spi, Mode::Libpq];
+
+/// What is vacuumed before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Vacuum {
+    /// The small tables, and history is emptied.
+    Auto,
+    /// Nothing.
+    None,
+    /// Accounts as well.
+    All,
+}
+
+impl Vacuum {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Vacuum; 3] = [Vacuum::Auto, Vacuum::None, Vacuum::All];
+
+    /// Name in SQL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Vacuum::Auto => "auto",
+            Vacuum::None => "none",
+            Vacuum::All => "all",
+        }
+    }
+}
+
+/// One script of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ScriptSpec {
+    /// Name it was chosen by.
+    pub name: String,
+    /// As in the report's "transaction type".
+    pub description: String,
+    /// The script.
+    pub body: String,
+    /// Relative probability of being chosen.
+    pub weight: i64,
+    /// Whether it is one of pgbench's own, which need pgbench's tables.
+    pub builtin: bool,
+    /// Whether it writes; known for built-in scripts only.
+    pub writes: bool,
+}
+
+/// Everything that the workers of a run need to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// Who runs, and where.
+    pub identity: Identity,
+    /// Execution mode.
+    pub mode: Mode,
+    /// Scripts in the order given.
+    pub scripts: Vec<ScriptSpec>,
+    /// Number of clients.
+    pub clients: usize,
+    /// Number of threads in pgbench's sense: sets of clients that share a stream of script
+    /// choices. In SPI mode each client is one; in libpq mode it is the number of workers.
+    pub jobs: usize,
+    /// Time during which transactions may start, in microseconds.
+    pub duration_us: Option<i64>,
+    /// Transactions per client.
+    pub transactions: Option<i64>,
+    /// How statements reach the parser and the planner.
+    pub protocol: String,
+    /// What is vacuumed first.
+    pub vacuum: Vacuum,
+    /// Time before transactions count, in microseconds.
+    pub warmup_us: i64,
+    /// Length of the intervals that are stored, in microseconds.
+    pub interval_us: i64,
+    /// The base seed.
+    pub seed: u64,
+    /// Whatever the caller wants to find the run by.
+    pub label: Option<String>,
+    /// The caller's session settings.
+    pub settings: Settings,
+    /// libpq's connection parameters, in libpq mode.
+    pub connection: Vec<(String, String)>,
+}
+
+impl RunSpec {
+    /// Number of client worker processes.
+    pub fn workers(&self) -> usize {
+        match self.mode {
+            Mode::Spi => self.clients,
+            Mode::Libpq => self.jobs,
+        }
+    }
+
+    /// The scripts, parsed. Every process parses for itself; the result is the same.
+    pub fn workload(&self) -> Result<Workload> {
+        let mut builder = WorkloadBuilder::new(self.protocol());
+        for script in &self.scripts {
+            builder.add(&script.name, &script.description, &script.body, script.weight)?;
+        }
+        Ok(builder.finish()?)
+    }
+
+    /// The protocol.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol.parse().unwrap_or(Protocol::Prepared)
+    }
+
+    /// Whether any script is one of pgbench's own.
+    pub fn uses_pgbench_tables(&self) -> bool {
+        self.scripts.iter().any(|script| script.builtin)
+    }
+
+    /// Whether any script that may be chosen is known to write.
+    pub fn writes(&self) -> bool {
+        self.scripts.iter().any(|script| script.writes && script.weight > 0)
+    }
+}

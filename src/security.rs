@@ -1,0 +1,69 @@
+//! Whose rights are used for what.
+//!
+//! Scripts, vacuums and look-ups run with the caller's rights, in workers that are connected as
+//! the caller. Results are stored with the rights of the extension's owner, since callers have no
+//! right to write the result tables; while those rights are in force, `search_path` is pinned, so
+//! that no object of the caller's can be called.
+
+use crate::error::{Error, Result};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+/// Fails unless the caller may open loopback connections.
+///
+/// Such connections are authenticated by the operating system user of the server or not at all, so
+/// that they would lend that user's identity to the caller: dblink's rule.
+pub fn require_loopback() -> Result<()> {
+    // SAFETY: in a transaction.
+    if unsafe { pg_sys::superuser() } { Ok(()) } else { Err(Error::LoopbackDenied) }
+}
+
+/// Runs `body` with `search_path` pinned to the system's schema.
+///
+/// Must be called in a transaction. If `body` raises an error, the abort of the transaction
+/// restores the setting.
+pub fn with_pinned_search_path<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
+    unsafe {
+        let level = pg_sys::NewGUCNestLevel();
+        pg_sys::set_config_option(
+            c"search_path".as_ptr(),
+            c"pg_catalog, pg_temp".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            0,
+            false,
+        );
+        let result = body();
+        pg_sys::AtEOXact_GUC(result.is_ok(), level);
+        result
+    }
+}
+
+/// Runs `body` with the rights of the owner of the result tables and `search_path` pinned.
+///
+/// Must be called in a transaction of a worker. If `body` raises an error, the abort of the
+/// transaction restores the identity.
+pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_pinned_search_path(|| {
+        let owner = Spi::get_one::<pg_sys::Oid>(
+            "SELECT relowner FROM pg_catalog.pg_class WHERE oid = 'bench.runs'::pg_catalog.regclass",
+        )?
+        .unwrap_or(pg_sys::InvalidOid);
+        let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+        // SAFETY: restored below, or by the abort of the transaction.
+        unsafe {
+            pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
+            pg_sys::SetUserIdAndSecContext(
+                owner,
+                context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32,
+            );
+        }
+        let result = body();
+        // SAFETY: as above.
+        unsafe { pg_sys::SetUserIdAndSecContext(user, context) };
+        result
+    })
+}

@@ -1,0 +1,164 @@
+//! Facts about this server and session that options and workers need.
+
+use crate::error::{Error, Result};
+use crate::worker::settings;
+use pgrx::datum::Interval;
+use pgrx::prelude::*;
+use pgrx::{IntoDatum, pg_sys};
+use std::ffi::CStr;
+
+/// A seed from the clock, as pgbench takes by default.
+pub fn clock_seed() -> u64 {
+    crate::clock::now_ns() / 1000
+}
+
+/// A seed from the strong random source of the server.
+pub fn strong_seed() -> u64 {
+    let mut seed = 0u64;
+    // SAFETY: fills exactly those eight bytes.
+    let filled = unsafe { pg_sys::pg_strong_random((&raw mut seed).cast(), size_of::<u64>()) };
+    if filled { seed } else { clock_seed() }
+}
+
+/// The interval as SQL prints it.
+pub fn interval_text(interval: &Interval) -> String {
+    let Some(datum) = interval.clone().into_datum() else { return String::new() };
+    // SAFETY: interval_out takes an interval and returns a text that ends in a zero byte.
+    unsafe {
+        let text = pg_sys::OidOutputFunctionCall(pg_sys::Oid::from(pg_sys::F_INTERVAL_OUT), datum);
+        CStr::from_ptr(text).to_string_lossy().into_owned()
+    }
+}
+
+/// Whether the server is a standby or still recovers.
+pub fn in_recovery() -> bool {
+    // SAFETY: reads shared memory.
+    unsafe { pg_sys::RecoveryInProgress() }
+}
+
+/// Fails unless the server, the session and its transaction allow writing.
+pub fn require_writable(what: &str) -> Result<()> {
+    // SAFETY: plain variables of this session.
+    let (transaction, default) =
+        unsafe { (pg_sys::XactReadOnly, pg_sys::DefaultXactReadOnly) };
+    let (why, hint) = if in_recovery() {
+        ("on a standby", "Run on the primary; a run that only reads works here, too.")
+    } else if transaction {
+        ("in a read-only transaction", "Use a transaction that may write.")
+    } else if default {
+        ("while \"default_transaction_read_only\" is on", "Set it to off for this session.")
+    } else {
+        return Ok(());
+    };
+    Err(Error::ReadOnly { what: what.into(), why, hint: hint.into() })
+}
+
+/// Name of the current database.
+pub fn database_name() -> String {
+    // SAFETY: in a transaction; null only if the database has just been dropped.
+    unsafe { c_text(pg_sys::get_database_name(pg_sys::MyDatabaseId)) }
+}
+
+/// Name of the current role.
+pub fn role_name() -> String {
+    // SAFETY: in a transaction; errors if the role has just been dropped.
+    unsafe { c_text(pg_sys::GetUserNameFromId(pg_sys::GetUserId(), false)) }
+}
+
+/// Now, as text that timestamptz reads.
+pub fn wall_clock() -> String {
+    // SAFETY: returns a static buffer, copied at once.
+    unsafe { c_text(pg_sys::timestamptz_to_str(pg_sys::GetCurrentTimestamp()).cast_mut()) }
+}
+
+/// Full version text of the server, as `server_version` shows it.
+pub fn version() -> String {
+    // SAFETY: a setting that always exists.
+    unsafe {
+        c_text(
+            pg_sys::GetConfigOption(c"server_version".as_ptr(), false, false).cast_mut(),
+        )
+    }
+}
+
+/// Fails unless background workers can connect as the current role.
+pub fn require_login_role() -> Result<()> {
+    if crate::compat::BYPASS_ROLE_LOGIN_CHECK != 0 {
+        return Ok(());
+    }
+    let can = Spi::get_one::<bool>(
+        "SELECT rolcanlogin FROM pg_catalog.pg_roles
+          WHERE rolname OPERATOR(pg_catalog.=) CURRENT_USER",
+    )?;
+    match can {
+        Some(true) => Ok(()),
+        _ => Err(Error::RoleCannotLogin { role: role_name() }),
+    }
+}
+
+/// libpq's parameters for a connection to this very server and database as the current role: the
+/// first Unix-domain socket directory if there is one, else the loopback interface.
+pub fn loopback_connection() -> Vec<(String, String)> {
+    // SAFETY: plain settings.
+    let (directories, port) = unsafe {
+        (c_text(pg_sys::Unix_socket_directories), pg_sys::PostPortNumber)
+    };
+    let first = directories.split(',').next().unwrap_or_default().trim().trim_matches('"');
+    let host = if first.is_empty() { "localhost" } else { first };
+    vec![
+        ("host".into(), host.into()),
+        ("port".into(), port.to_string()),
+        ("dbname".into(), database_name()),
+        ("user".into(), role_name()),
+        ("application_name".into(), "pg_selfbench".into()),
+        ("client_encoding".into(), "UTF8".into()),
+    ]
+}
+
+/// Adds the caller's session settings to the parameters of a connection.
+pub fn with_settings(
+    mut connection: Vec<(String, String)>,
+    settings: &settings::Settings,
+) -> Vec<(String, String)> {
+    if !settings.is_empty() {
+        connection.push(("options".into(), settings::as_connection_options(settings)));
+    }
+    connection
+}
+
+/// Fails if the server's own limit leaves too few connections for `needed` more.
+pub fn require_connections(needed: usize) -> Result<()> {
+    let used = Spi::get_one::<i64>(
+        "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
+          WHERE backend_type OPERATOR(pg_catalog.=) 'client backend'",
+    )?
+    .unwrap_or(0);
+    // SAFETY: plain settings.
+    let (limit, reserved, superuser) = unsafe {
+        (pg_sys::MaxConnections, crate::compat::reserved_connections(), pg_sys::superuser())
+    };
+    let usable = i64::from(limit) - if superuser { 0 } else { i64::from(reserved) };
+    let free = (usable - used).max(0) as usize;
+    if free < needed {
+        return Err(Error::Connections { needed, free, limit, reserved });
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `text` must be null or end in a zero byte.
+unsafe fn c_text(text: *mut std::ffi::c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// Version of the server as a number, such as 150018.
+pub fn version_num() -> i32 {
+    // SAFETY: a setting that always exists.
+    unsafe { c_text(pg_sys::GetConfigOption(c"server_version_num".as_ptr(), false, false).cast_mut()) }
+        .parse()
+        .unwrap_or(0)
+}

@@ -1,0 +1,11 @@
+//! The two ways in which a client's statements reach the server, behind one trait.
+//!
+//! The trait itself belongs to the client state machine ([`selfbench_client::Session`]): the
+//! machine submits a statement and polls for its outcome. `spi` has the outcome at once, `libpq`
+//! when the server has answered.
+
+pub mod libpq;
+pub mod spi;
+
+pub use libpq::LibpqSession;
+pub use spi::SpiSession;

@@ -1,0 +1,21 @@
+//! What the processes of one task share: a dynamic shared memory segment per task.
+//!
+//! A task is a run or an initialization. Its segment is made by the caller's backend, which
+//! writes the task's specification into it and hands its number to the coordinator as
+//! `bgw_main_arg`; the coordinator does the same with its client workers. The segment lives as
+//! long as some process has it mapped.
+//!
+//! ```text
+//! Header | specification | outcome | Worker[workers] | Client[clients] | histograms
+//! ```
+//!
+//! Every word that changes while the task runs is atomic and has one writer, but for the
+//! handful of request flags; there is no lock. `segment` holds the memory and its layout,
+//! `process` the calls that concern other processes (latches, signals), `recorder` what a client
+//! writes per transaction and how others read it.
+
+pub mod process;
+pub mod recorder;
+pub mod segment;
+
+pub use segment::{Phase, Segment};

@@ -1,0 +1,182 @@
+//! Other processes: references to them in shared memory, waking and signalling them, and waiting
+//! to be woken.
+
+use crate::error::{Error, Result};
+use pgrx::pg_sys;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::*};
+use std::time::Duration;
+
+/// A process of this server that may be woken or signalled by others.
+///
+/// Holds a pointer into the server's array of processes, which never moves and is never freed. If
+/// the process is gone, its place may have been given to another; that one is woken for nothing.
+#[repr(C)]
+pub struct ProcessRef {
+    proc: AtomicPtr<pg_sys::PGPROC>,
+    pid: AtomicI32,
+}
+
+impl ProcessRef {
+    /// Makes this process known.
+    pub fn set_to_me(&self) {
+        // SAFETY: MyProc and MyProcPid are set in every process that runs our code.
+        let (proc, pid) = unsafe { (pg_sys::MyProc, pg_sys::MyProcPid) };
+        self.pid.store(pid, Relaxed);
+        self.proc.store(proc, Release);
+    }
+
+    /// Forgets the process.
+    pub fn clear(&self) {
+        self.proc.store(std::ptr::null_mut(), Release);
+        self.pid.store(0, Relaxed);
+    }
+
+    /// Process id; 0 if none is known.
+    pub fn pid(&self) -> i32 {
+        self.pid.load(Relaxed)
+    }
+
+    /// Sets the process's latch.
+    pub fn wake(&self) {
+        let proc = self.proc.load(Acquire);
+        if !proc.is_null() {
+            // SAFETY: points into ProcGlobal, see the type's comment; SetLatch may be called on
+            // any process's latch.
+            unsafe { pg_sys::SetLatch(&raw mut (*proc).procLatch) };
+        }
+    }
+
+    /// Sends a signal; nothing happens if the process is gone.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(pid) = rustix::process::Pid::from_raw(self.pid()) {
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+
+    /// Whether the process waits for a lock of the server's lock manager.
+    pub fn waits_for_lock(&self) -> bool {
+        let proc = self.proc.load(Acquire);
+        if proc.is_null() {
+            return false;
+        }
+        // SAFETY: as for `wake`; the word is read as the activity views read it, without a lock.
+        let info = unsafe { (&raw const (*proc).wait_event_info).read_volatile() };
+        info & 0xFF00_0000 == pg_sys::PG_WAIT_LOCK
+    }
+}
+
+/// Waits until this process's latch is set or `timeout` has passed, and clears the latch.
+///
+/// Ends the process if the postmaster has died. Does not look at interrupts: the caller does.
+pub fn wait(timeout: Duration) {
+    // A process may be woken often; rounding up keeps it from spinning at the end.
+    let ms = timeout.as_micros().div_ceil(1000) as i64;
+    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+    // SAFETY: waits on this process's own latch.
+    unsafe {
+        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, ms as _, pg_sys::PG_WAIT_EXTENSION);
+        pg_sys::ResetLatch(pg_sys::MyLatch);
+    }
+}
+
+/// Whether this backend's query was cancelled or the backend is to end.
+pub fn interrupted() -> bool {
+    // SAFETY: signal flags, read as CHECK_FOR_INTERRUPTS reads them.
+    unsafe {
+        (&raw const pg_sys::QueryCancelPending).read_volatile() != 0
+            || (&raw const pg_sys::ProcDiePending).read_volatile() != 0
+    }
+}
+
+/// The status of a background worker that this process registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerStatus {
+    /// Registered or running.
+    Alive,
+    /// Ended, and its slot is free.
+    Stopped,
+}
+
+/// A background worker that this process registered.
+pub struct WorkerHandle(*mut pg_sys::BackgroundWorkerHandle);
+
+impl WorkerHandle {
+    /// Registers a worker of ours.
+    ///
+    /// `function` is one of the entry points in `src/worker`, `kind` its `backend_type`, `argument`
+    /// the number of the task's segment. Fails if no worker slot is free.
+    pub fn register(function: &str, kind: &str, name: &str, argument: u32) -> Option<WorkerHandle> {
+        // SAFETY: all-zero is a valid BackgroundWorker; every text is cut to its field. The handle
+        // is allocated in the top context, so that it outlives the current one.
+        unsafe {
+            let mut worker: pg_sys::BackgroundWorker = std::mem::zeroed();
+            copy_name(&mut worker.bgw_name, name);
+            copy_name(&mut worker.bgw_type, kind);
+            copy_name(&mut worker.bgw_library_name, "$libdir/pg_selfbench");
+            copy_name(&mut worker.bgw_function_name, function);
+            worker.bgw_flags = (pg_sys::BGWORKER_SHMEM_ACCESS
+                | pg_sys::BGWORKER_BACKEND_DATABASE_CONNECTION)
+                as _;
+            worker.bgw_start_time = pg_sys::BgWorkerStartTime::BgWorkerStart_ConsistentState;
+            worker.bgw_restart_time = pg_sys::BGW_NEVER_RESTART;
+            worker.bgw_main_arg = pg_sys::Datum::from(argument);
+            worker.bgw_notify_pid = pg_sys::MyProcPid;
+            let mut handle = std::ptr::null_mut();
+            let previous = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+            let registered = pg_sys::RegisterDynamicBackgroundWorker(&mut worker, &mut handle);
+            pg_sys::MemoryContextSwitchTo(previous);
+            registered.then_some(WorkerHandle(handle))
+        }
+    }
+
+    /// Whether the worker is still there.
+    pub fn status(&self) -> WorkerStatus {
+        let mut pid = 0;
+        // SAFETY: the handle comes from a successful registration by this process.
+        match unsafe { pg_sys::GetBackgroundWorkerPid(self.0, &mut pid) } {
+            pg_sys::BgwHandleStatus::BGWH_STOPPED => WorkerStatus::Stopped,
+            pg_sys::BgwHandleStatus::BGWH_POSTMASTER_DIED => WorkerStatus::Stopped,
+            _ => WorkerStatus::Alive,
+        }
+    }
+
+    /// Asks the postmaster to end the worker, or not to start it.
+    pub fn terminate(&self) {
+        // SAFETY: as for `status`.
+        unsafe { pg_sys::TerminateBackgroundWorker(self.0) };
+    }
+}
+
+impl Drop for WorkerHandle {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `register`, freed once.
+        unsafe { pg_sys::pfree(self.0.cast()) };
+    }
+}
+
+/// Fails with `WorkerSlots` if the registration found no free slot.
+pub fn no_slot(needed: usize, free: usize) -> Error {
+    // SAFETY: a plain setting.
+    Error::WorkerSlots { needed, free, limit: unsafe { pg_sys::max_worker_processes } }
+}
+
+/// Waits until all of `handles` have stopped, at most `limit`; whether they have.
+pub fn wait_for_exit(handles: &[WorkerHandle], limit: Duration) -> Result<bool> {
+    let end = crate::clock::now_ns() + limit.as_nanos() as u64;
+    loop {
+        if handles.iter().all(|handle| handle.status() == WorkerStatus::Stopped) {
+            return Ok(true);
+        }
+        if crate::clock::now_ns() > end {
+            return Ok(false);
+        }
+        wait(Duration::from_millis(20));
+    }
+}
+
+fn copy_name(field: &mut [std::ffi::c_char], text: &str) {
+    let room = field.len() - 1;
+    for (to, from) in field.iter_mut().zip(text.bytes().take(room)) {
+        *to = from as std::ffi::c_char;
+    }
+}

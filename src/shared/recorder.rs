@@ -1,0 +1,257 @@
+//! What a client writes after each transaction, and how others read it while it runs.
+//!
+//! Each client has one slot with one writer. The writer brackets its stores with a sequence
+//! number that is odd while it writes; a reader that sees an odd or changed number reads again.
+//! So a reader gets figures that belong together, and the writer never waits.
+
+use super::segment::{REASON_BYTES, Segment, Text};
+use selfbench_client::{Failure, Record, Transaction};
+use selfbench_stats::{Moments, Tally, buckets};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
+
+/// A reader gives up on a consistent copy after that many tries and takes what it has; a writer
+/// that was interrupted in the middle must not hang its readers.
+const READ_ATTEMPTS: usize = 10_000;
+
+/// Where a client stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ClientState {
+    /// Has not ended.
+    Active = 0,
+    /// Did all its work.
+    Finished = 1,
+    /// Gave up; the reason is beside it.
+    Aborted = 2,
+}
+
+/// Head of a client's slot.
+#[repr(C, align(128))]
+pub struct ClientHead {
+    sequence: AtomicU32,
+    state: AtomicU32,
+    finished_ns: AtomicU64,
+    warmup_transactions: AtomicU64,
+    interval_min_ns: AtomicU64,
+    interval_max_ns: AtomicU64,
+    reason: Text<REASON_BYTES>,
+}
+
+impl ClientHead {
+    /// Where the client stands.
+    pub fn state(&self) -> ClientState {
+        match self.state.load(Acquire) {
+            0 => ClientState::Active,
+            1 => ClientState::Finished,
+            _ => ClientState::Aborted,
+        }
+    }
+
+    /// Ends the client; `reason` tells why it was aborted.
+    pub fn end(&self, now_ns: u64, reason: Option<&str>) {
+        if self.state() != ClientState::Active {
+            return;
+        }
+        self.finished_ns.store(now_ns, Relaxed);
+        if let Some(reason) = reason {
+            self.reason.set(reason);
+        }
+        let state = if reason.is_some() { ClientState::Aborted } else { ClientState::Finished };
+        self.state.store(state as u32, Release);
+    }
+
+    /// Clock reading at which the client ended; 0 before.
+    pub fn finished_ns(&self) -> u64 {
+        self.finished_ns.load(Relaxed)
+    }
+
+    /// Transactions that ended during the warm-up.
+    pub fn warmup_transactions(&self) -> u64 {
+        self.warmup_transactions.load(Relaxed)
+    }
+
+    /// Why the client was aborted.
+    pub fn reason(&self) -> Option<String> {
+        self.reason.get()
+    }
+
+    /// Shortest and longest latency since the last call, in nanoseconds; `None` if there was no
+    /// transaction. For the coordinator alone.
+    pub fn take_interval_extremes(&self) -> Option<(u64, u64)> {
+        // The shortest is stored with one added, so that zeroed memory means none.
+        let min = self.interval_min_ns.swap(0, Relaxed);
+        let max = self.interval_max_ns.swap(0, Relaxed);
+        (min != 0).then(|| (min - 1, max.max(min - 1)))
+    }
+
+    #[inline]
+    fn note_extremes(&self, latency_ns: u64) {
+        let min = self.interval_min_ns.load(Relaxed);
+        if min == 0 || latency_ns < min - 1 {
+            self.interval_min_ns.store(latency_ns + 1, Relaxed);
+        }
+        if latency_ns > self.interval_max_ns.load(Relaxed) {
+            self.interval_max_ns.store(latency_ns, Relaxed);
+        }
+    }
+}
+
+/// One client's figures for one script: the words of a [`Tally`].
+#[repr(C)]
+pub struct ScriptCounters {
+    transactions: AtomicU64,
+    serialization: AtomicU64,
+    deadlock: AtomicU64,
+    other: AtomicU64,
+    retried: AtomicU64,
+    retries: AtomicU64,
+    skipped: AtomicU64,
+    late: AtomicU64,
+    latency: [AtomicU64; Moments::WORDS],
+    lag: [AtomicU64; Moments::WORDS],
+}
+
+impl ScriptCounters {
+    fn read(&self) -> Tally {
+        let moments = |words: &[AtomicU64; Moments::WORDS]| {
+            Moments::from_words(std::array::from_fn(|i| words[i].load(Relaxed)))
+        };
+        let mut tally = Tally {
+            transactions: self.transactions.load(Relaxed),
+            retried: self.retried.load(Relaxed),
+            retries: self.retries.load(Relaxed),
+            skipped: self.skipped.load(Relaxed),
+            late: self.late.load(Relaxed),
+            latency: moments(&self.latency),
+            lag: moments(&self.lag),
+            ..Tally::default()
+        };
+        tally.failed.serialization = self.serialization.load(Relaxed);
+        tally.failed.deadlock = self.deadlock.load(Relaxed);
+        tally.failed.other = self.other.load(Relaxed);
+        tally
+    }
+}
+
+/// Copies a client's figures, one [`Tally`] per script, into `into`.
+pub fn read_client(segment: &Segment, client: usize, into: &mut [Tally]) {
+    let (head, counters) = segment.client(client);
+    for _ in 0..READ_ATTEMPTS {
+        let before = head.sequence.load(Acquire);
+        for (tally, counters) in into.iter_mut().zip(counters) {
+            *tally = counters.read();
+        }
+        fence(Acquire);
+        if before % 2 == 0 && head.sequence.load(Relaxed) == before {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+/// Sum of the figures of all clients, by script.
+pub fn read_all(segment: &Segment) -> Vec<Tally> {
+    let scripts = segment.layout().scripts;
+    let mut sum = vec![Tally::default(); scripts];
+    let mut one = vec![Tally::default(); scripts];
+    for client in 0..segment.layout().clients {
+        read_client(segment, client, &mut one);
+        for (sum, one) in sum.iter_mut().zip(&one) {
+            sum.merge(one);
+        }
+    }
+    sum
+}
+
+/// The writing end of one client's slot.
+pub struct Recorder<'s> {
+    head: &'s ClientHead,
+    counters: &'s [ScriptCounters],
+    histograms: Vec<&'s [AtomicU32; buckets::BUCKETS]>,
+    latency: Vec<Moments>,
+    lag: Vec<Moments>,
+}
+
+impl<'s> Recorder<'s> {
+    /// The writer for `client`, which `worker` drives. There must be one per client.
+    pub fn new(segment: &'s Segment, worker: usize, client: usize) -> Self {
+        let (head, counters) = segment.client(client);
+        let scripts = segment.layout().scripts;
+        Recorder {
+            head,
+            counters,
+            histograms: (0..scripts).map(|s| segment.histogram(worker, s)).collect(),
+            latency: vec![Moments::default(); scripts],
+            lag: vec![Moments::default(); scripts],
+        }
+    }
+
+    #[inline]
+    fn write(&self, stores: impl FnOnce()) {
+        let sequence = self.head.sequence.load(Relaxed);
+        self.head.sequence.store(sequence.wrapping_add(1), Relaxed);
+        fence(Release);
+        stores();
+        self.head.sequence.store(sequence.wrapping_add(2), Release);
+    }
+}
+
+/// Adds to a counter that only this process writes.
+#[inline]
+fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+}
+
+#[inline]
+fn publish(words: &[AtomicU64; Moments::WORDS], moments: &Moments) {
+    for (word, value) in words.iter().zip(moments.to_words()) {
+        word.store(value, Relaxed);
+    }
+}
+
+impl Record for Recorder<'_> {
+    #[inline]
+    fn succeeded(&mut self, script: usize, transaction: &Transaction) {
+        let counters = &self.counters[script];
+        self.latency[script].record(transaction.latency_ns);
+        if let Some(lag_ns) = transaction.lag_ns {
+            self.lag[script].record(lag_ns);
+        }
+        self.write(|| {
+            add(&counters.transactions, 1);
+            publish(&counters.latency, &self.latency[script]);
+            if transaction.lag_ns.is_some() {
+                publish(&counters.lag, &self.lag[script]);
+            }
+            if transaction.retries > 0 {
+                add(&counters.retried, 1);
+                add(&counters.retries, u64::from(transaction.retries));
+            }
+        });
+        self.head.note_extremes(transaction.latency_ns);
+        // Clients of one worker share its histograms, and one process runs them all.
+        let bucket = &self.histograms[script][buckets::index_of(transaction.latency_ns)];
+        bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    fn failed(&mut self, script: usize, failure: Failure, retries: u32) {
+        let counters = &self.counters[script];
+        self.write(|| {
+            add(
+                match failure {
+                    Failure::Serialization => &counters.serialization,
+                    Failure::Deadlock => &counters.deadlock,
+                },
+                1,
+            );
+            if retries > 0 {
+                add(&counters.retried, 1);
+                add(&counters.retries, u64::from(retries));
+            }
+        });
+    }
+
+    fn warmed_up(&mut self) {
+        add(&self.head.warmup_transactions, 1);
+    }
+}

@@ -1,0 +1,30 @@
+/* Comparing, and, at the very end, closing the schema. */
+
+CREATE FUNCTION bench.compare(
+    scripts      text[]   DEFAULT '{tpcb-like}',
+    modes        text[]   DEFAULT '{spi,libpq}',
+    repeats      int      DEFAULT 3,
+    clients      int      DEFAULT 1,
+    jobs         int      DEFAULT NULL,
+    duration     interval DEFAULT NULL,
+    transactions bigint   DEFAULT NULL,
+    protocol     text     DEFAULT 'prepared',
+    vacuum       text     DEFAULT 'auto',
+    warmup       interval DEFAULT '0',
+    seed         text     DEFAULT NULL,
+    label        text     DEFAULT NULL,
+    OUT mode           text,
+    OUT runs           int,
+    OUT tps            float8,
+    OUT tps_min        float8,
+    OUT tps_max        float8,
+    OUT latency_avg_ms float8,
+    OUT latency_p95_ms float8,
+    OUT ratio          float8,
+    OUT run_ids        bigint[]
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'compare_wrapper';
+COMMENT ON FUNCTION bench.compare IS 'run the same options in each mode in turn, several times; medians, and the ratio of tps to the first mode';
+
+/* Functions are open to everybody unless it is taken back. */
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA bench FROM PUBLIC;

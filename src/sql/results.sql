@@ -1,0 +1,43 @@
+/* Looking at results. */
+
+CREATE FUNCTION bench.report(run_id bigint) RETURNS text
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_wrapper';
+COMMENT ON FUNCTION bench.report IS 'report of a run in pgbench''s layout, with percentiles';
+
+CREATE FUNCTION bench.percentile(histogram bytea, p float8) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'percentile_wrapper';
+COMMENT ON FUNCTION bench.percentile IS 'percentile (0 to 100) of a stored latency histogram, in milliseconds';
+
+CREATE FUNCTION bench.histogram_count(histogram bytea) RETURNS bigint
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'histogram_count_wrapper';
+COMMENT ON FUNCTION bench.histogram_count IS 'number of latencies in a stored histogram';
+
+CREATE FUNCTION bench.merge_histograms(bytea, bytea) RETURNS bytea
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'merge_histograms_wrapper';
+
+CREATE AGGREGATE bench.merge(bytea) (
+    SFUNC = bench.merge_histograms,
+    STYPE = bytea,
+    COMBINEFUNC = bench.merge_histograms,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bench.merge(bytea) IS 'all latencies of several stored histograms';
+
+CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
+    SELECT run_id, label, state, mode, scripts, protocol, clients, jobs, scale,
+           created_at, seconds, transactions,
+           serialization_failures + deadlock_failures + other_failures AS failed,
+           tps, latency_avg_ms, latency_stddev_ms, latency_min_ms, latency_p50_ms,
+           latency_p90_ms, latency_p95_ms, latency_p99_ms, latency_p999_ms, latency_max_ms,
+           connection_ms, warmup_transactions, aborted_clients, role_name, database_name,
+           server_version_num, started_at, finished_at, errors
+      FROM bench.runs;
+COMMENT ON VIEW bench.run_summary IS 'runs, one row each';
+
+CREATE VIEW bench.progress WITH (security_invoker = true) AS
+    SELECT r.run_id, r.label, r.mode, r.scripts, r.clients, f.phase, f.seconds, f.transactions,
+           f.failed, f.transactions / nullif(f.seconds - r.warmup_s, 0) AS tps, f.latency_avg_ms,
+           r.duration_s, r.transactions_per_client, r.warmup_s, r.coordinator_pid
+      FROM bench.runs r, LATERAL bench.live_figures(r.run_id, r.segment) f
+     WHERE r.state IN ('starting', 'running');
+COMMENT ON VIEW bench.progress IS 'runs in progress, with their figures of this moment';

@@ -1,0 +1,111 @@
+/* Running, waiting, cancelling. */
+
+CREATE TYPE bench.run_result AS (
+    run_id              bigint,
+    state               text,
+    mode                text,
+    scripts             text[],
+    protocol            text,
+    clients             int,
+    jobs                int,
+    scale               bigint,
+    seconds             float8,
+    transactions        bigint,
+    failed              bigint,
+    tps                 float8,
+    latency_avg_ms      float8,
+    latency_stddev_ms   float8,
+    latency_min_ms      float8,
+    latency_p50_ms      float8,
+    latency_p90_ms      float8,
+    latency_p95_ms      float8,
+    latency_p99_ms      float8,
+    latency_p999_ms     float8,
+    latency_max_ms      float8,
+    connection_ms       float8,
+    warmup_transactions bigint,
+    aborted_clients     int,
+    label               text,
+    started_at          timestamptz,
+    finished_at         timestamptz,
+    errors              text[]
+);
+
+CREATE FUNCTION bench.run(
+    scripts      text[]   DEFAULT '{tpcb-like}',
+    mode         text     DEFAULT 'spi',
+    clients      int      DEFAULT 1,
+    jobs         int      DEFAULT NULL,
+    duration     interval DEFAULT NULL,
+    transactions bigint   DEFAULT NULL,
+    protocol     text     DEFAULT 'prepared',
+    vacuum       text     DEFAULT 'auto',
+    warmup       interval DEFAULT '0',
+    progress     interval DEFAULT NULL,
+    "interval"   interval DEFAULT '1 s',
+    seed         text     DEFAULT NULL,
+    label        text     DEFAULT NULL
+) RETURNS bench.run_result
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_wrapper';
+COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
+
+CREATE FUNCTION bench.start(
+    scripts      text[]   DEFAULT '{tpcb-like}',
+    mode         text     DEFAULT 'spi',
+    clients      int      DEFAULT 1,
+    jobs         int      DEFAULT NULL,
+    duration     interval DEFAULT NULL,
+    transactions bigint   DEFAULT NULL,
+    protocol     text     DEFAULT 'prepared',
+    vacuum       text     DEFAULT 'auto',
+    warmup       interval DEFAULT '0',
+    progress     interval DEFAULT NULL,
+    "interval"   interval DEFAULT '1 s',
+    seed         text     DEFAULT NULL,
+    label        text     DEFAULT NULL
+) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
+COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the session, and return its run id';
+
+CREATE FUNCTION bench.wait(run_id bigint, timeout interval DEFAULT NULL) RETURNS bench.run_result
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wait_wrapper';
+COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result';
+
+CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
+COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
+
+/* Whether a run's coordinator is there. */
+CREATE FUNCTION bench.is_live(run_id bigint, segment bigint) RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'is_live_wrapper';
+
+/* What a run in progress has done so far. */
+CREATE FUNCTION bench.live_figures(
+    run_id bigint, segment bigint,
+    OUT phase text, OUT seconds float8, OUT transactions bigint, OUT failed bigint,
+    OUT latency_avg_ms float8
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'live_figures_wrapper';
+
+/* What run_settings stores of the session that calls it: no secrets, no file names. */
+CREATE FUNCTION bench.settings_of_run() RETURNS jsonb
+LANGUAGE sql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT jsonb_agg(jsonb_build_object(
+               'name', name, 'setting', current_setting(name), 'source', source))
+      FROM pg_settings
+     WHERE category NOT IN ('Customized Options', 'File Locations')
+       AND name NOT IN ('primary_conninfo', 'archive_command', 'archive_cleanup_command',
+                        'restore_command', 'recovery_end_command', 'ssl_passphrase_command',
+                        'search_path')
+       AND name NOT LIKE 'krb%' AND name NOT LIKE 'ssl%file%'
+       AND (source NOT IN ('default', 'override')
+            OR name IN ('autovacuum', 'block_size', 'checkpoint_timeout', 'data_checksums',
+                        'debug_assertions', 'effective_io_concurrency', 'fsync',
+                        'full_page_writes', 'huge_pages', 'jit', 'maintenance_work_mem',
+                        'max_connections', 'max_wal_size', 'max_worker_processes',
+                        'shared_buffers', 'synchronous_commit', 'synchronous_standby_names',
+                        'track_io_timing', 'wal_buffers', 'wal_compression', 'wal_level',
+                        'wal_segment_size', 'wal_sync_method', 'work_mem'))
+$$;

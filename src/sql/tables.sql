@@ -1,0 +1,169 @@
+/* The result tables. Each role sees its own runs; the owner and superusers see all. */
+
+CREATE SEQUENCE bench.run_id_seq;
+
+CREATE TABLE bench.scripts (
+    name        text PRIMARY KEY,
+    description text,
+    body        text NOT NULL,
+    owner       name NOT NULL DEFAULT current_user,
+    created_at  timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE bench.scripts IS 'stored benchmark scripts';
+
+CREATE TABLE bench.runs (
+    run_id                  bigint PRIMARY KEY,
+    role_name               name NOT NULL,
+    database_name           name NOT NULL,
+    label                   text,
+    state                   text NOT NULL
+        CHECK (state IN ('starting', 'running', 'finished', 'canceled', 'failed', 'lost')),
+    mode                    text NOT NULL,
+    protocol                text NOT NULL,
+    scripts                 text[] NOT NULL,
+    clients                 int NOT NULL,
+    jobs                    int NOT NULL,
+    duration_s              float8,
+    transactions_per_client bigint,
+    warmup_s                float8 NOT NULL,
+    interval_s              float8 NOT NULL,
+    vacuum                  text NOT NULL,
+    seed                    text NOT NULL,
+    scale                   bigint NOT NULL,
+    partition_method        text,
+    partitions              int,
+    server_version          text NOT NULL,
+    server_version_num      int NOT NULL,
+    extension_version       text NOT NULL,
+    created_at              timestamptz NOT NULL,
+    started_at              timestamptz,
+    finished_at             timestamptz,
+    seconds                 float8,
+    connection_ms           float8,
+    warmup_transactions     bigint NOT NULL,
+    aborted_clients         int NOT NULL,
+    errors                  text[] NOT NULL,
+    coordinator_pid         int,
+    segment                 bigint,
+    transactions            bigint NOT NULL,
+    serialization_failures  bigint NOT NULL,
+    deadlock_failures       bigint NOT NULL,
+    other_failures          bigint NOT NULL,
+    retried                 bigint NOT NULL,
+    retries                 bigint NOT NULL,
+    skipped                 bigint NOT NULL,
+    late                    bigint NOT NULL,
+    tps                     float8,
+    latency_avg_ms          float8,
+    latency_stddev_ms       float8,
+    latency_min_ms          float8,
+    latency_p50_ms          float8,
+    latency_p90_ms          float8,
+    latency_p95_ms          float8,
+    latency_p99_ms          float8,
+    latency_p999_ms         float8,
+    latency_max_ms          float8,
+    latency_sum_ms          float8 NOT NULL,
+    latency_sum_squares_ms2 float8 NOT NULL,
+    lag_avg_ms              float8,
+    lag_max_ms              float8,
+    histogram               bytea
+);
+CREATE INDEX ON bench.runs (label, run_id) WHERE label IS NOT NULL;
+CREATE INDEX ON bench.runs (run_id) WHERE state IN ('starting', 'running');
+COMMENT ON TABLE bench.runs IS 'runs, with the figures of all their transactions';
+
+CREATE TABLE bench.run_scripts (
+    run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    script_no               int NOT NULL,
+    name                    text NOT NULL,
+    description             text NOT NULL,
+    body                    text NOT NULL,
+    weight                  bigint NOT NULL,
+    transactions            bigint NOT NULL,
+    serialization_failures  bigint NOT NULL,
+    deadlock_failures       bigint NOT NULL,
+    other_failures          bigint NOT NULL,
+    retried                 bigint NOT NULL,
+    retries                 bigint NOT NULL,
+    skipped                 bigint NOT NULL,
+    late                    bigint NOT NULL,
+    tps                     float8,
+    latency_avg_ms          float8,
+    latency_stddev_ms       float8,
+    latency_min_ms          float8,
+    latency_p50_ms          float8,
+    latency_p90_ms          float8,
+    latency_p95_ms          float8,
+    latency_p99_ms          float8,
+    latency_p999_ms         float8,
+    latency_max_ms          float8,
+    latency_sum_ms          float8 NOT NULL,
+    latency_sum_squares_ms2 float8 NOT NULL,
+    lag_avg_ms              float8,
+    lag_max_ms              float8,
+    histogram               bytea,
+    PRIMARY KEY (run_id, script_no)
+);
+COMMENT ON TABLE bench.run_scripts IS 'scripts of each run, with the figures of their transactions';
+
+CREATE TABLE bench.run_intervals (
+    run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    interval_no             int NOT NULL,
+    begins_s                float8 NOT NULL,
+    seconds                 float8 NOT NULL,
+    transactions            bigint NOT NULL,
+    serialization_failures  bigint NOT NULL,
+    deadlock_failures       bigint NOT NULL,
+    other_failures          bigint NOT NULL,
+    retried                 bigint NOT NULL,
+    retries                 bigint NOT NULL,
+    skipped                 bigint NOT NULL,
+    late                    bigint NOT NULL,
+    tps                     float8,
+    latency_avg_ms          float8,
+    latency_stddev_ms       float8,
+    latency_min_ms          float8,
+    latency_p50_ms          float8,
+    latency_p90_ms          float8,
+    latency_p95_ms          float8,
+    latency_p99_ms          float8,
+    latency_p999_ms         float8,
+    latency_max_ms          float8,
+    latency_sum_ms          float8 NOT NULL,
+    latency_sum_squares_ms2 float8 NOT NULL,
+    lag_avg_ms              float8,
+    lag_max_ms              float8,
+    histogram               bytea,
+    PRIMARY KEY (run_id, interval_no)
+);
+COMMENT ON TABLE bench.run_intervals IS 'figures of each run over time, from the start or the end of the warm-up';
+
+CREATE TABLE bench.run_settings (
+    run_id  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    name    text NOT NULL,
+    setting text,
+    source  text NOT NULL,
+    PRIMARY KEY (run_id, name)
+);
+COMMENT ON TABLE bench.run_settings IS 'settings under which each run took place: those that differ from their defaults, and some that always matter';
+
+ALTER TABLE bench.runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.run_scripts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.run_intervals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.run_settings ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own ON bench.runs USING (role_name = current_user);
+CREATE POLICY own ON bench.run_scripts
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_scripts.run_id));
+CREATE POLICY own ON bench.run_intervals
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_intervals.run_id));
+CREATE POLICY own ON bench.run_settings
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_settings.run_id));
+
+SELECT pg_catalog.pg_extension_config_dump('bench.run_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.scripts', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.run_scripts', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.run_intervals', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.run_settings', '');

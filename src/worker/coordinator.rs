@@ -1,0 +1,479 @@
+//! The coordinator of a run: checks, starts the clients, opens the start barrier, takes the
+//! figures at each interval, ends the run and stores its results.
+
+use super::harvest::Harvest;
+use super::statement::execute_alone;
+use super::transaction::transaction;
+use super::{
+    asked_to_end, at_exit, attach, check_for_interrupts, connect, enter_cooperative,
+    leave_cooperative, my_segment, settings,
+};
+use crate::clock;
+use crate::error::{Error, Result, catch};
+use crate::results::rows::{Finished, Run, RunInterval, RunScript};
+use crate::results::{convert, store};
+use crate::run::{Mode, RunSpec, Vacuum};
+use crate::server;
+use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
+use crate::shared::recorder::ClientState;
+use crate::shared::segment::{Phase, Segment, Stop, WorkerState};
+use pgrx::prelude::*;
+use pgrx::{pg_guard, pg_sys};
+use rustix::process::Signal;
+use selfbench_stats::{LatencyHistogram, Tally};
+use std::sync::atomic::Ordering::*;
+use std::time::Duration;
+
+/// Intervals are written in batches, so that storing them disturbs the run less.
+const INTERVALS_PER_BATCH: usize = 60;
+/// Clients that are asked to stop get that long before they are terminated.
+const STOP_GRACE_NS: u64 = 2_000_000_000;
+/// How long to wait for workers to be gone at the end.
+const EXIT_LIMIT: Duration = Duration::from_secs(10);
+/// At most that many reasons are stored with a run; the clients of a run often fail alike.
+const MAX_ERRORS: usize = 20;
+
+/// Entry point of the process.
+#[pg_guard]
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) {
+    let Some(segment) = attach(argument) else { return };
+    let header = segment.header();
+    header.coordinator.set_to_me();
+    at_exit(coordinator_exit, 0);
+    header.advance(Phase::Preparing);
+    let outcome = catch(|| {
+        let spec: RunSpec = segment.spec()?;
+        connect(spec.identity);
+        coordinate(segment, &spec)
+    });
+    super::transaction::abort();
+    segment.finish(outcome.map_err(|error| error.report()));
+}
+
+unsafe extern "C-unwind" fn coordinator_exit(_code: i32, _argument: pg_sys::Datum) {
+    let Some(segment) = my_segment() else { return };
+    if segment.header().phase() == Phase::Finished {
+        return;
+    }
+    // Terminated in the middle of a statement: nobody must wait for this process, and its workers
+    // must not go on without it.
+    segment.header().request_stop(Stop::Terminated);
+    for worker in segment.workers() {
+        worker.process.wake();
+        worker.process.signal(Signal::TERM);
+    }
+    let error = Error::Canceled { by: "because its coordinator was terminated".into() };
+    segment.finish(Err::<(), _>(error.report()));
+}
+
+/// What a run needs to know about pgbench's tables.
+struct Tables {
+    scale: i64,
+    partition_method: Option<String>,
+    partitions: Option<i32>,
+}
+
+fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
+    let header = segment.header();
+    transaction(|| settings::apply(&spec.settings))?;
+    let tables = transaction(|| look_at_tables(spec))?;
+    header.scale.store(tables.scale, Relaxed);
+    let stores = !server::in_recovery();
+    let run_id = if stores { store::next_run_id()? } else { 0 };
+    header.run_id.store(run_id, Relaxed);
+    let mut run = transaction(|| describe(segment, spec, &tables, run_id))?;
+
+    let launched_ns = clock::now_ns();
+    let workers = start_workers(segment, spec)?;
+    let result = catch(|| {
+        wait_for_workers(segment, &workers)?;
+        run.connection_ms = Some((clock::now_ns() - launched_ns) as f64 / 1e6);
+        if stores {
+            store::begin(&run)?;
+        }
+        Ok(())
+    })
+    .and_then(|()| {
+        vacuum(spec, stores, &mut run.errors);
+        if header.stop() != Stop::No {
+            return Err(Error::Canceled { by: "before it started".into() });
+        }
+        enter_cooperative();
+        Ok(())
+    });
+    if let Err(error) = result {
+        super::transaction::abort();
+        stop_workers(segment, &workers, Stop::Requested)?;
+        if stores && run.connection_ms.is_some() {
+            run.state = "failed".into();
+            run.errors.push(error.report().one_line());
+            run.coordinator_pid = None;
+            run.segment = None;
+            store::update(&run)?;
+        }
+        return Err(error);
+    }
+
+    run.state = "running".into();
+    run.started_at = Some(server::wall_clock());
+    let now = clock::now_ns();
+    let measure = now + spec.warmup_us as u64 * 1000;
+    header.start_ns.store(now, Relaxed);
+    header.measure_ns.store(measure, Relaxed);
+    if let Some(duration_us) = spec.duration_us {
+        header.deadline_ns.store(measure + duration_us as u64 * 1000, Relaxed);
+    }
+    header.advance(Phase::Running);
+    for worker in segment.workers() {
+        worker.process.wake();
+    }
+    if stores {
+        store::update(&run)?;
+    }
+
+    let mut harvest = Harvest::new(segment, measure);
+    let mut intervals = Vec::new();
+    let ended = watch(segment, spec, &workers, |now, last| {
+        if now > measure
+            && let Some(interval) = harvest.interval(segment, now)
+        {
+            let length = (now - interval.begins_ns) as f64 / 1e9;
+            intervals.push(RunInterval {
+                run_id,
+                interval_no: interval.number,
+                begins_s: (interval.begins_ns - header.start_ns.load(Relaxed)) as f64 / 1e9,
+                seconds: length,
+                figures: convert::figures(&interval.tally, &interval.histogram, length),
+            });
+        }
+        if !last && stores && intervals.len() >= INTERVALS_PER_BATCH {
+            store::intervals(&intervals)?;
+            intervals.clear();
+        }
+        Ok(())
+    });
+    // Whatever ended the run, its workers must be gone and its figures stored.
+    let urgency = if ended.is_ok() { Stop::No } else { Stop::Requested };
+    let stopped = stop_workers(segment, &workers, urgency);
+    header.advance(Phase::Storing);
+    let mut finished = Finished { run, scripts: Vec::new() };
+    conclude(segment, spec, &mut harvest, &mut finished);
+    match ended {
+        Ok(None) => {}
+        Ok(Some(reason)) => {
+            finished.run.state = "canceled".into();
+            finished.run.errors.insert(0, reason);
+        }
+        Err(error) => {
+            super::transaction::abort();
+            finished.run.state = "failed".into();
+            finished.run.errors.insert(0, error.report().one_line());
+        }
+    }
+    if let Err(error) = stopped {
+        finished.run.errors.push(error.report().one_line());
+    }
+    finished.run.coordinator_pid = None;
+    finished.run.segment = None;
+    if stores {
+        if let Err(error) = store::finish(&finished, &intervals) {
+            finished
+                .run
+                .errors
+                .push(format!("results could not be stored: {}", error.report().one_line()));
+        }
+    }
+    Ok(finished)
+}
+
+/// Checks that the tables are there which the scripts need, and finds their scale.
+fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
+    if !spec.uses_pgbench_tables() {
+        return Ok(Tables { scale: 1, partition_method: None, partitions: None });
+    }
+    let needed: &[&str] = if spec.writes() {
+        &["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"]
+    } else {
+        &["pgbench_accounts", "pgbench_branches"]
+    };
+    for table in needed {
+        let there = Spi::get_one_with_args::<bool>(
+            "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
+            &[(*table).into()],
+        )?;
+        if there != Some(true) {
+            return Err(Error::TableMissing {
+                table: (*table).into(),
+                mode_hint: "Create pgbench's tables with SELECT * FROM bench.initialize(), or set \
+                            search_path so that they are found."
+                    .into(),
+            });
+        }
+    }
+    let scale = Spi::get_one::<i64>("SELECT pg_catalog.count(*) FROM pgbench_branches")?
+        .unwrap_or(0);
+    if scale <= 0 {
+        return Err(Error::TableEmpty { table: "pgbench_branches".into() });
+    }
+    let (method, partitions) = Spi::get_two::<String, i32>(
+        "SELECT CASE p.partstrat WHEN 'r' THEN 'range' WHEN 'h' THEN 'hash' END,
+                (SELECT pg_catalog.count(*)::pg_catalog.int4 FROM pg_catalog.pg_inherits i
+                  WHERE i.inhparent OPERATOR(pg_catalog.=) c.oid)
+           FROM pg_catalog.pg_class c
+           LEFT JOIN pg_catalog.pg_partitioned_table p
+             ON p.partrelid OPERATOR(pg_catalog.=) c.oid
+          WHERE c.oid OPERATOR(pg_catalog.=) 'pgbench_accounts'::pg_catalog.regclass",
+    )?;
+    let partitions = if method.is_some() { partitions } else { None };
+    Ok(Tables { scale, partition_method: method, partitions })
+}
+
+fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> Result<Run> {
+    Ok(Run {
+        run_id,
+        role_name: server::role_name(),
+        database_name: server::database_name(),
+        label: spec.label.clone(),
+        state: "starting".into(),
+        mode: spec.mode.name().into(),
+        protocol: spec.protocol.clone(),
+        scripts: spec
+            .scripts
+            .iter()
+            .map(|script| match script.weight {
+                1 => script.name.clone(),
+                weight => format!("{}@{weight}", script.name),
+            })
+            .collect(),
+        clients: spec.clients as i32,
+        jobs: spec.jobs as i32,
+        duration_s: spec.duration_us.map(|us| us as f64 / 1e6),
+        transactions_per_client: spec.transactions,
+        warmup_s: spec.warmup_us as f64 / 1e6,
+        interval_s: spec.interval_us as f64 / 1e6,
+        vacuum: spec.vacuum.as_str().into(),
+        seed: spec.seed.to_string(),
+        scale: tables.scale,
+        partition_method: tables.partition_method.clone(),
+        partitions: tables.partitions,
+        server_version: server::version(),
+        server_version_num: server::version_num(),
+        extension_version: env!("CARGO_PKG_VERSION").into(),
+        created_at: server::wall_clock(),
+        // SAFETY: the id of this process.
+        coordinator_pid: Some(unsafe { pg_sys::MyProcPid }),
+        segment: Some(i64::from(segment.handle())),
+        ..Run::default()
+    })
+}
+
+/// What pgbench vacuums before a run. A failure there is no reason not to run; it is told.
+fn vacuum(spec: &RunSpec, stores: bool, errors: &mut Vec<String>) {
+    if spec.vacuum == Vacuum::None || !stores || !spec.uses_pgbench_tables() {
+        return;
+    }
+    leave_cooperative();
+    let mut statements = vec![
+        "VACUUM pgbench_branches",
+        "VACUUM pgbench_tellers",
+        "TRUNCATE pgbench_history",
+    ];
+    if spec.vacuum == Vacuum::All {
+        statements.push("VACUUM ANALYZE pgbench_accounts");
+    }
+    for statement in statements {
+        if let Err(error) = execute_alone(statement) {
+            errors.push(format!(
+                "{}: {} (ignoring this error and continuing anyway)",
+                statement.to_lowercase(),
+                error.report().one_line()
+            ));
+        }
+    }
+}
+
+fn start_workers(segment: &Segment, spec: &RunSpec) -> Result<Vec<WorkerHandle>> {
+    let wanted = spec.workers();
+    let (function, kind) = match spec.mode {
+        Mode::Spi => ("pg_selfbench_spi_client_main", "pg_selfbench spi client"),
+        Mode::Libpq => ("pg_selfbench_libpq_client_main", "pg_selfbench libpq client"),
+    };
+    let mut workers = Vec::with_capacity(wanted);
+    for index in 0..wanted {
+        let name = format!("{kind} {index}");
+        match WorkerHandle::register(function, kind, &name, segment.handle()) {
+            Some(worker) => workers.push(worker),
+            None => {
+                let free = workers.len();
+                stop_workers(segment, &workers, Stop::Requested)?;
+                // One more for this process.
+                return Err(no_slot(wanted + 1, free + 1));
+            }
+        }
+    }
+    Ok(workers)
+}
+
+fn wait_for_workers(segment: &Segment, workers: &[WorkerHandle]) -> Result<()> {
+    let header = segment.header();
+    loop {
+        if header.stop() != Stop::No {
+            return Err(Error::Canceled { by: "before it started".into() });
+        }
+        let mut ready = 0;
+        for worker in segment.workers() {
+            match worker.state() {
+                WorkerState::Ready => ready += 1,
+                WorkerState::Done | WorkerState::Died => {
+                    return Err(match worker.failure() {
+                        Some(report) => report.into(),
+                        None => Error::WorkerDied { what: "a client worker".into() },
+                    });
+                }
+                WorkerState::Absent | WorkerState::Attached => {}
+            }
+        }
+        if ready == workers.len() {
+            return Ok(());
+        }
+        // One that ended before it had a place in the segment.
+        if workers.iter().any(|worker| worker.status() == WorkerStatus::Stopped)
+            && !segment.workers().any(|worker| worker.state() >= WorkerState::Done)
+        {
+            return Err(Error::WorkerDied { what: "a client worker".into() });
+        }
+        check_for_interrupts();
+        process::wait(Duration::from_secs(1));
+    }
+}
+
+/// Waits until the clients are done, calling `tick` at the end of each interval and at the end.
+/// The reason, if the run was ended early.
+fn watch(
+    segment: &Segment,
+    spec: &RunSpec,
+    workers: &[WorkerHandle],
+    mut tick: impl FnMut(u64, bool) -> Result<()>,
+) -> Result<Option<String>> {
+    let header = segment.header();
+    let interval_ns = spec.interval_us as u64 * 1000;
+    let mut next = header.measure_ns.load(Relaxed) + interval_ns;
+    loop {
+        let now = clock::now_ns();
+        if segment.workers().all(|worker| worker.state() >= WorkerState::Done) {
+            tick(now, true)?;
+            let died = segment.workers().any(|worker| worker.state() == WorkerState::Died);
+            return Ok(died.then(|| "a client worker was terminated".into()));
+        }
+        let reason = if asked_to_end() && header.stop() == Stop::No {
+            Some("its coordinator was terminated")
+        } else if segment.workers().any(|worker| worker.state() == WorkerState::Died) {
+            Some("a client worker was terminated")
+        } else if header.stop() != Stop::No {
+            Some("on request")
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            stop_workers(segment, workers, Stop::Requested)?;
+            tick(clock::now_ns(), true)?;
+            return Ok(Some(format!("canceled: {reason}")));
+        }
+        if now >= next {
+            tick(now, false)?;
+            // A tick that comes late does not shift those after it.
+            while next <= now {
+                next += interval_ns;
+            }
+        }
+        check_for_interrupts();
+        process::wait(Duration::from_nanos(next.saturating_sub(clock::now_ns())));
+    }
+}
+
+/// Makes sure that all client workers are gone: those that have not ended are asked, then have
+/// their statement cancelled, then are terminated.
+fn stop_workers(segment: &Segment, workers: &[WorkerHandle], stop: Stop) -> Result<()> {
+    let header = segment.header();
+    if stop != Stop::No {
+        header.request_stop(stop);
+    }
+    let begin = clock::now_ns();
+    let mut signalled = false;
+    let mut terminated = false;
+    loop {
+        if workers.iter().all(|worker| worker.status() == WorkerStatus::Stopped) {
+            return Ok(());
+        }
+        let now = clock::now_ns();
+        if stop != Stop::No {
+            for worker in segment.workers() {
+                worker.process.wake();
+                if !signalled && worker.state() < WorkerState::Done {
+                    worker.process.signal(Signal::INT);
+                }
+            }
+            signalled = true;
+        }
+        if !terminated && (now - begin > STOP_GRACE_NS) {
+            workers.iter().for_each(WorkerHandle::terminate);
+            terminated = true;
+        }
+        if now - begin > EXIT_LIMIT.as_nanos() as u64 {
+            return Err(Error::WorkerDied { what: "a client worker that does not end".into() });
+        }
+        process::wait(Duration::from_millis(50));
+    }
+}
+
+/// Puts the figures of the whole run together.
+fn conclude(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: &mut Finished) {
+    let header = segment.header();
+    let measure = header.measure_ns.load(Relaxed);
+    let run = &mut finished.run;
+    let mut last = 0;
+    let mut aborted = 0;
+    for client in 0..spec.clients {
+        let (head, _) = segment.client(client);
+        last = last.max(head.finished_ns());
+        run.warmup_transactions += head.warmup_transactions() as i64;
+        if head.state() == ClientState::Aborted {
+            aborted += 1;
+            if run.errors.len() < MAX_ERRORS {
+                run.errors.extend(head.reason());
+            }
+        }
+    }
+    // A client that was terminated has no end of its own.
+    let now = clock::now_ns();
+    let end = if last == 0 || segment.workers().any(|w| w.state() == WorkerState::Died) {
+        now
+    } else {
+        last
+    };
+    let seconds = end.saturating_sub(measure) as f64 / 1e9;
+    let (tallies, histograms) = harvest.totals(segment);
+    let mut total = Tally::default();
+    let mut all = LatencyHistogram::new();
+    for (index, script) in spec.scripts.iter().enumerate() {
+        total.merge(&tallies[index]);
+        if all.merge(&histograms[index]).is_err() {
+            run.errors.push("too many transactions for one histogram".into());
+        }
+        finished.scripts.push(RunScript {
+            run_id: run.run_id,
+            script_no: index as i32,
+            name: script.name.clone(),
+            description: script.description.clone(),
+            body: script.body.clone(),
+            weight: script.weight,
+            figures: convert::figures(&tallies[index], &histograms[index], seconds),
+        });
+    }
+    run.state = if aborted == spec.clients { "failed" } else { "finished" }.into();
+    run.aborted_clients = aborted as i32;
+    run.finished_at = Some(server::wall_clock());
+    run.seconds = Some(seconds);
+    run.figures = convert::figures(&total, &all, seconds);
+}

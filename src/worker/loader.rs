@@ -1,0 +1,84 @@
+//! The loader: the worker that initializes pgbench's tables, each step in transactions of its own.
+
+use super::statement::{execute, execute_alone};
+use super::transaction::transaction;
+use super::{at_exit, attach, connect, my_segment, settings};
+use crate::clock;
+use crate::error::{Error, Result, catch};
+use crate::initialize::rows::{Table, copy};
+use crate::initialize::{InitializeSpec, steps};
+use crate::shared::segment::{Header, Phase, Stop};
+use pgrx::{pg_guard, pg_sys};
+use std::sync::atomic::Ordering::*;
+
+/// What the loader returns: letters of the steps and the seconds that each took.
+pub type StepSeconds = Vec<(char, f64)>;
+
+/// Entry point of the process.
+#[pg_guard]
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
+    let Some(segment) = attach(argument) else { return };
+    let header = segment.header();
+    header.coordinator.set_to_me();
+    at_exit(loader_exit, 0);
+    header.advance(Phase::Preparing);
+    let outcome = catch(|| {
+        let spec: InitializeSpec = segment.spec()?;
+        connect(spec.identity);
+        transaction(|| settings::apply(&spec.settings))?;
+        initialize(header, &spec)
+    });
+    super::transaction::abort();
+    segment.finish(outcome.map_err(|error| error.report()));
+}
+
+unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
+    if let Some(segment) = my_segment() {
+        let error = Error::Canceled { by: "because its loader was terminated".into() };
+        segment.finish(Err::<(), _>(error.report()));
+    }
+}
+
+fn initialize(header: &'static Header, spec: &InitializeSpec) -> Result<StepSeconds> {
+    // Before anything is dropped or emptied.
+    transaction(steps::require_pgbench_tables)?;
+    let mut seconds = StepSeconds::new();
+    header.advance(Phase::Running);
+    for (number, letter) in spec.steps.chars().enumerate() {
+        if header.stop() != Stop::No {
+            return Err(Error::Canceled { by: "on request".into() });
+        }
+        let begin = clock::now_ns();
+        header.rows_done.store(0, Relaxed);
+        header.rows_total.store(spec.rows() as u64, Relaxed);
+        header.step_ns.store(begin, Relaxed);
+        header.step.store(number as u32 + 1, Release);
+        header.caller.wake();
+        step(header, spec, letter)?;
+        seconds.push((letter, (clock::now_ns() - begin) as f64 / 1e9));
+    }
+    Ok(seconds)
+}
+
+fn step(header: &'static Header, spec: &InitializeSpec, letter: char) -> Result<()> {
+    match letter {
+        'd' => execute_alone(steps::DROP),
+        't' => steps::create(spec).try_for_each(|statement| execute_alone(&statement)),
+        'g' => transaction(|| {
+            execute(steps::TRUNCATE)?;
+            [Table::Branches, Table::Tellers, Table::Accounts]
+                .into_iter()
+                .try_for_each(|table| copy(table, spec.scale, &header.rows_done))
+        }),
+        'G' => transaction(|| {
+            execute(steps::TRUNCATE)?;
+            steps::generate_on_server(spec).iter().try_for_each(|statement| execute(statement))
+        }),
+        'v' => steps::VACUUM.iter().try_for_each(|statement| execute_alone(statement)),
+        'p' => steps::primary_keys(spec)
+            .iter()
+            .try_for_each(|statement| execute_alone(statement)),
+        _ => steps::foreign_keys().iter().try_for_each(|statement| execute_alone(statement)),
+    }
+}

@@ -1,0 +1,88 @@
+//! Locks of the caller that its own workers would wait for.
+//!
+//! The server cannot see such a deadlock: the caller waits for its workers on a latch, not on a
+//! lock. So the caller's locks are looked at before a task starts, and while it waits, whether one
+//! of its workers is blocked by it.
+
+use crate::error::{Error, Result};
+use crate::shared::Segment;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+/// What a task does to a table, hence which locks of the caller are in its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Drops or truncates it: every lock is in the way.
+    Replace,
+    /// Writes or vacuums it: every lock but one for reading is in the way.
+    Write,
+    /// Reads it: an exclusive lock is in the way.
+    Read,
+}
+
+/// Fails if the current transaction holds a lock on a table of that name, or a partition of it,
+/// that is in the way of its use.
+pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
+    for (table, table_use) in tables {
+        let harmless: &[&str] = match table_use {
+            Use::Replace => &[],
+            Use::Write => &["AccessShareLock"],
+            Use::Read => &["AccessShareLock", "RowShareLock", "RowExclusiveLock",
+                "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "ExclusiveLock"],
+        };
+        let harmless: Vec<String> = harmless.iter().map(|mode| (*mode).to_owned()).collect();
+        let found = Spi::connect(|client| -> Result<Option<(String, String)>, pgrx::spi::Error> {
+            let mut rows = client.select(
+                "SELECT c.oid::pg_catalog.regclass::pg_catalog.text, l.mode
+                   FROM pg_catalog.pg_locks l
+                   JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) l.relation
+                  WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()
+                    AND l.locktype OPERATOR(pg_catalog.=) 'relation'
+                    AND l.granted
+                    AND (c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
+                         OR EXISTS (SELECT FROM pg_catalog.pg_inherits i
+                                     WHERE i.inhrelid OPERATOR(pg_catalog.=) c.oid
+                                       AND i.inhparent OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)))
+                    AND NOT l.mode OPERATOR(pg_catalog.=) ANY ($2)
+                  LIMIT 1",
+                Some(1),
+                &[(*table).into(), harmless.into()],
+            )?;
+            match rows.next() {
+                None => Ok(None),
+                Some(row) => Ok(row.get::<String>(1)?.zip(row.get::<String>(2)?)),
+            }
+        })?;
+        if let Some((relation, lock)) = found {
+            return Err(Error::CallerLocks { relation, lock });
+        }
+    }
+    Ok(())
+}
+
+/// Fails if one of the task's processes waits for a lock that this backend holds.
+pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
+    let coordinator = &segment.header().coordinator;
+    let waiting = std::iter::once(coordinator)
+        .chain(segment.workers().map(|worker| &worker.process))
+        .find(|process| process.pid() != 0 && process.waits_for_lock());
+    let Some(process) = waiting else { return Ok(()) };
+    // SAFETY: the id of this process.
+    let me = unsafe { pg_sys::MyProcPid };
+    let blockers = Spi::get_one_with_args::<Vec<Option<i32>>>(
+        "SELECT pg_catalog.pg_blocking_pids($1)",
+        &[process.pid().into()],
+    )?
+    .unwrap_or_default();
+    if !blockers.contains(&Some(me)) {
+        return Ok(());
+    }
+    let found = Spi::get_two_with_args::<String, String>(
+        "SELECT coalesce(relation::pg_catalog.regclass::pg_catalog.text, locktype), mode
+           FROM pg_catalog.pg_locks
+          WHERE pid OPERATOR(pg_catalog.=) $1 AND NOT granted LIMIT 1",
+        &[process.pid().into()],
+    )?;
+    let (Some(relation), Some(lock)) = found else { return Ok(()) };
+    Err(Error::CallerLocks { relation, lock: format!("a lock that conflicts with {lock}") })
+}

@@ -1,0 +1,218 @@
+//! Background workers: who starts whom, and how each enters and leaves.
+//!
+//! ```text
+//! caller's backend ── registers ──> coordinator ── registers ──> client workers
+//!        │                               │                              │
+//!        └───────────── the task's shared memory segment ───────────────┘
+//! ```
+//!
+//! The caller waits for the task's phase, the coordinator for its workers' states; both are woken
+//! by latch. Each process marks its own end in the segment, also when it is terminated, so that
+//! nobody waits for a process that is gone. `coordinator` runs a benchmark, `loader` an
+//! initialization, `spi_client` and `libpq_client` are the clients; `transaction` and `statement`
+//! are how workers use the database.
+
+pub mod coordinator;
+pub mod harvest;
+pub mod launch;
+pub mod libpq_client;
+pub mod loader;
+pub mod locks;
+pub mod settings;
+pub mod spi_client;
+pub mod statement;
+pub mod transaction;
+
+use crate::compat;
+use crate::error::Report;
+use crate::run::RunSpec;
+use crate::shared::segment::{Header, Segment, Stop, WorkerState};
+use pgrx::pg_sys;
+use selfbench_client::Plan;
+use selfbench_script::Workload;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
+
+/// Identity under which a task's workers connect.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Identity {
+    /// Oid of the database.
+    pub database: u32,
+    /// Oid of the calling role.
+    pub role: u32,
+}
+
+impl Identity {
+    /// That of the calling session.
+    pub fn current() -> Identity {
+        // SAFETY: a backend that runs SQL has both.
+        unsafe {
+            Identity {
+                database: pg_sys::MyDatabaseId.to_u32(),
+                role: pg_sys::GetUserId().to_u32(),
+            }
+        }
+    }
+}
+
+/// Set while the coordinator is in its own wait loop, where SIGTERM only asks it to end the run.
+static COOPERATIVE: AtomicBool = AtomicBool::new(false);
+/// Set by SIGTERM or SIGINT while cooperative.
+static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+/// The segment of this process, for its exit callback.
+static MY_SEGMENT: AtomicPtr<Segment> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Attaches the segment whose number is a worker's argument and unblocks signals.
+///
+/// `None` if the segment is gone: then the task is over, and the worker just ends.
+fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
+    // SAFETY: at the start of a worker, before anything else; a resource owner is needed for
+    // mapping the segment, and the one made here lives as long as the process.
+    unsafe {
+        compat::set_signal_handler(rustix::process::Signal::TERM, on_sigterm);
+        compat::set_signal_handler(rustix::process::Signal::INT, on_sigint);
+        pg_sys::BackgroundWorkerUnblockSignals();
+        if pg_sys::CurrentResourceOwner.is_null() {
+            pg_sys::CurrentResourceOwner =
+                pg_sys::ResourceOwnerCreate(std::ptr::null_mut(), c"pg_selfbench".as_ptr());
+        }
+    }
+    let segment = Segment::attach(argument.value() as u32)?.keep();
+    MY_SEGMENT.store(std::ptr::from_ref(segment).cast_mut(), Release);
+    Some(segment)
+}
+
+/// Connects this worker to the database as the calling role.
+fn connect(identity: Identity) {
+    // SAFETY: called once per worker, outside of any transaction.
+    unsafe {
+        pg_sys::BackgroundWorkerInitializeConnectionByOid(
+            pg_sys::Oid::from(identity.database),
+            pg_sys::Oid::from(identity.role),
+            compat::BYPASS_ROLE_LOGIN_CHECK,
+        );
+        pg_sys::pgstat_report_appname(c"pg_selfbench".as_ptr());
+    }
+}
+
+/// Calls `callback` when this process exits, however it does.
+fn at_exit(callback: unsafe extern "C-unwind" fn(i32, pg_sys::Datum), argument: usize) {
+    // SAFETY: callbacks only touch the segment, which is unmapped later than they run.
+    unsafe { pg_sys::before_shmem_exit(Some(callback), pg_sys::Datum::from(argument)) };
+}
+
+/// The segment of this process, in exit callbacks.
+fn my_segment() -> Option<&'static Segment> {
+    // SAFETY: `attach` leaked the segment, so that it lives as long as the process.
+    unsafe { MY_SEGMENT.load(Acquire).as_ref() }
+}
+
+/// From here on, SIGTERM and SIGINT ask the coordinator to end the task instead of ending the
+/// process in the middle of what it does.
+fn enter_cooperative() {
+    COOPERATIVE.store(true, Release);
+}
+
+/// Undoes [`enter_cooperative`], for statements that may take long.
+fn leave_cooperative() {
+    COOPERATIVE.store(false, Release);
+}
+
+/// Whether a signal asked this process to end the task.
+fn asked_to_end() -> bool {
+    ASKED_TO_END.load(Acquire)
+}
+
+unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
+    if COOPERATIVE.load(Acquire) {
+        ASKED_TO_END.store(true, Release);
+        // SAFETY: setting one's own latch is allowed in a signal handler.
+        unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
+    } else {
+        // SAFETY: the server's own handler for this signal.
+        unsafe { pg_sys::die(signal) };
+    }
+}
+
+unsafe extern "C-unwind" fn on_sigint(signal: i32) {
+    if COOPERATIVE.load(Acquire) {
+        ASKED_TO_END.store(true, Release);
+        // SAFETY: as above.
+        unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
+    } else {
+        // SAFETY: the server's own handler for this signal.
+        unsafe { pg_sys::StatementCancelHandler(signal) };
+    }
+}
+
+/// Handles the interrupts that PostgreSQL wants handled while waiting.
+fn check_for_interrupts() {
+    pgrx::check_for_interrupts!();
+}
+
+/// What the clients of a run have in common, once the start barrier is open.
+fn plan<'w>(header: &Header, spec: &RunSpec, workload: &'w Workload) -> Plan<'w> {
+    Plan {
+        workload,
+        transactions: spec.transactions.map(|n| n as u64),
+        measure_ns: header.measure_ns.load(Relaxed),
+        deadline_ns: header.deadline_ns.load(Relaxed),
+        max_tries: 1,
+        scale: header.scale.load(Relaxed),
+        random_seed: spec.seed,
+    }
+}
+
+/// A client worker's place in its task, taken at the start of the process.
+struct Place {
+    segment: &'static Segment,
+    index: usize,
+}
+
+impl Place {
+    /// Takes a place; `None` if the task is over.
+    fn take(argument: pg_sys::Datum) -> Option<Place> {
+        let segment = attach(argument)?;
+        let index = segment.claim_worker()?;
+        let worker = segment.worker(index);
+        worker.process.set_to_me();
+        worker.set_state(WorkerState::Attached);
+        at_exit(client_worker_exit, index);
+        Some(Place { segment, index })
+    }
+
+    /// Reports this worker ready and waits for the start barrier; whether the run has started.
+    fn wait_for_start(&self) -> bool {
+        let header = self.segment.header();
+        self.segment.worker(self.index).set_state(WorkerState::Ready);
+        header.coordinator.wake();
+        loop {
+            if header.stop() != Stop::No {
+                return false;
+            }
+            if header.phase() >= crate::shared::Phase::Running {
+                return true;
+            }
+            check_for_interrupts();
+            crate::shared::process::wait(std::time::Duration::from_secs(10));
+        }
+    }
+
+    /// Ends the worker's part, with the error that kept it from taking part.
+    fn leave(&self, failure: Option<Report>) {
+        let worker = self.segment.worker(self.index);
+        if let Some(report) = failure {
+            worker.fail(&report);
+        }
+        worker.set_state(WorkerState::Done);
+        self.segment.header().coordinator.wake();
+    }
+}
+
+unsafe extern "C-unwind" fn client_worker_exit(_code: i32, index: pg_sys::Datum) {
+    if let Some(segment) = my_segment() {
+        let worker = segment.worker(index.value());
+        worker.set_state(WorkerState::Died);
+        worker.process.clear();
+        segment.header().coordinator.wake();
+    }
+}

@@ -1,0 +1,104 @@
+//! Executing SQL text at top level in a worker, as if a client had sent it alone.
+//!
+//! SPI cannot run VACUUM and other commands that must stand outside of a function; a portal can.
+
+use super::transaction::abort;
+use crate::compat;
+use crate::error::{Result, catch};
+use pgrx::pg_sys;
+use std::ffi::CString;
+
+/// Executes one statement in a transaction of its own; VACUUM and its like may open and commit
+/// further ones. Rows it returns are thrown away.
+pub fn execute_alone(sql: &str) -> Result<()> {
+    let result = catch(|| {
+        // SAFETY: the usual sequence of a background worker.
+        unsafe {
+            pg_sys::SetCurrentStatementStartTimestamp();
+            pg_sys::StartTransactionCommand();
+        }
+        execute(sql)?;
+        // SAFETY: as above.
+        unsafe { pg_sys::CommitTransactionCommand() };
+        Ok(())
+    });
+    if result.is_err() {
+        abort();
+    }
+    // SAFETY: outside of a transaction.
+    unsafe {
+        pg_sys::pgstat_report_stat(false);
+        pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
+    }
+    result
+}
+
+/// Executes the statements of `sql` in the current transaction, each through a portal of its own.
+pub fn execute(sql: &str) -> Result<()> {
+    let text = CString::new(sql).unwrap_or_default();
+    // SAFETY: parse, analyze, plan and run as the server's simple query protocol does, all in a
+    // memory context that is deleted at the end; errors are caught by the caller, which aborts the
+    // transaction and with it the portal.
+    unsafe {
+        pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
+        let context = pg_sys::AllocSetContextCreateInternal(
+            pg_sys::TopTransactionContext,
+            c"pg_selfbench statement".as_ptr(),
+            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
+        );
+        let outer = pg_sys::MemoryContextSwitchTo(context);
+        let statements =
+            pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+        for statement in statements.iter_ptr() {
+            run_portal(statement, &text);
+        }
+        pg_sys::MemoryContextSwitchTo(outer);
+        pg_sys::MemoryContextDelete(context);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// Inside a transaction, with a statement that was parsed from `text`.
+unsafe fn run_portal(statement: *mut pg_sys::RawStmt, text: &CString) {
+    // SAFETY: see `execute`.
+    unsafe {
+        let tag = pg_sys::CreateCommandTag((*statement).stmt);
+        let snapshot = pg_sys::analyze_requires_snapshot(statement);
+        if snapshot {
+            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        }
+        let queries = pg_sys::pg_analyze_and_rewrite_fixedparams(
+            statement,
+            text.as_ptr(),
+            std::ptr::null(),
+            0,
+            std::ptr::null_mut(),
+        );
+        let plans = pg_sys::pg_plan_queries(
+            queries,
+            text.as_ptr(),
+            pg_sys::CURSOR_OPT_PARALLEL_OK as i32,
+            std::ptr::null_mut(),
+        );
+        if snapshot {
+            pg_sys::PopActiveSnapshot();
+        }
+        let portal = pg_sys::CreatePortal(c"".as_ptr(), true, true);
+        (*portal).visible = false;
+        pg_sys::PortalDefineQuery(
+            portal,
+            std::ptr::null(),
+            text.as_ptr(),
+            tag,
+            plans,
+            std::ptr::null_mut(),
+        );
+        pg_sys::PortalStart(portal, std::ptr::null_mut(), 0, std::ptr::null_mut());
+        compat::portal_run(portal);
+        pg_sys::PortalDrop(portal, false);
+        pg_sys::CommandCounterIncrement();
+    }
+}

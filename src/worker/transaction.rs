@@ -1,0 +1,46 @@
+//! Transactions of a worker: begin, run, commit, or abort and tell why.
+
+use crate::error::{Result, catch};
+use pgrx::pg_sys;
+
+/// Runs `body` in a transaction of its own with a snapshot, commits if it succeeds and aborts if
+/// it fails, whether by a returned error or by one that PostgreSQL raised.
+///
+/// Must be called outside of a transaction.
+pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let result = catch(|| {
+        // SAFETY: the usual sequence of a background worker; see worker_spi in PostgreSQL's source.
+        unsafe {
+            pg_sys::SetCurrentStatementStartTimestamp();
+            pg_sys::StartTransactionCommand();
+            pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        }
+        let value = body()?;
+        // SAFETY: as above.
+        unsafe {
+            pg_sys::PopActiveSnapshot();
+            pg_sys::CommitTransactionCommand();
+        }
+        Ok(value)
+    });
+    if result.is_err() {
+        abort();
+    }
+    settle();
+    result
+}
+
+/// Aborts the current transaction, whatever state an error has left it in, and leaves any block.
+pub fn abort() {
+    // SAFETY: made for being called after an error; does nothing outside of a transaction.
+    unsafe { pg_sys::AbortOutOfAnyTransaction() };
+}
+
+/// Reports statistics and idleness, as a backend does between transactions.
+fn settle() {
+    // SAFETY: outside of a transaction.
+    unsafe {
+        pg_sys::pgstat_report_stat(false);
+        pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
+    }
+}
