@@ -75,11 +75,6 @@ impl LibpqSession {
         }
     }
 
-    /// The connection's socket.
-    pub fn socket(&self) -> i32 {
-        self.connection.socket()
-    }
-
     /// Tells the session that its socket has something to read.
     #[inline]
     pub fn readable(&mut self) {

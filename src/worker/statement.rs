@@ -7,6 +7,7 @@ use crate::compat;
 use crate::error::{Result, catch};
 use pgrx::pg_sys;
 use std::ffi::CString;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Executes one statement in a transaction of its own; VACUUM and its like may open and commit
 /// further ones. Rows it returns are thrown away.
@@ -33,29 +34,40 @@ pub fn execute_alone(sql: &str) -> Result<()> {
     result
 }
 
+/// Where texts and trees of the statement in progress live.
+///
+/// Not the transaction's memory, since VACUUM and its like commit in between; emptied by the next
+/// statement, so that it outlives the abort of one that failed.
+static CONTEXT: AtomicPtr<pg_sys::MemoryContextData> = AtomicPtr::new(std::ptr::null_mut());
+
 /// Executes the statements of `sql` in the current transaction, each through a portal of its own.
 pub fn execute(sql: &str) -> Result<()> {
     let text = CString::new(sql).unwrap_or_default();
-    // SAFETY: parse, analyze, plan and run as the server's simple query protocol does, all in a
-    // memory context that is deleted at the end; errors are caught by the caller, which aborts the
-    // transaction and with it the portal.
+    // SAFETY: parse, analyze, plan and run as the server's simple query protocol does; errors are
+    // caught by the caller, which aborts the transaction and with it the portal.
     unsafe {
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
-        let context = pg_sys::AllocSetContextCreateInternal(
-            pg_sys::TopTransactionContext,
-            c"pg_selfbench statement".as_ptr(),
-            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
-            pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
-            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
-        );
-        let outer = pg_sys::MemoryContextSwitchTo(context);
+        let mut context = CONTEXT.load(Relaxed);
+        if context.is_null() {
+            context = pg_sys::AllocSetContextCreateInternal(
+                pg_sys::TopMemoryContext,
+                c"pg_selfbench statement".as_ptr(),
+                pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
+                pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
+                pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
+            );
+            CONTEXT.store(context, Relaxed);
+        }
+        pg_sys::MemoryContextReset(context);
+        pg_sys::MemoryContextSwitchTo(context);
         let statements =
             pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
         for statement in statements.iter_ptr() {
             run_portal(statement, &text);
+            pg_sys::MemoryContextSwitchTo(context);
         }
-        pg_sys::MemoryContextSwitchTo(outer);
-        pg_sys::MemoryContextDelete(context);
+        // Where a statement that committed has left it, or what was current before.
+        pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext);
     }
     Ok(())
 }
