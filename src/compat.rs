@@ -71,9 +71,12 @@ pub unsafe fn reserved_connections() -> i32 {
 /// Waits up to `timeout_ms` until a socket is readable, or writable, or this process's latch is
 /// set; whether the socket is ready. Ends the process if the postmaster has died.
 pub fn wait_for_socket(socket: i32, writable: bool, timeout_ms: i64) -> bool {
-    let want = if writable { pg_sys::WL_SOCKET_WRITEABLE } else { pg_sys::WL_SOCKET_READABLE };
-    let events =
-        want | pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+    let want = if writable {
+        pg_sys::WL_SOCKET_WRITEABLE
+    } else {
+        pg_sys::WL_SOCKET_READABLE
+    };
+    let events = want | pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
     // SAFETY: waits on this process's own latch and on a descriptor that is open.
     unsafe {
         let got = pg_sys::WaitLatchOrSocket(
@@ -96,7 +99,11 @@ pub enum Event {
     /// Its latch was set; it has been reset.
     Latch,
     /// One of the sockets is ready.
-    Socket { index: usize, readable: bool, writable: bool },
+    Socket {
+        index: usize,
+        readable: bool,
+        writable: bool,
+    },
 }
 
 /// A set of sockets and this process's latch to wait for. A socket leaves the set by being closed.
@@ -133,7 +140,11 @@ impl EventSet {
                 std::ptr::null_mut(),
             );
             let occurred = vec![std::mem::zeroed(); room as usize];
-            EventSet { set, occurred, count: 0 }
+            EventSet {
+                set,
+                occurred,
+                count: 0,
+            }
         }
     }
 
@@ -154,7 +165,11 @@ impl EventSet {
 
     /// Whether to wait for a socket to become writable as well.
     pub fn want_write(&mut self, position: i32, write: bool) {
-        let extra = if write { pg_sys::WL_SOCKET_WRITEABLE } else { 0 };
+        let extra = if write {
+            pg_sys::WL_SOCKET_WRITEABLE
+        } else {
+            0
+        };
         // SAFETY: a position that `add_socket` returned.
         unsafe {
             pg_sys::ModifyWaitEvent(
@@ -178,7 +193,10 @@ impl EventSet {
                 pg_sys::PG_WAIT_EXTENSION,
             );
             self.count = n.max(0) as usize;
-            if self.occurred[..self.count].iter().any(|e| e.events & pg_sys::WL_LATCH_SET != 0) {
+            if self.occurred[..self.count]
+                .iter()
+                .any(|e| e.events & pg_sys::WL_LATCH_SET != 0)
+            {
                 pg_sys::ResetLatch(pg_sys::MyLatch);
             }
         }

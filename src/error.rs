@@ -41,7 +41,11 @@ impl Report {
 pub enum Error {
     /// An option's value is outside what is legal.
     #[error("invalid value for option \"{option}\": {value}")]
-    Option { option: &'static str, value: String, legal: String },
+    Option {
+        option: &'static str,
+        value: String,
+        legal: String,
+    },
     /// An option that needs a value is NULL.
     #[error("option \"{option}\" must not be null")]
     NullOption { option: &'static str },
@@ -56,10 +60,19 @@ pub enum Error {
     Script(Box<ScriptError>),
     /// The server has too few background worker slots.
     #[error("not enough background worker slots: {needed} needed, {free} free")]
-    WorkerSlots { needed: usize, free: usize, limit: i32 },
+    WorkerSlots {
+        needed: usize,
+        free: usize,
+        limit: i32,
+    },
     /// The server has too few connections.
     #[error("not enough connections: {needed} needed, {free} free")]
-    Connections { needed: usize, free: usize, limit: i32, reserved: i32 },
+    Connections {
+        needed: usize,
+        free: usize,
+        limit: i32,
+        reserved: i32,
+    },
     /// A table that the scripts need is not there.
     #[error("relation \"{table}\" does not exist")]
     TableMissing { table: String, mode_hint: String },
@@ -74,7 +87,11 @@ pub enum Error {
     CallerLocks { relation: String, lock: String },
     /// The server or the session does not allow writing.
     #[error("cannot {what} {why}")]
-    ReadOnly { what: String, why: &'static str, hint: String },
+    ReadOnly {
+        what: String,
+        why: &'static str,
+        hint: String,
+    },
     /// The role cannot be used by background workers.
     #[error("role \"{role}\" is not permitted to log in")]
     RoleCannotLogin { role: String },
@@ -104,7 +121,11 @@ pub enum Error {
     AllAborted { message: String, first: String },
     /// libpq reports a failure outside of any script command.
     #[error("could not connect client {client} to the server: {message}")]
-    Connect { client: usize, sqlstate: Option<String>, message: String },
+    Connect {
+        client: usize,
+        sqlstate: Option<String>,
+        message: String,
+    },
     /// Bytes that are not a latency histogram of ours.
     #[error("invalid latency histogram: {0}")]
     BadHistogram(String),
@@ -317,21 +338,35 @@ pub fn new_report(
     detail: Option<String>,
     hint: Option<String>,
 ) -> Report {
-    Report { sqlstate: decode(sqlstate), message: message.to_owned(), detail, hint }
+    Report {
+        sqlstate: decode(sqlstate),
+        message: message.to_owned(),
+        detail,
+        hint,
+    }
 }
 
 /// The five characters of a SQLSTATE, which PostgreSQL packs into six bits each.
 fn decode(code: Sqlstate) -> String {
     let code = code as i32;
-    (0..5).map(|i| char::from(((code >> (6 * i)) & 0x3F) as u8 + b'0')).collect()
+    (0..5)
+        .map(|i| char::from(((code >> (6 * i)) & 0x3F) as u8 + b'0'))
+        .collect()
 }
 
 /// The reverse of [`decode`]; `None` unless the text has the five characters of a SQLSTATE.
 fn encode(sqlstate: &str) -> Option<Sqlstate> {
     let bytes = sqlstate.as_bytes();
-    if bytes.len() != 5 || !bytes.iter().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase()) {
+    if bytes.len() != 5
+        || !bytes
+            .iter()
+            .all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
+    {
         return None;
     }
-    let code = bytes.iter().rev().fold(0i32, |code, b| (code << 6) | i32::from(b - b'0'));
+    let code = bytes
+        .iter()
+        .rev()
+        .fold(0i32, |code, b| (code << 6) | i32::from(b - b'0'));
     Some(Sqlstate::from(code))
 }

@@ -26,6 +26,19 @@ pgrx::pg_module_magic!();
 pgrx::extension_sql_file!("sql/schema.sql", name = "schema", bootstrap);
 pgrx::extension_sql_file!("sql/tables.sql", name = "tables", requires = ["schema"]);
 pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["tables"]);
-pgrx::extension_sql_file!("sql/initialize.sql", name = "initialize", requires = ["runs"]);
-pgrx::extension_sql_file!("sql/results.sql", name = "results", requires = ["initialize"]);
-pgrx::extension_sql_file!("sql/compare.sql", name = "compare", requires = ["results"], finalize);
+pgrx::extension_sql_file!(
+    "sql/initialize.sql",
+    name = "initialize",
+    requires = ["runs"]
+);
+pgrx::extension_sql_file!(
+    "sql/results.sql",
+    name = "results",
+    requires = ["initialize"]
+);
+pgrx::extension_sql_file!(
+    "sql/compare.sql",
+    name = "compare",
+    requires = ["results"],
+    finalize
+);

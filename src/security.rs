@@ -15,7 +15,11 @@ use pgrx::prelude::*;
 /// that they would lend that user's identity to the caller: dblink's rule.
 pub fn require_loopback() -> Result<()> {
     // SAFETY: in a transaction.
-    if unsafe { pg_sys::superuser() } { Ok(()) } else { Err(Error::LoopbackDenied) }
+    if unsafe { pg_sys::superuser() } {
+        Ok(())
+    } else {
+        Err(Error::LoopbackDenied)
+    }
 }
 
 /// Runs `body` with `search_path` pinned to the system's schema.

@@ -22,7 +22,9 @@ pub fn strong_seed() -> u64 {
 
 /// The interval as SQL prints it.
 pub fn interval_text(interval: &Interval) -> String {
-    let Some(datum) = interval.clone().into_datum() else { return String::new() };
+    let Some(datum) = interval.clone().into_datum() else {
+        return String::new();
+    };
     // SAFETY: interval_out takes an interval and returns a text that ends in a zero byte.
     unsafe {
         let text = pg_sys::OidOutputFunctionCall(pg_sys::Oid::from(pg_sys::F_INTERVAL_OUT), datum);
@@ -39,18 +41,30 @@ pub fn in_recovery() -> bool {
 /// Fails unless the server, the session and its transaction allow writing.
 pub fn require_writable(what: &str) -> Result<()> {
     // SAFETY: plain variables of this session.
-    let (transaction, default) =
-        unsafe { (pg_sys::XactReadOnly, pg_sys::DefaultXactReadOnly) };
+    let (transaction, default) = unsafe { (pg_sys::XactReadOnly, pg_sys::DefaultXactReadOnly) };
     let (why, hint) = if in_recovery() {
-        ("on a standby", "Run on the primary; a run that only reads works here, too.")
+        (
+            "on a standby",
+            "Run on the primary; a run that only reads works here, too.",
+        )
     } else if transaction {
-        ("in a read-only transaction", "Use a transaction that may write.")
+        (
+            "in a read-only transaction",
+            "Use a transaction that may write.",
+        )
     } else if default {
-        ("while \"default_transaction_read_only\" is on", "Set it to off for this session.")
+        (
+            "while \"default_transaction_read_only\" is on",
+            "Set it to off for this session.",
+        )
     } else {
         return Ok(());
     };
-    Err(Error::ReadOnly { what: what.into(), why, hint: hint.into() })
+    Err(Error::ReadOnly {
+        what: what.into(),
+        why,
+        hint: hint.into(),
+    })
 }
 
 /// Name of the current database.
@@ -74,11 +88,7 @@ pub fn wall_clock() -> String {
 /// Full version text of the server, as `server_version` shows it.
 pub fn version() -> String {
     // SAFETY: a setting that always exists.
-    unsafe {
-        c_text(
-            pg_sys::GetConfigOption(c"server_version".as_ptr(), false, false).cast_mut(),
-        )
-    }
+    unsafe { c_text(pg_sys::GetConfigOption(c"server_version".as_ptr(), false, false).cast_mut()) }
 }
 
 /// Fails unless background workers can connect as the current role.
@@ -101,9 +111,17 @@ pub fn require_login_role() -> Result<()> {
 pub fn loopback_connection() -> Vec<(String, String)> {
     // SAFETY: plain settings.
     let (directories, port) = unsafe {
-        (c_text(pg_sys::Unix_socket_directories), pg_sys::PostPortNumber)
+        (
+            c_text(pg_sys::Unix_socket_directories),
+            pg_sys::PostPortNumber,
+        )
     };
-    let first = directories.split(',').next().unwrap_or_default().trim().trim_matches('"');
+    let first = directories
+        .split(',')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .trim_matches('"');
     let host = if first.is_empty() { "localhost" } else { first };
     vec![
         ("host".into(), host.into()),
@@ -135,12 +153,21 @@ pub fn require_connections(needed: usize) -> Result<()> {
     .unwrap_or(0);
     // SAFETY: plain settings.
     let (limit, reserved, superuser) = unsafe {
-        (pg_sys::MaxConnections, crate::compat::reserved_connections(), pg_sys::superuser())
+        (
+            pg_sys::MaxConnections,
+            crate::compat::reserved_connections(),
+            pg_sys::superuser(),
+        )
     };
     let usable = i64::from(limit) - if superuser { 0 } else { i64::from(reserved) };
     let free = (usable - used).max(0) as usize;
     if free < needed {
-        return Err(Error::Connections { needed, free, limit, reserved });
+        return Err(Error::Connections {
+            needed,
+            free,
+            limit,
+            reserved,
+        });
     }
     Ok(())
 }
@@ -152,13 +179,17 @@ unsafe fn c_text(text: *mut std::ffi::c_char) -> String {
         return String::new();
     }
     // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Version of the server as a number, such as 150018.
 pub fn version_num() -> i32 {
     // SAFETY: a setting that always exists.
-    unsafe { c_text(pg_sys::GetConfigOption(c"server_version_num".as_ptr(), false, false).cast_mut()) }
-        .parse()
-        .unwrap_or(0)
+    unsafe {
+        c_text(pg_sys::GetConfigOption(c"server_version_num".as_ptr(), false, false).cast_mut())
+    }
+    .parse()
+    .unwrap_or(0)
 }

@@ -50,7 +50,8 @@ fn compare(
 > {
     let horizon = Horizon::of_call(fcinfo);
     let arms = (|| -> Result<Vec<Arm>> {
-        let repeats = options::in_range("repeats", options::required("repeats", repeats)?, 1, 1000)?;
+        let repeats =
+            options::in_range("repeats", options::required("repeats", repeats)?, 1, 1000)?;
         let names = options::required("modes", modes)?;
         let mut arms = Vec::new();
         for name in names {

@@ -1,15 +1,15 @@
 //! `bench.initialize`.
 
+use crate::clock;
 use crate::error::{Error, OrRaise, Result};
-use crate::initialize::{InitializeOptions, InitializeSpec};
 use crate::initialize::steps::TABLES;
+use crate::initialize::{InitializeOptions, InitializeSpec};
 use crate::run::horizon::Horizon;
 use crate::server;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::Task;
 use crate::worker::loader::StepSeconds;
 use crate::worker::locks::{self, Use};
-use crate::clock;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_report::initialize::{Step, closing_line, progress_line};
@@ -34,8 +34,15 @@ fn initialize(
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = Horizon::of_call(fcinfo);
     let options = InitializeOptions {
-        scale, steps, fillfactor, partitions, partition_method, foreign_keys, unlogged,
-        tablespace, index_tablespace,
+        scale,
+        steps,
+        fillfactor,
+        partitions,
+        partition_method,
+        foreign_keys,
+        unlogged,
+        tablespace,
+        index_tablespace,
     };
     let seconds = execute(&options, &horizon).or_raise();
     TableIterator::new(seconds)
@@ -45,7 +52,11 @@ fn execute(options: &InitializeOptions, horizon: &Horizon) -> Result<Vec<(String
     let spec = options.check()?;
     let tables = TABLES.map(|(table, _)| (table, Use::Replace));
     locks::require_none(&tables)?;
-    let layout = Layout { workers: 0, clients: 0, scripts: 0 };
+    let layout = Layout {
+        workers: 0,
+        clients: 0,
+        scripts: 0,
+    };
     let task = Task::launch(Kind::Initialize, layout, &spec, 1)?;
     let mut teller = Teller::new(&spec);
     task.wait(Phase::Finished, horizon, |segment| {
@@ -64,7 +75,10 @@ fn execute(options: &InitializeOptions, horizon: &Horizon) -> Result<Vec<(String
         return Err(Error::Limit("the loader left a step out".into()));
     }
     pgrx::notice!("{}", closing_line(&steps));
-    Ok(steps.into_iter().map(|(step, seconds)| (step.name().to_owned(), seconds)).collect())
+    Ok(steps
+        .into_iter()
+        .map(|(step, seconds)| (step.name().to_owned(), seconds))
+        .collect())
 }
 
 /// Tells the caller what goes on, as pgbench does.
@@ -129,7 +143,13 @@ impl Teller {
 
     fn tell(&self, done: u64, elapsed_ns: u64) {
         let elapsed = elapsed_ns as f64 / 1e9;
-        let line = progress_line(done, self.rows, "pgbench's tables", elapsed, self.server_major);
+        let line = progress_line(
+            done,
+            self.rows,
+            "pgbench's tables",
+            elapsed,
+            self.server_major,
+        );
         pgrx::notice!("{line}");
     }
 }

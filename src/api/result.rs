@@ -4,9 +4,9 @@ use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::{convert, store};
 use crate::run::options::required;
+use pgrx::AllocatedByRust;
 use pgrx::heap_tuple::PgHeapTuple;
 use pgrx::prelude::*;
-use pgrx::AllocatedByRust;
 use selfbench_stats::LatencyHistogram;
 use std::str::FromStr;
 
@@ -18,11 +18,14 @@ pub(super) fn run_result(finished: &Finished) -> Result<RunResult> {
     fill(finished).map_err(|e| Error::Limit(format!("cannot form bench.run_result: {e}")))
 }
 
-fn fill(finished: &Finished) -> Result<PgHeapTuple<'static, AllocatedByRust>, Box<dyn std::error::Error>> {
+fn fill(
+    finished: &Finished,
+) -> Result<PgHeapTuple<'static, AllocatedByRust>, Box<dyn std::error::Error>> {
     let run = &finished.run;
     let figures = &run.figures;
     let time = |text: &Option<String>| {
-        text.as_deref().and_then(|text| TimestampWithTimeZone::from_str(text).ok())
+        text.as_deref()
+            .and_then(|text| TimestampWithTimeZone::from_str(text).ok())
     };
     let mut row = PgHeapTuple::new_composite_type("bench.run_result")?;
     if run.run_id != 0 {
@@ -102,8 +105,11 @@ fn merge_histograms(state: Option<&[u8]>, next: Option<&[u8]>) -> Option<Vec<u8>
             return Ok(state.or(next).map(<[u8]>::to_vec));
         };
         let mut sum = decode(state)?;
-        sum.merge(&decode(next)?).map_err(|e| Error::Limit(e.to_string()))?;
-        sum.encode().map(Some).map_err(|e| Error::Limit(e.to_string()))
+        sum.merge(&decode(next)?)
+            .map_err(|e| Error::Limit(e.to_string()))?;
+        sum.encode()
+            .map(Some)
+            .map_err(|e| Error::Limit(e.to_string()))
     })()
     .or_raise()
 }

@@ -9,14 +9,14 @@ use crate::results::store;
 use crate::run::horizon::Horizon;
 use crate::run::{RunOptions, RunSpec, Vacuum, options};
 use crate::server;
+use crate::shared::process;
 use crate::shared::recorder;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
-use crate::shared::process;
 use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Use};
 use pgrx::datum::Interval;
-use pgrx::prelude::*;
 use pgrx::pg_sys;
+use pgrx::prelude::*;
 use selfbench_report::progress::{self, ProgressOptions};
 use selfbench_stats::Tally;
 use std::sync::atomic::Ordering::Relaxed;
@@ -42,8 +42,19 @@ fn run(
 ) -> RunResult {
     let horizon = Horizon::of_call(fcinfo);
     let options = RunOptions {
-        scripts, mode, clients, jobs, duration, transactions, protocol, vacuum, warmup, progress,
-        interval, seed, label,
+        scripts,
+        mode,
+        clients,
+        jobs,
+        duration,
+        transactions,
+        protocol,
+        vacuum,
+        warmup,
+        progress,
+        interval,
+        seed,
+        label,
     };
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
@@ -69,8 +80,19 @@ fn start(
 ) -> i64 {
     let horizon = Horizon::of_call(fcinfo);
     let options = RunOptions {
-        scripts, mode, clients, jobs, duration, transactions, protocol, vacuum, warmup, progress,
-        interval, seed, label,
+        scripts,
+        mode,
+        clients,
+        jobs,
+        duration,
+        transactions,
+        protocol,
+        vacuum,
+        warmup,
+        progress,
+        interval,
+        seed,
+        label,
     };
     (|| {
         let spec = options.check()?;
@@ -93,7 +115,11 @@ fn start(
 }
 
 #[pg_extern(sql = false)]
-fn wait(run_id: Option<i64>, timeout: Option<Interval>, fcinfo: pg_sys::FunctionCallInfo) -> RunResult {
+fn wait(
+    run_id: Option<i64>,
+    timeout: Option<Interval>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> RunResult {
     let horizon = Horizon::of_call(fcinfo);
     (|| {
         let run_id = options::required("run_id", run_id)?;
@@ -144,7 +170,9 @@ fn cancel(run_id: Option<i64>) -> bool {
         let Some(finished) = store::load(run_id)? else {
             return Err(Error::UnknownRun { run_id });
         };
-        let Some(segment) = live_segment(run_id, finished.run.segment) else { return Ok(false) };
+        let Some(segment) = live_segment(run_id, finished.run.segment) else {
+            return Ok(false);
+        };
         launch::cancel(&segment);
         Ok(true)
     })()
@@ -228,9 +256,16 @@ fn begin(spec: &RunSpec) -> Result<Task> {
             (false, Vacuum::None) => Use::Read,
             _ => Use::Write,
         };
-        let history = if spec.vacuum == Vacuum::None { small } else { Use::Replace };
-        let accounts =
-            if spec.writes() || spec.vacuum == Vacuum::All { Use::Write } else { Use::Read };
+        let history = if spec.vacuum == Vacuum::None {
+            small
+        } else {
+            Use::Replace
+        };
+        let accounts = if spec.writes() || spec.vacuum == Vacuum::All {
+            Use::Write
+        } else {
+            Use::Read
+        };
         locks::require_none(&[
             ("pgbench_accounts", accounts),
             ("pgbench_branches", small),

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::run::options::{illegal, in_range, required};
 use crate::server;
-use crate::worker::settings::{self, Settings};
 use crate::worker::Identity;
+use crate::worker::settings::{self, Settings};
 use pgrx::prelude::*;
 use selfbench_report::initialize::Step;
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,18 @@ impl InitializeOptions {
     /// Checks everything that can be checked before something is dropped.
     pub fn check(&self) -> Result<InitializeSpec> {
         let scale = in_range("scale", required("scale", self.scale)?, 1, i32::MAX)?;
-        let fillfactor = in_range("fillfactor", required("fillfactor", self.fillfactor)?, 10, 100)?;
-        let partitions = in_range("partitions", required("partitions", self.partitions)?, 0, i32::MAX)?;
+        let fillfactor = in_range(
+            "fillfactor",
+            required("fillfactor", self.fillfactor)?,
+            10,
+            100,
+        )?;
+        let partitions = in_range(
+            "partitions",
+            required("partitions", self.partitions)?,
+            0,
+            i32::MAX,
+        )?;
         let method = match self.partition_method.as_deref() {
             None | Some("range") => PartitionMethod::Range,
             Some("hash") => PartitionMethod::Hash,
@@ -94,7 +104,10 @@ impl InitializeOptions {
             });
         }
         let mut steps = String::new();
-        for letter in required("steps", self.steps.as_deref())?.chars().filter(|c| *c != ' ') {
+        for letter in required("steps", self.steps.as_deref())?
+            .chars()
+            .filter(|c| *c != ' ')
+        {
             if Step::from_letter(letter).is_none() {
                 return Err(illegal(
                     "steps",
@@ -110,9 +123,10 @@ impl InitializeOptions {
         if steps.is_empty() {
             return Err(illegal("steps", "\"\"".into(), "At least one step."));
         }
-        for (option, tablespace) in
-            [("tablespace", &self.tablespace), ("index_tablespace", &self.index_tablespace)]
-        {
+        for (option, tablespace) in [
+            ("tablespace", &self.tablespace),
+            ("index_tablespace", &self.index_tablespace),
+        ] {
             if let Some(name) = tablespace {
                 require_tablespace(option, name)?;
             }
@@ -164,7 +178,11 @@ fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
             what: format!("tablespace \"{name}\""),
             hint: "Have CREATE on it granted to you.".into(),
         }),
-        None => Err(illegal(option, format!("\"{name}\""), "The name of a tablespace of this server.")),
+        None => Err(illegal(
+            option,
+            format!("\"{name}\""),
+            "The name of a tablespace of this server.",
+        )),
     }
 }
 

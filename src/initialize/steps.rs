@@ -9,7 +9,10 @@ use pgrx::prelude::*;
 pub const TABLES: [(&str, &[&str]); 4] = [
     ("pgbench_accounts", &["aid", "bid", "abalance", "filler"]),
     ("pgbench_branches", &["bid", "bbalance", "filler"]),
-    ("pgbench_history", &["tid", "bid", "aid", "delta", "mtime", "filler"]),
+    (
+        "pgbench_history",
+        &["tid", "bid", "aid", "delta", "mtime", "filler"],
+    ),
     ("pgbench_tellers", &["tid", "bid", "tbalance", "filler"]),
 ];
 
@@ -38,14 +41,21 @@ pub fn require_pgbench_tables() -> Result<()> {
                 if names == columns {
                     continue;
                 }
-                format!("its columns are ({}), not pgbench's ({})", names.join(", "), columns.join(", "))
+                format!(
+                    "its columns are ({}), not pgbench's ({})",
+                    names.join(", "),
+                    columns.join(", ")
+                )
             }
             Some("v") => "it is a view".into(),
             Some("m") => "it is a materialized view".into(),
             Some("f") => "it is a foreign table".into(),
             Some(_) => "it is not a table".into(),
         };
-        return Err(Error::NotPgbench { relation: table.into(), why });
+        return Err(Error::NotPgbench {
+            relation: table.into(),
+            why,
+        });
     }
     Ok(())
 }
@@ -56,7 +66,11 @@ pub const DROP: &str =
 
 /// Step `t`: the tables, then the partitions, one statement each.
 pub fn create(spec: &InitializeSpec) -> impl Iterator<Item = String> + '_ {
-    let account = if spec.scale >= BIGINT_SCALE { "bigint" } else { "int" };
+    let account = if spec.scale >= BIGINT_SCALE {
+        "bigint"
+    } else {
+        "int"
+    };
     let unlogged = if spec.unlogged { "UNLOGGED " } else { "" };
     let tablespace = match &spec.tablespace {
         Some(name) => format!(" TABLESPACE {}", quote_identifier(name)),
@@ -66,7 +80,11 @@ pub fn create(spec: &InitializeSpec) -> impl Iterator<Item = String> + '_ {
     let (accounts_unlogged, accounts_storage) = match spec.partitioning {
         // A partitioned table has no storage that could be unlogged or filled.
         Some((_, method)) => {
-            let unlogged = if server::version_num() >= 180_000 { "" } else { unlogged };
+            let unlogged = if server::version_num() >= 180_000 {
+                ""
+            } else {
+                unlogged
+            };
             let method = match method {
                 PartitionMethod::Range => "RANGE",
                 PartitionMethod::Hash => "HASH",
@@ -110,7 +128,11 @@ fn partitions<'s>(
                     1 => "minvalue".to_owned(),
                     _ => ((p - 1) * size + 1).to_string(),
                 };
-                let to = if p == count { "maxvalue".to_owned() } else { (p * size + 1).to_string() };
+                let to = if p == count {
+                    "maxvalue".to_owned()
+                } else {
+                    (p * size + 1).to_string()
+                };
                 format!("FROM ({from}) TO ({to})")
             }
             PartitionMethod::Hash => format!("WITH (modulus {count}, remainder {})", p - 1),

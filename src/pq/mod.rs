@@ -79,7 +79,10 @@ impl Connection {
         values.push(std::ptr::null());
         // SAFETY: both arrays end in null and outlive the call, which copies them.
         let conn = unsafe { pq::PQconnectStartParams(keys.as_ptr(), values.as_ptr(), 0) };
-        let connection = Connection { conn, external_fd: true };
+        let connection = Connection {
+            conn,
+            external_fd: true,
+        };
         if conn.is_null() {
             return None;
         }

@@ -16,7 +16,9 @@ pub fn figures(tally: &Tally, histogram: &LatencyHistogram, seconds: f64) -> Fig
     // A percentile is the upper end of its bucket; never print it above the longest latency.
     let percentile = |p: f64| {
         let max = tally.latency.max_ms();
-        histogram.percentile_ms(p).map(|ms| if max > 0.0 { ms.min(max) } else { ms })
+        histogram
+            .percentile_ms(p)
+            .map(|ms| if max > 0.0 { ms.min(max) } else { ms })
     };
     let lag = |value: f64| (tally.lag.count > 0).then_some(value);
     Figures {
@@ -42,7 +44,11 @@ pub fn figures(tally: &Tally, histogram: &LatencyHistogram, seconds: f64) -> Fig
         latency_sum_squares_ms2: tally.latency.sum_sq_ns2 / 1e12,
         lag_avg_ms: lag(tally.lag.mean_ms()),
         lag_max_ms: lag(tally.lag.max_ms()),
-        histogram: histogram.encode().ok().filter(|_| !histogram.is_empty()).map(|b| hex(&b)),
+        histogram: histogram
+            .encode()
+            .ok()
+            .filter(|_| !histogram.is_empty())
+            .map(|b| hex(&b)),
     }
 }
 
@@ -50,7 +56,10 @@ pub fn figures(tally: &Tally, histogram: &LatencyHistogram, seconds: f64) -> Fig
 pub fn report(finished: &Finished) -> Result<RunReport> {
     let run = &finished.run;
     let unreadable = |what: &str, value: &str| {
-        Error::Limit(format!("run {} has an unknown {what}: \"{value}\"", run.run_id))
+        Error::Limit(format!(
+            "run {} has an unknown {what}: \"{value}\"",
+            run.run_id
+        ))
     };
     let mode = match run.mode.as_str() {
         "spi" => Mode::Spi,
@@ -98,7 +107,9 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         max_tries: 1,
         limit: match (run.transactions_per_client, run.duration_s) {
             (Some(per_client), _) => Limit::Transactions { per_client },
-            (None, seconds) => Limit::Duration { seconds: seconds.unwrap_or(0.0) },
+            (None, seconds) => Limit::Duration {
+                seconds: seconds.unwrap_or(0.0),
+            },
         },
         rate_per_second: None,
         latency_limit_ms: None,
@@ -124,7 +135,11 @@ fn percentiles(figures: &Figures) -> Vec<(f64, f64)> {
         figures.latency_p99_ms,
         figures.latency_p999_ms,
     ];
-    PERCENTILES.iter().zip(values).filter_map(|(p, ms)| Some((*p, ms?))).collect()
+    PERCENTILES
+        .iter()
+        .zip(values)
+        .filter_map(|(p, ms)| Some((*p, ms?)))
+        .collect()
 }
 
 fn tally(figures: &Figures) -> Tally {

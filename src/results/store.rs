@@ -7,8 +7,8 @@ use super::rows::{Finished, Run, RunInterval, RunScript};
 use crate::error::{Error, Result};
 use crate::security::{as_owner, with_pinned_search_path};
 use crate::worker::transaction::transaction;
-use pgrx::prelude::*;
 use pgrx::pg_sys;
+use pgrx::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -80,7 +80,9 @@ pub fn load(run_id: i64) -> Result<Option<Finished>> {
         "SELECT to_jsonb(r)::text FROM bench.runs r WHERE run_id = $1",
         run_id,
     )?;
-    let Some(run) = run.into_iter().next() else { return Ok(None) };
+    let Some(run) = run.into_iter().next() else {
+        return Ok(None);
+    };
     let scripts = query_json::<RunScript>(
         "SELECT to_jsonb(s)::text FROM bench.run_scripts s WHERE run_id = $1 ORDER BY script_no",
         run_id,
@@ -90,7 +92,9 @@ pub fn load(run_id: i64) -> Result<Option<Finished>> {
 
 fn insert<T: Serialize>(table: &str, row: &T) -> Result<()> {
     Spi::run_with_args(
-        &format!("INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, $1::jsonb)"),
+        &format!(
+            "INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, $1::jsonb)"
+        ),
         &[json(row)?.into()],
     )?;
     Ok(())
@@ -129,7 +133,9 @@ fn update_row(run: &Run) -> Result<()> {
 
 fn json<T: Serialize>(value: &T) -> Result<String> {
     // A zero character cannot be stored, and no text of ours has a meaning with one.
-    serde_json::to_string(value).map(|text| text.replace("\\u0000", "")).map_err(unprintable)
+    serde_json::to_string(value)
+        .map(|text| text.replace("\\u0000", ""))
+        .map_err(unprintable)
 }
 
 fn unprintable(error: serde_json::Error) -> Error {
@@ -160,7 +166,9 @@ fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
     unsafe {
         let plan = pg_sys::SPI_prepare(sql.as_ptr(), 1, types.as_mut_ptr());
         if plan.is_null() {
-            return Err(Error::Limit("cannot prepare a query on the result tables".into()));
+            return Err(Error::Limit(
+                "cannot prepare a query on the result tables".into(),
+            ));
         }
         pg_sys::SPI_execute_snapshot(
             plan,
@@ -181,7 +189,11 @@ fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
         for i in 0..rows {
             let value = pg_sys::SPI_getvalue(*(*table).vals.add(i), (*table).tupdesc, 1);
             if !value.is_null() {
-                texts.push(std::ffi::CStr::from_ptr(value).to_string_lossy().into_owned());
+                texts.push(
+                    std::ffi::CStr::from_ptr(value)
+                        .to_string_lossy()
+                        .into_owned(),
+                );
             }
         }
         Ok(texts)

@@ -22,7 +22,9 @@ impl Horizon {
     /// Looks at the statement that called the function with this call information.
     pub fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Horizon {
         // SAFETY: the call information is that of the current call.
-        Horizon { releasable: unsafe { is_releasable(fcinfo) } }
+        Horizon {
+            releasable: unsafe { is_releasable(fcinfo) },
+        }
     }
 
     /// Whether the statement's snapshot can be taken out of the way.

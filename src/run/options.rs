@@ -61,7 +61,12 @@ impl RunOptions {
             &self.protocol,
             [Protocol::Simple, Protocol::Extended, Protocol::Prepared].map(|p| (p.as_str(), p)),
         )?;
-        let clients = in_range("clients", required("clients", self.clients)?, 1, MAX_CLIENTS)? as usize;
+        let clients = in_range(
+            "clients",
+            required("clients", self.clients)?,
+            1,
+            MAX_CLIENTS,
+        )? as usize;
         let transactions = match self.transactions {
             Some(n) => Some(in_range("transactions", n, 1, i64::MAX)?),
             None => None,
@@ -82,7 +87,11 @@ impl RunOptions {
         let interval = required("interval", self.interval.as_ref())?;
         let interval_us = duration("interval", interval, false)?;
         if interval_us < US_PER_SECOND / 10 {
-            return Err(illegal("interval", interval_text(interval), "At least 100 ms."));
+            return Err(illegal(
+                "interval",
+                interval_text(interval),
+                "At least 100 ms.",
+            ));
         }
         self.progress_us()?;
         let seed = match &self.seed {
@@ -136,7 +145,11 @@ impl RunOptions {
             Some(interval) => {
                 let us = duration("progress", interval, false)?;
                 if us < US_PER_SECOND / 10 {
-                    return Err(illegal("progress", interval_text(interval), "At least 100 ms."));
+                    return Err(illegal(
+                        "progress",
+                        interval_text(interval),
+                        "At least 100 ms.",
+                    ));
                 }
                 Ok(Some(us))
             }
@@ -156,7 +169,9 @@ impl RunOptions {
                 // The server needs processors, too: half of them for the workers, and few enough
                 // for the worker slots that a server has by default.
                 let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-                let wanted = (cores / 2).clamp(1, 4).max(clients.div_ceil(CLIENTS_PER_JOB));
+                let wanted = (cores / 2)
+                    .clamp(1, 4)
+                    .max(clients.div_ceil(CLIENTS_PER_JOB));
                 wanted.min(clients)
             }
         })
@@ -171,13 +186,21 @@ impl RunOptions {
         for name in names {
             let text = required("scripts", name.as_ref())?;
             let (name, weight) = builtin::parse_weight(text).map_err(|e| {
-                illegal("scripts", format!("\"{text}\""), &format!("{e}; a weight is an integer from 0 to 2147483647."))
+                illegal(
+                    "scripts",
+                    format!("\"{text}\""),
+                    &format!("{e}; a weight is an integer from 0 to 2147483647."),
+                )
             })?;
             let script = builtin::find_builtin(name).map_err(|e| Error::UnknownScript {
                 message: e.to_string(),
                 hint: format!(
                     "Built-in scripts are {}.",
-                    builtin::list().iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
+                    builtin::list()
+                        .iter()
+                        .map(|b| b.name)
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 ),
             })?;
             scripts.push(ScriptSpec {
@@ -190,7 +213,11 @@ impl RunOptions {
             });
         }
         if scripts.iter().all(|script| script.weight == 0) {
-            return Err(illegal("scripts", "all weights are 0".into(), "At least one weight above 0."));
+            return Err(illegal(
+                "scripts",
+                "all weights are 0".into(),
+                "At least one weight above 0.",
+            ));
         }
         Ok(scripts)
     }
@@ -209,7 +236,11 @@ pub fn in_range<T: PartialOrd + std::fmt::Display>(
     high: T,
 ) -> Result<T> {
     if value < low || value > high {
-        return Err(illegal(option, value.to_string(), &format!("The legal range is {low} to {high}.")));
+        return Err(illegal(
+            option,
+            value.to_string(),
+            &format!("The legal range is {low} to {high}."),
+        ));
     }
     Ok(value)
 }
@@ -224,15 +255,26 @@ pub fn one_of<T: Copy, const N: usize>(
     match legal.iter().find(|(name, _)| *name == text) {
         Some((_, value)) => Ok(*value),
         None => {
-            let names: Vec<_> = legal.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-            Err(illegal(option, format!("\"{text}\""), &format!("Legal values are {}.", names.join(", "))))
+            let names: Vec<_> = legal
+                .iter()
+                .map(|(name, _)| format!("\"{name}\""))
+                .collect();
+            Err(illegal(
+                option,
+                format!("\"{text}\""),
+                &format!("Legal values are {}.", names.join(", ")),
+            ))
         }
     }
 }
 
 /// The error for an option whose value is not legal.
 pub fn illegal(option: &'static str, value: String, legal: &str) -> Error {
-    Error::Option { option, value, legal: legal.into() }
+    Error::Option {
+        option,
+        value,
+        legal: legal.into(),
+    }
 }
 
 /// A span of time in microseconds, above zero or not below it, and at most what pgbench allows.

@@ -103,7 +103,12 @@ impl RunSpec {
     pub fn workload(&self) -> Result<Workload> {
         let mut builder = WorkloadBuilder::new(self.protocol());
         for script in &self.scripts {
-            builder.add(&script.name, &script.description, &script.body, script.weight)?;
+            builder.add(
+                &script.name,
+                &script.description,
+                &script.body,
+                script.weight,
+            )?;
         }
         Ok(builder.finish()?)
     }
@@ -120,6 +125,8 @@ impl RunSpec {
 
     /// Whether any script that may be chosen is known to write.
     pub fn writes(&self) -> bool {
-        self.scripts.iter().any(|script| script.writes && script.weight > 0)
+        self.scripts
+            .iter()
+            .any(|script| script.writes && script.weight > 0)
     }
 }

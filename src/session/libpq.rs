@@ -52,10 +52,11 @@ impl Parameters {
         }
         self.pointers.clear();
         let base = self.texts.as_ptr();
-        self.pointers.extend(self.starts.iter().map(|start| match start {
-            Some(start) => base.wrapping_add(*start).cast::<c_char>(),
-            None => std::ptr::null(),
-        }));
+        self.pointers
+            .extend(self.starts.iter().map(|start| match start {
+                Some(start) => base.wrapping_add(*start).cast::<c_char>(),
+                None => std::ptr::null(),
+            }));
     }
 }
 
@@ -145,7 +146,9 @@ impl LibpqSession {
 
     fn execute_prepared(&mut self, number: usize) {
         let sent = match &self.prepared[number] {
-            Some(name) => self.connection.send_prepared(name, &self.parameters.pointers),
+            Some(name) => self
+                .connection
+                .send_prepared(name, &self.parameters.pointers),
             None => Err(Lost),
         };
         self.send(Activity::Executing, sent);
@@ -170,7 +173,9 @@ impl Session for LibpqSession {
             Protocol::Extended => {
                 self.parameters.fill(command, variables);
                 let sql = CString::new(command.parameterized()).unwrap_or_default();
-                let sent = self.connection.send_query_params(&sql, &self.parameters.pointers);
+                let sent = self
+                    .connection
+                    .send_query_params(&sql, &self.parameters.pointers);
                 self.send(Activity::Executing, sent);
             }
             Protocol::Prepared => {

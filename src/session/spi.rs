@@ -20,9 +20,16 @@ use std::ffi::CString;
 /// What is known about a statement after its first execution.
 enum Known {
     /// BEGIN, COMMIT, SAVEPOINT and their like.
-    TransactionControl { plan: *mut pg_sys::PlannedStmt, text: CString },
+    TransactionControl {
+        plan: *mut pg_sys::PlannedStmt,
+        text: CString,
+    },
     /// Anything else; in the prepared protocol with a plan that stays.
-    Statement { types: Vec<Parameter>, plan: Option<pg_sys::SPIPlanPtr>, text: CString },
+    Statement {
+        types: Vec<Parameter>,
+        plan: Option<pg_sys::SPIPlanPtr>,
+        text: CString,
+    },
 }
 
 /// How a parameter's text becomes a value.
@@ -61,7 +68,14 @@ impl SpiSession {
             let known = self.examine(command)?;
             self.known[command.number] = Some(known);
         }
-        let Self { protocol, known, text, values, nulls, .. } = self;
+        let Self {
+            protocol,
+            known,
+            text,
+            values,
+            nulls,
+            ..
+        } = self;
         match &mut known[command.number] {
             None => Ok(()),
             Some(Known::TransactionControl { plan, text }) => in_statement(text, || {
@@ -96,7 +110,11 @@ impl SpiSession {
                 *text = sql.into_string().unwrap_or_default();
                 done
             }
-            Some(Known::Statement { types, plan, text: sql }) => in_statement(sql, || {
+            Some(Known::Statement {
+                types,
+                plan,
+                text: sql,
+            }) => in_statement(sql, || {
                 refuse_in_failed_block()?;
                 in_spi(|| {
                     values.clear();
@@ -167,7 +185,10 @@ impl SpiSession {
             // per statement of the script.
             unsafe {
                 if let Some(plan) = transaction_control(&text, self.protocol)? {
-                    known = Some(Known::TransactionControl { plan, text: text.clone() });
+                    known = Some(Known::TransactionControl {
+                        plan,
+                        text: text.clone(),
+                    });
                     return Ok(());
                 }
                 let mut types = Vec::new();
@@ -177,7 +198,11 @@ impl SpiSession {
                         types.push(Parameter::look_up(oid)?);
                     }
                 }
-                known = Some(Known::Statement { types, plan: None, text: text.clone() });
+                known = Some(Known::Statement {
+                    types,
+                    plan: None,
+                    text: text.clone(),
+                });
             }
             Ok(())
         })?;
@@ -242,7 +267,11 @@ impl Parameter {
             pg_sys::getTypeInputInfo(oid, &mut function, &mut io_param);
             let mut input: pg_sys::FmgrInfo = std::mem::zeroed();
             pg_sys::fmgr_info_cxt(function, &mut input, pg_sys::TopMemoryContext);
-            Ok(Parameter { oid, input, io_param })
+            Ok(Parameter {
+                oid,
+                input,
+                io_param,
+            })
         }
     }
 }
@@ -257,10 +286,7 @@ fn in_statement(text: &CString, body: impl FnOnce() -> Result<()>) -> Result<()>
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
         pg_sys::StartTransactionCommand();
         if pg_sys::StatementTimeout > 0 {
-            compat::enable_timeout_after(
-                compat::STATEMENT_TIMEOUT,
-                pg_sys::StatementTimeout,
-            );
+            compat::enable_timeout_after(compat::STATEMENT_TIMEOUT, pg_sys::StatementTimeout);
         }
         body()?;
         if pg_sys::StatementTimeout > 0 {
@@ -314,8 +340,7 @@ fn in_spi(body: impl FnOnce() -> Result<()>) -> Result<()> {
 unsafe fn prepare(sql: &CString, types: &[Parameter]) -> Result<pg_sys::SPIPlanPtr> {
     let mut oids: Vec<pg_sys::Oid> = types.iter().map(|parameter| parameter.oid).collect();
     // SAFETY: the caller's promise.
-    let plan =
-        unsafe { pg_sys::SPI_prepare(sql.as_ptr(), oids.len() as i32, oids.as_mut_ptr()) };
+    let plan = unsafe { pg_sys::SPI_prepare(sql.as_ptr(), oids.len() as i32, oids.as_mut_ptr()) };
     if plan.is_null() {
         // SAFETY: set by the call that failed.
         check_spi(unsafe { pg_sys::SPI_result }, sql)?;
@@ -330,18 +355,27 @@ fn check_spi(code: i32, sql: &CString) -> Result<()> {
         return Ok(());
     }
     let (sqlstate, message) = match code {
-        pg_sys::SPI_ERROR_COPY => (Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED, "cannot COPY to or from the client in mode \"spi\""),
+        pg_sys::SPI_ERROR_COPY => (
+            Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
+            "cannot COPY to or from the client in mode \"spi\"",
+        ),
         pg_sys::SPI_ERROR_TRANSACTION => (
             Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
             "cannot combine transaction control with other statements in mode \"spi\"",
         ),
-        _ => (Sqlstate::ERRCODE_INTERNAL_ERROR, "SPI cannot execute the statement"),
+        _ => (
+            Sqlstate::ERRCODE_INTERNAL_ERROR,
+            "SPI cannot execute the statement",
+        ),
     };
     let text = sql.to_string_lossy();
     Err(Error::Server(Box::new(crate::error::new_report(
         sqlstate,
         message,
-        Some(format!("The statement is: {}", text.lines().next().unwrap_or_default())),
+        Some(format!(
+            "The statement is: {}",
+            text.lines().next().unwrap_or_default()
+        )),
         Some("Use mode => 'libpq'.".into()),
     ))))
 }
@@ -379,7 +413,15 @@ unsafe fn transaction_control(
         .map(|c| c.to_ascii_lowercase())
         .collect();
     let control = [
-        "begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare",
+        "begin",
+        "start",
+        "commit",
+        "end",
+        "rollback",
+        "abort",
+        "savepoint",
+        "release",
+        "prepare",
     ];
     let commented = sql.trim_start().starts_with("/*") || sql.trim_start().starts_with("--");
     if !(control.contains(&word.as_str()) || commented)
@@ -389,9 +431,10 @@ unsafe fn transaction_control(
     }
     // SAFETY: the caller's promise; the parse tree is copied before the transaction ends.
     unsafe {
-        let list =
-            pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
-        let (Some(raw), 1) = (list.get_ptr(0), list.len()) else { return Ok(None) };
+        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+        let (Some(raw), 1) = (list.get_ptr(0), list.len()) else {
+            return Ok(None);
+        };
         if !pgrx::is_a((*raw).stmt, pg_sys::NodeTag::T_TransactionStmt) {
             return Ok(None);
         }
@@ -417,8 +460,7 @@ unsafe fn parameter_types(text: &CString) -> Result<Vec<pg_sys::Oid>> {
     // SAFETY: the caller's promise. The statement's trees go with the transaction's memory.
     unsafe {
         pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
-        let list =
-            pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
         if list.len() > 1 {
             return Err(Error::Server(Box::new(crate::error::new_report(
                 Sqlstate::ERRCODE_SYNTAX_ERROR,

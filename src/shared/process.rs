@@ -74,7 +74,12 @@ pub fn wait(timeout: Duration) {
     let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
     // SAFETY: waits on this process's own latch.
     unsafe {
-        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, ms as _, pg_sys::PG_WAIT_EXTENSION);
+        pg_sys::WaitLatch(
+            pg_sys::MyLatch,
+            events as i32,
+            ms as _,
+            pg_sys::PG_WAIT_EXTENSION,
+        );
         pg_sys::ResetLatch(pg_sys::MyLatch);
     }
 }
@@ -114,9 +119,8 @@ impl WorkerHandle {
             copy_name(&mut worker.bgw_type, kind);
             copy_name(&mut worker.bgw_library_name, "$libdir/pg_selfbench");
             copy_name(&mut worker.bgw_function_name, function);
-            worker.bgw_flags = (pg_sys::BGWORKER_SHMEM_ACCESS
-                | pg_sys::BGWORKER_BACKEND_DATABASE_CONNECTION)
-                as _;
+            worker.bgw_flags =
+                (pg_sys::BGWORKER_SHMEM_ACCESS | pg_sys::BGWORKER_BACKEND_DATABASE_CONNECTION) as _;
             worker.bgw_start_time = pg_sys::BgWorkerStartTime::BgWorkerStart_ConsistentState;
             worker.bgw_restart_time = pg_sys::BGW_NEVER_RESTART;
             worker.bgw_main_arg = pg_sys::Datum::from(argument);
@@ -157,14 +161,21 @@ impl Drop for WorkerHandle {
 /// Fails with `WorkerSlots` if the registration found no free slot.
 pub fn no_slot(needed: usize, free: usize) -> Error {
     // SAFETY: a plain setting.
-    Error::WorkerSlots { needed, free, limit: unsafe { pg_sys::max_worker_processes } }
+    Error::WorkerSlots {
+        needed,
+        free,
+        limit: unsafe { pg_sys::max_worker_processes },
+    }
 }
 
 /// Waits until all of `handles` have stopped, at most `limit`; whether they have.
 pub fn wait_for_exit(handles: &[WorkerHandle], limit: Duration) -> Result<bool> {
     let end = crate::clock::now_ns() + limit.as_nanos() as u64;
     loop {
-        if handles.iter().all(|handle| handle.status() == WorkerStatus::Stopped) {
+        if handles
+            .iter()
+            .all(|handle| handle.status() == WorkerStatus::Stopped)
+        {
             return Ok(true);
         }
         if crate::clock::now_ns() > end {

@@ -56,7 +56,11 @@ impl ClientHead {
         if let Some(reason) = reason {
             self.reason.set(reason);
         }
-        let state = if reason.is_some() { ClientState::Aborted } else { ClientState::Finished };
+        let state = if reason.is_some() {
+            ClientState::Aborted
+        } else {
+            ClientState::Finished
+        };
         self.state.store(state as u32, Release);
     }
 

@@ -184,14 +184,22 @@ impl Worker {
             self.failure.set(&full);
         } else {
             let message = report.message.chars().take(REASON_BYTES / 8).collect();
-            let short = Report { message, detail: None, hint: None, ..report.clone() };
-            self.failure.set(&serde_json::to_string(&short).unwrap_or_default());
+            let short = Report {
+                message,
+                detail: None,
+                hint: None,
+                ..report.clone()
+            };
+            self.failure
+                .set(&serde_json::to_string(&short).unwrap_or_default());
         }
     }
 
     /// The error that ended this worker, if any.
     pub fn failure(&self) -> Option<Report> {
-        self.failure.get().and_then(|text| serde_json::from_str(&text).ok())
+        self.failure
+            .get()
+            .and_then(|text| serde_json::from_str(&text).ok())
     }
 }
 
@@ -262,18 +270,27 @@ impl Layout {
         let spec = align(size_of::<Header>())?;
         let outcome = align(spec.checked_add(spec_len)?)?;
         let workers = align(outcome.checked_add(OUTCOME_BYTES)?)?;
-        let clients =
-            align(workers.checked_add(self.workers.checked_mul(size_of::<Worker>())?)?)?;
+        let clients = align(workers.checked_add(self.workers.checked_mul(size_of::<Worker>())?)?)?;
         let client_stride = align(
             size_of::<ClientHead>()
                 .checked_add(self.scripts.checked_mul(size_of::<ScriptCounters>())?)?,
         )?;
-        let histograms =
-            align(clients.checked_add(self.clients.checked_mul(client_stride)?)?)?;
-        let counters =
-            self.workers.checked_mul(self.scripts)?.checked_mul(buckets::BUCKETS)?.checked_mul(4)?;
+        let histograms = align(clients.checked_add(self.clients.checked_mul(client_stride)?)?)?;
+        let counters = self
+            .workers
+            .checked_mul(self.scripts)?
+            .checked_mul(buckets::BUCKETS)?
+            .checked_mul(4)?;
         let total = histograms.checked_add(counters)?;
-        Some(Offsets { spec, outcome, workers, clients, client_stride, histograms, total })
+        Some(Offsets {
+            spec,
+            outcome,
+            workers,
+            clients,
+            client_stride,
+            histograms,
+            total,
+        })
     }
 }
 
@@ -319,7 +336,13 @@ impl Segment {
                 spec.len(),
             );
         }
-        let segment = Segment { base, dsm, layout, offsets, owned: AtomicBool::new(true) };
+        let segment = Segment {
+            base,
+            dsm,
+            layout,
+            offsets,
+            owned: AtomicBool::new(true),
+        };
         segment.header().deadline_ns.store(u64::MAX, Relaxed);
         Ok(segment)
     }
@@ -353,7 +376,13 @@ impl Segment {
                 scripts: header.scripts as usize,
             };
             let offsets = layout.offsets(header.spec_len as usize)?;
-            Some(Segment { base, dsm, layout, offsets, owned: AtomicBool::new(true) })
+            Some(Segment {
+                base,
+                dsm,
+                layout,
+                offsets,
+                owned: AtomicBool::new(true),
+            })
         }
     }
 
@@ -387,9 +416,8 @@ impl Segment {
     pub fn spec<S: DeserializeOwned>(&self) -> Result<S> {
         let len = self.header().spec_len as usize;
         // SAFETY: written once, before anybody else knew the segment.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(self.base.as_ptr().add(self.offsets.spec), len)
-        };
+        let bytes =
+            unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(self.offsets.spec), len) };
         serde_json::from_slice(bytes)
             .map_err(|e| Error::Limit(format!("cannot read the task's specification: {e}")))
     }
@@ -401,8 +429,7 @@ impl Segment {
         }
         let mut bytes = serde_json::to_vec(&outcome).unwrap_or_default();
         if bytes.len() > OUTCOME_BYTES || bytes.is_empty() {
-            let report =
-                Error::Limit("the result is too large for shared memory".into()).report();
+            let report = Error::Limit("the result is too large for shared memory".into()).report();
             bytes = serde_json::to_vec(&Err::<(), _>(report)).unwrap_or_default();
         }
         // SAFETY: the coordinator is the only writer, and readers wait for the phase.
@@ -427,11 +454,13 @@ impl Segment {
                 len.min(OUTCOME_BYTES),
             )
         };
-        Some(match serde_json::from_slice::<std::result::Result<T, Report>>(bytes) {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(report)) => Err(report.into()),
-            Err(e) => Err(Error::Limit(format!("cannot read the task's outcome: {e}"))),
-        })
+        Some(
+            match serde_json::from_slice::<std::result::Result<T, Report>>(bytes) {
+                Ok(Ok(value)) => Ok(value),
+                Ok(Err(report)) => Err(report.into()),
+                Err(e) => Err(Error::Limit(format!("cannot read the task's outcome: {e}"))),
+            },
+        )
     }
 
     /// Takes the next free worker slot; `None` if all are taken.
@@ -444,7 +473,14 @@ impl Segment {
     pub fn worker(&self, index: usize) -> &Worker {
         assert!(index < self.layout.workers);
         // SAFETY: in bounds, aligned, and valid for all bytes.
-        unsafe { &*self.base.as_ptr().add(self.offsets.workers).cast::<Worker>().add(index) }
+        unsafe {
+            &*self
+                .base
+                .as_ptr()
+                .add(self.offsets.workers)
+                .cast::<Worker>()
+                .add(index)
+        }
     }
 
     /// All workers' slots.
@@ -457,10 +493,15 @@ impl Segment {
         assert!(index < self.layout.clients);
         // SAFETY: in bounds, aligned (the stride is a multiple of 128), valid for all bytes.
         unsafe {
-            let head =
-                self.base.as_ptr().add(self.offsets.clients + index * self.offsets.client_stride);
+            let head = self
+                .base
+                .as_ptr()
+                .add(self.offsets.clients + index * self.offsets.client_stride);
             let counters = head.add(size_of::<ClientHead>()).cast::<ScriptCounters>();
-            (&*head.cast(), std::slice::from_raw_parts(counters, self.layout.scripts))
+            (
+                &*head.cast(),
+                std::slice::from_raw_parts(counters, self.layout.scripts),
+            )
         }
     }
 
@@ -470,8 +511,11 @@ impl Segment {
         let index = worker * self.layout.scripts + script;
         // SAFETY: in bounds, aligned, valid for all bytes.
         unsafe {
-            let first =
-                self.base.as_ptr().add(self.offsets.histograms).cast::<[AtomicU32; buckets::BUCKETS]>();
+            let first = self
+                .base
+                .as_ptr()
+                .add(self.offsets.histograms)
+                .cast::<[AtomicU32; buckets::BUCKETS]>();
             &*first.add(index)
         }
     }

@@ -37,7 +37,9 @@ const MAX_ERRORS: usize = 20;
 #[pg_guard]
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) {
-    let Some(segment) = attach(argument) else { return };
+    let Some(segment) = attach(argument) else {
+        return;
+    };
     let header = segment.header();
     header.coordinator.set_to_me();
     at_exit(coordinator_exit, 0);
@@ -63,7 +65,9 @@ unsafe extern "C-unwind" fn coordinator_exit(_code: i32, _argument: pg_sys::Datu
         worker.process.wake();
         worker.process.signal(Signal::TERM);
     }
-    let error = Error::Canceled { by: "because its coordinator was terminated".into() };
+    let error = Error::Canceled {
+        by: "because its coordinator was terminated".into(),
+    };
     segment.finish(Err::<(), _>(error.report()));
 }
 
@@ -97,7 +101,9 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     .and_then(|()| {
         vacuum(spec, stores, &mut run.errors);
         if header.stop() != Stop::No {
-            return Err(Error::Canceled { by: "before it started".into() });
+            return Err(Error::Canceled {
+                by: "before it started".into(),
+            });
         }
         enter_cooperative();
         Ok(())
@@ -122,7 +128,9 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     header.start_ns.store(now, Relaxed);
     header.measure_ns.store(measure, Relaxed);
     if let Some(duration_us) = spec.duration_us {
-        header.deadline_ns.store(measure + duration_us as u64 * 1000, Relaxed);
+        header
+            .deadline_ns
+            .store(measure + duration_us as u64 * 1000, Relaxed);
     }
     header.advance(Phase::Running);
     for worker in segment.workers() {
@@ -154,10 +162,17 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
         Ok(())
     });
     // Whatever ended the run, its workers must be gone and its figures stored.
-    let urgency = if ended.is_ok() { Stop::No } else { Stop::Requested };
+    let urgency = if ended.is_ok() {
+        Stop::No
+    } else {
+        Stop::Requested
+    };
     let stopped = stop_workers(segment, &workers, urgency);
     header.advance(Phase::Storing);
-    let mut finished = Finished { run, scripts: Vec::new() };
+    let mut finished = Finished {
+        run,
+        scripts: Vec::new(),
+    };
     conclude(segment, spec, &mut harvest, &mut finished);
     match ended {
         Ok(None) => {}
@@ -178,10 +193,10 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     finished.run.segment = None;
     if stores {
         if let Err(error) = store::finish(&finished, &intervals) {
-            finished
-                .run
-                .errors
-                .push(format!("results could not be stored: {}", error.report().one_line()));
+            finished.run.errors.push(format!(
+                "results could not be stored: {}",
+                error.report().one_line()
+            ));
         }
     }
     Ok(finished)
@@ -190,10 +205,19 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
 /// Checks that the tables are there which the scripts need, and finds their scale.
 fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
     if !spec.uses_pgbench_tables() {
-        return Ok(Tables { scale: 1, partition_method: None, partitions: None });
+        return Ok(Tables {
+            scale: 1,
+            partition_method: None,
+            partitions: None,
+        });
     }
     let needed: &[&str] = if spec.writes() {
-        &["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"]
+        &[
+            "pgbench_accounts",
+            "pgbench_branches",
+            "pgbench_tellers",
+            "pgbench_history",
+        ]
     } else {
         &["pgbench_accounts", "pgbench_branches"]
     };
@@ -211,10 +235,12 @@ fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
             });
         }
     }
-    let scale = Spi::get_one::<i64>("SELECT pg_catalog.count(*) FROM pgbench_branches")?
-        .unwrap_or(0);
+    let scale =
+        Spi::get_one::<i64>("SELECT pg_catalog.count(*) FROM pgbench_branches")?.unwrap_or(0);
     if scale <= 0 {
-        return Err(Error::TableEmpty { table: "pgbench_branches".into() });
+        return Err(Error::TableEmpty {
+            table: "pgbench_branches".into(),
+        });
     }
     let (method, partitions) = Spi::get_two::<String, i32>(
         "SELECT CASE p.partstrat WHEN 'r' THEN 'range' WHEN 'h' THEN 'hash' END,
@@ -226,7 +252,11 @@ fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
           WHERE c.oid OPERATOR(pg_catalog.=) 'pgbench_accounts'::pg_catalog.regclass",
     )?;
     let partitions = if method.is_some() { partitions } else { None };
-    Ok(Tables { scale, partition_method: method, partitions })
+    Ok(Tables {
+        scale,
+        partition_method: method,
+        partitions,
+    })
 }
 
 fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> Result<Run> {
@@ -297,7 +327,10 @@ fn start_workers(segment: &Segment, spec: &RunSpec) -> Result<Vec<WorkerHandle>>
     let wanted = spec.workers();
     let (function, kind) = match spec.mode {
         Mode::Spi => ("pg_selfbench_spi_client_main", "pg_selfbench spi client"),
-        Mode::Libpq => ("pg_selfbench_libpq_client_main", "pg_selfbench libpq client"),
+        Mode::Libpq => (
+            "pg_selfbench_libpq_client_main",
+            "pg_selfbench libpq client",
+        ),
     };
     let mut workers = Vec::with_capacity(wanted);
     for index in 0..wanted {
@@ -319,7 +352,9 @@ fn wait_for_workers(segment: &Segment, workers: &[WorkerHandle]) -> Result<()> {
     let header = segment.header();
     loop {
         if header.stop() != Stop::No {
-            return Err(Error::Canceled { by: "before it started".into() });
+            return Err(Error::Canceled {
+                by: "before it started".into(),
+            });
         }
         let mut ready = 0;
         for worker in segment.workers() {
@@ -328,7 +363,9 @@ fn wait_for_workers(segment: &Segment, workers: &[WorkerHandle]) -> Result<()> {
                 WorkerState::Done | WorkerState::Died => {
                     return Err(match worker.failure() {
                         Some(report) => report.into(),
-                        None => Error::WorkerDied { what: "a client worker".into() },
+                        None => Error::WorkerDied {
+                            what: "a client worker".into(),
+                        },
                     });
                 }
                 WorkerState::Absent | WorkerState::Attached => {}
@@ -338,10 +375,16 @@ fn wait_for_workers(segment: &Segment, workers: &[WorkerHandle]) -> Result<()> {
             return Ok(());
         }
         // One that ended before it had a place in the segment.
-        if workers.iter().any(|worker| worker.status() == WorkerStatus::Stopped)
-            && !segment.workers().any(|worker| worker.state() >= WorkerState::Done)
+        if workers
+            .iter()
+            .any(|worker| worker.status() == WorkerStatus::Stopped)
+            && !segment
+                .workers()
+                .any(|worker| worker.state() >= WorkerState::Done)
         {
-            return Err(Error::WorkerDied { what: "a client worker".into() });
+            return Err(Error::WorkerDied {
+                what: "a client worker".into(),
+            });
         }
         check_for_interrupts();
         process::wait(Duration::from_secs(1));
@@ -361,14 +404,22 @@ fn watch(
     let mut next = header.measure_ns.load(Relaxed) + interval_ns;
     loop {
         let now = clock::now_ns();
-        if segment.workers().all(|worker| worker.state() >= WorkerState::Done) {
+        if segment
+            .workers()
+            .all(|worker| worker.state() >= WorkerState::Done)
+        {
             tick(now, true)?;
-            let died = segment.workers().any(|worker| worker.state() == WorkerState::Died);
+            let died = segment
+                .workers()
+                .any(|worker| worker.state() == WorkerState::Died);
             return Ok(died.then(|| "a client worker was terminated".into()));
         }
         let reason = if asked_to_end() && header.stop() == Stop::No {
             Some("its coordinator was terminated")
-        } else if segment.workers().any(|worker| worker.state() == WorkerState::Died) {
+        } else if segment
+            .workers()
+            .any(|worker| worker.state() == WorkerState::Died)
+        {
             Some("a client worker was terminated")
         } else if header.stop() != Stop::No {
             Some("on request")
@@ -403,7 +454,10 @@ fn stop_workers(segment: &Segment, workers: &[WorkerHandle], stop: Stop) -> Resu
     let mut signalled = false;
     let mut terminated = false;
     loop {
-        if workers.iter().all(|worker| worker.status() == WorkerStatus::Stopped) {
+        if workers
+            .iter()
+            .all(|worker| worker.status() == WorkerStatus::Stopped)
+        {
             return Ok(());
         }
         let now = clock::now_ns();
@@ -421,7 +475,9 @@ fn stop_workers(segment: &Segment, workers: &[WorkerHandle], stop: Stop) -> Resu
             terminated = true;
         }
         if now - begin > EXIT_LIMIT.as_nanos() as u64 {
-            return Err(Error::WorkerDied { what: "a client worker that does not end".into() });
+            return Err(Error::WorkerDied {
+                what: "a client worker that does not end".into(),
+            });
         }
         process::wait(Duration::from_millis(50));
     }
@@ -459,7 +515,8 @@ fn conclude(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: 
     for (index, script) in spec.scripts.iter().enumerate() {
         total.merge(&tallies[index]);
         if all.merge(&histograms[index]).is_err() {
-            run.errors.push("too many transactions for one histogram".into());
+            run.errors
+                .push("too many transactions for one histogram".into());
         }
         finished.scripts.push(RunScript {
             run_id: run.run_id,
@@ -471,7 +528,12 @@ fn conclude(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: 
             figures: convert::figures(&tallies[index], &histograms[index], seconds),
         });
     }
-    run.state = if aborted == spec.clients { "failed" } else { "finished" }.into();
+    run.state = if aborted == spec.clients {
+        "failed"
+    } else {
+        "finished"
+    }
+    .into();
     run.aborted_clients = aborted as i32;
     run.finished_at = Some(server::wall_clock());
     run.seconds = Some(seconds);

@@ -39,7 +39,9 @@ impl Harvest {
         let layout = segment.layout();
         Harvest {
             counters: vec![0; layout.workers * layout.scripts * buckets::BUCKETS],
-            histograms: (0..layout.scripts).map(|_| LatencyHistogram::new()).collect(),
+            histograms: (0..layout.scripts)
+                .map(|_| LatencyHistogram::new())
+                .collect(),
             tally: Tally::default(),
             begins_ns: measure_ns,
             number: 0,
@@ -65,7 +67,12 @@ impl Harvest {
             tally.latency.max_ns = max;
         }
         self.tally = total;
-        let interval = Interval { number: self.number, begins_ns: self.begins_ns, tally, histogram };
+        let interval = Interval {
+            number: self.number,
+            begins_ns: self.begins_ns,
+            tally,
+            histogram,
+        };
         self.number += 1;
         self.begins_ns = now_ns;
         Some(interval)

@@ -48,7 +48,11 @@ impl Task {
         };
         let coordinator = WorkerHandle::register(function, name, name, segment.handle())
             .ok_or_else(|| no_slot(needed, 0))?;
-        Ok(Task { segment, coordinator, detached: Cell::new(false) })
+        Ok(Task {
+            segment,
+            coordinator,
+            detached: Cell::new(false),
+        })
     }
 
     /// The task's segment.
@@ -79,7 +83,9 @@ impl Task {
                     continue;
                 }
                 check_for_interrupts();
-                return Err(Error::WorkerDied { what: "the coordinator".into() });
+                return Err(Error::WorkerDied {
+                    what: "the coordinator".into(),
+                });
             }
             let now = clock::now_ns();
             match canceled_at {
@@ -101,7 +107,9 @@ impl Task {
                 Some(at) if now - at > CANCEL_GRACE_NS => {
                     self.coordinator.terminate();
                     check_for_interrupts();
-                    return Err(Error::WorkerDied { what: "the coordinator".into() });
+                    return Err(Error::WorkerDied {
+                        what: "the coordinator".into(),
+                    });
                 }
                 Some(_) => {}
             }
@@ -112,9 +120,11 @@ impl Task {
 
     /// The outcome of a task that has finished.
     pub fn outcome<T: DeserializeOwned>(&self) -> Result<T> {
-        self.segment
-            .outcome()
-            .unwrap_or_else(|| Err(Error::WorkerDied { what: "the coordinator".into() }))
+        self.segment.outcome().unwrap_or_else(|| {
+            Err(Error::WorkerDied {
+                what: "the coordinator".into(),
+            })
+        })
     }
 
     /// Lets the task go on without this backend.

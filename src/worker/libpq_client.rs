@@ -25,9 +25,13 @@ const CONNECT_TIMEOUT_NS: u64 = 60_000_000_000;
 #[pg_guard]
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum) {
-    let Some(place) = Place::take(argument) else { return };
+    let Some(place) = Place::take(argument) else {
+        return;
+    };
     let result = catch(|| {
-        let Some(ready) = prepare(&place)? else { return Ok(()) };
+        let Some(ready) = prepare(&place)? else {
+            return Ok(());
+        };
         if place.wait_for_start() {
             run(&place, ready);
         }
@@ -55,7 +59,10 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         return Ok(None);
     };
     let parameters = server::with_settings(spec.connection.clone(), &spec.settings);
-    let parameters: Vec<_> = parameters.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let parameters: Vec<_> = parameters
+        .iter()
+        .map(|(k, v)| (k.as_str(), v.as_str()))
+        .collect();
     let mut connections = Vec::with_capacity(clients.len());
     for client in clients.clone() {
         if place.segment.header().stop() != Stop::No {
@@ -63,7 +70,12 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         }
         connections.push(connect_client(client, &parameters)?);
     }
-    Ok(Some(Ready { spec, workload, clients, connections }))
+    Ok(Some(Ready {
+        spec,
+        workload,
+        clients,
+        connections,
+    }))
 }
 
 fn connect_client(client: usize, parameters: &[(&str, &str)]) -> Result<Connection> {
@@ -73,7 +85,9 @@ fn connect_client(client: usize, parameters: &[(&str, &str)]) -> Result<Connecti
         message,
     };
     let Some(mut connection) = Connection::start(parameters) else {
-        return Err(failed("this process may open no more connections; use more jobs".into()));
+        return Err(failed(
+            "this process may open no more connections; use more jobs".into(),
+        ));
     };
     if connection.is_bad() {
         return Err(failed(connection.error_message()));
@@ -82,11 +96,8 @@ fn connect_client(client: usize, parameters: &[(&str, &str)]) -> Result<Connecti
     let mut waits_for = Connecting::Writing;
     loop {
         check_for_interrupts();
-        let ready = compat::wait_for_socket(
-            connection.socket(),
-            waits_for == Connecting::Writing,
-            1000,
-        );
+        let ready =
+            compat::wait_for_socket(connection.socket(), waits_for == Connecting::Writing, 1000);
         if clock::now_ns() > end {
             return Err(failed("timeout expired".into()));
         }
@@ -118,7 +129,12 @@ struct Driven<'s, 'p> {
 }
 
 fn run(place: &Place, ready: Ready) {
-    let Ready { spec, workload, clients, connections } = ready;
+    let Ready {
+        spec,
+        workload,
+        clients,
+        connections,
+    } = ready;
     let segment = place.segment;
     let header = segment.header();
     let control = Shared(header);
@@ -160,8 +176,12 @@ fn run(place: &Place, ready: Ready) {
             let Some(i) = queue.pop_front() else { break };
             let d = &mut driven[i];
             d.queued = false;
-            let Some(session) = &mut d.session else { continue };
-            let step = d.client.advance(session, &plan, &mut choice, &control, &mut d.recorder);
+            let Some(session) = &mut d.session else {
+                continue;
+            };
+            let step = d
+                .client
+                .advance(session, &plan, &mut choice, &control, &mut d.recorder);
             match step {
                 Step::Again => {
                     d.queued = true;
@@ -197,7 +217,9 @@ fn run(place: &Place, ready: Ready) {
         if sleeping > 0 {
             let now = clock::now_ns();
             for (i, d) in driven.iter_mut().enumerate() {
-                let Some(until) = d.sleeps_until_ns else { continue };
+                let Some(until) = d.sleeps_until_ns else {
+                    continue;
+                };
                 if until <= now {
                     d.sleeps_until_ns = None;
                     sleeping -= 1;
@@ -215,9 +237,15 @@ fn run(place: &Place, ready: Ready) {
         for event in events.wait(timeout_ms) {
             match event {
                 compat::Event::Latch => check_for_interrupts(),
-                compat::Event::Socket { index, readable, writable } => {
+                compat::Event::Socket {
+                    index,
+                    readable,
+                    writable,
+                } => {
                     let d = &mut driven[index];
-                    let Some(session) = &mut d.session else { continue };
+                    let Some(session) = &mut d.session else {
+                        continue;
+                    };
                     if readable {
                         session.readable();
                     }

@@ -18,7 +18,9 @@ pub type StepSeconds = Vec<(char, f64)>;
 #[pg_guard]
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
-    let Some(segment) = attach(argument) else { return };
+    let Some(segment) = attach(argument) else {
+        return;
+    };
     let header = segment.header();
     header.coordinator.set_to_me();
     at_exit(loader_exit, 0);
@@ -35,7 +37,9 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
 
 unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
     if let Some(segment) = my_segment() {
-        let error = Error::Canceled { by: "because its loader was terminated".into() };
+        let error = Error::Canceled {
+            by: "because its loader was terminated".into(),
+        };
         segment.finish(Err::<(), _>(error.report()));
     }
 }
@@ -47,7 +51,9 @@ fn initialize(header: &'static Header, spec: &InitializeSpec) -> Result<StepSeco
     header.advance(Phase::Running);
     for (number, letter) in spec.steps.chars().enumerate() {
         if header.stop() != Stop::No {
-            return Err(Error::Canceled { by: "on request".into() });
+            return Err(Error::Canceled {
+                by: "on request".into(),
+            });
         }
         let begin = clock::now_ns();
         header.rows_done.store(0, Relaxed);
@@ -73,12 +79,18 @@ fn step(header: &'static Header, spec: &InitializeSpec, letter: char) -> Result<
         }),
         'G' => transaction(|| {
             execute(steps::TRUNCATE)?;
-            steps::generate_on_server(spec).iter().try_for_each(|statement| execute(statement))
+            steps::generate_on_server(spec)
+                .iter()
+                .try_for_each(|statement| execute(statement))
         }),
-        'v' => steps::VACUUM.iter().try_for_each(|statement| execute_alone(statement)),
+        'v' => steps::VACUUM
+            .iter()
+            .try_for_each(|statement| execute_alone(statement)),
         'p' => steps::primary_keys(spec)
             .iter()
             .try_for_each(|statement| execute_alone(statement)),
-        _ => steps::foreign_keys().iter().try_for_each(|statement| execute_alone(statement)),
+        _ => steps::foreign_keys()
+            .iter()
+            .try_for_each(|statement| execute_alone(statement)),
     }
 }

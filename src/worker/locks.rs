@@ -27,12 +27,20 @@ pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
         let harmless: &[&str] = match table_use {
             Use::Replace => &[],
             Use::Write => &["AccessShareLock"],
-            Use::Read => &["AccessShareLock", "RowShareLock", "RowExclusiveLock",
-                "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "ExclusiveLock"],
+            Use::Read => &[
+                "AccessShareLock",
+                "RowShareLock",
+                "RowExclusiveLock",
+                "ShareUpdateExclusiveLock",
+                "ShareLock",
+                "ShareRowExclusiveLock",
+                "ExclusiveLock",
+            ],
         };
         let harmless: Vec<String> = harmless.iter().map(|mode| (*mode).to_owned()).collect();
-        let found = Spi::connect(|client| -> Result<Option<(String, String)>, pgrx::spi::Error> {
-            let mut rows = client.select(
+        let found = Spi::connect(
+            |client| -> Result<Option<(String, String)>, pgrx::spi::Error> {
+                let mut rows = client.select(
                 "SELECT c.oid::pg_catalog.regclass::pg_catalog.text, l.mode
                    FROM pg_catalog.pg_locks l
                    JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) l.relation
@@ -48,11 +56,12 @@ pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
                 Some(1),
                 &[(*table).into(), harmless.into()],
             )?;
-            match rows.next() {
-                None => Ok(None),
-                Some(row) => Ok(row.get::<String>(1)?.zip(row.get::<String>(2)?)),
-            }
-        })?;
+                match rows.next() {
+                    None => Ok(None),
+                    Some(row) => Ok(row.get::<String>(1)?.zip(row.get::<String>(2)?)),
+                }
+            },
+        )?;
         if let Some((relation, lock)) = found {
             return Err(Error::CallerLocks { relation, lock });
         }
@@ -66,7 +75,9 @@ pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     let waiting = std::iter::once(coordinator)
         .chain(segment.workers().map(|worker| &worker.process))
         .find(|process| process.pid() != 0 && process.waits_for_lock());
-    let Some(process) = waiting else { return Ok(()) };
+    let Some(process) = waiting else {
+        return Ok(());
+    };
     // SAFETY: the id of this process.
     let me = unsafe { pg_sys::MyProcPid };
     let blockers = Spi::get_one_with_args::<Vec<Option<i32>>>(
@@ -83,6 +94,11 @@ pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
           WHERE pid OPERATOR(pg_catalog.=) $1 AND NOT granted LIMIT 1",
         &[process.pid().into()],
     )?;
-    let (Some(relation), Some(lock)) = found else { return Ok(()) };
-    Err(Error::CallerLocks { relation, lock: format!("a lock that conflicts with {lock}") })
+    let (Some(relation), Some(lock)) = found else {
+        return Ok(());
+    };
+    Err(Error::CallerLocks {
+        relation,
+        lock: format!("a lock that conflicts with {lock}"),
+    })
 }

@@ -183,7 +183,9 @@ impl Place {
     /// Reports this worker ready and waits for the start barrier; whether the run has started.
     fn wait_for_start(&self) -> bool {
         let header = self.segment.header();
-        self.segment.worker(self.index).set_state(WorkerState::Ready);
+        self.segment
+            .worker(self.index)
+            .set_state(WorkerState::Ready);
         header.coordinator.wake();
         loop {
             if header.stop() != Stop::No {

@@ -32,7 +32,9 @@ impl Control for Shared<'_> {
 #[pg_guard]
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
-    let Some(place) = Place::take(argument) else { return };
+    let Some(place) = Place::take(argument) else {
+        return;
+    };
     let prepared = catch(|| prepare(&place));
     match prepared {
         Ok((spec, workload)) => {

@@ -189,7 +189,8 @@ impl<'w> Client<'w> {
                         if session.block() != Block::None {
                             session.submit_rollback();
                             self.state = State::RollBack(failure);
-                        } else if let Some(step) = self.retry_or_fail(failure, plan, control, record)
+                        } else if let Some(step) =
+                            self.retry_or_fail(failure, plan, control, record)
                         {
                             return step;
                         }
@@ -260,7 +261,15 @@ impl<'w> Client<'w> {
                 }
                 self.command += 1;
             }
-            Action::If { condition, otherwise } | Action::Elif { condition, otherwise, .. } => {
+            Action::If {
+                condition,
+                otherwise,
+            }
+            | Action::Elif {
+                condition,
+                otherwise,
+                ..
+            } => {
                 if let Err(step) = self.branch(condition, *otherwise) {
                     return Some(step);
                 }
@@ -297,8 +306,10 @@ impl<'w> Client<'w> {
     fn branch(&mut self, condition: &Expr, otherwise: Jump) -> Result<(), Step> {
         let (mut condition, mut otherwise) = (condition, otherwise);
         // An \elif that is reached by going on is the end of the branch before it.
-        if let Some(Action::Elif { end, .. }) =
-            self.commands.get(self.command).map(|command| &command.action)
+        if let Some(Action::Elif { end, .. }) = self
+            .commands
+            .get(self.command)
+            .map(|command| &command.action)
         {
             self.command = *end;
             return Ok(());
@@ -325,8 +336,11 @@ impl<'w> Client<'w> {
                     }
                     Jump::Test(index) => {
                         self.command = index;
-                        let Some(Action::Elif { condition: c, otherwise: o, .. }) =
-                            self.commands.get(index).map(|command| &command.action)
+                        let Some(Action::Elif {
+                            condition: c,
+                            otherwise: o,
+                            ..
+                        }) = self.commands.get(index).map(|command| &command.action)
                         else {
                             return Ok(());
                         };
@@ -367,7 +381,10 @@ impl<'w> Client<'w> {
 
     /// After a transaction: the next one, unless this was the last.
     fn next(&mut self, plan: &Plan<'w>) -> Step {
-        if plan.transactions.is_some_and(|wanted| self.counted >= wanted) {
+        if plan
+            .transactions
+            .is_some_and(|wanted| self.counted >= wanted)
+        {
             return self.finish();
         }
         self.state = State::Choose;
@@ -392,7 +409,10 @@ impl<'w> Client<'w> {
     }
 
     fn abort_meta(&mut self, message: &str, summary: &str) -> Step {
-        let keyword = self.commands.get(self.command).map_or("", |c| c.keyword.as_str());
+        let keyword = self
+            .commands
+            .get(self.command)
+            .map_or("", |c| c.keyword.as_str());
         let (client, script, command) = (self.number, self.script, self.command);
         self.abort(format!(
             "{message}; client {client} aborted in command {command} ({keyword}) of script \

@@ -4,6 +4,7 @@
 //! The order of the floating-point operations is fixed: it decides the bits of the results.
 
 use std::f64::consts::PI;
+use std::hint::black_box;
 
 use thiserror::Error;
 
@@ -117,7 +118,8 @@ impl DrawRange {
             return Ok(self.lo);
         }
         let power = parameter - 1.0;
-        let b = 2f64.powf(power);
+        // The compiler would call exp2 for a known base, whose last bit can differ.
+        let b = black_box(2f64).powf(power);
         let limit = self.count as f64;
         let rank = loop {
             let u = rng.unit();

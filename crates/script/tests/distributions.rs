@@ -75,6 +75,17 @@ fn operands_draw_from_left_to_right() {
 }
 
 #[test]
+fn a_saved_generator_repeats_its_draws() {
+    let mut client = Client::with_seed(42);
+    let saved = client.rng;
+    for _ in 0..3 {
+        client.rng = saved;
+        assert_eq!(client.int("random(1,1000)"), 653);
+    }
+    assert_eq!(client.int("random(1,1000)"), 836);
+}
+
+#[test]
 fn draws_of_the_default_script() {
     let mut client = Client::with_seed(42);
     let mut transaction = || {

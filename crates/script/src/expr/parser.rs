@@ -53,8 +53,6 @@ pub(crate) fn parse_prefix(
         symbols,
         ops: Vec::new(),
         variables: Vec::new(),
-        height: 0,
-        stack_size: 0,
         depth: 0,
         error: None,
     };
@@ -66,11 +64,7 @@ pub(crate) fn parse_prefix(
         // A token further on the line that cannot even be read has precedence.
         return Err(parser.lexer.last_error().unwrap_or(error));
     }
-    let expr = Expr {
-        ops: parser.ops.into(),
-        variables: parser.variables.into(),
-        stack_size: parser.stack_size,
-    };
+    let expr = Expr::new(parser.ops, parser.variables);
     Ok((expr, parser.lexer.position()))
 }
 
@@ -81,9 +75,6 @@ struct Parser<'a> {
     symbols: &'a mut Symbols,
     ops: Vec<Op>,
     variables: Vec<VariableRef>,
-    /// How many values are on the stack where the program ends so far.
-    height: usize,
-    stack_size: usize,
     depth: usize,
     error: Option<SyntaxError>,
 }
@@ -152,7 +143,7 @@ impl<'a> Parser<'a> {
             Token::BitNot => {
                 self.advance()?;
                 self.expression(Level::Sum)?;
-                self.emit_push(Op::Constant(Value::Int(-1)))?;
+                self.emit(Op::Constant(Value::Int(-1)))?;
                 self.emit_call(Function::Bitwise(Bitwise::Xor), 2)
             }
             Token::Case => self.case(),
@@ -201,8 +192,7 @@ impl<'a> Parser<'a> {
 
     /// Parses the right operand of AND or OR.
     fn logic(&mut self, op: fn(u32) -> Op, level: Level) -> Result<(), Stop> {
-        let jump = self.emit(op(0))?;
-        self.height -= 1;
+        let jump = self.emit_jump(op(0))?;
         self.expression(level)?;
         self.emit(Op::CheckTruth)?;
         self.ops[jump] = op(self.distance(jump));
@@ -222,7 +212,7 @@ impl<'a> Parser<'a> {
         if self.token == Token::MinMagnitude {
             return self.constant(Value::Int(i64::MIN));
         }
-        self.emit_push(Op::Constant(Value::Int(0)))?;
+        self.emit(Op::Constant(Value::Int(0)))?;
         self.expression(Level::Sign)?;
         self.emit_call(Function::Arithmetic(Arithmetic::Subtract), 2)
     }
@@ -234,11 +224,9 @@ impl<'a> Parser<'a> {
             self.advance()?;
             self.expression(Level::Or)?;
             self.expect(Token::Then)?;
-            let unless = self.emit(Op::Unless(0))?;
-            self.height -= 1;
+            let unless = self.emit_jump(Op::Unless(0))?;
             self.expression(Level::Or)?;
-            exits.push(self.emit(Op::Skip(0))?);
-            self.height -= 1;
+            exits.push(self.emit_jump(Op::Skip(0))?);
             self.ops[unless] = Op::Unless(self.distance(unless));
         }
         if exits.is_empty() {
@@ -248,7 +236,7 @@ impl<'a> Parser<'a> {
             self.advance()?;
             self.expression(Level::Or)?;
         } else {
-            self.emit_push(Op::Constant(Value::Null))?;
+            self.emit(Op::Constant(Value::Null))?;
         }
         for exit in exits {
             self.ops[exit] = Op::Skip(self.distance(exit));
@@ -287,7 +275,6 @@ impl<'a> Parser<'a> {
         self.expression(Level::Or)?;
         if index >= MAX_ARGUMENTS {
             self.ops.truncate(end);
-            self.height -= 1;
         }
         Ok(())
     }
@@ -320,7 +307,7 @@ impl<'a> Parser<'a> {
     }
 
     fn constant(&mut self, value: Value) -> Result<(), Stop> {
-        self.emit_push(Op::Constant(value))?;
+        self.emit(Op::Constant(value))?;
         self.advance()
     }
 
@@ -330,29 +317,25 @@ impl<'a> Parser<'a> {
             slot,
             name: name.into(),
         });
-        self.emit_push(Op::Variable(index as u32))
-    }
-
-    fn emit_push(&mut self, op: Op) -> Result<(), Stop> {
-        self.emit(op)?;
-        self.height += 1;
-        self.stack_size = self.stack_size.max(self.height);
-        Ok(())
+        self.emit(Op::Variable(index as u32))
     }
 
     fn emit_call(&mut self, function: Function, count: usize) -> Result<(), Stop> {
-        self.height -= count;
-        self.emit_push(Op::Call(function, count as u8))
+        self.emit(Op::Call(function, count as u8))
     }
 
-    /// Appends an operation and returns its index.
-    fn emit(&mut self, op: Op) -> Result<usize, Stop> {
-        let index = self.ops.len();
-        if index == MAX_OPERATIONS {
+    fn emit(&mut self, op: Op) -> Result<(), Stop> {
+        if self.ops.len() == MAX_OPERATIONS {
             return Err(self.stop(SyntaxErrorKind::TooLong));
         }
         self.ops.push(op);
-        Ok(index)
+        Ok(())
+    }
+
+    /// Emits a jump whose distance is not known yet and returns its index.
+    fn emit_jump(&mut self, jump: Op) -> Result<usize, Stop> {
+        self.emit(jump)?;
+        Ok(self.ops.len() - 1)
     }
 
     /// How many operations there are behind the one at `index`.

@@ -62,10 +62,10 @@ pub(super) struct VariableRef {
 /// A parsed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    pub(super) ops: Box<[Op]>,
-    pub(super) variables: Box<[VariableRef]>,
+    ops: Box<[Op]>,
+    variables: Box<[VariableRef]>,
     /// The greatest number of values on the stack.
-    pub(super) stack_size: usize,
+    stack_size: usize,
 }
 
 /// Expressions that need no larger stack than this are evaluated without any allocation; only
@@ -73,6 +73,15 @@ pub struct Expr {
 const INLINE_STACK: usize = 32;
 
 impl Expr {
+    /// The expression with this program, whose variables are indices into `variables`.
+    pub(super) fn new(ops: Vec<Op>, variables: Vec<VariableRef>) -> Self {
+        Self {
+            stack_size: stack_size(&ops),
+            ops: ops.into(),
+            variables: variables.into(),
+        }
+    }
+
     /// Evaluates the expression, from left to right, except that `a > b` and `a >= b` evaluate
     /// `b` first.
     ///
@@ -139,6 +148,24 @@ impl Expr {
             .value(variable.slot, &variable.name)?
             .ok_or_else(|| EvalError::UndefinedVariable(variable.name.to_string()))
     }
+}
+
+/// The greatest height of the stack. A jump leads to where the stack is as high as it is after the
+/// skipped operations, so that they can be followed as if there were no jumps.
+fn stack_size(ops: &[Op]) -> usize {
+    let mut height = 0usize;
+    let mut greatest = 0;
+    for op in ops {
+        height = match op {
+            Op::Constant(_) | Op::Variable(_) => height + 1,
+            Op::Call(_, count) => (height + 1).saturating_sub(usize::from(*count)),
+            // What And and Or leave on the stack is in place of the right operand.
+            Op::And(_) | Op::Or(_) | Op::Unless(_) | Op::Skip(_) => height.saturating_sub(1),
+            Op::Is(_) | Op::CheckTruth | Op::TooManyArguments => height,
+        };
+        greatest = greatest.max(height);
+    }
+    greatest
 }
 
 fn call(
