@@ -242,6 +242,11 @@ impl Error {
         }
     }
 
+    /// Whether somebody cancelled the statement.
+    pub fn is_cancel(&self) -> bool {
+        matches!(self.sqlstate(), Sqlstate::ERRCODE_QUERY_CANCELED)
+    }
+
     /// The error in the form that crosses process boundaries.
     pub fn report(&self) -> Report {
         Report {

@@ -22,7 +22,7 @@ pub fn strong_seed() -> u64 {
 
 /// The interval as SQL prints it.
 pub fn interval_text(interval: &Interval) -> String {
-    let Some(datum) = interval.clone().into_datum() else {
+    let Some(datum) = (*interval).into_datum() else {
         return String::new();
     };
     // SAFETY: interval_out takes an interval and returns a text that ends in a zero byte.
@@ -170,6 +170,30 @@ pub fn require_connections(needed: usize) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// Fails if the server could not have `needed` background workers at a time even if it had no
+/// other. Whether enough of them are free shows when they are registered.
+pub fn require_worker_slots(needed: usize) -> Result<()> {
+    // SAFETY: a plain setting.
+    let limit = unsafe { pg_sys::max_worker_processes };
+    if needed as i64 <= i64::from(limit) {
+        return Ok(());
+    }
+    let used = Spi::get_one::<i64>(
+        "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
+          WHERE NOT backend_type OPERATOR(pg_catalog.=) ANY (ARRAY[
+                'archiver', 'autovacuum launcher', 'autovacuum worker', 'background writer',
+                'checkpointer', 'client backend', 'io worker', 'slotsync worker',
+                'standalone backend', 'startup', 'walreceiver', 'walsender', 'walsummarizer',
+                'walwriter'])",
+    )?
+    .unwrap_or(0);
+    Err(Error::WorkerSlots {
+        needed,
+        free: (i64::from(limit) - used).max(0) as usize,
+        limit,
+    })
 }
 
 /// # Safety

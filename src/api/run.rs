@@ -187,6 +187,7 @@ fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
 /// A run in progress: phase, seconds since the start barrier opened, transactions, failures, and
 /// mean latency in milliseconds.
 #[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
 fn live_figures(
     run_id: Option<i64>,
     segment: Option<i64>,
@@ -273,6 +274,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
             ("pgbench_history", history),
         ])?;
     }
+    server::require_worker_slots(spec.workers() + 1)?;
     if !spec.connection.is_empty() {
         server::require_connections(spec.clients)?;
     }

@@ -22,9 +22,8 @@ impl Horizon {
     /// Looks at the statement that called the function with this call information.
     pub fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Horizon {
         // SAFETY: the call information is that of the current call.
-        Horizon {
-            releasable: unsafe { is_releasable(fcinfo) },
-        }
+        let releasable = unsafe { is_releasable(fcinfo) };
+        Horizon { releasable }
     }
 
     /// Whether the statement's snapshot can be taken out of the way.

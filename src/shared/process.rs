@@ -161,10 +161,11 @@ impl Drop for WorkerHandle {
 /// Fails with `WorkerSlots` if the registration found no free slot.
 pub fn no_slot(needed: usize, free: usize) -> Error {
     // SAFETY: a plain setting.
+    let limit = unsafe { pg_sys::max_worker_processes };
     Error::WorkerSlots {
         needed,
         free,
-        limit: unsafe { pg_sys::max_worker_processes },
+        limit,
     }
 }
 

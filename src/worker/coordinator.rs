@@ -99,7 +99,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
         Ok(())
     })
     .and_then(|()| {
-        vacuum(spec, stores, &mut run.errors);
+        vacuum(segment, spec, stores, &mut run.errors);
         if header.stop() != Stop::No {
             return Err(Error::Canceled {
                 by: "before it started".into(),
@@ -112,7 +112,8 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
         super::transaction::abort();
         stop_workers(segment, &workers, Stop::Requested)?;
         if stores && run.connection_ms.is_some() {
-            run.state = "failed".into();
+            let canceled = matches!(error, Error::Canceled { .. });
+            run.state = if canceled { "canceled" } else { "failed" }.into();
             run.errors.push(error.report().one_line());
             run.coordinator_pid = None;
             run.segment = None;
@@ -191,13 +192,11 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     }
     finished.run.coordinator_pid = None;
     finished.run.segment = None;
-    if stores {
-        if let Err(error) = store::finish(&finished, &intervals) {
-            finished.run.errors.push(format!(
-                "results could not be stored: {}",
-                error.report().one_line()
-            ));
-        }
+    if stores && let Err(error) = store::finish(&finished, &intervals) {
+        finished.run.errors.push(format!(
+            "results could not be stored: {}",
+            error.report().one_line()
+        ));
     }
     Ok(finished)
 }
@@ -299,7 +298,7 @@ fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> 
 }
 
 /// What pgbench vacuums before a run. A failure there is no reason not to run; it is told.
-fn vacuum(spec: &RunSpec, stores: bool, errors: &mut Vec<String>) {
+fn vacuum(segment: &Segment, spec: &RunSpec, stores: bool, errors: &mut Vec<String>) {
     if spec.vacuum == Vacuum::None || !stores || !spec.uses_pgbench_tables() {
         return;
     }
@@ -313,7 +312,14 @@ fn vacuum(spec: &RunSpec, stores: bool, errors: &mut Vec<String>) {
         statements.push("VACUUM ANALYZE pgbench_accounts");
     }
     for statement in statements {
+        if segment.header().stop() != Stop::No {
+            return;
+        }
         if let Err(error) = execute_alone(statement) {
+            if error.is_cancel() {
+                segment.header().request_stop(Stop::Requested);
+                return;
+            }
             errors.push(format!(
                 "{}: {} (ignoring this error and continuing anyway)",
                 statement.to_lowercase(),

@@ -35,7 +35,9 @@ pub fn of_session() -> Result<Settings> {
     })
 }
 
-/// Sets them in this worker, with the rights of the calling role, for the life of the process.
+/// Sets them in this worker, with the rights of the calling role, for the life of the process. A
+/// setting that the role may not set, since the session had set it as another role, stays as it is
+/// and the server log tells.
 ///
 /// Must be called in a transaction.
 pub fn apply(settings: &Settings) -> Result<()> {
@@ -58,7 +60,7 @@ pub fn apply(settings: &Settings) -> Result<()> {
                 pg_sys::GucSource::PGC_S_SESSION,
                 pg_sys::GucAction::GUC_ACTION_SET,
                 true,
-                0,
+                pg_sys::WARNING as i32,
                 false,
             );
         }
