@@ -201,7 +201,7 @@ impl Error {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Error::NullOption { .. } => {
+            Error::Option { .. } | Error::NullOption { .. } => {
                 Some("Leave the option out to get its default.".into())
             }
             Error::OptionConflict { hint, .. }

@@ -16,6 +16,7 @@ use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Use};
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_report::progress::{self, ProgressOptions};
 use selfbench_stats::Tally;
@@ -227,16 +228,20 @@ fn live_figures(
 /// Runs with these options and waits for the result.
 pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finished> {
     let spec = options.check()?;
+    let task = begin(&spec)?;
     if spec.writes() && !horizon.releasable() {
-        pgrx::ereport!(
-            PgLogLevel::NOTICE,
+        ErrorReport::new(
             PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
             "the calling statement keeps dead rows from being removed during the run",
-            "Call SELECT * FROM bench.run(...) by itself at top level, in READ COMMITTED mode, or \
-             use bench.start."
-        );
+            "",
+        )
+        .set_detail("Its snapshot stays in use, so that tables that are updated grow.")
+        .set_hint(
+            "Call SELECT * FROM bench.run(...) by itself at top level in READ COMMITTED mode, or \
+             use bench.start.",
+        )
+        .report(PgLogLevel::NOTICE);
     }
-    let task = begin(&spec)?;
     let mut ticker = Ticker::new(&spec, options.progress_us()?);
     task.wait(Phase::Finished, horizon, |segment| {
         ticker.tick(segment);

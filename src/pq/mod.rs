@@ -218,7 +218,7 @@ impl Connection {
     pub fn next_result(&mut self) -> Option<PqResult> {
         // SAFETY: the connection exists.
         let result = unsafe { pq::PQgetResult(self.conn) };
-        (!result.is_null()).then_some(PqResult(result))
+        (!result.is_null()).then(|| PqResult(result))
     }
 
     /// Asks the server to cancel what this connection is executing. Blocks for a round trip of a

@@ -129,7 +129,7 @@ impl WorkerHandle {
             let previous = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
             let registered = pg_sys::RegisterDynamicBackgroundWorker(&mut worker, &mut handle);
             pg_sys::MemoryContextSwitchTo(previous);
-            registered.then_some(WorkerHandle(handle))
+            registered.then(|| WorkerHandle(handle))
         }
     }
 
