@@ -49,6 +49,7 @@ pub enum Failure {
 impl Failure {
     fn of(error: &SqlError) -> Option<Failure> {
         match error.sqlstate.as_str() {
+            _ if error.lost => None,
             "40001" => Some(Failure::Serialization),
             "40P01" => Some(Failure::Deadlock),
             _ => None,
@@ -168,14 +169,15 @@ impl<'w> Client<'w> {
                     self.tries = 1;
                     self.state = State::Execute;
                 }
-                State::Execute => {
-                    if control.stop() {
-                        return self.finish();
+                State::Execute => match self.commands.get(self.command) {
+                    None => self.state = State::End,
+                    Some(_) if control.stop() => return self.finish(),
+                    Some(command) => {
+                        if let Some(step) = self.execute(command, session, control) {
+                            return step;
+                        }
                     }
-                    if let Some(step) = self.execute(session, control) {
-                        return step;
-                    }
-                }
+                },
                 State::Await => match session.poll() {
                     None => return Step::Waiting,
                     Some(Outcome::Done) => {
@@ -183,9 +185,15 @@ impl<'w> Client<'w> {
                         self.state = State::Execute;
                     }
                     Some(Outcome::Failed(error)) => {
-                        let Some(failure) = Failure::of(&error).filter(|_| !error.lost) else {
+                        if canceled(&error, control) {
+                            return self.finish();
+                        }
+                        let Some(failure) = Failure::of(&error) else {
                             return self.abort_statement(&error.message);
                         };
+                        if control.stop() {
+                            return self.finish();
+                        }
                         if session.block() != Block::None {
                             session.submit_rollback();
                             self.state = State::RollBack(failure);
@@ -203,10 +211,22 @@ impl<'w> Client<'w> {
                             return step;
                         }
                     }
-                    Some(Outcome::Failed(error)) => return self.abort_statement(&error.message),
+                    Some(Outcome::Failed(error)) => {
+                        if canceled(&error, control) {
+                            return self.finish();
+                        }
+                        return self.abort(format!(
+                            "client {} aborted while rolling back the transaction after an \
+                             error; {}",
+                            self.number, error.message
+                        ));
+                    }
                 },
                 State::Sleep(until_ns) => {
-                    if control.now_ns() < until_ns && !control.stop() {
+                    if control.stop() {
+                        return self.finish();
+                    }
+                    if control.now_ns() < until_ns {
                         return Step::Sleeping { until_ns };
                     }
                     self.command += 1;
@@ -227,12 +247,12 @@ impl<'w> Client<'w> {
                     }
                     if session.block() != Block::None {
                         return self.abort(format!(
-                            "client {} script {} aborted: end of script reached without completing \
-                             the last transaction",
-                            self.number, self.script
+                            "client {} aborted: end of script reached without completing the \
+                             last transaction",
+                            self.number
                         ));
                     }
-                    return self.next(plan);
+                    return self.next(plan, now);
                 }
                 State::Ended => return Step::Finished,
             }
@@ -240,11 +260,12 @@ impl<'w> Client<'w> {
     }
 
     /// Executes the current command; `None` if the client can go on at once.
-    fn execute(&mut self, session: &mut impl Session, control: &impl Control) -> Option<Step> {
-        let Some(command) = self.commands.get(self.command) else {
-            self.state = State::End;
-            return None;
-        };
+    fn execute(
+        &mut self,
+        command: &'w Command,
+        session: &mut impl Session,
+        control: &impl Control,
+    ) -> Option<Step> {
         match &command.action {
             Action::Sql(sql) if sql.store.is_none() => {
                 session.submit(sql, &self.variables);
@@ -257,24 +278,21 @@ impl<'w> Client<'w> {
                     debug: None,
                 };
                 if let Err(error) = set.execute(&mut context) {
-                    return Some(self.abort_meta(&error.to_string(), error.summary()));
+                    let message = error.to_string();
+                    return Some(self.abort_meta(&command.keyword, &message, error.summary()));
                 }
                 self.command += 1;
             }
             Action::If {
                 condition,
                 otherwise,
-            }
-            | Action::Elif {
-                condition,
-                otherwise,
-                ..
             } => {
                 if let Err(step) = self.branch(condition, *otherwise) {
                     return Some(step);
                 }
             }
-            Action::Else { end } => self.command = *end,
+            // Reached by going on, both are the end of the branch before them.
+            Action::Elif { end, .. } | Action::Else { end } => self.command = *end,
             Action::EndIf => self.command += 1,
             Action::Sleep(sleep) => match sleep.duration_us(&self.variables, &mut self.scratch) {
                 Ok(us) => {
@@ -283,7 +301,11 @@ impl<'w> Client<'w> {
                 }
                 Err(error) => {
                     let message = error.to_string();
-                    return Some(self.abort_meta(&message, "execution of meta-command failed"));
+                    return Some(self.abort_meta(
+                        command.name(),
+                        &message,
+                        "execution of meta-command failed",
+                    ));
                 }
             },
             Action::Sql(_)
@@ -293,6 +315,7 @@ impl<'w> Client<'w> {
             | Action::SyncPipeline
             | Action::EndPipeline => {
                 return Some(self.abort_meta(
+                    command.name(),
                     "this meta-command cannot be executed here",
                     "execution of meta-command failed",
                 ));
@@ -301,19 +324,10 @@ impl<'w> Client<'w> {
         None
     }
 
-    /// Goes to the branch that the condition selects. A branch that has been executed ends at an
-    /// `\elif` or `\else`; those are reached by [`Jump::Test`] only when they are to be tested.
+    /// Goes from an `\if` to the branch that its condition, or that of one of its `\elif`s,
+    /// selects.
     fn branch(&mut self, condition: &Expr, otherwise: Jump) -> Result<(), Step> {
         let (mut condition, mut otherwise) = (condition, otherwise);
-        // An \elif that is reached by going on is the end of the branch before it.
-        if let Some(Action::Elif { end, .. }) = self
-            .commands
-            .get(self.command)
-            .map(|command| &command.action)
-        {
-            self.command = *end;
-            return Ok(());
-        }
         loop {
             let mut context = EvalContext {
                 variables: &mut self.variables,
@@ -323,7 +337,12 @@ impl<'w> Client<'w> {
             match condition.eval(&mut context) {
                 Err(error) => {
                     let message = error.to_string();
-                    return Err(self.abort_meta(&message, "evaluation of meta-command failed"));
+                    let keyword = self.commands.get(self.command).map(|c| c.keyword.as_str());
+                    return Err(self.abort_meta(
+                        keyword.unwrap_or_default(),
+                        &message,
+                        "evaluation of meta-command failed",
+                    ));
                 }
                 Ok(value) if value.is_true() => {
                     self.command += 1;
@@ -376,15 +395,15 @@ impl<'w> Client<'w> {
             self.counted += 1;
             record.failed(self.script, failure, self.tries - 1);
         }
-        Some(self.next(plan))
+        Some(self.next(plan, now))
     }
 
-    /// After a transaction: the next one, unless this was the last.
-    fn next(&mut self, plan: &Plan<'w>) -> Step {
-        if plan
+    /// After a transaction that ended at `now`: the next one, unless this was the last.
+    fn next(&mut self, plan: &Plan<'w>, now: u64) -> Step {
+        let done = plan
             .transactions
-            .is_some_and(|wanted| self.counted >= wanted)
-        {
+            .is_some_and(|wanted| self.counted >= wanted);
+        if done || now >= plan.deadline_ns {
             return self.finish();
         }
         self.state = State::Choose;
@@ -408,15 +427,17 @@ impl<'w> Client<'w> {
         ))
     }
 
-    fn abort_meta(&mut self, message: &str, summary: &str) -> Step {
-        let keyword = self
-            .commands
-            .get(self.command)
-            .map_or("", |c| c.keyword.as_str());
+    /// `name` is what pgbench calls the command: as typed if an evaluation or assignment failed.
+    fn abort_meta(&mut self, name: &str, message: &str, summary: &str) -> Step {
         let (client, script, command) = (self.number, self.script, self.command);
         self.abort(format!(
-            "{message}; client {client} aborted in command {command} ({keyword}) of script \
+            "{message}; client {client} aborted in command {command} ({name}) of script \
              {script}; {summary}"
         ))
     }
+}
+
+/// Whether the statement failed because a stop request also cancels what is in progress.
+fn canceled(error: &SqlError, control: &impl Control) -> bool {
+    error.sqlstate == "57014" && control.stop()
 }

@@ -1,0 +1,108 @@
+# pg_selfbench: cargo builds the library, PGXS installs and tests it.
+# "make help" lists the targets.  This file has to be readable by make before
+# a server is installed, because "make demo" and "make test" install one.
+
+EXTENSION  = pg_selfbench
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+SCRIPT     = $(EXTENSION)--$(EXTVERSION).sql
+DATA_built = $(SCRIPT)
+
+# The install script is made of these files of src/sql, in this order.
+SQL_PIECES = schema tables runs initialize results compare
+
+# Tests.  Order counts in the first two.
+REGRESS     = catalog
+ISOLATION   = rollback
+TAP_TESTS   = test/t
+PROVE_TESTS ?= $(TAP_TESTS)/*.pl
+
+ISOLATION_OPTS = --load-extension=$(EXTENSION)
+
+# The server to build for: src/compat.rs and Cargo.toml know these versions.
+PG_VERSIONS = 15 16 17 18
+PG_CONFIG  ?= pg_config
+PGXS       := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+export PG_CONFIG
+
+# rustup's cargo comes before the distribution's, which may be too old.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+
+# One target directory for each major version, so that switching is cheap.
+CARGO_TARGET_DIR ?= target
+EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%)
+
+.DEFAULT_GOAL := build
+.PHONY: build install-library uninstall-library demo test help FORCE
+
+ifneq ($(wildcard $(PGXS)),)
+include $(PGXS)
+PG_PROVE_FLAGS += -I $(CURDIR)/test/lib
+else
+all: build
+install installcheck uninstall: ; $(error $(NO_SERVER))
+clean: ; rm -rf $(DATA_built) $(EXTRA_CLEAN)
+endif
+
+FEATURE = $(addprefix pg,$(filter $(PG_VERSIONS),$(MAJORVERSION)))
+OUT     = $(CARGO_TARGET_DIR)/$(FEATURE)
+LIBRARY = $(OUT)/release/lib$(EXTENSION).so
+SOURCES = Cargo.toml Cargo.lock $(shell find src crates -type f)
+
+NO_SERVER = set PG_CONFIG: "$(PG_CONFIG)" leads to $(if $(MAJORVERSION),PostgreSQL $(VERSION)) \
+  $(if $(MAJORVERSION),and not to one of $(PG_VERSIONS),no server files; tools/prerequisites.sh installs them)
+
+build: $(LIBRARY) $(SCRIPT)
+
+all: build
+
+$(LIBRARY): $(SOURCES) $(OUT)/server
+	PGRX_PG_CONFIG_PATH='$(shell command -v $(PG_CONFIG))' \
+	cargo build --release --locked --target-dir $(OUT) --no-default-features --features $(FEATURE)
+	@touch $@
+
+# Names the server that the library was built for; another one rebuilds it.
+$(OUT)/server: FORCE
+	$(if $(FEATURE),,$(error $(NO_SERVER)))
+	@mkdir -p $(@D)
+	@echo '$(VERSION) in $(bindir)' | cmp -s - $@ || echo '$(VERSION) in $(bindir)' >$@
+
+$(SCRIPT): $(SQL_PIECES:%=src/sql/%.sql) $(EXTENSION).control Makefile
+	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; \
+	  cat $(filter src/sql/%,$^); } >$@
+
+install: install-library
+
+install-library: $(LIBRARY)
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_SHLIB) $(LIBRARY) '$(DESTDIR)$(pkglibdir)/$(EXTENSION)$(DLSUFFIX)'
+
+uninstall: uninstall-library
+
+uninstall-library:
+	rm -f '$(DESTDIR)$(pkglibdir)/$(EXTENSION)$(DLSUFFIX)'
+
+demo:
+	+@tools/demo.sh
+
+test:
+	+@test/run
+
+define HELP
+make              build the library and the install script
+make install      install both for the server of PG_CONFIG; DESTDIR is honoured
+make installcheck run the tests on the running server that PGHOST and PGPORT name
+make uninstall    remove what make install installed
+make demo         install what is missing, build, benchmark a scratch server in
+                  both modes, print the reports, clean up
+                  DEMO_SECONDS=5 DEMO_SCALE=10 DEMO_CLIENTS=2
+                  KEEP=1 leaves the server running
+make test         install what is missing, build, run all tests on scratch servers
+                  KEEP=1 leaves the server, its log and the results
+make clean        remove what was built
+
+PG_CONFIG=/path/to/pg_config selects the server (PostgreSQL $(PG_VERSIONS)).
+endef
+export HELP
+
+help:
+	@printf '%s\n' "$$HELP"

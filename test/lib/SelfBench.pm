@@ -1,0 +1,224 @@
+# What the TAP tests share: servers with the extension, SQL that runs in the
+# background, pgbench's invariants, figures of a run that must agree, and waiting
+# until the extension's processes have gone.
+package SelfBench;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(new_bench_node start_sql finish_sql signal_sql backend_of
+  wait_for wait_for_transactions latest_run
+  invariants invariants_ok figures_ok wait_until_quiet nothing_left_ok);
+
+# A running server with the extension created in database postgres.
+#   name, lines of postgresql.conf, named arguments of PostgreSQL::Test::Cluster's init
+sub new_bench_node
+{
+	my ($name, $conf, %init) = @_;
+
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(%init);
+	$node->append_conf('postgresql.conf', $conf) if defined $conf;
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION pg_selfbench');
+	return $node;
+}
+
+# Starts SQL in a psql of its own and returns at once.  Named arguments:
+#   name      application_name of the session
+#   database  postgres by default
+#   user      as whom; the superuser by default
+# To be ended with finish_sql.  Errors are shown with their SQLSTATE.
+sub start_sql
+{
+	my ($node, $sql, %with) = @_;
+
+	my $connection = $node->connstr($with{database} // 'postgres');
+	$sql .= ";\n";
+	$connection .= " user=$with{user}" if defined $with{user};
+	$connection .= " application_name=$with{name}" if defined $with{name};
+	my %session = (stdout => '', stderr => '', name => $with{name}, node => $node);
+	$session{timer} = IPC::Run::timer($PostgreSQL::Test::Utils::timeout_default);
+	$session{run} = IPC::Run::start(
+		[
+			$node->installed_command('psql'), qw(-XAtq -v VERBOSITY=verbose),
+			qw(-v ON_ERROR_STOP=1 -f - -d), $connection
+		],
+		'<', \$sql, '>', \$session{stdout}, '2>', \$session{stderr}, $session{timer});
+	$session{run}->pump while length $sql;
+	return \%session;
+}
+
+# Waits for it: what it printed, what it complained about, its exit status.  One
+# that outlives the timeout of PostgreSQL::Test::Cluster is killed, and has
+# "timed out" at the end of its complaints.
+sub finish_sql
+{
+	my ($session) = @_;
+
+	while ($session->{run}->pumpable)
+	{
+		if ($session->{timer}->is_expired)
+		{
+			$session->{run}->kill_kill;
+			$session->{stderr} .= 'timed out';
+			last;
+		}
+		eval { $session->{run}->pump; 1 } or last;
+	}
+	eval { $session->{run}->finish };
+	chomp @{$session}{qw(stdout stderr)};
+	return (@{$session}{qw(stdout stderr)}, $session->{run}->result // -1);
+}
+
+# Sends a signal to the psql of start_sql; INT is Ctrl-C.
+sub signal_sql
+{
+	my ($session, $signal) = @_;
+
+	$session->{run}->signal($signal);
+	return;
+}
+
+# Process id of the backend of a session with that application_name, when it is
+# there.
+sub backend_of
+{
+	my ($node, $name) = @_;
+
+	wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = '$name'");
+	return $node->safe_psql('postgres',
+		"SELECT pid FROM pg_stat_activity WHERE application_name = '$name'");
+}
+
+# Waits until a query in database postgres returns "t".
+sub wait_for
+{
+	my ($node, $query) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my $came = $node->poll_query_until('postgres', $query);
+	$came || fail("waiting for: $query");
+	return $came;
+}
+
+# Waits until the run of that label has finished transactions.
+sub wait_for_transactions
+{
+	my ($node, $label) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	return wait_for($node,
+		"SELECT transactions > 0 FROM bench.progress WHERE label = '$label'");
+}
+
+# The latest run of that label, as a hash reference of columns of bench.runs.
+sub latest_run
+{
+	my ($node, $label) = @_;
+
+	my @columns = qw(run_id state aborted_clients transactions warmup_transactions errors
+	  coordinator_pid segment);
+	my %run;
+	@run{@columns} = split /\|/,
+	  $node->safe_psql('postgres',
+		    'SELECT ' . join(', ', @columns)
+		  . " FROM bench.runs WHERE label = '$label' ORDER BY run_id DESC LIMIT 1"),
+	  -1;
+	return \%run;
+}
+
+# What the tables of tpcb-like say of the transactions that changed them since
+# they were filled, as a hash reference: the sums of "accounts", "tellers",
+# "branches" and "deltas", the number of rows in "history", and whether the four
+# sums are "equal", as they are if every transaction happened wholly or not at all.
+# A run empties the history first unless it has vacuum => 'none'.
+sub invariants
+{
+	my ($node, $database) = @_;
+
+	my %found;
+	@found{qw(accounts tellers branches deltas history)} =
+	  split /\|/, $node->safe_psql($database // 'postgres', <<'SQL');
+SELECT (SELECT coalesce(sum(abalance), 0) FROM pgbench_accounts),
+       (SELECT coalesce(sum(tbalance), 0) FROM pgbench_tellers),
+       (SELECT coalesce(sum(bbalance), 0) FROM pgbench_branches),
+       coalesce(sum(delta), 0), count(*)
+FROM pgbench_history
+SQL
+	$found{equal} =
+	  !grep { $_ != $found{deltas} } @found{qw(accounts tellers branches)};
+	return \%found;
+}
+
+# Tests the invariants, and that $transactions happened if that is defined.
+sub invariants_ok
+{
+	my ($node, $transactions, $name, $database) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my $found = invariants($node, $database);
+	my $ok = ok($found->{equal}, "$name: balances and history agree")
+	  || diag(explain($found));
+	return $ok if !defined $transactions;
+	return is($found->{history}, $transactions, "$name: transactions in history") && $ok;
+}
+
+# Tests that the figures of a stored run agree with each other: those of its
+# scripts, of its intervals and of its histograms with its transactions.
+sub figures_ok
+{
+	my ($node, $run_id, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my $figures = $node->safe_psql('postgres', <<"SQL");
+SELECT concat_ws(' ',
+         'scripts', (SELECT sum(transactions) FROM bench.run_scripts WHERE run_id = r.run_id),
+         'intervals', (SELECT sum(transactions) FROM bench.run_intervals WHERE run_id = r.run_id),
+         'histogram', bench.histogram_count(histogram),
+         'script histograms', (SELECT bench.histogram_count(bench.merge(histogram))
+                                 FROM bench.run_scripts WHERE run_id = r.run_id),
+         'interval histograms', (SELECT bench.histogram_count(bench.merge(histogram))
+                                   FROM bench.run_intervals WHERE run_id = r.run_id)),
+       transactions
+  FROM bench.runs r WHERE run_id = $run_id
+SQL
+	my ($found, $n) = split /\|/, $figures;
+	return is($found,
+		"scripts $n intervals $n histogram $n script histograms $n interval histograms $n",
+		"$name: figures agree");
+}
+
+# Waits until no process of the extension and no connection of its is left;
+# false if some outlive the timeout of PostgreSQL::Test::Cluster.
+sub wait_until_quiet
+{
+	my ($node) = @_;
+
+	return $node->poll_query_until('postgres', <<'SQL');
+SELECT count(*) = 0 FROM pg_stat_activity
+ WHERE backend_type LIKE 'pg_selfbench%' OR application_name LIKE 'pg_selfbench%'
+SQL
+}
+
+# Tests that the extension has left no process, no connection and no lock.
+sub nothing_left_ok
+{
+	my ($node, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my $ok = ok(wait_until_quiet($node), "$name: no process and no connection is left");
+	return is($node->safe_psql('postgres', <<'SQL'), '', "$name: no lock is left") && $ok;
+SELECT locktype, mode, relation::regclass, backend_type
+  FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
+ WHERE pid IS DISTINCT FROM pg_backend_pid() AND locktype <> 'virtualxid'
+   AND backend_type IS DISTINCT FROM 'autovacuum worker'
+SQL
+}
+
+1;

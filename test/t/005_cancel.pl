@@ -1,0 +1,315 @@
+# A run that is ended early, whoever ends it: it ends, its row tells the truth,
+# its tables are whole, nothing of it is left, and the next run works.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+# Shared memory as files of the data directory, so that left-over segments show.
+my $node = new_bench_node('cancel', 'dynamic_shared_memory_type = mmap');
+$node->safe_psql('postgres', 'SELECT bench.initialize(scale => 2)');
+my $segments = segments();
+
+my $happened = 0;    # transactions in pgbench_history up to now
+my $clients  = 3;
+
+sub segments
+{
+	my @files = glob($node->data_dir . '/pg_dynshmem/mmap.*');
+	return scalar @files;
+}
+
+# SQL that sends something to the processes of pg_stat_activity that match.
+sub to_processes
+{
+	my ($function, $condition) = @_;
+	return $node->safe_psql('postgres',
+		"SELECT count($function(pid)) FROM (SELECT pid FROM pg_stat_activity WHERE $condition LIMIT 1) a"
+	);
+}
+
+# Starts a run, calls $end while it is under way, and tests what is left of it.
+# What is expected: "error", a pattern of the caller's error, or none if the run's
+# row is returned; "state"; "aborted", the number of aborted clients.
+sub scenario
+{
+	my ($name, $mode, $end, %expected) = @_;
+	note "scenario: $name";
+
+	my $duration = $expected{duration} // '10 min';
+	my $sql = "SELECT state, aborted_clients FROM bench.run(mode => '$mode', clients => $clients,"
+	  . " duration => '$duration', vacuum => 'none', label => '$name');";
+	$sql = "$expected{before};\n$sql" if defined $expected{before};
+	my $caller = start_sql($node, $sql, name => 'caller');
+	wait_for_transactions($node, $name);
+	$end->($caller, $name);
+	my ($stdout, $stderr, $status) = finish_sql($caller);
+	my $state   = $expected{state}   // 'canceled';
+	my $aborted = $expected{aborted} // 0;
+
+	if (defined $expected{error})
+	{
+		like($stderr, $expected{error}, "$name: the caller's error");
+		is($stdout, '', "$name: no row");
+	}
+	else
+	{
+		is($stdout, "$state|$aborted", "$name: the caller's row") or diag $stderr;
+		like($stderr, qr/WARNING: .*run was aborted; its results are incomplete/,
+			"$name: the caller is warned");
+	}
+	nothing_left_ok($node, $name);
+	is(segments(), $segments, "$name: no shared memory is left");
+
+	my $run = latest_run($node, $name);
+	is($run->{state},           $state,   "$name: stored state");
+	is($run->{aborted_clients}, $aborted, "$name: aborted clients");
+	isnt($run->{errors}, '{}', "$name: a reason is stored");
+	is("$run->{coordinator_pid}$run->{segment}", '', "$name: no live process is recorded");
+	figures_ok($node, $run->{run_id}, $name);
+
+	# A client whose process or connection is killed may have committed a
+	# transaction whose end nobody has seen.
+	my $found = invariants($node);
+	my $extra = $found->{history} - $happened - $run->{transactions};
+	ok($found->{equal}, "$name: balances and history agree") or diag explain $found;
+	ok( $extra >= 0 && $extra <= ($expected{unseen} // 0),
+		"$name: transactions reported are those in history")
+	  or diag "$extra more in history than reported";
+	$happened = $found->{history};
+
+	next_run_ok($name, $mode);
+	return;
+}
+
+sub next_run_ok
+{
+	my ($name, $mode) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	is( $node->safe_psql('postgres',
+			"SELECT state, transactions FROM bench.run(mode => '$mode', clients => 2, transactions => 5, vacuum => 'none')"
+		),
+		'finished|10',
+		"$name: the next run works");
+	$happened += 10;
+	return;
+}
+
+foreach my $mode (qw(spi libpq))
+{
+	# Statements of libpq clients are cancelled while they are under way.
+	my $unseen = $mode eq 'libpq' ? $clients : 0;
+
+	scenario("$mode, Ctrl-C", $mode, sub { signal_sql($_[0], 'INT') },
+		error => qr/ERROR:  57014: canceling statement due to user request/, unseen => $unseen);
+	scenario("$mode, pg_cancel_backend", $mode,
+		sub { to_processes('pg_cancel_backend', "application_name = 'caller'") },
+		error => qr/ERROR:  57014: canceling statement due to user request/, unseen => $unseen);
+	scenario(
+		"$mode, bench.cancel", $mode,
+		sub {
+			is( $node->safe_psql('postgres',
+					"SELECT bench.cancel(run_id) FROM bench.runs WHERE label = '$_[1]'"),
+				't', "$_[1]: bench.cancel returns true");
+		},
+		unseen => $unseen);
+	scenario(
+		"$mode, statement_timeout", $mode, sub { },
+		before => "SET statement_timeout = '1500 ms'",
+		error  => qr/ERROR:  57014: canceling statement due to statement timeout/,
+		unseen => $unseen);
+	scenario("$mode, caller terminated", $mode,
+		sub { to_processes('pg_terminate_backend', "application_name = 'caller'") },
+		error => qr/FATAL:  57P01: terminating connection/, unseen => $unseen);
+	scenario(
+		"$mode, coordinator terminated",
+		$mode,
+		sub {
+			to_processes('pg_terminate_backend', "backend_type = 'pg_selfbench coordinator'");
+		},
+		unseen => $unseen);
+	scenario(
+		"$mode, client worker terminated",
+		$mode,
+		sub {
+			to_processes('pg_terminate_backend', "backend_type = 'pg_selfbench $mode client'");
+		},
+		unseen => $clients);
+}
+
+scenario(
+	'a connection terminated',
+	'libpq',
+	sub {
+		to_processes('pg_terminate_backend',
+			"application_name = 'pg_selfbench' AND backend_type = 'client backend'");
+	},
+	duration => '2 s',
+	state    => 'finished',
+	aborted  => 1,
+	unseen   => 1);
+
+# While all clients wait for a lock.
+foreach my $mode (qw(spi libpq))
+{
+	foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordinator))
+	{
+		my $name   = "$mode waits for a lock, $how";
+		my $locker = $node->background_psql('postgres');
+		my %ends   = (
+			'bench.cancel' => sub {
+				$node->safe_psql('postgres',
+					"SELECT bench.cancel(run_id) FROM bench.runs WHERE label = '$name'");
+			},
+			pg_cancel_backend => sub {
+				to_processes('pg_cancel_backend', "application_name = 'caller'");
+			},
+			pg_terminate_backend => sub {
+				to_processes('pg_terminate_backend', "application_name = 'caller'");
+			},
+			coordinator => sub {
+				to_processes('pg_terminate_backend',
+					"backend_type = 'pg_selfbench coordinator'");
+			});
+		my %errors = (
+			pg_cancel_backend    => qr/ERROR:  57014: canceling statement due to user request/,
+			pg_terminate_backend => qr/FATAL:  57P01: terminating connection/);
+		note "scenario: $name";
+		my $caller = start_sql($node,
+			"SELECT state FROM bench.run(mode => '$mode', clients => $clients, duration => '10 min', vacuum => 'none', label => '$name')",
+			name => 'caller');
+		wait_for_transactions($node, $name);
+		$locker->query_safe('BEGIN; LOCK TABLE pgbench_branches');
+		wait_for($node, "SELECT count(*) = $clients FROM pg_locks WHERE NOT granted");
+		$ends{$how}->();
+
+		my ($stdout, $stderr) = finish_sql($caller);
+		if   ($errors{$how}) { like($stderr, $errors{$how}, "$name: the caller's error") }
+		else                 { is($stdout, 'canceled', "$name: the caller's row") }
+		# The locker still holds its lock.
+		ok(wait_until_quiet($node), "$name: no process and no connection is left");
+		$locker->query_safe('ROLLBACK');
+		$locker->quit;
+
+		my $run = latest_run($node, $name);
+		is($run->{state}, 'canceled', "$name: stored state");
+		figures_ok($node, $run->{run_id}, $name);
+		$happened += $run->{transactions};
+		invariants_ok($node, $happened, $name);
+		next_run_ok($name, $mode);
+	}
+}
+
+# Before the start barrier opens: in the vacuum of the run, ...
+foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator))
+{
+	my $name   = "vacuum, $how";
+	note "scenario: $name";
+	my $locker = $node->background_psql('postgres');
+	$locker->query_safe('BEGIN');
+	$locker->query_safe("LOCK TABLE $_ IN SHARE UPDATE EXCLUSIVE MODE")
+	  foreach qw(pgbench_branches pgbench_tellers pgbench_history);
+	my $caller = start_sql($node,
+		"SELECT state FROM bench.run(clients => $clients, duration => '10 min', label => '$name')",
+		name => 'caller');
+	wait_for($node,
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query LIKE 'VACUUM%'"
+	);
+	if ($how eq 'coordinator')
+	{
+		to_processes('pg_terminate_backend', "backend_type = 'pg_selfbench coordinator'");
+	}
+	else { to_processes($how, "application_name = 'caller'") }
+	my ($stdout, $stderr) = finish_sql($caller);
+	like(
+		$stderr,
+		{
+			pg_cancel_backend    => qr/ERROR:  57014: canceling statement due to user request/,
+			pg_terminate_backend => qr/FATAL:  57P01: terminating connection/,
+			coordinator          => qr/ERROR:  57014: .*terminated/
+		}->{$how},
+		"$name: the caller's error");
+	ok(wait_until_quiet($node), "$name: no process and no connection is left");
+	$locker->query_safe('ROLLBACK');
+	$locker->quit;
+	is(segments(), $segments, "$name: no shared memory is left");
+	invariants_ok($node, $happened, "$name: history was not emptied");
+
+	# A coordinator that is terminated in a statement cannot store anything: the
+	# next run finds out.
+	my $run = latest_run($node, $name);
+	next_run_ok($name, 'spi');
+	$run = latest_run($node, $name);
+	is( $run->{state}, $how eq 'coordinator' ? 'lost' : 'canceled', "$name: stored state");
+}
+
+# ... and while clients connect, which takes a while.
+foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordinator worker))
+{
+	my $name    = "connecting, $how";
+	note "scenario: $name";
+	my $control = $node->background_psql('postgres');
+	my $starter =
+	  $node->background_psql('postgres', on_error_stop => 0, extra_params => [qw(-v VERBOSITY=verbose)]);
+	my $pid = $starter->query_safe('SELECT pg_backend_pid()');
+	$control->query_safe('ALTER SYSTEM SET pre_auth_delay = 3');
+	$control->query_safe('SELECT pg_reload_conf()');
+	usleep(300_000);    # the postmaster reads its configuration
+	$starter->{stdin} .=
+	  "SELECT state FROM bench.run(mode => 'libpq', clients => 2, duration => '10 min', vacuum => 'none', label => '$name');\n\\warn done\n";
+	$starter->{run}->pump_nb;
+	my $worker = "backend_type = 'pg_selfbench libpq client'";
+	foreach (1 .. 1000)
+	{
+		last
+		  if $control->query_safe(
+			"SELECT count(*) FROM pg_stat_activity WHERE $worker AND datid IS NOT NULL") == 1;
+		usleep(10_000);
+	}
+	my %ends = (
+		'bench.cancel' =>
+		  "SELECT bench.cancel(run_id) FROM bench.runs WHERE label = '$name'",
+		pg_cancel_backend    => "SELECT pg_cancel_backend($pid)",
+		pg_terminate_backend => "SELECT pg_terminate_backend($pid)",
+		coordinator =>
+		  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator'",
+		worker => "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE $worker");
+	is($control->query_safe($ends{$how}), 't', "$name: done to a process that is there");
+	$control->query_safe('ALTER SYSTEM RESET pre_auth_delay');
+	$control->query_safe('SELECT pg_reload_conf()');
+	my $patience = IPC::Run::timer($PostgreSQL::Test::Utils::timeout_default);
+	$patience->start;
+	$starter->{run}->pump
+	  while !$patience->is_expired && $starter->{run}->pumpable && $starter->{stderr} !~ /done/;
+	like($starter->{stderr},
+		{
+			pg_cancel_backend    => qr/ERROR:  57014: canceling statement due to user request/,
+			pg_terminate_backend => qr/FATAL:  57P01: terminating connection/,
+			'bench.cancel'       => qr/ERROR:  57014: benchmark canceled/,
+			coordinator          => qr/ERROR:  57014: .*terminated/,
+			worker               => qr/ERROR:  57P0\d: .*client worker ended/,
+		}->{$how}, "$name: the caller's error");
+	eval { $starter->quit };
+	nothing_left_ok($node, $name);
+	is(segments(), $segments, "$name: no shared memory is left");
+	is( $node->safe_psql('postgres', "SELECT count(*) FROM bench.progress"),
+		0, "$name: no run is in progress");
+	invariants_ok($node, $happened, $name);
+	next_run_ok($name, 'libpq');
+	$control->quit;
+}
+
+is($node->safe_psql('postgres', 'SELECT bench.cancel(max(run_id)) FROM bench.runs'),
+	'f', 'a run that has ended cannot be cancelled');
+is( $node->safe_psql('postgres',
+		"SELECT count(*) FROM bench.runs WHERE state IN ('starting', 'running')"),
+	0,
+	'no run is left in progress');
+
+$node->stop;
+done_testing();

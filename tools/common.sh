@@ -1,0 +1,26 @@
+# What every script of tools/ and test/ starts with; to be sourced by bash.
+# shellcheck shell=bash
+
+PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
+PG_CONFIG=${PG_CONFIG:-pg_config}
+export PATH PG_CONFIG
+
+# The locale must exist, in initdb and in Perl; files must be readable by the
+# user whom a server runs as.
+unset LC_ALL LANGUAGE
+export LANG=C.UTF-8
+umask 022
+
+say() {
+    printf '== %s\n' "$*"
+}
+
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# The server's major version: 15 of "PostgreSQL 15.4 (Debian ...)" or "16beta1".
+pg_major() {
+    "$PG_CONFIG" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/'
+}

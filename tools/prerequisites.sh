@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Installs what building and testing pg_selfbench take and this machine lacks,
+# on Debian and its relatives.  Does nothing when all is there.  Leaves servers
+# and clusters that exist alone, and creates no cluster.
+#
+# PG_CONFIG     the server to build for
+# RUSTUP_INIT   where rustup's installer comes from
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. tools/common.sh
+
+supported=$(sed -n 's/^PG_VERSIONS *= *//p' Makefile)
+newest_first=$(tr ' ' '\n' <<<"$supported" | sort -rn)
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "neither root nor sudo is at hand to run: $*"
+    fi
+}
+
+# Package lists are fetched at most once, and only if something is missing.
+updated=
+update() {
+    [ -n "$updated" ] || as_root apt-get -q update
+    updated=yes
+}
+
+is_offered() {
+    apt-cache policy "$1" | grep 'Candidate: [^(]' >/dev/null
+}
+
+# Prints those of the packages given that are not installed.
+missing() {
+    local installed
+    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+        sed -n 's/ installed$//p') || true
+    printf '%s\n' "$@" | grep -vxF "${installed:-none}" || true
+}
+
+# Sets major: what PG_CONFIG says, else the newest server installed, else the
+# newest one offered.
+choose_major() {
+    if [ -f "$("$PG_CONFIG" --pgxs 2>/dev/null)" ]; then
+        major=$(pg_major)
+        return
+    fi
+    for major in $newest_first; do
+        [ ! -x "/usr/lib/postgresql/$major/bin/postgres" ] || return 0
+    done
+    update
+    for major in $newest_first; do
+        ! is_offered "postgresql-$major" || return 0
+    done
+    die "no package of PostgreSQL $supported is offered here"
+}
+
+drop_in=/etc/postgresql-common/createcluster.d/pg_selfbench.conf
+remove_drop_in() {
+    as_root rm -f "$drop_in"
+    as_root rmdir --ignore-fail-on-non-empty "${drop_in%/*}"
+}
+
+install_packages() {
+    say "installing $*"
+    update
+
+    # A new server package would create and start a cluster "main".
+    trap remove_drop_in EXIT
+    as_root mkdir -p "${drop_in%/*}"
+    echo 'create_main_cluster = false' | as_root tee "$drop_in" >/dev/null
+
+    as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+        apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
+
+    remove_drop_in
+    trap - EXIT
+}
+
+packages() {
+    local major server wanted lacking
+    wanted=(build-essential pkg-config clang libclang-dev libpq-dev curl ca-certificates libipc-run-perl)
+
+    server=$("$PG_CONFIG" --bindir 2>/dev/null) || server=
+    case $server in
+    '' | /usr/lib/postgresql/*)
+        choose_major
+        wanted+=("postgresql-$major" "postgresql-server-dev-$major")
+        # For the tests of scheduled runs; not every distribution has it.
+        if [ -n "$(missing "postgresql-$major-cron")" ] && is_offered "postgresql-$major-cron"; then
+            wanted+=("postgresql-$major-cron")
+        fi
+        ;;
+    esac
+
+    mapfile -t lacking < <(missing "${wanted[@]}")
+    [ ${#lacking[@]} = 0 ] || install_packages "${lacking[@]}"
+}
+
+check_server() {
+    if ! { [ -x "$("$PG_CONFIG" --bindir)/postgres" ] && [ -f "$("$PG_CONFIG" --pgxs)" ]; } 2>/dev/null; then
+        die "\"$PG_CONFIG\" does not lead to a server and its PGXS: set PG_CONFIG"
+    fi
+    case " $supported " in
+    *" $(pg_major) "*) ;;
+    *) die "$("$PG_CONFIG" --version) is not supported, only $supported: set PG_CONFIG" ;;
+    esac
+}
+
+rust_is_new_enough() {
+    local needed present
+    needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    present=$(cargo --version 2>/dev/null | cut -d ' ' -f 2)
+    [ -n "$present" ] && printf '%s\n' "$needed" "$present" | sort -VC
+}
+
+rust() {
+    local installer
+    if ! rust_is_new_enough; then
+        say "installing Rust"
+        if command -v rustup >/dev/null; then
+            rustup toolchain install stable --profile minimal --component rustfmt,clippy
+        else
+            installer=$(mktemp)
+            curl --proto '=https' --tlsv1.2 -sSf -o "$installer" "${RUSTUP_INIT:-https://sh.rustup.rs}"
+            RUSTUP_INIT_SKIP_PATH_CHECK=yes sh "$installer" -q -y --no-modify-path \
+                --profile minimal --component rustfmt --component clippy
+            rm "$installer"
+        fi
+        rust_is_new_enough || die "cargo is still missing or too old: try \"rustup default stable\""
+    fi
+    if ! { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1; then
+        rustup component add rustfmt clippy
+    fi
+}
+
+if command -v apt-get >/dev/null; then
+    packages
+else
+    say "no apt-get here: a C compiler, clang, libpq and IPC::Run are taken for granted"
+fi
+check_server
+rust
