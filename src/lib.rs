@@ -13,6 +13,7 @@ mod compat;
 mod error;
 mod initialize;
 mod pq;
+mod query;
 mod results;
 mod run;
 mod security;

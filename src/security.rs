@@ -6,8 +6,8 @@
 //! that no object of the caller's can be called.
 
 use crate::error::{Error, Result};
+use crate::query;
 use pgrx::pg_sys;
-use pgrx::prelude::*;
 
 /// Fails unless the caller may open loopback connections.
 ///
@@ -52,9 +52,8 @@ pub fn with_pinned_search_path<T>(body: impl FnOnce() -> Result<T>) -> Result<T>
 /// transaction restores the identity.
 pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_search_path(|| {
-        let owner = Spi::get_one::<pg_sys::Oid>(
-            "SELECT relowner FROM pg_catalog.pg_class WHERE oid = 'bench.runs'::pg_catalog.regclass",
-        )?
+        let owner = query::one::<pg_sys::Oid>(
+            "SELECT relowner FROM pg_catalog.pg_class WHERE oid = 'bench.runs'::pg_catalog.regclass", &[])?
         .unwrap_or(pg_sys::InvalidOid);
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         // SAFETY: restored below, or by the abort of the transaction.

@@ -1,9 +1,9 @@
 //! Facts about this server and session that options and workers need.
 
 use crate::error::{Error, Result};
+use crate::query;
 use crate::worker::settings;
 use pgrx::datum::Interval;
-use pgrx::prelude::*;
 use pgrx::{IntoDatum, pg_sys};
 use std::ffi::CStr;
 
@@ -96,9 +96,10 @@ pub fn require_login_role() -> Result<()> {
     if crate::compat::BYPASS_ROLE_LOGIN_CHECK != 0 {
         return Ok(());
     }
-    let can = Spi::get_one::<bool>(
+    let can = query::one::<bool>(
         "SELECT rolcanlogin FROM pg_catalog.pg_roles
           WHERE rolname OPERATOR(pg_catalog.=) CURRENT_USER",
+        &[],
     )?;
     match can {
         Some(true) => Ok(()),
@@ -146,9 +147,10 @@ pub fn with_settings(
 
 /// Fails if the server's own limit leaves too few connections for `needed` more.
 pub fn require_connections(needed: usize) -> Result<()> {
-    let used = Spi::get_one::<i64>(
+    let used = query::one::<i64>(
         "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
           WHERE backend_type OPERATOR(pg_catalog.=) 'client backend'",
+        &[],
     )?
     .unwrap_or(0);
     // SAFETY: plain settings.
@@ -180,13 +182,14 @@ pub fn require_worker_slots(needed: usize) -> Result<()> {
     if needed as i64 <= i64::from(limit) {
         return Ok(());
     }
-    let used = Spi::get_one::<i64>(
+    let used = query::one::<i64>(
         "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
           WHERE NOT backend_type OPERATOR(pg_catalog.=) ANY (ARRAY[
                 'archiver', 'autovacuum launcher', 'autovacuum worker', 'background writer',
                 'checkpointer', 'client backend', 'io worker', 'slotsync worker',
                 'standalone backend', 'startup', 'walreceiver', 'walsender', 'walsummarizer',
                 'walwriter'])",
+        &[],
     )?
     .unwrap_or(0);
     Err(Error::WorkerSlots {

@@ -1,11 +1,11 @@
 //! The options of `bench.initialize`, checked.
 
 use crate::error::{Error, Result};
+use crate::query;
 use crate::run::options::{illegal, in_range, required};
 use crate::server;
 use crate::worker::Identity;
 use crate::worker::settings::{self, Settings};
-use pgrx::prelude::*;
 use selfbench_report::initialize::Step;
 use serde::{Deserialize, Serialize};
 
@@ -163,7 +163,7 @@ impl InitializeSpec {
 }
 
 fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
-    let may = Spi::get_one_with_args::<bool>(
+    let may = query::one::<bool>(
         "SELECT (SELECT pg_catalog.has_tablespace_privilege(t.oid, 'CREATE')
                         OR t.oid OPERATOR(pg_catalog.=)
                            (SELECT d.dattablespace FROM pg_catalog.pg_database d
@@ -187,9 +187,10 @@ fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
 }
 
 fn require_schema() -> Result<()> {
-    let found = Spi::get_two::<String, bool>(
+    let found = query::two::<String, bool>(
         "SELECT pg_catalog.current_schema()::pg_catalog.text,
                 pg_catalog.has_schema_privilege(pg_catalog.current_schema(), 'CREATE')",
+        &[],
     )?;
     match found {
         (Some(_), Some(true)) => Ok(()),

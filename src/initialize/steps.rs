@@ -2,8 +2,8 @@
 
 use super::options::{BIGINT_SCALE, InitializeSpec, PartitionMethod, TELLERS};
 use crate::error::{Error, Result};
+use crate::query;
 use crate::server;
-use pgrx::prelude::*;
 
 /// pgbench's tables with their columns.
 pub const TABLES: [(&str, &[&str]); 4] = [
@@ -24,7 +24,7 @@ pub const TRUNCATE: &str =
 /// transaction.
 pub fn require_pgbench_tables() -> Result<()> {
     for (table, columns) in TABLES {
-        let (kind, names) = Spi::get_two_with_args::<String, Vec<Option<String>>>(
+        let (kind, names) = query::two::<String, Vec<Option<String>>>(
             "SELECT c.relkind::pg_catalog.text,
                     ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a
                            WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid

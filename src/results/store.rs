@@ -5,6 +5,7 @@
 
 use super::rows::{Finished, Run, RunInterval, RunScript};
 use crate::error::{Error, Result};
+use crate::query;
 use crate::security::{as_owner, with_pinned_search_path};
 use crate::worker::transaction::transaction;
 use pgrx::pg_sys;
@@ -16,7 +17,7 @@ use serde::de::DeserializeOwned;
 pub fn next_run_id() -> Result<i64> {
     transaction(|| {
         as_owner(|| {
-            Spi::get_one::<i64>("SELECT nextval('bench.run_id_seq')")?
+            query::one::<i64>("SELECT nextval('bench.run_id_seq')", &[])?
                 .ok_or_else(|| Error::Limit("no run number".into()))
         })
     })
@@ -34,7 +35,7 @@ pub fn begin(run: &Run) -> Result<()> {
             insert("bench.runs", run)
         })?;
         // Which settings may be seen is the caller's right, not the owner's.
-        let settings = Spi::get_one::<pgrx::JsonB>("SELECT bench.settings_of_run()")?;
+        let settings = query::one::<pgrx::JsonB>("SELECT bench.settings_of_run()", &[])?;
         as_owner(|| {
             Spi::run_with_args(
                 "INSERT INTO bench.run_settings (run_id, name, setting, source)

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::clock;
 use crate::error::{Error, Result, catch};
+use crate::query;
 use crate::results::rows::{Finished, Run, RunInterval, RunScript};
 use crate::results::{convert, store};
 use crate::run::{Mode, RunSpec, Vacuum};
@@ -17,7 +18,6 @@ use crate::server;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
 use crate::shared::recorder::ClientState;
 use crate::shared::segment::{Phase, Segment, Stop, WorkerState};
-use pgrx::prelude::*;
 use pgrx::{pg_guard, pg_sys};
 use rustix::process::Signal;
 use selfbench_stats::{LatencyHistogram, Tally};
@@ -221,7 +221,7 @@ fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
         &["pgbench_accounts", "pgbench_branches"]
     };
     for table in needed {
-        let there = Spi::get_one_with_args::<bool>(
+        let there = query::one::<bool>(
             "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
             &[(*table).into()],
         )?;
@@ -235,13 +235,13 @@ fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
         }
     }
     let scale =
-        Spi::get_one::<i64>("SELECT pg_catalog.count(*) FROM pgbench_branches")?.unwrap_or(0);
+        query::one::<i64>("SELECT pg_catalog.count(*) FROM pgbench_branches", &[])?.unwrap_or(0);
     if scale <= 0 {
         return Err(Error::TableEmpty {
             table: "pgbench_branches".into(),
         });
     }
-    let (method, partitions) = Spi::get_two::<String, i32>(
+    let (method, partitions) = query::two::<String, i32>(
         "SELECT CASE p.partstrat WHEN 'r' THEN 'range' WHEN 'h' THEN 'hash' END,
                 (SELECT pg_catalog.count(*)::pg_catalog.int4 FROM pg_catalog.pg_inherits i
                   WHERE i.inhparent OPERATOR(pg_catalog.=) c.oid)
@@ -249,6 +249,7 @@ fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
            LEFT JOIN pg_catalog.pg_partitioned_table p
              ON p.partrelid OPERATOR(pg_catalog.=) c.oid
           WHERE c.oid OPERATOR(pg_catalog.=) 'pgbench_accounts'::pg_catalog.regclass",
+        &[],
     )?;
     let partitions = if method.is_some() { partitions } else { None };
     Ok(Tables {

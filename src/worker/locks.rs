@@ -5,6 +5,7 @@
 //! of its workers is blocked by it.
 
 use crate::error::{Error, Result};
+use crate::query;
 use crate::shared::Segment;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -80,7 +81,7 @@ pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     };
     // SAFETY: the id of this process.
     let me = unsafe { pg_sys::MyProcPid };
-    let blockers = Spi::get_one_with_args::<Vec<Option<i32>>>(
+    let blockers = query::one::<Vec<Option<i32>>>(
         "SELECT pg_catalog.pg_blocking_pids($1)",
         &[process.pid().into()],
     )?
@@ -88,7 +89,7 @@ pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     if !blockers.contains(&Some(me)) {
         return Ok(());
     }
-    let found = Spi::get_two_with_args::<String, String>(
+    let found = query::two::<String, String>(
         "SELECT coalesce(relation::pg_catalog.regclass::pg_catalog.text, locktype), mode
            FROM pg_catalog.pg_locks
           WHERE pid OPERATOR(pg_catalog.=) $1 AND NOT granted LIMIT 1",
