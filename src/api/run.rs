@@ -247,6 +247,7 @@ pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finishe
         ticker.tick(segment);
         Ok(())
     })?;
+    ticker.end(task.segment());
     let finished: Finished = task.outcome()?;
     warn(&finished)?;
     Ok(finished)
@@ -383,9 +384,27 @@ impl Ticker {
             self.last_ns = start;
         }
         let now = clock::now_ns();
-        if now < self.last_ns + every {
-            return;
+        if now >= self.last_ns + every {
+            self.tell(segment, now);
+            // The next line is due at the next multiple, however late this one is.
+            self.last_ns = start + (now - start) / every * every;
         }
+    }
+
+    /// Prints the last line, if its time has come with the end of the run.
+    fn end(&mut self, segment: &Segment) {
+        let Some(every) = self.every_ns else { return };
+        let last = (0..segment.layout().clients)
+            .map(|client| segment.client(client).0.finished_ns())
+            .max()
+            .unwrap_or(0);
+        if self.last_ns != 0 && last >= self.last_ns + every {
+            self.tell(segment, last);
+        }
+    }
+
+    fn tell(&mut self, segment: &Segment, now: u64) {
+        let start = segment.header().start_ns.load(Relaxed);
         let tally = total(segment);
         let line = progress::line(
             (now - start) as f64 / 1e9,
@@ -395,7 +414,5 @@ impl Ticker {
         );
         pgrx::notice!("{line}");
         self.tally = tally;
-        // The next line is due at the next multiple, however late this one is.
-        self.last_ns = start + (now - start) / every * every;
     }
 }

@@ -39,7 +39,7 @@ sub start_sql
 	my ($node, $sql, %with) = @_;
 
 	my $connection = $node->connstr($with{database} // 'postgres');
-	$sql .= ";\n";
+	$sql .= ";\n\\q\n";
 	$connection .= " user=$with{user}" if defined $with{user};
 	$connection .= " application_name=$with{name}" if defined $with{name};
 	my %session = (stdout => '', stderr => '', name => $with{name}, node => $node);

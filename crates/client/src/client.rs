@@ -185,15 +185,12 @@ impl<'w> Client<'w> {
                         self.state = State::Execute;
                     }
                     Some(Outcome::Failed(error)) => {
-                        if canceled(&error, control) {
+                        if control.stop() && moot(&error) {
                             return self.finish();
                         }
                         let Some(failure) = Failure::of(&error) else {
                             return self.abort_statement(&error.message);
                         };
-                        if control.stop() {
-                            return self.finish();
-                        }
                         if session.block() != Block::None {
                             session.submit_rollback();
                             self.state = State::RollBack(failure);
@@ -212,7 +209,7 @@ impl<'w> Client<'w> {
                         }
                     }
                     Some(Outcome::Failed(error)) => {
-                        if canceled(&error, control) {
+                        if control.stop() && moot(&error) {
                             return self.finish();
                         }
                         return self.abort(format!(
@@ -437,7 +434,8 @@ impl<'w> Client<'w> {
     }
 }
 
-/// Whether the statement failed because a stop request also cancels what is in progress.
-fn canceled(error: &SqlError, control: &impl Control) -> bool {
-    error.sqlstate == "57014" && control.stop()
+/// Whether an error does not matter once the client is to stop: the request itself cancels the
+/// statement in progress (SQLSTATE 57014), and nothing is tried again.
+fn moot(error: &SqlError) -> bool {
+    error.sqlstate == "57014" || Failure::of(error).is_some()
 }
