@@ -39,7 +39,12 @@ pub unsafe fn set_signal_handler(
     handler: unsafe extern "C-unwind" fn(i32),
 ) {
     // SAFETY: the caller's promise.
-    unsafe { pg_sys::pqsignal(signal.as_raw(), Some(handler)) };
+    unsafe {
+        #[cfg(not(feature = "pg18"))]
+        pg_sys::pqsignal(signal.as_raw(), Some(handler));
+        #[cfg(feature = "pg18")]
+        pg_sys::pqsignal_be(signal.as_raw(), Some(handler));
+    }
 }
 
 /// Number of one of the server's timeouts.
