@@ -21,6 +21,11 @@ use std::ops::Range;
 /// A connection that does not come about within that time never will.
 const CONNECT_TIMEOUT_NS: u64 = 60_000_000_000;
 
+/// A stopped run waits that long for the outcome of statements that are under way.
+const STOP_GRACE_NS: u64 = 1_000_000_000;
+/// How often it looks meanwhile, in milliseconds.
+const STOP_TICK_MS: i64 = 100;
+
 /// Entry point of the process.
 #[pg_guard]
 #[unsafe(no_mangle)]
@@ -167,9 +172,30 @@ fn run(place: &Place, ready: Ready) {
     let mut active = driven.len();
     let mut sleeping = 0usize;
 
+    let mut give_up_ns = None;
+
     while active > 0 {
         if header.stop() != Stop::No {
-            break;
+            match give_up_ns {
+                // What is under way is cancelled, and its outcome awaited: a transaction that has
+                // committed counts.
+                None => {
+                    give_up_ns = Some(clock::now_ns() + STOP_GRACE_NS);
+                    for (i, d) in driven.iter_mut().enumerate() {
+                        let Some(session) = &d.session else { continue };
+                        session.cancel();
+                        if d.sleeps_until_ns.take().is_some() {
+                            sleeping -= 1;
+                        }
+                        if !d.queued {
+                            d.queued = true;
+                            queue.push_back(i);
+                        }
+                    }
+                }
+                Some(end) if clock::now_ns() > end => break,
+                Some(_) => {}
+            }
         }
         // Clients that can go on, each for one step, so that none keeps the others waiting.
         for _ in 0..queue.len() {
@@ -234,6 +260,9 @@ fn run(place: &Place, ready: Ready) {
                 }
             }
         }
+        if give_up_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
+            timeout_ms = STOP_TICK_MS;
+        }
         for event in events.wait(timeout_ms) {
             match event {
                 compat::Event::Latch => check_for_interrupts(),
@@ -261,8 +290,7 @@ fn run(place: &Place, ready: Ready) {
         }
     }
     for (i, d) in driven.iter_mut().enumerate() {
-        if let Some(session) = d.session.take() {
-            session.cancel();
+        if d.session.take().is_some() {
             let (head, _) = segment.client(clients.start + i);
             head.end(clock::now_ns(), None);
         }

@@ -86,6 +86,13 @@ sub scenario
 	return;
 }
 
+# A session that outlives waiting in vain for something else.
+sub patient_session
+{
+	return $node->background_psql('postgres',
+		timeout => 3 * $PostgreSQL::Test::Utils::timeout_default);
+}
+
 sub next_run_ok
 {
 	my ($name, $mode) = @_;
@@ -157,10 +164,10 @@ scenario(
 # While all clients wait for a lock.
 foreach my $mode (qw(spi libpq))
 {
-	foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordinator))
+	foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordinator worker))
 	{
 		my $name   = "$mode waits for a lock, $how";
-		my $locker = $node->background_psql('postgres');
+		my $locker = patient_session();
 		my %ends   = (
 			'bench.cancel' => sub {
 				$node->safe_psql('postgres',
@@ -175,6 +182,10 @@ foreach my $mode (qw(spi libpq))
 			coordinator => sub {
 				to_processes('pg_terminate_backend',
 					"backend_type = 'pg_selfbench coordinator'");
+			},
+			worker => sub {
+				to_processes('pg_terminate_backend',
+					"backend_type = 'pg_selfbench $mode client'");
 			});
 		my %errors = (
 			pg_cancel_backend    => qr/ERROR:  57014: canceling statement due to user request/,
@@ -206,11 +217,11 @@ foreach my $mode (qw(spi libpq))
 }
 
 # Before the start barrier opens: in the vacuum of the run, ...
-foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator))
+foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordinator))
 {
 	my $name   = "vacuum, $how";
 	note "scenario: $name";
-	my $locker = $node->background_psql('postgres');
+	my $locker = patient_session();
 	$locker->query_safe('BEGIN');
 	$locker->query_safe("LOCK TABLE $_ IN SHARE UPDATE EXCLUSIVE MODE")
 	  foreach qw(pgbench_branches pgbench_tellers pgbench_history);
@@ -224,11 +235,18 @@ foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator))
 	{
 		to_processes('pg_terminate_backend', "backend_type = 'pg_selfbench coordinator'");
 	}
+	elsif ($how eq 'bench.cancel')
+	{
+		is( $node->safe_psql('postgres',
+				"SELECT bench.cancel(run_id) FROM bench.runs WHERE label = '$name'"),
+			't', "$name: bench.cancel returns true");
+	}
 	else { to_processes($how, "application_name = 'caller'") }
 	my ($stdout, $stderr) = finish_sql($caller);
 	like(
 		$stderr,
 		{
+			'bench.cancel'       => qr/ERROR:  57014: benchmark canceled/,
 			pg_cancel_backend    => qr/ERROR:  57014: canceling statement due to user request/,
 			pg_terminate_backend => qr/FATAL:  57P01: terminating connection/,
 			coordinator          => qr/ERROR:  57014: .*terminated/
@@ -249,7 +267,7 @@ foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator))
 }
 
 # ... and while clients connect, which takes a while.
-foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordinator worker))
+foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator worker))
 {
 	my $name    = "connecting, $how";
 	note "scenario: $name";
@@ -272,8 +290,6 @@ foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordina
 		usleep(10_000);
 	}
 	my %ends = (
-		'bench.cancel' =>
-		  "SELECT bench.cancel(run_id) FROM bench.runs WHERE label = '$name'",
 		pg_cancel_backend    => "SELECT pg_cancel_backend($pid)",
 		pg_terminate_backend => "SELECT pg_terminate_backend($pid)",
 		coordinator =>
@@ -290,9 +306,8 @@ foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordina
 		{
 			pg_cancel_backend    => qr/ERROR:  57014: canceling statement due to user request/,
 			pg_terminate_backend => qr/FATAL:  57P01: terminating connection/,
-			'bench.cancel'       => qr/ERROR:  57014: benchmark canceled/,
 			coordinator          => qr/ERROR:  57014: .*terminated/,
-			worker               => qr/ERROR:  57P0\d: .*client worker ended/,
+			worker               => qr/ERROR:  57000: a client worker ended unexpectedly/,
 		}->{$how}, "$name: the caller's error");
 	eval { $starter->quit };
 	nothing_left_ok($node, $name);

@@ -63,14 +63,25 @@ fn a_retry_repeats_the_random_draws() {
     let workload = script("\\set r random(1, 1000)\nselect :r;");
     let mut bench = Bench::new(&workload);
     bench.plan.max_tries = 3;
-    bench.answer_in_turn([serialization_failure(), serialization_failure()]);
+    bench.answer_in_turn([
+        serialization_failure(),
+        serialization_failure(),
+        done(),
+        deadlock(),
+    ]);
     assert_eq!(bench.run_transactions(2), Step::Finished);
     assert_eq!(
         bench.sent(),
-        ["select 653;", "select 653;", "select 653;", "select 836;"]
+        [
+            "select 653;",
+            "select 653;",
+            "select 653;",
+            "select 836;",
+            "select 836;"
+        ]
     );
     let retries: Vec<u32> = bench.succeeded().iter().map(|t| t.retries).collect();
-    assert_eq!(retries, [2, 0]);
+    assert_eq!(retries, [2, 1]);
 }
 
 #[test]

@@ -1,0 +1,136 @@
+# bench.initialize, ended in each of its steps: it ends, the step leaves nothing
+# half done, no process or lock is left, and a second one succeeds.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('cancel_initialize');
+$node->safe_psql('postgres', 'SELECT bench.initialize(scale => 1)');
+
+# Each step, with the SQL of another session that keeps it waiting, or the
+# condition that it is under way.
+my $loader = "backend_type = 'pg_selfbench loader'";
+my @steps  = (
+	[ 'd', 'dtgvp', 'LOCK TABLE pgbench_accounts IN ACCESS SHARE MODE' ],
+	[ 't', 'dtgvp', 'CREATE TABLE pgbench_accounts ()' ],
+	[ 'g waits', 'g', 'LOCK TABLE pgbench_history IN ACCESS SHARE MODE' ],
+	[   'g copies', 'g', undef,
+		"SELECT count(*) > 0 FROM pg_stat_progress_copy WHERE relid = 'pgbench_accounts'::regclass AND tuples_processed > 0"
+	],
+	[   'G', 'G', undef,
+		"SELECT count(*) > 0 FROM pg_stat_activity WHERE $loader AND query LIKE 'INSERT INTO pgbench_accounts%'"
+	],
+	[ 'v', 'v', 'LOCK TABLE pgbench_history IN SHARE UPDATE EXCLUSIVE MODE' ],
+	[ 'p', 'p', 'LOCK TABLE pgbench_branches IN ACCESS SHARE MODE' ],
+	[ 'f', 'f', 'LOCK TABLE pgbench_tellers IN ROW EXCLUSIVE MODE' ]);
+
+my %ways = (
+	pg_cancel_backend => [
+		"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'",
+		qr/ERROR:  57014: canceling statement due to user request/
+	],
+	pg_terminate_backend => [
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'",
+		qr/FATAL:  57P01: terminating connection/
+	],
+	'loader cancelled' => [
+		"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE $loader",
+		qr/ERROR:  57014: canceling statement due to user request/
+	],
+	'loader terminated' => [
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE $loader",
+		qr/ERROR:  57014: .*loader was terminated/
+	]);
+
+# What the tables look like: each with its number of rows, and the keys.
+sub tables
+{
+	return $node->safe_psql('postgres', <<'SQL');
+SELECT relname, (xpath('/row/n/text()', query_to_xml(
+         'SELECT count(*) AS n FROM ' || oid::regclass, false, true, '')))[1]::text
+  FROM pg_class WHERE relname LIKE 'pgbench%' AND relkind = 'r' ORDER BY 1;
+SELECT conname FROM pg_constraint WHERE conrelid::regclass::text LIKE 'pgbench%' ORDER BY 1;
+SQL
+}
+
+my $initial = tables();
+
+foreach my $step (@steps)
+{
+	my ($what, $steps, $block, $under_way) = @$step;
+	foreach my $way (sort keys %ways)
+	{
+		# Ending the loader is one thing whatever it waits for.
+		next if $way =~ /loader/ && $what !~ /^(d|g copies|v)$/;
+		my ($end, $error) = @{ $ways{$way} };
+		my $name = "$what, $way";
+		note "scenario: $name";
+
+		# Keys are created if they are not there.
+		if ($what eq 'p' || $what eq 'f')
+		{
+			$node->safe_psql('postgres', 'SELECT bench.initialize(steps => \''
+				  . ($what eq 'p' ? 'dtg' : 'dtgp') . '\')');
+		}
+		my $before = tables();
+		my $locker;
+		if ($what eq 't')
+		{
+			# The tables are gone when this is waited for.
+			$node->safe_psql('postgres', 'SELECT bench.initialize(steps => \'dtgvp\')');
+			$locker = $node->background_psql('postgres',
+				timeout => 3 * $PostgreSQL::Test::Utils::timeout_default);
+			$node->safe_psql('postgres',
+				'DROP TABLE pgbench_accounts, pgbench_branches, pgbench_tellers, pgbench_history');
+			$locker->query_safe('BEGIN');
+			$locker->query_safe($block);
+		}
+		elsif (defined $block)
+		{
+			$locker = $node->background_psql('postgres',
+				timeout => 3 * $PostgreSQL::Test::Utils::timeout_default);
+			$locker->query_safe('BEGIN');
+			$locker->query_safe($block);
+		}
+		my $scale = defined $block ? 1 : 100;
+		my $caller = start_sql($node,
+			"SELECT count(*) FROM bench.initialize(steps => '$steps', scale => $scale)",
+			name => 'caller');
+		wait_for($node, $under_way
+			  // "SELECT count(*) > 0 FROM pg_stat_activity WHERE $loader AND wait_event_type = 'Lock'"
+		);
+		is($node->safe_psql('postgres', $end), 't', "$name: done to a process that is there");
+		my ($stdout, $stderr) = finish_sql($caller);
+		like($stderr, $error, "$name: the caller's error");
+		is($stdout, '', "$name: no result");
+		ok(wait_until_quiet($node), "$name: no process is left");
+		if ($locker)
+		{
+			$locker->query_safe('ROLLBACK');
+			$locker->quit;
+		}
+		nothing_left_ok($node, $name);
+		if   ($what eq 't') { is(tables(), 'pgbench_history|0
+pgbench_tellers|0', "$name: only what had been created is there") }
+		else { is(tables(), $before, "$name: tables are as they were before") }
+
+		is( $node->safe_psql('postgres', 'SELECT count(*) FROM bench.initialize()'),
+			5, "$name: a second initialization succeeds");
+		is(tables(), $initial, "$name: its tables");
+	}
+}
+
+# statement_timeout of the caller.
+my ($status, $stdout, $stderr) = $node->psql('postgres',
+	"SET statement_timeout = '500 ms'; SELECT count(*) FROM bench.initialize(scale => 200)");
+like($stderr, qr/canceling statement due to statement timeout/, 'statement_timeout ends it');
+nothing_left_ok($node, 'statement_timeout');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.initialize()'),
+	5, 'statement_timeout: a second initialization succeeds');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,105 @@
+# The server is shut down, or crashes, during a run.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('shutdown');
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+
+sub next_run_ok
+{
+	my ($name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	foreach my $mode (qw(spi libpq))
+	{
+		is( $node->safe_psql('postgres',
+				"SELECT state, transactions FROM bench.run(mode => '$mode', clients => 2, transactions => 5, vacuum => 'none')"
+			),
+			'finished|10',
+			"$name: the next run works ($mode)");
+	}
+	return;
+}
+
+# A run that nobody ends.  The session that called bench.run, if there is one.
+sub endless
+{
+	my ($function, $mode, $label) = @_;
+
+	my $arguments =
+	  "mode => '$mode', clients => 3, duration => '10 min', vacuum => 'none', label => '$label'";
+	my $caller;
+	if ($function eq 'run')
+	{
+		$caller = start_sql($node, "SELECT state FROM bench.run($arguments)");
+	}
+	else { $node->safe_psql('postgres', "SELECT bench.start($arguments)") }
+	wait_for_transactions($node, $label);
+	return $caller;
+}
+
+foreach my $function (qw(run start))
+{
+	foreach my $mode (qw(spi libpq))
+	{
+		my $name   = "fast shutdown, bench.$function, $mode";
+		my $caller = endless($function, $mode, $name);
+		ok($node->stop('fast', fail_ok => 1), "$name: the server stops");
+		finish_sql($caller) if $caller;
+		unlike(
+			slurp_file($node->logfile),
+			qr/PANIC|TRAP|terminated by signal/,
+			"$name: nothing crashes");
+		$node->start;
+		my $run = latest_run($node, $name);
+		ok(scalar($run->{state} =~ /^(canceled|finished)$/), "$name: the run is stored as ended")
+		  or diag "state: $run->{state}";
+		figures_ok($node, $run->{run_id}, $name) if $run->{state} ne 'running';
+		invariants_ok($node, undef, $name);
+		next_run_ok($name);
+	}
+}
+
+foreach my $mode (qw(spi libpq))
+{
+	my $name = "crash, $mode";
+	endless('start', $mode, $name);
+	$node->stop('immediate');
+	$node->start;
+	my $run = latest_run($node, $name);
+	is($run->{state}, 'running', "$name: nobody could store the end of the run");
+	my ($status, $stdout, $stderr) = $node->psql('postgres',
+		"\\set VERBOSITY verbose\nSELECT bench.wait($run->{run_id})");
+	like(
+		$stderr,
+		qr/ERROR:  55000: run $run->{run_id} was lost\n.*DETAIL:  Its coordinator ended/s,
+		"$name: bench.wait says so");
+	is($node->safe_psql('postgres', "SELECT bench.cancel($run->{run_id})"),
+		'f', "$name: there is nothing to cancel");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'),
+		0, "$name: it is not in progress");
+	invariants_ok($node, undef, $name);
+	next_run_ok($name);
+	is(latest_run($node, $name)->{state}, 'lost', "$name: the next run marks it");
+	($status, $stdout, $stderr) =
+	  $node->psql('postgres', "SELECT bench.wait($run->{run_id})");
+	like($stderr, qr/run $run->{run_id} was lost/, "$name: bench.wait still says so");
+}
+
+# All processes are killed at once.
+endless('start', 'spi', 'kill');
+$node->kill9;
+sleep 1;
+$node->start;
+my $run = latest_run($node, 'kill');
+my ($status, $stdout, $stderr) = $node->psql('postgres', "SELECT bench.wait($run->{run_id})");
+like($stderr, qr/run $run->{run_id} was lost/, 'killed server: bench.wait tells');
+next_run_ok('killed server');
+
+$node->stop;
+done_testing();
