@@ -315,7 +315,9 @@ fn end_statement() {
             pg_sys::BackendState::STATE_IDLE
         };
         pg_sys::pgstat_report_activity(state, std::ptr::null());
-        // Interrupts that came while the statement committed.
+        // A request to cancel that came too late for the statement is void, as it is for an idle
+        // backend; what has committed must not be reported as cancelled.
+        pg_sys::QueryCancelPending = 0;
         pgrx::check_for_interrupts!();
     }
 }

@@ -2,6 +2,7 @@
 //! figures at each interval, ends the run and stores its results.
 
 use super::harvest::Harvest;
+use super::libpq_client::STOP_GRACE_NS;
 use super::statement::execute_alone;
 use super::transaction::transaction;
 use super::{
@@ -27,7 +28,7 @@ use std::time::Duration;
 /// Intervals are written in batches, so that storing them disturbs the run less.
 const INTERVALS_PER_BATCH: usize = 60;
 /// Clients that are asked to stop get that long before they are terminated.
-const STOP_GRACE_NS: u64 = 2_000_000_000;
+const TERMINATE_NS: u64 = 3_000_000_000;
 /// How long to wait for workers to be gone at the end.
 const EXIT_LIMIT: Duration = Duration::from_secs(10);
 /// At most that many reasons are stored with a run; the clients of a run often fail alike.
@@ -110,7 +111,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     });
     if let Err(error) = result {
         super::transaction::abort();
-        stop_workers(segment, &workers, Stop::Requested)?;
+        stop_workers(segment, spec.mode, &workers, Stop::Requested)?;
         if stores && run.connection_ms.is_some() {
             let canceled = matches!(error, Error::Canceled { .. });
             run.state = if canceled { "canceled" } else { "failed" }.into();
@@ -168,7 +169,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     } else {
         Stop::Requested
     };
-    let stopped = stop_workers(segment, &workers, urgency);
+    let stopped = stop_workers(segment, spec.mode, &workers, urgency);
     header.advance(Phase::Storing);
     let mut finished = Finished {
         run,
@@ -346,7 +347,7 @@ fn start_workers(segment: &Segment, spec: &RunSpec) -> Result<Vec<WorkerHandle>>
             Some(worker) => workers.push(worker),
             None => {
                 let free = workers.len();
-                stop_workers(segment, &workers, Stop::Requested)?;
+                stop_workers(segment, spec.mode, &workers, Stop::Requested)?;
                 // One more for this process.
                 return Err(no_slot(wanted + 1, free + 1));
             }
@@ -428,13 +429,15 @@ fn watch(
             .any(|worker| worker.state() == WorkerState::Died)
         {
             Some("a client worker was terminated")
+        } else if segment.workers().any(|worker| worker.failure().is_some()) {
+            Some("a client worker failed")
         } else if header.stop() != Stop::No {
             Some("on request")
         } else {
             None
         };
         if let Some(reason) = reason {
-            stop_workers(segment, workers, Stop::Requested)?;
+            stop_workers(segment, spec.mode, workers, Stop::Requested)?;
             tick(clock::now_ns(), true)?;
             return Ok(Some(format!("canceled: {reason}")));
         }
@@ -452,7 +455,7 @@ fn watch(
 
 /// Makes sure that all client workers are gone: those that have not ended are asked, then have
 /// their statement cancelled, then are terminated.
-fn stop_workers(segment: &Segment, workers: &[WorkerHandle], stop: Stop) -> Result<()> {
+fn stop_workers(segment: &Segment, mode: Mode, workers: &[WorkerHandle], stop: Stop) -> Result<()> {
     let header = segment.header();
     if stop != Stop::No {
         header.request_stop(stop);
@@ -471,13 +474,17 @@ fn stop_workers(segment: &Segment, workers: &[WorkerHandle], stop: Stop) -> Resu
         if stop != Stop::No {
             for worker in segment.workers() {
                 worker.process.wake();
-                if !signalled && worker.state() < WorkerState::Done {
-                    worker.process.signal(Signal::INT);
-                }
             }
-            signalled = true;
+            // A libpq client worker cancels its clients' statements itself.
+            if !signalled && now - begin > STOP_GRACE_NS && mode == Mode::Spi {
+                segment
+                    .workers()
+                    .filter(|worker| worker.state() < WorkerState::Done)
+                    .for_each(|worker| worker.process.signal(Signal::INT));
+                signalled = true;
+            }
         }
-        if !terminated && (now - begin > STOP_GRACE_NS) {
+        if !terminated && (now - begin > TERMINATE_NS) {
             workers.iter().for_each(WorkerHandle::terminate);
             terminated = true;
         }

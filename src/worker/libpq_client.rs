@@ -21,10 +21,12 @@ use std::ops::Range;
 /// A connection that does not come about within that time never will.
 const CONNECT_TIMEOUT_NS: u64 = 60_000_000_000;
 
-/// A stopped run waits that long for the outcome of statements that are under way.
-const STOP_GRACE_NS: u64 = 1_000_000_000;
+/// When a run is stopped, statements that are under way get that long before they are cancelled.
+pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
+/// Cancelled statements get that long to end.
+const CANCEL_GRACE_NS: u64 = 1_000_000_000;
 /// How often it looks meanwhile, in milliseconds.
-const STOP_TICK_MS: i64 = 100;
+const STOP_TICK_MS: i64 = 50;
 
 /// Entry point of the process.
 #[pg_guard]
@@ -172,18 +174,18 @@ fn run(place: &Place, ready: Ready) {
     let mut active = driven.len();
     let mut sleeping = 0usize;
 
-    let mut give_up_ns = None;
+    let mut stopped_ns = None;
+    let mut canceled = false;
 
     while active > 0 {
         if header.stop() != Stop::No {
-            match give_up_ns {
-                // What is under way is cancelled, and its outcome awaited: a transaction that has
-                // committed counts.
+            let now = clock::now_ns();
+            match stopped_ns {
+                // The outcome of what is under way is awaited: a transaction that has committed
+                // counts.
                 None => {
-                    give_up_ns = Some(clock::now_ns() + STOP_GRACE_NS);
+                    stopped_ns = Some(now);
                     for (i, d) in driven.iter_mut().enumerate() {
-                        let Some(session) = &d.session else { continue };
-                        session.cancel();
                         if d.sleeps_until_ns.take().is_some() {
                             sleeping -= 1;
                         }
@@ -193,7 +195,14 @@ fn run(place: &Place, ready: Ready) {
                         }
                     }
                 }
-                Some(end) if clock::now_ns() > end => break,
+                Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => break,
+                Some(since) if now - since > STOP_GRACE_NS && !canceled => {
+                    canceled = true;
+                    driven
+                        .iter()
+                        .filter_map(|d| d.session.as_ref())
+                        .for_each(LibpqSession::cancel);
+                }
                 Some(_) => {}
             }
         }
@@ -260,7 +269,7 @@ fn run(place: &Place, ready: Ready) {
                 }
             }
         }
-        if give_up_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
+        if stopped_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
             timeout_ms = STOP_TICK_MS;
         }
         for event in events.wait(timeout_ms) {
