@@ -2,7 +2,7 @@
 
 use super::rows::{Figures, Finished};
 use crate::error::{Error, Result};
-use selfbench_report::{Limit, Mode, Protocol, RunReport, RunState, ScriptReport};
+use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport};
 use selfbench_stats::{LatencyHistogram, Moments, Tally, summary};
 use std::fmt::Write;
 
@@ -66,12 +66,6 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         "libpq" => Mode::Libpq,
         other => return Err(unreadable("mode", other)),
     };
-    let protocol = match run.protocol.as_str() {
-        "simple" => Protocol::Simple,
-        "extended" => Protocol::Extended,
-        "prepared" => Protocol::Prepared,
-        other => return Err(unreadable("protocol", other)),
-    };
     let state = match run.state.as_str() {
         "finished" => RunState::Finished,
         "canceled" => RunState::Canceled,
@@ -86,7 +80,7 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         server_version: run.server_version.clone(),
         server_version_num: run.server_version_num,
         mode,
-        protocol,
+        protocol: run.protocol.clone(),
         scripts: finished
             .scripts
             .iter()

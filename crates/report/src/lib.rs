@@ -10,5 +10,5 @@ pub mod progress;
 mod run;
 mod text;
 
-pub use run::{Limit, Mode, Protocol, RunReport, RunState, ScriptReport, StatementReport};
+pub use run::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport};
 pub use text::text;

@@ -39,35 +39,6 @@ impl fmt::Display for Mode {
     }
 }
 
-/// How statements are submitted, pgbench's "query mode".
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    /// Text with values in it, parsed and planned each time.
-    Simple,
-    /// Text with parameters, parsed each time.
-    Extended,
-    /// Prepared once for each client.
-    Prepared,
-}
-
-impl Protocol {
-    /// The name that options, tables and reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::Extended => "extended",
-            Self::Prepared => "prepared",
-        }
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
 /// What a run is to end after.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -165,7 +136,7 @@ pub struct RunReport {
     /// Which way the transactions took.
     pub mode: Mode,
     /// How statements were submitted.
-    pub protocol: Protocol,
+    pub protocol: String,
     /// The scripts in the order in which they were given.
     pub scripts: Vec<ScriptReport>,
     /// Scale factor.

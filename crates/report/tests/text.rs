@@ -2,9 +2,7 @@
 //! printed for the same run, with the lines around that this project adds.
 
 use pretty::assert_text;
-use selfbench_report::{
-    Limit, Mode, Protocol, RunReport, RunState, ScriptReport, StatementReport, text,
-};
+use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport, text};
 use selfbench_stats::{Failures, Moments, Tally};
 
 /// Comparison of long texts that shows the first line in which they differ.
@@ -67,7 +65,7 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
         server_version: server_version.to_owned(),
         server_version_num,
         mode,
-        protocol: Protocol::Simple,
+        protocol: "simple".to_owned(),
         scripts: vec![script("<builtin: select only>", 1, tally)],
         scale: 1,
         partition_method: None,
@@ -110,7 +108,7 @@ fn percentiles() -> Vec<(f64, f64)> {
 fn fixed_number_of_transactions_over_connections() {
     // Recorded: pgbench -n -S -c 2 -j 2 -t 5 -P 10 -M prepared --random-seed=42
     let report = RunReport {
-        protocol: Protocol::Prepared,
+        protocol: "prepared".to_owned(),
         partition_method: Some("range".to_owned()),
         partitions: Some(3),
         clients: 2,
