@@ -10,7 +10,8 @@ use pgrx::prelude::*;
 use selfbench_stats::LatencyHistogram;
 use std::str::FromStr;
 
-/// The composite type `bench.run_result`.
+/// The composite type `bench.run_result`. Signatures of SQL functions spell it out, since the
+/// schema generator of cargo-pgrx does not see through an alias.
 pub(super) type RunResult = pgrx::composite_type!('static, "bench.run_result");
 
 /// A finished run as `bench.run_result`.

@@ -40,7 +40,7 @@ fn run(
     seed: Option<String>,
     label: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> RunResult {
+) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
     let options = RunOptions {
         scripts,
@@ -120,7 +120,7 @@ fn wait(
     run_id: Option<i64>,
     timeout: Option<Interval>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> RunResult {
+) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
     (|| {
         let run_id = options::required("run_id", run_id)?;
