@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 /// The composite type `bench.run_result`. Signatures of SQL functions spell it out, since the
 /// schema generator of cargo-pgrx does not see through an alias.
-pub(super) type RunResult = pgrx::composite_type!('static, "bench.run_result");
+type RunResult = pgrx::composite_type!('static, "bench.run_result");
 
 /// A finished run as `bench.run_result`.
 pub(super) fn run_result(finished: &Finished) -> Result<RunResult> {

@@ -1,7 +1,7 @@
 //! `bench.run`, `bench.start`, `bench.wait`, `bench.cancel` and what the view `bench.progress`
 //! needs.
 
-use super::result::{RunResult, run_result};
+use super::result::run_result;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
