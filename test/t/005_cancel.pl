@@ -53,8 +53,10 @@ sub scenario
 
 	if (defined $expected{error})
 	{
-		like($stderr, $expected{error}, "$name: the caller's error");
+		ok($stderr =~ $expected{error}, "$name: the caller's error")
+		  or diag substr $stderr, 0, 200;
 		is($stdout, '', "$name: no row");
+		ok($stderr !~ /\n\s+\d+: .*\n\s+at /, "$name: no backtrace is sent to the caller");
 	}
 	else
 	{

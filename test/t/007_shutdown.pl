@@ -6,6 +6,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $node = new_bench_node('shutdown');
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
@@ -91,15 +92,46 @@ foreach my $mode (qw(spi libpq))
 	like($stderr, qr/run $run->{run_id} was lost/, "$name: bench.wait still says so");
 }
 
-# All processes are killed at once.
-endless('start', 'spi', 'kill');
-$node->kill9;
-sleep 1;
-$node->start;
-my $run = latest_run($node, 'kill');
-my ($status, $stdout, $stderr) = $node->psql('postgres', "SELECT bench.wait($run->{run_id})");
-like($stderr, qr/run $run->{run_id} was lost/, 'killed server: bench.wait tells');
-next_run_ok('killed server');
+# The postmaster is killed: nobody is told, and everybody has to notice.
+foreach my $mode (qw(spi libpq))
+{
+	my $name = "killed postmaster, $mode";
+	endless('start', $mode, $name);
+	my @pids = split /\n/, $node->safe_psql('postgres',
+		"SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'pg_selfbench%' OR application_name = 'pg_selfbench'"
+	);
+	cmp_ok(scalar @pids, '>=', 4, "$name: processes before");
+	$node->kill9;
+	my $left = 1;
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		$left = grep { is_running($_) } @pids;
+		last if !$left;
+		usleep(100_000);
+	}
+	is($left, 0, "$name: its processes end");
+	# Where nobody reaps the postmaster it looks alive to the next one.
+	unlink $node->data_dir . '/postmaster.pid',
+	  $node->host . '/.s.PGSQL.' . $node->port . '.lock';
+	$node->start;
+	my $run = latest_run($node, $name);
+	my ($status, $stdout, $stderr) =
+	  $node->psql('postgres', "SELECT bench.wait($run->{run_id})");
+	like($stderr, qr/run $run->{run_id} was lost/, "$name: bench.wait tells");
+	invariants_ok($node, undef, $name);
+	next_run_ok($name);
+}
 
 $node->stop;
 done_testing();
+
+# Whether there is such a process, and it is not only waiting to be reaped.
+sub is_running
+{
+	my ($pid) = @_;
+
+	open my $stat, '<', "/proc/$pid/stat" or return 0;
+	my $line = <$stat>;
+	close $stat;
+	return defined $line && $line !~ /\) Z /;
+}

@@ -1,0 +1,186 @@
+-- Wrong options, wrong tables, wrong transactions: SQLSTATE, detail and hint of
+-- each error.  Nothing of it starts a run or changes a table.
+SET client_min_messages = error;
+
+CREATE SCHEMA errors;
+SET search_path = errors;
+
+-- A statement's error as text.
+CREATE FUNCTION pg_temp.error_of(sql text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    state text; message text; detail text; hint text;
+BEGIN
+    EXECUTE sql;
+    RETURN NEXT 'no error: ' || sql;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN NEXT sql;
+    RETURN NEXT '  ' || state || ': ' || message;
+    IF detail <> '' THEN RETURN NEXT '  DETAIL: ' || detail; END IF;
+    IF hint <> '' THEN RETURN NEXT '  HINT: ' || hint; END IF;
+END $$;
+
+\t on
+\pset format unaligned
+
+-- bench.run: each option
+SELECT pg_temp.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
+    'clients => 0', 'clients => -1', 'clients => 2147483647', 'clients => NULL',
+    'mode => ''libpq'', jobs => 0', 'mode => ''libpq'', jobs => -1',
+    'mode => ''libpq'', jobs => 2147483647',
+    'duration => ''0''', 'duration => ''-1 s''', 'duration => ''100 years''',
+    'duration => ''1 s'', transactions => 1',
+    'transactions => 0', 'transactions => -1', 'transactions => -9223372036854775808',
+    'mode => ''direct''', 'mode => ''SPI''', 'mode => ''''', 'mode => NULL',
+    'protocol => ''binary''', 'protocol => NULL',
+    'vacuum => ''full''', 'vacuum => NULL',
+    'warmup => ''-1 s''', 'warmup => NULL', 'warmup => ''100 years''',
+    'progress => ''0''', 'progress => ''-1 s''', 'progress => ''1 ms''',
+    '"interval" => ''0''', '"interval" => ''1 ms''', '"interval" => ''-1 s''',
+    '"interval" => NULL',
+    'seed => ''''', 'seed => ''-''', 'seed => ''1x''', 'seed => ''18446744073709551616''',
+    'scripts => NULL', 'scripts => ''{}''', 'scripts => ''{NULL}''', 'scripts => ''{""}''',
+    'scripts => ''{no-such-script}''', 'scripts => ''{tpcb-like,no-such-script}''',
+    'scripts => ''{t@}''', 'scripts => ''{tpcb-like@}''', 'scripts => ''{tpcb-like@-1}''',
+    'scripts => ''{tpcb-like@x}''', 'scripts => ''{tpcb-like@1.5}''',
+    'scripts => ''{tpcb-like@99999999999999999999}''', 'scripts => ''{tpcb-like@0}''',
+    'scripts => ''{tpcb-like@0,select-only@0}''', 'scripts => ''{@1}'''
+]) o;
+
+-- bench.start checks the same
+SELECT pg_temp.error_of('SELECT bench.start(clients => 0)');
+SELECT pg_temp.error_of('SELECT bench.start(duration => ''1 s'', transactions => 1)');
+
+-- bench.compare: its own, and those of bench.run
+SELECT pg_temp.error_of(format('SELECT bench.compare(%s)', o)) FROM unnest(ARRAY[
+    'repeats => 0', 'repeats => -1', 'repeats => NULL', 'repeats => 2147483647',
+    'modes => NULL', 'modes => ''{}''', 'modes => ''{NULL}''', 'modes => ''{spi,direct}''',
+    'clients => 0', 'transactions => 0'
+]) o;
+
+-- bench.initialize: each option
+SELECT pg_temp.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(ARRAY[
+    'scale => 0', 'scale => -1', 'scale => NULL',
+    'fillfactor => 9', 'fillfactor => 101', 'fillfactor => -1', 'fillfactor => NULL',
+    'partitions => -1', 'partitions => NULL', 'partitions => 2, partition_method => ''list''',
+    'partition_method => ''hash''', 'partitions => 2, partition_method => ''''',
+    'steps => ''''', 'steps => '' ''', 'steps => ''x''', 'steps => ''dtgx''', 'steps => ''é''',
+    'steps => NULL', 'foreign_keys => NULL', 'unlogged => NULL',
+    'tablespace => ''no such tablespace''', 'tablespace => ''''',
+    'index_tablespace => ''no such tablespace'''
+]) o;
+SELECT to_regclass('pgbench_accounts') AS nothing_was_created;
+
+-- Runs that are not there
+SELECT pg_temp.error_of(format(f, v))
+  FROM unnest(ARRAY['SELECT bench.wait(%s)', 'SELECT bench.cancel(%s)', 'SELECT bench.report(%s)']) f,
+       unnest(ARRAY['0', '-1', '9223372036854775807', 'NULL']) v;
+SELECT pg_temp.error_of('SELECT bench.wait(1, ''-1 s'')');
+
+-- Missing tables
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.run(scripts => ''{select-only}'', transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.start(transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''g'')');
+SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''v'')');
+SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''p'')');
+
+-- One table of the four is missing
+\o /dev/null
+SELECT bench.initialize(steps => 'dtgp');
+\o
+DROP TABLE pgbench_history;
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+
+-- Tables without rows
+\o /dev/null
+SELECT bench.initialize(steps => 'dt');
+\o
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.run(scripts => ''{select-only}'', transactions => 1)');
+
+-- Primary keys exist
+\o /dev/null
+SELECT bench.initialize();
+\o
+SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''p'')');
+
+-- The caller's own transaction is in the way
+BEGIN;
+SELECT count(*) FROM pgbench_accounts;
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+ROLLBACK;
+BEGIN;
+LOCK TABLE pgbench_branches;
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.start(transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+ROLLBACK;
+BEGIN;
+UPDATE pgbench_branches SET bbalance = 0;
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1, vacuum => ''none'')');
+ROLLBACK;
+BEGIN;
+SELECT bid FROM pgbench_branches FOR UPDATE;
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1, vacuum => ''none'')');
+ROLLBACK;
+BEGIN;
+SELECT count(*) FROM pgbench_history;
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+ROLLBACK;
+
+-- Transactions that must not write
+BEGIN READ ONLY;
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.start(transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+ROLLBACK;
+SET default_transaction_read_only = on;
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+BEGIN READ WRITE;
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+ROLLBACK;
+RESET default_transaction_read_only;
+
+-- Tables that are not pgbench's are not dropped, and neither is any other
+ALTER TABLE pgbench_history RENAME TO other;
+CREATE VIEW pgbench_history AS SELECT * FROM other;
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+DROP VIEW pgbench_history;
+CREATE MATERIALIZED VIEW pgbench_history AS SELECT * FROM other;
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+DROP MATERIALIZED VIEW pgbench_history;
+CREATE SEQUENCE pgbench_history;
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+DROP SEQUENCE pgbench_history;
+CREATE TABLE pgbench_history (mine text);
+INSERT INTO pgbench_history VALUES ('precious');
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''g'')');
+TABLE pgbench_history;
+SELECT count(*) FROM pgbench_accounts;
+DROP TABLE pgbench_history;
+ALTER TABLE other RENAME TO pgbench_history;
+
+-- A table that depends on pgbench's
+CREATE TABLE dependent (bid int REFERENCES pgbench_branches);
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+DROP TABLE dependent;
+CREATE VIEW dependent AS SELECT * FROM pgbench_accounts;
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT count(*) FROM dependent;
+DROP VIEW dependent;
+
+-- No schema to create tables in
+SET search_path = no_such_schema;
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+SET search_path = '';
+SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+RESET search_path;
+
+-- None of it has stored a run.
+SELECT count(*) FROM bench.runs WHERE state <> 'failed' AND transactions > 0;
+DROP SCHEMA errors CASCADE;

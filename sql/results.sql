@@ -1,0 +1,94 @@
+-- Stored histograms: counting, percentiles, merging, and bytes that are none.
+SET client_min_messages = error;
+\t on
+\pset format unaligned
+SELECT count(*) FROM bench.initialize();
+SELECT transactions FROM bench.run(clients => 2, transactions => 50, label => 'a', seed => '1');
+SELECT transactions FROM bench.run(transactions => 30, label => 'b', seed => '2', scripts => '{select-only,simple-update}');
+
+-- Percentiles grow, and their ends are those of the run.
+SELECT bool_and(p <= lead) FROM (
+    SELECT bench.percentile(histogram, p) AS p, lead(bench.percentile(histogram, p)) OVER (ORDER BY p)
+      FROM bench.runs, generate_series(0, 100) p WHERE label = 'a') t;
+-- a histogram's buckets may reach beyond the longest latency, which is exact
+SELECT label, least(bench.percentile(histogram, 50), latency_max_ms) = latency_p50_ms,
+       least(bench.percentile(histogram, 99.9), latency_max_ms) = latency_p999_ms,
+       latency_min_ms <= latency_p50_ms AND latency_p50_ms <= latency_p90_ms
+       AND latency_p90_ms <= latency_p95_ms AND latency_p95_ms <= latency_p99_ms
+       AND latency_p99_ms <= latency_p999_ms AND latency_p999_ms <= latency_max_ms,
+       latency_min_ms <= latency_avg_ms AND latency_avg_ms <= latency_max_ms,
+       abs(latency_avg_ms - latency_sum_ms / transactions) < 1e-9
+  FROM bench.runs ORDER BY run_id;
+
+-- Merging
+SELECT bench.histogram_count(bench.merge(histogram)) FROM bench.runs;
+SELECT bench.histogram_count(bench.merge_histograms(a.histogram, b.histogram)),
+       bench.merge_histograms(a.histogram, b.histogram) = bench.merge_histograms(b.histogram, a.histogram),
+       bench.merge_histograms(a.histogram, NULL) = a.histogram,
+       bench.merge_histograms(NULL, a.histogram) = a.histogram
+  FROM bench.runs a, bench.runs b WHERE a.label = 'a' AND b.label = 'b';
+SELECT bench.merge(histogram) IS NULL FROM bench.runs WHERE false;
+SELECT bench.merge_histograms(NULL, NULL) IS NULL;
+SELECT bench.histogram_count(NULL) IS NULL, bench.percentile(NULL, 50) IS NULL;
+-- all scripts of a run are the run
+SELECT label, bench.merge(s.histogram) = min(r.histogram::text)::bytea
+  FROM bench.runs r JOIN bench.run_scripts s USING (run_id) GROUP BY label ORDER BY label;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+CREATE TABLE histograms AS SELECT histogram FROM bench.runs, generate_series(1, 1000);
+ALTER TABLE histograms SET (parallel_workers = 2);
+SELECT bench.histogram_count(bench.merge(histogram)) FROM histograms;
+DROP TABLE histograms;
+RESET ALL;
+SET client_min_messages = error;
+
+-- Wrong percentages
+CREATE FUNCTION pg_temp.error_of(sql text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    state text; message text; detail text; result text;
+BEGIN
+    EXECUTE sql INTO result;
+    RETURN 'no error: ' || sql || ' = ' || coalesce(result, 'NULL');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+    RETURN concat_ws(' | ', sql, state || ': ' || message, nullif(detail, ''));
+END $$;
+SELECT pg_temp.error_of(format('SELECT bench.percentile(histogram, %L) FROM bench.runs WHERE label = ''a''', p))
+  FROM unnest(ARRAY['-1', '100.001', 'NaN', 'Infinity', '-Infinity']) p;
+
+-- Bytes that are no histogram
+SELECT pg_temp.error_of(format('SELECT bench.histogram_count(%L)', b)) FROM unnest(ARRAY[
+    '', '\x00', '\x01', 'x', '\xffffffff', '\x1c849304', '\x1c84930400000000000000000000000000000000000000000000000000000000',
+    '\x1c849313ffffffff', '\x1c849303ffffffff0000000000000003000000000000000100000000ffffffff3ff0000000000000'
+]::bytea[]) b;
+SELECT pg_temp.error_of('SELECT bench.percentile(''\x00'', 50)');
+SELECT pg_temp.error_of('SELECT bench.merge_histograms(''\x00'', ''\x01'')');
+SELECT pg_temp.error_of('SELECT bench.histogram_count(bench.merge_histograms(''\x00'', NULL))');
+
+-- Every histogram that is cut or changed in one place is refused or read, and the
+-- server lives.
+DO $$
+DECLARE
+    h bytea := (SELECT histogram FROM bench.runs WHERE label = 'a');
+    n bigint;
+BEGIN
+    FOR i IN 0..length(h) - 1 LOOP
+        BEGIN
+            n := bench.histogram_count(substring(h FROM 1 FOR i));
+        EXCEPTION WHEN invalid_parameter_value THEN NULL;
+        END;
+        FOR v IN 0..3 LOOP
+            BEGIN
+                n := bench.histogram_count(set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256));
+                PERFORM bench.percentile(set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256), 99);
+                PERFORM bench.merge_histograms(h, set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256));
+            EXCEPTION WHEN invalid_parameter_value THEN NULL;
+            END;
+        END LOOP;
+    END LOOP;
+END $$;
+SELECT 'alive';
+\pset format aligned
+\t off
+DROP TABLE pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers;

@@ -1,0 +1,118 @@
+# Too little of what a run needs, and servers that do not let it: clear errors
+# before anything has happened, and the next run works.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('limits', 'max_connections = 20');
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+
+sub fails_ok
+{
+	my ($node, $sql, $pattern, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my ($status, $stdout, $stderr) =
+	  $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
+	like($stderr, $pattern, $name) or diag $stdout;
+	return;
+}
+
+sub works_ok
+{
+	my ($node, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	foreach my $mode (qw(spi libpq))
+	{
+		is( $node->safe_psql('postgres',
+				"SELECT state, transactions FROM bench.run(mode => '$mode', clients => 2, transactions => 3, scripts => '{select-only}', vacuum => 'none')"
+			),
+			'finished|6',
+			"$name: the next run works ($mode)");
+	}
+	nothing_left_ok($node, $name);
+	return;
+}
+
+# Worker slots: 8, of which the launcher of logical replication takes one.
+my $free  = 8 - $node->safe_psql('postgres',
+	"SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'logical replication launcher'");
+my $most = $free - 1;
+is($node->safe_psql('postgres', "SELECT transactions FROM bench.run(clients => $most, transactions => 1)"),
+	$most, 'as many clients as there are slots');
+foreach my $function (qw(run start))
+{
+	foreach my $clients ($most + 1, 100, 1000, 262143)
+	{
+		fails_ok(
+			$node,
+			"SELECT bench.$function(clients => $clients, transactions => 1)",
+			qr/ERROR:  53000: not enough background worker slots: @{[ $clients + 1 ]} needed, $free free\n.*DETAIL:  "max_worker_processes" is 8.*\n.*HINT:  .*"max_worker_processes" to at least @{[ $clients + 1 + 8 - $free ]}/s,
+			"bench.$function: slots for $clients clients");
+		works_ok($node, "$function, $clients clients");
+	}
+}
+fails_ok($node, "SELECT bench.run(mode => 'libpq', clients => 10, jobs => 10, transactions => 1)",
+	qr/ERROR:  53000: not enough background worker slots: 11 needed, $free free/, 'slots for jobs');
+works_ok($node, 'jobs');
+
+# While another run takes some of them.
+my $other = $node->safe_psql('postgres',
+	"SELECT bench.start(clients => @{[ $most - 1 ]}, duration => '10 min', vacuum => 'none')");
+fails_ok($node, 'SELECT bench.run(clients => 3, transactions => 1)',
+	qr/ERROR:  53000: not enough background worker slots: 4 needed, 1 free/,
+	'slots that another run takes');
+is( $node->safe_psql('postgres', "SELECT bench.cancel($other); SELECT state FROM bench.wait($other)"),
+	"t\ncanceled", 'the other run');
+works_ok($node, 'slots that another run took');
+
+# Connections.
+foreach my $clients (21, 1000, 262143)
+{
+	fails_ok($node,
+		"SELECT bench.run(mode => 'libpq', jobs => 1, clients => $clients, transactions => 1)",
+		qr/ERROR:  53300: not enough connections: $clients needed, \d+ free\n.*DETAIL:  "max_connections" is 20.*HINT:  .*"max_connections"/s,
+		"connections of $clients clients");
+}
+works_ok($node, 'connections');
+is( $node->safe_psql('postgres',
+		"SELECT transactions FROM bench.run(mode => 'libpq', clients => 15, transactions => 1)"),
+	15, 'nearly as many clients as there are connections');
+
+# A server that refuses connections: the error tells what libpq says.
+my $hba = slurp_file($node->data_dir . '/pg_hba.conf');
+unlink $node->data_dir . '/pg_hba.conf';
+$node->append_conf('pg_hba.conf', "local all all reject\n");
+my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => [qw(-v VERBOSITY=verbose)]);
+$session->query_safe('SELECT pg_reload_conf()');
+sleep 1;
+$session->query("SELECT bench.run(mode => 'libpq', transactions => 1)");
+like(
+	$session->{stderr},
+	qr/ERROR:  08001: could not connect client 0 to the server: .*pg_hba\.conf rejects connection/s,
+	'refused connections');
+$session->{stderr} = '';
+unlink $node->data_dir . '/pg_hba.conf';
+$node->append_conf('pg_hba.conf', $hba);
+$session->query_safe('SELECT pg_reload_conf()');
+$session->quit;
+sleep 1;
+works_ok($node, 'refused connections');
+$node->stop;
+
+# No slots at all.
+$node->append_conf('postgresql.conf', 'max_worker_processes = 1');
+$node->start;
+fails_ok($node, 'SELECT bench.run(transactions => 1)',
+	qr/ERROR:  53000: not enough background worker slots: 2 needed, 0 free/, 'no slot at all');
+fails_ok($node, 'SELECT bench.initialize()',
+	qr/ERROR:  53000: not enough background worker slots: 1 needed, 0 free/,
+	'no slot for an initialization');
+nothing_left_ok($node, 'no slot at all');
+$node->stop;
+done_testing();

@@ -1,0 +1,92 @@
+# On a hot standby: runs that only read work and are not stored; everything else
+# says why it cannot be done.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $primary = new_bench_node('primary', "max_connections = 30\nshared_buffers = 16MB",
+	allows_streaming => 1);
+$primary->safe_psql('postgres', 'SELECT bench.initialize()');
+my $run_id = $primary->safe_psql('postgres',
+	"SELECT run_id FROM bench.run(transactions => 5, label => 'primary')");
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->start;
+$primary->wait_for_catchup($standby);
+
+foreach my $mode (qw(spi libpq))
+{
+	foreach my $protocol (qw(simple extended prepared))
+	{
+		my ($status, $stdout, $stderr) = $standby->psql('postgres',
+			"SELECT run_id IS NULL, state, transactions, aborted_clients, scale FROM bench.run(scripts => '{select-only}', mode => '$mode', protocol => '$protocol', clients => 2, transactions => 10)"
+		);
+		is($stdout, 't|finished|20|0|1', "select-only, $mode, $protocol");
+		like($stderr, qr/NOTICE:  the result is not stored, since this server is a standby/,
+			"select-only, $mode, $protocol: notice");
+	}
+	my $with_warmup = $standby->safe_psql('postgres',
+		"SELECT transactions > 0, warmup_transactions > 0 FROM bench.run(scripts => '{select-only}', mode => '$mode', duration => '300 ms', warmup => '200 ms')"
+	);
+	is($with_warmup, 't|t', "select-only for a time, $mode");
+}
+
+my %writes = (
+	'bench.run, tpcb-like'     => 'SELECT bench.run(transactions => 1)',
+	'bench.run, simple-update' =>
+	  "SELECT bench.run(scripts => '{simple-update}', transactions => 1)",
+	'bench.run, a mixture' =>
+	  "SELECT bench.run(scripts => '{tpcb-like,select-only}', transactions => 1)",
+	'bench.run, libpq'   => "SELECT bench.run(mode => 'libpq', transactions => 1)",
+	'bench.start'        => 'SELECT bench.start(transactions => 1)',
+	'bench.start, reads' => "SELECT bench.start(scripts => '{select-only}', transactions => 1)",
+	'bench.initialize'   => 'SELECT bench.initialize()');
+foreach my $name (sort keys %writes)
+{
+	my ($status, $stdout, $stderr) =
+	  $standby->psql('postgres', "\\set VERBOSITY verbose\n$writes{$name}");
+	like($stderr, qr/ERROR:  25006: cannot .*on a standby.*\n.*HINT:/, "$name: clear error");
+}
+
+# Results of the primary can be looked at.
+like($standby->safe_psql('postgres', "SELECT bench.report($run_id)"),
+	qr/scaling factor: 1/, 'report');
+is($standby->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"),
+	'finished', 'bench.wait');
+is($standby->safe_psql('postgres', "SELECT label FROM bench.run_summary"), 'primary', 'run_summary');
+
+# A run in progress on the primary is not in progress here.
+my $live = $primary->safe_psql('postgres', "SELECT bench.start(duration => '10 min', vacuum => 'none')");
+$primary->wait_for_catchup($standby);
+is($standby->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
+	'running', 'a run of the primary');
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'),
+	0, 'it is not in progress here');
+is($standby->safe_psql('postgres', "SELECT bench.cancel($live)"), 'f', 'nor can it be cancelled');
+is($primary->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
+	'running', 'it goes on');
+
+# Cancelled on the standby.
+my $caller = start_sql($standby,
+	"SELECT bench.run(scripts => '{select-only}', clients => 2, duration => '10 min')", name => 'caller');
+wait_for($standby,
+	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench spi client'");
+signal_sql($caller, 'INT');
+my (undef, $stderr) = finish_sql($caller);
+like($stderr, qr/57014: canceling statement due to user request/, 'Ctrl-C on the standby');
+
+nothing_left_ok($standby, 'standby');
+$primary->stop('immediate');
+$standby->promote;
+is( $standby->safe_psql('postgres', 'SELECT state, transactions FROM bench.run(transactions => 5)'),
+	'finished|5',
+	'after promotion it stores runs like any other server');
+is($standby->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
+	'lost', 'and the run that was under way is lost');
+$standby->stop;
+done_testing();

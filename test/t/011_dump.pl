@@ -1,0 +1,68 @@
+# Results and scripts survive pg_dump, and run ids go on after them.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('dump');
+my $label = q(a "label" with 'quotes', a tab	and é);
+(my $quoted = $label) =~ s/'/''/g;
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+foreach my $mode (qw(spi libpq))
+{
+	$node->safe_psql('postgres',
+		"SELECT bench.run(mode => '$mode', clients => 2, transactions => 20, scripts => '{tpcb-like,select-only}', label => '$quoted')"
+	);
+}
+$node->safe_psql('postgres',
+	"INSERT INTO bench.scripts (name, description, body) VALUES ('mine', 'a script', 'SELECT 1;')");
+
+my @tables = qw(runs run_scripts run_intervals run_settings scripts);
+
+sub contents
+{
+	my ($database) = @_;
+	return map {
+		$node->safe_psql($database, "SELECT t FROM bench.$_ t ORDER BY t::text")
+	} @tables;
+}
+
+my @before = contents('postgres');
+foreach my $i (0 .. $#tables)
+{
+	isnt($before[$i], '', "$tables[$i] has rows");
+}
+my $last = $node->safe_psql('postgres', 'SELECT max(run_id) FROM bench.runs');
+
+foreach my $format (qw(plain custom))
+{
+	my $file = PostgreSQL::Test::Utils::tempdir() . "/dump";
+	$node->command_ok([ 'pg_dump', '-F', $format, '-f', $file, 'postgres' ], "pg_dump, $format");
+	$node->safe_psql('postgres', "CREATE DATABASE $format");
+	$node->command_ok(
+		$format eq 'plain'
+		? [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $format ]
+		: [ 'pg_restore', '--exit-on-error', '-d', $format, $file ],
+		"restored, $format");
+	my @after = contents($format);
+	foreach my $i (0 .. $#tables)
+	{
+		is($after[$i], $before[$i], "$tables[$i], $format");
+	}
+	is($node->safe_psql($format, 'SELECT run_id FROM bench.run(transactions => 5)'),
+		$last + 1, "the next run id, $format");
+	my $run_id = $node->safe_psql($format, 'SELECT min(run_id) FROM bench.runs');
+	is( $node->safe_psql($format,   "SELECT bench.report($run_id)"),
+		$node->safe_psql('postgres', "SELECT bench.report($run_id)"),
+		"report of a restored run, $format");
+}
+
+# Only the tables themselves are dumped, not the objects of the extension.
+my ($schema) = run_command([ 'pg_dump', '--schema-only', '-d', $node->connstr('postgres') ]);
+unlike($schema, qr/CREATE (TABLE|FUNCTION|VIEW|SEQUENCE) bench\./, 'objects come with the extension');
+
+$node->stop;
+done_testing();

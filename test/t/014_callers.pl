@@ -1,0 +1,171 @@
+# From where a run can be called: transactions that roll back, DO blocks,
+# functions, several sessions at once; and what other sessions see of it.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('callers');
+
+sub quietly
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', "SET client_min_messages = error;\n$sql");
+}
+
+# Initialization inside of blocks.
+is(quietly("DO \$\$ BEGIN PERFORM bench.initialize(scale => 2); END \$\$; SELECT count(*) FROM pgbench_branches"),
+	2, 'initialize in a DO block');
+is(quietly('BEGIN; SELECT count(*) FROM bench.initialize(); ROLLBACK; SELECT count(*) FROM pgbench_branches'),
+	"5\n1", 'initialize is not rolled back');
+my ($status, $stdout, $stderr) = $node->psql('postgres',
+	"DO \$\$ BEGIN PERFORM count(*) FROM pgbench_accounts; PERFORM bench.initialize(); END \$\$");
+like($stderr, qr/the current transaction holds a lock/, 'initialize after a look at the tables');
+
+# Runs inside of blocks.
+my $happened = 0;
+foreach my $mode (qw(spi libpq))
+{
+	my $run = "bench.run(mode => '$mode', clients => 2, transactions => 5, vacuum => 'none', label => '$mode')";
+	is(quietly("BEGIN; SELECT state FROM $run; ROLLBACK;"), 'finished', "$mode: rolled back");
+	is(quietly("BEGIN; SAVEPOINT s; SELECT state FROM $run; ROLLBACK TO s; SELECT state FROM $run; COMMIT;"),
+		"finished\nfinished", "$mode: in a subtransaction");
+	is(quietly("DO \$\$ DECLARE r bench.run_result; BEGIN r := $run; IF r.transactions <> 10 THEN RAISE 'no'; END IF; END \$\$; SELECT 'done'"),
+		'done', "$mode: in a DO block");
+	is( quietly(
+			"CREATE OR REPLACE FUNCTION f() RETURNS bigint LANGUAGE plpgsql AS \$\$ DECLARE n bigint; BEGIN SELECT transactions INTO n FROM $run; RETURN n; EXCEPTION WHEN division_by_zero THEN RETURN 0; END \$\$; SELECT f()"
+		),
+		10, "$mode: in a function with an exception block");
+	is(quietly("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT state, transactions FROM $run; COMMIT;"),
+		"1\nfinished|10", "$mode: in REPEATABLE READ");
+	is(quietly("BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT 1; SELECT state, transactions FROM $run; COMMIT;"),
+		"1\nfinished|10", "$mode: in SERIALIZABLE");
+	is(quietly("CREATE TEMP TABLE t AS SELECT * FROM $run; SELECT state, label FROM t;"),
+		"finished|$mode", "$mode: into a table");
+	is(quietly("SELECT sum((bench.run(mode => '$mode', clients => n, transactions => 5, vacuum => 'none', label => '$mode')).transactions) FROM generate_series(1, 1) n"),
+		5, "$mode: in an expression");
+	$happened += 8 * 10 + 5;
+	is($node->safe_psql('postgres',
+			"SELECT count(*), count(DISTINCT run_id), sum(transactions), string_agg(DISTINCT state, ' ') FROM bench.runs WHERE label = '$mode'"
+		),
+		'9|9|85|finished',
+		"$mode: all of them are stored");
+	invariants_ok($node, $happened, $mode);
+}
+
+# The caller's transaction may have changed something else before.
+is(quietly("BEGIN; CREATE TABLE mine (i int); INSERT INTO mine VALUES (1); SELECT state FROM bench.run(transactions => 5, vacuum => 'none'); COMMIT; SELECT * FROM mine"),
+	"finished\n1", 'in a transaction that writes');
+$happened += 5;
+
+# The caller takes a lock, and then a worker waits for it where no check looks.
+($status, $stdout, $stderr) = $node->psql('postgres',
+	"\\set VERBOSITY verbose\nBEGIN; SELECT pg_advisory_xact_lock(1); INSERT INTO bench.scripts VALUES ('x', 'x', 'x'); LOCK TABLE bench.runs IN SHARE MODE; SELECT bench.run(transactions => 1, vacuum => 'none');"
+);
+like($stderr, qr/ERROR:  55006: the current transaction holds a lock that the benchmark's workers need/,
+	'a lock on the result tables');
+ok(wait_until_quiet($node), 'a lock on the result tables: no process is left');
+
+# Two runs at once.
+my @sessions = map {
+	start_sql($node,
+		"SELECT run_id, state, transactions FROM bench.run(mode => '$_', clients => 2, transactions => 400, vacuum => 'none')")
+} qw(spi libpq);
+my %ids;
+foreach my $session (@sessions)
+{
+	my ($out, $err) = finish_sql($session);
+	my ($run_id, $result) = split /\|/, $out, 2;
+	is($result, 'finished|800', 'a run beside another');
+	$ids{$run_id} = 1;
+	figures_ok($node, $run_id, 'a run beside another');
+}
+is(scalar keys %ids, 2, 'they have ids of their own');
+$happened += 1600;
+invariants_ok($node, $happened, 'two runs at once');
+
+# A run in progress.
+my $run_id = $node->safe_psql('postgres',
+	"SELECT bench.start(clients => 2, duration => '10 min', vacuum => 'none', label => 'live')");
+wait_for_transactions($node, 'live');
+is( $node->safe_psql('postgres',
+		"SELECT run_id, label, mode, scripts, clients, phase, failed, transactions > 0, seconds > 0, tps > 0, latency_avg_ms > 0, duration_s, coordinator_pid IN (SELECT pid FROM pg_stat_activity) FROM bench.progress"
+	),
+	"$run_id|live|spi|{tpcb-like}|2|running|0|t|t|t|t|600|t",
+	'bench.progress');
+is($node->safe_psql('postgres', "SELECT state, transactions FROM bench.run_summary WHERE run_id = $run_id"),
+	'running|0', 'bench.run_summary has no figures yet');
+($status, $stdout, $stderr) = $node->psql('postgres',
+	"\\set VERBOSITY verbose\nSELECT bench.wait($run_id, '200 ms')");
+like($stderr, qr/ERROR:  57014: run $run_id did not finish within .*\n.*HINT:  The run goes on/s,
+	'bench.wait gives up');
+($status, $stdout, $stderr) = $node->psql('postgres', "SELECT bench.wait($run_id, '0')");
+like($stderr, qr/did not finish within/, 'bench.wait does not wait');
+my $waiter = start_sql($node,
+	"BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT state FROM bench.wait($run_id); COMMIT",
+	name => 'waiter');
+wait_for($node,
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'waiter' AND query LIKE '%bench.wait%' AND state = 'active'"
+);
+is($node->safe_psql('postgres', "SELECT bench.cancel($run_id)"), 't', 'bench.cancel');
+is((finish_sql($waiter))[0], "1\ncanceled", 'bench.wait in REPEATABLE READ sees the end');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'), 0, 'bench.progress is empty');
+$happened += latest_run($node, 'live')->{transactions};
+invariants_ok($node, $happened, 'a run in progress');
+
+# Cancelling who waits does not cancel the run.
+$run_id = $node->safe_psql('postgres',
+	"SELECT bench.start(duration => '10 min', vacuum => 'none', label => 'waited for')");
+$waiter = start_sql($node, "SELECT bench.wait($run_id)", name => 'waiter');
+backend_of($node, 'waiter');
+wait_for($node,
+	"SELECT count(pg_cancel_backend(pid)) = 1 FROM pg_stat_activity WHERE application_name = 'waiter' AND state = 'active'"
+);
+like((finish_sql($waiter))[1], qr/57014: canceling statement/, 'bench.wait can be cancelled');
+is(latest_run($node, 'waited for')->{state}, 'running', 'the run goes on');
+is($node->safe_psql('postgres', "SELECT bench.cancel($run_id); SELECT state FROM bench.wait($run_id)"),
+	"t\ncanceled", 'until it is cancelled');
+
+# The report.
+foreach my $mode (qw(spi libpq))
+{
+	$run_id = quietly(
+		"SELECT run_id FROM bench.run(mode => '$mode', clients => 2, transactions => 30, protocol => 'extended')"
+	);
+	my $report = quietly("SELECT bench.report($run_id)");
+	like($report, $_, "report of $mode: $_") foreach (
+		qr/^transaction type: <builtin: TPC-B \(sort of\)>$/m,
+		qr/^scaling factor: 1$/m,
+		qr/^query mode: extended$/m,
+		qr/^number of clients: 2$/m,
+		qr/^number of transactions per client: 30$/m,
+		qr{^number of transactions actually processed: 60/60$}m,
+		qr/^number of failed transactions: 0 \(0\.000%\)$/m,
+		qr/^latency average = \d+\.\d{3} ms$/m,
+		qr/^(initial connection|worker start) time = \d/m,
+		qr/tps = \d/,
+		qr/\b$mode\b/);
+}
+$run_id = quietly(
+	"SELECT run_id FROM bench.run(duration => '300 ms', scripts => '{select-only\@3,simple-update}')");
+my $report = quietly("SELECT bench.report($run_id)");
+like($report, $_, "report of several scripts: $_") foreach (
+	qr/^transaction type: multiple scripts$/m,
+	qr/^duration: /m,
+	qr/^SQL script 1: <builtin: select only>$/m,
+	qr/^ - weight: 3 \(targets 75\.0% of total\)$/m,
+	qr/^SQL script 2: <builtin: simple update>$/m);
+
+# bench.compare
+is( quietly(
+		"SELECT mode, runs, cardinality(run_ids), ratio IS NOT NULL, tps BETWEEN tps_min AND tps_max FROM bench.compare(repeats => 2, transactions => 10)"
+	),
+	"spi|2|2|t|t\nlibpq|2|2|t|t",
+	'bench.compare');
+
+nothing_left_ok($node, 'at the end');
+$node->stop;
+done_testing();

@@ -1,0 +1,143 @@
+# Settings of the calling session are those of its clients.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('settings');
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+
+# Tables in a schema with a name that needs quotes, whose history notes the
+# settings under which each row gets there.
+my $schema = 'a "schema", with \\ and spaces';
+my $path   = q("a ""schema"", with \ and spaces");
+$node->safe_psql('postgres', <<"SQL");
+CREATE SCHEMA $path;
+SET search_path = $path;
+SELECT bench.initialize();
+CREATE TABLE noted (name text, value text);
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS \$f\$
+BEGIN
+    INSERT INTO noted SELECT n, current_setting(n, true)
+      FROM unnest(ARRAY['search_path', 'synchronous_commit', 'work_mem', 'DateStyle', 'TimeZone',
+                        'extra_float_digits', 'default_transaction_isolation', 'my.own',
+                        'statement_timeout', 'application_name', 'session_replication_role']) n
+    UNION ALL SELECT 'user', current_user
+    UNION ALL SELECT 'isolation', current_setting('transaction_isolation');
+    RETURN NULL;
+END \$f\$;
+CREATE TRIGGER note AFTER INSERT ON pgbench_history FOR EACH ROW EXECUTE FUNCTION note();
+ALTER TABLE pgbench_history ENABLE ALWAYS TRIGGER note;
+SQL
+
+my $settings = <<"SQL";
+SET search_path = $path;
+SET synchronous_commit = off;
+SET work_mem = '5555kB';
+SET DateStyle = 'SQL, DMY';
+SET TimeZone = 'Asia/Tokyo';
+SET extra_float_digits = 2;
+SET default_transaction_isolation = 'repeatable read';
+SET my.own = 'it''s "mine" \\ ü';
+SET statement_timeout = '100 s';
+SET session_replication_role = replica;
+SQL
+my %expected = (
+	search_path                   => $path,
+	synchronous_commit            => 'off',
+	work_mem                      => '5555kB',
+	DateStyle                     => 'SQL, DMY',
+	TimeZone                      => 'Asia/Tokyo',
+	extra_float_digits            => 2,
+	default_transaction_isolation => 'repeatable read',
+	isolation                     => 'repeatable read',
+	'my.own'                      => q(it's "mine" \\ ü),
+	statement_timeout             => '100s',
+	application_name              => 'pg_selfbench',
+	session_replication_role      => 'replica',
+	user => $node->safe_psql('postgres', 'SELECT current_user'));
+
+foreach my $mode (qw(spi libpq))
+{
+	foreach my $protocol (qw(simple prepared))
+	{
+		my $name = "$mode, $protocol";
+		is( $node->safe_psql('postgres',
+				"$settings SELECT state, transactions, aborted_clients, errors FROM bench.run(mode => '$mode', protocol => '$protocol', transactions => 3, vacuum => 'none', label => '$name')"
+			),
+			'finished|3|0|{}',
+			"$name: result");
+		my $noted = $node->safe_psql('postgres',
+			"SELECT name, string_agg(DISTINCT value, ' or ') FROM $path.noted GROUP BY name");
+		my %noted = map { split /\|/, $_, 2 } split /\n/, $noted;
+		is($noted{$_}, $expected{$_}, "$name: $_") foreach sort keys %expected;
+		is($node->safe_psql('postgres', "SELECT count(*), sum((SELECT count(*) FROM public.pgbench_history)) FROM $path.noted WHERE name = 'user'"),
+			'3|0', "$name: in the right schema");
+		$node->safe_psql('postgres', "TRUNCATE $path.noted");
+		my $stored = $node->safe_psql('postgres',
+			"SELECT string_agg(setting, ' ' ORDER BY name) FROM bench.run_settings JOIN bench.runs USING (run_id) WHERE label = '$name' AND name IN ('work_mem', 'synchronous_commit')"
+		);
+		is($stored, 'off 5555kB', "$name: stored settings");
+	}
+}
+
+# Settings of a function, of a transaction, of the role and of the connection.
+$node->safe_psql('postgres', <<"SQL");
+CREATE FUNCTION f(mode text) RETURNS text LANGUAGE sql SET work_mem = '6666kB' SET search_path = $path
+AS \$f\$ SELECT state FROM bench.run(mode => mode, transactions => 1, vacuum => 'none') \$f\$;
+SQL
+foreach my $mode (qw(spi libpq))
+{
+	my %ways = (
+		'SET of a function' => "SELECT f('$mode');",
+		'SET LOCAL'         =>
+		  "BEGIN; SET LOCAL work_mem = '6666kB'; SET LOCAL search_path = $path; SELECT state FROM bench.run(mode => '$mode', transactions => 1, vacuum => 'none'); COMMIT;"
+	);
+	foreach my $name (sort keys %ways)
+	{
+		is($node->safe_psql('postgres', "SET client_min_messages = error; $ways{$name}"),
+			'finished', "$mode, $name");
+		is( $node->safe_psql('postgres',
+				"SELECT string_agg(value, ' ') FROM $path.noted WHERE name = 'work_mem'"),
+			'6666kB', "$mode, $name: work_mem of the client");
+		$node->safe_psql('postgres', "TRUNCATE $path.noted");
+	}
+	{
+		local $ENV{PGOPTIONS} = '-c work_mem=7777kB';
+		is( $node->safe_psql('postgres',
+				"SET search_path = $path; SELECT state FROM bench.run(mode => '$mode', transactions => 1, vacuum => 'none')"
+			),
+			'finished', "$mode, PGOPTIONS");
+	}
+	is( $node->safe_psql('postgres',
+			"SELECT string_agg(value, ' ') FROM $path.noted WHERE name = 'work_mem'"),
+		'7777kB', "$mode, PGOPTIONS: work_mem of the client");
+	$node->safe_psql('postgres', "TRUNCATE $path.noted");
+}
+
+# A statement_timeout that is hit ends a client's transaction, and tells why.
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+foreach my $mode (qw(spi libpq))
+{
+	my $locker = $node->background_psql('postgres');
+	$locker->query_safe('BEGIN; SELECT * FROM pgbench_branches FOR UPDATE');
+	my ($status, $stdout, $stderr) = $node->psql('postgres',
+		"SET search_path = public; SELECT bench.start(mode => '$mode', transactions => 1, vacuum => 'none', label => 'timeout') FROM set_config('statement_timeout', '300 ms', false)"
+	);
+	$locker->query_safe("SELECT 1");
+	wait_for($node,
+		"SELECT state NOT IN ('starting', 'running') FROM bench.runs WHERE label = 'timeout' ORDER BY run_id DESC LIMIT 1"
+	);
+	my $run = latest_run($node, 'timeout');
+	is($run->{aborted_clients}, 1, "$mode, statement_timeout: aborted clients");
+	like($run->{errors}, qr/canceling statement due to statement timeout/,
+		"$mode, statement_timeout: the reason");
+	$locker->quit;
+}
+
+nothing_left_ok($node, 'at the end');
+$node->stop;
+done_testing();

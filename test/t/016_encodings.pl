@@ -1,0 +1,79 @@
+# Databases of other encodings than UTF8, and texts that are not ASCII.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('encodings');
+
+# What a query that may fail returns to a client that speaks UTF8.
+sub value
+{
+	my ($database, $sql) = @_;
+	my ($status, $stdout, $stderr) =
+	  $node->psql($database, "SET client_encoding = 'UTF8'; $sql");
+	note $stderr if $stderr ne '';
+	ok($stderr !~ /\d+: .*\n\s+at /, 'no backtrace is sent to the client') if $stderr ne '';
+	return $stdout;
+}
+
+foreach my $encoding (qw(UTF8 LATIN1 SQL_ASCII EUC_JP))
+{
+	my $database = lc $encoding;
+	$node->safe_psql('postgres',
+		"CREATE DATABASE \"$database\" ENCODING '$encoding' LOCALE 'C' TEMPLATE template0");
+	$node->safe_psql($database, 'CREATE EXTENSION pg_selfbench');
+	is($node->safe_psql($database, 'SELECT count(*) FROM bench.initialize()'),
+		5, "$encoding: initialize");
+	my $text = $encoding eq 'EUC_JP' ? '日本' : 'Zürich, é';
+	foreach my $mode (qw(spi libpq))
+	{
+		foreach my $label ('plain', $text)
+		{
+			my $name = "$encoding, $mode, $label";
+			is( value($database,
+					"SELECT state, transactions, label FROM bench.run(mode => '$mode', protocol => 'simple', clients => 2, transactions => 5, vacuum => 'none', label => '$label')"
+				),
+				"finished|10|$label",
+				"$name: result");
+			is(value($database,
+					"SELECT count(*), min(label) FROM bench.runs WHERE label = '$label' AND mode = '$mode'"),
+				"1|$label", "$name: stored label");
+		}
+	}
+	invariants_ok($node, 40, $encoding, $database);
+	like(
+		value($database, 'SELECT bench.report(max(run_id)) FROM bench.runs'),
+		qr{actually processed: 10/10}, "$encoding: report");
+	# An error's text passes through as well.
+	my ($status, $stdout, $stderr) = $node->psql($database,
+		"SET client_encoding = 'UTF8'; SELECT bench.run(mode => '$text')");
+	like($stderr, qr/invalid value for option "mode": "\Q$text\E"/, "$encoding: text in an error");
+}
+
+# A role, a database and a schema with such names, in both modes.
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE "Jörg 's \ role" SUPERUSER LOGIN;
+CREATE DATABASE "Köln 's \ db" ENCODING 'UTF8' TEMPLATE template0;
+SQL
+my $far = start_sql($node, <<'SQL');
+\connect "Köln 's \ db"
+CREATE EXTENSION pg_selfbench;
+CREATE SCHEMA "Straße";
+SET ROLE "Jörg 's \ role";
+SET search_path = "Straße";
+SET client_min_messages = error;
+SELECT count(*) FROM bench.initialize();
+SELECT state FROM bench.run(transactions => 5);
+SELECT state FROM bench.run(mode => 'libpq', transactions => 5);
+SELECT DISTINCT role_name, database_name FROM bench.runs;
+SQL
+my ($stdout, $stderr) = finish_sql($far);
+is($stdout, "5\nfinished\nfinished\nJörg 's \\ role|Köln 's \\ db", 'names that are not ASCII') or diag $stderr;
+
+nothing_left_ok($node, 'at the end');
+$node->stop;
+done_testing();

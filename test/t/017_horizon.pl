@@ -1,0 +1,128 @@
+# Who waits for a run does not keep dead rows from being removed, where that is
+# possible, and is told where it is not.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('horizon');
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+my $notice = qr/NOTICE: .*the calling statement keeps dead rows from being removed during the run/;
+
+# Runs SQL that calls bench.run or bench.wait, and looks at the caller's
+# backend_xmin while the run goes on, again and again.
+sub horizon_of
+{
+	my ($sql, $label) = @_;
+
+	my $caller = start_sql($node, $sql, name => 'caller');
+	wait_for_transactions($node, $label);
+	my $kept = $node->safe_psql('postgres', <<"SQL");
+SET search_path = pg_catalog;
+DO \$\$
+DECLARE kept int := 0;
+BEGIN
+    FOR i IN 1..30 LOOP
+        kept := kept + (SELECT count(backend_xmin) FROM pg_stat_get_activity(NULL)
+                         WHERE application_name = 'caller');
+        PERFORM pg_sleep(0.02);
+    END LOOP;
+    PERFORM set_config('my.kept', kept::text, false);
+END \$\$;
+SELECT current_setting('my.kept');
+SQL
+	$node->safe_psql('postgres',
+		"SELECT bench.cancel(run_id) FROM bench.progress WHERE label = '$label'");
+	my ($stdout, $stderr) = finish_sql($caller);
+	return ($kept, $stderr, $stdout);
+}
+
+my $run = "bench.run(duration => '10 min', vacuum => 'none', label => '%s')";
+my %released = (
+	'FROM'            => "SELECT * FROM $run",
+	'FROM, columns'   => "SELECT state, transactions FROM $run",
+	'SELECT list'     => "SELECT $run",
+	'a transaction'   => "BEGIN; SELECT state FROM $run; COMMIT",
+	'with progress'   => "SELECT state FROM bench.run(duration => '10 min', vacuum => 'none', progress => '100 ms', label => '%s')",
+	'libpq'           => "SELECT state FROM bench.run(mode => 'libpq', duration => '10 min', vacuum => 'none', label => '%s')");
+foreach my $name (sort keys %released)
+{
+	my ($kept, $stderr, $stdout) = horizon_of(sprintf($released{$name}, $name), $name);
+	# Between two waits it may look at the catalogs.
+	cmp_ok($kept, '<', 15, "$name: nothing is kept");
+	unlike($stderr, $notice, "$name: no notice");
+	like($stdout, qr/canceled/, "$name: result");
+}
+
+my %kept = (
+	'another table'   => "SELECT state FROM $run, pgbench_branches",
+	'a subquery'      => "SELECT state, (SELECT count(*) FROM pgbench_branches) FROM $run",
+	'REPEATABLE READ' => "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT state FROM $run; COMMIT",
+	'a DO block'      => "DO \$\$ BEGIN PERFORM $run; END \$\$",
+	'a subtransaction' => "BEGIN; SAVEPOINT s; SELECT state FROM $run; COMMIT",
+	'an open cursor'  => "BEGIN; DECLARE c CURSOR FOR SELECT * FROM pg_class; FETCH 1 FROM c; SELECT state FROM $run; COMMIT",
+	'writing'         => "CREATE TABLE result AS SELECT state FROM $run");
+foreach my $name (sort keys %kept)
+{
+	my ($kept, $stderr) = horizon_of(sprintf($kept{$name}, $name), $name);
+	is($kept, 30, "$name: the snapshot is kept");
+	like($stderr, $notice, "$name: notice");
+}
+
+# Reading runs leave nothing dead.
+my ($kept, $stderr) = horizon_of(
+	"SELECT state FROM bench.run(scripts => '{select-only}', duration => '10 min', vacuum => 'none', label => 'reads'), pgbench_branches", 'reads');
+unlike($stderr, $notice, 'a run that only reads: no notice');
+
+# A cursor still sees what it saw, whatever was removed meanwhile.
+$node->safe_psql('postgres',
+	'CREATE TABLE seen WITH (autovacuum_enabled = off) AS SELECT generate_series(1, 10000) AS i');
+my $reader = start_sql($node, <<'SQL', name => 'caller');
+BEGIN;
+DECLARE c CURSOR FOR SELECT i FROM seen;
+MOVE 1 FROM c;
+SELECT state FROM bench.run(duration => '10 min', vacuum => 'none', label => 'cursor');
+\o /dev/null
+FETCH ALL FROM c;
+\o
+\echo :ROW_COUNT
+COMMIT;
+SQL
+wait_for_transactions($node, 'cursor');
+$node->safe_psql('postgres', 'DELETE FROM seen');
+$node->safe_psql('postgres', 'VACUUM seen');
+$node->safe_psql('postgres', "SELECT bench.cancel(run_id) FROM bench.progress WHERE label = 'cursor'");
+like((finish_sql($reader))[0], qr/^9999$/m, 'a cursor of the caller loses no rows');
+
+# What it is for: dead rows go away while the caller waits.
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+my $caller = start_sql($node, sprintf("SELECT * FROM $run", 'prune'), name => 'caller');
+wait_for_transactions($node, 'prune');
+my $dead;
+foreach (1 .. 50)
+{
+	$dead = $node->safe_psql('postgres', <<'SQL');
+VACUUM pgbench_branches;
+SELECT pg_stat_clear_snapshot();
+SELECT n_dead_tup < 1000 FROM pg_stat_user_tables WHERE relname = 'pgbench_branches';
+SQL
+	last if $dead =~ /t/;
+}
+like($dead, qr/t/, 'dead rows are removed during a run');
+cmp_ok($node->safe_psql('postgres', "SELECT pg_relation_size('pgbench_branches') / 8192"),
+	'<', 50, 'the table of branches stays small');
+signal_sql($caller, 'INT');
+finish_sql($caller);
+
+# bench.wait.
+$node->safe_psql('postgres', "SELECT bench.start(duration => '10 min', vacuum => 'none', label => 'waited')");
+my $run_id = latest_run($node, 'waited')->{run_id};
+($kept, $stderr) = horizon_of("SELECT * FROM bench.wait($run_id)", 'waited');
+cmp_ok($kept, '<', 15, 'bench.wait keeps nothing');
+
+nothing_left_ok($node, 'at the end');
+$node->stop;
+done_testing();
