@@ -49,6 +49,9 @@ pub enum Error {
     /// An option that needs a value is NULL.
     #[error("option \"{option}\" must not be null")]
     NullOption { option: &'static str },
+    /// An argument without a default is NULL.
+    #[error("{name} must not be null")]
+    NullArgument { name: &'static str },
     /// Two options that exclude each other, or one that needs another.
     #[error("{message}")]
     OptionConflict { message: String, hint: String },
@@ -80,7 +83,7 @@ pub enum Error {
     #[error("relation \"{table}\" is empty")]
     TableEmpty { table: String },
     /// Something that bears the name of one of pgbench's tables, but is not.
-    #[error("refusing to drop \"{relation}\": {why}")]
+    #[error("refusing to replace \"{relation}\": {why}")]
     NotPgbench { relation: String, why: String },
     /// The caller's own transaction stands in its workers' way.
     #[error("the current transaction holds a lock that the benchmark's workers need")]
@@ -141,7 +144,9 @@ impl Error {
     fn sqlstate(&self) -> Sqlstate {
         match self {
             Error::Option { .. } => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
-            Error::NullOption { .. } => Sqlstate::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            Error::NullOption { .. } | Error::NullArgument { .. } => {
+                Sqlstate::ERRCODE_NULL_VALUE_NOT_ALLOWED
+            }
             Error::OptionConflict { .. } => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::Script(_) => Sqlstate::ERRCODE_SYNTAX_ERROR,
@@ -231,7 +236,7 @@ impl Error {
                 Some("Background workers run as the calling role; call as a role with the LOGIN attribute.".into())
             }
             Error::LoopbackDenied => Some("Use mode => 'spi'.".into()),
-            Error::UnknownRun { .. } => Some("Runs are listed in bench.run_summary.".into()),
+            Error::UnknownRun { .. } | Error::NullArgument { .. } => Some("Runs are listed in bench.run_summary.".into()),
             Error::LostRun { .. } => Some("Look into the server log, then run it again.".into()),
             Error::WaitTimeout { .. } => {
                 Some("The run goes on; wait again, or end it with bench.cancel.".into())

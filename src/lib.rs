@@ -24,6 +24,18 @@ mod worker;
 
 pgrx::pg_module_magic!();
 
+/// Called by the server when it loads the library.
+#[pgrx::pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    // Errors pass through Rust panics; whatever the server's environment says, their backtraces
+    // are not for clients and logs, and taking one costs more than most transactions. Who debugs
+    // sets this variable to 1.
+    if std::env::var_os("RUST_LIB_BACKTRACE").is_none() {
+        // SAFETY: a process of the server has one thread.
+        unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
+    }
+}
+
 pgrx::extension_sql_file!("sql/schema.sql", name = "schema", bootstrap);
 pgrx::extension_sql_file!("sql/tables.sql", name = "tables", requires = ["schema"]);
 pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["tables"]);

@@ -3,7 +3,7 @@
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::{convert, store};
-use crate::run::options::required;
+use crate::run::options::argument;
 use pgrx::AllocatedByRust;
 use pgrx::heap_tuple::PgHeapTuple;
 use pgrx::prelude::*;
@@ -69,7 +69,7 @@ fn fill(
 #[pg_extern(sql = false)]
 fn report(run_id: Option<i64>) -> String {
     (|| {
-        let run_id = required("run_id", run_id)?;
+        let run_id = argument("run_id", run_id)?;
         let finished = store::load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
         Ok(selfbench_report::text(&convert::report(&finished)?))
     })()

@@ -123,7 +123,7 @@ fn wait(
 ) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
     (|| {
-        let run_id = options::required("run_id", run_id)?;
+        let run_id = options::argument("run_id", run_id)?;
         let limit = match &timeout {
             None => None,
             Some(timeout) => Some(options::duration("timeout", timeout, true)? as u64 * 1000),
@@ -166,7 +166,7 @@ fn wait(
 #[pg_extern(sql = false)]
 fn cancel(run_id: Option<i64>) -> bool {
     (|| {
-        let run_id = options::required("run_id", run_id)?;
+        let run_id = options::argument("run_id", run_id)?;
         // Row security decides whose runs there are to be cancelled.
         let Some(finished) = store::load(run_id)? else {
             return Err(Error::UnknownRun { run_id });
@@ -325,11 +325,15 @@ fn total(segment: &Segment) -> Tally {
     total
 }
 
+/// The segment of a run in progress, if it is the caller's own or the caller a superuser.
 fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
     let handle = u32::try_from(handle?).ok()?;
     let segment = Segment::attach(handle)?;
     let header = segment.header();
-    (header.is_run()
+    // SAFETY: in a transaction.
+    let (role, superuser) = unsafe { (pg_sys::GetUserId().to_u32(), pg_sys::superuser()) };
+    ((header.role == role || superuser)
+        && header.is_run()
         && header.run_id.load(Relaxed) == run_id
         && header.phase() != Phase::Finished
         && header.coordinator.pid() != 0)

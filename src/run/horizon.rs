@@ -7,9 +7,10 @@
 //!
 //! So while this backend only waits, it takes its advertised `xmin` away, as an idle backend does.
 //! That is safe only if nothing will be read with that snapshot afterwards: the isolation level is
-//! READ COMMITTED, no transaction id is assigned, the function was called directly by a top-level
-//! statement, and that statement reads no table and calls no other function that could. Anything
-//! else keeps its snapshot advertised, and the caller is told.
+//! READ COMMITTED, no transaction id is assigned, no other snapshot is in use (an open cursor has
+//! one), the function was called directly by a top-level statement, and that statement reads no
+//! table and calls no other function that could. Anything else keeps its snapshot advertised, and
+//! the caller is told.
 
 use pgrx::pg_sys;
 
@@ -53,6 +54,8 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         if pg_sys::XactIsoLevel != pg_sys::XACT_READ_COMMITTED as i32
             || pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId
             || pg_sys::IsSubTransaction()
+            // Another one, such as an open cursor's, is still to be read with.
+            || !pg_sys::ThereAreNoPriorRegisteredSnapshots()
             || fcinfo.is_null()
             || (*fcinfo).flinfo.is_null()
         {

@@ -133,7 +133,7 @@ impl RunOptions {
             interval_us,
             seed,
             label: self.label.clone(),
-            settings: settings::of_session()?,
+            settings: settings::of_session(),
             connection,
         })
     }
@@ -226,6 +226,11 @@ impl RunOptions {
 /// The value of an option that must not be NULL.
 pub fn required<T>(option: &'static str, value: Option<T>) -> Result<T> {
     value.ok_or(Error::NullOption { option })
+}
+
+/// The value of an argument that has no default.
+pub fn argument<T>(name: &'static str, value: Option<T>) -> Result<T> {
+    value.ok_or(Error::NullArgument { name })
 }
 
 /// A number within its legal range.

@@ -62,6 +62,8 @@ pub struct Header {
     workers: u32,
     clients: u32,
     scripts: u32,
+    /// Oid of the role that the task belongs to.
+    pub role: u32,
     spec_len: u64,
     total_len: u64,
     phase: AtomicU32,
@@ -328,6 +330,7 @@ impl Segment {
             (*header).workers = layout.workers as u32;
             (*header).clients = layout.clients as u32;
             (*header).scripts = layout.scripts as u32;
+            (*header).role = pg_sys::GetUserId().to_u32();
             (*header).spec_len = spec.len() as u64;
             (*header).total_len = offsets.total as u64;
             std::ptr::copy_nonoverlapping(

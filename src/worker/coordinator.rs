@@ -412,22 +412,10 @@ fn watch(
     let mut next = header.measure_ns.load(Relaxed) + interval_ns;
     loop {
         let now = clock::now_ns();
-        if segment
-            .workers()
-            .all(|worker| worker.state() >= WorkerState::Done)
-        {
-            tick(now, true)?;
-            let died = segment
-                .workers()
-                .any(|worker| worker.state() == WorkerState::Died);
-            return Ok(died.then(|| "a client worker was terminated".into()));
-        }
+        let is_in = |state| segment.workers().any(|worker| worker.state() == state);
         let reason = if asked_to_end() && header.stop() == Stop::No {
             Some("its coordinator was terminated")
-        } else if segment
-            .workers()
-            .any(|worker| worker.state() == WorkerState::Died)
-        {
+        } else if is_in(WorkerState::Died) {
             Some("a client worker was terminated")
         } else if segment.workers().any(|worker| worker.failure().is_some()) {
             Some("a client worker failed")
@@ -440,6 +428,13 @@ fn watch(
             stop_workers(segment, spec.mode, workers, Stop::Requested)?;
             tick(clock::now_ns(), true)?;
             return Ok(Some(format!("canceled: {reason}")));
+        }
+        if segment
+            .workers()
+            .all(|worker| worker.state() >= WorkerState::Done)
+        {
+            tick(now, true)?;
+            return Ok(None);
         }
         if now >= next {
             tick(now, false)?;

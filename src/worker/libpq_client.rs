@@ -2,7 +2,9 @@
 //! connections; what pgbench calls a thread.
 
 use super::spi_client::Shared;
-use super::{Place, check_for_interrupts, connect, plan, transaction};
+use super::{
+    Place, asked_to_end, check_for_interrupts, connect, enter_cooperative, plan, transaction,
+};
 use crate::clock;
 use crate::compat;
 use crate::error::{Error, Result, catch};
@@ -40,12 +42,16 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
             return Ok(());
         };
         if place.wait_for_start() {
+            enter_cooperative();
             run(&place, ready);
         }
         Ok(())
     });
     if result.is_err() {
         transaction::abort();
+    }
+    if asked_to_end() {
+        place.die();
     }
     place.leave(result.err().map(|error| error.report()));
 }
@@ -178,6 +184,11 @@ fn run(place: &Place, ready: Ready) {
     let mut canceled = false;
 
     while active > 0 {
+        // A worker that is terminated ends the run, and takes its connections with it: the server
+        // would not notice that they are closed while they wait for a lock.
+        if asked_to_end() {
+            header.request_stop(Stop::Terminated);
+        }
         if header.stop() != Stop::No {
             let now = clock::now_ns();
             match stopped_ns {

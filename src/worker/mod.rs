@@ -54,7 +54,8 @@ impl Identity {
     }
 }
 
-/// Set while the coordinator is in its own wait loop, where SIGTERM only asks it to end the run.
+/// Set while a coordinator or a libpq client worker is in its own wait loop, where SIGTERM only
+/// asks it to end the run.
 static COOPERATIVE: AtomicBool = AtomicBool::new(false);
 /// Set by SIGTERM or SIGINT while cooperative.
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
@@ -90,7 +91,12 @@ fn connect(identity: Identity) {
             pg_sys::Oid::from(identity.role),
             compat::BYPASS_ROLE_LOGIN_CHECK,
         );
-        pg_sys::pgstat_report_appname(c"pg_selfbench".as_ptr());
+        pg_sys::SetConfigOption(
+            c"application_name".as_ptr(),
+            c"pg_selfbench".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+        );
     }
 }
 
@@ -106,8 +112,8 @@ fn my_segment() -> Option<&'static Segment> {
     unsafe { MY_SEGMENT.load(Acquire).as_ref() }
 }
 
-/// From here on, SIGTERM and SIGINT ask the coordinator to end the task instead of ending the
-/// process in the middle of what it does.
+/// From here on, SIGTERM and SIGINT ask this process to end the task instead of ending the process
+/// in the middle of what it does.
 fn enter_cooperative() {
     COOPERATIVE.store(true, Release);
 }
@@ -197,6 +203,11 @@ impl Place {
             check_for_interrupts();
             crate::shared::process::wait(std::time::Duration::from_secs(10));
         }
+    }
+
+    /// Ends the worker's part as one that was terminated.
+    fn die(&self) {
+        self.segment.worker(self.index).set_state(WorkerState::Died);
     }
 
     /// Ends the worker's part, with the error that kept it from taking part.

@@ -2,42 +2,80 @@
 
 use crate::error::Result;
 use pgrx::pg_sys;
-use pgrx::prelude::*;
 use std::ffi::CString;
 
 /// Settings of a session, by name.
 pub type Settings = Vec<(String, String)>;
 
+/// Settings that say who the session is, or belong to its connection or transaction.
+const NOT_CARRIED: [&str; 7] = [
+    "application_name",
+    "client_encoding",
+    "role",
+    "session_authorization",
+    "transaction_deferrable",
+    "transaction_isolation",
+    "transaction_read_only",
+];
+
 /// What the calling session has set for itself: by SET, by connection options or by a function's
-/// SET clause. What comes from the configuration, the database or the role reaches the workers
-/// without our doing.
-pub fn of_session() -> Result<Settings> {
-    Spi::connect(|client| {
-        let rows = client.select(
-            "SELECT name::pg_catalog.text, pg_catalog.current_setting(name)
-               FROM pg_catalog.pg_settings
-              WHERE source::pg_catalog.text IN ('session', 'client')
-                AND context::pg_catalog.text IN ('user', 'superuser')
-                AND name::pg_catalog.text NOT IN
-                    ('application_name', 'client_encoding', 'transaction_isolation',
-                     'transaction_read_only', 'transaction_deferrable')
-              ORDER BY 1",
-            None,
-            &[],
-        )?;
-        let mut settings = Settings::new();
-        for row in rows {
-            if let (Some(name), Some(value)) = (row.get::<String>(1)?, row.get::<String>(2)?) {
-                settings.push((name, value));
-            }
+/// SET clause, also under names that no extension has defined. What comes from the configuration,
+/// the database or the role reaches the workers without our doing.
+///
+/// The source is what the server itself hands to its parallel workers, since no view shows
+/// settings with names of their own.
+pub fn of_session() -> Settings {
+    // SAFETY: the buffer has the size that the server asks for; it begins with the length of what
+    // follows.
+    let state = unsafe {
+        let room = pg_sys::EstimateGUCStateSpace();
+        let mut state = vec![0u8; room];
+        pg_sys::SerializeGUCState(room, state.as_mut_ptr().cast());
+        state
+    };
+    parse(&state).unwrap_or_default()
+}
+
+/// Reads the server's serialized settings: for each its name, value and source file as texts with
+/// a zero byte at their ends, a line number if there is a file, then source, context and role.
+fn parse(state: &[u8]) -> Option<Settings> {
+    fn take<'s>(rest: &mut &'s [u8], n: usize) -> Option<&'s [u8]> {
+        let (head, tail) = rest.split_at_checked(n)?;
+        *rest = tail;
+        Some(head)
+    }
+    fn text(rest: &mut &[u8]) -> Option<String> {
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let text = take(rest, end + 1)?;
+        Some(String::from_utf8_lossy(&text[..end]).into_owned())
+    }
+    fn word(rest: &mut &[u8]) -> Option<u32> {
+        Some(u32::from_ne_bytes(
+            take(rest, size_of::<u32>())?.try_into().ok()?,
+        ))
+    }
+    let mut rest = state;
+    let length = usize::from_ne_bytes(take(&mut rest, size_of::<usize>())?.try_into().ok()?);
+    rest = rest.get(..length)?;
+    let mut settings = Settings::new();
+    while !rest.is_empty() {
+        let (name, value, file) = (text(&mut rest)?, text(&mut rest)?, text(&mut rest)?);
+        if !file.is_empty() {
+            word(&mut rest)?;
         }
-        Ok(settings)
-    })
+        let (source, _context, _role) = (word(&mut rest)?, word(&mut rest)?, word(&mut rest)?);
+        let by_session =
+            source == pg_sys::GucSource::PGC_S_SESSION || source == pg_sys::GucSource::PGC_S_CLIENT;
+        if by_session && !NOT_CARRIED.contains(&name.as_str()) {
+            settings.push((name, value));
+        }
+    }
+    Some(settings)
 }
 
 /// Sets them in this worker, with the rights of the calling role, for the life of the process. A
-/// setting that the role may not set, since the session had set it as another role, stays as it is
-/// and the server log tells.
+/// setting that the role may not set, since the session had set it as another role, or that only a
+/// connection can set, stays as it is.
 ///
 /// Must be called in a transaction.
 pub fn apply(settings: &Settings) -> Result<()> {
@@ -60,7 +98,7 @@ pub fn apply(settings: &Settings) -> Result<()> {
                 pg_sys::GucSource::PGC_S_SESSION,
                 pg_sys::GucAction::GUC_ACTION_SET,
                 true,
-                pg_sys::WARNING as i32,
+                pg_sys::DEBUG1 as i32,
                 false,
             );
         }
