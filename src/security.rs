@@ -22,6 +22,27 @@ pub fn require_loopback() -> Result<()> {
     }
 }
 
+/// Fails unless the current role may run programs as the operating system user of the server, which
+/// is what `\shell` and `\setshell` do.
+///
+/// Must be called in a transaction.
+pub fn require_server_program() -> Result<()> {
+    let may = query::one::<bool>(
+        "SELECT pg_catalog.pg_has_role(CURRENT_USER, 'pg_execute_server_program', 'USAGE')",
+        &[],
+    )?;
+    if may == Some(true) {
+        Ok(())
+    } else {
+        Err(Error::Denied {
+            what: "\\shell and \\setshell".into(),
+            hint: "Only roles with privileges of the \"pg_execute_server_program\" role may run \
+                   programs on the server."
+                .into(),
+        })
+    }
+}
+
 /// Runs `body` with `search_path` pinned to the system's schema.
 ///
 /// Must be called in a transaction. If `body` raises an error, the abort of the transaction
