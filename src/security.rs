@@ -14,12 +14,17 @@ use pgrx::pg_sys;
 /// Such connections are authenticated by the operating system user of the server or not at all, so
 /// that they would lend that user's identity to the caller: dblink's rule.
 pub fn require_loopback() -> Result<()> {
-    // SAFETY: in a transaction.
-    if unsafe { pg_sys::superuser() } {
+    if is_superuser() {
         Ok(())
     } else {
         Err(Error::LoopbackDenied)
     }
+}
+
+/// Whether the current role is a superuser.
+pub fn is_superuser() -> bool {
+    // SAFETY: in a transaction.
+    unsafe { pg_sys::superuser() }
 }
 
 /// Fails unless the current role may run programs as the operating system user of the server, which
@@ -69,8 +74,8 @@ pub fn with_pinned_search_path<T>(body: impl FnOnce() -> Result<T>) -> Result<T>
 
 /// Runs `body` with the rights of the owner of the result tables and `search_path` pinned.
 ///
-/// Must be called in a transaction of a worker. If `body` raises an error, the abort of the
-/// transaction restores the identity.
+/// Must be called in a transaction. If `body` raises an error, the abort of the transaction restores
+/// the identity.
 pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_search_path(|| {
         let owner = query::one::<pg_sys::Oid>(

@@ -284,25 +284,7 @@ impl RunOptions {
                     &format!("{e}; a weight is an integer from 0 to 2147483647."),
                 )
             })?;
-            let script = builtin::find_builtin(name).map_err(|e| Error::UnknownScript {
-                message: e.to_string(),
-                hint: format!(
-                    "Built-in scripts are {}.",
-                    builtin::list()
-                        .iter()
-                        .map(|b| b.name)
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                ),
-            })?;
-            scripts.push(ScriptSpec {
-                name: script.name.into(),
-                description: script.description.into(),
-                body: script.body.into(),
-                weight,
-                builtin: true,
-                writes: script.name != "select-only",
-            });
+            scripts.push(super::scripts::find(name, weight)?);
         }
         if scripts.iter().all(|script| script.weight == 0) {
             return Err(illegal(

@@ -132,9 +132,10 @@ impl RunSpec {
         self.protocol.parse().unwrap_or(Protocol::Prepared)
     }
 
-    /// Whether the user gives this variable.
-    pub fn gives_variable(&self, name: &str) -> bool {
-        self.variables.iter().any(|(given, _)| given == name)
+    /// The text of a variable that the user gives.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        let given = self.variables.iter().find(|(given, _)| given == name)?;
+        Some(&given.1)
     }
 
     /// Whether any script is one of pgbench's own.

@@ -212,7 +212,11 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
 fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
     if !spec.uses_pgbench_tables() {
         return Ok(Tables {
-            scale: 1,
+            // Scripts of the user's have the scale that the user says they have.
+            scale: spec
+                .variable("scale")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(1),
             partition_method: None,
             partitions: None,
         });

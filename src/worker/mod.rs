@@ -176,7 +176,7 @@ fn streams(header: &Header, spec: &RunSpec, thread: usize) -> (Streams, Thread) 
         spec.seed,
         spec.clients,
         spec.jobs,
-        spec.gives_variable("default_seed"),
+        spec.variable("default_seed").is_some(),
     );
     let thread = Thread::new(&streams.threads[thread], header.start_ns.load(Relaxed));
     (streams, thread)
