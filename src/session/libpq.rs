@@ -222,8 +222,12 @@ impl LibpqSession {
     }
 
     fn note(&mut self, result: &PqResult) {
+        // The result of preparing a statement is none of the statement's.
+        let executing = matches!(self.activity, Activity::Executing);
         match result.status() {
-            Status::Command | Status::Rows if self.store => self.results.push(kept(result)),
+            Status::Command | Status::Rows if self.store && executing => {
+                self.results.push(kept(result));
+            }
             Status::Command | Status::Rows | Status::Sync | Status::Skipped => {}
             Status::Copy => {
                 self.failure = Some(SqlError {
@@ -248,7 +252,7 @@ impl LibpqSession {
                 }
             }
         }
-        if self.pipeline.is_none() {
+        if executing {
             self.query += 1;
         }
     }

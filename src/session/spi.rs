@@ -249,6 +249,7 @@ impl SpiSession {
                     for oid in parameter_types(&text)? {
                         types.push(Parameter::look_up(oid)?);
                     }
+                    require_parameters(command, protocol, types.len())?;
                 }
                 known = Some(Known::Statement {
                     types,
@@ -847,6 +848,28 @@ unsafe fn parameter_types(text: &CString) -> Result<Vec<pg_sys::Oid>> {
         }
         Ok(oids)
     }
+}
+
+/// Variables within quotes are parameters for the client, but not for the server, which therefore
+/// refuses them.
+fn require_parameters(command: &SqlCommand, protocol: Protocol, required: usize) -> Result<()> {
+    let supplied = command.parameters().len();
+    if supplied == required {
+        return Ok(());
+    }
+    let name = match protocol {
+        Protocol::Prepared => command.prepared_name(),
+        _ => String::new(),
+    };
+    Err(Error::Server(Box::new(crate::error::new_report(
+        Sqlstate::ERRCODE_PROTOCOL_VIOLATION,
+        &format!(
+            "bind message supplies {supplied} parameters, but prepared statement \"{name}\" \
+             requires {required}"
+        ),
+        None,
+        None,
+    ))))
 }
 
 /// A text with a zero byte at its end; one that has such a byte inside is refused.

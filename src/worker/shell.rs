@@ -52,6 +52,11 @@ pub fn run(line: &str, output: Option<&mut Vec<u8>>, stop: impl Fn() -> bool) ->
         match child.try_wait() {
             Ok(None) => {}
             Ok(Some(status)) => {
+                // What it wrote may not have been read yet.
+                while let Some(open) = &mut pipe
+                    && compat::wait_for_socket(open.as_raw_fd(), false, 0)
+                    && read(open, &mut text)
+                {}
                 return match output {
                     None => status.success(),
                     Some(output) => {
