@@ -72,19 +72,18 @@ fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
 
 /// Stores a script, or replaces one that the caller owns.
 pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
-    let legal = "A name has 1 to 255 bytes, no \"@\" and no control characters, and is not that of \
-                 a built-in script.";
     if name.is_empty()
         || name.len() > MAX_NAME_BYTES
         || name.contains('@')
         || name.contains(char::is_control)
         || builtin::list().iter().any(|builtin| builtin.name == name)
     {
-        return Err(super::options::illegal(
-            "name",
-            format!("\"{name}\""),
-            legal,
-        ));
+        return Err(Error::OptionConflict {
+            message: format!("invalid script name: \"{name}\""),
+            hint: "A name has 1 to 255 bytes, no \"@\" and no control characters, and is not that \
+                   of a built-in script."
+                .into(),
+        });
     }
     parse(name, body)?;
     let caller = server::role_name();

@@ -177,13 +177,14 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     };
     conclude(segment, spec, &mut harvest, &mut finished);
     match ended {
-        Ok(None) => {}
-        Ok(Some(_)) if spec.exit_on_abort && finished.run.aborted_clients > 0 => {
+        // The others may have ended before anybody looked.
+        Ok(_) if spec.exit_on_abort && finished.run.aborted_clients > 0 => {
             finished.run.state = "failed".into();
             finished.run.errors.push(
                 "the run was ended since a client was aborted, as \"exit_on_abort\" asks".into(),
             );
         }
+        Ok(None) => {}
         Ok(Some(reason)) => {
             finished.run.state = "canceled".into();
             finished.run.errors.insert(0, reason);
@@ -434,7 +435,14 @@ fn watch(
             let died = segment
                 .workers()
                 .any(|worker| worker.state() == WorkerState::Died);
-            return Ok(died.then(|| "a client worker was terminated".into()));
+            // Clients that look at the request themselves may end before it has come here.
+            return Ok(if died {
+                Some("a client worker was terminated".into())
+            } else if header.stop() != Stop::No {
+                Some("canceled: on request".into())
+            } else {
+                None
+            });
         }
         let reason = if asked_to_end() && header.stop() == Stop::No {
             Some("its coordinator was terminated")
