@@ -8,10 +8,10 @@ SCRIPT     = $(EXTENSION)--$(EXTVERSION).sql
 DATA_built = $(SCRIPT)
 
 # The install script is made of these files of src/sql, in this order.
-SQL_PIECES = schema tables runs initialize results compare
+SQL_PIECES = schema tables runs scripts initialize results compare
 
 # Tests.  Order counts in the first two.
-REGRESS     = catalog errors results
+REGRESS     = catalog errors results scripts
 ISOLATION   = rollback
 TAP_TESTS   = test/t
 PROVE_TESTS ?= $(TAP_TESTS)/*.pl

@@ -39,10 +39,11 @@ pub extern "C-unwind" fn _PG_init() {
 pgrx::extension_sql_file!("sql/schema.sql", name = "schema", bootstrap);
 pgrx::extension_sql_file!("sql/tables.sql", name = "tables", requires = ["schema"]);
 pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["tables"]);
+pgrx::extension_sql_file!("sql/scripts.sql", name = "scripts", requires = ["runs"]);
 pgrx::extension_sql_file!(
     "sql/initialize.sql",
     name = "initialize",
-    requires = ["runs"]
+    requires = ["scripts"]
 );
 pgrx::extension_sql_file!(
     "sql/results.sql",

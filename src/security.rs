@@ -14,11 +14,37 @@ use pgrx::pg_sys;
 /// Such connections are authenticated by the operating system user of the server or not at all, so
 /// that they would lend that user's identity to the caller: dblink's rule.
 pub fn require_loopback() -> Result<()> {
-    // SAFETY: in a transaction.
-    if unsafe { pg_sys::superuser() } {
+    if is_superuser() {
         Ok(())
     } else {
         Err(Error::LoopbackDenied)
+    }
+}
+
+/// Whether the current role is a superuser.
+pub fn is_superuser() -> bool {
+    // SAFETY: in a transaction.
+    unsafe { pg_sys::superuser() }
+}
+
+/// Fails unless the current role may run programs as the operating system user of the server, which
+/// is what `\shell` and `\setshell` do.
+///
+/// Must be called in a transaction.
+pub fn require_server_program() -> Result<()> {
+    let may = query::one::<bool>(
+        "SELECT pg_catalog.pg_has_role(CURRENT_USER, 'pg_execute_server_program', 'USAGE')",
+        &[],
+    )?;
+    if may == Some(true) {
+        Ok(())
+    } else {
+        Err(Error::Denied {
+            what: "\\shell and \\setshell".into(),
+            hint: "Only roles with privileges of the \"pg_execute_server_program\" role may run \
+                   programs on the server."
+                .into(),
+        })
     }
 }
 
@@ -48,8 +74,8 @@ pub fn with_pinned_search_path<T>(body: impl FnOnce() -> Result<T>) -> Result<T>
 
 /// Runs `body` with the rights of the owner of the result tables and `search_path` pinned.
 ///
-/// Must be called in a transaction of a worker. If `body` raises an error, the abort of the
-/// transaction restores the identity.
+/// Must be called in a transaction. If `body` raises an error, the abort of the transaction restores
+/// the identity.
 pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_search_path(|| {
         let owner = query::one::<pg_sys::Oid>(

@@ -81,6 +81,13 @@ fn compare(
             interval: Interval::from_seconds(1.0).into(),
             seed: seed.clone(),
             label: label.clone(),
+            rate: None,
+            latency_limit: None,
+            max_tries: Some(1),
+            variables: None,
+            reconnect: Some(false),
+            continue_on_error: Some(false),
+            exit_on_abort: Some(false),
         };
         // Wrong options are told before anything has run.
         for arm in &arms {

@@ -4,3 +4,4 @@ mod compare;
 mod initialize;
 mod result;
 mod run;
+mod scripts;

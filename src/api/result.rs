@@ -45,6 +45,10 @@ fn fill(
         "failed",
         figures.serialization_failures + figures.deadlock_failures + figures.other_failures,
     )?;
+    row.set_by_name("retried", figures.retried)?;
+    row.set_by_name("retries", figures.retries)?;
+    row.set_by_name("skipped", figures.skipped)?;
+    row.set_by_name("late", figures.late)?;
     row.set_by_name("tps", figures.tps)?;
     row.set_by_name("latency_avg_ms", figures.latency_avg_ms)?;
     row.set_by_name("latency_stddev_ms", figures.latency_stddev_ms)?;
@@ -55,6 +59,8 @@ fn fill(
     row.set_by_name("latency_p99_ms", figures.latency_p99_ms)?;
     row.set_by_name("latency_p999_ms", figures.latency_p999_ms)?;
     row.set_by_name("latency_max_ms", figures.latency_max_ms)?;
+    row.set_by_name("lag_avg_ms", figures.lag_avg_ms)?;
+    row.set_by_name("lag_max_ms", figures.lag_max_ms)?;
     row.set_by_name("connection_ms", run.connection_ms)?;
     row.set_by_name("warmup_transactions", run.warmup_transactions)?;
     row.set_by_name("aborted_clients", run.aborted_clients)?;

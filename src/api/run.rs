@@ -14,7 +14,7 @@ use crate::shared::recorder;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Use};
-use pgrx::datum::Interval;
+use pgrx::datum::{Interval, JsonB};
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -39,6 +39,13 @@ fn run(
     interval: Option<Interval>,
     seed: Option<String>,
     label: Option<String>,
+    rate: Option<f64>,
+    latency_limit: Option<f64>,
+    max_tries: Option<i32>,
+    variables: Option<JsonB>,
+    reconnect: Option<bool>,
+    continue_on_error: Option<bool>,
+    exit_on_abort: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
@@ -56,6 +63,13 @@ fn run(
         interval,
         seed,
         label,
+        rate,
+        latency_limit,
+        max_tries,
+        variables: variables.map(|variables| variables.0),
+        reconnect,
+        continue_on_error,
+        exit_on_abort,
     };
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
@@ -77,6 +91,13 @@ fn start(
     interval: Option<Interval>,
     seed: Option<String>,
     label: Option<String>,
+    rate: Option<f64>,
+    latency_limit: Option<f64>,
+    max_tries: Option<i32>,
+    variables: Option<JsonB>,
+    reconnect: Option<bool>,
+    continue_on_error: Option<bool>,
+    exit_on_abort: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> i64 {
     let horizon = Horizon::of_call(fcinfo);
@@ -94,6 +115,13 @@ fn start(
         interval,
         seed,
         label,
+        rate,
+        latency_limit,
+        max_tries,
+        variables: variables.map(|variables| variables.0),
+        reconnect,
+        continue_on_error,
+        exit_on_abort,
     };
     (|| {
         let spec = options.check()?;
@@ -360,9 +388,9 @@ impl Ticker {
             every_ns: every_us.map(|us| us as u64 * 1000),
             options: ProgressOptions {
                 mode: spec.mode,
-                rate: false,
-                latency_limit: false,
-                max_tries: 1,
+                rate: spec.rate.is_some(),
+                latency_limit: spec.latency_limit_ns.is_some(),
+                max_tries: spec.max_tries,
             },
             last_ns: 0,
             tally: Tally::default(),

@@ -43,6 +43,10 @@ pub enum Status {
     Rows,
     /// COPY, in either direction.
     Copy,
+    /// The end of an implicit transaction of a pipeline.
+    Sync,
+    /// Not executed, since an earlier command of the pipeline has failed.
+    Skipped,
     /// An error.
     Error,
 }
@@ -188,6 +192,25 @@ impl Connection {
         })
     }
 
+    /// From here on, commands are sent without waiting for the results of those before. Nothing
+    /// must be in progress.
+    pub fn enter_pipeline(&mut self) -> Result<(), Lost> {
+        // SAFETY: the connection exists.
+        sent(unsafe { pq::PQenterPipelineMode(self.conn) })
+    }
+
+    /// Marks the end of an implicit transaction of the pipeline, and sends what is queued.
+    pub fn sync_pipeline(&mut self) -> Result<(), Lost> {
+        // SAFETY: the connection exists.
+        sent(unsafe { pq::PQpipelineSync(self.conn) })
+    }
+
+    /// Ends the pipeline, when all its results have been taken.
+    pub fn exit_pipeline(&mut self) -> Result<(), Lost> {
+        // SAFETY: the connection exists.
+        sent(unsafe { pq::PQexitPipelineMode(self.conn) })
+    }
+
     /// Tries to send what is queued; whether something is left for when the socket is writable.
     #[inline]
     pub fn flush(&mut self) -> Result<bool, Lost> {
@@ -255,10 +278,47 @@ impl PqResult {
         use pq::ExecStatusType::*;
         // SAFETY: the result exists.
         match unsafe { pq::PQresultStatus(self.0) } {
-            PGRES_COMMAND_OK | PGRES_EMPTY_QUERY | PGRES_PIPELINE_SYNC => Status::Command,
+            PGRES_COMMAND_OK | PGRES_EMPTY_QUERY => Status::Command,
+            PGRES_PIPELINE_SYNC => Status::Sync,
+            PGRES_PIPELINE_ABORTED => Status::Skipped,
             PGRES_TUPLES_OK | PGRES_SINGLE_TUPLE => Status::Rows,
             PGRES_COPY_IN | PGRES_COPY_OUT | PGRES_COPY_BOTH => Status::Copy,
             _ => Status::Error,
+        }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        // SAFETY: the result exists.
+        usize::try_from(unsafe { pq::PQntuples(self.0) }).unwrap_or(0)
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        // SAFETY: the result exists.
+        usize::try_from(unsafe { pq::PQnfields(self.0) }).unwrap_or(0)
+    }
+
+    /// The name of a column.
+    pub fn column_name(&self, column: usize) -> String {
+        // SAFETY: libpq returns a text that lives as long as the result, or null for a column that
+        // does not exist.
+        unsafe { text(pq::PQfname(self.0, column as c_int)) }
+    }
+
+    /// A value in text form, which lives as long as the result; `None` for NULL, and for a place
+    /// outside of the result.
+    pub fn value(&self, row: usize, column: usize) -> Option<&[u8]> {
+        let (row, column) = (row as c_int, column as c_int);
+        // SAFETY: the result exists; places outside of it are NULL. The value has the length that
+        // libpq tells.
+        unsafe {
+            if pq::PQgetisnull(self.0, row, column) != 0 {
+                return None;
+            }
+            let bytes = pq::PQgetvalue(self.0, row, column).cast::<u8>();
+            let length = usize::try_from(pq::PQgetlength(self.0, row, column)).unwrap_or(0);
+            Some(std::slice::from_raw_parts(bytes, length))
         }
     }
 

@@ -98,16 +98,16 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         partitions: run.partitions,
         clients: run.clients,
         jobs: run.jobs,
-        max_tries: 1,
+        max_tries: u32::try_from(run.max_tries).unwrap_or(1),
         limit: match (run.transactions_per_client, run.duration_s) {
             (Some(per_client), _) => Limit::Transactions { per_client },
             (None, seconds) => Limit::Duration {
                 seconds: seconds.unwrap_or(0.0),
             },
         },
-        rate_per_second: None,
-        latency_limit_ms: None,
-        reconnect: false,
+        rate_per_second: run.rate,
+        latency_limit_ms: run.latency_limit_ms,
+        reconnect: run.reconnect,
         failures_detailed: false,
         seed: run.seed.parse().unwrap_or(0),
         tally: tally(&run.figures),
@@ -150,6 +150,15 @@ fn tally(figures: &Figures) -> Tally {
             min_ns: ns(figures.latency_min_ms),
             max_ns: ns(figures.latency_max_ms),
         },
+        // Its deviation is not stored, and not printed.
+        lag: figures
+            .lag_avg_ms
+            .map_or(Moments::default(), |avg_ms| Moments {
+                count: figures.transactions as u64,
+                sum_ns: avg_ms * 1e6 * figures.transactions as f64,
+                max_ns: ns(figures.lag_max_ms),
+                ..Moments::default()
+            }),
         ..Tally::default()
     };
     tally.failed.serialization = figures.serialization_failures as u64;

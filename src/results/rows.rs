@@ -87,6 +87,14 @@ pub struct Run {
     pub warmup_s: f64,
     /// Length of an interval in seconds.
     pub interval_s: f64,
+    /// Scheduled transactions per second over all clients.
+    pub rate: Option<f64>,
+    /// Latency in milliseconds above which a transaction is late.
+    pub latency_limit_ms: Option<f64>,
+    /// Tries of a transaction at most; 0 for any number.
+    pub max_tries: i32,
+    /// Whether each transaction had a connection of its own.
+    pub reconnect: bool,
     /// What was vacuumed before.
     pub vacuum: String,
     /// Base seed, an unsigned number.
@@ -111,7 +119,8 @@ pub struct Run {
     pub finished_at: Option<String>,
     /// From the start, or the end of the warm-up, until the last client was done.
     pub seconds: Option<f64>,
-    /// From the first worker's start until all clients were ready.
+    /// From the first worker's start until all clients were ready; with a connection for each
+    /// transaction, the mean time that it took to make one.
     pub connection_ms: Option<f64>,
     /// Transactions that ended during the warm-up.
     pub warmup_transactions: i64,

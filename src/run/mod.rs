@@ -2,6 +2,7 @@
 
 pub mod horizon;
 pub mod options;
+pub mod scripts;
 pub mod spec;
 
 pub use options::RunOptions;

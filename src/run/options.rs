@@ -7,7 +7,8 @@ use crate::security;
 use crate::server;
 use crate::worker::{Identity, settings};
 use pgrx::datum::Interval;
-use selfbench_script::{Protocol, Seed, builtin, parse_seed};
+use selfbench_script::{Protocol, Seed, builtin, parse_seed, valid_variable_name};
+use serde_json::Value;
 
 /// The largest number of clients: what the server could ever have as processes.
 const MAX_CLIENTS: i32 = 262_143;
@@ -47,6 +48,20 @@ pub struct RunOptions {
     pub interval: Option<Interval>,
     /// Random seed.
     pub seed: Option<String>,
+    /// Scheduled transactions per second over all clients.
+    pub rate: Option<f64>,
+    /// Latency in milliseconds above which a transaction is late.
+    pub latency_limit: Option<f64>,
+    /// Tries of a transaction at most; 0 for any number.
+    pub max_tries: Option<i32>,
+    /// The user's variables, an object.
+    pub variables: Option<Value>,
+    /// Whether each transaction has a connection of its own.
+    pub reconnect: Option<bool>,
+    /// Whether an error of a statement ends the transaction only.
+    pub continue_on_error: Option<bool>,
+    /// Whether the run ends when a client is aborted.
+    pub exit_on_abort: Option<bool>,
     /// Label.
     pub label: Option<String>,
 }
@@ -109,6 +124,35 @@ impl RunOptions {
                 }
             },
         };
+        let rate = match self.rate {
+            Some(rate) => Some(above_zero("rate", rate)?),
+            None => None,
+        };
+        let latency_limit_ns = match self.latency_limit {
+            // What exceeds the clock is no limit that could be met with.
+            Some(ms) => Some((above_zero("latency_limit", ms)? * 1e6).round().max(1.0) as u64),
+            None => None,
+        };
+        let max_tries = in_range(
+            "max_tries",
+            required("max_tries", self.max_tries)?,
+            0,
+            i32::MAX,
+        )?;
+        if max_tries == 0 && duration_us.is_none() && latency_limit_ns.is_none() {
+            return Err(Error::OptionConflict {
+                message: "an unlimited number of tries needs another limit".into(),
+                hint: "Give \"latency_limit\" or \"duration\" with max_tries => 0.".into(),
+            });
+        }
+        let reconnect = required("reconnect", self.reconnect)?;
+        if reconnect && mode == Mode::Spi {
+            return Err(Error::OptionConflict {
+                message: "option \"reconnect\" needs mode \"libpq\"".into(),
+                hint: "In mode \"spi\" there is no connection that could be made anew.".into(),
+            });
+        }
+        let variables = self.variables()?;
         let scripts = self.scripts()?;
 
         server::require_login_role()?;
@@ -119,7 +163,7 @@ impl RunOptions {
                 server::loopback_connection()
             }
         };
-        Ok(RunSpec {
+        let spec = RunSpec {
             identity: Identity::current(),
             mode,
             scripts,
@@ -128,6 +172,13 @@ impl RunOptions {
             duration_us,
             transactions,
             protocol: protocol.as_str().into(),
+            rate,
+            latency_limit_ns,
+            max_tries: max_tries as u32,
+            variables,
+            reconnect,
+            continue_on_error: required("continue_on_error", self.continue_on_error)?,
+            exit_on_abort: required("exit_on_abort", self.exit_on_abort)?,
             vacuum,
             warmup_us,
             interval_us,
@@ -135,7 +186,48 @@ impl RunOptions {
             label: self.label.clone(),
             settings: settings::of_session(),
             connection,
-        })
+        };
+        // What is wrong with a script is told before anything starts.
+        if spec.workload()?.runs_programs() {
+            security::require_server_program()?;
+        }
+        Ok(spec)
+    }
+
+    /// The user's variables, by name: texts, as pgbench's option -D has them.
+    fn variables(&self) -> Result<Vec<(String, String)>> {
+        const LEGAL: &str = "An object of texts, numbers and booleans; none of the texts is empty.";
+        let Some(value) = &self.variables else {
+            return Ok(Vec::new());
+        };
+        let Value::Object(object) = value else {
+            return Err(illegal("variables", value.to_string(), LEGAL));
+        };
+        let mut variables = Vec::with_capacity(object.len());
+        for (name, value) in object {
+            if !valid_variable_name(name) {
+                return Err(illegal(
+                    "variables",
+                    format!("invalid variable name \"{name}\""),
+                    "A name has letters, digits and underscores, and does not start with a digit.",
+                ));
+            }
+            let text = match value {
+                Value::String(text) if !text.is_empty() => text.clone(),
+                Value::Number(number) => number.to_string(),
+                Value::Bool(value) => value.to_string(),
+                Value::Null => "null".into(),
+                _ => {
+                    return Err(illegal(
+                        "variables",
+                        format!("variable \"{name}\" is {value}"),
+                        LEGAL,
+                    ));
+                }
+            };
+            variables.push((name.clone(), text));
+        }
+        Ok(variables)
     }
 
     /// How often the caller is told about the run's progress, in microseconds.
@@ -192,25 +284,7 @@ impl RunOptions {
                     &format!("{e}; a weight is an integer from 0 to 2147483647."),
                 )
             })?;
-            let script = builtin::find_builtin(name).map_err(|e| Error::UnknownScript {
-                message: e.to_string(),
-                hint: format!(
-                    "Built-in scripts are {}.",
-                    builtin::list()
-                        .iter()
-                        .map(|b| b.name)
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                ),
-            })?;
-            scripts.push(ScriptSpec {
-                name: script.name.into(),
-                description: script.description.into(),
-                body: script.body.into(),
-                weight,
-                builtin: true,
-                writes: script.name != "select-only",
-            });
+            scripts.push(super::scripts::find(name, weight)?);
         }
         if scripts.iter().all(|script| script.weight == 0) {
             return Err(illegal(
@@ -248,6 +322,19 @@ pub fn in_range<T: PartialOrd + std::fmt::Display>(
         ));
     }
     Ok(value)
+}
+
+/// A number above zero.
+fn above_zero(option: &'static str, value: f64) -> Result<f64> {
+    if value > 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(illegal(
+            option,
+            value.to_string(),
+            "A finite number above 0.",
+        ))
+    }
 }
 
 /// One of a few words.

@@ -74,6 +74,20 @@ pub struct RunSpec {
     pub transactions: Option<i64>,
     /// How statements reach the parser and the planner.
     pub protocol: String,
+    /// Scheduled transactions per second over all clients.
+    pub rate: Option<f64>,
+    /// Latency above which a transaction is late.
+    pub latency_limit_ns: Option<u64>,
+    /// Tries of a transaction at most; 0 for any number.
+    pub max_tries: u32,
+    /// Names and texts of the user's variables.
+    pub variables: Vec<(String, String)>,
+    /// Whether each transaction has a connection of its own, in libpq mode.
+    pub reconnect: bool,
+    /// Whether an error of a statement ends the transaction only.
+    pub continue_on_error: bool,
+    /// Whether the run ends when a client is aborted.
+    pub exit_on_abort: bool,
     /// What is vacuumed first.
     pub vacuum: Vacuum,
     /// Time before transactions count, in microseconds.
@@ -116,6 +130,12 @@ impl RunSpec {
     /// The protocol.
     pub fn protocol(&self) -> Protocol {
         self.protocol.parse().unwrap_or(Protocol::Prepared)
+    }
+
+    /// The text of a variable that the user gives.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        let given = self.variables.iter().find(|(given, _)| given == name)?;
+        Some(&given.1)
     }
 
     /// Whether any script is one of pgbench's own.

@@ -9,3 +9,14 @@ pub mod spi;
 
 pub use libpq::LibpqSession;
 pub use spi::SpiSession;
+
+use selfbench_client::{ColumnValue, MAX_VALUE_BYTES};
+
+/// A value in text form, as `\gset` and `\aset` take it.
+fn column_value(bytes: &[u8]) -> ColumnValue {
+    if bytes.len() > MAX_VALUE_BYTES {
+        ColumnValue::TooLong(bytes.len())
+    } else {
+        ColumnValue::Text(String::from_utf8_lossy(bytes).into_owned())
+    }
+}

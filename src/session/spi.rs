@@ -8,22 +8,31 @@
 //!
 //! Transaction control goes to the server's own implementation as a utility command, so that
 //! blocks, savepoints, isolation levels and chains mean here what they mean there.
+//!
+//! Statements of a pipeline share a transaction up to the next sync, and once one has failed the
+//! others up to there are skipped. Statements that are sent together (`\;`) are executed one by one
+//! in an implicit transaction block, as the server's simple query protocol does.
 
+use super::column_value;
 use crate::compat;
 use crate::error::{Error, Report, Result, catch};
 use crate::worker::transaction;
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
-use selfbench_client::{Block, Outcome, Session, SqlError};
-use selfbench_script::{Protocol, SqlCommand, Variables};
-use std::ffi::CString;
+use selfbench_client::{Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError};
+use selfbench_script::{Command, Protocol, SqlCommand, Variables};
+use std::ffi::{CStr, CString};
 
 /// What is known about a statement after its first execution.
 enum Known {
     /// BEGIN, COMMIT, SAVEPOINT and their like.
     TransactionControl {
         plan: *mut pg_sys::PlannedStmt,
+        /// Whether a failed block takes it.
+        exits: bool,
         text: CString,
     },
+    /// Several statements that are sent together.
+    Several,
     /// Anything else; in the prepared protocol with a plan that stays.
     Statement {
         types: Vec<Parameter>,
@@ -39,10 +48,33 @@ struct Parameter {
     io_param: pg_sys::Oid,
 }
 
+/// How far the transaction command of this process has come.
+#[derive(Clone, Copy, Default)]
+struct Frame {
+    /// Whether it has been started and not been finished.
+    started: bool,
+    /// Whether it is to stay so after a statement, since a pipeline is open.
+    stays: bool,
+}
+
+/// A pipeline that is open.
+#[derive(Default)]
+struct Pipeline {
+    /// Whether statements are skipped up to the next sync.
+    skips: bool,
+    /// The first error.
+    failure: Option<SqlError>,
+}
+
 /// One client's way into the server.
 pub struct SpiSession {
     protocol: Protocol,
     known: Vec<Option<Known>>,
+    frame: Frame,
+    pipeline: Option<Pipeline>,
+    /// Position of the current statement among those sent together.
+    query: usize,
+    results: Vec<QueryResult>,
     /// Reused for parameter values and substituted texts.
     text: String,
     values: Vec<pg_sys::Datum>,
@@ -56,6 +88,10 @@ impl SpiSession {
         SpiSession {
             protocol,
             known: (0..statements).map(|_| None).collect(),
+            frame: Frame::default(),
+            pipeline: None,
+            query: 0,
+            results: Vec::new(),
             text: String::new(),
             values: Vec::new(),
             nulls: Vec::new(),
@@ -71,41 +107,48 @@ impl SpiSession {
         let Self {
             protocol,
             known,
+            frame,
+            query,
+            results,
             text,
             values,
             nulls,
             ..
         } = self;
+        let mut results = command.store.is_some().then_some(results);
         match &mut known[command.number] {
             None => Ok(()),
-            Some(Known::TransactionControl { plan, text }) => in_statement(text, || {
-                // SAFETY: the plan lives as long as the process and is not changed; transaction
-                // control needs neither a snapshot nor a receiver of rows.
-                unsafe {
-                    pg_sys::ProcessUtility(
-                        *plan,
-                        text.as_ptr(),
-                        true,
-                        pg_sys::ProcessUtilityContext::PROCESS_UTILITY_TOPLEVEL,
-                        std::ptr::null_mut(),
-                        std::ptr::null_mut(),
-                        pg_sys::None_Receiver,
-                        std::ptr::null_mut(),
-                    );
-                }
-                Ok(())
-            }),
+            Some(Known::TransactionControl { plan, exits, text }) => {
+                // It takes effect at once, also within a pipeline.
+                frame.stays = false;
+                in_statement(text, frame, || {
+                    if !*exits {
+                        refuse_in_failed_block()?;
+                    }
+                    // SAFETY: the plan lives as long as the process and is not changed.
+                    unsafe { run_transaction_control(*plan, text) };
+                    if let Some(results) = results {
+                        results.push(QueryResult::default());
+                    }
+                    Ok(())
+                })
+            }
+            Some(Known::Several) => {
+                text.clear();
+                command.simple_text(variables, text);
+                let sql = zero_terminated(std::mem::take(text))?;
+                let done = execute_several(&sql, frame, query, results);
+                *text = sql.into_string().unwrap_or_default();
+                done
+            }
             Some(Known::Statement { .. }) if *protocol == Protocol::Simple => {
                 text.clear();
                 command.simple_text(variables, text);
                 // One pass over the text; the buffer is given back afterwards.
                 let sql = zero_terminated(std::mem::take(text))?;
-                let done = in_statement(&sql, || {
+                let done = in_statement(&sql, frame, || {
                     refuse_in_failed_block()?;
-                    in_spi(|| {
-                        // SAFETY: connected to SPI; the text ends in a zero byte.
-                        check_spi(unsafe { pg_sys::SPI_execute(sql.as_ptr(), false, 0) }, &sql)
-                    })
+                    execute_text(&sql, results.as_deref_mut())
                 });
                 *text = sql.into_string().unwrap_or_default();
                 done
@@ -114,7 +157,7 @@ impl SpiSession {
                 types,
                 plan,
                 text: sql,
-            }) => in_statement(sql, || {
+            }) => in_statement(sql, frame, || {
                 refuse_in_failed_block()?;
                 in_spi(|| {
                     values.clear();
@@ -163,7 +206,11 @@ impl SpiSession {
                                 0,
                             ),
                             sql,
-                        )
+                        )?;
+                        if let Some(results) = results {
+                            results.push(result_of_spi());
+                        }
+                        Ok(())
                     }
                 })
             }),
@@ -172,7 +219,10 @@ impl SpiSession {
 
     /// Parses a statement for the first time: is it transaction control, and which types do its
     /// parameters have?
-    fn examine(&self, command: &SqlCommand) -> Result<Known> {
+    fn examine(&mut self, command: &SqlCommand) -> Result<Known> {
+        if self.protocol == Protocol::Simple && holds_several(command.text()) {
+            return Ok(Known::Several);
+        }
         let sql = match self.protocol {
             // Parsed again at each execution, with its values; here only its kind matters.
             Protocol::Simple => command.text(),
@@ -180,23 +230,26 @@ impl SpiSession {
         };
         let text = zero_terminated(sql.to_owned())?;
         let mut known = None;
-        in_statement(&text, || {
+        let protocol = self.protocol;
+        in_statement(&text, &mut self.frame, || {
             // SAFETY: in a transaction. What must outlive it is copied to the top context, once
             // per statement of the script.
             unsafe {
-                if let Some(plan) = transaction_control(&text, self.protocol)? {
+                if let Some(plan) = transaction_control(&text, protocol)? {
                     known = Some(Known::TransactionControl {
+                        exits: exits_failed_block((*plan).utilityStmt),
                         plan,
                         text: text.clone(),
                     });
                     return Ok(());
                 }
                 let mut types = Vec::new();
-                if self.protocol != Protocol::Simple {
+                if protocol != Protocol::Simple {
                     refuse_in_failed_block()?;
                     for oid in parameter_types(&text)? {
                         types.push(Parameter::look_up(oid)?);
                     }
+                    require_parameters(command, protocol, types.len())?;
                 }
                 known = Some(Known::Statement {
                     types,
@@ -210,24 +263,79 @@ impl SpiSession {
     }
 }
 
+impl SpiSession {
+    /// Ends the transaction command after the error of a statement, and gives the error its form.
+    fn fail(&mut self, error: &Error, statement: &str) -> SqlError {
+        let report = error.report();
+        // SAFETY: reads this process's transaction state, which is still that of the error.
+        let in_block = unsafe { pg_sys::IsTransactionBlock() };
+        // SAFETY: after an error; a block stays open as failed, until it is rolled back.
+        unsafe { pg_sys::AbortCurrentTransaction() };
+        self.frame.started = false;
+        end_statement();
+        let report = explain(report, statement, in_block);
+        SqlError {
+            message: as_sent(&report),
+            sqlstate: report.sqlstate,
+            lost: false,
+            query: self.query,
+        }
+    }
+
+    /// Commits what the open pipeline has done since the last sync.
+    fn sync(&mut self) {
+        if self.frame.started {
+            let result = catch(|| {
+                // SAFETY: the command was started; see `in_statement`.
+                unsafe { pg_sys::CommitTransactionCommand() };
+                Ok(())
+            });
+            let failure = match result {
+                Ok(()) => {
+                    self.frame.started = false;
+                    end_statement();
+                    None
+                }
+                Err(error) => Some(self.fail(&error, "")),
+            };
+            if let Some(pipeline) = &mut self.pipeline {
+                pipeline.failure = pipeline.failure.take().or(failure);
+            }
+        }
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.skips = false;
+        }
+    }
+}
+
 impl Session for SpiSession {
     #[inline]
     fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
-        let result = catch(|| self.execute(command, variables));
-        self.outcome = Some(match result {
-            Ok(()) => Outcome::Done,
-            Err(error) => {
-                // SAFETY: after an error; a block stays open as failed, until it is rolled back.
-                unsafe { pg_sys::AbortCurrentTransaction() };
-                end_statement();
-                let report = error.report();
-                Outcome::Failed(SqlError {
-                    message: as_sent(&report),
-                    sqlstate: report.sqlstate,
-                    lost: false,
-                })
+        if self
+            .pipeline
+            .as_ref()
+            .is_some_and(|pipeline| pipeline.skips)
+        {
+            return;
+        }
+        self.frame.stays = self.pipeline.is_some();
+        self.query = 0;
+        if command.store.is_some() {
+            self.results.clear();
+        }
+        let failure = match catch(|| self.execute(command, variables)) {
+            Ok(()) => None,
+            Err(error) => Some(self.fail(&error, command.text())),
+        };
+        match (&mut self.pipeline, failure) {
+            (None, None) => self.outcome = Some(Outcome::Done),
+            (None, Some(error)) => self.outcome = Some(Outcome::Failed(error)),
+            (Some(_), None) => {}
+            (Some(pipeline), Some(error)) => {
+                pipeline.skips = true;
+                pipeline.failure.get_or_insert(error);
             }
-        });
+        }
     }
 
     fn submit_rollback(&mut self) {
@@ -254,6 +362,35 @@ impl Session for SpiSession {
             }
         }
     }
+
+    fn results(&self) -> &[QueryResult] {
+        &self.results
+    }
+
+    fn start_pipeline(&mut self, _commands: &[Command]) {
+        self.pipeline = Some(Pipeline::default());
+        self.outcome = Some(Outcome::Done);
+    }
+
+    fn sync_pipeline(&mut self) {
+        self.sync();
+    }
+
+    fn end_pipeline(&mut self) {
+        self.sync();
+        let failure = self.pipeline.take().and_then(|pipeline| pipeline.failure);
+        self.outcome = Some(match failure {
+            Some(error) => Outcome::Failed(error),
+            None => Outcome::Done,
+        });
+    }
+
+    /// There is nothing to connect: the process is the session.
+    fn submit_connect(&mut self) {
+        self.outcome = Some(Outcome::Done);
+    }
+
+    fn disconnect(&mut self) {}
 }
 
 impl Parameter {
@@ -276,15 +413,23 @@ impl Parameter {
     }
 }
 
-/// One statement as a backend runs it: start command, body, finish command.
+/// One statement as a backend runs it: start command, body, finish command; within a pipeline the
+/// command stays open.
 #[inline]
-fn in_statement(text: &CString, body: impl FnOnce() -> Result<()>) -> Result<()> {
+fn in_statement(
+    text: &CString,
+    frame: &mut Frame,
+    body: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     // SAFETY: the sequence of the server's own statement loop, in a process that runs no other
     // statement. An error leaves to `submit`, which aborts.
     unsafe {
         pg_sys::SetCurrentStatementStartTimestamp();
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
-        pg_sys::StartTransactionCommand();
+        if !frame.started {
+            pg_sys::StartTransactionCommand();
+            frame.started = true;
+        }
         if pg_sys::StatementTimeout > 0 {
             compat::enable_timeout_after(compat::STATEMENT_TIMEOUT, pg_sys::StatementTimeout);
         }
@@ -292,10 +437,190 @@ fn in_statement(text: &CString, body: impl FnOnce() -> Result<()>) -> Result<()>
         if pg_sys::StatementTimeout > 0 {
             compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
         }
+        if frame.stays {
+            pg_sys::CommandCounterIncrement();
+            return Ok(());
+        }
         pg_sys::CommitTransactionCommand();
+        frame.started = false;
     }
     end_statement();
     Ok(())
+}
+
+/// Statements that are sent together, as the server's simple query protocol executes them: in an
+/// implicit transaction block, unless transaction control among them says otherwise. `query` is set
+/// to the position of the statement in progress.
+fn execute_several(
+    sql: &CString,
+    frame: &mut Frame,
+    query: &mut usize,
+    mut results: Option<&mut Vec<QueryResult>>,
+) -> Result<()> {
+    let mut parts = Vec::new();
+    // A command of its own, so that nothing of the parser's outlives it. What does not parse is
+    // not executed at all.
+    in_statement(
+        sql,
+        &mut Frame {
+            stays: true,
+            ..*frame
+        },
+        || {
+            // SAFETY: in a transaction; only copies of the parts are kept.
+            parts = unsafe { split(sql) }?;
+            Ok(())
+        },
+    )?;
+    frame.started = true;
+    let several = parts.len() > 1;
+    let last = parts.len().saturating_sub(1);
+    for (i, part) in parts.iter().enumerate() {
+        *query = i;
+        frame.stays = i < last && !part.is_control;
+        in_statement(&part.text, frame, || {
+            if !part.exits {
+                refuse_in_failed_block()?;
+            }
+            if several {
+                // SAFETY: in a transaction; does nothing in a block.
+                unsafe { pg_sys::BeginImplicitTransactionBlock() };
+            }
+            if part.is_control {
+                // SAFETY: in a transaction, with whose memory the plan goes.
+                unsafe {
+                    if let Some(statement) = parse_control(&part.text) {
+                        run_transaction_control(plan_of(statement), &part.text);
+                    }
+                }
+                if let Some(results) = results.as_deref_mut() {
+                    results.push(QueryResult::default());
+                }
+            } else {
+                execute_text(&part.text, results.as_deref_mut())?;
+            }
+            if several && i == last {
+                // SAFETY: as above.
+                unsafe { pg_sys::EndImplicitTransactionBlock() };
+            }
+            Ok(())
+        })?;
+    }
+    if parts.is_empty() {
+        frame.stays = false;
+        return in_statement(sql, frame, || Ok(()));
+    }
+    Ok(())
+}
+
+/// One of the statements that are sent together.
+struct Part {
+    text: CString,
+    is_control: bool,
+    exits: bool,
+}
+
+/// The statements of a text, without empty ones.
+///
+/// # Safety
+/// In a transaction.
+unsafe fn split(sql: &CString) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    // SAFETY: the caller's promise. Places are offsets into the text.
+    unsafe {
+        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(sql.as_ptr()));
+        for raw in list.iter_ptr() {
+            let statement = (*raw).stmt;
+            let rest = &sql.as_bytes()[usize::try_from((*raw).stmt_location).unwrap_or(0)..];
+            // The last statement may have no length.
+            let text = match usize::try_from((*raw).stmt_len) {
+                Ok(length) if length > 0 => &rest[..length.min(rest.len())],
+                _ => rest,
+            };
+            let is_control = pgrx::is_a(statement, pg_sys::NodeTag::T_TransactionStmt);
+            parts.push(Part {
+                text: zero_terminated(String::from_utf8_lossy(text).into_owned())?,
+                is_control,
+                exits: is_control && exits_failed_block(statement),
+            });
+        }
+    }
+    Ok(parts)
+}
+
+/// Whether a text may hold several statements: it has a semicolon that is not at its end.
+fn holds_several(text: &str) -> bool {
+    text.trim_end()
+        .trim_end_matches(';')
+        .trim_end()
+        .contains(';')
+}
+
+/// Executes a text through SPI, in a statement.
+#[inline]
+fn execute_text(sql: &CString, results: Option<&mut Vec<QueryResult>>) -> Result<()> {
+    in_spi(|| {
+        // SAFETY: connected to SPI; the text ends in a zero byte.
+        unsafe {
+            check_spi(pg_sys::SPI_execute(sql.as_ptr(), false, 0), sql)?;
+            if let Some(results) = results {
+                results.push(result_of_spi());
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What `\gset` and `\aset` need of what SPI has just executed.
+///
+/// # Safety
+/// Connected to SPI, after an execution that was successful.
+unsafe fn result_of_spi() -> QueryResult {
+    // SAFETY: the caller's promise; the table has as many rows as it says, and names and values
+    // are texts that end in a zero byte.
+    unsafe {
+        let table = pg_sys::SPI_tuptable;
+        if table.is_null() {
+            return QueryResult::default();
+        }
+        let rows = (*table).numvals;
+        let mut last_row = Vec::new();
+        if let Some(row) = usize::try_from(rows).unwrap_or(0).checked_sub(1) {
+            let row = *(*table).vals.add(row);
+            for column in 1..=(*(*table).tupdesc).natts {
+                let name = pg_sys::SPI_fname((*table).tupdesc, column);
+                let value = pg_sys::SPI_getvalue(row, (*table).tupdesc, column);
+                last_row.push(Column {
+                    name: CStr::from_ptr(name).to_string_lossy().into_owned(),
+                    value: if value.is_null() {
+                        ColumnValue::Null
+                    } else {
+                        column_value(CStr::from_ptr(value).to_bytes())
+                    },
+                });
+            }
+        }
+        QueryResult { rows, last_row }
+    }
+}
+
+/// # Safety
+/// In a transaction; the plan is that of a transaction control command with that text.
+unsafe fn run_transaction_control(plan: *mut pg_sys::PlannedStmt, text: &CString) {
+    // SAFETY: the caller's promise; transaction control needs neither a snapshot nor a receiver of
+    // rows.
+    unsafe {
+        pg_sys::ProcessUtility(
+            plan,
+            text.as_ptr(),
+            true,
+            pg_sys::ProcessUtilityContext::PROCESS_UTILITY_TOPLEVEL,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            pg_sys::None_Receiver,
+            std::ptr::null_mut(),
+        );
+    }
 }
 
 /// What a backend reports when it waits for the next statement.
@@ -356,29 +681,16 @@ fn check_spi(code: i32, sql: &CString) -> Result<()> {
     if code >= 0 {
         return Ok(());
     }
-    let (sqlstate, message) = match code {
-        pg_sys::SPI_ERROR_COPY => (
-            Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
-            "cannot COPY to or from the client in mode \"spi\"",
-        ),
-        pg_sys::SPI_ERROR_TRANSACTION => (
-            Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
-            "cannot combine transaction control with other statements in mode \"spi\"",
-        ),
-        _ => (
-            Sqlstate::ERRCODE_INTERNAL_ERROR,
-            "SPI cannot execute the statement",
-        ),
+    let message = match code {
+        pg_sys::SPI_ERROR_COPY => "cannot COPY to or from the client in mode \"spi\"",
+        pg_sys::SPI_ERROR_TRANSACTION => {
+            "cannot combine transaction control with other statements in mode \"spi\""
+        }
+        _ => "cannot execute the statement in mode \"spi\"",
     };
-    let text = sql.to_string_lossy();
-    Err(Error::Server(Box::new(crate::error::new_report(
-        sqlstate,
+    Err(Error::Server(Box::new(unsupported(
         message,
-        Some(format!(
-            "The statement is: {}",
-            text.lines().next().unwrap_or_default()
-        )),
-        Some("Use mode => 'libpq'.".into()),
+        &sql.to_string_lossy(),
     ))))
 }
 
@@ -433,24 +745,62 @@ unsafe fn transaction_control(
     }
     // SAFETY: the caller's promise; the parse tree is copied before the transaction ends.
     unsafe {
-        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
-        let (Some(raw), 1) = (list.get_ptr(0), list.len()) else {
+        let Some(raw) = parse_control(text) else {
             return Ok(None);
         };
-        if !pgrx::is_a((*raw).stmt, pg_sys::NodeTag::T_TransactionStmt) {
-            return Ok(None);
-        }
         let outer = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+        let plan = plan_of(pg_sys::copyObjectImpl(raw.cast()).cast());
+        pg_sys::MemoryContextSwitchTo(outer);
+        Ok(Some(plan))
+    }
+}
+
+/// The single statement of a text, if it is transaction control; in the current memory context.
+///
+/// # Safety
+/// In a transaction.
+unsafe fn parse_control(text: &CString) -> Option<*mut pg_sys::RawStmt> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+        let (Some(raw), 1) = (list.get_ptr(0), list.len()) else {
+            return None;
+        };
+        pgrx::is_a((*raw).stmt, pg_sys::NodeTag::T_TransactionStmt).then_some(raw)
+    }
+}
+
+/// The plan of a transaction control command, in the current memory context.
+///
+/// # Safety
+/// The statement lives as long as the plan is used.
+unsafe fn plan_of(raw: *mut pg_sys::RawStmt) -> *mut pg_sys::PlannedStmt {
+    // SAFETY: the caller's promise.
+    unsafe {
         let plan = pg_sys::palloc0(size_of::<pg_sys::PlannedStmt>()).cast::<pg_sys::PlannedStmt>();
         (*plan).type_ = pg_sys::NodeTag::T_PlannedStmt;
         (*plan).commandType = pg_sys::CmdType::CMD_UTILITY;
         (*plan).canSetTag = true;
-        (*plan).utilityStmt = pg_sys::copyObjectImpl((*raw).stmt.cast()).cast();
+        (*plan).utilityStmt = (*raw).stmt;
         (*plan).stmt_location = (*raw).stmt_location;
         (*plan).stmt_len = (*raw).stmt_len;
-        pg_sys::MemoryContextSwitchTo(outer);
-        Ok(Some(plan))
+        plan
     }
+}
+
+/// Whether a failed block takes this transaction control command: it ends the block, or goes back
+/// to a savepoint.
+///
+/// # Safety
+/// The node is a transaction control command.
+unsafe fn exits_failed_block(statement: *mut pg_sys::Node) -> bool {
+    use pg_sys::TransactionStmtKind::*;
+    // SAFETY: the caller's promise.
+    let kind = unsafe { (*statement.cast::<pg_sys::TransactionStmt>()).kind };
+    matches!(
+        kind,
+        TRANS_STMT_COMMIT | TRANS_STMT_PREPARE | TRANS_STMT_ROLLBACK | TRANS_STMT_ROLLBACK_TO
+    )
 }
 
 /// The types that the server infers for the parameters of a statement, as it does for a client
@@ -500,9 +850,51 @@ unsafe fn parameter_types(text: &CString) -> Result<Vec<pg_sys::Oid>> {
     }
 }
 
+/// Variables within quotes are parameters for the client, but not for the server, which therefore
+/// refuses them.
+fn require_parameters(command: &SqlCommand, protocol: Protocol, required: usize) -> Result<()> {
+    let supplied = command.parameters().len();
+    if supplied == required {
+        return Ok(());
+    }
+    let name = match protocol {
+        Protocol::Prepared => command.prepared_name(),
+        _ => String::new(),
+    };
+    Err(Error::Server(Box::new(crate::error::new_report(
+        Sqlstate::ERRCODE_PROTOCOL_VIOLATION,
+        &format!(
+            "bind message supplies {supplied} parameters, but prepared statement \"{name}\" \
+             requires {required}"
+        ),
+        None,
+        None,
+    ))))
+}
+
 /// A text with a zero byte at its end; one that has such a byte inside is refused.
 fn zero_terminated(text: String) -> Result<CString> {
     CString::new(text).map_err(|_| Error::Limit("a statement contains a zero byte".into()))
+}
+
+/// Names the statement in the error of one that SPI cannot run, such as VACUUM: outside of a block
+/// there is no other reason for "active SQL transaction".
+fn explain(report: Report, statement: &str, in_block: bool) -> Report {
+    if report.sqlstate != "25001" || in_block {
+        return report;
+    }
+    unsupported("cannot execute the statement in mode \"spi\"", statement)
+}
+
+/// The error for a statement that mode "spi" does not have.
+fn unsupported(message: &str, statement: &str) -> Report {
+    let first_line = statement.lines().next().unwrap_or_default();
+    crate::error::new_report(
+        Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
+        message,
+        Some(format!("The statement is: {first_line}")),
+        Some("Use mode => 'libpq'.".into()),
+    )
 }
 
 /// An error as libpq would show it.

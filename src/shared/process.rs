@@ -65,12 +65,30 @@ impl ProcessRef {
     }
 }
 
+/// Longer waits end early; the server counts them in 32 bits.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// The shortest time that the server can wait for.
+const TICK_NS: u64 = 1_000_000;
+
+/// Waits until this process's latch is set or the clock has come to `until_ns`, more precisely than
+/// [`wait`] can; may end early.
+pub fn wait_until(until_ns: u64) {
+    let left = until_ns.saturating_sub(crate::clock::now_ns());
+    if left >= TICK_NS {
+        wait(Duration::from_nanos(left - left % TICK_NS));
+    } else if left > 0 {
+        // Too short to keep anybody waiting who wakes this process meanwhile.
+        std::thread::sleep(Duration::from_nanos(left));
+    }
+}
+
 /// Waits until this process's latch is set or `timeout` has passed, and clears the latch.
 ///
 /// Ends the process if the postmaster has died. Does not look at interrupts: the caller does.
 pub fn wait(timeout: Duration) {
     // A process may be woken often; rounding up keeps it from spinning at the end.
-    let ms = timeout.as_micros().div_ceil(1000) as i64;
+    let ms = timeout.min(LONGEST_WAIT).as_micros().div_ceil(1000) as i64;
     let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
     // SAFETY: waits on this process's own latch.
     unsafe {

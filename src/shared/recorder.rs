@@ -32,6 +32,7 @@ pub struct ClientHead {
     state: AtomicU32,
     finished_ns: AtomicU64,
     warmup_transactions: AtomicU64,
+    connection_ns: AtomicU64,
     interval_min_ns: AtomicU64,
     interval_max_ns: AtomicU64,
     reason: Text<REASON_BYTES>,
@@ -72,6 +73,11 @@ impl ClientHead {
     /// Transactions that ended during the warm-up.
     pub fn warmup_transactions(&self) -> u64 {
         self.warmup_transactions.load(Relaxed)
+    }
+
+    /// Time that it took to connect for single transactions, all together.
+    pub fn connection_ns(&self) -> u64 {
+        self.connection_ns.load(Relaxed)
     }
 
     /// Why the client was aborted.
@@ -231,6 +237,9 @@ impl Record for Recorder<'_> {
                 add(&counters.retried, 1);
                 add(&counters.retries, u64::from(transaction.retries));
             }
+            if transaction.late {
+                add(&counters.late, 1);
+            }
         });
         self.head.note_extremes(transaction.latency_ns);
         // Clients of one worker share its histograms, and one process runs them all.
@@ -245,6 +254,7 @@ impl Record for Recorder<'_> {
                 match failure {
                     Failure::Serialization => &counters.serialization,
                     Failure::Deadlock => &counters.deadlock,
+                    Failure::Other => &counters.other,
                 },
                 1,
             );
@@ -253,6 +263,15 @@ impl Record for Recorder<'_> {
                 add(&counters.retries, u64::from(retries));
             }
         });
+    }
+
+    fn skipped(&mut self, script: usize) {
+        let counters = &self.counters[script];
+        self.write(|| add(&counters.skipped, 1));
+    }
+
+    fn connected(&mut self, duration_ns: u64) {
+        add(&self.head.connection_ns, duration_ns);
     }
 
     fn warmed_up(&mut self) {

@@ -12,6 +12,10 @@ CREATE TYPE bench.run_result AS (
     seconds             float8,
     transactions        bigint,
     failed              bigint,
+    retried             bigint,
+    retries             bigint,
+    skipped             bigint,
+    late                bigint,
     tps                 float8,
     latency_avg_ms      float8,
     latency_stddev_ms   float8,
@@ -22,6 +26,8 @@ CREATE TYPE bench.run_result AS (
     latency_p99_ms      float8,
     latency_p999_ms     float8,
     latency_max_ms      float8,
+    lag_avg_ms          float8,
+    lag_max_ms          float8,
     connection_ms       float8,
     warmup_transactions bigint,
     aborted_clients     int,
@@ -44,7 +50,14 @@ CREATE FUNCTION bench.run(
     progress     interval DEFAULT NULL,
     "interval"   interval DEFAULT '1 s',
     seed         text     DEFAULT NULL,
-    label        text     DEFAULT NULL
+    label        text     DEFAULT NULL,
+    rate              float8  DEFAULT NULL,
+    latency_limit     float8  DEFAULT NULL,
+    max_tries         int     DEFAULT 1,
+    variables         jsonb   DEFAULT NULL,
+    reconnect         boolean DEFAULT false,
+    continue_on_error boolean DEFAULT false,
+    exit_on_abort     boolean DEFAULT false
 ) RETURNS bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
@@ -62,7 +75,14 @@ CREATE FUNCTION bench.start(
     progress     interval DEFAULT NULL,
     "interval"   interval DEFAULT '1 s',
     seed         text     DEFAULT NULL,
-    label        text     DEFAULT NULL
+    label        text     DEFAULT NULL,
+    rate              float8  DEFAULT NULL,
+    latency_limit     float8  DEFAULT NULL,
+    max_tries         int     DEFAULT 1,
+    variables         jsonb   DEFAULT NULL,
+    reconnect         boolean DEFAULT false,
+    continue_on_error boolean DEFAULT false,
+    exit_on_abort     boolean DEFAULT false
 ) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the session, and return its run id';

@@ -177,6 +177,13 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     };
     conclude(segment, spec, &mut harvest, &mut finished);
     match ended {
+        // The others may have ended before anybody looked.
+        Ok(_) if spec.exit_on_abort && finished.run.aborted_clients > 0 => {
+            finished.run.state = "failed".into();
+            finished.run.errors.push(
+                "the run was ended since a client was aborted, as \"exit_on_abort\" asks".into(),
+            );
+        }
         Ok(None) => {}
         Ok(Some(reason)) => {
             finished.run.state = "canceled".into();
@@ -206,7 +213,11 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
 fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
     if !spec.uses_pgbench_tables() {
         return Ok(Tables {
-            scale: 1,
+            // Scripts of the user's have the scale that the user says they have.
+            scale: spec
+                .variable("scale")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(1),
             partition_method: None,
             partitions: None,
         });
@@ -283,6 +294,10 @@ fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> 
         transactions_per_client: spec.transactions,
         warmup_s: spec.warmup_us as f64 / 1e6,
         interval_s: spec.interval_us as f64 / 1e6,
+        rate: spec.rate,
+        latency_limit_ms: spec.latency_limit_ns.map(|ns| ns as f64 / 1e6),
+        max_tries: spec.max_tries as i32,
+        reconnect: spec.reconnect,
         vacuum: spec.vacuum.as_str().into(),
         seed: spec.seed.to_string(),
         scale: tables.scale,
@@ -499,9 +514,11 @@ fn conclude(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: 
     let run = &mut finished.run;
     let mut last = 0;
     let mut aborted = 0;
+    let mut connection_ns = 0;
     for client in 0..spec.clients {
         let (head, _) = segment.client(client);
         last = last.max(head.finished_ns());
+        connection_ns += head.connection_ns();
         run.warmup_transactions += head.warmup_transactions() as i64;
         if head.state() == ClientState::Aborted {
             aborted += 1;
@@ -547,4 +564,8 @@ fn conclude(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: 
     run.finished_at = Some(server::wall_clock());
     run.seconds = Some(seconds);
     run.figures = convert::figures(&total, &all, seconds);
+    if spec.reconnect {
+        let made = total.transactions + total.failed.total();
+        run.connection_ms = (made > 0).then(|| connection_ns as f64 / made as f64 / 1e6);
+    }
 }

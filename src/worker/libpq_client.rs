@@ -3,7 +3,8 @@
 
 use super::spi_client::Shared;
 use super::{
-    Place, asked_to_end, check_for_interrupts, connect, enter_cooperative, plan, transaction,
+    Place, asked_to_end, check_for_interrupts, check_rights, connect, enter_cooperative, plan,
+    streams, transaction,
 };
 use crate::clock;
 use crate::compat;
@@ -16,9 +17,10 @@ use crate::shared::recorder::Recorder;
 use crate::shared::segment::Stop;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Step};
-use selfbench_script::{Streams, Workload, clients_per_thread};
+use selfbench_script::{Workload, clients_per_thread};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// A connection that does not come about within that time never will.
 const CONNECT_TIMEOUT_NS: u64 = 60_000_000_000;
@@ -29,6 +31,8 @@ pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
 const CANCEL_GRACE_NS: u64 = 1_000_000_000;
 /// How often it looks meanwhile, in milliseconds.
 const STOP_TICK_MS: i64 = 50;
+/// The longest wait, in milliseconds: the server counts them in 32 bits.
+const LONGEST_WAIT_MS: i64 = 3_600_000;
 
 /// Entry point of the process.
 #[pg_guard]
@@ -61,18 +65,22 @@ struct Ready {
     spec: RunSpec,
     workload: Workload,
     clients: Range<usize>,
-    connections: Vec<Connection>,
+    /// One for each client, or none if each transaction has its own.
+    connections: Vec<Option<Connection>>,
+    connect_with: Rc<[(String, String)]>,
 }
 
 fn prepare(place: &Place) -> Result<Option<Ready>> {
     let spec: RunSpec = place.segment.spec()?;
     connect(spec.identity);
     let workload = spec.workload()?;
+    check_rights(&workload)?;
     let Some(clients) = clients_per_thread(spec.clients, spec.jobs).nth(place.index) else {
         return Ok(None);
     };
     let parameters = server::with_settings(spec.connection.clone(), &spec.settings);
-    let parameters: Vec<_> = parameters
+    let connect_with: Rc<[(String, String)]> = parameters.into();
+    let parameters: Vec<_> = connect_with
         .iter()
         .map(|(k, v)| (k.as_str(), v.as_str()))
         .collect();
@@ -81,13 +89,18 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         if place.segment.header().stop() != Stop::No {
             return Ok(None);
         }
-        connections.push(connect_client(client, &parameters)?);
+        connections.push(if spec.reconnect {
+            None
+        } else {
+            Some(connect_client(client, &parameters)?)
+        });
     }
     Ok(Some(Ready {
         spec,
         workload,
         clients,
         connections,
+        connect_with,
     }))
 }
 
@@ -132,8 +145,10 @@ struct Driven<'s, 'p> {
     /// Closed as soon as the client has ended, which takes its socket out of the event set.
     session: Option<LibpqSession>,
     recorder: Recorder<'s>,
-    /// Position of its socket in the event set.
-    event: i32,
+    /// Its socket, as it is in the event set.
+    socket: Option<(u64, i32)>,
+    /// Position of its socket in the event set, if it has one.
+    event: Option<i32>,
     /// Whether the event set waits for its socket to become writable, too.
     waits_for_write: bool,
     /// Whether it is in the queue of those that can go on at once.
@@ -147,38 +162,41 @@ fn run(place: &Place, ready: Ready) {
         workload,
         clients,
         connections,
+        connect_with,
     } = ready;
     let segment = place.segment;
     let header = segment.header();
     let control = Shared(header);
-    let streams = Streams::derive(spec.seed, spec.clients, spec.jobs, false);
-    let mut choice = streams.threads[place.index].choice;
+    let (streams, mut thread) = streams(header, &spec, place.index);
     let plan = plan(header, &spec, &workload);
     let mut events = compat::EventSet::new(connections.len());
     let mut driven: Vec<Driven> = clients
         .clone()
         .zip(connections)
-        .enumerate()
-        .map(|(i, (number, connection))| {
-            let event = events.add_socket(connection.socket(), i);
-            Driven {
-                client: Client::new(number, &plan, &streams),
-                session: Some(LibpqSession::new(
-                    connection,
-                    spec.protocol(),
-                    workload.sql_commands,
-                )),
-                recorder: Recorder::new(segment, place.index, number),
-                event,
-                waits_for_write: false,
-                queued: true,
-                sleeps_until_ns: None,
-            }
+        .map(|(number, connection)| Driven {
+            client: Client::new(number, &plan, &streams),
+            session: Some(LibpqSession::new(
+                connection,
+                Rc::clone(&connect_with),
+                spec.protocol(),
+                workload.sql_commands,
+            )),
+            recorder: Recorder::new(segment, place.index, number),
+            socket: None,
+            event: None,
+            waits_for_write: false,
+            queued: true,
+            sleeps_until_ns: None,
         })
         .collect();
+    // A schedule asks for more precision than milliseconds.
+    let mut alarm = spec.rate.and_then(|_| compat::Alarm::new());
+    watch_sockets(&mut events, &mut driven, alarm.as_ref());
     let mut queue: VecDeque<usize> = (0..driven.len()).collect();
     let mut active = driven.len();
     let mut sleeping = 0usize;
+    // Whether the event set still has the sockets of connections that are gone.
+    let mut outdated = false;
 
     let mut stopped_ns = None;
     let mut canceled = false;
@@ -227,7 +245,7 @@ fn run(place: &Place, ready: Ready) {
             };
             let step = d
                 .client
-                .advance(session, &plan, &mut choice, &control, &mut d.recorder);
+                .advance(session, &plan, &mut thread, &control, &mut d.recorder);
             match step {
                 Step::Again => {
                     d.queued = true;
@@ -250,16 +268,26 @@ fn run(place: &Place, ready: Ready) {
                     continue;
                 }
             }
-            if session.wants_write() != d.waits_for_write {
+            if session.socket() != d.socket {
+                outdated = true;
+            } else if session.wants_write() != d.waits_for_write
+                && let Some(event) = d.event
+            {
                 d.waits_for_write = session.wants_write();
-                events.want_write(d.event, d.waits_for_write);
+                events.want_write(event, d.waits_for_write);
             }
         }
         if active == 0 {
             break;
         }
+        if outdated {
+            outdated = false;
+            events = compat::EventSet::new(driven.len());
+            watch_sockets(&mut events, &mut driven, alarm.as_ref());
+        }
         // Sleepers whose time has come.
         let mut timeout_ms = if queue.is_empty() { -1 } else { 0 };
+        let mut next_ns = u64::MAX;
         if sleeping > 0 {
             let now = clock::now_ns();
             for (i, d) in driven.iter_mut().enumerate() {
@@ -273,7 +301,10 @@ fn run(place: &Place, ready: Ready) {
                     queue.push_back(i);
                     timeout_ms = 0;
                 } else {
-                    let ms = (until - now).div_ceil(1_000_000).min(i64::MAX as u64 / 2) as i64;
+                    next_ns = next_ns.min(until);
+                    let ms = (until - now)
+                        .div_ceil(1_000_000)
+                        .min(LONGEST_WAIT_MS as u64) as i64;
                     if timeout_ms < 0 || ms < timeout_ms {
                         timeout_ms = ms;
                     }
@@ -283,6 +314,11 @@ fn run(place: &Place, ready: Ready) {
         if stopped_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
             timeout_ms = STOP_TICK_MS;
         }
+        if let Some(alarm) = &mut alarm
+            && next_ns != u64::MAX
+        {
+            alarm.set(next_ns);
+        }
         for event in events.wait(timeout_ms) {
             match event {
                 compat::Event::Latch => check_for_interrupts(),
@@ -291,7 +327,10 @@ fn run(place: &Place, ready: Ready) {
                     readable,
                     writable,
                 } => {
-                    let d = &mut driven[index];
+                    // The alarm is not among them.
+                    let Some(d) = driven.get_mut(index) else {
+                        continue;
+                    };
                     let Some(session) = &mut d.session else {
                         continue;
                     };
@@ -299,7 +338,7 @@ fn run(place: &Place, ready: Ready) {
                         session.readable();
                     }
                     if writable {
-                        session.flush();
+                        session.writable();
                     }
                     if !d.queued && d.sleeps_until_ns.is_none() {
                         d.queued = true;
@@ -313,6 +352,27 @@ fn run(place: &Place, ready: Ready) {
         if d.session.take().is_some() {
             let (head, _) = segment.client(clients.start + i);
             head.end(clock::now_ns(), None);
+        }
+    }
+}
+
+/// Adds the sockets that there are, and the alarm, to a new event set.
+fn watch_sockets(
+    events: &mut compat::EventSet,
+    driven: &mut [Driven],
+    alarm: Option<&compat::Alarm>,
+) {
+    if let Some(alarm) = alarm {
+        events.add_socket(alarm.descriptor(), driven.len());
+    }
+    for (i, d) in driven.iter_mut().enumerate() {
+        d.socket = d.session.as_ref().and_then(LibpqSession::socket);
+        d.event = d.socket.map(|(_, socket)| events.add_socket(socket, i));
+        d.waits_for_write = d.session.as_ref().is_some_and(LibpqSession::wants_write);
+        if d.waits_for_write
+            && let Some(event) = d.event
+        {
+            events.want_write(event, true);
         }
     }
 }

@@ -19,17 +19,19 @@ pub mod libpq_client;
 pub mod loader;
 pub mod locks;
 pub mod settings;
+pub mod shell;
 pub mod spi_client;
 pub mod statement;
 pub mod transaction;
 
 use crate::compat;
-use crate::error::Report;
+use crate::error::{Report, Result};
 use crate::run::RunSpec;
+use crate::security;
 use crate::shared::segment::{Header, Segment, Stop, WorkerState};
 use pgrx::pg_sys;
-use selfbench_client::Plan;
-use selfbench_script::Workload;
+use selfbench_client::{Plan, Thread};
+use selfbench_script::{Streams, Workload};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 
 /// Identity under which a task's workers connect.
@@ -156,16 +158,42 @@ fn check_for_interrupts() {
 }
 
 /// What the clients of a run have in common, once the start barrier is open.
-fn plan<'w>(header: &Header, spec: &RunSpec, workload: &'w Workload) -> Plan<'w> {
+fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<'w> {
     Plan {
         workload,
         transactions: spec.transactions.map(|n| n as u64),
         measure_ns: header.measure_ns.load(Relaxed),
         deadline_ns: header.deadline_ns.load(Relaxed),
-        max_tries: 1,
+        max_tries: spec.max_tries,
+        throttle_us: spec.rate.map(|rate| Plan::throttle_us(rate, spec.jobs)),
+        latency_limit_ns: spec.latency_limit_ns,
+        reconnect: spec.reconnect,
+        continue_on_error: spec.continue_on_error,
+        exit_on_abort: spec.exit_on_abort,
         scale: header.scale.load(Relaxed),
         random_seed: spec.seed,
+        variables: &spec.variables,
     }
+}
+
+/// The streams of a run and the thread of that number.
+fn streams(header: &Header, spec: &RunSpec, thread: usize) -> (Streams, Thread) {
+    let streams = Streams::derive(
+        spec.seed,
+        spec.clients,
+        spec.jobs,
+        spec.variable("default_seed").is_some(),
+    );
+    let thread = Thread::new(&streams.threads[thread], header.start_ns.load(Relaxed));
+    (streams, thread)
+}
+
+/// What a client worker checks of a run's scripts that its caller has checked already.
+fn check_rights(workload: &Workload) -> Result<()> {
+    if workload.runs_programs() {
+        transaction::transaction(security::require_server_program)?;
+    }
+    Ok(())
 }
 
 /// A client worker's place in its task, taken at the start of the process.

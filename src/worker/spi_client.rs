@@ -1,6 +1,8 @@
 //! An SPI client: one background worker, one client, its statements executed in the process itself.
 
-use super::{Place, check_for_interrupts, connect, plan, settings, transaction};
+use super::{
+    Place, check_for_interrupts, check_rights, connect, plan, settings, shell, streams, transaction,
+};
 use crate::clock;
 use crate::error::{Result, catch};
 use crate::run::RunSpec;
@@ -10,10 +12,9 @@ use crate::shared::recorder::Recorder;
 use crate::shared::segment::{Header, Stop};
 use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Control, Step};
-use selfbench_script::{Streams, Workload};
-use std::time::Duration;
+use selfbench_script::Workload;
 
-/// The world of a client: the shared clock and the run's stop request.
+/// The world of a client: the shared clock, the run's stop request, the shell, the server's log.
 pub struct Shared<'s>(pub &'s Header);
 
 impl Control for Shared<'_> {
@@ -25,6 +26,18 @@ impl Control for Shared<'_> {
     #[inline]
     fn stop(&self) -> bool {
         self.0.stop() != Stop::No
+    }
+
+    fn request_stop(&self) {
+        self.0.request_stop(Stop::Requested);
+    }
+
+    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
+        shell::run(line, output, || self.stop())
+    }
+
+    fn debug(&self, line: &str) {
+        pgrx::log!("{line}");
     }
 }
 
@@ -55,28 +68,27 @@ fn prepare(place: &Place) -> Result<(RunSpec, Workload)> {
     connect(spec.identity);
     transaction::transaction(|| settings::apply(&spec.settings))?;
     let workload = spec.workload()?;
+    check_rights(&workload)?;
     Ok((spec, workload))
 }
 
 fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let number = place.index;
     let header = place.segment.header();
-    let streams = Streams::derive(spec.seed, spec.clients, spec.jobs, false);
-    let mut choice = streams.threads[number].choice;
+    let (streams, mut thread) = streams(header, spec, number);
     let plan = plan(header, spec, workload);
     let mut client = Client::new(number, &plan, &streams);
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands);
     let mut recorder = Recorder::new(place.segment, number, number);
     let control = Shared(header);
     let reason = loop {
-        match client.advance(&mut session, &plan, &mut choice, &control, &mut recorder) {
+        match client.advance(&mut session, &plan, &mut thread, &control, &mut recorder) {
             Step::Again => {}
             // An outcome is there as soon as a statement is submitted.
             Step::Waiting => {}
             Step::Sleeping { until_ns } => {
                 check_for_interrupts();
-                let now = clock::now_ns();
-                process::wait(Duration::from_nanos(until_ns.saturating_sub(now)));
+                process::wait_until(until_ns);
             }
             Step::Finished => break None,
             Step::Aborted { reason } => break Some(reason),

@@ -1,61 +1,15 @@
 //! The client itself: what it does next, and what becomes of errors.
 
+use crate::plan::{Failure, Plan, Thread, Transaction};
 use crate::session::{Block, Outcome, Session, SqlError};
-use crate::{Control, Record};
+use crate::{Control, Record, store};
 use selfbench_script::{
-    Action, Command, EvalContext, Expr, Jump, Rng, Streams, Value, Variables, Workload,
+    Action, Command, EvalContext, Expr, Jump, Protocol, Rng, SetShellCommand, ShellCommand,
+    ShellError, Store, Streams, Value, Variables,
 };
 
-/// What all clients of a run have in common.
-#[derive(Clone, Debug)]
-pub struct Plan<'w> {
-    /// The scripts.
-    pub workload: &'w Workload,
-    /// How many transactions each client is to do; those of the warm-up do not count.
-    pub transactions: Option<u64>,
-    /// Transactions that end before this clock reading are part of the warm-up.
-    pub measure_ns: u64,
-    /// No transaction begins after this clock reading.
-    pub deadline_ns: u64,
-    /// How often a transaction is tried; 0 means without limit.
-    pub max_tries: u32,
-    /// Value of the variable `scale`.
-    pub scale: i64,
-    /// The base seed, value of the variable `random_seed`.
-    pub random_seed: u64,
-}
-
-/// A successful transaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transaction {
-    /// From its scheduled start, or its beginning if there is no schedule, to its end, with all
-    /// tries.
-    pub latency_ns: u64,
-    /// From its scheduled start to its beginning, if there is a schedule.
-    pub lag_ns: Option<u64>,
-    /// Tries beyond the first.
-    pub retries: u32,
-}
-
-/// Why a transaction failed without the client being aborted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// SQLSTATE 40001.
-    Serialization,
-    /// SQLSTATE 40P01.
-    Deadlock,
-}
-
-impl Failure {
-    fn of(error: &SqlError) -> Option<Failure> {
-        match error.sqlstate.as_str() {
-            _ if error.lost => None,
-            "40001" => Some(Failure::Serialization),
-            "40P01" => Some(Failure::Deadlock),
-            _ => None,
-        }
-    }
-}
+/// A client that skips that many transactions at a stretch lets others go first.
+const SKIPS_PER_STEP: usize = 1000;
 
 /// What the driver of a client is to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,10 +36,20 @@ pub enum Step {
 enum State {
     /// Between transactions.
     Choose,
+    /// A script is chosen; its start is to be scheduled.
+    Schedule,
+    /// Waits for the scheduled start.
+    Throttle,
+    /// Connects, since this clock reading.
+    Connect(u64),
     /// About to execute the current command.
     Execute,
-    /// A statement is in progress.
+    /// A statement or the end of a pipeline is in progress.
     Await,
+    /// A statement whose results are to be stored is in progress.
+    AwaitResults,
+    /// A pipeline is being started.
+    StartPipeline,
     /// In `\sleep`, until this clock reading.
     Sleep(u64),
     /// A rollback is in progress, after a failure that may be retried.
@@ -111,6 +75,10 @@ pub struct Client<'w> {
     /// Index of the current command.
     command: usize,
     begin_ns: u64,
+    /// The beginning, or with a rate the start that the schedule had for it.
+    scheduled_ns: u64,
+    /// Whether a pipeline is open.
+    pipeline: bool,
     /// The generator as it was at the beginning, for a retry.
     rng_at_begin: Rng,
     tries: u32,
@@ -126,6 +94,12 @@ impl<'w> Client<'w> {
         variables.set(symbols.client_id(), Value::Int(number as i64));
         variables.set(symbols.default_seed(), Value::Int(streams.default_seed));
         variables.set(symbols.random_seed(), Value::Int(plan.random_seed as i64));
+        for (name, text) in plan.variables {
+            // What no script mentions cannot be read by any.
+            if let Some(slot) = symbols.find(name) {
+                variables.set_text(slot, text);
+            }
+        }
         let rng = streams.clients[number];
         Client {
             number,
@@ -137,6 +111,8 @@ impl<'w> Client<'w> {
             commands: &[],
             command: 0,
             begin_ns: 0,
+            scheduled_ns: 0,
+            pipeline: false,
             rng_at_begin: rng,
             tries: 0,
             counted: 0,
@@ -145,12 +121,27 @@ impl<'w> Client<'w> {
 
     /// Goes on as far as possible without waiting, at most to the end of the transaction.
     ///
-    /// `choice` is the stream of script choices of the client's thread.
+    /// `thread` is the client's thread, which it shares with the thread's other clients.
     pub fn advance(
         &mut self,
         session: &mut impl Session,
         plan: &Plan<'w>,
-        choice: &mut Rng,
+        thread: &mut Thread,
+        control: &impl Control,
+        record: &mut impl Record,
+    ) -> Step {
+        let step = self.proceed(session, plan, thread, control, record);
+        if plan.exit_on_abort && matches!(step, Step::Aborted { .. }) {
+            control.request_stop();
+        }
+        step
+    }
+
+    fn proceed(
+        &mut self,
+        session: &mut impl Session,
+        plan: &Plan<'w>,
+        thread: &mut Thread,
         control: &impl Control,
         record: &mut impl Record,
     ) -> Step {
@@ -161,26 +152,88 @@ impl<'w> Client<'w> {
                     if control.stop() || now >= plan.deadline_ns {
                         return self.finish();
                     }
-                    self.script = plan.workload.choose(choice);
+                    self.script = plan.workload.choose(&mut thread.choice);
                     self.commands = &plan.workload.scripts[self.script].commands;
-                    self.command = 0;
-                    self.begin_ns = now;
-                    self.rng_at_begin = self.rng;
-                    self.tries = 1;
-                    self.state = State::Execute;
+                    if plan.throttle_us.is_some() {
+                        self.state = State::Schedule;
+                    } else {
+                        self.start(now, session, plan);
+                    }
                 }
+                State::Schedule => {
+                    if let Some(step) = self.schedule(plan, thread, control, record) {
+                        return step;
+                    }
+                }
+                State::Throttle => {
+                    if control.stop() {
+                        return self.finish();
+                    }
+                    let now = control.now_ns();
+                    if now < self.scheduled_ns {
+                        return Step::Sleeping {
+                            until_ns: self.scheduled_ns,
+                        };
+                    }
+                    if now >= plan.deadline_ns {
+                        return self.finish();
+                    }
+                    self.start(now, session, plan);
+                }
+                State::Connect(since_ns) => match session.poll() {
+                    None => return Step::Waiting,
+                    Some(Outcome::Done) => {
+                        let now = control.now_ns();
+                        record.connected(now.saturating_sub(since_ns));
+                        self.begin(now, plan);
+                    }
+                    Some(Outcome::Failed(_)) if control.stop() => return self.finish(),
+                    Some(Outcome::Failed(error)) => {
+                        return self.abort(format!(
+                            "client {} aborted while establishing connection; {}",
+                            self.number, error.message
+                        ));
+                    }
+                },
                 State::Execute => match self.commands.get(self.command) {
+                    None if self.pipeline => {
+                        return self.abort(format!(
+                            "client {} aborted: end of script reached with pipeline open",
+                            self.number
+                        ));
+                    }
                     None => self.state = State::End,
                     Some(_) if control.stop() => return self.finish(),
                     Some(command) => {
-                        if let Some(step) = self.execute(command, session, control) {
+                        if let Some(step) = self.execute(command, session, plan, control) {
                             return step;
                         }
                     }
                 },
                 State::Await => match session.poll() {
                     None => return Step::Waiting,
+                    Some(outcome) => {
+                        if let Some(step) = self.conclude(outcome, session, plan, control, record) {
+                            return step;
+                        }
+                    }
+                },
+                State::AwaitResults => match session.poll() {
+                    None => return Step::Waiting,
+                    Some(outcome) => {
+                        let complete = outcome == Outcome::Done;
+                        if let Err(step) = self.store_results(session, plan, complete) {
+                            return step;
+                        }
+                        if let Some(step) = self.conclude(outcome, session, plan, control, record) {
+                            return step;
+                        }
+                    }
+                },
+                State::StartPipeline => match session.poll() {
+                    None => return Step::Waiting,
                     Some(Outcome::Done) => {
+                        self.pipeline = true;
                         self.command += 1;
                         self.state = State::Execute;
                     }
@@ -188,23 +241,15 @@ impl<'w> Client<'w> {
                         if control.stop() && moot(&error) {
                             return self.finish();
                         }
-                        let Some(failure) = Failure::of(&error) else {
-                            return self.abort_statement(&error.message);
-                        };
-                        if session.block() != Block::None {
-                            session.submit_rollback();
-                            self.state = State::RollBack(failure);
-                        } else if let Some(step) =
-                            self.retry_or_fail(failure, plan, control, record)
-                        {
-                            return step;
-                        }
+                        return self.abort_statement(&error);
                     }
                 },
                 State::RollBack(failure) => match session.poll() {
                     None => return Step::Waiting,
                     Some(Outcome::Done) => {
-                        if let Some(step) = self.retry_or_fail(failure, plan, control, record) {
+                        if let Some(step) =
+                            self.retry_or_fail(failure, session, plan, control, record)
+                        {
                             return step;
                         }
                     }
@@ -235,11 +280,7 @@ impl<'w> Client<'w> {
                         record.warmed_up();
                     } else {
                         self.counted += 1;
-                        let transaction = Transaction {
-                            latency_ns: now.saturating_sub(self.begin_ns),
-                            lag_ns: None,
-                            retries: self.tries - 1,
-                        };
+                        let transaction = self.transaction(now, plan);
                         record.succeeded(self.script, &transaction);
                     }
                     if session.block() != Block::None {
@@ -249,30 +290,191 @@ impl<'w> Client<'w> {
                             self.number
                         ));
                     }
-                    return self.next(plan, now);
+                    return self.next(session, plan, now);
                 }
                 State::Ended => return Step::Finished,
             }
         }
     }
 
+    /// Takes the next start from the thread's schedule, and skips transactions that would be late
+    /// from the start.
+    fn schedule(
+        &mut self,
+        plan: &Plan<'w>,
+        thread: &mut Thread,
+        control: &impl Control,
+        record: &mut impl Record,
+    ) -> Option<Step> {
+        let center_us = plan.throttle_us.unwrap_or_default();
+        for _ in 0..SKIPS_PER_STEP {
+            self.scheduled_ns = thread.next_start_ns(center_us);
+            if self.scheduled_ns > plan.deadline_ns {
+                return Some(self.finish());
+            }
+            let Some(limit_ns) = plan.latency_limit_ns else {
+                self.state = State::Throttle;
+                return None;
+            };
+            let now = control.now_ns();
+            if self.scheduled_ns.saturating_add(limit_ns) >= now {
+                self.state = State::Throttle;
+                return None;
+            }
+            if control.stop() || now >= plan.deadline_ns {
+                return Some(self.finish());
+            }
+            if now >= plan.measure_ns {
+                self.counted += 1;
+                record.skipped(self.script);
+            }
+            if self.has_done_all(plan) {
+                return Some(self.finish());
+            }
+        }
+        Some(Step::Again)
+    }
+
+    /// At the time at which the transaction may start: begins it, after connecting if it has a
+    /// connection of its own.
+    #[inline]
+    fn start(&mut self, now: u64, session: &mut impl Session, plan: &Plan<'w>) {
+        if plan.reconnect {
+            session.submit_connect();
+            self.state = State::Connect(now);
+        } else {
+            self.begin(now, plan);
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, now: u64, plan: &Plan<'w>) {
+        self.command = 0;
+        self.begin_ns = now;
+        if plan.throttle_us.is_none() {
+            self.scheduled_ns = now;
+        }
+        self.rng_at_begin = self.rng;
+        self.tries = 1;
+        self.state = State::Execute;
+    }
+
+    /// The figures of the transaction that was successful at `now`.
+    #[inline]
+    fn transaction(&self, now: u64, plan: &Plan<'w>) -> Transaction {
+        let latency_ns = now.saturating_sub(self.scheduled_ns);
+        Transaction {
+            latency_ns,
+            lag_ns: plan
+                .throttle_us
+                .map(|_| self.begin_ns.saturating_sub(self.scheduled_ns)),
+            retries: self.tries - 1,
+            late: plan
+                .latency_limit_ns
+                .is_some_and(|limit| latency_ns > limit),
+        }
+    }
+
+    /// After a statement or a pipeline: goes on, or sees what becomes of its error.
+    #[inline]
+    fn conclude(
+        &mut self,
+        outcome: Outcome,
+        session: &mut impl Session,
+        plan: &Plan<'w>,
+        control: &impl Control,
+        record: &mut impl Record,
+    ) -> Option<Step> {
+        self.pipeline = false;
+        let Outcome::Failed(error) = outcome else {
+            self.command += 1;
+            self.state = State::Execute;
+            return None;
+        };
+        if control.stop() && moot(&error) {
+            return Some(self.finish());
+        }
+        let Some(failure) = Failure::of(&error, plan) else {
+            return Some(self.abort_statement(&error));
+        };
+        if session.block() != Block::None {
+            session.submit_rollback();
+            self.state = State::RollBack(failure);
+            return None;
+        }
+        self.retry_or_fail(failure, session, plan, control, record)
+    }
+
+    /// Stores what the current command asks for.
+    fn store_results(
+        &mut self,
+        session: &impl Session,
+        plan: &Plan<'w>,
+        complete: bool,
+    ) -> Result<(), Step> {
+        let Some(what) = self.current_store() else {
+            return Ok(());
+        };
+        let symbols = &plan.workload.symbols;
+        store::store(
+            what,
+            session.results(),
+            complete,
+            symbols,
+            &mut self.variables,
+        )
+        .map_err(|error| {
+            let (client, script, command) = (self.number, self.script, self.command);
+            let cause = error.cause.map_or(String::new(), |cause| cause + "; ");
+            self.abort(format!(
+                "{cause}client {client} script {script} command {command} query {}: {}",
+                error.query, error.message
+            ))
+        })
+    }
+
+    fn current_store(&self) -> Option<&'w Store> {
+        match self.commands.get(self.command).map(|c| &c.action) {
+            Some(Action::Sql(sql)) => sql.store.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Executes the current command; `None` if the client can go on at once.
+    #[inline]
     fn execute(
         &mut self,
         command: &'w Command,
         session: &mut impl Session,
+        plan: &Plan<'w>,
         control: &impl Control,
     ) -> Option<Step> {
         match &command.action {
-            Action::Sql(sql) if sql.store.is_none() => {
-                session.submit(sql, &self.variables);
-                self.state = State::Await;
-            }
+            Action::Sql(sql) => match &sql.store {
+                Some(store) if self.pipeline => {
+                    let name = store.kind.as_str();
+                    return Some(self.abort_command(
+                        name,
+                        &format!("\\{name} is not allowed in pipeline mode"),
+                    ));
+                }
+                store => {
+                    session.submit(sql, &self.variables);
+                    if self.pipeline {
+                        self.command += 1;
+                    } else if store.is_none() {
+                        self.state = State::Await;
+                    } else {
+                        self.state = State::AwaitResults;
+                    }
+                }
+            },
             Action::Set(set) => {
+                let mut debug = debug_sink(control, self.script, self.command);
                 let mut context = EvalContext {
                     variables: &mut self.variables,
                     rng: &mut self.rng,
-                    debug: None,
+                    debug: Some(&mut debug),
                 };
                 if let Err(error) = set.execute(&mut context) {
                     let message = error.to_string();
@@ -284,7 +486,7 @@ impl<'w> Client<'w> {
                 condition,
                 otherwise,
             } => {
-                if let Err(step) = self.branch(condition, *otherwise) {
+                if let Err(step) = self.branch(condition, *otherwise, control) {
                     return Some(step);
                 }
             }
@@ -305,31 +507,99 @@ impl<'w> Client<'w> {
                     ));
                 }
             },
-            Action::Sql(_)
-            | Action::Shell(_)
-            | Action::SetShell(_)
-            | Action::StartPipeline
-            | Action::SyncPipeline
-            | Action::EndPipeline => {
-                return Some(self.abort_meta(
-                    command.name(),
-                    "this meta-command cannot be executed here",
-                    "execution of meta-command failed",
-                ));
+            Action::Shell(shell) => {
+                let result = self.shell(shell, control);
+                return self.after_shell(command.name(), result, control);
+            }
+            Action::SetShell(shell) => {
+                let result = self.set_shell(shell, control);
+                return self.after_shell(command.name(), result, control);
+            }
+            Action::StartPipeline => {
+                let problem = if plan.workload.protocol == Protocol::Simple {
+                    "cannot use pipeline mode with the simple query protocol"
+                } else if self.pipeline {
+                    "already in pipeline mode"
+                } else {
+                    session.start_pipeline(&self.commands[self.command + 1..]);
+                    self.state = State::StartPipeline;
+                    return None;
+                };
+                return Some(self.abort_command(command.name(), problem));
+            }
+            Action::SyncPipeline | Action::EndPipeline if !self.pipeline => {
+                return Some(self.abort_command(command.name(), "not in pipeline mode"));
+            }
+            Action::SyncPipeline => {
+                session.sync_pipeline();
+                self.command += 1;
+            }
+            Action::EndPipeline => {
+                session.end_pipeline();
+                self.state = State::Await;
             }
         }
         None
     }
 
+    fn shell(&mut self, shell: &ShellCommand, control: &impl Control) -> Result<(), ShellError> {
+        shell.command_line(&self.variables, &mut self.scratch)?;
+        if control.shell(&self.scratch, None) {
+            Ok(())
+        } else {
+            Err(shell.launch_error())
+        }
+    }
+
+    fn set_shell(
+        &mut self,
+        shell: &SetShellCommand,
+        control: &impl Control,
+    ) -> Result<(), ShellError> {
+        let command = shell.command();
+        command.command_line(&self.variables, &mut self.scratch)?;
+        let mut output = Vec::new();
+        if !control.shell(&self.scratch, Some(&mut output)) {
+            return Err(command.launch_error());
+        }
+        shell.store(&output, &mut self.variables)
+    }
+
+    fn after_shell(
+        &mut self,
+        name: &str,
+        result: Result<(), ShellError>,
+        control: &impl Control,
+    ) -> Option<Step> {
+        match result {
+            Ok(()) => {
+                self.command += 1;
+                None
+            }
+            // The request has ended the command.
+            Err(_) if control.stop() => Some(self.finish()),
+            Err(error) => {
+                let message = error.to_string();
+                Some(self.abort_meta(name, &message, "execution of meta-command failed"))
+            }
+        }
+    }
+
     /// Goes from an `\if` to the branch that its condition, or that of one of its `\elif`s,
     /// selects.
-    fn branch(&mut self, condition: &Expr, otherwise: Jump) -> Result<(), Step> {
+    fn branch(
+        &mut self,
+        condition: &Expr,
+        otherwise: Jump,
+        control: &impl Control,
+    ) -> Result<(), Step> {
         let (mut condition, mut otherwise) = (condition, otherwise);
         loop {
+            let mut debug = debug_sink(control, self.script, self.command);
             let mut context = EvalContext {
                 variables: &mut self.variables,
                 rng: &mut self.rng,
-                debug: None,
+                debug: Some(&mut debug),
             };
             match condition.eval(&mut context) {
                 Err(error) => {
@@ -367,10 +637,12 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// After a failure that may be retried, outside of any block.
+    /// After a failure, outside of any block: tries the transaction again if that may help and is
+    /// allowed.
     fn retry_or_fail(
         &mut self,
         failure: Failure,
+        session: &mut impl Session,
         plan: &Plan<'w>,
         control: &impl Control,
         record: &mut impl Record,
@@ -379,7 +651,11 @@ impl<'w> Client<'w> {
         if control.stop() || now >= plan.deadline_ns {
             return Some(self.finish());
         }
-        if plan.max_tries == 0 || self.tries < plan.max_tries {
+        let in_time = plan
+            .latency_limit_ns
+            .is_none_or(|limit| now.saturating_sub(self.scheduled_ns) <= limit);
+        let tries_left = plan.max_tries == 0 || self.tries < plan.max_tries;
+        if failure != Failure::Other && tries_left && in_time {
             self.tries = self.tries.saturating_add(1);
             self.rng = self.rng_at_begin;
             self.command = 0;
@@ -392,19 +668,26 @@ impl<'w> Client<'w> {
             self.counted += 1;
             record.failed(self.script, failure, self.tries - 1);
         }
-        Some(self.next(plan, now))
+        Some(self.next(session, plan, now))
     }
 
     /// After a transaction that ended at `now`: the next one, unless this was the last.
-    fn next(&mut self, plan: &Plan<'w>, now: u64) -> Step {
-        let done = plan
-            .transactions
-            .is_some_and(|wanted| self.counted >= wanted);
-        if done || now >= plan.deadline_ns {
+    #[inline]
+    fn next(&mut self, session: &mut impl Session, plan: &Plan<'w>, now: u64) -> Step {
+        if plan.reconnect {
+            session.disconnect();
+        }
+        if self.has_done_all(plan) || now >= plan.deadline_ns {
             return self.finish();
         }
         self.state = State::Choose;
         Step::Again
+    }
+
+    #[inline]
+    fn has_done_all(&self, plan: &Plan<'w>) -> bool {
+        plan.transactions
+            .is_some_and(|wanted| self.counted >= wanted)
     }
 
     fn finish(&mut self) -> Step {
@@ -417,25 +700,45 @@ impl<'w> Client<'w> {
         Step::Aborted { reason }
     }
 
-    fn abort_statement(&mut self, message: &str) -> Step {
+    fn abort_statement(&mut self, error: &SqlError) -> Step {
         let (client, script, command) = (self.number, self.script, self.command);
         self.abort(format!(
-            "client {client} script {script} aborted in command {command} query 0: {message}"
+            "client {client} script {script} aborted in command {command} query {}: {}",
+            error.query, error.message
         ))
     }
 
     /// `name` is what pgbench calls the command: as typed if an evaluation or assignment failed.
     fn abort_meta(&mut self, name: &str, message: &str, summary: &str) -> Step {
+        match self.abort_command(name, summary) {
+            Step::Aborted { reason } => Step::Aborted {
+                reason: format!("{message}; {reason}"),
+            },
+            other => other,
+        }
+    }
+
+    fn abort_command(&mut self, name: &str, summary: &str) -> Step {
         let (client, script, command) = (self.number, self.script, self.command);
         self.abort(format!(
-            "{message}; client {client} aborted in command {command} ({name}) of script \
-             {script}; {summary}"
+            "client {client} aborted in command {command} ({name}) of script {script}; {summary}"
         ))
+    }
+}
+
+/// Takes what the function `debug` is called with, in this command.
+fn debug_sink(control: &impl Control, script: usize, command: usize) -> impl FnMut(Value) {
+    move |value| {
+        control.debug(&format!(
+            "debug(script={script},command={}): {}",
+            command + 1,
+            value.debug_form()
+        ));
     }
 }
 
 /// Whether an error does not matter once the client is to stop: the request itself cancels the
 /// statement in progress (SQLSTATE 57014), and nothing is tried again.
 fn moot(error: &SqlError) -> bool {
-    error.sqlstate == "57014" || Failure::of(error).is_some()
+    error.sqlstate == "57014" || Failure::retriable(error).is_some()
 }

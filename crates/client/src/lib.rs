@@ -1,22 +1,36 @@
 //! The state machine of one benchmark client.
 //!
-//! A client repeats: choose a script, execute its commands one after the other, record the
-//! transaction. It never blocks and knows neither SPI nor sockets: statements go to a [`Session`],
-//! which is polled for their outcome, time comes from a [`Control`], figures go to a [`Record`].
-//! Whoever drives clients calls [`Client::advance`] and does what the returned [`Step`] says.
+//! A client repeats: choose a script, wait for its scheduled start if there is a rate, execute its
+//! commands one after the other, record the transaction. It never blocks and knows neither SPI nor
+//! sockets: statements go to a [`Session`], which is polled for their outcome, time comes from a
+//! [`Control`], figures go to a [`Record`]. Whoever drives clients calls [`Client::advance`] and
+//! does what the returned [`Step`] says.
 
 mod client;
+mod plan;
 mod session;
+mod store;
 
-pub use client::{Client, Failure, Plan, Step, Transaction};
-pub use session::{Block, Outcome, Session, SqlError};
+pub use client::{Client, Step};
+pub use plan::{Failure, Plan, Thread, Transaction};
+pub use session::{
+    Block, Column, ColumnValue, MAX_VALUE_BYTES, Outcome, QueryResult, Session, SqlError,
+};
 
-/// What a client needs to know of the world outside.
+/// What a client needs of the world outside.
 pub trait Control {
     /// Monotonic clock in nanoseconds, the same for all clients of a run.
     fn now_ns(&self) -> u64;
     /// Whether the run is being cancelled; no further statement is submitted then.
     fn stop(&self) -> bool;
+    /// Ends the whole run, since a client was aborted.
+    fn request_stop(&self);
+    /// Runs a command line in the system's shell and waits for its end. With `output`, appends its
+    /// standard output, of which the first line is enough, and gives whether it could be run; without,
+    /// whether it ended with status 0. A stop request ends it.
+    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool;
+    /// Takes a line that the function `debug` writes.
+    fn debug(&self, line: &str);
 }
 
 /// Where a client's figures go.
@@ -25,6 +39,10 @@ pub trait Record {
     fn succeeded(&mut self, script: usize, transaction: &Transaction);
     /// A transaction of `script` failed for good, after that many retries.
     fn failed(&mut self, script: usize, failure: Failure, retries: u32);
+    /// A transaction of `script` was not begun, since it would have been late from the start.
+    fn skipped(&mut self, script: usize);
     /// A transaction ended before transactions count.
     fn warmed_up(&mut self);
+    /// A connection was made for a transaction, within that time.
+    fn connected(&mut self, duration_ns: u64);
 }

@@ -1,8 +1,12 @@
 //! The interface between a client and the way in which its statements reach the server.
 
-use selfbench_script::{SqlCommand, Variables};
+use selfbench_script::{Command, SqlCommand, Variables};
 
-/// How one statement ended.
+/// Longer values are not stored in variables, in bytes: a value is copied several times on its way
+/// into the next statement, by every client that stores it.
+pub const MAX_VALUE_BYTES: usize = 16 << 20;
+
+/// How what was begun ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Successfully.
@@ -12,7 +16,7 @@ pub enum Outcome {
 }
 
 /// An error of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SqlError {
     /// Five characters; empty if the server sent none.
     pub sqlstate: String,
@@ -20,6 +24,8 @@ pub struct SqlError {
     pub message: String,
     /// The session cannot go on.
     pub lost: bool,
+    /// Which of the statements that were sent together has failed, from 0.
+    pub query: usize,
 }
 
 /// Whether a transaction block is open.
@@ -33,15 +39,61 @@ pub enum Block {
     Failed,
 }
 
-/// One client's way to the server. One statement is in progress at a time.
+/// What one statement returned, as far as `\gset` and `\aset` need it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryResult {
+    /// The number of rows; 0 for a statement that returns none by its nature.
+    pub rows: u64,
+    /// The columns of the last row; empty if there is no row.
+    pub last_row: Vec<Column>,
+}
+
+/// One column of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub value: ColumnValue,
+}
+
+/// The value of a column in text form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnValue {
+    /// SQL NULL.
+    Null,
+    /// Anything else.
+    Text(String),
+    /// A text of that many bytes, which is more than [`MAX_VALUE_BYTES`].
+    TooLong(usize),
+}
+
+/// One client's way to the server. One thing is in progress at a time.
 pub trait Session {
     /// Begins to execute a statement with these values. Its outcome comes from
-    /// [`Session::poll`], also if it cannot be begun.
+    /// [`Session::poll`], also if it cannot be begun. Within a pipeline it is not polled: errors
+    /// are part of the outcome of the pipeline.
     fn submit(&mut self, command: &SqlCommand, variables: &Variables);
     /// Begins to roll back the open transaction block; polled like a statement.
     fn submit_rollback(&mut self);
     /// The outcome of what was submitted; `None` while it is still in progress.
     fn poll(&mut self) -> Option<Outcome>;
-    /// Whether a transaction block is open, when no statement is in progress.
+    /// Whether a transaction block is open, when nothing is in progress.
     fn block(&self) -> Block;
+    /// What the statement whose outcome was polled last has returned, up to its error if it
+    /// failed: one entry per statement that was sent together with others. Only for commands
+    /// that store results.
+    fn results(&self) -> &[QueryResult];
+    /// Begins a pipeline; polled like a statement. `commands` are those that follow in the
+    /// script: what is to be prepared for the pipeline, up to its end, must be so before.
+    fn start_pipeline(&mut self, commands: &[Command]);
+    /// Ends an implicit transaction within the pipeline. Not polled.
+    fn sync_pipeline(&mut self);
+    /// Begins to end the pipeline; polled like a statement. The outcome comes when the pipeline
+    /// is over, with the first error of its statements if there was one.
+    fn end_pipeline(&mut self);
+    /// Begins to connect a session that is not connected; polled like a statement.
+    fn submit_connect(&mut self);
+    /// Closes the connection and forgets what was prepared.
+    fn disconnect(&mut self);
 }

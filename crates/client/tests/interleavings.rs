@@ -164,6 +164,7 @@ proptest! {
                     prop_assert!(max_tries == 0 || transaction.retries < max_tries);
                 }
                 Event::WarmedUp => {}
+                Event::Skipped(_) | Event::Connected(_) => panic!("{event:?}"),
             }
         }
     }
@@ -190,7 +191,7 @@ proptest! {
             .map(|event| match event {
                 Event::Succeeded(_, transaction) => transaction.retries,
                 Event::Failed(_, _, retries) => retries + 1,
-                Event::WarmedUp => 0,
+                Event::WarmedUp | Event::Skipped(_) | Event::Connected(_) => 0,
             })
             .sum();
         prop_assert_eq!(errors as u32, explained);

@@ -9,6 +9,7 @@ fn latency(latency_ns: u64) -> Transaction {
     Transaction {
         latency_ns,
         lag_ns: None,
+        late: false,
         retries: 0,
     }
 }

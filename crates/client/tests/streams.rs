@@ -58,9 +58,9 @@ fn clients_of_a_thread_take_turns_in_its_stream_of_choices() {
     let mut clients = [0, 1].map(|number| Bench::of(plan(&workload), number, &streams));
     for _ in 0..20 {
         for client in &mut clients {
-            client.choice = choice;
+            client.thread.choice = choice;
             assert_eq!(client.advance(), Step::Again);
-            choice = client.choice;
+            choice = client.thread.choice;
             let expected = workload.choose(&mut expected_choice);
             assert_eq!(
                 client.session.sent.last(),

@@ -39,18 +39,26 @@ impl ScriptError {
     }
 }
 
+impl ScriptError {
+    /// What is wrong, without its place.
+    pub fn summary(&self) -> String {
+        let mut text = self.message.to_string();
+        if let Some(near) = &self.near {
+            text = format!("{text} ({near})");
+        }
+        if let Some(command) = &self.command {
+            text = format!("{text} in command \"{command}\"");
+        }
+        text
+    }
+}
+
 impl fmt::Display for ScriptError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(out, "{}:{line}: ", self.script)?;
         }
-        out.write_str(&self.message)?;
-        if let Some(near) = &self.near {
-            write!(out, " ({near})")?;
-        }
-        if let Some(command) = &self.command {
-            write!(out, " in command \"{command}\"")?;
-        }
+        out.write_str(&self.summary())?;
         if let Some(source) = &self.source_line {
             write!(out, "\n{source}")?;
             if let Some(column) = self.column {

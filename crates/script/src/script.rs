@@ -34,6 +34,14 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Whether some script runs programs, by `\shell` or `\setshell`.
+    pub fn runs_programs(&self) -> bool {
+        self.scripts
+            .iter()
+            .flat_map(|script| &script.commands)
+            .any(|command| matches!(command.action, Action::Shell(_) | Action::SetShell(_)))
+    }
+
     /// Chooses the script of the next transaction, with the scripts' weights as probabilities.
     /// Takes one output of `choice`, or none if there is only one script.
     pub fn choose(&self, choice: &mut Rng) -> usize {

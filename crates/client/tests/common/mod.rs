@@ -3,24 +3,35 @@
 
 #![allow(dead_code)]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use selfbench_client::{
-    Block, Client, Control, Failure, Outcome, Plan, Record, Session, SqlError, Step, Transaction,
+    Block, Client, Column, ColumnValue, Control, Failure, Outcome, Plan, QueryResult, Record,
+    Session, SqlError, Step, Thread, Transaction,
 };
 use selfbench_script::{
-    Protocol, Rng, SqlCommand, Streams, Variables, Workload, WorkloadBuilder, builtin,
+    Action, Command, Protocol, SqlCommand, Streams, Variables, Workload, WorkloadBuilder, builtin,
 };
 
 /// Nanoseconds in a millisecond.
 pub const MS: u64 = 1_000_000;
 
-/// The clock and the stop flag of a run.
+/// The clock, the stop flag, the shell and the debug lines of a run.
 #[derive(Default)]
 pub struct World {
     now_ns: Cell<u64>,
     stop: Cell<bool>,
+    /// What the clock is moved by whenever it is read.
+    pub tick_ns: Cell<u64>,
+    /// Command lines that were run, `?` before those whose output was asked for.
+    pub shell: RefCell<Vec<String>>,
+    /// What shell commands write; `None` if they fail.
+    pub shell_output: RefCell<Option<&'static str>>,
+    /// Whether the run is stopped while a shell command runs.
+    pub stop_in_shell: Cell<bool>,
+    /// What `debug` wrote.
+    pub debug: RefCell<Vec<String>>,
 }
 
 impl World {
@@ -35,11 +46,36 @@ impl World {
 
 impl Control for World {
     fn now_ns(&self) -> u64 {
+        self.pass(self.tick_ns.get());
         self.now_ns.get()
     }
 
     fn stop(&self) -> bool {
         self.stop.get()
+    }
+
+    fn request_stop(&self) {
+        self.stop.set(true);
+    }
+
+    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
+        let mark = if output.is_some() { "?" } else { "" };
+        self.shell.borrow_mut().push(format!("{mark}{line}"));
+        if self.stop_in_shell.get() {
+            self.stop.set(true);
+            return false;
+        }
+        let Some(text) = *self.shell_output.borrow() else {
+            return false;
+        };
+        if let Some(output) = output {
+            output.extend_from_slice(text.as_bytes());
+        }
+        true
+    }
+
+    fn debug(&self, line: &str) {
+        self.debug.borrow_mut().push(line.to_owned());
     }
 }
 
@@ -51,6 +87,7 @@ pub struct Reply {
     /// What the clock is moved by at the end of the statement.
     pub ns: u64,
     pub outcome: Outcome,
+    pub results: Vec<QueryResult>,
 }
 
 pub fn done() -> Reply {
@@ -58,6 +95,19 @@ pub fn done() -> Reply {
         waits: 0,
         ns: 0,
         outcome: Outcome::Done,
+        results: Vec::new(),
+    }
+}
+
+/// A result with that many rows, the last of which has these columns.
+pub fn rows(rows: u64, last_row: &[(&str, Option<&str>)]) -> QueryResult {
+    let column = |(name, value): &(&str, Option<&str>)| Column {
+        name: (*name).to_owned(),
+        value: value.map_or(ColumnValue::Null, |text| ColumnValue::Text(text.to_owned())),
+    };
+    QueryResult {
+        rows,
+        last_row: last_row.iter().map(column).collect(),
     }
 }
 
@@ -66,7 +116,7 @@ pub fn failed(sqlstate: &str, message: &str) -> Reply {
         outcome: Outcome::Failed(SqlError {
             sqlstate: sqlstate.to_owned(),
             message: message.to_owned(),
-            lost: false,
+            ..SqlError::default()
         }),
         ..done()
     }
@@ -86,6 +136,7 @@ pub fn lost(sqlstate: &str) -> Reply {
             sqlstate: sqlstate.to_owned(),
             message: "server closed the connection unexpectedly".to_owned(),
             lost: true,
+            query: 0,
         }),
         ..done()
     }
@@ -99,53 +150,53 @@ impl Reply {
     pub fn after_ns(self, ns: u64) -> Self {
         Self { ns, ..self }
     }
+
+    pub fn returning(self, results: impl IntoIterator<Item = QueryResult>) -> Self {
+        let results = results.into_iter().collect();
+        Self { results, ..self }
+    }
+
+    /// Which of the statements sent together has failed.
+    pub fn in_query(mut self, query: usize) -> Self {
+        if let Outcome::Failed(error) = &mut self.outcome {
+            error.query = query;
+        }
+        self
+    }
 }
 
 /// A session that knows about transaction blocks, and insists on being used as a session may be.
 pub struct MockSession {
-    /// All statements, with values in place of variables.
+    /// All statements, with values in place of variables, and in angle brackets what else the
+    /// session was told to do.
     pub sent: Vec<String>,
     /// The outcomes that were handed out.
     pub outcomes: Vec<Outcome>,
     world: Rc<World>,
     replies: Box<dyn FnMut(&str) -> Reply>,
     pending: Option<Reply>,
+    /// The outcome of the open pipeline so far.
+    pipeline: Option<Outcome>,
+    results: Vec<QueryResult>,
     block: Block,
+    connected: bool,
     lost: bool,
 }
 
 impl MockSession {
-    fn begin(&mut self, sql: String) {
-        assert!(self.pending.is_none(), "a statement is in progress: {sql}");
-        assert!(!self.lost, "the session is lost: {sql}");
-        assert!(!self.world.stop(), "submitted after a stop request: {sql}");
-        self.pending = Some((self.replies)(&sql));
-        self.sent.push(sql);
-    }
-}
-
-impl Session for MockSession {
-    fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
-        let mut sql = String::new();
-        command.simple_text(variables, &mut sql);
-        self.begin(sql);
+    fn begin(&mut self, what: String) {
+        assert!(self.pending.is_none(), "something is in progress: {what}");
+        assert!(!self.lost, "the session is lost: {what}");
+        assert!(!self.world.stop(), "submitted after a stop request: {what}");
+        assert!(self.connected, "not connected: {what}");
+        self.pending = Some((self.replies)(&what));
+        self.sent.push(what);
     }
 
-    fn submit_rollback(&mut self) {
-        assert_ne!(self.block, Block::None, "nothing to roll back");
-        self.begin("ROLLBACK".to_owned());
-    }
-
-    fn poll(&mut self) -> Option<Outcome> {
-        let reply = self.pending.as_mut().expect("no statement is in progress");
-        if let Some(left) = reply.waits.checked_sub(1) {
-            reply.waits = left;
-            return None;
-        }
-        let reply = self.pending.take()?;
-        self.world.pass(reply.ns);
-        let first_word = self.sent.last()?.trim_end_matches(';').to_lowercase();
-        match &reply.outcome {
+    /// What a statement does to the transaction block.
+    fn follow(&mut self, sql: &str, outcome: &Outcome) {
+        let first_word = sql.trim_end_matches(';').to_lowercase();
+        match outcome {
             Outcome::Failed(error) => {
                 self.lost = error.lost;
                 self.block = match (self.block, first_word.as_str()) {
@@ -160,13 +211,90 @@ impl Session for MockSession {
                 _ => {}
             },
         }
+    }
+}
+
+impl Session for MockSession {
+    fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
+        let mut sql = String::new();
+        command.simple_text(variables, &mut sql);
+        self.begin(sql.clone());
+        if let Some(Outcome::Done) = &self.pipeline {
+            let reply = self.pending.take().expect("begun");
+            self.follow(&sql, &reply.outcome);
+            self.pipeline = Some(reply.outcome);
+        } else if self.pipeline.is_some() {
+            self.pending = None;
+        }
+    }
+
+    fn submit_rollback(&mut self) {
+        assert_ne!(self.block, Block::None, "nothing to roll back");
+        assert!(self.pipeline.is_none(), "a pipeline is open");
+        self.begin("ROLLBACK".to_owned());
+    }
+
+    fn poll(&mut self) -> Option<Outcome> {
+        let reply = self.pending.as_mut().expect("nothing is in progress");
+        if let Some(left) = reply.waits.checked_sub(1) {
+            reply.waits = left;
+            return None;
+        }
+        let mut reply = self.pending.take()?;
+        self.world.pass(reply.ns);
+        let sent = self.sent.last()?.clone();
+        match sent.as_str() {
+            "<startpipeline>" => self.pipeline = Some(Outcome::Done),
+            "<endpipeline>" => reply.outcome = self.pipeline.take().expect("a pipeline is open"),
+            "<connect>" => self.connected = reply.outcome == Outcome::Done,
+            sql => self.follow(sql, &reply.outcome),
+        }
+        self.results = reply.results;
         self.outcomes.push(reply.outcome.clone());
         Some(reply.outcome)
     }
 
     fn block(&self) -> Block {
-        assert!(self.pending.is_none(), "a statement is in progress");
+        assert!(self.pending.is_none(), "something is in progress");
         self.block
+    }
+
+    fn results(&self) -> &[QueryResult] {
+        &self.results
+    }
+
+    fn start_pipeline(&mut self, commands: &[Command]) {
+        assert!(self.pipeline.is_none(), "a pipeline is open");
+        assert!(
+            commands
+                .iter()
+                .any(|command| command.action == Action::EndPipeline)
+        );
+        self.begin("<startpipeline>".to_owned());
+    }
+
+    fn sync_pipeline(&mut self) {
+        assert!(self.pipeline.is_some(), "no pipeline is open");
+        self.begin("<syncpipeline>".to_owned());
+        self.pending = None;
+    }
+
+    fn end_pipeline(&mut self) {
+        assert!(self.pipeline.is_some(), "no pipeline is open");
+        self.begin("<endpipeline>".to_owned());
+    }
+
+    fn submit_connect(&mut self) {
+        assert!(!self.connected, "connected already");
+        self.connected = true;
+        self.begin("<connect>".to_owned());
+    }
+
+    fn disconnect(&mut self) {
+        assert!(self.connected, "not connected");
+        assert!(self.pending.is_none(), "something is in progress");
+        self.connected = false;
+        self.sent.push("<disconnect>".to_owned());
     }
 }
 
@@ -175,7 +303,9 @@ impl Session for MockSession {
 pub enum Event {
     Succeeded(usize, Transaction),
     Failed(usize, Failure, u32),
+    Skipped(usize),
     WarmedUp,
+    Connected(u64),
 }
 
 #[derive(Default)]
@@ -190,14 +320,26 @@ impl Record for Recorder {
         self.0.push(Event::Failed(script, failure, retries));
     }
 
+    fn skipped(&mut self, script: usize) {
+        self.0.push(Event::Skipped(script));
+    }
+
     fn warmed_up(&mut self) {
         self.0.push(Event::WarmedUp);
+    }
+
+    fn connected(&mut self, duration_ns: u64) {
+        self.0.push(Event::Connected(duration_ns));
     }
 }
 
 /// Scripts with their weights.
 pub fn scripts(bodies: &[(&str, i64)]) -> Workload {
-    let mut builder = WorkloadBuilder::new(Protocol::Simple);
+    scripts_for(Protocol::Simple, bodies)
+}
+
+fn scripts_for(protocol: Protocol, bodies: &[(&str, i64)]) -> Workload {
+    let mut builder = WorkloadBuilder::new(protocol);
     for (index, (body, weight)) in bodies.iter().enumerate() {
         let name = format!("script {index}");
         builder.add(&name, &name, body, *weight).unwrap();
@@ -208,6 +350,11 @@ pub fn scripts(bodies: &[(&str, i64)]) -> Workload {
 /// A single script.
 pub fn script(body: &str) -> Workload {
     scripts(&[(body, 1)])
+}
+
+/// A single script for the extended protocol.
+pub fn extended_script(body: &str) -> Workload {
+    scripts_for(Protocol::Extended, &[(body, 1)])
 }
 
 /// A single builtin script.
@@ -223,8 +370,14 @@ pub fn plan(workload: &Workload) -> Plan<'_> {
         measure_ns: 0,
         deadline_ns: u64::MAX,
         max_tries: 1,
+        throttle_us: None,
+        latency_limit_ns: None,
+        reconnect: false,
+        continue_on_error: false,
+        exit_on_abort: false,
         scale: 1,
         random_seed: 42,
+        variables: &[],
     }
 }
 
@@ -234,7 +387,7 @@ pub struct Bench<'w> {
     pub world: Rc<World>,
     pub session: MockSession,
     pub record: Recorder,
-    pub choice: Rng,
+    pub thread: Thread,
     client: Client<'w>,
 }
 
@@ -257,13 +410,24 @@ impl<'w> Bench<'w> {
                 world: Rc::clone(&world),
                 replies: Box::new(|_| done()),
                 pending: None,
+                pipeline: None,
+                results: Vec::new(),
                 block: Block::None,
+                connected: true,
                 lost: false,
             },
             record: Recorder::default(),
-            choice: streams.threads[thread].choice,
+            thread: Thread::new(&streams.threads[thread], 0),
             world,
         }
+    }
+
+    /// A client whose session connects for each transaction.
+    pub fn reconnecting(workload: &'w Workload) -> Self {
+        let mut bench = Self::new(workload);
+        bench.plan.reconnect = true;
+        bench.session.connected = false;
+        bench
     }
 
     /// Answers statements like that; the function gets their text.
@@ -281,7 +445,7 @@ impl<'w> Bench<'w> {
         self.client.advance(
             &mut self.session,
             &self.plan,
-            &mut self.choice,
+            &mut self.thread,
             &*self.world,
             &mut self.record,
         )

@@ -1,0 +1,120 @@
+//! What is to be done, and how transactions end: the words that clients and their drivers share.
+
+use crate::session::SqlError;
+use selfbench_script::{Rng, ThreadStreams, Workload};
+
+/// What all clients of a run have in common.
+#[derive(Clone, Debug)]
+pub struct Plan<'w> {
+    /// The scripts.
+    pub workload: &'w Workload,
+    /// How many transactions each client is to do; those of the warm-up do not count.
+    pub transactions: Option<u64>,
+    /// Transactions that end before this clock reading are part of the warm-up.
+    pub measure_ns: u64,
+    /// No transaction begins after this clock reading.
+    pub deadline_ns: u64,
+    /// How often a transaction is tried; 0 means without limit.
+    pub max_tries: u32,
+    /// With a rate, the average time in µs between two scheduled starts of one thread.
+    pub throttle_us: Option<f64>,
+    /// Latency above which a transaction is late, is not tried again and, with a rate, is not
+    /// begun.
+    pub latency_limit_ns: Option<u64>,
+    /// Whether each transaction has a connection of its own.
+    pub reconnect: bool,
+    /// Whether an error of a statement, other than the loss of the session, ends the transaction
+    /// only.
+    pub continue_on_error: bool,
+    /// Whether the whole run is to end when a client is aborted.
+    pub exit_on_abort: bool,
+    /// Value of the variable `scale`.
+    pub scale: i64,
+    /// The base seed, value of the variable `random_seed`.
+    pub random_seed: u64,
+    /// Names and texts of the user's variables, which take precedence over the automatic ones.
+    pub variables: &'w [(String, String)],
+}
+
+impl Plan<'_> {
+    /// The average time in µs between two scheduled starts of a thread, for a `rate` of
+    /// transactions per second over that many threads.
+    pub fn throttle_us(rate: f64, threads: usize) -> f64 {
+        1e6 / rate * threads as f64
+    }
+}
+
+/// What the clients of one thread share: its streams and its schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thread {
+    /// Chooses the script of each transaction.
+    pub choice: Rng,
+    throttle: Rng,
+    /// The scheduled start of the latest transaction.
+    trigger_ns: u64,
+}
+
+impl Thread {
+    /// A thread whose schedule begins at `start_ns`, the clock reading of the run's start.
+    pub fn new(streams: &ThreadStreams, start_ns: u64) -> Self {
+        Self {
+            choice: streams.choice,
+            throttle: streams.throttle,
+            trigger_ns: start_ns,
+        }
+    }
+
+    /// The scheduled start of the next transaction: arrivals of a Poisson process that are
+    /// `center_us` µs apart on average. Takes one output of the thread's throttle stream.
+    pub(crate) fn next_start_ns(&mut self, center_us: f64) -> u64 {
+        // What does not fit into 64 bits comes out negative; it is never.
+        let delay_us = u64::try_from(self.throttle.poisson_delay_us(center_us)).unwrap_or(u64::MAX);
+        self.trigger_ns = self
+            .trigger_ns
+            .saturating_add(delay_us.saturating_mul(1000));
+        self.trigger_ns
+    }
+}
+
+/// A successful transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transaction {
+    /// From its scheduled start, or its beginning if there is no schedule, to its end, with all
+    /// tries.
+    pub latency_ns: u64,
+    /// From its scheduled start to its beginning, if there is a schedule.
+    pub lag_ns: Option<u64>,
+    /// Tries beyond the first.
+    pub retries: u32,
+    /// Whether its latency is above the limit, if there is one.
+    pub late: bool,
+}
+
+/// Why a transaction failed without the client being aborted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// SQLSTATE 40001.
+    Serialization,
+    /// SQLSTATE 40P01.
+    Deadlock,
+    /// Any other error of a statement, if the run goes on after those.
+    Other,
+}
+
+impl Failure {
+    /// The failure that may be repaired by another try; `None` for all other errors.
+    pub(crate) fn retriable(error: &SqlError) -> Option<Failure> {
+        match error.sqlstate.as_str() {
+            _ if error.lost => None,
+            "40001" => Some(Failure::Serialization),
+            "40P01" => Some(Failure::Deadlock),
+            _ => None,
+        }
+    }
+
+    /// The failure that an error is under `plan`; `None` if it aborts the client.
+    pub(crate) fn of(error: &SqlError, plan: &Plan<'_>) -> Option<Failure> {
+        Failure::retriable(error)
+            .or((plan.continue_on_error && !error.lost).then_some(Failure::Other))
+    }
+}

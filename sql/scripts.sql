@@ -1,0 +1,65 @@
+-- Stored scripts, the check of scripts, and options that are refused.
+CREATE EXTENSION IF NOT EXISTS pg_selfbench;
+\set VERBOSITY default
+
+-- The first error of a script, or none.
+SELECT * FROM bench.check_script(E'\\set x 1\nselect :x;');
+SELECT * FROM bench.check_script(E'select 1;\n\\set x 1 +\n');
+SELECT * FROM bench.check_script(E'\\set a 1\n\\gset');
+SELECT * FROM bench.check_script(E'\\if 1\n\\else\n\\elif 0\n\\endif');
+SELECT * FROM bench.check_script('');
+SELECT * FROM bench.check_script(NULL);
+
+-- What is stored parses, and has a name of its own.
+SELECT bench.define_script('broken', E'select 1;\n  \\sleep 1 week');
+SELECT bench.define_script('select-only', 'select 1;');
+SELECT bench.define_script('a@2', 'select 1;');
+SELECT bench.define_script('', 'select 1;');
+SELECT bench.define_script('one', NULL);
+SELECT bench.drop_script('one');
+
+-- By full name, before what starts like a built-in script.
+SELECT bench.define_script('select', E'select 1 as one \\gset\nselect :one;', 'my select');
+SELECT state, scripts, transactions, skipped, late, retried, lag_avg_ms
+FROM bench.run('{select}', transactions => 5);
+SELECT bench.define_script('select', 'select 2;');
+SELECT name, description, body FROM bench.scripts;
+SELECT * FROM bench.run('{sel}', transactions => 1);
+SELECT * FROM bench.run('{s}', transactions => 1);
+SELECT * FROM bench.run('{nothing}', transactions => 1);
+SELECT bench.drop_script('select');
+
+-- Whose script it is decides who may change it; anybody may run it.
+SELECT bench.define_script('admins', 'select 1;'), bench.define_script('shell', E'\\shell true');
+CREATE ROLE selfbench_user LOGIN;
+GRANT USAGE ON SCHEMA bench TO selfbench_user;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO selfbench_user;
+SET ROLE selfbench_user;
+SELECT bench.define_script('admins', 'select 2;');
+SELECT bench.drop_script('admins');
+SELECT bench.define_script('users', 'select 1;');
+SELECT state, transactions FROM bench.run('{admins@1,users@1}', transactions => 5);
+-- Programs run as the server's user.
+SELECT * FROM bench.run('{shell}', transactions => 1);
+RESET ROLE;
+GRANT pg_execute_server_program TO selfbench_user;
+SET ROLE selfbench_user;
+SELECT state, transactions FROM bench.run('{shell}', transactions => 2);
+RESET ROLE;
+SELECT name, owner = current_user AS mine FROM bench.scripts ORDER BY name;
+SELECT bench.drop_script('users'), bench.drop_script('admins'), bench.drop_script('shell');
+DROP OWNED BY selfbench_user;
+DROP ROLE selfbench_user;
+
+-- Options.
+SELECT * FROM bench.run(rate => 0);
+SELECT * FROM bench.run(rate => 'infinity');
+SELECT * FROM bench.run(latency_limit => 'nan');
+SELECT * FROM bench.run(max_tries => -1);
+SELECT * FROM bench.run(max_tries => 0, transactions => 1);
+SELECT * FROM bench.run(reconnect => true);
+SELECT * FROM bench.run(reconnect => NULL);
+SELECT * FROM bench.run(variables => '[1]');
+SELECT * FROM bench.run(variables => '{"1a": 1}');
+SELECT * FROM bench.run(variables => '{"a": ""}');
+SELECT * FROM bench.run(variables => '{"a": {}}');

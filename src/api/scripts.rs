@@ -1,0 +1,42 @@
+//! `bench.define_script`, `bench.drop_script` and `bench.check_script`.
+
+use crate::error::OrRaise;
+use crate::run::options::required;
+use crate::run::scripts;
+use pgrx::prelude::*;
+
+#[pg_extern(sql = false)]
+fn define_script(name: Option<String>, body: Option<String>, description: Option<String>) {
+    (|| {
+        let name = required("name", name)?;
+        let body = required("body", body)?;
+        scripts::define(&name, &body, description.as_deref())
+    })()
+    .or_raise();
+}
+
+#[pg_extern(sql = false)]
+fn drop_script(name: Option<String>) {
+    (|| scripts::drop(&required("name", name)?))().or_raise();
+}
+
+/// The first error of a script: its line and column, where there are any, and its message.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn check_script(
+    body: Option<String>,
+) -> TableIterator<
+    'static,
+    (
+        name!(line, Option<i32>),
+        name!(column, Option<i32>),
+        name!(message, String),
+    ),
+> {
+    let body = required("body", body).or_raise();
+    let row = scripts::parse("script", &body).err().map(|error| {
+        let number = |n: Option<u32>| n.and_then(|n| i32::try_from(n).ok());
+        (number(error.line), number(error.column), error.summary())
+    });
+    TableIterator::new(row)
+}

@@ -1,0 +1,132 @@
+# The same scripts under both modes and under pgbench: the same rows, and where a
+# script fails, the same words.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('scripts', "fsync = off\n");
+$node->safe_psql('postgres', 'CREATE TABLE lines (line text)');
+
+# Name, protocols, script.  Two transactions with seed 42.
+my @scripts = (
+	[ 'gset', 'simple extended prepared', <<'EOS' ],
+select 7 as a, null as b \gset p_
+\set c :p_a + 1
+insert into lines values ('c ' || :c::int::text);
+EOS
+	[ 'gset as text', 'simple', <<'EOS' ],
+select 'x y' as a, null as b, 1.50 as c \gset
+insert into lines values (':a <:b> :c');
+insert into lines values ('r') returning line as k \gset
+insert into lines values (':k:k');
+show transaction_isolation \gset
+insert into lines values (':transaction_isolation');
+EOS
+	[ 'aset', 'simple', <<'EOS' ],
+select 1 as a \; select 2 as b where false \; select generate_series(1,3) as c \aset q_
+insert into lines values (':q_a :q_c :q_b');
+EOS
+	[ 'one row', 'simple extended prepared', 'select 1 where false \gset' ],
+	[ 'name', 'simple extended prepared', 'select 1 \gset' ],
+	[ 'statements sent together', 'simple', <<'EOS' ],
+\set x random(1, 1000)
+begin \; insert into lines values ('block :x') \; end;
+insert into lines values ('a') \; savepoint s \; insert into lines values ('b');
+EOS
+	[ 'blocks', 'simple', <<'EOS' ],
+begin;
+insert into lines values ('1') \; savepoint s \; insert into lines values ('2') \; rollback to s;
+end;
+start transaction isolation level serializable \; show transaction_isolation \gset
+insert into lines values (':transaction_isolation');
+commit and chain;
+insert into lines values ('gone');
+rollback;
+EOS
+	[ 'error among several', 'simple', <<'EOS' ],
+insert into lines values ('1') \; select 1/0 \; insert into lines values ('2');
+EOS
+	[ 'pipeline', 'extended prepared', <<'EOS' ],
+\set x random(1, 1000)
+\startpipeline
+insert into lines values ('a' || :x::int);
+insert into lines values ('b' || (:x + 1)::int);
+\endpipeline
+begin;
+\startpipeline
+insert into lines values ('c');
+commit;
+\endpipeline
+EOS
+	[ 'error in a pipeline', 'extended prepared', <<'EOS' ],
+\startpipeline
+insert into lines values ('rolled back');
+select 1/0;
+insert into lines values ('skipped');
+\endpipeline
+EOS
+	[ 'pipeline left open', 'extended prepared', "\\startpipeline\nselect 1;" ],
+	[ 'no pipeline', 'simple', "\\startpipeline\n\\endpipeline" ],
+	[ 'parameters in quotes', 'extended', "\\set x 1\nselect ':x';" ],
+	[ 'shell', 'simple extended prepared', <<'EOS' ],
+\setshell v echo 41
+\set v :v + 1
+\shell test :v -eq 42
+insert into lines values ('v ' || :v::int::text);
+EOS
+	[ 'shell that fails', 'simple', '\shell false' ],
+	[ 'block left open', 'simple', "begin;\nselect 1;" ],);
+
+foreach (@scripts)
+{
+	my ($name, $protocols, $body) = @$_;
+	my $file = PostgreSQL::Test::Utils::tempdir . '/script.sql';
+	PostgreSQL::Test::Utils::append_to_file($file, '');
+	open my $out, '>', $file or die $!;
+	print $out $body;
+	close $out;
+
+	foreach my $protocol (split / /, $protocols)
+	{
+		my ($stdout, $stderr) = ('', '');
+		IPC::Run::run(
+			[
+				$node->installed_command('pgbench'), '-n', '-t', 2, '--random-seed=42', '-M',
+				$protocol, '-f', $file, $node->connstr('postgres')
+			],
+			'>', \$stdout, '2>', \$stderr);
+		# pgbench has several lines where there is one reason here.
+		my @words = map { s/^pgbench: error: //r } grep { /^pgbench: error: / } split /\n/, $stderr;
+		pop @words if @words && $words[-1] =~ /^Run was aborted/;
+		my $expected = lines($node);
+
+		foreach my $mode (qw(spi libpq))
+		{
+			my (undef, undef, $complaint) = $node->psql(
+				'postgres', qq{
+				SELECT bench.define_script('x', \$body\$$body\$body\$);
+				SELECT * FROM bench.run('{x}', mode => '$mode', protocol => '$protocol',
+				                        transactions => 2, seed => '42')});
+			is(lines($node), $expected, "$name, $protocol, $mode: rows");
+			is_deeply([ grep { index($complaint, $_) < 0 } @words ],
+				[], "$name, $protocol, $mode: words")
+			  or diag $complaint;
+			is($complaint eq '', !@words, "$name, $protocol, $mode: complaints");
+		}
+	}
+}
+ok(wait_until_quiet($node), 'no process is left');
+
+# The lines that a script has written, which are removed.
+sub lines
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres',
+		'WITH gone AS (DELETE FROM lines RETURNING line) SELECT line FROM gone');
+}
+
+done_testing();

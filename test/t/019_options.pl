@@ -1,0 +1,96 @@
+# Rates, retries, errors that end a transaction or a run, connections of single
+# transactions, variables, and programs that are stopped, in both modes.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('options', "fsync = off\nmax_worker_processes = 24\n");
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+$node->safe_psql('postgres', 'CREATE TABLE lines (line text)');
+$node->safe_psql(
+	'postgres', q{
+	SELECT bench.define_script('sometimes', E'\\\\set x random(0, 1)\nbegin;\nselect 1 / :x;\nend;'),
+	       bench.define_script('never', 'select 1 / 0;'),
+	       bench.define_script('sleeps', E'\\\\shell sleep 300'),
+	       bench.define_script('variables', 'insert into lines values (:a || :b || :scale);')});
+
+my $happened = 0;
+foreach my $mode (qw(spi libpq))
+{
+	my $run = sub {
+		my ($columns, $options) = @_;
+		return $node->safe_psql('postgres',
+			"SELECT $columns FROM bench.run(mode => '$mode', vacuum => 'none', $options)");
+	};
+
+	# A schedule.  All of them start, since nothing limits their latency.
+	is( $run->(
+			'state, transactions, skipped, lag_avg_ms IS NOT NULL, seconds > 0.05',
+			"scripts => '{select-only}', clients => 2, transactions => 100, rate => 1000"),
+		'finished|200|0|t|t',
+		"$mode: rate");
+	# More than there is time for: what is not late from the start, or skipped, is none.
+	is( $run->(
+			'state, transactions + skipped, skipped > 0',
+			"scripts => '{select-only}', transactions => 20000, rate => 1e7, latency_limit => 0.5"),
+		'finished|20000|t',
+		"$mode: skipped");
+	is( $run->('late = transactions', "scripts => '{select-only}', transactions => 10,"
+			  . ' latency_limit => 0.000001'),
+		't',
+		"$mode: late");
+
+	# Serialization failures.
+	my ($done, $failed, $retries) = split /\|/, $node->safe_psql(
+		'postgres', qq{
+		SET default_transaction_isolation = 'repeatable read';
+		SELECT transactions, failed, retries
+		FROM bench.run(mode => '$mode', clients => 4, max_tries => 5, transactions => 100,
+		               vacuum => 'none')});
+	is($done + $failed, 400, "$mode: every transaction is counted once");
+	cmp_ok($retries, '>', 0, "$mode: transactions are retried");
+	$happened += $done;
+	invariants_ok($node, $happened, "$mode: retries");
+
+	# Errors that end the transaction, and those that end the run.
+	is( $run->(
+			'state, transactions + failed, transactions > 0, failed > 0, errors',
+			"scripts => '{sometimes}', transactions => 100, protocol => 'simple',"
+			  . ' continue_on_error => true'),
+		'finished|100|t|t|{}',
+		"$mode: continue_on_error");
+	is( $run->(
+			'state, aborted_clients > 0, seconds < 60',
+			q(scripts => '{never@1,select-only@100}', clients => 3, duration => '100 s',
+			  exit_on_abort => true)),
+		'failed|t|t',
+		"$mode: exit_on_abort");
+
+	$run->('1', q(scripts => '{variables}', transactions => 1, protocol => 'extended',
+	              variables => '{"a": "x''y", "b": 1.5, "scale": 7}'));
+	is($node->safe_psql('postgres', 'DELETE FROM lines RETURNING line'), "x'y1.57",
+		"$mode: variables");
+
+	# A program goes with the run.
+	my (undef, undef, $complaint) = $node->psql('postgres',
+		"SET statement_timeout = '1s'; SELECT * FROM bench.run('{sleeps}', mode => '$mode')");
+	like($complaint, qr/statement timeout/, "$mode: a program can be stopped");
+	ok(wait_until_quiet($node), "$mode: no process is left");
+}
+
+# Connections of single transactions.
+my $reconnecting = $node->safe_psql(
+	'postgres', q{
+	SELECT state, transactions, connection_ms > 0
+	FROM bench.run('{select-only}', mode => 'libpq', clients => 5, jobs => 2, transactions => 20,
+	               reconnect => true)});
+is($reconnecting, 'finished|100|t', 'libpq: reconnect');
+like($node->safe_psql('postgres', 'SELECT bench.report(max(run_id)) FROM bench.runs'),
+	qr/average connection time = .*including reconnection times/s,
+	'libpq: report of reconnections');
+ok(wait_until_quiet($node), 'no process is left');
+
+done_testing();
