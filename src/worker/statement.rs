@@ -2,7 +2,7 @@
 //!
 //! SPI cannot run VACUUM and other commands that must stand outside of a function; a portal can.
 
-use super::transaction::abort;
+use super::transaction::settle;
 use crate::compat;
 use crate::error::{Result, catch};
 use pgrx::pg_sys;
@@ -23,15 +23,7 @@ pub fn execute_alone(sql: &str) -> Result<()> {
         unsafe { pg_sys::CommitTransactionCommand() };
         Ok(())
     });
-    if result.is_err() {
-        abort();
-    }
-    // SAFETY: outside of a transaction.
-    unsafe {
-        pg_sys::pgstat_report_stat(false);
-        pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
-    }
-    result
+    settle(result)
 }
 
 /// Where texts and trees of the statement in progress live.

@@ -23,11 +23,7 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         }
         Ok(value)
     });
-    if result.is_err() {
-        abort();
-    }
-    settle();
-    result
+    settle(result)
 }
 
 /// Aborts the current transaction, whatever state an error has left it in, and leaves any block.
@@ -36,11 +32,16 @@ pub fn abort() {
     unsafe { pg_sys::AbortOutOfAnyTransaction() };
 }
 
-/// Reports statistics and idleness, as a backend does between transactions.
-fn settle() {
+/// Ends a transaction that has been committed or has failed: aborts it if it failed, then reports
+/// statistics and idleness, as a backend does between transactions.
+pub(super) fn settle<T>(result: Result<T>) -> Result<T> {
+    if result.is_err() {
+        abort();
+    }
     // SAFETY: outside of a transaction.
     unsafe {
         pg_sys::pgstat_report_stat(false);
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
     }
+    result
 }
