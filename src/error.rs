@@ -129,6 +129,9 @@ pub enum Error {
         sqlstate: Option<String>,
         message: String,
     },
+    /// A log file cannot be created or written.
+    #[error("could not write log file \"{path}\": {message}")]
+    LogFile { path: String, message: String },
     /// Bytes that are not a latency histogram of ours.
     #[error("invalid latency histogram: {0}")]
     BadHistogram(String),
@@ -170,6 +173,7 @@ impl Error {
                 Some(code) => code,
                 None => Sqlstate::ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
             },
+            Error::LogFile { .. } => Sqlstate::ERRCODE_IO_ERROR,
             Error::BadHistogram(_) => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
             Error::Limit(_) => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::Server(report) => {

@@ -10,6 +10,7 @@
 mod api;
 mod clock;
 mod compat;
+mod copy;
 mod error;
 mod initialize;
 mod pq;

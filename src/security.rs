@@ -8,6 +8,7 @@
 use crate::error::{Error, Result};
 use crate::query;
 use pgrx::pg_sys;
+use std::ffi::CStr;
 
 /// Fails unless the caller may open loopback connections.
 ///
@@ -48,18 +49,46 @@ pub fn require_server_program() -> Result<()> {
     }
 }
 
+/// Fails unless the current role may `read` or `write` files as the operating system user of the
+/// server; `what` are the files.
+///
+/// Must be called in a transaction.
+pub fn require_server_files(access: &str, what: &str) -> Result<()> {
+    let role = format!("pg_{access}_server_files");
+    let may = query::one::<bool>(
+        "SELECT pg_catalog.pg_has_role(CURRENT_USER, $1::pg_catalog.name, 'USAGE')",
+        &[role.as_str().into()],
+    )?;
+    if may == Some(true) {
+        Ok(())
+    } else {
+        Err(Error::Denied {
+            what: what.into(),
+            hint: format!(
+                "Only roles with privileges of the \"{role}\" role may {access} files on the \
+                 server."
+            ),
+        })
+    }
+}
+
 /// Runs `body` with `search_path` pinned to the system's schema.
 ///
 /// Must be called in a transaction. If `body` raises an error, the abort of the transaction
 /// restores the setting.
 pub fn with_pinned_search_path<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_setting(c"search_path", c"pg_catalog, pg_temp", body)
+}
+
+fn with_setting<T>(name: &CStr, value: &CStr, body: impl FnOnce() -> Result<T>) -> Result<T> {
     // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
         pg_sys::set_config_option(
-            c"search_path".as_ptr(),
-            c"pg_catalog, pg_temp".as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
+            name.as_ptr(),
+            value.as_ptr(),
+            // Our own need, whatever the rights of the current role.
+            pg_sys::GucContext::PGC_SUSET,
             pg_sys::GucSource::PGC_S_SESSION,
             pg_sys::GucAction::GUC_ACTION_SAVE,
             true,
@@ -70,6 +99,15 @@ pub fn with_pinned_search_path<T>(body: impl FnOnce() -> Result<T>) -> Result<T>
         pg_sys::AtEOXact_GUC(result.is_ok(), level);
         result
     }
+}
+
+/// Runs `body` without firing triggers, those of foreign keys among them; for rows of which it is
+/// known that they satisfy them.
+///
+/// Must be called in a transaction. If `body` raises an error, the abort of the transaction
+/// restores the setting.
+pub fn without_triggers<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_setting(c"session_replication_role", c"replica", body)
 }
 
 /// Runs `body` with the rights of the owner of the result tables and `search_path` pinned.

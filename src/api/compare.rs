@@ -88,6 +88,12 @@ fn compare(
             reconnect: Some(false),
             continue_on_error: Some(false),
             exit_on_abort: Some(false),
+            per_statement: Some(false),
+            failures_detailed: Some(false),
+            verbose_errors: Some(false),
+            log: Some(false),
+            sampling_rate: None,
+            log_prefix: None,
         };
         // Wrong options are told before anything has run.
         for arm in &arms {

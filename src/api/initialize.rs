@@ -52,11 +52,7 @@ fn execute(options: &InitializeOptions, horizon: &Horizon) -> Result<Vec<(String
     let spec = options.check()?;
     let tables = TABLES.map(|(table, _)| (table, Use::Replace));
     locks::require_none(&tables)?;
-    let layout = Layout {
-        workers: 0,
-        clients: 0,
-        scripts: 0,
-    };
+    let layout = Layout::default();
     let task = Task::launch(Kind::Initialize, layout, &spec, 1)?;
     let mut teller = Teller::new(&spec);
     task.wait(Phase::Finished, horizon, |segment| {

@@ -14,6 +14,7 @@ use crate::shared::recorder;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Use};
+use crate::worker::logbook;
 use pgrx::datum::{Interval, JsonB};
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -22,6 +23,9 @@ use selfbench_report::progress::{self, ProgressOptions};
 use selfbench_stats::Tally;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+
+/// Room for what the clients of one worker tell while the caller looks elsewhere.
+const MESSAGE_BYTES: usize = 64 << 10;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)]
@@ -46,6 +50,12 @@ fn run(
     reconnect: Option<bool>,
     continue_on_error: Option<bool>,
     exit_on_abort: Option<bool>,
+    per_statement: Option<bool>,
+    failures_detailed: Option<bool>,
+    verbose_errors: Option<bool>,
+    log: Option<bool>,
+    sampling_rate: Option<f64>,
+    log_prefix: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
@@ -70,6 +80,12 @@ fn run(
         reconnect,
         continue_on_error,
         exit_on_abort,
+        per_statement,
+        failures_detailed,
+        verbose_errors,
+        log,
+        sampling_rate,
+        log_prefix,
     };
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
@@ -98,6 +114,12 @@ fn start(
     reconnect: Option<bool>,
     continue_on_error: Option<bool>,
     exit_on_abort: Option<bool>,
+    per_statement: Option<bool>,
+    failures_detailed: Option<bool>,
+    verbose_errors: Option<bool>,
+    log: Option<bool>,
+    sampling_rate: Option<f64>,
+    log_prefix: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> i64 {
     let horizon = Horizon::of_call(fcinfo);
@@ -122,6 +144,12 @@ fn start(
         reconnect,
         continue_on_error,
         exit_on_abort,
+        per_statement,
+        failures_detailed,
+        verbose_errors,
+        log,
+        sampling_rate,
+        log_prefix,
     };
     (|| {
         let spec = options.check()?;
@@ -312,10 +340,20 @@ fn begin(spec: &RunSpec) -> Result<Task> {
     if !spec.connection.is_empty() {
         server::require_connections(spec.clients)?;
     }
+    let commands = match spec.per_statement {
+        true => spec.workload()?.commands(),
+        false => 0,
+    };
     let layout = Layout {
         workers: spec.workers(),
         clients: spec.clients,
         scripts: spec.scripts.len(),
+        commands,
+        message_bytes: if spec.tells() { MESSAGE_BYTES } else { 0 },
+        log_bytes: match spec.log {
+            Some(_) => logbook::room(spec.workers()),
+            None => 0,
+        },
     };
     Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
 }
@@ -372,6 +410,13 @@ fn is_alive(run_id: i64, handle: Option<i64>) -> bool {
     live_segment(run_id, handle).is_some()
 }
 
+/// Shows the caller what clients tell.
+fn pass_messages(segment: &Segment) {
+    (0..segment.layout().workers)
+        .filter_map(|worker| segment.messages(worker))
+        .for_each(|messages| messages.read(|line| pgrx::notice!("{line}")));
+}
+
 /// Prints a progress line as pgbench does, at every multiple of the time asked for.
 struct Ticker {
     every_ns: Option<u64>,
@@ -395,11 +440,12 @@ impl Ticker {
             last_ns: 0,
             tally: Tally::default(),
             announced: false,
-            vacuums: spec.vacuum != Vacuum::None && spec.uses_pgbench_tables(),
+            vacuums: spec.vacuums(),
         }
     }
 
     fn tick(&mut self, segment: &Segment) {
+        pass_messages(segment);
         let Some(every) = self.every_ns else { return };
         let header = segment.header();
         if !self.announced {
@@ -425,6 +471,7 @@ impl Ticker {
 
     /// Prints the last line, if its time has come with the end of the run.
     fn end(&mut self, segment: &Segment) {
+        pass_messages(segment);
         let Some(every) = self.every_ns else { return };
         let last = (0..segment.layout().clients)
             .map(|client| segment.client(client).0.finished_ns())

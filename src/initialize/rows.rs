@@ -1,14 +1,9 @@
-//! The rows of pgbench's tables, fed to the server's own COPY in this very process.
-//!
-//! COPY does everything that a load has to do: partitions, any access method, freezing, constraints
-//! and triggers. Its callback has no argument, so the state of the one COPY that a process can have
-//! in progress lives in a thread-local variable.
+//! The rows of pgbench's tables.
 
 use super::options::{ACCOUNTS, TELLERS};
-use crate::error::{Error, Result};
-use pgrx::pg_sys;
-use std::cell::RefCell;
-use std::ffi::{CString, c_int, c_void};
+use crate::copy::{Target, copy_in};
+use crate::error::Result;
+use std::ffi::CString;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -56,7 +51,7 @@ impl Table {
     }
 }
 
-struct Source {
+struct Rows {
     table: Table,
     next: i64,
     last: i64,
@@ -65,7 +60,7 @@ struct Source {
     done: &'static AtomicU64,
 }
 
-impl Source {
+impl Rows {
     fn fill(&mut self, out: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < out.len() {
@@ -98,80 +93,23 @@ impl Source {
     }
 }
 
-thread_local! {
-    static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
-}
-
 /// Fills a table in the current transaction, which must have emptied or created it. `done` counts
 /// the rows.
 pub fn copy(table: Table, scale: i64, done: &'static AtomicU64) -> Result<()> {
-    SOURCE.with_borrow_mut(|source| {
-        *source = Some(Source {
-            table,
-            next: 1,
-            last: table.rows(scale),
-            buffer: String::new(),
-            taken: 0,
-            done,
-        });
-    });
     let name = CString::new(table.name()).unwrap_or_default();
-    // SAFETY: in a transaction with a snapshot; the sequence is that of logical replication's
-    // initial copy. Errors are raised, and the abort of the transaction cleans up.
-    unsafe {
-        let range = pg_sys::makeRangeVar(std::ptr::null_mut(), name.as_ptr().cast_mut(), -1);
-        let relation = pg_sys::table_openrv(range, pg_sys::RowExclusiveLock as i32);
-        let allowed = pg_sys::pg_class_aclcheck(
-            (*relation).rd_id,
-            pg_sys::GetUserId(),
-            pg_sys::ACL_INSERT as _,
-        );
-        if allowed != pg_sys::AclResult::ACLCHECK_OK {
-            return Err(Error::Denied {
-                what: format!("table \"{}\"", table.name()),
-                hint: "Have INSERT on it granted to you.".into(),
-            });
-        }
-        let state = pg_sys::make_parsestate(std::ptr::null_mut());
-        pg_sys::addRangeTableEntryForRelation(
-            state,
-            relation,
-            pg_sys::RowExclusiveLock as i32,
-            std::ptr::null_mut(),
-            false,
-            false,
-        );
-        let mut options = pgrx::PgList::<pg_sys::DefElem>::new();
-        // Freezing is not possible across partitions.
-        if (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_RELATION {
-            options.push(pg_sys::makeDefElem(
-                c"freeze".as_ptr().cast_mut(),
-                pg_sys::makeBoolean(true).cast(),
-                -1,
-            ));
-        }
-        let copy = pg_sys::BeginCopyFrom(
-            state,
-            relation,
-            std::ptr::null_mut(),
-            std::ptr::null(),
-            false,
-            Some(read_rows),
-            std::ptr::null_mut(),
-            options.into_pg(),
-        );
-        pg_sys::CopyFrom(copy);
-        pg_sys::EndCopyFrom(copy);
-        pg_sys::free_parsestate(state);
-        pg_sys::table_close(relation, pg_sys::NoLock as i32);
-        pg_sys::CommandCounterIncrement();
-    }
-    Ok(())
-}
-
-/// COPY asks for bytes.
-unsafe extern "C-unwind" fn read_rows(out: *mut c_void, _least: c_int, most: c_int) -> c_int {
-    // SAFETY: COPY's buffer has that many bytes.
-    let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), most.max(0) as usize) };
-    SOURCE.with_borrow_mut(|source| source.as_mut().map_or(0, |source| source.fill(out))) as c_int
+    let target = Target {
+        schema: None,
+        table: &name,
+        format: c"text",
+        freeze: true,
+    };
+    let mut rows = Rows {
+        table,
+        next: 1,
+        last: table.rows(scale),
+        buffer: String::new(),
+        taken: 0,
+        done,
+    };
+    copy_in(&target, Box::new(move |out| rows.fill(out)))
 }

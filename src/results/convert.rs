@@ -2,7 +2,8 @@
 
 use super::rows::{Figures, Finished};
 use crate::error::{Error, Result};
-use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport};
+use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport};
+use selfbench_script::report_text;
 use selfbench_stats::{LatencyHistogram, Moments, Tally, summary};
 use std::fmt::Write;
 
@@ -90,7 +91,17 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
                 weight: script.weight,
                 tally: tally(&script.figures),
                 percentiles: percentiles(&script.figures),
-                statements: Vec::new(),
+                statements: finished
+                    .statements
+                    .iter()
+                    .filter(|statement| statement.script_no == script.script_no)
+                    .map(|statement| StatementReport {
+                        latency_ms: statement.latency_avg_ms.unwrap_or(0.0),
+                        failures: statement.failures as u64,
+                        retries: statement.retries as u64,
+                        text: report_text(&statement.command).to_owned(),
+                    })
+                    .collect(),
             })
             .collect(),
         scale: run.scale,
@@ -108,7 +119,7 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         rate_per_second: run.rate,
         latency_limit_ms: run.latency_limit_ms,
         reconnect: run.reconnect,
-        failures_detailed: false,
+        failures_detailed: run.failures_detailed,
         seed: run.seed.parse().unwrap_or(0),
         tally: tally(&run.figures),
         percentiles: percentiles(&run.figures),

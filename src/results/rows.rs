@@ -95,6 +95,14 @@ pub struct Run {
     pub max_tries: i32,
     /// Whether each transaction had a connection of its own.
     pub reconnect: bool,
+    /// Whether single commands were measured.
+    pub per_statement: bool,
+    /// Whether the report tells failures apart by their kinds.
+    pub failures_detailed: bool,
+    /// Whether transactions were logged.
+    pub log: bool,
+    /// The part of the transactions that was logged, if not all.
+    pub sampling_rate: Option<f64>,
     /// What was vacuumed before.
     pub vacuum: String,
     /// Base seed, an unsigned number.
@@ -157,6 +165,35 @@ pub struct RunScript {
     pub figures: Figures,
 }
 
+/// A row of `bench.run_statements`: one command of a script.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunStatement {
+    /// The run.
+    pub run_id: i64,
+    /// Position of the script among the run's scripts, from 0.
+    pub script_no: i32,
+    /// Position among the script's commands, from 0.
+    pub command_no: i32,
+    /// Line of the script that it begins on, from 1.
+    pub line: i32,
+    /// All of its text.
+    pub command: String,
+    /// How often it was executed successfully.
+    pub executions: i64,
+    /// Transactions that failed for good at this command.
+    pub failures: i64,
+    /// Transactions that were tried again after it failed.
+    pub retries: i64,
+    /// Mean time that it took, in milliseconds.
+    pub latency_avg_ms: Option<f64>,
+    /// Its standard deviation.
+    pub latency_stddev_ms: Option<f64>,
+    /// Shortest time.
+    pub latency_min_ms: Option<f64>,
+    /// Longest time.
+    pub latency_max_ms: Option<f64>,
+}
+
 /// A row of `bench.run_intervals`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInterval {
@@ -180,4 +217,6 @@ pub struct Finished {
     pub run: Run,
     /// Its scripts in order.
     pub scripts: Vec<RunScript>,
+    /// The commands of its scripts in order, if they were measured.
+    pub statements: Vec<RunStatement>,
 }

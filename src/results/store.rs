@@ -3,13 +3,15 @@
 //! Writing happens in the coordinator, in transactions of its own and with the rights of the
 //! tables' owner. Reading happens with the rights of whoever asks; row security decides.
 
-use super::rows::{Finished, Run, RunInterval, RunScript};
+use super::rows::{Finished, Run, RunInterval, RunScript, RunStatement};
+use crate::copy::{Target, copy_in};
 use crate::error::{Error, Result};
 use crate::query;
-use crate::security::{as_owner, with_pinned_search_path};
+use crate::security::{as_owner, with_pinned_search_path, without_triggers};
 use crate::worker::transaction::transaction;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use selfbench_report::log::{Logged, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -64,12 +66,80 @@ pub fn intervals(rows: &[RunInterval]) -> Result<()> {
     })
 }
 
+/// Stores logged transactions, without waiting for the disk: the end of the run will.
+pub fn transactions(run_id: i64, rows: Vec<Logged>) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let target = Target {
+        schema: Some(c"bench"),
+        table: c"transactions",
+        format: c"binary",
+        freeze: false,
+    };
+    let mut rows = rows.into_iter();
+    let mut buffer = BINARY_COPY_HEADER.to_vec();
+    let mut taken = 0;
+    let mut ended = false;
+    let source = move |out: &mut [u8]| {
+        while buffer.len() - taken < out.len() && !ended {
+            match rows.next() {
+                Some(row) => write_transaction(run_id, &row, &mut buffer),
+                None => {
+                    ended = true;
+                    buffer.extend_from_slice(&(-1i16).to_be_bytes());
+                }
+            }
+        }
+        let n = out.len().min(buffer.len() - taken);
+        out[..n].copy_from_slice(&buffer[taken..taken + n]);
+        taken += n;
+        if taken == buffer.len() {
+            buffer.clear();
+            taken = 0;
+        }
+        n
+    };
+    transaction(|| {
+        Spi::run("SET LOCAL synchronous_commit = off")?;
+        // Their run exists; looking it up for each of them would take longer than storing them.
+        as_owner(|| without_triggers(|| copy_in(&target, Box::new(source))))
+    })
+}
+
+/// Signature, flags and length of the extension: what COPY's binary format begins with.
+const BINARY_COPY_HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+
+/// Appends a row of `bench.transactions` in COPY's binary format.
+fn write_transaction(run_id: i64, row: &Logged, out: &mut Vec<u8>) {
+    fn field(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
+        let length = bytes.map_or(-1, |bytes| bytes.len() as i32);
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(bytes.unwrap_or_default());
+    }
+    /// From 1970 to 2000.
+    const UNIX_TO_SERVER_US: i64 = 10_957 * 86_400 * 1_000_000;
+    let ms = |ns: u64| (ns as f64 / 1e6).to_be_bytes();
+    let successful = row.outcome == Outcome::Success;
+    out.extend_from_slice(&9i16.to_be_bytes());
+    field(out, Some(&run_id.to_be_bytes()));
+    field(out, Some(&(row.client as i32).to_be_bytes()));
+    field(out, Some(&(row.count as i64).to_be_bytes()));
+    field(out, Some(&i32::from(row.script).to_be_bytes()));
+    field(out, Some(row.outcome.as_str().as_bytes()));
+    field(out, Some(&(row.at_us - UNIX_TO_SERVER_US).to_be_bytes()));
+    field(out, successful.then_some(&ms(row.latency_ns)));
+    field(out, successful.then_some(&ms(row.lag_ns)));
+    field(out, Some(&(row.retries as i32).to_be_bytes()));
+}
+
 /// Stores the end of a run.
 pub fn finish(finished: &Finished, intervals: &[RunInterval]) -> Result<()> {
     transaction(|| {
         as_owner(|| {
             update_row(&finished.run)?;
             insert_all::<RunScript>("bench.run_scripts", &finished.scripts)?;
+            insert_all::<RunStatement>("bench.run_statements", &finished.statements)?;
             insert_all("bench.run_intervals", intervals)
         })
     })
@@ -88,7 +158,16 @@ pub fn load(run_id: i64) -> Result<Option<Finished>> {
         "SELECT to_jsonb(s)::text FROM bench.run_scripts s WHERE run_id = $1 ORDER BY script_no",
         run_id,
     )?;
-    Ok(Some(Finished { run, scripts }))
+    let statements = query_json::<RunStatement>(
+        "SELECT to_jsonb(s)::text FROM bench.run_statements s WHERE run_id = $1
+          ORDER BY script_no, command_no",
+        run_id,
+    )?;
+    Ok(Some(Finished {
+        run,
+        scripts,
+        statements,
+    }))
 }
 
 fn insert<T: Serialize>(table: &str, row: &T) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The options of `bench.run`, `bench.start` and `bench.compare`: from SQL values to a
 //! [`RunSpec`], or the error that tells which option is wrong and what is legal.
 
-use super::spec::{MODES, Mode, RunSpec, ScriptSpec, Vacuum};
+use super::spec::{LogSpec, MODES, Mode, RunSpec, ScriptSpec, Vacuum};
 use crate::error::{Error, Result};
 use crate::security;
 use crate::server;
@@ -64,6 +64,18 @@ pub struct RunOptions {
     pub exit_on_abort: Option<bool>,
     /// Label.
     pub label: Option<String>,
+    /// Whether single commands are measured.
+    pub per_statement: Option<bool>,
+    /// Whether the report tells failures apart by their kinds.
+    pub failures_detailed: Option<bool>,
+    /// Whether errors that do not abort a client are told.
+    pub verbose_errors: Option<bool>,
+    /// Whether transactions are logged.
+    pub log: Option<bool>,
+    /// The part of the transactions that is logged.
+    pub sampling_rate: Option<f64>,
+    /// What the names of log files begin with.
+    pub log_prefix: Option<String>,
 }
 
 impl RunOptions {
@@ -179,6 +191,10 @@ impl RunOptions {
             reconnect,
             continue_on_error: required("continue_on_error", self.continue_on_error)?,
             exit_on_abort: required("exit_on_abort", self.exit_on_abort)?,
+            per_statement: required("per_statement", self.per_statement)?,
+            failures_detailed: required("failures_detailed", self.failures_detailed)?,
+            verbose_errors: required("verbose_errors", self.verbose_errors)?,
+            log: self.log_spec()?,
             vacuum,
             warmup_us,
             interval_us,
@@ -192,6 +208,51 @@ impl RunOptions {
             security::require_server_program()?;
         }
         Ok(spec)
+    }
+
+    fn log_spec(&self) -> Result<Option<LogSpec>> {
+        let wanted = required("log", self.log)?;
+        for (option, given) in [
+            ("sampling_rate", self.sampling_rate.is_some()),
+            ("log_prefix", self.log_prefix.is_some()),
+        ] {
+            if given && !wanted {
+                return Err(Error::OptionConflict {
+                    message: format!("option \"{option}\" needs a log"),
+                    hint: "Give log => true with it.".into(),
+                });
+            }
+        }
+        if !wanted {
+            return Ok(None);
+        }
+        let sampling_rate = match self.sampling_rate {
+            Some(rate) if rate > 0.0 && rate <= 1.0 => Some(rate),
+            None => None,
+            Some(rate) => {
+                return Err(illegal(
+                    "sampling_rate",
+                    rate.to_string(),
+                    "A number above 0 and at most 1.",
+                ));
+            }
+        };
+        if let Some(prefix) = &self.log_prefix {
+            security::require_server_files("write", "log files")?;
+            if !prefix.starts_with('/') {
+                return Err(illegal(
+                    "log_prefix",
+                    format!("\"{prefix}\""),
+                    "An absolute path on the server, to which the names of the files add \
+                     numbers.",
+                ));
+            }
+        }
+        Ok(Some(LogSpec {
+            sampling_rate,
+            prefix: self.log_prefix.clone(),
+            aggregate_s: None,
+        }))
     }
 
     /// The user's variables, by name: texts, as pgbench's option -D has them.

@@ -37,6 +37,18 @@ impl Vacuum {
     }
 }
 
+/// The log of transactions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogSpec {
+    /// The part of the transactions that is logged; all of them if it is not given.
+    pub sampling_rate: Option<f64>,
+    /// What the names of files in pgbench's format begin with; without it there are no files.
+    pub prefix: Option<String>,
+    /// Whether the files have a line for each so many seconds instead of one for each transaction.
+    /// Single transactions are not stored then.
+    pub aggregate_s: Option<i64>,
+}
+
 /// One script of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ScriptSpec {
@@ -88,6 +100,14 @@ pub struct RunSpec {
     pub continue_on_error: bool,
     /// Whether the run ends when a client is aborted.
     pub exit_on_abort: bool,
+    /// Whether single commands are measured.
+    pub per_statement: bool,
+    /// Whether the report tells failures apart by their kinds.
+    pub failures_detailed: bool,
+    /// Whether errors that do not abort a client are told.
+    pub verbose_errors: bool,
+    /// The log of transactions, if there is one.
+    pub log: Option<LogSpec>,
     /// What is vacuumed first.
     pub vacuum: Vacuum,
     /// Time before transactions count, in microseconds.
@@ -138,7 +158,19 @@ impl RunSpec {
         Some(&given.1)
     }
 
-    /// Whether any script is one of pgbench's own.
+    /// Whether tables are vacuumed first.
+    pub fn vacuums(&self) -> bool {
+        self.vacuum != Vacuum::None && self.uses_pgbench_tables()
+    }
+
+    /// Whether clients may have something to tell while they run.
+    pub fn tells(&self) -> bool {
+        // More often than needed does no harm: it only takes a little memory.
+        let calls_debug = |script: &ScriptSpec| script.body.to_ascii_lowercase().contains("debug");
+        self.verbose_errors || self.scripts.iter().any(calls_debug)
+    }
+
+    /// Whether any script is one of pgbench's own, which need its tables.
     pub fn uses_pgbench_tables(&self) -> bool {
         self.scripts.iter().any(|script| script.builtin)
     }

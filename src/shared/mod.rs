@@ -7,15 +7,19 @@
 //!
 //! ```text
 //! Header | specification | outcome | Worker[workers] | Client[clients] | histograms
+//!        | rings for messages[workers] | rings for the log[workers]
 //! ```
 //!
 //! Every word that changes while the task runs is atomic and has one writer, but for the
 //! handful of request flags; there is no lock. `segment` holds the memory and its layout,
 //! `process` the calls that concern other processes (latches, signals), `recorder` what a client
-//! writes per transaction and how others read it.
+//! writes per transaction and how others read it, `ring` what is passed on piece by piece, `entry`
+//! the pieces of the log of transactions.
 
+pub mod entry;
 pub mod process;
 pub mod recorder;
+pub mod ring;
 pub mod segment;
 
 pub use segment::{Phase, Segment};

@@ -102,6 +102,12 @@ pub fn wait(timeout: Duration) {
     }
 }
 
+/// Makes the next wait of this process end at once.
+pub fn wake_myself() {
+    // SAFETY: sets this process's own latch.
+    unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
+}
+
 /// Whether this backend's query was cancelled or the backend is to end.
 pub fn interrupted() -> bool {
     // SAFETY: signal flags, read as CHECK_FOR_INTERRUPTS reads them.

@@ -4,8 +4,11 @@
 //! number that is odd while it writes; a reader that sees an odd or changed number reads again.
 //! So a reader gets figures that belong together, and the writer never waits.
 
-use super::segment::{REASON_BYTES, Segment, Text};
-use selfbench_client::{Failure, Record, Transaction};
+use super::entry::Entry;
+use super::ring::Ring;
+use super::segment::{Header, REASON_BYTES, Segment, Stop, Text};
+use selfbench_client::{Failure, LogEntry, Record, Transaction};
+use selfbench_script::Workload;
 use selfbench_stats::{Moments, Tally, buckets};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
 
@@ -123,17 +126,14 @@ pub struct ScriptCounters {
 
 impl ScriptCounters {
     fn read(&self) -> Tally {
-        let moments = |words: &[AtomicU64; Moments::WORDS]| {
-            Moments::from_words(std::array::from_fn(|i| words[i].load(Relaxed)))
-        };
         let mut tally = Tally {
             transactions: self.transactions.load(Relaxed),
             retried: self.retried.load(Relaxed),
             retries: self.retries.load(Relaxed),
             skipped: self.skipped.load(Relaxed),
             late: self.late.load(Relaxed),
-            latency: moments(&self.latency),
-            lag: moments(&self.lag),
+            latency: read_moments(&self.latency),
+            lag: read_moments(&self.lag),
             ..Tally::default()
         };
         tally.failed.serialization = self.serialization.load(Relaxed);
@@ -141,6 +141,44 @@ impl ScriptCounters {
         tally.failed.other = self.other.load(Relaxed);
         tally
     }
+}
+
+/// One client's figures for one command of a script.
+///
+/// They are read when the client has ended, and need no bracket.
+#[repr(C)]
+pub struct CommandCounters {
+    latency: [AtomicU64; Moments::WORDS],
+    failures: AtomicU64,
+    retries: AtomicU64,
+}
+
+/// The figures of one command, of all clients together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommandTally {
+    /// How long it took, whenever it was successful.
+    pub latency: Moments,
+    /// Transactions that failed for good at this command.
+    pub failures: u64,
+    /// Transactions that were tried again after it failed.
+    pub retries: u64,
+}
+
+/// Sum of the figures of all clients, by command; empty unless commands are measured.
+pub fn read_commands(segment: &Segment) -> Vec<CommandTally> {
+    let mut sum = vec![CommandTally::default(); segment.layout().commands];
+    for client in 0..segment.layout().clients {
+        for (sum, counters) in sum.iter_mut().zip(segment.commands(client)) {
+            sum.latency.merge(&read_moments(&counters.latency));
+            sum.failures += counters.failures.load(Relaxed);
+            sum.retries += counters.retries.load(Relaxed);
+        }
+    }
+    sum
+}
+
+fn read_moments(words: &[AtomicU64; Moments::WORDS]) -> Moments {
+    Moments::from_words(std::array::from_fn(|i| words[i].load(Relaxed)))
 }
 
 /// Copies a client's figures, one [`Tally`] per script, into `into`.
@@ -180,14 +218,25 @@ pub struct Recorder<'s> {
     histograms: Vec<&'s [AtomicU32; buckets::BUCKETS]>,
     latency: Vec<Moments>,
     lag: Vec<Moments>,
+    commands: &'s [CommandCounters],
+    /// Index of each script's first command among all commands.
+    first_commands: Vec<usize>,
+    command_latency: Vec<Moments>,
+    log: Option<Ring<'s>>,
+    header: &'s Header,
 }
 
 impl<'s> Recorder<'s> {
     /// The writer for `client`, which `worker` drives. There must be one per client.
-    pub fn new(segment: &'s Segment, worker: usize, client: usize) -> Self {
+    pub fn new(segment: &'s Segment, workload: &Workload, worker: usize, client: usize) -> Self {
         let (head, counters) = segment.client(client);
         let scripts = segment.layout().scripts;
         Recorder {
+            commands: segment.commands(client),
+            first_commands: first_commands(workload),
+            command_latency: vec![Moments::default(); segment.layout().commands],
+            log: segment.log(worker),
+            header: segment.header(),
             head,
             counters,
             histograms: (0..scripts).map(|s| segment.histogram(worker, s)).collect(),
@@ -204,6 +253,20 @@ impl<'s> Recorder<'s> {
         stores();
         self.head.sequence.store(sequence.wrapping_add(2), Release);
     }
+}
+
+/// The index of each script's first command, when the commands of all scripts are counted one
+/// after the other.
+pub fn first_commands(workload: &Workload) -> Vec<usize> {
+    workload
+        .scripts
+        .iter()
+        .scan(0, |next, script| {
+            let first = *next;
+            *next += script.commands.len();
+            Some(first)
+        })
+        .collect()
 }
 
 /// Adds to a counter that only this process writes.
@@ -276,5 +339,38 @@ impl Record for Recorder<'_> {
 
     fn warmed_up(&mut self) {
         add(&self.head.warmup_transactions, 1);
+    }
+
+    #[inline]
+    fn executed(&mut self, script: usize, command: usize, duration_ns: u64) {
+        let index = self.first_commands[script] + command;
+        self.command_latency[index].record(duration_ns);
+        publish(&self.commands[index].latency, &self.command_latency[index]);
+    }
+
+    fn command_failed(&mut self, script: usize, command: usize, again: bool) {
+        let counters = &self.commands[self.first_commands[script] + command];
+        let counter = if again {
+            &counters.retries
+        } else {
+            &counters.failures
+        };
+        add(counter, 1);
+    }
+
+    #[inline]
+    fn log(&mut self, entry: &LogEntry) {
+        let Some(ring) = self.log else { return };
+        let was_half_full = ring.is_half_full();
+        // What is logged is complete: a client waits between two transactions if the coordinator
+        // is behind.
+        ring.write_or_wait(
+            &Entry::of(entry).to_bytes(),
+            || self.header.coordinator.wake(),
+            || self.header.stop() == Stop::Terminated,
+        );
+        if !was_half_full && ring.is_half_full() {
+            self.header.coordinator.wake();
+        }
     }
 }

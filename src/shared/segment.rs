@@ -1,7 +1,8 @@
 //! The segment's memory: creation, mapping, layout. The only file that knows offsets.
 
 use super::process::ProcessRef;
-use super::recorder::{ClientHead, ScriptCounters};
+use super::recorder::{ClientHead, CommandCounters, ScriptCounters};
+use super::ring::{Messages, Ring, RingHead};
 use crate::error::{Error, Report, Result};
 use pgrx::pg_sys;
 use selfbench_stats::buckets;
@@ -10,7 +11,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x01");
+const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x02");
 /// Room for the outcome: a report with the longest list of scripts fits.
 const OUTCOME_BYTES: usize = 512 * 1024;
 /// Room for the reason why a worker or a client gave up.
@@ -62,6 +63,9 @@ pub struct Header {
     workers: u32,
     clients: u32,
     scripts: u32,
+    commands: u32,
+    message_bytes: u32,
+    log_bytes: u32,
     /// Oid of the role that the task belongs to.
     pub role: u32,
     spec_len: u64,
@@ -246,7 +250,7 @@ impl<const N: usize> Text<N> {
 }
 
 /// Sizes of the parts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Layout {
     /// Client worker processes.
     pub workers: usize,
@@ -254,6 +258,12 @@ pub struct Layout {
     pub clients: usize,
     /// Scripts of the run.
     pub scripts: usize,
+    /// Commands of all scripts together, if they are measured one by one; else 0.
+    pub commands: usize,
+    /// Room for lines that each worker tells; 0 if none ever does.
+    pub message_bytes: usize,
+    /// Room for the log of transactions of each worker; 0 without a log.
+    pub log_bytes: usize,
 }
 
 struct Offsets {
@@ -263,7 +273,17 @@ struct Offsets {
     clients: usize,
     client_stride: usize,
     histograms: usize,
+    messages: usize,
+    logs: usize,
     total: usize,
+}
+
+/// Size of a ring with that many bytes; nothing at all without any.
+fn ring_stride(bytes: usize) -> Option<usize> {
+    match bytes {
+        0 => Some(0),
+        _ => Some(bytes.checked_add(size_of::<RingHead>() + 127)? & !127),
+    }
 }
 
 impl Layout {
@@ -275,7 +295,8 @@ impl Layout {
         let clients = align(workers.checked_add(self.workers.checked_mul(size_of::<Worker>())?)?)?;
         let client_stride = align(
             size_of::<ClientHead>()
-                .checked_add(self.scripts.checked_mul(size_of::<ScriptCounters>())?)?,
+                .checked_add(self.scripts.checked_mul(size_of::<ScriptCounters>())?)?
+                .checked_add(self.commands.checked_mul(size_of::<CommandCounters>())?)?,
         )?;
         let histograms = align(clients.checked_add(self.clients.checked_mul(client_stride)?)?)?;
         let counters = self
@@ -283,7 +304,11 @@ impl Layout {
             .checked_mul(self.scripts)?
             .checked_mul(buckets::BUCKETS)?
             .checked_mul(4)?;
-        let total = histograms.checked_add(counters)?;
+        let messages = align(histograms.checked_add(counters)?)?;
+        let message_rings = self.workers.checked_mul(ring_stride(self.message_bytes)?)?;
+        let logs = messages.checked_add(message_rings)?;
+        let log_rings = self.workers.checked_mul(ring_stride(self.log_bytes)?)?;
+        let total = logs.checked_add(log_rings)?;
         Some(Offsets {
             spec,
             outcome,
@@ -291,6 +316,8 @@ impl Layout {
             clients,
             client_stride,
             histograms,
+            messages,
+            logs,
             total,
         })
     }
@@ -330,6 +357,9 @@ impl Segment {
             (*header).workers = layout.workers as u32;
             (*header).clients = layout.clients as u32;
             (*header).scripts = layout.scripts as u32;
+            (*header).commands = layout.commands as u32;
+            (*header).message_bytes = layout.message_bytes as u32;
+            (*header).log_bytes = layout.log_bytes as u32;
             (*header).role = pg_sys::GetUserId().to_u32();
             (*header).spec_len = spec.len() as u64;
             (*header).total_len = offsets.total as u64;
@@ -377,6 +407,9 @@ impl Segment {
                 workers: header.workers as usize,
                 clients: header.clients as usize,
                 scripts: header.scripts as usize,
+                commands: header.commands as usize,
+                message_bytes: header.message_bytes as usize,
+                log_bytes: header.log_bytes as usize,
             };
             let offsets = layout.offsets(header.spec_len as usize)?;
             Some(Segment {
@@ -505,6 +538,41 @@ impl Segment {
                 &*head.cast(),
                 std::slice::from_raw_parts(counters, self.layout.scripts),
             )
+        }
+    }
+
+    /// One client's counters of single commands, those of all scripts one after the other; none
+    /// unless they are measured. Panics if there is no such client.
+    pub fn commands(&self, client: usize) -> &[CommandCounters] {
+        let (_, scripts) = self.client(client);
+        // SAFETY: they stand behind the client's other counters, in bounds, and are aligned like
+        // those, and valid for all bytes.
+        unsafe {
+            let first = scripts.as_ptr().add(scripts.len()).cast();
+            std::slice::from_raw_parts(first, self.layout.commands)
+        }
+    }
+
+    /// What a worker tells; `None` if the run has nothing to tell. One process must read it.
+    pub fn messages(&self, worker: usize) -> Option<Messages<'_>> {
+        self.ring(self.offsets.messages, self.layout.message_bytes, worker)
+            .map(Messages)
+    }
+
+    /// The log of a worker; `None` without a log. The coordinator alone reads it.
+    pub fn log(&self, worker: usize) -> Option<Ring<'_>> {
+        self.ring(self.offsets.logs, self.layout.log_bytes, worker)
+    }
+
+    fn ring(&self, rings: usize, bytes: usize, worker: usize) -> Option<Ring<'_>> {
+        assert!(worker < self.layout.workers);
+        let stride = ring_stride(bytes).filter(|stride| *stride > 0)?;
+        // SAFETY: in bounds, aligned (the stride is a multiple of 128), zeroed memory is an empty
+        // ring, and the callers say who writes and who reads.
+        unsafe {
+            let head = self.base.as_ptr().add(rings + worker * stride);
+            let content = head.add(size_of::<RingHead>());
+            Some(Ring::new(&*head.cast(), content, bytes))
         }
     }
 

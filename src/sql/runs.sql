@@ -57,7 +57,13 @@ CREATE FUNCTION bench.run(
     variables         jsonb   DEFAULT NULL,
     reconnect         boolean DEFAULT false,
     continue_on_error boolean DEFAULT false,
-    exit_on_abort     boolean DEFAULT false
+    exit_on_abort     boolean DEFAULT false,
+    per_statement     boolean DEFAULT false,
+    failures_detailed boolean DEFAULT false,
+    verbose_errors    boolean DEFAULT false,
+    log               boolean DEFAULT false,
+    sampling_rate     float8  DEFAULT NULL,
+    log_prefix        text    DEFAULT NULL
 ) RETURNS bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
@@ -82,7 +88,13 @@ CREATE FUNCTION bench.start(
     variables         jsonb   DEFAULT NULL,
     reconnect         boolean DEFAULT false,
     continue_on_error boolean DEFAULT false,
-    exit_on_abort     boolean DEFAULT false
+    exit_on_abort     boolean DEFAULT false,
+    per_statement     boolean DEFAULT false,
+    failures_detailed boolean DEFAULT false,
+    verbose_errors    boolean DEFAULT false,
+    log               boolean DEFAULT false,
+    sampling_rate     float8  DEFAULT NULL,
+    log_prefix        text    DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the session, and return its run id';

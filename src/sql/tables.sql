@@ -31,6 +31,10 @@ CREATE TABLE bench.runs (
     latency_limit_ms        float8,
     max_tries               int NOT NULL,
     reconnect               boolean NOT NULL,
+    per_statement           boolean NOT NULL,
+    failures_detailed       boolean NOT NULL,
+    log                     boolean NOT NULL,
+    sampling_rate           float8,
     vacuum                  text NOT NULL,
     seed                    text NOT NULL,
     scale                   bigint NOT NULL,
@@ -111,6 +115,38 @@ CREATE TABLE bench.run_scripts (
 );
 COMMENT ON TABLE bench.run_scripts IS 'scripts of each run, with the figures of their transactions';
 
+CREATE TABLE bench.run_statements (
+    run_id            bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    script_no         int NOT NULL,
+    command_no        int NOT NULL,
+    line              int NOT NULL,
+    command           text NOT NULL,
+    executions        bigint NOT NULL,
+    failures          bigint NOT NULL,
+    retries           bigint NOT NULL,
+    latency_avg_ms    float8,
+    latency_stddev_ms float8,
+    latency_min_ms    float8,
+    latency_max_ms    float8,
+    PRIMARY KEY (run_id, script_no, command_no)
+);
+COMMENT ON TABLE bench.run_statements IS 'commands of each run''s scripts, of runs with per_statement';
+
+CREATE TABLE bench.transactions (
+    run_id         bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    client         int NOT NULL,
+    transaction_no bigint NOT NULL,
+    script_no      int NOT NULL,
+    outcome        text NOT NULL,
+    ended_at       timestamptz NOT NULL,
+    latency_ms     float8,
+    lag_ms         float8,
+    retries        int NOT NULL
+);
+/* Rows come in the order of their runs, and in great numbers. */
+CREATE INDEX ON bench.transactions USING brin (run_id) WITH (autosummarize = on);
+COMMENT ON TABLE bench.transactions IS 'transactions of runs with a log, or a sample of them';
+
 CREATE TABLE bench.run_intervals (
     run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
     interval_no             int NOT NULL,
@@ -154,12 +190,18 @@ COMMENT ON TABLE bench.run_settings IS 'settings under which each run took place
 
 ALTER TABLE bench.runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.run_scripts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.run_statements ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.transactions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.run_intervals ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.run_settings ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own ON bench.runs USING (role_name = current_user);
 CREATE POLICY own ON bench.run_scripts
     USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_scripts.run_id));
+CREATE POLICY own ON bench.run_statements
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_statements.run_id));
+CREATE POLICY own ON bench.transactions
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = transactions.run_id));
 CREATE POLICY own ON bench.run_intervals
     USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_intervals.run_id));
 CREATE POLICY own ON bench.run_settings
@@ -169,5 +211,7 @@ SELECT pg_catalog.pg_extension_config_dump('bench.run_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.scripts', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_scripts', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.run_statements', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.transactions', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_intervals', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_settings', '');

@@ -3,6 +3,7 @@
 
 use super::harvest::Harvest;
 use super::libpq_client::STOP_GRACE_NS;
+use super::logbook::Logbook;
 use super::statement::execute_alone;
 use super::transaction::transaction;
 use super::{
@@ -12,12 +13,12 @@ use super::{
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::query;
-use crate::results::rows::{Finished, Run, RunInterval, RunScript};
+use crate::results::rows::{Finished, Run, RunInterval, RunScript, RunStatement};
 use crate::results::{convert, store};
 use crate::run::{Mode, RunSpec, Vacuum};
 use crate::server;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
-use crate::shared::recorder::ClientState;
+use crate::shared::recorder::{self, ClientState};
 use crate::shared::segment::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
 use rustix::process::Signal;
@@ -91,6 +92,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
 
     let launched_ns = clock::now_ns();
     let workers = start_workers(segment, spec)?;
+    let mut logbook = None;
     let result = catch(|| {
         wait_for_workers(segment, &workers)?;
         run.connection_ms = Some((clock::now_ns() - launched_ns) as f64 / 1e6);
@@ -106,12 +108,17 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
                 by: "before it started".into(),
             });
         }
+        let now = clock::now_ns();
+        logbook = match &spec.log {
+            Some(log) => Some(Logbook::open(spec, log, run_id, stores, now)?),
+            None => None,
+        };
         enter_cooperative();
         Ok(())
     });
     if let Err(error) = result {
         super::transaction::abort();
-        stop_workers(segment, spec.mode, &workers, Stop::Requested)?;
+        stop_workers(segment, spec.mode, &workers, Stop::Requested, None)?;
         if stores && run.connection_ms.is_some() {
             let canceled = matches!(error, Error::Canceled { .. });
             run.state = if canceled { "canceled" } else { "failed" }.into();
@@ -144,36 +151,49 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
 
     let mut harvest = Harvest::new(segment, measure);
     let mut intervals = Vec::new();
-    let ended = watch(segment, spec, &workers, |now, last| {
-        if now > measure
-            && let Some(interval) = harvest.interval(segment, now)
-        {
-            let length = (now - interval.begins_ns) as f64 / 1e9;
-            intervals.push(RunInterval {
-                run_id,
-                interval_no: interval.number,
-                begins_s: (interval.begins_ns - header.start_ns.load(Relaxed)) as f64 / 1e9,
-                seconds: length,
-                figures: convert::figures(&interval.tally, &interval.histogram, length),
-            });
-        }
-        if !last && stores && intervals.len() >= INTERVALS_PER_BATCH {
-            store::intervals(&intervals)?;
-            intervals.clear();
-        }
-        Ok(())
-    });
+    let ended = watch(
+        segment,
+        spec,
+        &workers,
+        logbook.as_mut(),
+        |now, last, logbook| {
+            if now > measure
+                && let Some(interval) = harvest.interval(segment, now)
+            {
+                let length = (now - interval.begins_ns) as f64 / 1e9;
+                intervals.push(RunInterval {
+                    run_id,
+                    interval_no: interval.number,
+                    begins_s: (interval.begins_ns - header.start_ns.load(Relaxed)) as f64 / 1e9,
+                    seconds: length,
+                    figures: convert::figures(&interval.tally, &interval.histogram, length),
+                });
+            }
+            if !last && intervals.len() >= INTERVALS_PER_BATCH {
+                if stores {
+                    store::intervals(&intervals)?;
+                    intervals.clear();
+                }
+                if let Some(logbook) = logbook {
+                    logbook.drain(segment)?;
+                }
+            }
+            Ok(())
+        },
+    );
     // Whatever ended the run, its workers must be gone and its figures stored.
     let urgency = if ended.is_ok() {
         Stop::No
     } else {
         Stop::Requested
     };
-    let stopped = stop_workers(segment, spec.mode, &workers, urgency);
+    let stopped = stop_workers(segment, spec.mode, &workers, urgency, logbook.as_mut());
+    pass_messages(segment);
     header.advance(Phase::Storing);
     let mut finished = Finished {
         run,
         scripts: Vec::new(),
+        statements: Vec::new(),
     };
     conclude(segment, spec, &mut harvest, &mut finished);
     match ended {
@@ -196,6 +216,9 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
         }
     }
     if let Err(error) = stopped {
+        finished.run.errors.push(error.report().one_line());
+    }
+    if let Some(Err(error)) = logbook.map(|logbook| logbook.close(segment)) {
         finished.run.errors.push(error.report().one_line());
     }
     finished.run.coordinator_pid = None;
@@ -298,6 +321,10 @@ fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> 
         latency_limit_ms: spec.latency_limit_ns.map(|ns| ns as f64 / 1e6),
         max_tries: spec.max_tries as i32,
         reconnect: spec.reconnect,
+        per_statement: spec.per_statement,
+        failures_detailed: spec.failures_detailed,
+        log: spec.log.is_some(),
+        sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
         vacuum: spec.vacuum.as_str().into(),
         seed: spec.seed.to_string(),
         scale: tables.scale,
@@ -316,7 +343,7 @@ fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> 
 
 /// What pgbench vacuums before a run. A failure there is no reason not to run; it is told.
 fn vacuum(segment: &Segment, spec: &RunSpec, stores: bool, errors: &mut Vec<String>) {
-    if spec.vacuum == Vacuum::None || !stores || !spec.uses_pgbench_tables() {
+    if !spec.vacuums() || !stores {
         return;
     }
     leave_cooperative();
@@ -362,7 +389,7 @@ fn start_workers(segment: &Segment, spec: &RunSpec) -> Result<Vec<WorkerHandle>>
             Some(worker) => workers.push(worker),
             None => {
                 let free = workers.len();
-                stop_workers(segment, spec.mode, &workers, Stop::Requested)?;
+                stop_workers(segment, spec.mode, &workers, Stop::Requested, None)?;
                 // One more for this process.
                 return Err(no_slot(wanted + 1, free + 1));
             }
@@ -420,7 +447,8 @@ fn watch(
     segment: &Segment,
     spec: &RunSpec,
     workers: &[WorkerHandle],
-    mut tick: impl FnMut(u64, bool) -> Result<()>,
+    mut logbook: Option<&mut Logbook>,
+    mut tick: impl FnMut(u64, bool, Option<&mut Logbook>) -> Result<()>,
 ) -> Result<Option<String>> {
     let header = segment.header();
     let interval_ns = spec.interval_us as u64 * 1000;
@@ -440,32 +468,86 @@ fn watch(
             None
         };
         if let Some(reason) = reason {
-            stop_workers(segment, spec.mode, workers, Stop::Requested)?;
-            tick(clock::now_ns(), true)?;
+            let log = logbook.as_deref_mut();
+            stop_workers(segment, spec.mode, workers, Stop::Requested, log)?;
+            tick(clock::now_ns(), true, logbook)?;
             return Ok(Some(format!("canceled: {reason}")));
         }
         if segment
             .workers()
             .all(|worker| worker.state() >= WorkerState::Done)
         {
-            tick(now, true)?;
+            tick(now, true, logbook)?;
             return Ok(None);
         }
         if now >= next {
-            tick(now, false)?;
+            tick(now, false, logbook.as_deref_mut())?;
             // A tick that comes late does not shift those after it.
             while next <= now {
                 next += interval_ns;
             }
         }
+        if Logbook::is_pressing(segment)
+            && let Some(logbook) = &mut logbook
+        {
+            logbook.drain(segment)?;
+        }
+        pass_messages(segment);
         check_for_interrupts();
         process::wait(Duration::from_nanos(next.saturating_sub(clock::now_ns())));
     }
 }
 
+/// What clients tell goes to the server's log, unless a caller waits for it.
+fn pass_messages(segment: &Segment) {
+    if segment.header().caller.pid() == 0 {
+        (0..segment.layout().workers)
+            .filter_map(|worker| segment.messages(worker))
+            .for_each(|messages| messages.read(|line| pgrx::log!("{line}")));
+    }
+}
+
+/// The figures of single commands, if they were measured.
+fn statements(segment: &Segment, spec: &RunSpec, run_id: i64) -> Vec<RunStatement> {
+    // It has been parsed before.
+    let (true, Ok(workload)) = (spec.per_statement, spec.workload()) else {
+        return Vec::new();
+    };
+    let mut tallies = recorder::read_commands(segment).into_iter();
+    let mut rows = Vec::new();
+    for (script_no, script) in workload.scripts.iter().enumerate() {
+        let measured = script.commands.iter().zip(&mut tallies);
+        rows.extend(measured.enumerate().map(|(command_no, (command, tally))| {
+            let latency = &tally.latency;
+            let some = |value: f64| (latency.count > 0).then_some(value);
+            RunStatement {
+                run_id,
+                script_no: script_no as i32,
+                command_no: command_no as i32,
+                line: command.line as i32,
+                command: command.text.clone(),
+                executions: latency.count as i64,
+                failures: tally.failures as i64,
+                retries: tally.retries as i64,
+                latency_avg_ms: some(latency.mean_ms()),
+                latency_stddev_ms: some(latency.stddev_ms()),
+                latency_min_ms: some(latency.min_ms()),
+                latency_max_ms: some(latency.max_ms()),
+            }
+        }));
+    }
+    rows
+}
+
 /// Makes sure that all client workers are gone: those that have not ended are asked, then have
 /// their statement cancelled, then are terminated.
-fn stop_workers(segment: &Segment, mode: Mode, workers: &[WorkerHandle], stop: Stop) -> Result<()> {
+fn stop_workers(
+    segment: &Segment,
+    mode: Mode,
+    workers: &[WorkerHandle],
+    stop: Stop,
+    mut logbook: Option<&mut Logbook>,
+) -> Result<()> {
     let header = segment.header();
     if stop != Stop::No {
         header.request_stop(stop);
@@ -497,6 +579,10 @@ fn stop_workers(segment: &Segment, mode: Mode, workers: &[WorkerHandle], stop: S
         if !terminated && (now - begin > TERMINATE_NS) {
             workers.iter().for_each(WorkerHandle::terminate);
             terminated = true;
+        }
+        // A client that waits for room in the log must not wait for longer.
+        if let Some(logbook) = &mut logbook {
+            logbook.drain(segment)?;
         }
         if now - begin > EXIT_LIMIT.as_nanos() as u64 {
             return Err(Error::WorkerDied {
@@ -554,6 +640,7 @@ fn conclude(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: 
             figures: convert::figures(&tallies[index], &histograms[index], seconds),
         });
     }
+    finished.statements = statements(segment, spec, run.run_id);
     run.state = if aborted == spec.clients {
         "failed"
     } else {

@@ -166,7 +166,7 @@ fn run(place: &Place, ready: Ready) {
     } = ready;
     let segment = place.segment;
     let header = segment.header();
-    let control = Shared(header);
+    let control = Shared::new(place);
     let (streams, mut thread) = streams(header, &spec, place.index);
     let plan = plan(header, &spec, &workload);
     let mut events = compat::EventSet::new(connections.len());
@@ -181,7 +181,7 @@ fn run(place: &Place, ready: Ready) {
                 spec.protocol(),
                 workload.sql_commands,
             )),
-            recorder: Recorder::new(segment, place.index, number),
+            recorder: Recorder::new(segment, &workload, place.index, number),
             socket: None,
             event: None,
             waits_for_write: false,

@@ -18,6 +18,7 @@ pub mod launch;
 pub mod libpq_client;
 pub mod loader;
 pub mod locks;
+pub mod logbook;
 pub mod settings;
 pub mod shell;
 pub mod spi_client;
@@ -170,6 +171,10 @@ fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<
         reconnect: spec.reconnect,
         continue_on_error: spec.continue_on_error,
         exit_on_abort: spec.exit_on_abort,
+        per_statement: spec.per_statement,
+        verbose_errors: spec.verbose_errors,
+        log: spec.log.is_some(),
+        sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
         scale: header.scale.load(Relaxed),
         random_seed: spec.seed,
         variables: &spec.variables,

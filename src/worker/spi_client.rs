@@ -9,13 +9,27 @@ use crate::run::RunSpec;
 use crate::session::SpiSession;
 use crate::shared::process;
 use crate::shared::recorder::Recorder;
+use crate::shared::ring::Messages;
 use crate::shared::segment::{Header, Stop};
 use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Control, Step};
 use selfbench_script::Workload;
 
-/// The world of a client: the shared clock, the run's stop request, the shell, the server's log.
-pub struct Shared<'s>(pub &'s Header);
+/// The world of a client: the shared clock, the run's stop request, the shell, whoever watches.
+pub struct Shared<'s> {
+    header: &'s Header,
+    messages: Option<Messages<'s>>,
+}
+
+impl Shared<'_> {
+    /// That of the clients of a worker.
+    pub(super) fn new(place: &Place) -> Shared<'static> {
+        Shared {
+            header: place.segment.header(),
+            messages: place.segment.messages(place.index),
+        }
+    }
+}
 
 impl Control for Shared<'_> {
     #[inline]
@@ -25,19 +39,21 @@ impl Control for Shared<'_> {
 
     #[inline]
     fn stop(&self) -> bool {
-        self.0.stop() != Stop::No
+        self.header.stop() != Stop::No
     }
 
     fn request_stop(&self) {
-        self.0.request_stop(Stop::Requested);
+        self.header.request_stop(Stop::Requested);
     }
 
     fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
         shell::run(line, output, || self.stop())
     }
 
-    fn debug(&self, line: &str) {
-        pgrx::log!("{line}");
+    fn tell(&self, line: &str) {
+        if let Some(messages) = self.messages {
+            messages.tell(self.header, line);
+        }
     }
 }
 
@@ -79,8 +95,8 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let plan = plan(header, spec, workload);
     let mut client = Client::new(number, &plan, &streams);
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands);
-    let mut recorder = Recorder::new(place.segment, number, number);
-    let control = Shared(header);
+    let mut recorder = Recorder::new(place.segment, workload, number, number);
+    let control = Shared::new(place);
     let reason = loop {
         match client.advance(&mut session, &plan, &mut thread, &control, &mut recorder) {
             Step::Again => {}

@@ -1,6 +1,6 @@
 //! The client itself: what it does next, and what becomes of errors.
 
-use crate::plan::{Failure, Plan, Thread, Transaction};
+use crate::plan::{Ending, Failure, LogEntry, Plan, Thread, Transaction};
 use crate::session::{Block, Outcome, Session, SqlError};
 use crate::{Control, Record, store};
 use selfbench_script::{
@@ -75,6 +75,8 @@ pub struct Client<'w> {
     /// Index of the current command.
     command: usize,
     begin_ns: u64,
+    /// When the current command began, if that is measured.
+    command_begin_ns: u64,
     /// The beginning, or with a rate the start that the schedule had for it.
     scheduled_ns: u64,
     /// Whether a pipeline is open.
@@ -111,6 +113,7 @@ impl<'w> Client<'w> {
             commands: &[],
             command: 0,
             begin_ns: 0,
+            command_begin_ns: 0,
             scheduled_ns: 0,
             pipeline: false,
             rng_at_begin: rng,
@@ -205,7 +208,7 @@ impl<'w> Client<'w> {
                     None => self.state = State::End,
                     Some(_) if control.stop() => return self.finish(),
                     Some(command) => {
-                        if let Some(step) = self.execute(command, session, plan, control) {
+                        if let Some(step) = self.execute(command, session, plan, control, record) {
                             return step;
                         }
                     }
@@ -213,7 +216,8 @@ impl<'w> Client<'w> {
                 State::Await => match session.poll() {
                     None => return Step::Waiting,
                     Some(outcome) => {
-                        if let Some(step) = self.conclude(outcome, session, plan, control, record) {
+                        let step = self.conclude(outcome, session, plan, thread, control, record);
+                        if let Some(step) = step {
                             return step;
                         }
                     }
@@ -225,7 +229,8 @@ impl<'w> Client<'w> {
                         if let Err(step) = self.store_results(session, plan, complete) {
                             return step;
                         }
-                        if let Some(step) = self.conclude(outcome, session, plan, control, record) {
+                        let step = self.conclude(outcome, session, plan, thread, control, record);
+                        if let Some(step) = step {
                             return step;
                         }
                     }
@@ -234,8 +239,7 @@ impl<'w> Client<'w> {
                     None => return Step::Waiting,
                     Some(Outcome::Done) => {
                         self.pipeline = true;
-                        self.command += 1;
-                        self.state = State::Execute;
+                        self.complete(self.command + 1, plan, control, record);
                     }
                     Some(Outcome::Failed(error)) => {
                         if control.stop() && moot(&error) {
@@ -247,9 +251,9 @@ impl<'w> Client<'w> {
                 State::RollBack(failure) => match session.poll() {
                     None => return Step::Waiting,
                     Some(Outcome::Done) => {
-                        if let Some(step) =
-                            self.retry_or_fail(failure, session, plan, control, record)
-                        {
+                        let step =
+                            self.retry_or_fail(failure, session, plan, thread, control, record);
+                        if let Some(step) = step {
                             return step;
                         }
                     }
@@ -271,8 +275,7 @@ impl<'w> Client<'w> {
                     if control.now_ns() < until_ns {
                         return Step::Sleeping { until_ns };
                     }
-                    self.command += 1;
-                    self.state = State::Execute;
+                    self.complete(self.command + 1, plan, control, record);
                 }
                 State::End => {
                     let now = control.now_ns();
@@ -282,6 +285,9 @@ impl<'w> Client<'w> {
                         self.counted += 1;
                         let transaction = self.transaction(now, plan);
                         record.succeeded(self.script, &transaction);
+                        if plan.log {
+                            self.log(Ending::Success(transaction), now, plan, thread, record);
+                        }
                     }
                     if session.block() != Block::None {
                         return self.abort(format!(
@@ -327,6 +333,9 @@ impl<'w> Client<'w> {
             if now >= plan.measure_ns {
                 self.counted += 1;
                 record.skipped(self.script);
+                if plan.log {
+                    self.log(Ending::Skipped, now, plan, thread, record);
+                }
             }
             if self.has_done_all(plan) {
                 return Some(self.finish());
@@ -351,6 +360,7 @@ impl<'w> Client<'w> {
     fn begin(&mut self, now: u64, plan: &Plan<'w>) {
         self.command = 0;
         self.begin_ns = now;
+        self.command_begin_ns = now;
         if plan.throttle_us.is_none() {
             self.scheduled_ns = now;
         }
@@ -375,6 +385,48 @@ impl<'w> Client<'w> {
         }
     }
 
+    /// Hands the transaction that ended at `now` to the log, unless it is not in the sample.
+    fn log(
+        &self,
+        ending: Ending,
+        now: u64,
+        plan: &Plan<'w>,
+        thread: &mut Thread,
+        record: &mut impl Record,
+    ) {
+        if plan.sampling_rate.is_none_or(|rate| thread.samples(rate)) {
+            record.log(&LogEntry {
+                client: self.number,
+                count: self.counted,
+                script: self.script,
+                at_ns: now,
+                ending,
+            });
+        }
+    }
+
+    /// The current command has been executed: goes on with the one at index `next`.
+    #[inline]
+    fn complete(
+        &mut self,
+        next: usize,
+        plan: &Plan<'w>,
+        control: &impl Control,
+        record: &mut impl Record,
+    ) {
+        if plan.per_statement {
+            let now = control.now_ns();
+            if now >= plan.measure_ns {
+                let duration_ns = now.saturating_sub(self.command_begin_ns);
+                record.executed(self.script, self.command, duration_ns);
+            }
+            // The next command begins where this one ends: one clock reading for each.
+            self.command_begin_ns = now;
+        }
+        self.command = next;
+        self.state = State::Execute;
+    }
+
     /// After a statement or a pipeline: goes on, or sees what becomes of its error.
     #[inline]
     fn conclude(
@@ -382,13 +434,13 @@ impl<'w> Client<'w> {
         outcome: Outcome,
         session: &mut impl Session,
         plan: &Plan<'w>,
+        thread: &mut Thread,
         control: &impl Control,
         record: &mut impl Record,
     ) -> Option<Step> {
         self.pipeline = false;
         let Outcome::Failed(error) = outcome else {
-            self.command += 1;
-            self.state = State::Execute;
+            self.complete(self.command + 1, plan, control, record);
             return None;
         };
         if control.stop() && moot(&error) {
@@ -397,12 +449,19 @@ impl<'w> Client<'w> {
         let Some(failure) = Failure::of(&error, plan) else {
             return Some(self.abort_statement(&error));
         };
+        if plan.verbose_errors {
+            let (client, script, command) = (self.number, self.script, self.command);
+            control.tell(&format!(
+                "client {client} got an error in command {command} (SQL) of script {script}; {}",
+                error.message
+            ));
+        }
         if session.block() != Block::None {
             session.submit_rollback();
             self.state = State::RollBack(failure);
             return None;
         }
-        self.retry_or_fail(failure, session, plan, control, record)
+        self.retry_or_fail(failure, session, plan, thread, control, record)
     }
 
     /// Stores what the current command asks for.
@@ -448,6 +507,7 @@ impl<'w> Client<'w> {
         session: &mut impl Session,
         plan: &Plan<'w>,
         control: &impl Control,
+        record: &mut impl Record,
     ) -> Option<Step> {
         match &command.action {
             Action::Sql(sql) => match &sql.store {
@@ -461,7 +521,7 @@ impl<'w> Client<'w> {
                 store => {
                     session.submit(sql, &self.variables);
                     if self.pipeline {
-                        self.command += 1;
+                        self.complete(self.command + 1, plan, control, record);
                     } else if store.is_none() {
                         self.state = State::Await;
                     } else {
@@ -480,19 +540,21 @@ impl<'w> Client<'w> {
                     let message = error.to_string();
                     return Some(self.abort_meta(&command.keyword, &message, error.summary()));
                 }
-                self.command += 1;
+                self.complete(self.command + 1, plan, control, record);
             }
             Action::If {
                 condition,
                 otherwise,
             } => {
-                if let Err(step) = self.branch(condition, *otherwise, control) {
+                if let Err(step) = self.branch(condition, *otherwise, plan, control, record) {
                     return Some(step);
                 }
             }
             // Reached by going on, both are the end of the branch before them.
-            Action::Elif { end, .. } | Action::Else { end } => self.command = *end,
-            Action::EndIf => self.command += 1,
+            Action::Elif { end, .. } | Action::Else { end } => {
+                self.complete(*end + 1, plan, control, record);
+            }
+            Action::EndIf => self.complete(self.command + 1, plan, control, record),
             Action::Sleep(sleep) => match sleep.duration_us(&self.variables, &mut self.scratch) {
                 Ok(us) => {
                     let wait_ns = u64::from(us) * 1000;
@@ -509,11 +571,11 @@ impl<'w> Client<'w> {
             },
             Action::Shell(shell) => {
                 let result = self.shell(shell, control);
-                return self.after_shell(command.name(), result, control);
+                return self.after_shell(command.name(), result, plan, control, record);
             }
             Action::SetShell(shell) => {
                 let result = self.set_shell(shell, control);
-                return self.after_shell(command.name(), result, control);
+                return self.after_shell(command.name(), result, plan, control, record);
             }
             Action::StartPipeline => {
                 let problem = if plan.workload.protocol == Protocol::Simple {
@@ -532,7 +594,7 @@ impl<'w> Client<'w> {
             }
             Action::SyncPipeline => {
                 session.sync_pipeline();
-                self.command += 1;
+                self.complete(self.command + 1, plan, control, record);
             }
             Action::EndPipeline => {
                 session.end_pipeline();
@@ -569,11 +631,13 @@ impl<'w> Client<'w> {
         &mut self,
         name: &str,
         result: Result<(), ShellError>,
+        plan: &Plan<'w>,
         control: &impl Control,
+        record: &mut impl Record,
     ) -> Option<Step> {
         match result {
             Ok(()) => {
-                self.command += 1;
+                self.complete(self.command + 1, plan, control, record);
                 None
             }
             // The request has ended the command.
@@ -591,7 +655,9 @@ impl<'w> Client<'w> {
         &mut self,
         condition: &Expr,
         otherwise: Jump,
+        plan: &Plan<'w>,
         control: &impl Control,
+        record: &mut impl Record,
     ) -> Result<(), Step> {
         let (mut condition, mut otherwise) = (condition, otherwise);
         loop {
@@ -612,16 +678,21 @@ impl<'w> Client<'w> {
                     ));
                 }
                 Ok(value) if value.is_true() => {
-                    self.command += 1;
+                    self.complete(self.command + 1, plan, control, record);
                     return Ok(());
                 }
                 Ok(_) => match otherwise {
                     Jump::Run(index) => {
-                        self.command = index;
+                        // An end of branches that were all skipped counts as skipped, too.
+                        let is_end = matches!(
+                            self.commands.get(index).map(|command| &command.action),
+                            Some(Action::EndIf)
+                        );
+                        self.complete(index + usize::from(is_end), plan, control, record);
                         return Ok(());
                     }
                     Jump::Test(index) => {
-                        self.command = index;
+                        self.complete(index, plan, control, record);
                         let Some(Action::Elif {
                             condition: c,
                             otherwise: o,
@@ -644,6 +715,7 @@ impl<'w> Client<'w> {
         failure: Failure,
         session: &mut impl Session,
         plan: &Plan<'w>,
+        thread: &mut Thread,
         control: &impl Control,
         record: &mut impl Record,
     ) -> Option<Step> {
@@ -655,7 +727,15 @@ impl<'w> Client<'w> {
             .latency_limit_ns
             .is_none_or(|limit| now.saturating_sub(self.scheduled_ns) <= limit);
         let tries_left = plan.max_tries == 0 || self.tries < plan.max_tries;
-        if failure != Failure::Other && tries_left && in_time {
+        let again = failure != Failure::Other && tries_left && in_time;
+        if plan.per_statement && now >= plan.measure_ns {
+            record.command_failed(self.script, self.command, again);
+        }
+        if plan.verbose_errors {
+            control.tell(&self.what_becomes_of_it(again, now, plan));
+        }
+        if again {
+            self.command_begin_ns = now;
             self.tries = self.tries.saturating_add(1);
             self.rng = self.rng_at_begin;
             self.command = 0;
@@ -667,8 +747,37 @@ impl<'w> Client<'w> {
         } else {
             self.counted += 1;
             record.failed(self.script, failure, self.tries - 1);
+            if plan.log {
+                let retries = self.tries - 1;
+                self.log(
+                    Ending::Failure { failure, retries },
+                    now,
+                    plan,
+                    thread,
+                    record,
+                );
+            }
         }
         Some(self.next(session, plan, now))
+    }
+
+    /// What `verbose_errors` says after an error that does not abort the client.
+    fn what_becomes_of_it(&self, again: bool, now: u64, plan: &Plan<'w>) -> String {
+        let what = if again {
+            "repeats the transaction after the error"
+        } else {
+            "ends the failed transaction"
+        };
+        let mut text = format!("client {} {what} (try {}", self.number, self.tries);
+        if plan.max_tries != 0 {
+            text += &format!("/{}", plan.max_tries);
+        }
+        if let Some(limit_ns) = plan.latency_limit_ns {
+            let used_ns = now.saturating_sub(self.scheduled_ns);
+            let percent = 100.0 * used_ns as f64 / limit_ns as f64;
+            text += &format!(", {percent:.3}% of the maximum time of tries was used");
+        }
+        text + ")"
     }
 
     /// After a transaction that ended at `now`: the next one, unless this was the last.
@@ -729,7 +838,7 @@ impl<'w> Client<'w> {
 /// Takes what the function `debug` is called with, in this command.
 fn debug_sink(control: &impl Control, script: usize, command: usize) -> impl FnMut(Value) {
     move |value| {
-        control.debug(&format!(
+        control.tell(&format!(
             "debug(script={script},command={}): {}",
             command + 1,
             value.debug_form()

@@ -12,7 +12,7 @@ mod session;
 mod store;
 
 pub use client::{Client, Step};
-pub use plan::{Failure, Plan, Thread, Transaction};
+pub use plan::{Ending, Failure, LogEntry, Plan, Thread, Transaction};
 pub use session::{
     Block, Column, ColumnValue, MAX_VALUE_BYTES, Outcome, QueryResult, Session, SqlError,
 };
@@ -29,8 +29,9 @@ pub trait Control {
     /// standard output, of which the first line is enough, and gives whether it could be run; without,
     /// whether it ended with status 0. A stop request ends it.
     fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool;
-    /// Takes a line that the function `debug` writes.
-    fn debug(&self, line: &str);
+    /// Tells whoever watches the run a line: what the function `debug` writes, and errors that do
+    /// not abort the client, if they are to be told.
+    fn tell(&self, line: &str);
 }
 
 /// Where a client's figures go.
@@ -45,4 +46,11 @@ pub trait Record {
     fn warmed_up(&mut self);
     /// A connection was made for a transaction, within that time.
     fn connected(&mut self, duration_ns: u64);
+    /// A command was executed within that time, if commands are measured.
+    fn executed(&mut self, script: usize, command: usize, duration_ns: u64);
+    /// A command failed, and its transaction is tried `again` or has failed for good; if commands
+    /// are measured.
+    fn command_failed(&mut self, script: usize, command: usize, again: bool);
+    /// A transaction that was counted is to be logged.
+    fn log(&mut self, entry: &LogEntry);
 }

@@ -28,6 +28,15 @@ pub struct Plan<'w> {
     pub continue_on_error: bool,
     /// Whether the whole run is to end when a client is aborted.
     pub exit_on_abort: bool,
+    /// Whether single commands are measured.
+    pub per_statement: bool,
+    /// Whether errors that do not abort the client are told.
+    pub verbose_errors: bool,
+    /// Whether transactions are logged.
+    pub log: bool,
+    /// The part of the transactions that is logged, above 0 and at most 1; all of them, without a
+    /// draw, if it is not given.
+    pub sampling_rate: Option<f64>,
     /// Value of the variable `scale`.
     pub scale: i64,
     /// The base seed, value of the variable `random_seed`.
@@ -50,6 +59,7 @@ pub struct Thread {
     /// Chooses the script of each transaction.
     pub choice: Rng,
     throttle: Rng,
+    sampling: Rng,
     /// The scheduled start of the latest transaction.
     trigger_ns: u64,
 }
@@ -60,6 +70,7 @@ impl Thread {
         Self {
             choice: streams.choice,
             throttle: streams.throttle,
+            sampling: streams.sampling,
             trigger_ns: start_ns,
         }
     }
@@ -73,6 +84,12 @@ impl Thread {
             .trigger_ns
             .saturating_add(delay_us.saturating_mul(1000));
         self.trigger_ns
+    }
+
+    /// Whether the next transaction is part of a sample of that rate. Takes one output of the
+    /// thread's sampling stream.
+    pub(crate) fn samples(&mut self, rate: f64) -> bool {
+        self.sampling.unit() <= rate
     }
 }
 
@@ -88,6 +105,37 @@ pub struct Transaction {
     pub retries: u32,
     /// Whether its latency is above the limit, if there is one.
     pub late: bool,
+}
+
+/// An entry of the log of transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    /// Number of the client.
+    pub client: usize,
+    /// The client's count of transactions, this one included; it starts from 1.
+    pub count: u64,
+    /// Index of the script.
+    pub script: usize,
+    /// Clock reading when the transaction ended, or was skipped.
+    pub at_ns: u64,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How a transaction ended, or why there was none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Successfully.
+    Success(Transaction),
+    /// For good, after that many retries.
+    Failure {
+        /// Why.
+        failure: Failure,
+        /// Tries beyond the first.
+        retries: u32,
+    },
+    /// It was not begun.
+    Skipped,
 }
 
 /// Why a transaction failed without the client being aborted.

@@ -164,7 +164,7 @@ proptest! {
                     prop_assert!(max_tries == 0 || transaction.retries < max_tries);
                 }
                 Event::WarmedUp => {}
-                Event::Skipped(_) | Event::Connected(_) => panic!("{event:?}"),
+                other => panic!("{other:?}"),
             }
         }
     }
@@ -191,7 +191,7 @@ proptest! {
             .map(|event| match event {
                 Event::Succeeded(_, transaction) => transaction.retries,
                 Event::Failed(_, _, retries) => retries + 1,
-                Event::WarmedUp | Event::Skipped(_) | Event::Connected(_) => 0,
+                _ => 0,
             })
             .sum();
         prop_assert_eq!(errors as u32, explained);

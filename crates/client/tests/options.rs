@@ -36,7 +36,7 @@ fn variables_are_not_restored_by_a_retry() {
     bench.answer_in_turn([deadlock(), deadlock()]);
     assert_eq!(bench.run_transactions(1), Step::Finished);
     assert_eq!(
-        *bench.world.debug.borrow(),
+        *bench.world.told.borrow(),
         [1, 2, 3].map(|c| format!("debug(script=0,command=1): int {c}"))
     );
 }
@@ -53,7 +53,7 @@ fn debug_names_script_and_command() {
     let mut bench = Bench::new(&workload);
     assert_eq!(bench.run_transactions(1), Step::Finished);
     assert_eq!(
-        *bench.world.debug.borrow(),
+        *bench.world.told.borrow(),
         [
             "debug(script=1,command=1): double 0.5",
             "debug(script=1,command=2): null",

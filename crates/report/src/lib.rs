@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod initialize;
+pub mod log;
 mod number;
 pub mod progress;
 mod run;

@@ -31,7 +31,7 @@ pub use hash::{fnv1a, murmur2, permute};
 pub use protocol::{Protocol, ProtocolError};
 pub use rng::{Rng, Seed, SeedError, Streams, ThreadStreams, clients_per_thread, parse_seed};
 pub use script::{
-    Action, Command, Jump, MAX_SCRIPTS, Script, SqlCommand, Workload, WorkloadBuilder,
+    Action, Command, Jump, MAX_SCRIPTS, Script, SqlCommand, Workload, WorkloadBuilder, report_text,
 };
 pub use shell::{SetShellCommand, ShellCommand, ShellError};
 pub use sleep::{Sleep, SleepError, SleepUnit};

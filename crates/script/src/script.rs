@@ -42,6 +42,14 @@ impl Workload {
             .any(|command| matches!(command.action, Action::Shell(_) | Action::SetShell(_)))
     }
 
+    /// The number of commands in all scripts.
+    pub fn commands(&self) -> usize {
+        self.scripts
+            .iter()
+            .map(|script| script.commands.len())
+            .sum()
+    }
+
     /// Chooses the script of the next transaction, with the scripts' weights as probabilities.
     /// Takes one output of `choice`, or none if there is only one script.
     pub fn choose(&self, choice: &mut Rng) -> usize {
@@ -183,10 +191,16 @@ impl Command {
     /// What reports of single statements show: the first line of a statement, cut at 127 bytes,
     /// or all of a meta command.
     pub fn report_text(&self) -> &str {
-        match &self.action {
-            Action::Sql(_) => first_line(&self.text),
-            _ => &self.text,
-        }
+        report_text(&self.text)
+    }
+}
+
+/// What reports of single statements show of a command's text; see [`Command::report_text`].
+pub fn report_text(text: &str) -> &str {
+    if text.starts_with('\\') {
+        text
+    } else {
+        first_line(text)
     }
 }
 

@@ -7,8 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use selfbench_client::{
-    Block, Client, Column, ColumnValue, Control, Failure, Outcome, Plan, QueryResult, Record,
-    Session, SqlError, Step, Thread, Transaction,
+    Block, Client, Column, ColumnValue, Control, Failure, LogEntry, Outcome, Plan, QueryResult,
+    Record, Session, SqlError, Step, Thread, Transaction,
 };
 use selfbench_script::{
     Action, Command, Protocol, SqlCommand, Streams, Variables, Workload, WorkloadBuilder, builtin,
@@ -30,8 +30,8 @@ pub struct World {
     pub shell_output: RefCell<Option<&'static str>>,
     /// Whether the run is stopped while a shell command runs.
     pub stop_in_shell: Cell<bool>,
-    /// What `debug` wrote.
-    pub debug: RefCell<Vec<String>>,
+    /// What was told.
+    pub told: RefCell<Vec<String>>,
 }
 
 impl World {
@@ -74,8 +74,8 @@ impl Control for World {
         true
     }
 
-    fn debug(&self, line: &str) {
-        self.debug.borrow_mut().push(line.to_owned());
+    fn tell(&self, line: &str) {
+        self.told.borrow_mut().push(line.to_owned());
     }
 }
 
@@ -306,6 +306,9 @@ pub enum Event {
     Skipped(usize),
     WarmedUp,
     Connected(u64),
+    Executed(usize, usize, u64),
+    CommandFailed(usize, usize, bool),
+    Logged(LogEntry),
 }
 
 #[derive(Default)]
@@ -330,6 +333,18 @@ impl Record for Recorder {
 
     fn connected(&mut self, duration_ns: u64) {
         self.0.push(Event::Connected(duration_ns));
+    }
+
+    fn executed(&mut self, script: usize, command: usize, duration_ns: u64) {
+        self.0.push(Event::Executed(script, command, duration_ns));
+    }
+
+    fn command_failed(&mut self, script: usize, command: usize, again: bool) {
+        self.0.push(Event::CommandFailed(script, command, again));
+    }
+
+    fn log(&mut self, entry: &LogEntry) {
+        self.0.push(Event::Logged(*entry));
     }
 }
 
@@ -375,6 +390,10 @@ pub fn plan(workload: &Workload) -> Plan<'_> {
         reconnect: false,
         continue_on_error: false,
         exit_on_abort: false,
+        per_statement: false,
+        verbose_errors: false,
+        log: false,
+        sampling_rate: None,
         scale: 1,
         random_seed: 42,
         variables: &[],
@@ -394,7 +413,12 @@ pub struct Bench<'w> {
 impl<'w> Bench<'w> {
     /// Client 0 of a run with seed 42; its statements are successful and take no time.
     pub fn new(workload: &'w Workload) -> Self {
-        Self::of(plan(workload), 0, &Streams::derive(42, 1, 1, false))
+        Self::with_seed(workload, 42)
+    }
+
+    /// The same with another seed.
+    pub fn with_seed(workload: &'w Workload, seed: u64) -> Self {
+        Self::of(plan(workload), 0, &Streams::derive(seed, 1, 1, false))
     }
 
     /// One client of several, whose thread has the same number if there is one.

@@ -1,0 +1,102 @@
+//! Filling a table by the server's own COPY, in this very process.
+//!
+//! COPY does everything that a load has to do: partitions, any access method, freezing, constraints
+//! and triggers. Its callback has no argument, so the source of the one COPY that a process can
+//! have in progress lives in a thread-local variable.
+
+use crate::error::{Error, Result};
+use pgrx::pg_sys;
+use std::cell::RefCell;
+use std::ffi::{CStr, c_int, c_void};
+
+/// Fills the buffer that it gets with the next bytes, and gives how many; 0 is the end.
+pub type Source = Box<dyn FnMut(&mut [u8]) -> usize>;
+
+thread_local! {
+    static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
+}
+
+/// Which table, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'t> {
+    /// The table's schema; found by `search_path` if there is none.
+    pub schema: Option<&'t CStr>,
+    /// The table.
+    pub table: &'t CStr,
+    /// COPY's format: `text` or `binary`.
+    pub format: &'t CStr,
+    /// Whether rows are frozen, where that is possible: the current transaction must have created
+    /// or emptied the table. Partitioned tables cannot.
+    pub freeze: bool,
+}
+
+/// Copies everything that `source` gives into a table, in the current transaction. The current role
+/// must have the right to insert into it.
+pub fn copy_in(target: &Target, source: Source) -> Result<()> {
+    SOURCE.with_borrow_mut(|current| *current = Some(source));
+    // SAFETY: in a transaction with a snapshot; the sequence is that of logical replication's
+    // initial copy. Errors are raised, and the abort of the transaction cleans up. The names are
+    // only read.
+    unsafe {
+        let schema = target.schema.map_or(std::ptr::null(), CStr::as_ptr);
+        let range = pg_sys::makeRangeVar(schema.cast_mut(), target.table.as_ptr().cast_mut(), -1);
+        let relation = pg_sys::table_openrv(range, pg_sys::RowExclusiveLock as i32);
+        let allowed = pg_sys::pg_class_aclcheck(
+            (*relation).rd_id,
+            pg_sys::GetUserId(),
+            pg_sys::ACL_INSERT as _,
+        );
+        if allowed != pg_sys::AclResult::ACLCHECK_OK {
+            return Err(Error::Denied {
+                what: format!("table \"{}\"", target.table.to_string_lossy()),
+                hint: "Have INSERT on it granted to you.".into(),
+            });
+        }
+        let state = pg_sys::make_parsestate(std::ptr::null_mut());
+        pg_sys::addRangeTableEntryForRelation(
+            state,
+            relation,
+            pg_sys::RowExclusiveLock as i32,
+            std::ptr::null_mut(),
+            false,
+            false,
+        );
+        let mut options = pgrx::PgList::<pg_sys::DefElem>::new();
+        options.push(pg_sys::makeDefElem(
+            c"format".as_ptr().cast_mut(),
+            pg_sys::makeString(pg_sys::pstrdup(target.format.as_ptr())).cast(),
+            -1,
+        ));
+        if target.freeze && (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_RELATION {
+            options.push(pg_sys::makeDefElem(
+                c"freeze".as_ptr().cast_mut(),
+                pg_sys::makeBoolean(true).cast(),
+                -1,
+            ));
+        }
+        let copy = pg_sys::BeginCopyFrom(
+            state,
+            relation,
+            std::ptr::null_mut(),
+            std::ptr::null(),
+            false,
+            Some(read),
+            std::ptr::null_mut(),
+            options.into_pg(),
+        );
+        pg_sys::CopyFrom(copy);
+        pg_sys::EndCopyFrom(copy);
+        pg_sys::free_parsestate(state);
+        pg_sys::table_close(relation, pg_sys::NoLock as i32);
+        pg_sys::CommandCounterIncrement();
+    }
+    SOURCE.with_borrow_mut(|current| *current = None);
+    Ok(())
+}
+
+/// COPY asks for bytes.
+unsafe extern "C-unwind" fn read(out: *mut c_void, _least: c_int, most: c_int) -> c_int {
+    // SAFETY: COPY's buffer has that many bytes.
+    let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), most.max(0) as usize) };
+    SOURCE.with_borrow_mut(|source| source.as_mut().map_or(0, |source| source(out))) as c_int
+}

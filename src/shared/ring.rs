@@ -1,0 +1,170 @@
+//! A ring of bytes in shared memory, from one writer to one reader.
+//!
+//! A client worker writes what is told about a run, or its log of transactions; the caller's
+//! backend or the coordinator reads. Neither ever waits for a lock. What is written at once is read
+//! at once, so that no reader sees a part of an entry.
+
+use super::process;
+use super::segment::{Header, Stop};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::time::Duration;
+
+/// How long a writer waits for room before it looks again.
+const ROOM_WAIT: Duration = Duration::from_millis(10);
+
+/// The counters in front of a ring's bytes: each on a cache line of its own, since another process
+/// writes it.
+#[repr(C, align(128))]
+pub(super) struct RingHead {
+    /// Bytes written since the beginning.
+    written: Padded,
+    /// Bytes read since the beginning.
+    read: Padded,
+}
+
+#[repr(C, align(128))]
+struct Padded(AtomicU64);
+
+/// One ring.
+#[derive(Clone, Copy)]
+pub struct Ring<'s> {
+    head: &'s RingHead,
+    bytes: *mut u8,
+    capacity: usize,
+    segment: PhantomData<&'s u8>,
+}
+
+impl<'s> Ring<'s> {
+    /// The ring with that head and `capacity` bytes at `bytes`.
+    ///
+    /// # Safety
+    /// The bytes must be valid as long as `'s`, and used through rings with this head only, of which
+    /// one process writes and one reads.
+    pub(super) unsafe fn new(head: &'s RingHead, bytes: *mut u8, capacity: usize) -> Ring<'s> {
+        Ring {
+            head,
+            bytes,
+            capacity,
+            segment: PhantomData,
+        }
+    }
+
+    /// How many bytes wait to be read.
+    pub fn waiting(&self) -> usize {
+        let written = self.head.written.0.load(Acquire);
+        written.wrapping_sub(self.head.read.0.load(Acquire)) as usize
+    }
+
+    /// Whether the reader should come soon: half of the ring is full.
+    pub fn is_half_full(&self) -> bool {
+        self.waiting() * 2 >= self.capacity
+    }
+
+    /// Writes an entry; `false`, without having written anything, if there is no room for all of
+    /// it. For the one writer.
+    #[inline]
+    pub fn write(&self, entry: &[u8]) -> bool {
+        let written = self.head.written.0.load(Relaxed);
+        let waiting = written.wrapping_sub(self.head.read.0.load(Acquire)) as usize;
+        if entry.len() > self.capacity - waiting.min(self.capacity) {
+            return false;
+        }
+        let start = (written % self.capacity as u64) as usize;
+        let first = entry.len().min(self.capacity - start);
+        // SAFETY: both parts are within the ring, and the reader does not look at them before
+        // `written` says so.
+        unsafe {
+            std::ptr::copy_nonoverlapping(entry.as_ptr(), self.bytes.add(start), first);
+            std::ptr::copy_nonoverlapping(
+                entry.as_ptr().add(first),
+                self.bytes,
+                entry.len() - first,
+            );
+        }
+        self.head
+            .written
+            .0
+            .store(written + entry.len() as u64, Release);
+        true
+    }
+
+    /// Writes an entry, waiting for room if need be; `wake` wakes the reader. Gives up, and the
+    /// entry is lost, once `give_up` or an interrupt says that nobody reads any more.
+    pub fn write_or_wait(&self, entry: &[u8], wake: impl Fn(), give_up: impl Fn() -> bool) {
+        if entry.len() > self.capacity {
+            return;
+        }
+        let mut waited = false;
+        while !self.write(entry) {
+            if give_up() || process::interrupted() {
+                break;
+            }
+            wake();
+            process::wait(ROOM_WAIT);
+            waited = true;
+        }
+        if waited {
+            // Whoever woke this process meanwhile meant its main loop.
+            process::wake_myself();
+        }
+    }
+
+    /// Appends everything that waits to `into`. For the one reader.
+    pub fn read(&self, into: &mut Vec<u8>) {
+        let read = self.head.read.0.load(Relaxed);
+        let waiting = self.head.written.0.load(Acquire).wrapping_sub(read) as usize;
+        if waiting == 0 {
+            return;
+        }
+        let start = (read % self.capacity as u64) as usize;
+        let first = waiting.min(self.capacity - start);
+        // SAFETY: the writer has published these bytes and does not touch them before `read` says
+        // that they have been read.
+        unsafe {
+            into.extend_from_slice(std::slice::from_raw_parts(self.bytes.add(start), first));
+            into.extend_from_slice(std::slice::from_raw_parts(self.bytes, waiting - first));
+        }
+        self.head.read.0.store(read + waiting as u64, Release);
+    }
+}
+
+/// The ring through which a client worker tells the watcher of a run its lines.
+#[derive(Clone, Copy)]
+pub struct Messages<'s>(pub Ring<'s>);
+
+/// Longer lines are cut, in bytes.
+const LINE_BYTES: usize = 4096;
+
+impl Messages<'_> {
+    /// Tells a line. Waits while the watcher is behind, unless the run is to end.
+    pub fn tell(&self, header: &Header, line: &str) {
+        let mut length = line.len().min(LINE_BYTES);
+        while !line.is_char_boundary(length) {
+            length -= 1;
+        }
+        let mut entry = Vec::with_capacity(4 + length);
+        entry.extend_from_slice(&(length as u32).to_ne_bytes());
+        entry.extend_from_slice(&line.as_bytes()[..length]);
+        let wake = || {
+            header.caller.wake();
+            header.coordinator.wake();
+        };
+        self.0
+            .write_or_wait(&entry, wake, || header.stop() != Stop::No);
+        wake();
+    }
+
+    /// Passes the lines that wait to `line`.
+    pub fn read(&self, mut line: impl FnMut(&str)) {
+        let mut bytes = Vec::new();
+        self.0.read(&mut bytes);
+        let mut rest = bytes.as_slice();
+        while let Some((length, after)) = rest.split_first_chunk::<4>() {
+            let length = (u32::from_ne_bytes(*length) as usize).min(after.len());
+            let (text, after) = after.split_at(length);
+            line(&String::from_utf8_lossy(text));
+            rest = after;
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The log of transactions: taken from the clients' rings, stored as rows, written as files.
+//!
+//! Clients only write into shared memory. The coordinator stores what is there when a ring is half
+//! full, from time to time, and at the end.
+
+use crate::clock;
+use crate::error::{Error, Result};
+use crate::results::store;
+use crate::run::{LogSpec, RunSpec};
+use crate::server;
+use crate::shared::Segment;
+use crate::shared::entry::Entry;
+use pgrx::pg_sys;
+use selfbench_report::log::{Aggregate, LogFormat, Logged, transaction_line};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+/// Room for the log of all workers together, in bytes.
+const ROOM: usize = 16 << 20;
+/// Room for the log of one worker, at least and at most.
+const ROOM_PER_WORKER: std::ops::RangeInclusive<usize> = 256 << 10..=8 << 20;
+
+/// Room for the log of one of so many workers, in bytes.
+pub fn room(workers: usize) -> usize {
+    (ROOM / workers.max(1)).clamp(*ROOM_PER_WORKER.start(), *ROOM_PER_WORKER.end())
+}
+
+/// The log of one run.
+pub struct Logbook {
+    run_id: i64,
+    stores: bool,
+    /// What turns a clock reading into microseconds since 1970.
+    epoch_us: i64,
+    format: LogFormat,
+    files: Vec<LogFile>,
+    bytes: Vec<u8>,
+    text: String,
+}
+
+/// The file of one worker.
+struct LogFile {
+    path: String,
+    file: BufWriter<File>,
+    aggregate: Option<Aggregate>,
+}
+
+impl Logbook {
+    /// The log of a run that begins at the clock reading `start_ns`; `stores` if rows can be
+    /// stored. Creates the files that are asked for.
+    pub fn open(
+        spec: &RunSpec,
+        log: &LogSpec,
+        run_id: i64,
+        stores: bool,
+        start_ns: u64,
+    ) -> Result<Logbook> {
+        let format = LogFormat {
+            rate: spec.rate.is_some(),
+            latency_limit: spec.latency_limit_ns.is_some(),
+            max_tries: spec.max_tries,
+            failures_detailed: spec.failures_detailed,
+            server_major: server::version_num() / 10_000,
+        };
+        let epoch_us = server::epoch_us() - (clock::now_ns() / 1000) as i64;
+        let mut files = Vec::new();
+        if let Some(prefix) = &log.prefix {
+            // SAFETY: the id of this process.
+            let pid = unsafe { pg_sys::MyProcPid };
+            for worker in 0..spec.workers() {
+                let path = match worker {
+                    0 => format!("{prefix}.{pid}"),
+                    _ => format!("{prefix}.{pid}.{worker}"),
+                };
+                let file = File::create(&path).map_err(|error| log_error(&path, &error))?;
+                let aggregate = log.aggregate_s.map(|seconds| {
+                    Aggregate::new(format, seconds, epoch_us + (start_ns / 1000) as i64)
+                });
+                files.push(LogFile {
+                    path,
+                    file: BufWriter::new(file),
+                    aggregate,
+                });
+            }
+        }
+        Ok(Logbook {
+            run_id,
+            stores: stores && log.aggregate_s.is_none(),
+            epoch_us,
+            format,
+            files,
+            bytes: Vec::new(),
+            text: String::new(),
+        })
+    }
+
+    /// Whether some client may soon have to wait for room.
+    pub fn is_pressing(segment: &Segment) -> bool {
+        (0..segment.layout().workers)
+            .filter_map(|worker| segment.log(worker))
+            .any(|ring| ring.is_half_full())
+    }
+
+    /// Stores and writes what the clients have logged since the last time.
+    pub fn drain(&mut self, segment: &Segment) -> Result<()> {
+        let mut rows = Vec::new();
+        for worker in 0..segment.layout().workers {
+            let Some(ring) = segment.log(worker) else {
+                continue;
+            };
+            self.bytes.clear();
+            ring.read(&mut self.bytes);
+            let (entries, _) = self.bytes.as_chunks::<{ Entry::BYTES }>();
+            let logged = entries.iter().map(|bytes| {
+                let entry = Entry::from_bytes(bytes);
+                Logged {
+                    client: entry.client,
+                    count: entry.count,
+                    script: entry.script,
+                    outcome: entry.outcome,
+                    latency_ns: entry.latency_ns,
+                    lag_ns: entry.lag_ns,
+                    retries: entry.retries,
+                    at_us: self.epoch_us + (entry.at_ns / 1000) as i64,
+                }
+            });
+            match self.files.get_mut(worker) {
+                None => rows.extend(logged),
+                Some(file) => {
+                    self.text.clear();
+                    for logged in logged {
+                        match &mut file.aggregate {
+                            Some(aggregate) => aggregate.add(&logged, &mut self.text),
+                            None => transaction_line(&self.format, &logged, &mut self.text),
+                        }
+                        rows.push(logged);
+                    }
+                    file.write(&self.text)?;
+                }
+            }
+        }
+        if self.stores {
+            store::transactions(self.run_id, rows)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what is left when the clients have ended.
+    pub fn close(mut self, segment: &Segment) -> Result<()> {
+        self.drain(segment)?;
+        let now_us = self.epoch_us + (clock::now_ns() / 1000) as i64;
+        for file in &mut self.files {
+            self.text.clear();
+            if let Some(aggregate) = &mut file.aggregate {
+                aggregate.advance(now_us, &mut self.text);
+            }
+            file.write(&self.text)?;
+            file.file
+                .flush()
+                .map_err(|error| log_error(&file.path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+impl LogFile {
+    fn write(&mut self, text: &str) -> Result<()> {
+        self.file
+            .write_all(text.as_bytes())
+            .map_err(|error| log_error(&self.path, &error))
+    }
+}
+
+fn log_error(path: &str, error: &std::io::Error) -> Error {
+    Error::LogFile {
+        path: path.to_owned(),
+        message: error.to_string(),
+    }
+}
