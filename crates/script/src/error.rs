@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::script::MAX_SCRIPTS;
+
 /// An error in a script, or in the set of scripts.
 ///
 /// Displays as pgbench prints it: the message with its place, then, where there is a column, the
@@ -95,4 +97,15 @@ pub enum WeightError {
     /// Not within 0 and 2147483647.
     #[error("weight specification out of range (0 .. {max}): {0}", max = i32::MAX)]
     OutOfRange(i64),
+}
+
+/// What is wrong with a set of scripts as such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum WorkloadError {
+    /// More than [`MAX_SCRIPTS`].
+    #[error("at most {MAX_SCRIPTS} SQL scripts are allowed")]
+    TooManyScripts,
+    /// No script would ever be chosen.
+    #[error("total script weight must not be zero")]
+    ZeroWeight,
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 /// The characters that C's `isspace` knows in the C locale.
-pub(crate) fn is_c_space(character: char) -> bool {
+pub fn is_c_space(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
 }
 
@@ -110,76 +110,147 @@ impl Write for ShortText {
     }
 }
 
+/// A double read from the start of a text.
+struct Scanned<'a> {
+    value: f64,
+    /// Whether the value is neither too great nor so small that it lost digits.
+    in_range: bool,
+    /// The text after it.
+    rest: &'a str,
+}
+
+impl<'a> Scanned<'a> {
+    fn exactly(value: f64, rest: &'a str) -> Self {
+        Self {
+            value,
+            in_range: true,
+            rest,
+        }
+    }
+
+    /// The value if it is all of the text, and in range.
+    fn whole(self) -> Option<f64> {
+        (self.rest.is_empty() && self.in_range).then_some(self.value)
+    }
+}
+
 /// Reads a whole text as C's `strtod` does: leading blanks, sign, decimal or hexadecimal digits,
 /// `inf`, `infinity`, `nan`. `None` if characters remain, or on overflow or underflow.
 pub(crate) fn parse_double(text: &str) -> Option<f64> {
+    scan_double(text)?.whole()
+}
+
+/// The double at the start of a text as C's `atof` reads it: what [`parse_double`] takes, infinite
+/// on overflow; zero if there is none.
+pub fn c_atof(text: &str) -> f64 {
+    scan_double(text).map_or(0.0, |scanned| scanned.value)
+}
+
+fn scan_double(text: &str) -> Option<Scanned<'_>> {
     let text = text.trim_start_matches(is_c_space);
-    let (negative, text) = match text.strip_prefix('-') {
+    let (negative, text) = split_sign(text);
+    let mut scanned = scan_magnitude(text)?;
+    if negative {
+        scanned.value = -scanned.value;
+    }
+    Some(scanned)
+}
+
+/// Whether the text has a minus, and what follows its sign.
+fn split_sign(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let magnitude = parse_magnitude(text)?;
-    Some(if negative { -magnitude } else { magnitude })
+    }
 }
 
-fn parse_magnitude(text: &str) -> Option<f64> {
-    let lower = |word: &str| text.eq_ignore_ascii_case(word);
-    if lower("inf") || lower("infinity") {
-        return Some(f64::INFINITY);
+fn scan_magnitude(text: &str) -> Option<Scanned<'_>> {
+    for (name, value) in [
+        ("infinity", f64::INFINITY),
+        ("inf", f64::INFINITY),
+        ("nan", f64::NAN),
+    ] {
+        if let Some(rest) = strip_name(text, name) {
+            let rest = if value.is_nan() {
+                strip_payload(rest)
+            } else {
+                rest
+            };
+            return Some(Scanned::exactly(value, rest));
+        }
     }
-    if lower("nan") || is_nan_with_payload(text) {
-        return Some(f64::NAN);
-    }
-    if text.len() > 2 && text.as_bytes()[0] == b'0' && matches!(text.as_bytes()[1], b'x' | b'X') {
-        return parse_hexadecimal(&text[2..]);
-    }
-    parse_decimal(text)
+    strip_name(text, "0x")
+        .and_then(scan_hexadecimal)
+        .or_else(|| scan_decimal(text))
 }
 
-/// `nan(...)` with letters, digits and underscores inside.
-fn is_nan_with_payload(text: &str) -> bool {
-    let Some((head, payload)) = text.split_at_checked(4) else {
-        return false;
-    };
-    head.eq_ignore_ascii_case("nan(")
-        && payload.strip_suffix(')').is_some_and(|inner| {
+/// What follows `name`, in small or capital letters, at the start of a text.
+fn strip_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (head, rest) = text.split_at_checked(name.len())?;
+    head.eq_ignore_ascii_case(name).then_some(rest)
+}
+
+/// What follows the `(...)` that NaN may have, with letters, digits and underscores inside.
+fn strip_payload(text: &str) -> &str {
+    text.strip_prefix('(')
+        .and_then(|inner| {
             inner
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                .strip_prefix(')')
         })
+        .unwrap_or(text)
 }
 
 /// Reads an unsigned decimal number with optional fraction and exponent. `None` if it is
 /// malformed, too great, or so small that it loses digits.
 pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
-    // The library's parser also takes signs and names, which have been dealt with.
-    let shaped = text
-        .bytes()
-        .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'))
-        && text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    if !shaped {
+    scan_decimal(text)?.whole()
+}
+
+fn scan_decimal(text: &str) -> Option<Scanned<'_>> {
+    let (mantissa, after) = split_mantissa(text, |c| c.is_ascii_digit())?;
+    let rest = split_exponent(after, ['e', 'E']).map_or(after, |(_, rest)| rest);
+    let value: f64 = text[..text.len() - rest.len()].parse().ok()?;
+    let is_zero = !mantissa.bytes().any(|b| (b'1'..=b'9').contains(&b));
+    Some(Scanned {
+        value,
+        // A decimal text of a subnormal number is never exact unless it has hundreds of digits.
+        in_range: is_zero || value.is_normal(),
+        rest,
+    })
+}
+
+/// Splits off digits with at most one point among them, `None` if there is no digit.
+fn split_mantissa(text: &str, is_digit: fn(&char) -> bool) -> Option<(&str, &str)> {
+    let digits = |text: &str| text.chars().take_while(is_digit).count();
+    let whole = digits(text);
+    let fraction = text[whole..].strip_prefix('.').map(digits);
+    match (whole, fraction) {
+        (0, None | Some(0)) => None,
+        (_, fraction) => Some(text.split_at(whole + fraction.map_or(0, |count| count + 1))),
+    }
+}
+
+/// The exponent behind one of the letters, saturated far outside the range of doubles, and the
+/// text after it; `None` if there is none.
+fn split_exponent(text: &str, letters: [char; 2]) -> Option<(i64, &str)> {
+    const LIMIT: i64 = 1 << 40;
+    let (negative, number) = split_sign(text.strip_prefix(letters)?);
+    if !number.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let value: f64 = text.parse().ok()?;
-    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
-    let is_zero = !mantissa.bytes().any(|b| (b'1'..=b'9').contains(&b));
-    // A decimal text of a subnormal number is never exact unless it has hundreds of digits.
-    (is_zero || value.is_normal()).then_some(value)
+    let (value, rest) = c_strtol(number);
+    let value = value.min(LIMIT);
+    Some((if negative { -value } else { value }, rest))
 }
 
 /// Reads the part of a hexadecimal floating-point number after `0x`.
-fn parse_hexadecimal(text: &str) -> Option<f64> {
-    let (mantissa, exponent) = match text.split_once(['p', 'P']) {
-        Some((mantissa, exponent)) => (mantissa, parse_exponent(exponent)?),
-        None => (text, 0),
-    };
+fn scan_hexadecimal(text: &str) -> Option<Scanned<'_>> {
+    let (mantissa, after) = split_mantissa(text, |c| c.is_ascii_hexdigit())?;
+    let (mut exponent, rest) = split_exponent(after, ['p', 'P']).unwrap_or((0, after));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    if whole.is_empty() && fraction.is_empty() {
-        return None;
-    }
     // `bits` keeps 60 significant bits, its lowest one also standing for everything cut off.
     let mut bits = 0u64;
-    let mut exponent = exponent;
     let digits = whole
         .chars()
         .map(|digit| (digit, 0))
@@ -194,40 +265,32 @@ fn parse_hexadecimal(text: &str) -> Option<f64> {
             exponent += 4 - weight;
         }
     }
-    scale_exactly(bits, exponent)
+    let (value, in_range) = scale(bits, exponent);
+    Some(Scanned {
+        value,
+        in_range,
+        rest,
+    })
 }
 
-/// A decimal exponent, saturated far outside the range of doubles.
-fn parse_exponent(text: &str) -> Option<i64> {
-    const LIMIT: i64 = 1 << 40;
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if digits.is_empty() {
-        return None;
-    }
-    let mut value = 0i64;
-    for digit in digits.chars() {
-        value = (value * 10 + i64::from(digit.to_digit(10)?)).min(LIMIT);
-    }
-    Some(if negative { -value } else { value })
-}
-
-/// `bits` * 2^`exponent`, correctly rounded; `None` on overflow or if a tiny result loses bits.
-fn scale_exactly(bits: u64, exponent: i64) -> Option<f64> {
+/// `bits` * 2^`exponent`, correctly rounded, and whether it neither overflows nor is tiny and
+/// loses bits.
+fn scale(bits: u64, exponent: i64) -> (f64, bool) {
     const MANTISSA_BITS: i64 = 53;
     const MIN_EXPONENT: i64 = -1074;
     if bits == 0 {
-        return Some(0.0);
+        return (0.0, true);
     }
     let length = i64::from(64 - bits.leading_zeros());
-    let top = exponent.checked_add(length)?;
+    let top = exponent.saturating_add(length);
+    if top > 1025 {
+        return (f64::INFINITY, false);
+    }
     let lowest = (top - MANTISSA_BITS).max(MIN_EXPONENT);
     let is_tiny = top - MANTISSA_BITS < MIN_EXPONENT;
     let cut = lowest - exponent;
     let (kept, exact) = match cut {
-        ..=0 => (bits.checked_shl(u32::try_from(-cut).ok()?)?, true),
+        ..=0 => (bits << -cut, true),
         1..=63 => {
             let rest = bits & ((1 << cut) - 1);
             let half = 1u64 << (cut - 1);
@@ -237,26 +300,17 @@ fn scale_exactly(bits: u64, exponent: i64) -> Option<f64> {
         }
         _ => (0, false),
     };
-    if is_tiny && !exact {
-        return None;
-    }
-    if top > 1025 {
-        return None;
-    }
     // Both factors are powers of two within range, so the products are exact.
     let half = lowest / 2;
     let value = kept as f64 * 2f64.powi(half as i32) * 2f64.powi((lowest - half) as i32);
-    value.is_finite().then_some(value)
+    (value, value.is_finite() && (exact || !is_tiny))
 }
 
 /// The integer at the start of a text as C's `strtol` reads it: blanks, sign, digits, saturated.
 /// Also returns the text after it, which is all of it if there are no digits.
-pub(crate) fn c_strtol(text: &str) -> (i64, &str) {
+pub fn c_strtol(text: &str) -> (i64, &str) {
     let number = text.trim_start_matches(is_c_space);
-    let (negative, digits) = match number.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, number.strip_prefix('+').unwrap_or(number)),
-    };
+    let (negative, digits) = split_sign(number);
     let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = &digits[..digits.len() - rest.len()];
     if digits.is_empty() {
@@ -275,6 +329,45 @@ pub(crate) fn c_strtol(text: &str) -> (i64, &str) {
 }
 
 /// The integer at the start of a text as C's `atoi` reads it: cut to 32 bits.
-pub(crate) fn c_atoi(text: &str) -> i32 {
+pub fn c_atoi(text: &str) -> i32 {
     c_strtol(text).0 as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn atof_reads_the_start_of_a_text() {
+        for (text, value) in [
+            ("", 0.0),
+            ("x", 0.0),
+            (".", 0.0),
+            ("-", 0.0),
+            ("1.5x", 1.5),
+            (" \t\n+.5.5", 0.5),
+            ("-2.e1", -20.0),
+            ("1e", 1.0),
+            ("1e+", 1.0),
+            ("1e+1e", 10.0),
+            ("1e99999999999999999999", f64::INFINITY),
+            ("1e-400", 0.0),
+            ("4e-320x", 4e-320),
+            ("0x", 0.0),
+            ("0x.p1", 0.0),
+            ("0x1.8p1z", 3.0),
+            ("0xAp", 10.0),
+            ("0x1p-1074", 5e-324),
+            ("0x1p-1080", 0.0),
+            ("0x1p1024", f64::INFINITY),
+            ("0x1p99999999999999999999", f64::INFINITY),
+            ("0x1p-99999999999999999999", 0.0),
+            ("INFinite", f64::INFINITY),
+            ("-infinityy", f64::NEG_INFINITY),
+        ] {
+            assert_eq!(c_atof(text), value, "{text}");
+        }
+        assert!(c_atof("nan").is_nan());
+        assert!(c_atof("nan(x").is_nan());
+    }
 }

@@ -4,7 +4,7 @@
 //! (`assign.rs`, `shell.rs`, `sleep.rs`).
 
 use crate::assign::{SetCommand, Store};
-use crate::error::ScriptError;
+use crate::error::{ScriptError, WorkloadError};
 use crate::expr::Expr;
 use crate::parse::parse_script;
 use crate::protocol::Protocol;
@@ -103,7 +103,7 @@ impl WorkloadBuilder {
     ) -> Result<(), ScriptError> {
         let workload = &mut self.workload;
         if workload.scripts.len() == MAX_SCRIPTS {
-            let message = format!("at most {MAX_SCRIPTS} SQL scripts are allowed");
+            let message = WorkloadError::TooManyScripts.to_string();
             return Err(ScriptError::general(description, &message));
         }
         if !(0..=i64::from(i32::MAX)).contains(&weight) {
@@ -135,7 +135,7 @@ impl WorkloadBuilder {
         if self.workload.total_weight == 0 {
             return Err(ScriptError {
                 hint: Some("Give a weight greater than zero to at least one script.".to_owned()),
-                ..ScriptError::general("", "total script weight must not be zero")
+                ..ScriptError::general("", &WorkloadError::ZeroWeight.to_string())
             });
         }
         Ok(self.workload)

@@ -1,0 +1,109 @@
+//! The texts that command lines can ask for.
+
+use std::fmt::Write;
+
+use selfbench_script::builtin::{self, Builtin};
+
+use crate::options::{OPTIONS, OptionSpec, Section};
+
+/// What `--version` prints: the name and version of this project, and `server_version`, such as
+/// `15.20`, whose pgbench it stands for.
+pub fn version(server_version: &str) -> String {
+    format!(
+        "pg_selfbench {} (as pgbench of PostgreSQL {server_version})\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// What `-b list` prints.
+pub fn list_scripts() -> String {
+    let mut text = String::from("Available builtin scripts:\n");
+    for script in builtin::list() {
+        // Writing to a string cannot fail, here and below.
+        _ = writeln!(text, "  {:>13}: {}", script.name, script.description);
+    }
+    text.push('\n');
+    text
+}
+
+/// What `--show-script` prints.
+pub fn show_script(script: &Builtin) -> String {
+    format!(
+        "-- {}: {}\n{}\n",
+        script.name, script.description, script.body
+    )
+}
+
+/// What `--help` prints: each option once in each section that it belongs to, with the short names
+/// that it has in pgbench of version `major`.
+pub fn help(major: u32) -> String {
+    let mut text = String::from(
+        "bench.pgbench() does what pgbench does, inside the server.\n\n\
+         Usage:\n  SELECT * FROM bench.pgbench('[OPTION]... [DBNAME]')\n",
+    );
+    for (section, title) in [
+        (Section::Initialization, "Options of initializations"),
+        (Section::Scripts, "Options that choose scripts"),
+        (Section::Run, "Other options of runs"),
+        (Section::Common, "Options of both"),
+        (Section::Ours, "Options that pgbench does not have"),
+    ] {
+        _ = write!(text, "\n{title}:\n");
+        for (option, description) in listed(section, major) {
+            write_option(&mut text, option, description, major);
+        }
+    }
+    text
+}
+
+/// The options of a section with what it says about them: those with short names first, both parts
+/// in the order of the alphabet.
+fn listed(section: Section, major: u32) -> Vec<(&'static OptionSpec, &'static str)> {
+    let mut found: Vec<_> = OPTIONS
+        .iter()
+        // An option that has a new spelling in this version is listed by it alone.
+        .filter(|option| {
+            option.is_of(major)
+                || !OPTIONS
+                    .iter()
+                    .any(|other| other.name == option.name && other.is_of(major))
+        })
+        .flat_map(|option| option.help.iter().map(move |help| (option, help)))
+        .filter(|(_, (listed_in, _))| *listed_in == section)
+        .map(|(option, (_, description))| (option, *description))
+        .collect();
+    found.sort_by_key(|(option, _)| {
+        let letter = short_name(option, major);
+        (
+            letter.is_none(),
+            letter.map(|letter| (letter.to_ascii_lowercase(), letter.is_ascii_uppercase())),
+            option.name,
+        )
+    });
+    found
+}
+
+/// The short name, unless this version's pgbench has it for another option.
+fn short_name(option: &OptionSpec, major: u32) -> Option<char> {
+    option.letter.filter(|_| option.is_of(major))
+}
+
+fn write_option(text: &mut String, option: &OptionSpec, description: &str, major: u32) {
+    /// The column where descriptions start.
+    const COLUMN: usize = 27;
+    let mut names = String::from("  ");
+    if let Some(letter) = short_name(option, major) {
+        _ = write!(names, "-{letter}, ");
+    }
+    _ = write!(names, "--{}", option.name);
+    if let Some(argument) = option.argument {
+        _ = write!(names, "={argument}");
+    }
+    if names.len() < COLUMN {
+        _ = write!(text, "{names:COLUMN$}");
+    } else {
+        _ = write!(text, "{names}\n{:COLUMN$}", "");
+    }
+    let indented = description.replace('\n', &format!("\n{:COLUMN$}", ""));
+    _ = writeln!(text, "{indented}");
+}

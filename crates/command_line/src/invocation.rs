@@ -1,0 +1,189 @@
+//! What a command line asks for.
+
+use selfbench_report::Mode;
+use selfbench_report::initialize::Step;
+use selfbench_script::Protocol;
+use selfbench_script::builtin::Builtin;
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Invocation {
+    /// To print [`help`](crate::help()).
+    Help,
+    /// To print the [`version`](crate::version()).
+    Version,
+    /// To print [`list_scripts`](crate::list_scripts()).
+    ListScripts,
+    /// To print [`show_script`](crate::show_script()).
+    ShowScript(&'static Builtin),
+    /// To create and fill pgbench's tables.
+    Initialize(Initialize),
+    /// To run scripts.
+    Run(Run),
+}
+
+/// Where to connect to; what is not given, libpq decides. Texts may be empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// `-h`: host name, or directory of the socket.
+    pub host: Option<String>,
+    /// `-p`: port, as text.
+    pub port: Option<String>,
+    /// `-U`: user name.
+    pub user: Option<String>,
+    /// Database name or connection string.
+    pub dbname: Option<String>,
+}
+
+/// An initialization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Initialize {
+    /// Where.
+    pub connection: Connection,
+    /// Which way statements take, if that makes a difference.
+    pub mode: Mode,
+    /// Whether to tell what goes on.
+    pub debug: bool,
+    /// What to do, in this order: `-I` without what `-n` takes away, with what `--foreign-keys`
+    /// adds. May be empty.
+    pub steps: Vec<Step>,
+    /// Scale, 1 or more.
+    pub scale: i32,
+    /// Fill factor of the tables in percent, 10 to 100.
+    pub fillfactor: i32,
+    /// How accounts are partitioned, if they are.
+    pub partitioning: Option<Partitioning>,
+    /// Whether to report progress less often.
+    pub quiet: bool,
+    /// Whether tables are unlogged.
+    pub unlogged: bool,
+    /// Where tables go.
+    pub tablespace: Option<String>,
+    /// Where indexes go.
+    pub index_tablespace: Option<String>,
+}
+
+/// How accounts are partitioned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partitioning {
+    /// Number of partitions, 1 or more.
+    pub count: i32,
+    /// What decides about a row's partition.
+    pub method: PartitionMethod,
+}
+
+/// What decides about a row's partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartitionMethod {
+    /// The range that the account number lies in.
+    #[default]
+    Range,
+    /// A hash of the account number.
+    Hash,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Where.
+    pub connection: Connection,
+    /// Which way transactions take.
+    pub mode: Mode,
+    /// Whether to tell what goes on.
+    pub debug: bool,
+    /// What to run: 1 to 128 scripts, with a sum of weights above 0. Files have not been looked
+    /// for.
+    pub scripts: Vec<Script>,
+    /// Number of clients, 1 or more.
+    pub clients: i32,
+    /// Number of threads, 1 to the number of clients.
+    pub jobs: i32,
+    /// When it ends.
+    pub limit: Limit,
+    /// How statements are sent.
+    pub protocol: Protocol,
+    /// The user's variables by name, each once and not empty, in the order of their definition.
+    pub variables: Vec<(String, String)>,
+    /// The text of the random seed, which [`parse_seed`](selfbench_script::parse_seed) takes.
+    pub seed: Option<String>,
+    /// What is vacuumed before.
+    pub vacuum: Vacuum,
+    /// Whether each transaction has a connection of its own.
+    pub reconnect: bool,
+    /// Scheduled transactions per second over all clients, above 0.
+    pub rate: Option<f64>,
+    /// Latency in microseconds, above 0, from which on a transaction is late.
+    pub latency_limit_us: Option<i64>,
+    /// Tries of a transaction at most; 0 for any number.
+    pub max_tries: i32,
+    /// The scale that is reported and that the variable `scale` has, 1 or more. With builtin
+    /// scripts the tables decide.
+    pub scale: Option<i32>,
+    /// Seconds between reports of progress, 1 or more.
+    pub progress_s: Option<i32>,
+    /// Whether these show the time of day as seconds since 1970.
+    pub progress_timestamp: bool,
+    /// Whether and how transactions are logged.
+    pub log: Option<Log>,
+    /// Whether to report on each command of the scripts.
+    pub report_per_command: bool,
+    /// Whether failures are reported by their kinds.
+    pub failures_detailed: bool,
+    /// Whether each error is told.
+    pub verbose_errors: bool,
+    /// Whether the run ends when a client is aborted.
+    pub exit_on_abort: bool,
+    /// Whether an error of a statement ends the transaction only.
+    pub continue_on_error: bool,
+}
+
+/// A script to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// What it is.
+    pub source: ScriptSource,
+    /// Its relative frequency, 0 to 2147483647.
+    pub weight: i64,
+}
+
+/// Where a script comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptSource {
+    /// It is builtin.
+    Builtin(&'static Builtin),
+    /// A file of that name; `-` is the standard input.
+    File(String),
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// When each client has done so many transactions, 1 or more.
+    TransactionsPerClient(i32),
+    /// After so many seconds, 1 or more.
+    Seconds(i32),
+}
+
+/// What is vacuumed before a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Vacuum {
+    /// Nothing.
+    None,
+    /// The small tables; history is emptied.
+    #[default]
+    Small,
+    /// These, and accounts.
+    All,
+}
+
+/// How transactions are logged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Log {
+    /// How the names of the files start.
+    pub prefix: Option<String>,
+    /// Which part of the transactions is logged, above 0 and at most 1. Not with
+    /// `aggregate_interval_s`.
+    pub sampling_rate: Option<f64>,
+    /// Seconds that a line sums up, 1 or more. It divides the duration of the run.
+    pub aggregate_interval_s: Option<i32>,
+}
