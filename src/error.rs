@@ -10,6 +10,15 @@ use selfbench_script::ScriptError;
 use serde::{Deserialize, Serialize};
 use std::panic::AssertUnwindSafe;
 
+/// Why a file cannot be used, without the number of the error.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((reason, _)) => reason.to_owned(),
+        None => text,
+    }
+}
+
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -129,6 +138,9 @@ pub enum Error {
         sqlstate: Option<String>,
         message: String,
     },
+    /// A file that is to be a script cannot be read.
+    #[error("could not read script file \"{name}\": {message}")]
+    ScriptFile { name: String, message: String },
     /// A log file cannot be created or written.
     #[error("could not write log file \"{path}\": {message}")]
     LogFile { path: String, message: String },
@@ -173,6 +185,7 @@ impl Error {
                 Some(code) => code,
                 None => Sqlstate::ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
             },
+            Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
             Error::LogFile { .. } => Sqlstate::ERRCODE_IO_ERROR,
             Error::BadHistogram(_) => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
             Error::Limit(_) => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
@@ -240,12 +253,13 @@ impl Error {
                 Some("Background workers run as the calling role; call as a role with the LOGIN attribute.".into())
             }
             Error::LoopbackDenied => Some("Use mode => 'spi'.".into()),
-            Error::UnknownRun { .. } | Error::NullArgument { .. } => Some("Runs are listed in bench.run_summary.".into()),
+            Error::UnknownRun { .. } | Error::NullArgument { name: "run_id" } => Some("Runs are listed in bench.run_summary.".into()),
             Error::LostRun { .. } => Some("Look into the server log, then run it again.".into()),
             Error::WaitTimeout { .. } => {
                 Some("The run goes on; wait again, or end it with bench.cancel.".into())
             }
             Error::WorkerDied { .. } => Some("The server log may tell why.".into()),
+            Error::ScriptFile { .. } => Some("Files are those of the server; scripts that are stored with bench.define_script go by their names.".into()),
             Error::Server(report) => report.hint.clone(),
             _ => None,
         }

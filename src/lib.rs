@@ -51,9 +51,10 @@ pgrx::extension_sql_file!(
     name = "results",
     requires = ["initialize"]
 );
+pgrx::extension_sql_file!("sql/pgbench.sql", name = "pgbench", requires = ["results"]);
 pgrx::extension_sql_file!(
     "sql/compare.sql",
     name = "compare",
-    requires = ["results"],
+    requires = ["pgbench"],
     finalize
 );

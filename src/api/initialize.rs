@@ -17,6 +17,8 @@ use std::sync::atomic::Ordering::*;
 
 /// How often the number of rows is told.
 const PROGRESS_NS: u64 = 1_000_000_000;
+/// How often, if it is to be quiet.
+const QUIET_NS: u64 = 5_000_000_000;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)]
@@ -44,17 +46,29 @@ fn initialize(
         tablespace,
         index_tablespace,
     };
-    let seconds = execute(&options, &horizon).or_raise();
+    let seconds = execute(&options, Told::default(), &horizon).or_raise();
     TableIterator::new(seconds)
 }
 
-fn execute(options: &InitializeOptions, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
+/// What the caller is told while it waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    /// Whether the number of rows is told less often.
+    pub quiet: bool,
+}
+
+/// Initializes with these options; names and seconds of the steps.
+pub(super) fn execute(
+    options: &InitializeOptions,
+    told: Told,
+    horizon: &Horizon,
+) -> Result<Vec<(String, f64)>> {
     let spec = options.check()?;
     let tables = TABLES.map(|(table, _)| (table, Use::Replace));
     locks::require_none(&tables)?;
     let layout = Layout::default();
     let task = Task::launch(Kind::Initialize, layout, &spec, 1)?;
-    let mut teller = Teller::new(&spec);
+    let mut teller = Teller::new(&spec, told);
     task.wait(Phase::Finished, horizon, |segment| {
         teller.tick(segment);
         Ok(())
@@ -79,6 +93,7 @@ fn execute(options: &InitializeOptions, horizon: &Horizon) -> Result<Vec<(String
 
 /// Tells the caller what goes on, as pgbench does.
 struct Teller {
+    quiet: bool,
     steps: Vec<Step>,
     rows: u64,
     partitions: i32,
@@ -90,8 +105,9 @@ struct Teller {
 }
 
 impl Teller {
-    fn new(spec: &InitializeSpec) -> Teller {
+    fn new(spec: &InitializeSpec, told: Told) -> Teller {
         Teller {
+            quiet: told.quiet,
             steps: spec.steps.chars().filter_map(Step::from_letter).collect(),
             rows: spec.rows() as u64,
             partitions: spec.partitioning.map_or(0, |(count, _)| count),
@@ -124,7 +140,7 @@ impl Teller {
         if finished {
             self.end_generation(now);
         } else if let Some(since) = self.generating_since_ns
-            && now - self.told_ns >= PROGRESS_NS
+            && now - self.told_ns >= if self.quiet { QUIET_NS } else { PROGRESS_NS }
         {
             self.told_ns = now;
             self.tell(header.rows_done.load(Relaxed).min(self.rows), now - since);

@@ -2,6 +2,7 @@
 
 mod compare;
 mod initialize;
+mod pgbench;
 mod result;
 mod run;
 mod scripts;

@@ -19,7 +19,7 @@ use pgrx::datum::{Interval, JsonB};
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use selfbench_report::progress::{self, ProgressOptions};
+use selfbench_report::progress::{self, At, ProgressOptions};
 use selfbench_stats::Tally;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -281,10 +281,28 @@ fn live_figures(
     TableIterator::new(row)
 }
 
+/// What the caller is told while it waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// How often a line of progress comes, in microseconds; never by default.
+    pub every_us: Option<i64>,
+    /// Whether it has the time of the clock instead of that since the start.
+    pub timestamp: bool,
+}
+
 /// Runs with these options and waits for the result.
 pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finished> {
     let spec = options.check()?;
-    let task = begin(&spec)?;
+    let progress = Progress {
+        every_us: options.progress_us()?,
+        timestamp: false,
+    };
+    perform(&spec, progress, horizon)
+}
+
+/// Runs as specified and waits for the result.
+pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
+    let task = begin(spec)?;
     if spec.writes() && !horizon.releasable() {
         ErrorReport::new(
             PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
@@ -298,7 +316,7 @@ pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finishe
         )
         .report(PgLogLevel::NOTICE);
     }
-    let mut ticker = Ticker::new(&spec, options.progress_us()?);
+    let mut ticker = Ticker::new(spec, progress);
     task.wait(Phase::Finished, horizon, |segment| {
         ticker.tick(segment);
         Ok(())
@@ -314,16 +332,12 @@ fn begin(spec: &RunSpec) -> Result<Task> {
     if spec.writes() {
         server::require_writable("run scripts that write")?;
     }
-    if spec.uses_pgbench_tables() {
+    if spec.uses_pgbench_tables() || spec.vacuums() {
         let small = match (spec.writes(), spec.vacuum) {
             (false, Vacuum::None) => Use::Read,
             _ => Use::Write,
         };
-        let history = if spec.vacuum == Vacuum::None {
-            small
-        } else {
-            Use::Replace
-        };
+        let history = if spec.vacuums() { Use::Replace } else { small };
         let accounts = if spec.writes() || spec.vacuum == Vacuum::All {
             Use::Write
         } else {
@@ -420,6 +434,8 @@ fn pass_messages(segment: &Segment) {
 /// Prints a progress line as pgbench does, at every multiple of the time asked for.
 struct Ticker {
     every_ns: Option<u64>,
+    /// Whether lines have the time of the clock.
+    timestamp: bool,
     options: ProgressOptions,
     last_ns: u64,
     tally: Tally,
@@ -428,9 +444,10 @@ struct Ticker {
 }
 
 impl Ticker {
-    fn new(spec: &RunSpec, every_us: Option<i64>) -> Ticker {
+    fn new(spec: &RunSpec, progress: Progress) -> Ticker {
         Ticker {
-            every_ns: every_us.map(|us| us as u64 * 1000),
+            every_ns: progress.every_us.map(|us| us as u64 * 1000),
+            timestamp: progress.timestamp,
             options: ProgressOptions {
                 mode: spec.mode,
                 rate: spec.rate.is_some(),
@@ -485,8 +502,13 @@ impl Ticker {
     fn tell(&mut self, segment: &Segment, now: u64) {
         let start = segment.header().start_ns.load(Relaxed);
         let tally = total(segment);
+        let seconds = (now - start) as f64 / 1e9;
         let line = progress::line(
-            (now - start) as f64 / 1e9,
+            if self.timestamp {
+                At::Epoch(server::epoch_us() as f64 / 1e6)
+            } else {
+                At::Elapsed(seconds)
+            },
             (now - self.last_ns) as f64 / 1e9,
             &tally.minus(&self.tally),
             self.options,

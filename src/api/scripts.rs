@@ -1,15 +1,15 @@
 //! `bench.define_script`, `bench.drop_script` and `bench.check_script`.
 
 use crate::error::OrRaise;
-use crate::run::options::required;
+use crate::run::options::argument;
 use crate::run::scripts;
 use pgrx::prelude::*;
 
 #[pg_extern(sql = false)]
 fn define_script(name: Option<String>, body: Option<String>, description: Option<String>) {
     (|| {
-        let name = required("name", name)?;
-        let body = required("body", body)?;
+        let name = argument("name", name)?;
+        let body = argument("body", body)?;
         scripts::define(&name, &body, description.as_deref())
     })()
     .or_raise();
@@ -17,7 +17,7 @@ fn define_script(name: Option<String>, body: Option<String>, description: Option
 
 #[pg_extern(sql = false)]
 fn drop_script(name: Option<String>) {
-    (|| scripts::drop(&required("name", name)?))().or_raise();
+    (|| scripts::drop(&argument("name", name)?))().or_raise();
 }
 
 /// The first error of a script: its line and column, where there are any, and its message.
@@ -33,7 +33,7 @@ fn check_script(
         name!(message, String),
     ),
 > {
-    let body = required("body", body).or_raise();
+    let body = argument("body", body).or_raise();
     let row = scripts::parse("script", &body).err().map(|error| {
         let number = |n: Option<u32>| n.and_then(|n| i32::try_from(n).ok());
         (number(error.line), number(error.column), error.summary())

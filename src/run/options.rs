@@ -22,7 +22,7 @@ const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
 const CLIENTS_PER_JOB: usize = 250;
 
 /// The options as SQL gives them; `None` is NULL.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Script names, each with an optional `@weight`.
     pub scripts: Option<Vec<Option<String>>>,
@@ -81,6 +81,11 @@ pub struct RunOptions {
 impl RunOptions {
     /// Checks everything that can be checked without the workers, and gives the specification.
     pub fn check(&self) -> Result<RunSpec> {
+        self.specify(self.scripts()?)
+    }
+
+    /// The same for these scripts, instead of those that are named.
+    pub fn specify(&self, scripts: Vec<ScriptSpec>) -> Result<RunSpec> {
         let mode = one_of("mode", &self.mode, MODES.map(|m| (m.name(), m)))?;
         let vacuum = one_of("vacuum", &self.vacuum, Vacuum::ALL.map(|v| (v.as_str(), v)))?;
         let protocol = one_of(
@@ -165,7 +170,6 @@ impl RunOptions {
             });
         }
         let variables = self.variables()?;
-        let scripts = self.scripts()?;
 
         server::require_login_role()?;
         let connection = match mode {
@@ -194,6 +198,8 @@ impl RunOptions {
             per_statement: required("per_statement", self.per_statement)?,
             failures_detailed: required("failures_detailed", self.failures_detailed)?,
             verbose_errors: required("verbose_errors", self.verbose_errors)?,
+            debug: false,
+            scale: None,
             log: self.log_spec()?,
             vacuum,
             warmup_us,

@@ -27,21 +27,8 @@ pub fn find(name: &str, weight: i64) -> Result<ScriptSpec> {
         Ok(script) if script.name == name => return Ok(built_in(script, weight)),
         _ => {}
     }
-    let stored = as_owner(|| {
-        query::two::<String, String>(
-            "SELECT body, coalesce(description, name) FROM bench.scripts WHERE name = $1",
-            &[name.into()],
-        )
-    })?;
-    if let (Some(body), Some(description)) = stored {
-        return Ok(ScriptSpec {
-            name: name.into(),
-            description,
-            body,
-            weight,
-            builtin: false,
-            writes: false,
-        });
+    if let Some(script) = stored(name, weight)? {
+        return Ok(script);
     }
     match found {
         Ok(script) => Ok(built_in(script, weight)),
@@ -59,7 +46,29 @@ pub fn find(name: &str, weight: i64) -> Result<ScriptSpec> {
     }
 }
 
-fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
+/// The stored script of that name, if there is one.
+pub fn stored(name: &str, weight: i64) -> Result<Option<ScriptSpec>> {
+    let (body, description) = as_owner(|| {
+        query::two::<String, String>(
+            "SELECT body, coalesce(description, name) FROM bench.scripts WHERE name = $1",
+            &[name.into()],
+        )
+    })?;
+    let (Some(body), Some(description)) = (body, description) else {
+        return Ok(None);
+    };
+    Ok(Some(ScriptSpec {
+        name: name.into(),
+        description,
+        body,
+        weight,
+        builtin: false,
+        writes: false,
+    }))
+}
+
+/// A built-in script.
+pub fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
     ScriptSpec {
         name: script.name.into(),
         description: script.description.into(),

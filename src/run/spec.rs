@@ -15,17 +15,19 @@ pub const MODES: [Mode; 2] = [Mode::Spi, Mode::Libpq];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Vacuum {
-    /// The small tables, and history is emptied.
+    /// The small tables, and history is emptied, if a built-in script uses them.
     Auto,
     /// Nothing.
     None,
-    /// Accounts as well.
+    /// Accounts as well, whatever the scripts are.
     All,
+    /// As `Auto`, whatever the scripts are: what pgbench does by default.
+    Always,
 }
 
 impl Vacuum {
     /// All of them, in the order in which they are offered.
-    pub const ALL: [Vacuum; 3] = [Vacuum::Auto, Vacuum::None, Vacuum::All];
+    pub const ALL: [Vacuum; 4] = [Vacuum::Auto, Vacuum::None, Vacuum::All, Vacuum::Always];
 
     /// Name in SQL.
     pub fn as_str(self) -> &'static str {
@@ -33,6 +35,7 @@ impl Vacuum {
             Vacuum::Auto => "auto",
             Vacuum::None => "none",
             Vacuum::All => "all",
+            Vacuum::Always => "always",
         }
     }
 }
@@ -106,6 +109,10 @@ pub struct RunSpec {
     pub failures_detailed: bool,
     /// Whether errors that do not abort a client are told.
     pub verbose_errors: bool,
+    /// Whether each step of each client is told.
+    pub debug: bool,
+    /// The scale that the scripts are told and the report shows, if no table says another.
+    pub scale: Option<i64>,
     /// The log of transactions, if there is one.
     pub log: Option<LogSpec>,
     /// What is vacuumed first.
@@ -160,14 +167,18 @@ impl RunSpec {
 
     /// Whether tables are vacuumed first.
     pub fn vacuums(&self) -> bool {
-        self.vacuum != Vacuum::None && self.uses_pgbench_tables()
+        match self.vacuum {
+            Vacuum::None => false,
+            Vacuum::Auto => self.uses_pgbench_tables(),
+            Vacuum::All | Vacuum::Always => true,
+        }
     }
 
     /// Whether clients may have something to tell while they run.
     pub fn tells(&self) -> bool {
         // More often than needed does no harm: it only takes a little memory.
         let calls_debug = |script: &ScriptSpec| script.body.to_ascii_lowercase().contains("debug");
-        self.verbose_errors || self.scripts.iter().any(calls_debug)
+        self.verbose_errors || self.debug || self.scripts.iter().any(calls_debug)
     }
 
     /// Whether any script is one of pgbench's own, which need its tables.

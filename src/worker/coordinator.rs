@@ -238,8 +238,8 @@ fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
         return Ok(Tables {
             // Scripts of the user's have the scale that the user says they have.
             scale: spec
-                .variable("scale")
-                .and_then(|text| text.parse().ok())
+                .scale
+                .or_else(|| spec.variable("scale")?.parse().ok())
                 .unwrap_or(1),
             partition_method: None,
             partitions: None,

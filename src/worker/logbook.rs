@@ -173,6 +173,6 @@ impl LogFile {
 fn log_error(path: &str, error: &std::io::Error) -> Error {
     Error::LogFile {
         path: path.to_owned(),
-        message: error.to_string(),
+        message: crate::error::reason(error),
     }
 }

@@ -173,6 +173,7 @@ fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<
         exit_on_abort: spec.exit_on_abort,
         per_statement: spec.per_statement,
         verbose_errors: spec.verbose_errors,
+        debug: spec.debug,
         log: spec.log.is_some(),
         sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
         scale: header.scale.load(Relaxed),

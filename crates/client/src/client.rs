@@ -156,7 +156,14 @@ impl<'w> Client<'w> {
                         return self.finish();
                     }
                     self.script = plan.workload.choose(&mut thread.choice);
-                    self.commands = &plan.workload.scripts[self.script].commands;
+                    let script = &plan.workload.scripts[self.script];
+                    self.commands = &script.commands;
+                    if plan.debug {
+                        let (number, description) = (self.number, &script.description);
+                        control.tell(&format!(
+                            "client {number} executing script \"{description}\""
+                        ));
+                    }
                     if plan.throttle_us.is_some() {
                         self.state = State::Schedule;
                     } else {
@@ -208,6 +215,9 @@ impl<'w> Client<'w> {
                     None => self.state = State::End,
                     Some(_) if control.stop() => return self.finish(),
                     Some(command) => {
+                        if plan.debug {
+                            self.trace(command, plan, control);
+                        }
                         if let Some(step) = self.execute(command, session, plan, control, record) {
                             return step;
                         }
@@ -497,6 +507,35 @@ impl<'w> Client<'w> {
             Some(Action::Sql(sql)) => sql.store.as_ref(),
             _ => None,
         }
+    }
+
+    /// Tells what is about to be executed.
+    fn trace(&mut self, command: &Command, plan: &Plan<'w>, control: &impl Control) {
+        let number = self.number;
+        let words = command.text.split_ascii_whitespace();
+        let line = match &command.action {
+            Action::Sql(sql) => match plan.workload.protocol {
+                Protocol::Simple => {
+                    sql.simple_text(&self.variables, &mut self.scratch);
+                    format!("client {number} sending {}", self.scratch)
+                }
+                Protocol::Extended => format!("client {number} sending {}", sql.parameterized()),
+                Protocol::Prepared => format!("client {number} sending {}", sql.prepared_name()),
+            },
+            // Expressions are no arguments.
+            Action::Set(_) => {
+                let words: Vec<_> = words.take(2).collect();
+                format!("client {number} executing {}", words.join(" "))
+            }
+            Action::If { .. } | Action::Elif { .. } => {
+                format!("client {number} executing \\{}", command.keyword)
+            }
+            _ => {
+                let words: Vec<_> = words.collect();
+                format!("client {number} executing {}", words.join(" "))
+            }
+        };
+        control.tell(&line);
     }
 
     /// Executes the current command; `None` if the client can go on at once.

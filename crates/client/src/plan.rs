@@ -32,6 +32,8 @@ pub struct Plan<'w> {
     pub per_statement: bool,
     /// Whether errors that do not abort the client are told.
     pub verbose_errors: bool,
+    /// Whether each step of each client is told.
+    pub debug: bool,
     /// Whether transactions are logged.
     pub log: bool,
     /// The part of the transactions that is logged, above 0 and at most 1; all of them, without a

@@ -212,6 +212,25 @@ fn errors_are_told_if_asked_for() {
 }
 
 #[test]
+fn steps_are_told_if_asked_for() {
+    let workload = script("\\set  x random(1, 1)\n\\if :x = 1\nselect :x;\n\\endif\n\\sleep  1 us");
+    let mut bench = Bench::new(&workload);
+    bench.plan.debug = true;
+    assert_eq!(bench.run_transactions(1), Step::Finished);
+    assert_eq!(
+        *bench.world.told.borrow(),
+        [
+            "client 0 executing script \"script 0\"",
+            "client 0 executing \\set x",
+            "client 0 executing \\if",
+            "client 0 sending select 1;",
+            "client 0 executing \\endif",
+            "client 0 executing \\sleep 1 us",
+        ]
+    );
+}
+
+#[test]
 fn errors_that_abort_are_not_told_twice() {
     let workload = script("select 1;");
     let mut bench = Bench::new(&workload);

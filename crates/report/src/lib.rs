@@ -12,4 +12,4 @@ mod run;
 mod text;
 
 pub use run::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport};
-pub use text::text;
+pub use text::{Style, lines, text};

@@ -18,21 +18,28 @@ pub struct ProgressOptions {
     pub max_tries: u32,
 }
 
-/// The progress line of an interval as pgbench prints it with `-P`, followed by the mode in
-/// brackets, without a line end.
+/// The moment that a progress line is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum At {
+    /// Seconds since the run began.
+    Elapsed(f64),
+    /// Seconds since 1970, as with pgbench's `--progress-timestamp`.
+    Epoch(f64),
+}
+
+/// The progress line of an interval as pgbench prints it with `-P`, in mode `spi` followed by the
+/// mode in brackets, without a line end.
 ///
-/// `elapsed_seconds` is the time since the run began, `interval_seconds` the length of the interval
+/// `at` is the end of the interval, `interval_seconds` the length of the interval
 /// that ends now and `interval` what was counted in it. Averages are 0 if there was no successful
 /// transaction.
-pub fn line(
-    elapsed_seconds: f64,
-    interval_seconds: f64,
-    interval: &Tally,
-    options: ProgressOptions,
-) -> String {
+pub fn line(at: At, interval_seconds: f64, interval: &Tally, options: ProgressOptions) -> String {
     let mut line = format!(
         "progress: {} s, {} tps, lat {} ms stddev {}, {} failed",
-        fixed(elapsed_seconds, 1),
+        match at {
+            At::Elapsed(seconds) => fixed(seconds, 1),
+            At::Epoch(seconds) => fixed(seconds, 3),
+        },
         fixed(summary::tps(interval.transactions, interval_seconds), 1),
         fixed(interval.latency.mean_ms(), 3),
         fixed(interval.latency.stddev_ms(), 3),
@@ -50,7 +57,11 @@ pub fn line(
             interval.retried, interval.retries
         );
     }
-    line + &format!(" ({})", options.mode)
+    // What pgbench prints must not be mistaken for what was measured inside of the server.
+    match options.mode {
+        Mode::Spi => line + &format!(" ({})", options.mode),
+        Mode::Libpq => line,
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +102,7 @@ mod tests {
     #[test]
     fn a_plain_line_has_latency_and_failures() {
         assert_eq!(
-            line(1.04, 2.0, &interval(), PLAIN),
+            line(At::Elapsed(1.04), 2.0, &interval(), PLAIN),
             "progress: 1.0 s, 1.5 tps, lat 2.000 ms stddev 0.816, 7 failed (spi)"
         );
     }
@@ -105,8 +116,8 @@ mod tests {
         };
         let start = "progress: 10.0 s, 3.0 tps, lat 2.000 ms stddev 0.816, 7 failed";
         assert_eq!(
-            line(10.0, 1.0, &interval(), rate),
-            format!("{start}, lag 0.200 ms (libpq)")
+            line(At::Elapsed(10.0), 1.0, &interval(), rate),
+            format!("{start}, lag 0.200 ms")
         );
         let all = ProgressOptions {
             latency_limit: true,
@@ -114,23 +125,29 @@ mod tests {
             ..rate
         };
         assert_eq!(
-            line(10.0, 1.0, &interval(), all),
-            format!("{start}, lag 0.200 ms, 8 skipped, 5 retried, 6 retries (libpq)")
+            line(At::Elapsed(10.0), 1.0, &interval(), all),
+            format!("{start}, lag 0.200 ms, 8 skipped, 5 retried, 6 retries")
         );
         let limit_alone = ProgressOptions {
             latency_limit: true,
             ..PLAIN
         };
         assert_eq!(
-            line(10.0, 1.0, &interval(), limit_alone),
+            line(At::Elapsed(10.0), 1.0, &interval(), limit_alone),
             format!("{start} (spi)")
         );
     }
 
     #[test]
+    fn the_time_may_be_that_of_the_clock() {
+        let epoch = line(At::Epoch(1_700_000_000.25), 1.0, &interval(), PLAIN);
+        assert!(epoch.starts_with("progress: 1700000000.250 s, 3.0 tps"));
+    }
+
+    #[test]
     fn an_interval_without_transactions_is_all_zeros() {
         assert_eq!(
-            line(3.0, 0.0, &Tally::default(), PLAIN),
+            line(At::Elapsed(3.0), 0.0, &Tally::default(), PLAIN),
             "progress: 3.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed (spi)"
         );
     }

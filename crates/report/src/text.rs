@@ -1,5 +1,5 @@
-//! A run's report as text: the lines of pgbench's report in their order, then what pgbench has
-//! not.
+//! A run's report as text: the lines of pgbench's report in their order, then, unless pgbench's
+//! alone are asked for, what pgbench has not.
 //!
 //! The layout is `printResults` of pgbench.c of the server's major version: 15 to 17 alike, 18
 //! with a part of its own for what failed.
@@ -16,32 +16,61 @@ const COUNTS_ALL_OUTCOMES: i32 = 18;
 /// First major version that knows failures of other kinds than serialization and deadlock.
 const KNOWS_OTHER_FAILURES: i32 = 19;
 
+/// Whose lines a report has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Style {
+    /// pgbench's and ours.
+    Full,
+    /// pgbench's alone, but for the label of figures that were taken in the server.
+    Pgbench {
+        /// Whether progress was shown during the run, which pgbench needs to know the latency's
+        /// standard deviation.
+        progress: bool,
+    },
+}
+
 /// The report of a run as text, every line ended.
 pub fn text(report: &RunReport) -> String {
-    let mut lines = Lines(Vec::new());
-    parameters(&mut lines, report);
-    results(&mut lines, report);
-    additions(&mut lines, report);
-    let mut text = lines.0.join("\n");
+    let mut text = lines(report, Style::Full).join("\n");
     text.push('\n');
     text
 }
 
-/// The lines of a report.
-struct Lines(Vec<String>);
+/// The lines of a run's report.
+pub fn lines(report: &RunReport, style: Style) -> Vec<String> {
+    let mut lines = Lines {
+        lines: Vec::new(),
+        style,
+    };
+    parameters(&mut lines, report);
+    results(&mut lines, report);
+    if style == Style::Full {
+        additions(&mut lines, report);
+    }
+    lines.lines
+}
+
+/// The lines of a report so far.
+struct Lines {
+    lines: Vec<String>,
+    style: Style,
+}
 
 impl Lines {
     fn push(&mut self, line: impl Into<String>) {
-        self.0.push(line.into());
+        self.lines.push(line.into());
     }
 }
 
 /// What was asked for, and how much of it was done.
 fn parameters(lines: &mut Lines, report: &RunReport) {
-    lines.push(format!(
-        "pg_selfbench {} (PostgreSQL {})",
-        report.extension_version, report.server_version
-    ));
+    lines.push(match lines.style {
+        Style::Full => format!(
+            "pg_selfbench {} (PostgreSQL {})",
+            report.extension_version, report.server_version
+        ),
+        Style::Pgbench { .. } => format!("pgbench ({})", report.server_version),
+    });
     let transaction_type = match report.scripts.as_slice() {
         [script] => &script.description,
         _ => "multiple scripts",
@@ -53,7 +82,9 @@ fn parameters(lines: &mut Lines, report: &RunReport) {
         lines.push(format!("partitions: {}", report.partitions.unwrap_or(0)));
     }
     lines.push(format!("query mode: {}", report.protocol));
-    lines.push(format!("execution mode: {}", report.mode.description()));
+    if lines.style == Style::Full || report.mode == Mode::Spi {
+        lines.push(format!("execution mode: {}", report.mode.description()));
+    }
     lines.push(format!("number of clients: {}", report.clients));
     lines.push(format!("number of threads: {}", report.jobs));
     if report.max_tries != 0 {
@@ -107,7 +138,22 @@ fn results(lines: &mut Lines, report: &RunReport) {
             fixed(late_percent, 3)
         ));
     }
-    latency(lines, &tally.latency, "");
+    match lines.style {
+        Style::Pgbench { progress: false }
+            if report.rate_per_second.is_none() && report.latency_limit_ms.is_none() =>
+        {
+            // pgbench has not measured single transactions then.
+            let clients_ms = report.seconds * 1000.0 * f64::from(report.clients);
+            let average_ms = clients_ms / tally.total() as f64;
+            let failures = match tally.failed.total() {
+                0 => "",
+                _ => " (including failures)",
+            };
+            let average_ms = fixed(average_ms, 3);
+            lines.push(format!("latency average = {average_ms} ms{failures}"));
+        }
+        _ => latency(lines, &tally.latency, ""),
+    }
     if report.rate_per_second.is_some() {
         // Without a successful transaction there is no average; pgbench divides 0 by 0 here.
         let average_ms = if tally.lag.is_empty() {
@@ -239,7 +285,9 @@ fn one_of_several(lines: &mut Lines, report: &RunReport, script: &ScriptReport, 
         skipped(lines, tally, " - ");
     }
     latency(lines, &tally.latency, " - ");
-    percentiles(lines, &script.percentiles, &tally.latency, " - ");
+    if lines.style == Style::Full {
+        percentiles(lines, &script.percentiles, &tally.latency, " - ");
+    }
 }
 
 /// The figures of a script's commands, if there are any.

@@ -2,7 +2,9 @@
 //! printed for the same run, with the lines around that this project adds.
 
 use pretty::assert_text;
-use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport, text};
+use selfbench_report::{
+    Limit, Mode, RunReport, RunState, ScriptReport, StatementReport, Style, lines, text,
+};
 use selfbench_stats::{Failures, Moments, Tally};
 
 /// Comparison of long texts that shows the first line in which they differ.
@@ -707,4 +709,48 @@ fn a_report_survives_json() {
     assert!(json.contains(r#""limit":{"duration":{"seconds":2.0}}"#));
     let back: RunReport = serde_json::from_str(&json).unwrap();
     assert_eq!(text(&back), text(&report));
+}
+
+#[test]
+fn pgbench_alone() {
+    // Recorded: pgbench -n -S -c 2 -t 5
+    let report = RunReport {
+        clients: 2,
+        limit: Limit::Transactions { per_client: 5 },
+        percentiles: percentiles(),
+        seconds: 0.000_915,
+        ..run_on_15(Mode::Libpq, succeeded(10, 0.15, 0.05))
+    };
+    let style = |progress| Style::Pgbench { progress };
+    let text = |report: &RunReport, progress| lines(report, style(progress)).join("\n");
+    assert_text(
+        &text(&report, false),
+        "\
+pgbench (15.20 (Debian 15.20-0+deb12u1))
+transaction type: <builtin: select only>
+scaling factor: 1
+query mode: simple
+number of clients: 2
+number of threads: 1
+maximum number of tries: 1
+number of transactions per client: 5
+number of transactions actually processed: 10/10
+number of failed transactions: 0 (0.000%)
+latency average = 0.183 ms
+initial connection time = 2.016 ms
+tps = 10928.961749 (without initial connection time)",
+    );
+    // With progress it has measured the latency; figures from within the server keep their label.
+    let measured = text(&report, true);
+    assert!(measured.contains("latency average = 0.150 ms\nlatency stddev = 0.050 ms\n"));
+    let spi = RunReport {
+        mode: Mode::Spi,
+        ..report.clone()
+    };
+    let labelled = text(&spi, false);
+    assert!(labelled.contains("\nexecution mode: spi (in-server, no round trip)\n"));
+    assert!(labelled.ends_with("(in-server, without worker start time)"));
+    let mut failing = report;
+    failing.tally.failed.serialization = 10;
+    assert!(text(&failing, false).contains("latency average = 0.091 ms (including failures)\n"));
 }

@@ -392,6 +392,7 @@ pub fn plan(workload: &Workload) -> Plan<'_> {
         exit_on_abort: false,
         per_statement: false,
         verbose_errors: false,
+        debug: false,
         log: false,
         sampling_rate: None,
         scale: 1,

@@ -1,0 +1,231 @@
+//! `bench.pgbench`: a command line of pgbench, carried out here.
+//!
+//! What the command line means is `crates/command_line`'s business. Here it becomes the options of
+//! a run or an initialization, and the result the lines that pgbench prints.
+
+use super::initialize::{self, Told};
+use super::run::{self, Progress};
+use crate::error::{Error, OrRaise, Report, Result};
+use crate::initialize::InitializeOptions;
+use crate::results::convert;
+use crate::run::horizon::Horizon;
+use crate::run::{LogSpec, RunOptions, RunSpec, ScriptSpec, scripts};
+use crate::{security, server};
+use pgrx::datum::Interval;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use selfbench_command_line::{
+    Connection, ErrorKind, Initialize, Invocation, Limit, PartitionMethod, Run, ScriptSource,
+    Vacuum, help, list_scripts, parse, show_script, version,
+};
+use selfbench_report::Style;
+
+#[pg_extern(sql = false)]
+fn pgbench(
+    arguments: Option<String>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> SetOfIterator<'static, String> {
+    let horizon = Horizon::of_call(fcinfo);
+    let lines = (|| {
+        let arguments = crate::run::options::argument("arguments", arguments)?;
+        let major = server::version_num() / 10_000;
+        match parse(&arguments, major as u32)? {
+            Invocation::Help => Ok(split(&help(major as u32))),
+            Invocation::Version => Ok(split(&version(&server::version()))),
+            Invocation::ListScripts => Ok(split(&list_scripts())),
+            Invocation::ShowScript(script) => Ok(split(&show_script(script))),
+            Invocation::Initialize(initialize) => {
+                initialize_tables(&initialize, &horizon)?;
+                Ok(Vec::new())
+            }
+            Invocation::Run(run) => perform(&run, &horizon),
+        }
+    })()
+    .or_raise();
+    SetOfIterator::new(lines)
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+impl From<selfbench_command_line::Error> for Error {
+    fn from(error: selfbench_command_line::Error) -> Error {
+        let sqlstate = match error.kind {
+            ErrorKind::Syntax => PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
+            ErrorKind::InvalidValue | ErrorKind::Conflict => {
+                PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE
+            }
+            ErrorKind::UnknownScript => PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT,
+            ErrorKind::LimitExceeded => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        };
+        Error::from(Report {
+            detail: error.detail.clone(),
+            hint: error.hint.clone(),
+            ..crate::error::new_report(sqlstate, &error.message, None, None)
+        })
+    }
+}
+
+fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
+    let options = InitializeOptions {
+        scale: Some(wanted.scale),
+        steps: Some(wanted.steps.iter().map(|step| step.letter()).collect()),
+        fillfactor: Some(wanted.fillfactor),
+        partitions: Some(wanted.partitioning.map_or(0, |by| by.count)),
+        partition_method: wanted.partitioning.map(|by| {
+            match by.method {
+                PartitionMethod::Range => "range",
+                PartitionMethod::Hash => "hash",
+            }
+            .into()
+        }),
+        // It is among the steps.
+        foreign_keys: Some(false),
+        unlogged: Some(wanted.unlogged),
+        tablespace: wanted.tablespace.clone(),
+        index_tablespace: wanted.index_tablespace.clone(),
+    };
+    let told = Told {
+        quiet: wanted.quiet,
+    };
+    initialize::execute(&options, told, horizon)?;
+    Ok(())
+}
+
+fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
+    let spec = specify(wanted)?;
+    let progress = Progress {
+        every_us: wanted.progress_s.map(|s| i64::from(s) * 1_000_000),
+        timestamp: wanted.progress_timestamp,
+    };
+    let finished = run::perform(&spec, progress, horizon)?;
+    if wanted.scale.is_some() && spec.uses_pgbench_tables() {
+        pgrx::warning!(
+            "scale option ignored, using count from pgbench_branches table ({})",
+            finished.run.scale
+        );
+    }
+    if finished.run.run_id != 0 {
+        pgrx::notice!("results are stored as run {}", finished.run.run_id);
+    }
+    let style = Style::Pgbench {
+        progress: wanted.progress_s.is_some(),
+    };
+    Ok(selfbench_report::lines(&convert::report(&finished)?, style))
+}
+
+fn specify(wanted: &Run) -> Result<RunSpec> {
+    let seconds = |seconds: i32| Interval::from_seconds(f64::from(seconds));
+    let (duration, transactions) = match wanted.limit {
+        Limit::Seconds(s) => (Some(seconds(s)), None),
+        Limit::TransactionsPerClient(n) => (None, Some(i64::from(n))),
+    };
+    here(&wanted.connection)?;
+    let log = wanted.log.as_ref();
+    let aggregate = log.and_then(|log| log.aggregate_interval_s);
+    let prefix = log.and_then(|log| log.prefix.clone());
+    if let Some(prefix) = &prefix
+        && !prefix.starts_with('/')
+    {
+        pgrx::notice!(
+            "log prefix \"{prefix}\" is no absolute path: the log is only stored in tables"
+        );
+    }
+    let options = RunOptions {
+        mode: Some(wanted.mode.name().into()),
+        clients: Some(wanted.clients),
+        jobs: Some(wanted.jobs),
+        duration,
+        transactions,
+        protocol: Some(wanted.protocol.as_str().into()),
+        vacuum: Some(
+            match wanted.vacuum {
+                Vacuum::None => "none",
+                Vacuum::Small => "always",
+                Vacuum::All => "all",
+            }
+            .into(),
+        ),
+        warmup: Some(seconds(0)),
+        interval: Some(seconds(aggregate.unwrap_or(1))),
+        seed: wanted.seed.clone(),
+        rate: wanted.rate,
+        latency_limit: wanted.latency_limit_us.map(|us| us as f64 / 1000.0),
+        max_tries: Some(wanted.max_tries),
+        variables: Some(
+            wanted
+                .variables
+                .iter()
+                .map(|(name, text)| (name.clone(), text.clone().into()))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+        ),
+        reconnect: Some(wanted.reconnect),
+        continue_on_error: Some(wanted.continue_on_error),
+        exit_on_abort: Some(wanted.exit_on_abort),
+        per_statement: Some(wanted.report_per_command),
+        failures_detailed: Some(wanted.failures_detailed),
+        verbose_errors: Some(wanted.verbose_errors),
+        log: Some(log.is_some()),
+        sampling_rate: log.and_then(|log| log.sampling_rate),
+        log_prefix: prefix.filter(|prefix| prefix.starts_with('/')),
+        ..RunOptions::default()
+    };
+    let mut found = Vec::with_capacity(wanted.scripts.len());
+    for script in &wanted.scripts {
+        found.push(match &script.source {
+            ScriptSource::Builtin(builtin) => scripts::built_in(builtin, script.weight),
+            ScriptSource::File(name) => stored_or_file(name, script.weight)?,
+        });
+    }
+    let mut spec = options.specify(found)?;
+    spec.debug = wanted.debug;
+    spec.scale = Some(wanted.scale.map_or(1, i64::from));
+    if let Some(LogSpec { aggregate_s, .. }) = &mut spec.log {
+        *aggregate_s = aggregate.map(i64::from);
+    }
+    Ok(spec)
+}
+
+/// The stored script of that name, or the file on the server.
+fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
+    if let Some(script) = scripts::stored(name, weight)? {
+        return Ok(script);
+    }
+    let unreadable = |message: String| Error::ScriptFile {
+        name: name.to_owned(),
+        message,
+    };
+    if name == "-" {
+        return Err(unreadable("there is no standard input here".into()));
+    }
+    security::require_server_files("read", "script files")?;
+    let body = std::fs::read(name).map_err(|error| unreadable(crate::error::reason(&error)))?;
+    let body = String::from_utf8(body).map_err(|_| unreadable("it is no UTF-8 text".into()))?;
+    Ok(ScriptSpec {
+        name: name.to_owned(),
+        description: name.to_owned(),
+        body,
+        weight,
+        builtin: false,
+        writes: false,
+    })
+}
+
+/// Fails if the connection is not to this database as this role: there is no other in the server.
+fn here(connection: &Connection) -> Result<()> {
+    let same = |value: &Option<String>, own: String| value.as_ref().is_none_or(|v| *v == own);
+    let elsewhere = connection.host.is_some()
+        || connection.port.is_some()
+        || !same(&connection.dbname, server::database_name())
+        || !same(&connection.user, server::role_name());
+    if elsewhere {
+        return Err(Error::OptionConflict {
+            message: "options -h, -p, -U and the database name need mode \"libpq\"".into(),
+            hint: "In mode \"spi\" transactions run in the current database as the current role."
+                .into(),
+        });
+    }
+    Ok(())
+}
