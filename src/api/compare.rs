@@ -4,7 +4,7 @@ use crate::error::{OrRaise, Result};
 use crate::run::horizon::Horizon;
 use crate::run::options::{self, RunOptions};
 use crate::run::spec::MODES;
-use pgrx::datum::Interval;
+use pgrx::datum::{Interval, JsonB};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_stats::{Spread, summary};
@@ -33,6 +33,12 @@ fn compare(
     warmup: Option<Interval>,
     seed: Option<String>,
     label: Option<String>,
+    rate: Option<f64>,
+    latency_limit: Option<f64>,
+    max_tries: Option<i32>,
+    variables: Option<JsonB>,
+    continue_on_error: Option<bool>,
+    exit_on_abort: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
@@ -81,13 +87,13 @@ fn compare(
             interval: Interval::from_seconds(1.0).into(),
             seed: seed.clone(),
             label: label.clone(),
-            rate: None,
-            latency_limit: None,
-            max_tries: Some(1),
-            variables: None,
+            rate,
+            latency_limit,
+            max_tries,
+            variables: variables.as_ref().map(|variables| variables.0.clone()),
             reconnect: Some(false),
-            continue_on_error: Some(false),
-            exit_on_abort: Some(false),
+            continue_on_error,
+            exit_on_abort,
             per_statement: Some(false),
             failures_detailed: Some(false),
             verbose_errors: Some(false),
