@@ -1,5 +1,7 @@
 //! What a command line asks for.
 
+use std::collections::BTreeMap;
+
 use selfbench_report::Mode;
 use selfbench_report::initialize::Step;
 use selfbench_script::Protocol;
@@ -102,8 +104,8 @@ pub struct Run {
     pub limit: Limit,
     /// How statements are sent.
     pub protocol: Protocol,
-    /// The user's variables by name, each once and not empty, in the order of their definition.
-    pub variables: Vec<(String, String)>,
+    /// The user's variables, texts that are not empty, by name.
+    pub variables: BTreeMap<String, String>,
     /// The text of the random seed, which [`parse_seed`](selfbench_script::parse_seed) takes.
     pub seed: Option<String>,
     /// What is vacuumed before.

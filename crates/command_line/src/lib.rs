@@ -34,9 +34,13 @@ use settings::Settings;
 ///
 /// Options act from left to right, and so do errors: the first one is reported.
 ///
+/// What belongs to pgbench's process does not count: its limit of open files, which bounds the
+/// number of clients, and the variable `PGBENCH_RANDOM_SEED`. Files are not opened, so that errors
+/// in them come after all others.
+///
 /// # Errors
-/// With pgbench's messages. The one difference from pgbench is that no number may be NaN, which
-/// pgbench takes for a number that is not too small.
+/// With pgbench's messages. One thing more is an error: NaN as a rate, a latency limit or a
+/// sampling rate, which to pgbench is a number that is not too small.
 pub fn parse(arguments: &str, major: u32) -> Result<Invocation, Error> {
     let words = words::split(arguments)?;
     let mut settings = Settings::default();

@@ -94,7 +94,7 @@ use Section::{Common, Initialization, Ours, Run, Scripts};
 
 /// In the order in which messages list ambiguous ones.
 #[rustfmt::skip]
-pub(crate) const OPTIONS: &[OptionSpec] = &[
+pub(crate) static OPTIONS: &[OptionSpec] = &[
     option(Id::Builtin, "builtin").letter('b').takes("NAME[@W]")
         .help(&[(Scripts, "run the builtin script NAME, with weight W (default: 1)\n\
                    (\"-b list\" lists the builtin scripts)")]),

@@ -3,6 +3,8 @@
 //!
 //! The order of the checks is pgbench's, because only the first error is reported.
 
+use std::collections::BTreeMap;
+
 use selfbench_report::Mode;
 use selfbench_report::initialize::Step;
 use selfbench_script::builtin::{self, Builtin};
@@ -58,7 +60,7 @@ pub(crate) struct Settings {
     transactions: Option<i32>,
     duration_s: Option<i32>,
     protocol: Protocol,
-    variables: Vec<(String, String)>,
+    variables: BTreeMap<String, String>,
     seed: Option<String>,
     vacuum_all: bool,
     reconnect: bool,
@@ -213,10 +215,7 @@ impl Settings {
                 "option: invalid variable name: \"{name}\""
             )));
         }
-        match self.variables.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known_value)) => *known_value = value.to_owned(),
-            None => self.variables.push((name.to_owned(), value.to_owned())),
-        }
+        self.variables.insert(name.to_owned(), value.to_owned());
         Ok(())
     }
 
