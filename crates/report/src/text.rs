@@ -54,6 +54,9 @@ fn parameters(lines: &mut Lines, report: &RunReport) {
     }
     lines.push(format!("query mode: {}", report.protocol));
     lines.push(format!("execution mode: {}", report.mode.description()));
+    if let Some(target) = &report.target {
+        lines.push(format!("target: {target}"));
+    }
     lines.push(format!("number of clients: {}", report.clients));
     lines.push(format!("number of threads: {}", report.jobs));
     if report.max_tries != 0 {
