@@ -33,6 +33,7 @@ fn compare(
     warmup: Option<Interval>,
     seed: Option<String>,
     label: Option<String>,
+    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
@@ -88,6 +89,7 @@ fn compare(
             reconnect: Some(false),
             continue_on_error: Some(false),
             exit_on_abort: Some(false),
+            target: target.clone(),
         };
         // Wrong options are told before anything has run.
         for arm in &arms {

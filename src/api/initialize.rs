@@ -30,6 +30,7 @@ fn initialize(
     unlogged: Option<bool>,
     tablespace: Option<String>,
     index_tablespace: Option<String>,
+    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = Horizon::of_call(fcinfo);
@@ -43,6 +44,7 @@ fn initialize(
         unlogged,
         tablespace,
         index_tablespace,
+        target,
     };
     let seconds = execute(&options, &horizon).or_raise();
     TableIterator::new(seconds)
@@ -50,8 +52,10 @@ fn initialize(
 
 fn execute(options: &InitializeOptions, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
     let spec = options.check()?;
-    let tables = TABLES.map(|(table, _)| (table, Use::Replace));
-    locks::require_none(&tables)?;
+    if spec.target.is_none() {
+        let tables = TABLES.map(|(table, _)| (table, Use::Replace));
+        locks::require_none(&tables)?;
+    }
     let layout = Layout {
         workers: 0,
         clients: 0,

@@ -46,6 +46,7 @@ fn run(
     reconnect: Option<bool>,
     continue_on_error: Option<bool>,
     exit_on_abort: Option<bool>,
+    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
@@ -70,6 +71,7 @@ fn run(
         reconnect,
         continue_on_error,
         exit_on_abort,
+        target,
     };
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
@@ -98,6 +100,7 @@ fn start(
     reconnect: Option<bool>,
     continue_on_error: Option<bool>,
     exit_on_abort: Option<bool>,
+    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> i64 {
     let horizon = Horizon::of_call(fcinfo);
@@ -122,6 +125,7 @@ fn start(
         reconnect,
         continue_on_error,
         exit_on_abort,
+        target,
     };
     (|| {
         let spec = options.check()?;
@@ -257,7 +261,7 @@ fn live_figures(
 pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finished> {
     let spec = options.check()?;
     let task = begin(&spec)?;
-    if spec.writes() && !horizon.releasable() {
+    if spec.writes() && spec.target.is_none() && !horizon.releasable() {
         ErrorReport::new(
             PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
             "the calling statement keeps dead rows from being removed during the run",
@@ -283,6 +287,23 @@ pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finishe
 
 /// Checks what only the calling session knows, and starts the run's coordinator.
 fn begin(spec: &RunSpec) -> Result<Task> {
+    if spec.target.is_none() {
+        check_here(spec)?;
+    }
+    server::require_worker_slots(spec.workers() + 1)?;
+    if !spec.connection.is_empty() {
+        server::require_connections(spec.clients)?;
+    }
+    let layout = Layout {
+        workers: spec.workers(),
+        clients: spec.clients,
+        scripts: spec.scripts.len(),
+    };
+    Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
+}
+
+/// Checks what this server and the caller's transaction have to allow, if the run is on it.
+fn check_here(spec: &RunSpec) -> Result<()> {
     if spec.writes() {
         server::require_writable("run scripts that write")?;
     }
@@ -308,16 +329,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
             ("pgbench_history", history),
         ])?;
     }
-    server::require_worker_slots(spec.workers() + 1)?;
-    if !spec.connection.is_empty() {
-        server::require_connections(spec.clients)?;
-    }
-    let layout = Layout {
-        workers: spec.workers(),
-        clients: spec.clients,
-        scripts: spec.scripts.len(),
-    };
-    Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
+    Ok(())
 }
 
 /// Tells the caller what makes the result doubtful.

@@ -1,4 +1,4 @@
-//! The rows of pgbench's tables, fed to the server's own COPY in this very process.
+//! The rows of pgbench's tables, and feeding them to the server's own COPY in this very process.
 //!
 //! COPY does everything that a load has to do: partitions, any access method, freezing, constraints
 //! and triggers. Its callback has no argument, so the state of the one COPY that a process can have
@@ -56,7 +56,8 @@ impl Table {
     }
 }
 
-struct Source {
+/// The rows of a table, one after the other, in COPY's text format.
+pub struct Rows {
     table: Table,
     next: i64,
     last: i64,
@@ -65,8 +66,21 @@ struct Source {
     done: &'static AtomicU64,
 }
 
-impl Source {
-    fn fill(&mut self, out: &mut [u8]) -> usize {
+impl Rows {
+    /// All rows of a table. `done` counts those that have been taken.
+    pub fn new(table: Table, scale: i64, done: &'static AtomicU64) -> Rows {
+        Rows {
+            table,
+            next: 1,
+            last: table.rows(scale),
+            buffer: String::new(),
+            taken: 0,
+            done,
+        }
+    }
+
+    /// Fills `out` with what comes next; the number of bytes, 0 at the end.
+    pub fn fill(&mut self, out: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < out.len() {
             if self.taken == self.buffer.len() {
@@ -99,22 +113,13 @@ impl Source {
 }
 
 thread_local! {
-    static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
+    static SOURCE: RefCell<Option<Rows>> = const { RefCell::new(None) };
 }
 
-/// Fills a table in the current transaction, which must have emptied or created it. `done` counts
-/// the rows.
-pub fn copy(table: Table, scale: i64, done: &'static AtomicU64) -> Result<()> {
-    SOURCE.with_borrow_mut(|source| {
-        *source = Some(Source {
-            table,
-            next: 1,
-            last: table.rows(scale),
-            buffer: String::new(),
-            taken: 0,
-            done,
-        });
-    });
+/// Fills a table in the current transaction, which must have emptied or created it.
+pub fn copy(rows: Rows) -> Result<()> {
+    let table = rows.table;
+    SOURCE.with_borrow_mut(|source| *source = Some(rows));
     let name = CString::new(table.name()).unwrap_or_default();
     // SAFETY: in a transaction with a snapshot; the sequence is that of logical replication's
     // initial copy. Errors are raised, and the abort of the transaction cleans up.

@@ -5,6 +5,7 @@ use super::spec::{MODES, Mode, RunSpec, ScriptSpec, Vacuum};
 use crate::error::{Error, Result};
 use crate::security;
 use crate::server;
+use crate::target;
 use crate::worker::{Identity, settings};
 use pgrx::datum::Interval;
 use selfbench_script::{Protocol, Seed, builtin, parse_seed, valid_variable_name};
@@ -64,6 +65,8 @@ pub struct RunOptions {
     pub exit_on_abort: Option<bool>,
     /// Label.
     pub label: Option<String>,
+    /// A connection string or the name of a foreign server.
+    pub target: Option<String>,
 }
 
 impl RunOptions {
@@ -156,12 +159,25 @@ impl RunOptions {
         let scripts = self.scripts()?;
 
         server::require_login_role()?;
+        let target = match &self.target {
+            Some(_) if mode == Mode::Spi => {
+                return Err(Error::OptionConflict {
+                    message: "option \"target\" needs mode \"libpq\"".into(),
+                    hint:
+                        "Clients of mode \"spi\" run inside this server. Use mode => 'libpq', or \
+                           modes => '{libpq}' with bench.compare."
+                            .into(),
+                });
+            }
+            Some(target) => Some(target::resolve(target)?),
+            None => None,
+        };
         let connection = match mode {
-            Mode::Spi => Vec::new(),
-            Mode::Libpq => {
+            Mode::Libpq if target.is_none() => {
                 security::require_loopback()?;
                 server::loopback_connection()
             }
+            _ => Vec::new(),
         };
         let spec = RunSpec {
             identity: Identity::current(),
@@ -186,6 +202,7 @@ impl RunOptions {
             label: self.label.clone(),
             settings: settings::of_session(),
             connection,
+            target,
         };
         // What is wrong with a script is told before anything starts.
         if spec.workload()?.runs_programs() {

@@ -13,6 +13,7 @@ CREATE FUNCTION bench.compare(
     warmup       interval DEFAULT '0',
     seed         text     DEFAULT NULL,
     label        text     DEFAULT NULL,
+    target       text     DEFAULT NULL,
     OUT mode           text,
     OUT runs           int,
     OUT tps            float8,
