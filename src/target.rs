@@ -12,8 +12,8 @@ use crate::pq::conninfo;
 use crate::run::options::illegal;
 use crate::security;
 
-/// A peer that has vanished from the network is noticed after so many milliseconds, also by a
-/// request to cancel, which blocks until then.
+/// A peer that has vanished from the network is noticed after so many milliseconds, if something
+/// was sent to it.
 const TCP_USER_TIMEOUT_MS: &str = "30000";
 
 /// What connections to a target are made with: the name of a foreign server, or a connection

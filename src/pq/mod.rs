@@ -3,8 +3,10 @@
 //! Knows nothing of benchmarks and nothing of waiting: it says what the socket is waited for, the
 //! caller waits. Nothing here raises a PostgreSQL error; libpq's callbacks must not.
 
+pub mod cancel;
 pub mod conninfo;
 
+pub use cancel::Cancel;
 pub use conninfo::ConnectWith;
 
 use pq_sys as pq;
@@ -314,20 +316,6 @@ impl Connection {
         // SAFETY: the connection exists.
         let result = unsafe { pq::PQgetResult(self.conn) };
         (!result.is_null()).then(|| PqResult(result))
-    }
-
-    /// Asks the server to cancel what this connection is executing. Blocks for a round trip of a
-    /// new connection; failures do not matter to anybody.
-    pub fn cancel(&self) {
-        let mut error = [0 as c_char; 256];
-        // SAFETY: the cancel object is freed, and the buffer has the size given.
-        unsafe {
-            let cancel = pq::PQgetCancel(self.conn);
-            if !cancel.is_null() {
-                pq::PQcancel(cancel, error.as_mut_ptr(), error.len() as c_int);
-                pq::PQfreeCancel(cancel);
-            }
-        }
     }
 }
 

@@ -6,7 +6,9 @@
 
 use super::column_value;
 use crate::error::Error;
-use crate::pq::{ConnectWith, Connecting, Connection, Lost, PqResult, Status, TransactionStatus};
+use crate::pq::{
+    Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, TransactionStatus,
+};
 use selfbench_client::{Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError};
 use selfbench_script::{Action, Command, Protocol, SqlCommand, Variables};
 use std::collections::VecDeque;
@@ -148,11 +150,11 @@ impl LibpqSession {
         }
     }
 
-    /// Cancels what the server is executing for this session, if anything.
-    pub fn cancel(&self) {
+    /// What cancels what the server is executing for this session, if anything.
+    pub fn cancel(&self) -> Option<Cancel> {
         match (&self.activity, &self.connection) {
-            (Activity::Nothing | Activity::Connecting(_), _) | (_, None) => {}
-            (_, Some(connection)) => connection.cancel(),
+            (Activity::Nothing | Activity::Connecting(_), _) | (_, None) => None,
+            (_, Some(connection)) => Cancel::of(connection),
         }
     }
 

@@ -10,7 +10,7 @@ use super::{
 use crate::clock;
 use crate::compat;
 use crate::error::{Error, Result, catch};
-use crate::pq::{ConnectWith, Connection};
+use crate::pq::{ConnectWith, Connection, cancel};
 use crate::run::RunSpec;
 use crate::session::LibpqSession;
 use crate::shared::recorder::Recorder;
@@ -195,10 +195,8 @@ fn run(place: &Place, ready: Ready) {
                 Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => break,
                 Some(since) if now - since > STOP_GRACE_NS && !canceled => {
                     canceled = true;
-                    driven
-                        .iter()
-                        .filter_map(|d| d.session.as_ref())
-                        .for_each(LibpqSession::cancel);
+                    let sessions = driven.iter().filter_map(|d| d.session.as_ref());
+                    cancel::in_background(sessions.filter_map(LibpqSession::cancel).collect());
                 }
                 Some(_) => {}
             }

@@ -8,7 +8,7 @@ use super::check_for_interrupts;
 use crate::clock;
 use crate::compat;
 use crate::error::{Error, Report, Result};
-use crate::pq::{ConnectWith, Connecting, Connection, Lost, PqResult, Status};
+use crate::pq::{Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel};
 use crate::shared::process;
 use pgrx::pg_sys;
 use std::ffi::CString;
@@ -236,7 +236,7 @@ impl Remote {
 
     /// Cancels the statement in progress and gives it a moment to end.
     fn cancel(&mut self) {
-        self.connection.cancel();
+        cancel::in_background(Cancel::of(&self.connection).into_iter().collect());
         let end = clock::now_ns() + CANCEL_GRACE_NS;
         while clock::now_ns() < end {
             let unsent = match self.connection.flush() {
