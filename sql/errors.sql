@@ -45,7 +45,10 @@ SELECT pg_temp.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
     'scripts => ''{t@}''', 'scripts => ''{tpcb-like@}''', 'scripts => ''{tpcb-like@-1}''',
     'scripts => ''{tpcb-like@x}''', 'scripts => ''{tpcb-like@1.5}''',
     'scripts => ''{tpcb-like@99999999999999999999}''', 'scripts => ''{tpcb-like@0}''',
-    'scripts => ''{tpcb-like@0,select-only@0}''', 'scripts => ''{@1}'''
+    'scripts => ''{tpcb-like@0,select-only@0}''', 'scripts => ''{@1}''',
+    'target => ''dbname=postgres''', 'mode => ''libpq'', target => ''nonsense''',
+    'mode => ''libpq'', target => ''host=h password=a secret''',
+    'mode => ''libpq'', target => ''postgresql://u:a@secret@h/d'''
 ]) o;
 
 -- bench.start checks the same
@@ -56,7 +59,7 @@ SELECT pg_temp.error_of('SELECT bench.start(duration => ''1 s'', transactions =>
 SELECT pg_temp.error_of(format('SELECT bench.compare(%s)', o)) FROM unnest(ARRAY[
     'repeats => 0', 'repeats => -1', 'repeats => NULL', 'repeats => 2147483647',
     'modes => NULL', 'modes => ''{}''', 'modes => ''{NULL}''', 'modes => ''{spi,direct}''',
-    'clients => 0', 'transactions => 0'
+    'clients => 0', 'transactions => 0', 'target => ''dbname=postgres'''
 ]) o;
 
 -- bench.initialize: each option
@@ -68,7 +71,7 @@ SELECT pg_temp.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(AR
     'steps => ''''', 'steps => '' ''', 'steps => ''x''', 'steps => ''dtgx''', 'steps => ''é''',
     'steps => NULL', 'foreign_keys => NULL', 'unlogged => NULL',
     'tablespace => ''no such tablespace''', 'tablespace => ''''',
-    'index_tablespace => ''no such tablespace'''
+    'index_tablespace => ''no such tablespace''', 'target => ''nonsense'''
 ]) o;
 SELECT to_regclass('pgbench_accounts') AS nothing_was_created;
 

@@ -36,6 +36,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// A connection that was lost, in libpq's words.
+    pub fn of_lost_connection(message: String) -> Report {
+        new_report(Sqlstate::ERRCODE_CONNECTION_FAILURE, &message, None, None)
+    }
+
     /// The message and, in parentheses, its detail: one line for logs and result tables.
     pub fn one_line(&self) -> String {
         match &self.detail {
@@ -90,7 +95,7 @@ pub enum Error {
     TableMissing { table: String, mode_hint: String },
     /// A table that tells the scale has no rows.
     #[error("relation \"{table}\" is empty")]
-    TableEmpty { table: String },
+    TableEmpty { table: String, hint: String },
     /// Something that bears the name of one of pgbench's tables, but is not.
     #[error("refusing to replace \"{relation}\": {why}")]
     NotPgbench { relation: String, why: String },
@@ -144,6 +149,18 @@ pub enum Error {
     /// A log file cannot be created or written.
     #[error("could not write log file \"{path}\": {message}")]
     LogFile { path: String, message: String },
+    /// The coordinator or the loader could not connect to the target.
+    #[error("could not connect to the target: {message}")]
+    ConnectTarget {
+        sqlstate: Option<String>,
+        message: String,
+    },
+    /// A caller who is not a superuser names a target without a password.
+    #[error("password is required")]
+    PasswordNotGiven,
+    /// The target let a caller who is not a superuser in without asking for its password.
+    #[error("password is required")]
+    PasswordNotUsed,
     /// Bytes that are not a latency histogram of ours.
     #[error("invalid latency histogram: {0}")]
     BadHistogram(String),
@@ -181,12 +198,17 @@ impl Error {
             Error::WorkerDied { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
             Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
             Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
-            Error::Connect { sqlstate, .. } => match sqlstate.as_deref().and_then(encode) {
-                Some(code) => code,
-                None => Sqlstate::ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
-            },
             Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
             Error::LogFile { .. } => Sqlstate::ERRCODE_IO_ERROR,
+            Error::Connect { sqlstate, .. } | Error::ConnectTarget { sqlstate, .. } => {
+                match sqlstate.as_deref().and_then(encode) {
+                    Some(code) => code,
+                    None => Sqlstate::ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
+                }
+            }
+            Error::PasswordNotGiven | Error::PasswordNotUsed => {
+                Sqlstate::ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED
+            }
             Error::BadHistogram(_) => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
             Error::Limit(_) => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::Server(report) => {
@@ -216,6 +238,12 @@ impl Error {
                 Some("Its coordinator ended, by a crash or a restart of the server, before it stored a result.".into())
             }
             Error::AllAborted { first, .. } => Some(first.clone()),
+            Error::PasswordNotGiven => {
+                Some("A target of a role that is not a superuser must have a password.".into())
+            }
+            Error::PasswordNotUsed => {
+                Some("The target has let the role in without asking for the password.".into())
+            }
             Error::Server(report) => report.detail.clone(),
             _ => None,
         }
@@ -240,9 +268,7 @@ impl Error {
                 *limit as i64 + (*needed as i64 - *free as i64)
             )),
             Error::TableMissing { mode_hint, .. } => Some(mode_hint.clone()),
-            Error::TableEmpty { .. } => {
-                Some("Fill pgbench's tables with SELECT * FROM bench.initialize().".into())
-            }
+            Error::TableEmpty { hint, .. } => Some(hint.clone()),
             Error::NotPgbench { .. } => {
                 Some("Rename or drop it yourself, or set search_path so that another schema comes first.".into())
             }
@@ -252,8 +278,20 @@ impl Error {
             Error::RoleCannotLogin { .. } => {
                 Some("Background workers run as the calling role; call as a role with the LOGIN attribute.".into())
             }
-            Error::LoopbackDenied => Some("Use mode => 'spi'.".into()),
-            Error::UnknownRun { .. } | Error::NullArgument { name: "run_id" } => Some("Runs are listed in bench.run_summary.".into()),
+            Error::LoopbackDenied => Some(
+                "Use mode => 'spi', or give a target that asks for a password of your own.".into(),
+            ),
+            Error::PasswordNotGiven => Some(
+                "Put it into the connection string or, so that nobody sees it in pg_stat_activity, \
+                 into the user mapping of a foreign server."
+                    .into(),
+            ),
+            Error::PasswordNotUsed => {
+                Some("The target's authentication method for the role must use a password.".into())
+            }
+            Error::UnknownRun { .. } | Error::NullArgument { name: "run_id" } => {
+                Some("Runs are listed in bench.run_summary.".into())
+            }
             Error::LostRun { .. } => Some("Look into the server log, then run it again.".into()),
             Error::WaitTimeout { .. } => {
                 Some("The run goes on; wait again, or end it with bench.cancel.".into())

@@ -2,7 +2,7 @@
 //!
 //! `api` is what SQL calls; `worker` the background processes and `shared` the memory that they
 //! share; `run` and `initialize` say what is to be done, `session` and `pq` how statements reach
-//! the server, `results` what becomes of the figures. Everything that needs no server lives in
+//! the server, `target` which server that is, `results` what becomes of the figures. Everything that needs no server lives in
 //! `crates`. Start reading at `worker/mod.rs`.
 
 #![allow(missing_docs)]
@@ -12,6 +12,7 @@ mod clock;
 mod compat;
 mod copy;
 mod error;
+mod foreign;
 mod initialize;
 mod pq;
 mod query;
@@ -21,6 +22,7 @@ mod security;
 mod server;
 mod session;
 mod shared;
+mod target;
 mod worker;
 
 pgrx::pg_module_magic!();

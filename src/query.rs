@@ -19,6 +19,19 @@ pub fn one<T: FromDatum + IntoDatum>(sql: &str, arguments: &[DatumWithOid]) -> R
     })
 }
 
+/// The first row of a query whose columns are all texts; empty if there is no row.
+pub fn first_row(sql: &str) -> Result<Vec<Option<String>>> {
+    Spi::connect(|client| {
+        let mut rows = client.select(sql, Some(1), &[])?;
+        match rows.next() {
+            None => Ok(Vec::new()),
+            Some(row) => Ok((1..=row.columns())
+                .map(|column| row.get::<String>(column))
+                .collect::<Result<_, _>>()?),
+        }
+    })
+}
+
 /// The first two columns of the first row.
 pub fn two<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
     sql: &str,

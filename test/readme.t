@@ -3,8 +3,8 @@
 # the SQL.
 #
 # What differs from typing the commands in: runs last one second and scale is 1,
-# "make install" goes to a directory of its own, sudo is left out, and "make test"
-# is not run by itself.
+# the other server is this one, "make install" goes to a directory of its own, sudo
+# is left out, and "make test" is not run by itself.
 use strict;
 use warnings;
 
@@ -19,6 +19,8 @@ write_file("$scratch/sudo", "#!/bin/sh\nexec \"\$@\"\n");
 chmod 0755, "$scratch/sudo";
 $ENV{PATH} = "$scratch:$ENV{PATH}";
 
+my $this_server = "host=$ENV{PGHOST} port=$ENV{PGPORT} user=$ENV{PGUSER} dbname=$ENV{PGDATABASE}";
+
 my $number = 0;
 foreach my $block (blocks('README.md'))
 {
@@ -27,6 +29,7 @@ foreach my $block (blocks('README.md'))
 	{
 		$text =~ s/\b(duration|timeout)(\s*=>\s*)'[^']*'/$1$2'1 s'/g;
 		$text =~ s/\b(scale\s*=>\s*)\d+/${1}1/g;
+		$text =~ s/\bhost=db2 dbname=bench\b/$this_server/g;
 		my $file = "$scratch/" . ++$number . '.sql';
 		write_file($file, $text);
 		succeeds("psql -X -v ON_ERROR_STOP=1 -f $file", (split /\n/, $text)[0]);

@@ -39,6 +39,7 @@ fn compare(
     variables: Option<JsonB>,
     continue_on_error: Option<bool>,
     exit_on_abort: Option<bool>,
+    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
@@ -100,6 +101,7 @@ fn compare(
             log: Some(false),
             sampling_rate: None,
             log_prefix: None,
+            target: target.clone(),
         };
         // Wrong options are told before anything has run.
         for arm in &arms {

@@ -32,6 +32,7 @@ fn initialize(
     unlogged: Option<bool>,
     tablespace: Option<String>,
     index_tablespace: Option<String>,
+    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = Horizon::of_call(fcinfo);
@@ -45,6 +46,7 @@ fn initialize(
         unlogged,
         tablespace,
         index_tablespace,
+        target,
     };
     let seconds = execute(&options, Told::default(), &horizon).or_raise();
     TableIterator::new(seconds)
@@ -64,8 +66,10 @@ pub(super) fn execute(
     horizon: &Horizon,
 ) -> Result<Vec<(String, f64)>> {
     let spec = options.check()?;
-    let tables = TABLES.map(|(table, _)| (table, Use::Replace));
-    locks::require_none(&tables)?;
+    if spec.target.is_none() {
+        let tables = TABLES.map(|(table, _)| (table, Use::Replace));
+        locks::require_none(&tables)?;
+    }
     let layout = Layout::default();
     let task = Task::launch(Kind::Initialize, layout, &spec, 1)?;
     let mut teller = Teller::new(&spec, told);

@@ -9,7 +9,7 @@ use crate::error::{Error, OrRaise, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::results::convert;
 use crate::run::horizon::Horizon;
-use crate::run::{LogSpec, RunOptions, RunSpec, ScriptSpec, scripts};
+use crate::run::{LogSpec, Mode, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::{security, server};
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
@@ -85,6 +85,7 @@ fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
         unlogged: Some(wanted.unlogged),
         tablespace: wanted.tablespace.clone(),
         index_tablespace: wanted.index_tablespace.clone(),
+        target: target(&wanted.connection),
     };
     let told = Told {
         quiet: wanted.quiet,
@@ -121,7 +122,6 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         Limit::Seconds(s) => (Some(seconds(s)), None),
         Limit::TransactionsPerClient(n) => (None, Some(i64::from(n))),
     };
-    here(&wanted.connection)?;
     let log = wanted.log.as_ref();
     let aggregate = log.and_then(|log| log.aggregate_interval_s);
     let prefix = log.and_then(|log| log.prefix.clone());
@@ -170,6 +170,10 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         log: Some(log.is_some()),
         sampling_rate: log.and_then(|log| log.sampling_rate),
         log_prefix: prefix.filter(|prefix| prefix.starts_with('/')),
+        target: match wanted.mode {
+            Mode::Libpq => target(&wanted.connection),
+            Mode::Spi => here(&wanted.connection).map(|()| None)?,
+        },
         ..RunOptions::default()
     };
     let mut found = Vec::with_capacity(wanted.scripts.len());
@@ -211,6 +215,60 @@ fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
         builtin: false,
         writes: false,
     })
+}
+
+/// The connection string of what -h, -p, -U and the database name say; nothing if they say nothing
+/// but where the caller is already.
+fn target(connection: &Connection) -> Option<String> {
+    let Connection {
+        host,
+        port,
+        user,
+        dbname,
+    } = connection;
+    let given = [host, port, user, dbname]
+        .iter()
+        .any(|value| value.as_ref().is_some_and(|value| !value.is_empty()));
+    if !given {
+        return None;
+    }
+    // A connection string in the place of the database name has the last word.
+    if let Some(dbname) = dbname
+        && (dbname.contains('=')
+            || dbname.starts_with("postgres://")
+            || dbname.starts_with("postgresql://"))
+    {
+        return Some(dbname.clone());
+    }
+    // What is not given is that of this server and session, as libpq takes it from its own
+    // environment.
+    let here = server::loopback_connection();
+    let mut parameters = here.clone();
+    for (key, value) in [
+        ("host", host),
+        ("port", port),
+        ("user", user),
+        ("dbname", dbname),
+    ] {
+        let value = value.as_ref().filter(|value| !value.is_empty());
+        if let Some(value) = value
+            && let Some(parameter) = parameters.iter_mut().find(|(name, _)| name == key)
+        {
+            parameter.1 = value.clone();
+        }
+    }
+    if parameters == here {
+        return None;
+    }
+    let quoted: Vec<String> = parameters
+        .iter()
+        .filter(|(key, _)| matches!(key.as_str(), "host" | "port" | "user" | "dbname"))
+        .map(|(key, value)| {
+            let value = value.replace('\\', "\\\\").replace('\'', "\\'");
+            format!("{key}='{value}'")
+        })
+        .collect();
+    Some(quoted.join(" "))
 }
 
 /// Fails if the connection is not to this database as this role: there is no other in the server.

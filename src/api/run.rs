@@ -56,6 +56,7 @@ fn run(
     log: Option<bool>,
     sampling_rate: Option<f64>,
     log_prefix: Option<String>,
+    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
@@ -86,6 +87,7 @@ fn run(
         log,
         sampling_rate,
         log_prefix,
+        target,
     };
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
@@ -120,6 +122,7 @@ fn start(
     log: Option<bool>,
     sampling_rate: Option<f64>,
     log_prefix: Option<String>,
+    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> i64 {
     let horizon = Horizon::of_call(fcinfo);
@@ -150,6 +153,7 @@ fn start(
         log,
         sampling_rate,
         log_prefix,
+        target,
     };
     (|| {
         let spec = options.check()?;
@@ -303,7 +307,7 @@ pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finishe
 /// Runs as specified and waits for the result.
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
     let task = begin(spec)?;
-    if spec.writes() && !horizon.releasable() {
+    if spec.writes() && spec.target.is_none() && !horizon.releasable() {
         ErrorReport::new(
             PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
             "the calling statement keeps dead rows from being removed during the run",
@@ -329,26 +333,8 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
 
 /// Checks what only the calling session knows, and starts the run's coordinator.
 fn begin(spec: &RunSpec) -> Result<Task> {
-    if spec.writes() {
-        server::require_writable("run scripts that write")?;
-    }
-    if spec.uses_pgbench_tables() || spec.vacuums() {
-        let small = match (spec.writes(), spec.vacuum) {
-            (false, Vacuum::None) => Use::Read,
-            _ => Use::Write,
-        };
-        let history = if spec.vacuums() { Use::Replace } else { small };
-        let accounts = if spec.writes() || spec.vacuum == Vacuum::All {
-            Use::Write
-        } else {
-            Use::Read
-        };
-        locks::require_none(&[
-            ("pgbench_accounts", accounts),
-            ("pgbench_branches", small),
-            ("pgbench_tellers", small),
-            ("pgbench_history", history),
-        ])?;
+    if spec.target.is_none() {
+        check_here(spec)?;
     }
     server::require_worker_slots(spec.workers() + 1)?;
     if !spec.connection.is_empty() {
@@ -370,6 +356,32 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         },
     };
     Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
+}
+
+/// Checks what this server and the caller's transaction have to allow, if the run is on it.
+fn check_here(spec: &RunSpec) -> Result<()> {
+    if spec.writes() {
+        server::require_writable("run scripts that write")?;
+    }
+    if spec.uses_pgbench_tables() || spec.vacuums() {
+        let small = match (spec.writes(), spec.vacuum) {
+            (false, Vacuum::None) => Use::Read,
+            _ => Use::Write,
+        };
+        let history = if spec.vacuums() { Use::Replace } else { small };
+        let accounts = if spec.writes() || spec.vacuum == Vacuum::All {
+            Use::Write
+        } else {
+            Use::Read
+        };
+        locks::require_none(&[
+            ("pgbench_accounts", accounts),
+            ("pgbench_branches", small),
+            ("pgbench_tellers", small),
+            ("pgbench_history", history),
+        ])?;
+    }
+    Ok(())
 }
 
 /// Tells the caller what makes the result doubtful.

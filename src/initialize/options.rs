@@ -1,9 +1,11 @@
 //! The options of `bench.initialize`, checked.
 
 use crate::error::{Error, Result};
+use crate::pq::ConnectWith;
 use crate::query;
 use crate::run::options::{illegal, in_range, required};
 use crate::server;
+use crate::target;
 use crate::worker::Identity;
 use crate::worker::settings::{self, Settings};
 use selfbench_report::initialize::Step;
@@ -36,6 +38,8 @@ pub struct InitializeOptions {
     pub tablespace: Option<String>,
     /// Where indexes go.
     pub index_tablespace: Option<String>,
+    /// A connection string or the name of a foreign server.
+    pub target: Option<String>,
 }
 
 /// How accounts are partitioned.
@@ -68,6 +72,8 @@ pub struct InitializeSpec {
     pub index_tablespace: Option<String>,
     /// The caller's session settings.
     pub settings: Settings,
+    /// Which server has the tables, if it is not this one.
+    pub target: Option<ConnectWith>,
 }
 
 impl InitializeOptions {
@@ -123,6 +129,30 @@ impl InitializeOptions {
         if steps.is_empty() {
             return Err(illegal("steps", "\"\"".into(), "At least one step."));
         }
+        server::require_login_role()?;
+        let target = match &self.target {
+            Some(target) => Some(target::resolve(target)?),
+            None => {
+                self.check_here(&steps)?;
+                None
+            }
+        };
+        Ok(InitializeSpec {
+            identity: Identity::current(),
+            scale: i64::from(scale),
+            steps,
+            fillfactor,
+            partitioning: (partitions > 0).then_some((partitions, method)),
+            unlogged: required("unlogged", self.unlogged)?,
+            tablespace: self.tablespace.clone(),
+            index_tablespace: self.index_tablespace.clone(),
+            settings: settings::of_session(),
+            target,
+        })
+    }
+
+    /// Checks what this server has to allow, if the tables are its own.
+    fn check_here(&self, steps: &str) -> Result<()> {
         for (option, tablespace) in [
             ("tablespace", &self.tablespace),
             ("index_tablespace", &self.index_tablespace),
@@ -134,19 +164,7 @@ impl InitializeOptions {
         if steps.contains('t') {
             require_schema()?;
         }
-        server::require_login_role()?;
-        server::require_writable("initialize pgbench's tables")?;
-        Ok(InitializeSpec {
-            identity: Identity::current(),
-            scale: i64::from(scale),
-            steps,
-            fillfactor,
-            partitioning: (partitions > 0).then_some((partitions, method)),
-            unlogged: required("unlogged", self.unlogged)?,
-            tablespace: self.tablespace.clone(),
-            index_tablespace: self.index_tablespace.clone(),
-            settings: settings::of_session(),
-        })
+        server::require_writable("initialize pgbench's tables")
     }
 }
 

@@ -51,7 +51,8 @@ impl Table {
     }
 }
 
-struct Rows {
+/// The rows of a table, one after the other, in COPY's text format.
+pub struct Rows {
     table: Table,
     next: i64,
     last: i64,
@@ -61,7 +62,20 @@ struct Rows {
 }
 
 impl Rows {
-    fn fill(&mut self, out: &mut [u8]) -> usize {
+    /// All rows of a table. `done` counts those that have been taken.
+    pub fn new(table: Table, scale: i64, done: &'static AtomicU64) -> Rows {
+        Rows {
+            table,
+            next: 1,
+            last: table.rows(scale),
+            buffer: String::new(),
+            taken: 0,
+            done,
+        }
+    }
+
+    /// Fills `out` with what comes next; the number of bytes, 0 at the end.
+    pub fn fill(&mut self, out: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < out.len() {
             if self.taken == self.buffer.len() {
@@ -93,23 +107,15 @@ impl Rows {
     }
 }
 
-/// Fills a table in the current transaction, which must have emptied or created it. `done` counts
-/// the rows.
-pub fn copy(table: Table, scale: i64, done: &'static AtomicU64) -> Result<()> {
+/// Fills a table in the current transaction, which must have emptied or created it.
+pub fn copy(mut rows: Rows) -> Result<()> {
+    let table = rows.table;
     let name = CString::new(table.name()).unwrap_or_default();
     let target = Target {
         schema: None,
         table: &name,
         format: c"text",
         freeze: true,
-    };
-    let mut rows = Rows {
-        table,
-        next: 1,
-        last: table.rows(scale),
-        buffer: String::new(),
-        taken: 0,
-        done,
     };
     copy_in(&target, Box::new(move |out| rows.fill(out)))
 }

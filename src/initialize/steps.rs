@@ -2,8 +2,7 @@
 
 use super::options::{BIGINT_SCALE, InitializeSpec, PartitionMethod, TELLERS};
 use crate::error::{Error, Result};
-use crate::query;
-use crate::server;
+use crate::worker::database::Database;
 
 /// pgbench's tables with their columns.
 pub const TABLES: [(&str, &[&str]); 4] = [
@@ -20,24 +19,25 @@ pub const TABLES: [(&str, &[&str]); 4] = [
 pub const TRUNCATE: &str =
     "TRUNCATE TABLE pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
 
-/// Fails if the name of one of pgbench's tables is taken by something else. Must be called in a
-/// transaction.
-pub fn require_pgbench_tables() -> Result<()> {
+/// Fails if the name of one of pgbench's tables is taken by something else.
+pub fn require_pgbench_tables(database: &mut Database) -> Result<()> {
     for (table, columns) in TABLES {
-        let (kind, names) = query::two::<String, Vec<Option<String>>>(
+        let found = database.first_row(&format!(
             "SELECT c.relkind::pg_catalog.text,
-                    ARRAY(SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a
-                           WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
-                             AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
-                           ORDER BY a.attnum)
-               FROM (SELECT pg_catalog.to_regclass($1) AS oid) t
-               LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid",
-            &[table.into()],
-        )?;
-        let why = match kind.as_deref() {
+                    pg_catalog.to_json(ARRAY(
+                        SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a
+                         WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
+                           AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+                         ORDER BY a.attnum))::pg_catalog.text
+               FROM (SELECT pg_catalog.to_regclass('{table}') AS oid) t
+               LEFT JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid"
+        ))?;
+        let mut found = found.into_iter();
+        let why = match found.next().flatten().as_deref() {
             None => continue,
             Some("r" | "p") => {
-                let names: Vec<String> = names.into_iter().flatten().flatten().collect();
+                let names = found.next().flatten().unwrap_or_default();
+                let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
                 if names == columns {
                     continue;
                 }
@@ -64,8 +64,8 @@ pub fn require_pgbench_tables() -> Result<()> {
 pub const DROP: &str =
     "DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
 
-/// Step `t`: the tables, then the partitions, one statement each.
-pub fn create(spec: &InitializeSpec) -> impl Iterator<Item = String> + '_ {
+/// Step `t` for a server of that version: the tables, then the partitions, one statement each.
+pub fn create(spec: &InitializeSpec, version_num: i32) -> impl Iterator<Item = String> + '_ {
     let account = if spec.scale >= BIGINT_SCALE {
         "bigint"
     } else {
@@ -80,11 +80,7 @@ pub fn create(spec: &InitializeSpec) -> impl Iterator<Item = String> + '_ {
     let (accounts_unlogged, accounts_storage) = match spec.partitioning {
         // A partitioned table has no storage that could be unlogged or filled.
         Some((_, method)) => {
-            let unlogged = if server::version_num() >= 180_000 {
-                ""
-            } else {
-                unlogged
-            };
+            let unlogged = if version_num >= 180_000 { "" } else { unlogged };
             let method = match method {
                 PartitionMethod::Range => "RANGE",
                 PartitionMethod::Hash => "HASH",

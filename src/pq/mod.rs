@@ -3,6 +3,12 @@
 //! Knows nothing of benchmarks and nothing of waiting: it says what the socket is waited for, the
 //! caller waits. Nothing here raises a PostgreSQL error; libpq's callbacks must not.
 
+pub mod cancel;
+pub mod conninfo;
+
+pub use cancel::Cancel;
+pub use conninfo::ConnectWith;
+
 use pq_sys as pq;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
@@ -17,6 +23,9 @@ pub enum Connecting {
     Done,
     /// Failed; see [`Connection::error_message`].
     Failed,
+    /// Connected, but the server has not asked for the password that it had to ask for. The
+    /// connection is closed.
+    NoPassword,
 }
 
 /// Transaction state as the server last reported it.
@@ -55,6 +64,7 @@ pub enum Status {
 pub struct Connection {
     conn: *mut pq::PGconn,
     external_fd: bool,
+    password_required: bool,
 }
 
 /// A result. Dropping it frees it.
@@ -68,14 +78,20 @@ impl Connection {
     /// Begins to connect with these parameters. Poll until it is done or has failed.
     ///
     /// `None` if libpq is out of memory or the process may open no more descriptors.
-    pub fn start(parameters: &[(&str, &str)]) -> Option<Connection> {
+    pub fn start(with: &ConnectWith) -> Option<Connection> {
         // SAFETY: keeps the server's count of descriptors that it does not manage itself.
         if !unsafe { pgrx::pg_sys::AcquireExternalFD() } {
             return None;
         }
-        let texts: Vec<(CString, CString)> = parameters
+        let texts: Vec<(CString, CString)> = with
+            .parameters
             .iter()
-            .filter_map(|(k, v)| Some((CString::new(*k).ok()?, CString::new(*v).ok()?)))
+            .filter_map(|(k, v)| {
+                Some((
+                    CString::new(k.as_str()).ok()?,
+                    CString::new(v.as_str()).ok()?,
+                ))
+            })
             .collect();
         let mut keys: Vec<*const c_char> = texts.iter().map(|(k, _)| k.as_ptr()).collect();
         let mut values: Vec<*const c_char> = texts.iter().map(|(_, v)| v.as_ptr()).collect();
@@ -86,6 +102,7 @@ impl Connection {
         let connection = Connection {
             conn,
             external_fd: true,
+            password_required: with.password_required,
         };
         if conn.is_null() {
             return None;
@@ -102,6 +119,12 @@ impl Connection {
         match unsafe { pq::PQconnectPoll(self.conn) } {
             PGRES_POLLING_READING => Connecting::Reading,
             PGRES_POLLING_WRITING => Connecting::Writing,
+            PGRES_POLLING_OK if self.password_required && !self.used_password() => {
+                // SAFETY: as above; libpq takes null wherever it takes a connection.
+                unsafe { pq::PQfinish(self.conn) };
+                self.conn = std::ptr::null_mut();
+                Connecting::NoPassword
+            }
             PGRES_POLLING_OK => {
                 // SAFETY: as above. A failure shows at the first use.
                 unsafe { pq::PQsetnonblocking(self.conn, 1) };
@@ -109,6 +132,11 @@ impl Connection {
             }
             _ => Connecting::Failed,
         }
+    }
+
+    fn used_password(&self) -> bool {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQconnectionUsedPassword(self.conn) != 0 }
     }
 
     /// Whether the attempt has failed already, before the first poll.
@@ -127,6 +155,38 @@ impl Connection {
     pub fn error_message(&self) -> String {
         // SAFETY: libpq returns a text that lives as long as the connection.
         unsafe { text(pq::PQerrorMessage(self.conn)) }
+    }
+
+    /// Host, port, database and user of an established connection, as a connection string has
+    /// them. Nothing else of its parameters.
+    pub fn description(&self) -> String {
+        // SAFETY: the connection exists; its texts live as long as it does, or are null.
+        let parts = unsafe {
+            [
+                ("host", text(pq::PQhost(self.conn))),
+                ("port", text(pq::PQport(self.conn))),
+                ("dbname", text(pq::PQdb(self.conn))),
+                ("user", text(pq::PQuser(self.conn))),
+            ]
+        };
+        parts
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(keyword, value)| format!("{keyword}={}", conninfo::quoted(value)))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// Version of the server as it says itself, such as `15.18 (Debian 15.18-0+deb12u1)`.
+    pub fn server_version(&self) -> String {
+        // SAFETY: as above.
+        unsafe { text(pq::PQparameterStatus(self.conn, c"server_version".as_ptr())) }
+    }
+
+    /// Version of the server as a number, such as 150018.
+    pub fn server_version_num(&self) -> i32 {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQserverVersion(self.conn) }
     }
 
     /// Transaction state as the server last reported it.
@@ -211,6 +271,20 @@ impl Connection {
         sent(unsafe { pq::PQexitPipelineMode(self.conn) })
     }
 
+    /// Queues data of a COPY that the server has asked for; to be flushed. Whether there was room.
+    pub fn put_copy_data(&mut self, data: &[u8]) -> Result<bool, Lost> {
+        let length = c_int::try_from(data.len()).map_err(|_| Lost)?;
+        // SAFETY: the data has that length and is copied.
+        queued(unsafe { pq::PQputCopyData(self.conn, data.as_ptr().cast(), length) })
+    }
+
+    /// Queues the end of a COPY's data, or the reason why it is to fail. Whether there was room.
+    pub fn put_copy_end(&mut self, failure: Option<&CStr>) -> Result<bool, Lost> {
+        let failure = failure.map_or(std::ptr::null(), CStr::as_ptr);
+        // SAFETY: null, or a text that ends in a zero byte and is copied.
+        queued(unsafe { pq::PQputCopyEnd(self.conn, failure) })
+    }
+
     /// Tries to send what is queued; whether something is left for when the socket is writable.
     #[inline]
     pub fn flush(&mut self) -> Result<bool, Lost> {
@@ -242,20 +316,6 @@ impl Connection {
         // SAFETY: the connection exists.
         let result = unsafe { pq::PQgetResult(self.conn) };
         (!result.is_null()).then(|| PqResult(result))
-    }
-
-    /// Asks the server to cancel what this connection is executing. Blocks for a round trip of a
-    /// new connection; failures do not matter to anybody.
-    pub fn cancel(&self) {
-        let mut error = [0 as c_char; 256];
-        // SAFETY: the cancel object is freed, and the buffer has the size given.
-        unsafe {
-            let cancel = pq::PQgetCancel(self.conn);
-            if !cancel.is_null() {
-                pq::PQcancel(cancel, error.as_mut_ptr(), error.len() as c_int);
-                pq::PQfreeCancel(cancel);
-            }
-        }
     }
 }
 
@@ -330,9 +390,28 @@ impl PqResult {
 
     /// SQLSTATE of an error, if the server sent one.
     pub fn sqlstate(&self) -> Option<String> {
-        // SAFETY: as above; null if there is no such field.
-        let field = unsafe { pq::PQresultErrorField(self.0, c_int::from(b'C')) };
-        // SAFETY: as above.
+        self.error_field(b'C')
+    }
+
+    /// The message of an error alone, without the severity before it and the details after it.
+    pub fn primary_message(&self) -> Option<String> {
+        self.error_field(b'M')
+    }
+
+    /// The detail of an error.
+    pub fn detail(&self) -> Option<String> {
+        self.error_field(b'D')
+    }
+
+    /// The hint of an error.
+    pub fn hint(&self) -> Option<String> {
+        self.error_field(b'H')
+    }
+
+    fn error_field(&self, code: u8) -> Option<String> {
+        // SAFETY: the result exists; null if there is no such field.
+        let field = unsafe { pq::PQresultErrorField(self.0, c_int::from(code)) };
+        // SAFETY: a text that lives as long as the result.
         (!field.is_null()).then(|| unsafe { text(field) })
     }
 }
@@ -346,6 +425,14 @@ impl Drop for PqResult {
 
 fn sent(ok: c_int) -> Result<(), Lost> {
     if ok == 1 { Ok(()) } else { Err(Lost) }
+}
+
+fn queued(ok: c_int) -> Result<bool, Lost> {
+    match ok {
+        1 => Ok(true),
+        0 => Ok(false),
+        _ => Err(Lost),
+    }
 }
 
 /// # Safety

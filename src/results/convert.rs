@@ -80,6 +80,7 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         extension_version: run.extension_version.clone(),
         server_version: run.server_version.clone(),
         server_version_num: run.server_version_num,
+        target: run.target.clone(),
         mode,
         protocol: run.protocol.clone(),
         scripts: finished

@@ -65,6 +65,8 @@ pub struct Run {
     pub role_name: String,
     /// In which database.
     pub database_name: String,
+    /// Host, port, database and user of the target; `None` is this server.
+    pub target: Option<String>,
     /// The caller's label.
     pub label: Option<String>,
     /// `starting`, `running`, `finished`, `canceled`, `failed` or `lost`.

@@ -25,8 +25,9 @@ pub fn next_run_id() -> Result<i64> {
     })
 }
 
-/// Stores the row of a run that begins, and the settings under which it does.
-pub fn begin(run: &Run) -> Result<()> {
+/// Stores the row of a run that begins, and the settings under which it does: those of the target
+/// if it has one, as [`settings_query`] shows them, else this session's.
+pub fn begin(run: &Run, of_target: Option<&str>) -> Result<()> {
     transaction(|| {
         as_owner(|| {
             // Runs whose coordinator is gone will never be finished by it.
@@ -36,17 +37,33 @@ pub fn begin(run: &Run) -> Result<()> {
             )?;
             insert("bench.runs", run)
         })?;
-        // Which settings may be seen is the caller's right, not the owner's.
-        let settings = query::one::<pgrx::JsonB>("SELECT bench.settings_of_run()", &[])?;
+        let settings = match of_target {
+            Some(settings) => Some(settings.to_owned()),
+            // Which settings may be seen is the caller's right, not the owner's.
+            None => query::one::<String>("SELECT bench.settings_of_run()::pg_catalog.text", &[])?,
+        };
         as_owner(|| {
             Spi::run_with_args(
                 "INSERT INTO bench.run_settings (run_id, name, setting, source)
                  SELECT $1, s.name, s.setting, s.source
-                   FROM jsonb_populate_recordset(NULL::bench.run_settings, $2) s",
+                   FROM jsonb_populate_recordset(NULL::bench.run_settings, $2::jsonb) s",
                 &[run.run_id.into(), settings.into()],
             )?;
             Ok(())
         })
+    })
+}
+
+/// The query of `bench.settings_of_run`, to be sent to a target. It needs `search_path` to be that
+/// of the function.
+pub fn settings_query() -> Result<Option<String>> {
+    transaction(|| {
+        query::one::<String>(
+            "SELECT p.prosrc FROM pg_catalog.pg_proc p
+              WHERE p.oid OPERATOR(pg_catalog.=)
+                    'bench.settings_of_run()'::pg_catalog.regprocedure",
+            &[],
+        )
     })
 }
 

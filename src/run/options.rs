@@ -5,6 +5,7 @@ use super::spec::{LogSpec, MODES, Mode, RunSpec, ScriptSpec, Vacuum};
 use crate::error::{Error, Result};
 use crate::security;
 use crate::server;
+use crate::target;
 use crate::worker::{Identity, settings};
 use pgrx::datum::Interval;
 use selfbench_script::{Protocol, Seed, builtin, parse_seed, valid_variable_name};
@@ -76,6 +77,8 @@ pub struct RunOptions {
     pub sampling_rate: Option<f64>,
     /// What the names of log files begin with.
     pub log_prefix: Option<String>,
+    /// A connection string or the name of a foreign server.
+    pub target: Option<String>,
 }
 
 impl RunOptions {
@@ -172,12 +175,25 @@ impl RunOptions {
         let variables = self.variables()?;
 
         server::require_login_role()?;
+        let target = match &self.target {
+            Some(_) if mode == Mode::Spi => {
+                return Err(Error::OptionConflict {
+                    message: "option \"target\" needs mode \"libpq\"".into(),
+                    hint:
+                        "Clients of mode \"spi\" run inside this server. Use mode => 'libpq', or \
+                           modes => '{libpq}' with bench.compare."
+                            .into(),
+                });
+            }
+            Some(target) => Some(target::resolve(target)?),
+            None => None,
+        };
         let connection = match mode {
-            Mode::Spi => Vec::new(),
-            Mode::Libpq => {
+            Mode::Libpq if target.is_none() => {
                 security::require_loopback()?;
                 server::loopback_connection()
             }
+            _ => Vec::new(),
         };
         let spec = RunSpec {
             identity: Identity::current(),
@@ -208,6 +224,7 @@ impl RunOptions {
             label: self.label.clone(),
             settings: settings::of_session(),
             connection,
+            target,
         };
         // What is wrong with a script is told before anything starts.
         if spec.workload()?.runs_programs() {

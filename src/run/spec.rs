@@ -2,6 +2,8 @@
 //! memory.
 
 use crate::error::Result;
+use crate::pq::ConnectWith;
+use crate::server;
 use crate::worker::Identity;
 use crate::worker::settings::Settings;
 pub use selfbench_report::Mode;
@@ -127,8 +129,10 @@ pub struct RunSpec {
     pub label: Option<String>,
     /// The caller's session settings.
     pub settings: Settings,
-    /// libpq's connection parameters, in libpq mode.
+    /// libpq's connection parameters, in libpq mode and without a target.
     pub connection: Vec<(String, String)>,
+    /// What the clients connect to, if it is not this server over loopback.
+    pub target: Option<ConnectWith>,
 }
 
 impl RunSpec {
@@ -137,6 +141,18 @@ impl RunSpec {
         match self.mode {
             Mode::Spi => self.clients,
             Mode::Libpq => self.jobs,
+        }
+    }
+
+    /// What each client connects with, in libpq mode. Over loopback the caller's session settings
+    /// are those of its clients; a target is another server and has its own.
+    pub fn connect_with(&self) -> ConnectWith {
+        match &self.target {
+            Some(target) => target.clone(),
+            None => ConnectWith {
+                parameters: server::with_settings(self.connection.clone(), &self.settings),
+                password_required: false,
+            },
         }
     }
 

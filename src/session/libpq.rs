@@ -5,7 +5,10 @@
 //! [`LibpqSession::wants_write`] says that this is waited for.
 
 use super::column_value;
-use crate::pq::{Connecting, Connection, Lost, PqResult, Status, TransactionStatus};
+use crate::error::Error;
+use crate::pq::{
+    Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, TransactionStatus,
+};
 use selfbench_client::{Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError};
 use selfbench_script::{Action, Command, Protocol, SqlCommand, Variables};
 use std::collections::VecDeque;
@@ -32,7 +35,7 @@ pub struct LibpqSession {
     /// How many connections there have been.
     generation: u64,
     /// What connections are made with, if they are made during the run.
-    connect_with: Rc<[(String, String)]>,
+    connect_with: Rc<ConnectWith>,
     protocol: Protocol,
     /// By statement number: its name on the server, once it is prepared there.
     prepared: Vec<Option<CString>>,
@@ -89,7 +92,7 @@ impl LibpqSession {
     /// if there is none, over connections that it makes with these parameters when it is told to.
     pub fn new(
         connection: Option<Connection>,
-        connect_with: Rc<[(String, String)]>,
+        connect_with: Rc<ConnectWith>,
         protocol: Protocol,
         statements: usize,
     ) -> Self {
@@ -147,11 +150,11 @@ impl LibpqSession {
         }
     }
 
-    /// Cancels what the server is executing for this session, if anything.
-    pub fn cancel(&self) {
+    /// What cancels what the server is executing for this session, if anything.
+    pub fn cancel(&self) -> Option<Cancel> {
         match (&self.activity, &self.connection) {
-            (Activity::Nothing | Activity::Connecting(_), _) | (_, None) => {}
-            (_, Some(connection)) => connection.cancel(),
+            (Activity::Nothing | Activity::Connecting(_), _) | (_, None) => None,
+            (_, Some(connection)) => Cancel::of(connection),
         }
     }
 
@@ -312,7 +315,17 @@ impl LibpqSession {
                 self.outcome = Some(Outcome::Done);
             }
             Connecting::Failed => self.lose(),
-            waits_for => {
+            Connecting::NoPassword => {
+                self.activity = Activity::Nothing;
+                let error = Error::PasswordNotUsed.report();
+                self.outcome = Some(Outcome::Failed(SqlError {
+                    sqlstate: error.sqlstate.clone(),
+                    message: error.one_line(),
+                    lost: true,
+                    query: 0,
+                }));
+            }
+            waits_for @ (Connecting::Reading | Connecting::Writing) => {
                 self.activity = Activity::Connecting(waits_for);
                 if connection.socket() != before {
                     self.generation += 1;
@@ -537,12 +550,7 @@ impl Session for LibpqSession {
     fn submit_connect(&mut self) {
         self.disconnect();
         self.begin();
-        let parameters: Vec<(&str, &str)> = self
-            .connect_with
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .collect();
-        self.connection = Connection::start(&parameters);
+        self.connection = Connection::start(&self.connect_with);
         self.generation += 1;
         match &self.connection {
             None => {

@@ -19,6 +19,7 @@ CREATE FUNCTION bench.compare(
     variables         jsonb   DEFAULT NULL,
     continue_on_error boolean DEFAULT false,
     exit_on_abort     boolean DEFAULT false,
+    target       text     DEFAULT NULL,
     OUT mode           text,
     OUT runs           int,
     OUT tps            float8,

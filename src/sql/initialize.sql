@@ -10,6 +10,7 @@ CREATE FUNCTION bench.initialize(
     unlogged         boolean DEFAULT false,
     tablespace       text    DEFAULT NULL,
     index_tablespace text    DEFAULT NULL,
+    target           text    DEFAULT NULL,
     OUT step    text,
     OUT seconds float8
 ) RETURNS SETOF record

@@ -1,4 +1,10 @@
-/* Running, waiting, cancelling. */
+/* Running, waiting, cancelling.
+
+   The argument target of these functions, of bench.initialize and of bench.compare is the server to
+   connect to: NULL for this one, else a connection string of libpq or the name of a foreign server
+   whose options are libpq's. Roles that are not superusers must give a password, and the target must
+   ask for it. One that stands in a connection string can be seen in pg_stat_activity and in logs of
+   statements, as any text of a statement can; one that stands in a user mapping cannot. */
 
 CREATE TYPE bench.run_result AS (
     run_id              bigint,
@@ -63,7 +69,8 @@ CREATE FUNCTION bench.run(
     verbose_errors    boolean DEFAULT false,
     log               boolean DEFAULT false,
     sampling_rate     float8  DEFAULT NULL,
-    log_prefix        text    DEFAULT NULL
+    log_prefix        text    DEFAULT NULL,
+    target            text    DEFAULT NULL
 ) RETURNS bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
@@ -94,7 +101,8 @@ CREATE FUNCTION bench.start(
     verbose_errors    boolean DEFAULT false,
     log               boolean DEFAULT false,
     sampling_rate     float8  DEFAULT NULL,
-    log_prefix        text    DEFAULT NULL
+    log_prefix        text    DEFAULT NULL,
+    target            text    DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the session, and return its run id';

@@ -15,6 +15,7 @@ CREATE TABLE bench.runs (
     run_id                  bigint PRIMARY KEY,
     role_name               name NOT NULL,
     database_name           name NOT NULL,
+    target                  text, -- host, port, dbname and user, never a password; NULL is this server
     label                   text,
     state                   text NOT NULL
         CHECK (state IN ('starting', 'running', 'finished', 'canceled', 'failed', 'lost')),

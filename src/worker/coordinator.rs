@@ -1,10 +1,10 @@
 //! The coordinator of a run: checks, starts the clients, opens the start barrier, takes the
 //! figures at each interval, ends the run and stores its results.
 
+use super::database::Database;
 use super::harvest::Harvest;
 use super::libpq_client::STOP_GRACE_NS;
 use super::logbook::Logbook;
-use super::statement::execute_alone;
 use super::transaction::transaction;
 use super::{
     asked_to_end, at_exit, attach, check_for_interrupts, connect, enter_cooperative,
@@ -12,7 +12,6 @@ use super::{
 };
 use crate::clock;
 use crate::error::{Error, Result, catch};
-use crate::query;
 use crate::results::rows::{Finished, Run, RunInterval, RunScript, RunStatement};
 use crate::results::{convert, store};
 use crate::run::{Mode, RunSpec, Vacuum};
@@ -83,12 +82,13 @@ struct Tables {
 fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     let header = segment.header();
     transaction(|| settings::apply(&spec.settings))?;
-    let tables = transaction(|| look_at_tables(spec))?;
+    let mut database = Database::open(spec.target.as_ref())?;
+    let tables = look_at_tables(spec, &mut database)?;
     header.scale.store(tables.scale, Relaxed);
     let stores = !server::in_recovery();
     let run_id = if stores { store::next_run_id()? } else { 0 };
     header.run_id.store(run_id, Relaxed);
-    let mut run = transaction(|| describe(segment, spec, &tables, run_id))?;
+    let mut run = transaction(|| describe(segment, spec, &database, &tables, run_id))?;
 
     let launched_ns = clock::now_ns();
     let workers = start_workers(segment, spec)?;
@@ -97,12 +97,13 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
         wait_for_workers(segment, &workers)?;
         run.connection_ms = Some((clock::now_ns() - launched_ns) as f64 / 1e6);
         if stores {
-            store::begin(&run)?;
+            let settings = settings_of_target(&mut database)?;
+            store::begin(&run, settings.as_deref())?;
         }
         Ok(())
     })
     .and_then(|()| {
-        vacuum(segment, spec, stores, &mut run.errors);
+        vacuum(segment, spec, &mut database, &mut run.errors);
         if header.stop() != Stop::No {
             return Err(Error::Canceled {
                 by: "before it started".into(),
@@ -116,6 +117,8 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
         enter_cooperative();
         Ok(())
     });
+    // A connection of its own would be none of the run's.
+    drop(database);
     if let Err(error) = result {
         super::transaction::abort();
         stop_workers(segment, spec.mode, &workers, Stop::Requested, None)?;
@@ -233,7 +236,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
 }
 
 /// Checks that the tables are there which the scripts need, and finds their scale.
-fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
+fn look_at_tables(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
     if !spec.uses_pgbench_tables() {
         return Ok(Tables {
             // Scripts of the user's have the scale that the user says they have.
@@ -256,49 +259,96 @@ fn look_at_tables(spec: &RunSpec) -> Result<Tables> {
         &["pgbench_accounts", "pgbench_branches"]
     };
     for table in needed {
-        let there = query::one::<bool>(
-            "SELECT pg_catalog.to_regclass($1) IS NOT NULL",
-            &[(*table).into()],
-        )?;
-        if there != Some(true) {
+        let oid = database.first_row(&format!(
+            "SELECT pg_catalog.to_regclass('{table}')::pg_catalog.text"
+        ))?;
+        if oid.into_iter().flatten().next().is_none() {
             return Err(Error::TableMissing {
                 table: (*table).into(),
-                mode_hint: "Create pgbench's tables with SELECT * FROM bench.initialize(), or set \
-                            search_path so that they are found."
-                    .into(),
+                mode_hint: match database {
+                    Database::Here => {
+                        "Create pgbench's tables with SELECT * FROM bench.initialize(), or set \
+                         search_path so that they are found."
+                    }
+                    Database::There(_) => {
+                        "Create pgbench's tables in the target with SELECT * FROM \
+                         bench.initialize(target => ...), or connect to where they are found."
+                    }
+                }
+                .into(),
             });
         }
     }
-    let scale =
-        query::one::<i64>("SELECT pg_catalog.count(*) FROM pgbench_branches", &[])?.unwrap_or(0);
+    let rows = database
+        .first_row("SELECT pg_catalog.count(*)::pg_catalog.text FROM pgbench_branches")?
+        .into_iter()
+        .flatten()
+        .next();
+    let scale = rows.and_then(|text| text.parse().ok()).unwrap_or(0);
     if scale <= 0 {
         return Err(Error::TableEmpty {
             table: "pgbench_branches".into(),
+            hint: match database {
+                Database::Here => "Fill pgbench's tables with SELECT * FROM bench.initialize().",
+                Database::There(_) => {
+                    "Fill pgbench's tables in the target with SELECT * FROM \
+                     bench.initialize(target => ...)."
+                }
+            }
+            .into(),
         });
     }
-    let (method, partitions) = query::two::<String, i32>(
+    let partitioning = database.first_row(
         "SELECT CASE p.partstrat WHEN 'r' THEN 'range' WHEN 'h' THEN 'hash' END,
-                (SELECT pg_catalog.count(*)::pg_catalog.int4 FROM pg_catalog.pg_inherits i
+                (SELECT pg_catalog.count(*)::pg_catalog.text FROM pg_catalog.pg_inherits i
                   WHERE i.inhparent OPERATOR(pg_catalog.=) c.oid)
            FROM pg_catalog.pg_class c
            LEFT JOIN pg_catalog.pg_partitioned_table p
              ON p.partrelid OPERATOR(pg_catalog.=) c.oid
           WHERE c.oid OPERATOR(pg_catalog.=) 'pgbench_accounts'::pg_catalog.regclass",
-        &[],
     )?;
-    let partitions = if method.is_some() { partitions } else { None };
+    let mut partitioning = partitioning.into_iter();
+    let partition_method = partitioning.next().flatten();
+    let partitions = partitioning.next().flatten();
     Ok(Tables {
         scale,
-        partition_method: method,
-        partitions,
+        partitions: match &partition_method {
+            Some(_) => partitions.and_then(|text| text.parse().ok()),
+            None => None,
+        },
+        partition_method,
     })
 }
 
-fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> Result<Run> {
+/// What `bench.settings_of_run` would tell of a target; `None` if there is no target.
+fn settings_of_target(database: &mut Database) -> Result<Option<String>> {
+    if matches!(database, Database::Here) {
+        return Ok(None);
+    }
+    let mut settings = None;
+    if let Some(query) = store::settings_query()? {
+        database.transaction(|database| {
+            database.execute("SET LOCAL search_path = pg_catalog, pg_temp")?;
+            settings = database.first_row(&query)?.into_iter().flatten().next();
+            Ok(())
+        })?;
+    }
+    // Those of this server are none of the run's.
+    Ok(Some(settings.unwrap_or_else(|| "[]".into())))
+}
+
+fn describe(
+    segment: &Segment,
+    spec: &RunSpec,
+    database: &Database,
+    tables: &Tables,
+    run_id: i64,
+) -> Result<Run> {
     Ok(Run {
         run_id,
         role_name: server::role_name(),
         database_name: server::database_name(),
+        target: database.description(),
         label: spec.label.clone(),
         state: "starting".into(),
         mode: spec.mode.name().into(),
@@ -330,8 +380,8 @@ fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> 
         scale: tables.scale,
         partition_method: tables.partition_method.clone(),
         partitions: tables.partitions,
-        server_version: server::version(),
-        server_version_num: server::version_num(),
+        server_version: database.version(),
+        server_version_num: database.version_num(),
         extension_version: env!("CARGO_PKG_VERSION").into(),
         created_at: server::wall_clock(),
         // SAFETY: the id of this process.
@@ -342,8 +392,12 @@ fn describe(segment: &Segment, spec: &RunSpec, tables: &Tables, run_id: i64) -> 
 }
 
 /// What pgbench vacuums before a run. A failure there is no reason not to run; it is told.
-fn vacuum(segment: &Segment, spec: &RunSpec, stores: bool, errors: &mut Vec<String>) {
-    if !spec.vacuums() || !stores {
+fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &mut Vec<String>) {
+    if !spec.vacuums() {
+        return;
+    }
+    // A standby has nothing to vacuum.
+    if matches!(database, Database::Here) && server::in_recovery() {
         return;
     }
     leave_cooperative();
@@ -359,7 +413,7 @@ fn vacuum(segment: &Segment, spec: &RunSpec, stores: bool, errors: &mut Vec<Stri
         if segment.header().stop() != Stop::No {
             return;
         }
-        if let Err(error) = execute_alone(statement) {
+        if let Err(error) = catch(|| database.execute_alone(statement)) {
             if error.is_cancel() {
                 segment.header().request_stop(Stop::Requested);
                 return;

@@ -1,6 +1,7 @@
 //! A libpq client worker: one background worker, many clients, one event loop over their
 //! connections; what pgbench calls a thread.
 
+use super::remote::{self, NotConnected};
 use super::spi_client::Shared;
 use super::{
     Place, asked_to_end, check_for_interrupts, check_rights, connect, enter_cooperative, plan,
@@ -9,9 +10,8 @@ use super::{
 use crate::clock;
 use crate::compat;
 use crate::error::{Error, Result, catch};
-use crate::pq::{Connecting, Connection};
+use crate::pq::{ConnectWith, Connection, cancel};
 use crate::run::RunSpec;
-use crate::server;
 use crate::session::LibpqSession;
 use crate::shared::recorder::Recorder;
 use crate::shared::segment::Stop;
@@ -21,9 +21,6 @@ use selfbench_script::{Workload, clients_per_thread};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
-
-/// A connection that does not come about within that time never will.
-const CONNECT_TIMEOUT_NS: u64 = 60_000_000_000;
 
 /// When a run is stopped, statements that are under way get that long before they are cancelled.
 pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
@@ -67,7 +64,7 @@ struct Ready {
     clients: Range<usize>,
     /// One for each client, or none if each transaction has its own.
     connections: Vec<Option<Connection>>,
-    connect_with: Rc<[(String, String)]>,
+    connect_with: Rc<ConnectWith>,
 }
 
 fn prepare(place: &Place) -> Result<Option<Ready>> {
@@ -78,12 +75,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     let Some(clients) = clients_per_thread(spec.clients, spec.jobs).nth(place.index) else {
         return Ok(None);
     };
-    let parameters = server::with_settings(spec.connection.clone(), &spec.settings);
-    let connect_with: Rc<[(String, String)]> = parameters.into();
-    let parameters: Vec<_> = connect_with
-        .iter()
-        .map(|(k, v)| (k.as_str(), v.as_str()))
-        .collect();
+    let connect_with = Rc::new(spec.connect_with());
     let mut connections = Vec::with_capacity(clients.len());
     for client in clients.clone() {
         if place.segment.header().stop() != Stop::No {
@@ -92,7 +84,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         connections.push(if spec.reconnect {
             None
         } else {
-            Some(connect_client(client, &parameters)?)
+            Some(connect_client(client, &connect_with)?)
         });
     }
     Ok(Some(Ready {
@@ -104,39 +96,15 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     }))
 }
 
-fn connect_client(client: usize, parameters: &[(&str, &str)]) -> Result<Connection> {
-    let failed = |message: String| Error::Connect {
-        client,
-        sqlstate: message.contains("too many clients").then(|| "53300".into()),
-        message,
-    };
-    let Some(mut connection) = Connection::start(parameters) else {
-        return Err(failed(
-            "this process may open no more connections; use more jobs".into(),
-        ));
-    };
-    if connection.is_bad() {
-        return Err(failed(connection.error_message()));
-    }
-    let end = clock::now_ns() + CONNECT_TIMEOUT_NS;
-    let mut waits_for = Connecting::Writing;
-    loop {
-        check_for_interrupts();
-        let ready =
-            compat::wait_for_socket(connection.socket(), waits_for == Connecting::Writing, 1000);
-        if clock::now_ns() > end {
-            return Err(failed("timeout expired".into()));
-        }
-        if !ready {
-            continue;
-        }
-        waits_for = connection.poll_connect();
-        match waits_for {
-            Connecting::Done => return Ok(connection),
-            Connecting::Failed => return Err(failed(connection.error_message())),
-            Connecting::Reading | Connecting::Writing => {}
-        }
-    }
+fn connect_client(client: usize, with: &ConnectWith) -> Result<Connection> {
+    remote::connect(with).map_err(|error| match error {
+        NotConnected::Failed(message, sqlstate) => Error::Connect {
+            client,
+            sqlstate,
+            message,
+        },
+        NotConnected::NoPassword => Error::PasswordNotUsed,
+    })
 }
 
 /// One client of this worker.
@@ -227,10 +195,8 @@ fn run(place: &Place, ready: Ready) {
                 Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => break,
                 Some(since) if now - since > STOP_GRACE_NS && !canceled => {
                     canceled = true;
-                    driven
-                        .iter()
-                        .filter_map(|d| d.session.as_ref())
-                        .for_each(LibpqSession::cancel);
+                    let sessions = driven.iter().filter_map(|d| d.session.as_ref());
+                    cancel::in_background(sessions.filter_map(LibpqSession::cancel).collect());
                 }
                 Some(_) => {}
             }

@@ -1,11 +1,12 @@
-//! The loader: the worker that initializes pgbench's tables, each step in transactions of its own.
+//! The loader: the worker that initializes pgbench's tables, each step in transactions of its own,
+//! in this server or in a target.
 
-use super::statement::{execute, execute_alone};
+use super::database::Database;
 use super::transaction::transaction;
 use super::{at_exit, attach, connect, my_segment, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
-use crate::initialize::rows::{Table, copy};
+use crate::initialize::rows::Table;
 use crate::initialize::{InitializeSpec, steps};
 use crate::shared::segment::{Header, Phase, Stop};
 use pgrx::{pg_guard, pg_sys};
@@ -45,8 +46,9 @@ unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
 }
 
 fn initialize(header: &'static Header, spec: &InitializeSpec) -> Result<StepSeconds> {
+    let mut database = Database::open(spec.target.as_ref())?;
     // Before anything is dropped or emptied.
-    transaction(steps::require_pgbench_tables)?;
+    steps::require_pgbench_tables(&mut database)?;
     let mut seconds = StepSeconds::new();
     header.advance(Phase::Running);
     for (number, letter) in spec.steps.chars().enumerate() {
@@ -61,36 +63,42 @@ fn initialize(header: &'static Header, spec: &InitializeSpec) -> Result<StepSeco
         header.step_ns.store(begin, Relaxed);
         header.step.store(number as u32 + 1, Release);
         header.caller.wake();
-        step(header, spec, letter)?;
+        step(header, spec, &mut database, letter)?;
         seconds.push((letter, (clock::now_ns() - begin) as f64 / 1e9));
     }
     Ok(seconds)
 }
 
-fn step(header: &'static Header, spec: &InitializeSpec, letter: char) -> Result<()> {
+fn step(
+    header: &'static Header,
+    spec: &InitializeSpec,
+    database: &mut Database,
+    letter: char,
+) -> Result<()> {
     match letter {
-        'd' => execute_alone(steps::DROP),
-        't' => steps::create(spec).try_for_each(|statement| execute_alone(&statement)),
-        'g' => transaction(|| {
-            execute(steps::TRUNCATE)?;
+        'd' => database.execute_alone(steps::DROP),
+        't' => steps::create(spec, database.version_num())
+            .try_for_each(|statement| database.execute_alone(&statement)),
+        'g' => database.transaction(|database| {
+            database.execute(steps::TRUNCATE)?;
             [Table::Branches, Table::Tellers, Table::Accounts]
                 .into_iter()
-                .try_for_each(|table| copy(table, spec.scale, &header.rows_done))
+                .try_for_each(|table| database.copy(table, spec.scale, &header.rows_done))
         }),
-        'G' => transaction(|| {
-            execute(steps::TRUNCATE)?;
+        'G' => database.transaction(|database| {
+            database.execute(steps::TRUNCATE)?;
             steps::generate_on_server(spec)
                 .iter()
-                .try_for_each(|statement| execute(statement))
+                .try_for_each(|statement| database.execute(statement))
         }),
         'v' => steps::VACUUM
             .iter()
-            .try_for_each(|statement| execute_alone(statement)),
+            .try_for_each(|statement| database.execute_alone(statement)),
         'p' => steps::primary_keys(spec)
             .iter()
-            .try_for_each(|statement| execute_alone(statement)),
+            .try_for_each(|statement| database.execute_alone(statement)),
         _ => steps::foreign_keys()
             .iter()
-            .try_for_each(|statement| execute_alone(statement)),
+            .try_for_each(|statement| database.execute_alone(statement)),
     }
 }

@@ -10,15 +10,17 @@
 //! by latch. Each process marks its own end in the segment, also when it is terminated, so that
 //! nobody waits for a process that is gone. `coordinator` runs a benchmark, `loader` an
 //! initialization, `spi_client` and `libpq_client` are the clients; `transaction` and `statement`
-//! are how workers use the database.
+//! are how workers use the database, `remote` how they use a target, `database` either.
 
 pub mod coordinator;
+pub mod database;
 pub mod harvest;
 pub mod launch;
 pub mod libpq_client;
 pub mod loader;
 pub mod locks;
 pub mod logbook;
+pub mod remote;
 pub mod settings;
 pub mod shell;
 pub mod spi_client;

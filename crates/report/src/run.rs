@@ -135,6 +135,9 @@ pub struct RunReport {
     pub server_version_num: i32,
     /// Which way the transactions took.
     pub mode: Mode,
+    /// Host, port, database and user of the server that clients connected to, `None` if it was the
+    /// one that made the report.
+    pub target: Option<String>,
     /// How statements were submitted.
     pub protocol: String,
     /// The scripts in the order in which they were given.

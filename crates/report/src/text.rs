@@ -85,6 +85,9 @@ fn parameters(lines: &mut Lines, report: &RunReport) {
     if lines.style == Style::Full || report.mode == Mode::Spi {
         lines.push(format!("execution mode: {}", report.mode.description()));
     }
+    if let (Style::Full, Some(target)) = (lines.style, &report.target) {
+        lines.push(format!("target: {target}"));
+    }
     lines.push(format!("number of clients: {}", report.clients));
     lines.push(format!("number of threads: {}", report.jobs));
     if report.max_tries != 0 {

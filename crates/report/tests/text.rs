@@ -66,6 +66,7 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
         extension_version: "0.1.0".to_owned(),
         server_version: server_version.to_owned(),
         server_version_num,
+        target: None,
         mode,
         protocol: "simple".to_owned(),
         scripts: vec![script("<builtin: select only>", 1, tally)],
@@ -143,6 +144,21 @@ tps = 6075.334143 (without initial connection time)
 random seed: 42
 ",
     );
+}
+
+#[test]
+fn another_server() {
+    let report = RunReport {
+        target: Some("host=far port=5432 dbname=bench user=tester".to_owned()),
+        ..run_on_15(Mode::Libpq, succeeded(10, 0.286, 0.350))
+    };
+    assert!(text(&report).contains(
+        "\
+execution mode: libpq (client/server round trips)
+target: host=far port=5432 dbname=bench user=tester
+number of clients: 1
+"
+    ));
 }
 
 #[test]

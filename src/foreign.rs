@@ -1,0 +1,89 @@
+//! Foreign servers and user mappings, read from the catalogs.
+
+use crate::error::{Error, Result};
+use crate::query;
+use pgrx::pg_sys;
+use std::ffi::{CStr, CString};
+
+/// Options by name.
+pub type Options = Vec<(String, String)>;
+
+/// A foreign server, as the current role may use it.
+pub struct ForeignServer {
+    /// Options of the server.
+    pub server: Options,
+    /// Options of the current role's user mapping, or of the public one.
+    pub mapping: Options,
+    /// Whether only superusers can have set the mapping's `password_required` to false: with
+    /// postgres_fdw, which watches over that.
+    pub guards_password: bool,
+}
+
+/// The foreign server of that name, `None` if there is none.
+///
+/// Fails if the current role has no USAGE on it, or no user mapping for it. Must be called in a
+/// transaction.
+pub fn find(name: &str) -> Result<Option<ForeignServer>> {
+    // A longer name is none.
+    if name.len() >= pg_sys::NAMEDATALEN as usize {
+        return Ok(None);
+    }
+    let text = CString::new(name).unwrap_or_default();
+    // Neither name nor options become parameters of a query, which could be logged: instead of the
+    // name of a server, the text may be a connection string with a password.
+    // SAFETY: the name ends in a zero byte.
+    let oid = unsafe { pg_sys::get_foreign_server_oid(text.as_ptr(), true) };
+    if oid == pg_sys::InvalidOid {
+        return Ok(None);
+    }
+    let may = query::one::<bool>(
+        "SELECT pg_catalog.has_server_privilege($1, 'USAGE')",
+        &[oid.into()],
+    )?;
+    if may != Some(true) {
+        return Err(Error::Denied {
+            what: format!("foreign server \"{name}\""),
+            hint: "Have USAGE on it granted to you.".into(),
+        });
+    }
+    // SAFETY: the server exists; the second call raises an error if there is no user mapping.
+    // Lists of options have the element type that is read.
+    let (server, mapping) = unsafe {
+        let server = pg_sys::GetForeignServer(oid);
+        let mapping = pg_sys::GetUserMapping(pg_sys::GetUserId(), oid);
+        (options((*server).options), options((*mapping).options))
+    };
+    let guards_password = query::one::<bool>(
+        "SELECT p.prosrc OPERATOR(pg_catalog.=) 'postgres_fdw_validator'
+                AND p.probin OPERATOR(pg_catalog.=) '$libdir/postgres_fdw'
+           FROM pg_catalog.pg_foreign_server s
+           JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid OPERATOR(pg_catalog.=) s.srvfdw
+           JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) w.fdwvalidator
+          WHERE s.oid OPERATOR(pg_catalog.=) $1",
+        &[oid.into()],
+    )?;
+    Ok(Some(ForeignServer {
+        server,
+        mapping,
+        guards_password: guards_password == Some(true),
+    }))
+}
+
+/// # Safety
+/// A list of definition elements, or null.
+unsafe fn options(list: *mut pg_sys::List) -> Options {
+    // SAFETY: the caller's promise; the server's function gives any value as text.
+    unsafe {
+        pgrx::PgList::<pg_sys::DefElem>::from_pg(list)
+            .iter_ptr()
+            .map(|element| {
+                let name = CStr::from_ptr((*element).defname);
+                let value = CStr::from_ptr(pg_sys::defGetString(element));
+                (
+                    name.to_string_lossy().into_owned(),
+                    value.to_string_lossy().into_owned(),
+                )
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,62 @@
+//! Asking servers to cancel statements, without waiting for it.
+//!
+//! libpq connects anew for each request and blocks until the server has closed that connection,
+//! for ever if the server is stuck. So a thread does it. It may run no code of the server's, hence
+//! it takes no signals: their handlers are the server's.
+
+use super::Connection;
+use pq_sys as pq;
+use std::ffi::{c_char, c_int};
+
+/// A thread that asks needs little.
+const STACK_BYTES: usize = 128 * 1024;
+
+/// What is needed to cancel what a connection executes; independent of the connection.
+pub struct Cancel(*mut pq::PGcancel);
+
+// SAFETY: libpq's object belongs to whoever holds it, and its functions may be called in any thread.
+unsafe impl Send for Cancel {}
+
+impl Cancel {
+    /// That of a connection; `None` if it is lost.
+    pub fn of(connection: &Connection) -> Option<Cancel> {
+        // SAFETY: the connection exists, or is null, which gives null.
+        let cancel = unsafe { pq::PQgetCancel(connection.conn) };
+        (!cancel.is_null()).then_some(Cancel(cancel))
+    }
+
+    fn ask(&self) {
+        let mut error = [0 as c_char; 256];
+        // SAFETY: the object exists, and the buffer has the size given.
+        unsafe { pq::PQcancel(self.0, error.as_mut_ptr(), error.len() as c_int) };
+    }
+}
+
+impl Drop for Cancel {
+    fn drop(&mut self) {
+        // SAFETY: freed once.
+        unsafe { pq::PQfreeCancel(self.0) };
+    }
+}
+
+/// Asks for all of them, one after the other, while this process goes on. Whether a request comes
+/// in time, or at all, shows in the outcome of its statement alone.
+pub fn in_background(cancels: Vec<Cancel>) {
+    if cancels.is_empty() {
+        return;
+    }
+    let ask = move || cancels.iter().for_each(Cancel::ask);
+    // SAFETY: all-zero signal sets are valid, and filled in before they are used. A thread inherits
+    // the mask of the one that starts it, which gets its own back.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        // Without a thread, closing the connections has to do.
+        let _ = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn(ask);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+    }
+}

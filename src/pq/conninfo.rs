@@ -1,0 +1,154 @@
+//! Connection parameters: reading connection strings, and libpq's keywords.
+//!
+//! What libpq complains of in a connection string may quote a password, so that its complaints
+//! end here.
+
+use pq_sys as pq;
+use serde::{Deserialize, Serialize};
+use std::ffi::{CStr, CString};
+use std::fmt;
+
+/// What connections are made with.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ConnectWith {
+    /// libpq's keywords and their values.
+    pub parameters: Vec<(String, String)>,
+    /// Whether a connection must not be used unless the server has asked for the password among
+    /// the parameters.
+    pub password_required: bool,
+}
+
+/// Keywords only: one of the values may be a password.
+impl fmt::Debug for ConnectWith {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keywords = self.parameters.iter().map(|(keyword, _)| keyword);
+        formatter.debug_set().entries(keywords).finish()
+    }
+}
+
+impl ConnectWith {
+    /// The value of a parameter; an empty one is none, as libpq has it.
+    pub fn get(&self, keyword: &str) -> Option<&str> {
+        let given = self.parameters.iter().rev().find(|(k, _)| k == keyword)?;
+        (!given.1.is_empty()).then_some(given.1.as_str())
+    }
+
+    /// Sets a parameter that is not given yet.
+    pub fn set_default(&mut self, keyword: &str, value: &str) {
+        if self.get(keyword).is_none() {
+            self.set(keyword, value);
+        }
+    }
+
+    /// Sets a parameter, whether it is given or not.
+    pub fn set(&mut self, keyword: &str, value: &str) {
+        self.parameters.retain(|(k, _)| k != keyword);
+        self.parameters.push((keyword.into(), value.into()));
+    }
+}
+
+/// A value as it stands in a connection string.
+pub fn quoted(value: &str) -> String {
+    if !value.is_empty() && !value.contains(|c: char| c.is_whitespace() || c == '\'' || c == '\\') {
+        return value.to_owned();
+    }
+    let escaped = value.replace('\\', "\\\\").replace('\'', "\\'");
+    format!("'{escaped}'")
+}
+
+/// A keyword of connection strings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keyword {
+    /// The keyword.
+    pub name: String,
+    /// Whether its value is a secret.
+    pub secret: bool,
+    /// Whether it is meant for libpq's developers only.
+    pub debug: bool,
+}
+
+/// All keywords that this libpq knows.
+pub fn keywords() -> Vec<Keyword> {
+    let mut keywords = Vec::new();
+    options(c"", |option| {
+        // SAFETY: libpq's options have a keyword and a display hint.
+        let (name, display) = unsafe {
+            (
+                CStr::from_ptr(option.keyword),
+                CStr::from_ptr(option.dispchar),
+            )
+        };
+        keywords.push(Keyword {
+            name: name.to_string_lossy().into_owned(),
+            secret: display.to_bytes().contains(&b'*'),
+            debug: display.to_bytes().contains(&b'D'),
+        });
+    });
+    keywords
+}
+
+/// The parameters that a connection string gives, be it keywords and values or a URI; `None` if it
+/// is neither.
+///
+/// Unlike libpq, it takes no URI in which an `@`, after the one that ends user and password, would
+/// become a part of a host or database name: the password has such a character then, and libpq
+/// would quote a part of it.
+pub fn parse(text: &str) -> Option<Vec<(String, String)>> {
+    if has_stray_at(text) {
+        return None;
+    }
+    let text = CString::new(text).ok()?;
+    let mut parameters = Vec::new();
+    options(&text, |option| {
+        if !option.val.is_null() {
+            // SAFETY: both texts end in a zero byte and live until the options are freed.
+            let (keyword, value) =
+                unsafe { (CStr::from_ptr(option.keyword), CStr::from_ptr(option.val)) };
+            parameters.push((
+                keyword.to_string_lossy().into_owned(),
+                value.to_string_lossy().into_owned(),
+            ));
+        }
+    })
+    .then_some(parameters)
+}
+
+fn has_stray_at(text: &str) -> bool {
+    let Some(rest) = ["postgresql://", "postgres://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme))
+    else {
+        return false;
+    };
+    // As libpq: user and password end at the first @, unless a slash comes before it.
+    let after = match rest.find(['@', '/']) {
+        Some(at) if rest.as_bytes()[at] == b'@' => &rest[at + 1..],
+        _ => rest,
+    };
+    let path = after.split('?').next().unwrap_or_default();
+    path.contains('@')
+}
+
+/// Calls `each` for every option that libpq knows, with the values that a connection string gives;
+/// whether it could be read.
+fn options(text: &CStr, mut each: impl FnMut(&pq::_PQconninfoOption)) -> bool {
+    let mut message = std::ptr::null_mut();
+    // SAFETY: the text ends in a zero byte. The options end in one without a keyword, and are freed
+    // after their last use, as is the message.
+    unsafe {
+        let options = pq::PQconninfoParse(text.as_ptr(), &mut message);
+        if !message.is_null() {
+            pq::PQfreemem(message.cast());
+        }
+        if options.is_null() {
+            return false;
+        }
+        let mut option = options;
+        while !(*option).keyword.is_null() {
+            each(&*option);
+            option = option.add(1);
+        }
+        pq::PQconninfoFree(options);
+    }
+    true
+}

@@ -1,0 +1,121 @@
+//! The database that has pgbench's tables: this server's, in this very process, or a target's, over
+//! a connection.
+
+use super::remote::Remote;
+use super::statement;
+use super::transaction::transaction;
+use crate::error::Result;
+use crate::initialize::rows::{self, Rows, Table};
+use crate::pq::ConnectWith;
+use crate::query;
+use crate::server;
+use std::sync::atomic::AtomicU64;
+
+/// First server version into which pgbench, too, copies with FREEZE.
+const FREEZES: i32 = 140_000;
+
+/// A database to run statements in.
+pub enum Database {
+    /// That of this worker.
+    Here,
+    /// A target.
+    There(Box<Remote>),
+}
+
+impl Database {
+    /// That of the target or, if there is none, of this worker.
+    pub fn open(target: Option<&ConnectWith>) -> Result<Database> {
+        Ok(match target {
+            None => Database::Here,
+            Some(with) => Database::There(Box::new(Remote::connect(with)?)),
+        })
+    }
+
+    /// Version of its server as a number, such as 150018.
+    pub fn version_num(&self) -> i32 {
+        match self {
+            Database::Here => server::version_num(),
+            Database::There(remote) => remote.connection().server_version_num(),
+        }
+    }
+
+    /// Version of its server as that says it.
+    pub fn version(&self) -> String {
+        match self {
+            Database::Here => server::version(),
+            Database::There(remote) => remote.connection().server_version(),
+        }
+    }
+
+    /// Host, port, database and user, if it is a target.
+    pub fn description(&self) -> Option<String> {
+        match self {
+            Database::Here => None,
+            Database::There(remote) => Some(remote.connection().description()),
+        }
+    }
+
+    /// The first row of a query whose columns are texts, in a transaction of its own; empty if there
+    /// is no row.
+    pub fn first_row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
+        match self {
+            Database::Here => transaction(|| query::first_row(sql)),
+            Database::There(remote) => remote.first_row(sql),
+        }
+    }
+
+    /// Executes one statement in a transaction of its own; VACUUM and its like may make more.
+    pub fn execute_alone(&mut self, sql: &str) -> Result<()> {
+        match self {
+            Database::Here => statement::execute_alone(sql),
+            Database::There(remote) => remote.execute(sql),
+        }
+    }
+
+    /// Runs `body` in a transaction, which is committed if it succeeds. After a failure, a
+    /// connection is good for nothing but to be closed.
+    pub fn transaction(&mut self, body: impl FnOnce(&mut Database) -> Result<()>) -> Result<()> {
+        match self {
+            Database::Here => transaction(|| body(&mut Database::Here)),
+            Database::There(_) => {
+                self.execute("BEGIN")?;
+                body(self)?;
+                self.execute("COMMIT")
+            }
+        }
+    }
+
+    /// Executes a statement within a transaction.
+    pub fn execute(&mut self, sql: &str) -> Result<()> {
+        match self {
+            Database::Here => statement::execute(sql),
+            Database::There(remote) => remote.execute(sql),
+        }
+    }
+
+    /// Fills a table within a transaction that has emptied it. `done` counts the rows.
+    pub fn copy(&mut self, table: Table, scale: i64, done: &'static AtomicU64) -> Result<()> {
+        let rows = Rows::new(table, scale, done);
+        let remote = match self {
+            Database::Here => return rows::copy(rows),
+            Database::There(remote) => remote,
+        };
+        let kind = remote.first_row(&format!(
+            "SELECT c.relkind::pg_catalog.text FROM pg_catalog.pg_class c
+              WHERE c.oid OPERATOR(pg_catalog.=) '{}'::pg_catalog.regclass",
+            table.name()
+        ))?;
+        // Freezing is not possible across partitions.
+        let plain = kind.first().and_then(Option::as_deref) == Some("r");
+        let freeze = if plain && remote.connection().server_version_num() >= FREEZES {
+            " WITH (FREEZE ON)"
+        } else {
+            ""
+        };
+        let mut rows = rows;
+        remote.copy_in(
+            &format!("COPY {} FROM STDIN{freeze}", table.name()),
+            |buffer| rows.fill(buffer),
+        )
+    }
+}

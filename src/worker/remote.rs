@@ -1,0 +1,284 @@
+//! Statements on a target, one at a time, as if the call blocked.
+//!
+//! What waits is this process on its latch and on the socket, so that an interrupt ends any wait:
+//! the statement is cancelled on the target before the interrupt is served, since a server does not
+//! notice that its client is gone while it executes.
+
+use super::check_for_interrupts;
+use crate::clock;
+use crate::compat;
+use crate::error::{Error, Report, Result};
+use crate::pq::{Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel};
+use crate::shared::process;
+use pgrx::pg_sys;
+use std::ffi::CString;
+
+/// A connection that does not come about within that time never will, unless it has another limit
+/// among its parameters.
+const CONNECT_TIMEOUT_S: u64 = 60;
+/// How often a wait looks around, in milliseconds.
+const TICK_MS: i64 = 1000;
+/// A cancelled statement gets that long to end.
+const CANCEL_GRACE_NS: u64 = 1_000_000_000;
+/// How often it looks meanwhile, in milliseconds.
+const CANCEL_TICK_MS: i64 = 50;
+/// Data of a COPY is handed to libpq in pieces of so many bytes.
+const COPY_BYTES: usize = 64 * 1024;
+
+/// Why a connection did not come about.
+pub enum NotConnected {
+    /// libpq's reason, and its SQLSTATE if one is known.
+    Failed(String, Option<String>),
+    /// See [`Connecting::NoPassword`].
+    NoPassword,
+}
+
+/// Connects, answering interrupts meanwhile.
+pub fn connect(with: &ConnectWith) -> Result<Connection, NotConnected> {
+    let failed = |message: String| {
+        let sqlstate = message.contains("too many clients").then(|| "53300".into());
+        NotConnected::Failed(message, sqlstate)
+    };
+    let Some(mut connection) = Connection::start(with) else {
+        return Err(failed(
+            "this process may open no more connections; use more jobs".into(),
+        ));
+    };
+    if connection.is_bad() {
+        return Err(failed(connection.error_message()));
+    }
+    let limit_s = with
+        .get("connect_timeout")
+        .and_then(|text| text.trim().parse().ok())
+        .filter(|seconds| *seconds > 0)
+        .unwrap_or(CONNECT_TIMEOUT_S);
+    let end = clock::now_ns().saturating_add(limit_s.saturating_mul(1_000_000_000));
+    let mut waits_for = Connecting::Writing;
+    loop {
+        check_for_interrupts();
+        let write = waits_for == Connecting::Writing;
+        let ready = compat::wait_for_socket(connection.socket(), write, TICK_MS);
+        if clock::now_ns() > end {
+            return Err(failed("timeout expired".into()));
+        }
+        if !ready {
+            continue;
+        }
+        waits_for = connection.poll_connect();
+        match waits_for {
+            Connecting::Done => return Ok(connection),
+            Connecting::Failed => return Err(failed(connection.error_message())),
+            Connecting::NoPassword => return Err(NotConnected::NoPassword),
+            Connecting::Reading | Connecting::Writing => {}
+        }
+    }
+}
+
+/// A connection to a target.
+pub struct Remote {
+    // Closed after the set that its socket is in.
+    events: compat::EventSet,
+    /// Position of the socket in the set.
+    event: i32,
+    connection: Connection,
+}
+
+impl Remote {
+    /// Connects to a target.
+    pub fn connect(with: &ConnectWith) -> Result<Remote> {
+        let connection = connect(with).map_err(|error| match error {
+            NotConnected::Failed(message, sqlstate) => Error::ConnectTarget { sqlstate, message },
+            NotConnected::NoPassword => Error::PasswordNotUsed,
+        })?;
+        let mut events = compat::EventSet::new(1);
+        let event = events.add_socket(connection.socket(), 0);
+        Ok(Remote {
+            events,
+            event,
+            connection,
+        })
+    }
+
+    /// The connection, for what it knows of the target.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Executes SQL and throws its rows away.
+    pub fn execute(&mut self, sql: &str) -> Result<()> {
+        self.first_row(sql).map(drop)
+    }
+
+    /// Executes SQL; the first row of its last statement that returns any, as texts, empty if there
+    /// is none.
+    pub fn first_row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
+        self.send(sql)?;
+        let mut row = Vec::new();
+        self.results(|result| {
+            if result.status() == Status::Rows && result.rows() > 0 {
+                row = (0..result.columns())
+                    .map(|column| {
+                        let value = result.value(0, column)?;
+                        Some(String::from_utf8_lossy(value).into_owned())
+                    })
+                    .collect();
+            }
+        })?;
+        Ok(row)
+    }
+
+    /// Executes a COPY from the client. `fill` writes data into the buffer and returns its length, 0
+    /// at the end.
+    pub fn copy_in(&mut self, sql: &str, mut fill: impl FnMut(&mut [u8]) -> usize) -> Result<()> {
+        self.send(sql)?;
+        match self.next_result()? {
+            Some(result) if result.status() == Status::Copy => {}
+            Some(result) => {
+                let failed = failure(&result);
+                self.results(|_| {})?;
+                return Err(failed);
+            }
+            None => return Err(self.lost()),
+        }
+        let mut buffer = vec![0; COPY_BYTES];
+        loop {
+            let length = fill(&mut buffer);
+            if length == 0 {
+                break;
+            }
+            while !self
+                .connection
+                .put_copy_data(&buffer[..length])
+                .map_err(|Lost| self.lost())?
+            {
+                self.wait()?;
+            }
+            // So that what is not sent yet does not pile up in memory.
+            while self.flush()? {
+                self.wait()?;
+            }
+            self.answer_interrupts();
+        }
+        while !self
+            .connection
+            .put_copy_end(None)
+            .map_err(|Lost| self.lost())?
+        {
+            self.wait()?;
+        }
+        self.results(|_| {})
+    }
+
+    fn send(&mut self, sql: &str) -> Result<()> {
+        let text = CString::new(sql).unwrap_or_default();
+        // SAFETY: the text is copied.
+        unsafe {
+            pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
+        }
+        self.connection
+            .send_query(&text)
+            .map_err(|Lost| self.lost())
+    }
+
+    /// Takes all results of what was sent, and fails with the first error among them.
+    fn results(&mut self, mut each: impl FnMut(&PqResult)) -> Result<()> {
+        let mut failed = None;
+        while let Some(result) = self.next_result()? {
+            match result.status() {
+                Status::Error => failed = failed.or_else(|| Some(failure(&result))),
+                Status::Copy => return Err(Error::Limit("COPY was not expected".into())),
+                _ => each(&result),
+            }
+        }
+        // SAFETY: no text.
+        unsafe {
+            pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn next_result(&mut self) -> Result<Option<PqResult>> {
+        while self.flush()? || self.connection.is_busy() {
+            self.wait()?;
+        }
+        Ok(self.connection.next_result())
+    }
+
+    /// Sends what can be sent; whether something is left.
+    fn flush(&mut self) -> Result<bool> {
+        let left = self.connection.flush().map_err(|Lost| self.lost())?;
+        // libpq closes the socket of a connection that is lost, and tells when it reads.
+        if self.connection.socket() >= 0 {
+            self.events.want_write(self.event, left);
+        }
+        Ok(left)
+    }
+
+    /// Waits for the socket or an interrupt, and reads what has come.
+    fn wait(&mut self) -> Result<()> {
+        self.answer_interrupts();
+        self.events.wait(TICK_MS).for_each(drop);
+        self.answer_interrupts();
+        self.connection.consume_input().map_err(|Lost| self.lost())
+    }
+
+    /// Serves interrupts. Before one that ends this process or what it does, the target is told to
+    /// stop.
+    fn answer_interrupts(&mut self) {
+        if process::interrupted() {
+            self.cancel();
+        }
+        check_for_interrupts();
+    }
+
+    /// Cancels the statement in progress and gives it a moment to end.
+    fn cancel(&mut self) {
+        cancel::in_background(Cancel::of(&self.connection).into_iter().collect());
+        let end = clock::now_ns() + CANCEL_GRACE_NS;
+        while clock::now_ns() < end {
+            let unsent = match self.connection.flush() {
+                Ok(unsent) => unsent,
+                Err(Lost) => return,
+            };
+            if unsent || self.connection.is_busy() {
+                compat::wait_for_socket(self.connection.socket(), unsent, CANCEL_TICK_MS);
+                if self.connection.consume_input().is_err() {
+                    return;
+                }
+                continue;
+            }
+            match self.connection.next_result() {
+                None => return,
+                // It waits for data, and not for a request to cancel.
+                Some(result) if result.status() == Status::Copy => {
+                    if self.connection.put_copy_end(Some(c"canceled")).is_err() {
+                        return;
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn lost(&self) -> Error {
+        Report::of_lost_connection(self.connection.error_message()).into()
+    }
+}
+
+/// The error of a result, as the target reports it.
+fn failure(result: &PqResult) -> Error {
+    match result.sqlstate() {
+        Some(sqlstate) => Report {
+            sqlstate,
+            message: result.primary_message().unwrap_or_default(),
+            detail: result.detail(),
+            hint: result.hint(),
+        },
+        // libpq's own, of a connection that is lost.
+        None => Report::of_lost_connection(result.error_message()),
+    }
+    .into()
+}
