@@ -146,27 +146,24 @@ impl Remote {
             if length == 0 {
                 break;
             }
-            while !self
-                .connection
-                .put_copy_data(&buffer[..length])
-                .map_err(|Lost| self.lost())?
-            {
-                self.wait()?;
-            }
+            self.queue(|connection| connection.put_copy_data(&buffer[..length]))?;
             // So that what is not sent yet does not pile up in memory.
             while self.flush()? {
                 self.wait()?;
             }
             self.answer_interrupts();
         }
-        while !self
-            .connection
-            .put_copy_end(None)
-            .map_err(|Lost| self.lost())?
-        {
+        self.queue(|connection| connection.put_copy_end(None))?;
+        self.results(|_| {})
+    }
+
+    /// Queues something, when there is room for it.
+    fn queue(&mut self, put: impl Fn(&mut Connection) -> Result<bool, Lost>) -> Result<()> {
+        while !put(&mut self.connection).map_err(|Lost| self.lost())? {
+            self.flush()?;
             self.wait()?;
         }
-        self.results(|_| {})
+        Ok(())
     }
 
     fn send(&mut self, sql: &str) -> Result<()> {

@@ -155,6 +155,23 @@ fails_ok(
 	'an error of the target in a step');
 here("SELECT bench.initialize(scale => 2, target => $target)");
 
+# The target talks back while rows are copied to it, more than any buffer holds.
+$far->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION talk() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE NOTICE '%', repeat('x', 200); RETURN NEW; END $$;
+CREATE TRIGGER talk BEFORE INSERT ON pgbench_accounts FOR EACH ROW EXECUTE FUNCTION talk();
+SQL
+is(here("SELECT count(*) FROM bench.initialize(steps => 'g', scale => 2, target => $target)"),
+	1, 'rows copied to a target that talks back');
+is(tables(), $tables, 'they are all there');
+$far->safe_psql('postgres', 'ALTER TABLE pgbench_tellers ADD CONSTRAINT few CHECK (tid < 10) NOT VALID');
+fails_ok(
+	"SELECT bench.initialize(steps => 'g', target => $target)",
+	qr/ERROR:  23514: new row for relation "pgbench_tellers" violates check constraint "few"\nDETAIL:  Failing row contains/,
+	'an error of the target in a COPY');
+is(tables(), $tables, 'nothing has changed');
+here("SELECT bench.initialize(scale => 2, target => $target)");
+
 # A run.
 my $run = "bench.run(mode => 'libpq', clients => 2, jobs => 2, transactions => 50, label => 'far', target => $target)";
 foreach my $time ('first', 'second')
