@@ -133,6 +133,7 @@ fn comparisons() {
         ("1 <= null", "null"),
         ("true = true", "cannot coerce boolean to int"),
         ("true = 1.0", "cannot coerce boolean to double"),
+        ("sqrt(true)", "cannot coerce boolean to double"),
         ("true = 1 < 2", "syntax error"),
         ("1=2=3", "syntax error"),
     ]);
