@@ -29,10 +29,10 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 # One target directory for each major version, so that switching is cheap.
 CARGO_TARGET_DIR ?= target
-EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%)
+EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/fuzz
 
 .DEFAULT_GOAL := build
-.PHONY: build install-library uninstall-library demo test help FORCE
+.PHONY: build install-library uninstall-library demo test fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -87,6 +87,9 @@ demo:
 test:
 	+@test/run
 
+fuzz:
+	+@tools/fuzz.sh
+
 define HELP
 make              build the library and the install script
 make install      install both for the server of PG_CONFIG; DESTDIR is honoured
@@ -98,6 +101,9 @@ make demo         install what is missing, build, benchmark a scratch server in
                   KEEP=1 leaves the server running
 make test         install what is missing, build, run all tests on scratch servers
                   KEEP=1 leaves the server, its log and the results
+                  SEED=1,2 repeats the seeds of the differential tests
+make fuzz         search for texts that break the script language, for
+                  FUZZ_SECONDS=60 each as script and as expression
 make clean        remove what was built
 
 PG_CONFIG=/path/to/pg_config selects the server (PostgreSQL $(PG_VERSIONS)).
