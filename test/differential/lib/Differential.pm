@@ -182,19 +182,15 @@ sub statements
 	return [ sort values %of ];
 }
 
-# The lines that debug() wrote in runs of bench.run: from the records of the
-# server's log, where the workers write them; the messages that the caller got are
-# at hand, too.  This is the only place that knows where they are.
+# The lines that debug() wrote in runs of bench.run: the caller gets them as
+# notices.  This is the only place that knows where they are.
 sub debug_lines
 {
-	my ($records, $stderr) = @_;
+	my ($stderr) = @_;
 
 	my %debug;
-	foreach my $record (@$records)
-	{
-		push @{ $debug{"$1,$2"} }, $3
-		  if $record->{text} =~ /^debug\(script=(\d+),command=(\d+)\): (.*)/;
-	}
+	push @{ $debug{"$1,$2"} }, $3
+	  while $stderr =~ /NOTICE:  debug\(script=(\d+),command=(\d+)\): (.*)/g;
 	return \%debug;
 }
 
@@ -235,7 +231,7 @@ SQL
 	my $records = log_since($node, $offset);
 	my %result = (
 		status     => $found->{aborted_clients} > 0 ? 2 : 0,
-		debug      => debug_lines($records, $stderr),
+		debug      => debug_lines($stderr),
 		errors     => $found->{errors},
 		counts     => { map { $_ => $found->{$_} } qw(transactions failed retried retries) },
 		statements => statements($records, 'pg_selfbench'),
