@@ -201,6 +201,7 @@ impl RunOptions {
             scripts,
             clients,
             jobs: self.jobs(mode, clients)?,
+            max_workers: None,
             duration_us,
             transactions,
             protocol: protocol.as_str().into(),

@@ -7,8 +7,9 @@ use crate::server;
 use crate::worker::Identity;
 use crate::worker::settings::Settings;
 pub use selfbench_report::Mode;
-use selfbench_script::{Protocol, Workload, WorkloadBuilder};
+use selfbench_script::{Protocol, Workload, WorkloadBuilder, clients_per_thread};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The execution modes, in the order in which they are offered.
 pub const MODES: [Mode; 2] = [Mode::Spi, Mode::Libpq];
@@ -83,8 +84,10 @@ pub struct RunSpec {
     /// Number of clients.
     pub clients: usize,
     /// Number of threads in pgbench's sense: sets of clients that share a stream of script
-    /// choices. In SPI mode each client is one; in libpq mode it is the number of workers.
+    /// choices. In SPI mode each client is one; in libpq mode each has a worker if there are enough.
     pub jobs: usize,
+    /// Client workers at most, in libpq mode: some may have to drive several threads.
+    pub max_workers: Option<usize>,
     /// Time during which transactions may start, in microseconds.
     pub duration_us: Option<i64>,
     /// Transactions per client.
@@ -140,7 +143,17 @@ impl RunSpec {
     pub fn workers(&self) -> usize {
         match self.mode {
             Mode::Spi => self.clients,
-            Mode::Libpq => self.jobs,
+            Mode::Libpq => self.jobs.min(self.max_workers.unwrap_or(usize::MAX)),
+        }
+    }
+
+    /// The threads that a client worker drives.
+    pub fn threads(&self, worker: usize) -> Range<usize> {
+        match self.mode {
+            Mode::Spi => worker..worker + 1,
+            Mode::Libpq => clients_per_thread(self.jobs, self.workers())
+                .nth(worker)
+                .unwrap_or(0..0),
         }
     }
 

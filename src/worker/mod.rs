@@ -35,6 +35,7 @@ use crate::shared::segment::{Header, Segment, Stop, WorkerState};
 use pgrx::pg_sys;
 use selfbench_client::{Plan, Thread};
 use selfbench_script::{Streams, Workload};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 
 /// Identity under which a task's workers connect.
@@ -184,16 +185,20 @@ fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<
     }
 }
 
-/// The streams of a run and the thread of that number.
-fn streams(header: &Header, spec: &RunSpec, thread: usize) -> (Streams, Thread) {
+/// The streams of a run, and some of its threads.
+fn streams(header: &Header, spec: &RunSpec, threads: Range<usize>) -> (Streams, Vec<Thread>) {
     let streams = Streams::derive(
         spec.seed,
         spec.clients,
         spec.jobs,
         spec.variable("default_seed").is_some(),
     );
-    let thread = Thread::new(&streams.threads[thread], header.start_ns.load(Relaxed));
-    (streams, thread)
+    let start_ns = header.start_ns.load(Relaxed);
+    let threads = streams.threads[threads]
+        .iter()
+        .map(|streams| Thread::new(streams, start_ns))
+        .collect();
+    (streams, threads)
 }
 
 /// What a client worker checks of a run's scripts that its caller has checked already.

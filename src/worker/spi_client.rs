@@ -91,14 +91,15 @@ fn prepare(place: &Place) -> Result<(RunSpec, Workload)> {
 fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let number = place.index;
     let header = place.segment.header();
-    let (streams, mut thread) = streams(header, spec, number);
+    let (streams, mut threads) = streams(header, spec, spec.threads(number));
+    let thread = &mut threads[0];
     let plan = plan(header, spec, workload);
     let mut client = Client::new(number, &plan, &streams);
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands);
     let mut recorder = Recorder::new(place.segment, workload, number, number);
     let control = Shared::new(place);
     let reason = loop {
-        match client.advance(&mut session, &plan, &mut thread, &control, &mut recorder) {
+        match client.advance(&mut session, &plan, thread, &control, &mut recorder) {
             Step::Again => {}
             // An outcome is there as soon as a statement is submitted.
             Step::Waiting => {}

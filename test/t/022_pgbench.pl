@@ -116,18 +116,28 @@ foreach my $arguments (
 	is(without_figures($report), without_figures($expected), "report: $arguments");
 }
 
+# More threads than the server has workers share them.
+{
+	my $arguments = '-S -n -c 40 -j 30 -t 2 -b simple@2 --random-seed=9';
+	my ($expected) = pgbench($arguments);
+	my ($report, $told) = ours($arguments);
+	is(without_figures($report), without_figures($expected), "report: $arguments");
+	like($told, qr/NOTICE:  30 threads share \d+ background workers/, 'threads share workers');
+	like($told, qr/NOTICE:  setting random seed to 9$/m, 'random seed');
+}
+
 # Reports of runs that chance or time decides about.
 foreach my $arguments (
-	'-c 4 -j 2 -T 1 -P 1 -r -M prepared',
+	'-c 4 -j 2 -T 2 -P 1 -r -M prepared',
 	'-S -T 1 -R 300 -L 20 -c 2',
 	'-T 1 -c 3 --max-tries=5 -b tpcb@1 -b select@9 -R 200 -L 100 --failures-detailed -r',
-	'-T 1 -P 1 --progress-timestamp -N --vacuum-all --rate=100',)
+	'-T 2 -P 1 --progress-timestamp -N --vacuum-all --rate=100',)
 {
 	my ($expected, $progress) = pgbench($arguments);
 	my ($report, $told) = ours($arguments);
 	is(without_counts($report), without_counts($expected), "report: $arguments");
 	my $shape = sub {
-		return join ',', map { s/[\d.]+/#/gr } $_[0] =~ /(progress: .*)/;
+		return ( map { s/[\d.]+/#/gr } $_[0] =~ /(progress: .*)/ )[0];
 	};
 	is($shape->($told), $shape->($progress), "progress: $arguments");
 }
