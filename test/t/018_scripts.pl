@@ -153,6 +153,21 @@ foreach (@scripts)
 		}
 	}
 }
+# A connection that the server ends is charged to the statement that was under way.
+foreach (
+	[ 0, 'select pg_terminate_backend(pg_backend_pid());' ],
+	[ 1, 'select 1 \; select pg_terminate_backend(pg_backend_pid());' ])
+{
+	my ($query, $body) = @$_;
+	my (undef, undef, $complaint) = $node->psql(
+		'postgres', qq{
+		SELECT bench.define_script('x', \$body\$$body\$body\$);
+		SELECT * FROM bench.run('{x}', mode => 'libpq', protocol => 'simple', transactions => 1)});
+	like($complaint,
+		qr/client 0 script 0 aborted in command 0 query $query: FATAL:  terminating connection/,
+		"query $query ends its connection");
+}
+
 ok(wait_until_quiet($node), 'no process is left');
 
 # The lines that a script has written, which are removed.
