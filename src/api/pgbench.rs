@@ -226,14 +226,7 @@ fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
     security::require_server_files("read", "script files")?;
     let body = std::fs::read(name).map_err(|error| unreadable(crate::error::reason(&error)))?;
     let body = String::from_utf8(body).map_err(|_| unreadable("it is no UTF-8 text".into()))?;
-    Ok(ScriptSpec {
-        name: name.to_owned(),
-        description: name.to_owned(),
-        body,
-        weight,
-        builtin: false,
-        writes: false,
-    })
+    Ok(scripts::own(name, name.to_owned(), body, weight))
 }
 
 /// The connection string of what -h, -p, -U and the database name say; nothing if they say nothing

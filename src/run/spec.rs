@@ -68,7 +68,7 @@ pub struct ScriptSpec {
     pub weight: i64,
     /// Whether it is one of pgbench's own, which need pgbench's tables.
     pub builtin: bool,
-    /// Whether it writes; known for built-in scripts only.
+    /// Whether it is known to write.
     pub writes: bool,
 }
 

@@ -193,7 +193,10 @@ impl LibpqSession {
             },
             lost: true,
             // The server may have said why before it hung up.
-            query: self.failure.as_ref().map_or(self.query, |first| first.query),
+            query: self
+                .failure
+                .as_ref()
+                .map_or(self.query, |first| first.query),
             ..SqlError::default()
         }
     }

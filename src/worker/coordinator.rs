@@ -14,7 +14,7 @@ use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::results::rows::{Finished, Run, RunInterval, RunScript, RunStatement};
 use crate::results::{convert, store};
-use crate::run::{Mode, RunSpec, Vacuum};
+use crate::run::{Mode, RunSpec, ScriptSpec, Vacuum};
 use crate::server;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
 use crate::shared::recorder::{self, ClientState};
@@ -248,7 +248,8 @@ fn look_at_tables(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
             partitions: None,
         });
     }
-    let needed: &[&str] = if spec.writes() {
+    let write_them = |script: &ScriptSpec| script.builtin && script.writes && script.weight > 0;
+    let needed: &[&str] = if spec.scripts.iter().any(write_them) {
         &[
             "pgbench_accounts",
             "pgbench_branches",
