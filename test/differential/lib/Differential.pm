@@ -11,13 +11,13 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
-our @EXPORT = qw(seeds new_judged_node pgbench bench quoted write_script);
+our @EXPORT = qw(seeds new_judged_node pgbench bench parse_error quoted write_script);
 
 # Lists of random numbers for the generators: one that is always the same, and a
 # new one, or those of SEED.  They are printed, so that a failure can be repeated.
 sub seeds
 {
-	my @seeds = split /[ ,]+/, $ENV{SEED} || join ' ', 1, time() * 1000 + $$ % 1000;
+	my @seeds = split /[ ,]+/, $ENV{SEED} || join ' ', 1, 2 + int rand 2**31;
 	note("SEED=$_") foreach @seeds;
 	return @seeds;
 }
@@ -141,6 +141,22 @@ sub counts
 	$counts{retried}      = 0 + $1 if $report =~ /^number of transactions retried: (\d+)/m;
 	$counts{retries}      = 0 + $1 if $report =~ /^total number of retries: (\d+)/m;
 	return \%counts;
+}
+
+# What a script has wrong with it, in a comparable form.  The client points as far
+# to the right as there are bytes before the place ($in_bytes), bench as there are
+# characters.  And the client counts lines from the wrong place when it complains of a misplaced
+# \gset; bench tells the line that it is in.
+sub parse_error
+{
+	my ($message, $in_bytes) = @_;
+
+	$message =~ s/^(\w+):\d+: (\\gset must follow )/$1: $2/;
+	return $message if !$in_bytes || $message !~ /\A(.*?)\n(.*)\n( *)\^ error found here\z/s;
+	my ($first, $source, $bytes) = ($1, $2, length $3);
+	my $before = substr $source, 0, $bytes;
+	utf8::decode($before);
+	return "$first\n$source\n" . ' ' x length($before) . '^ error found here';
 }
 
 # What the server's log has got since that offset, as records of process,

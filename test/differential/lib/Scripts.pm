@@ -79,7 +79,9 @@ sub run
 	foreach my $i (0 .. $scripts - 1)
 	{
 		my $body = script();
-		$body = mutated($body) if $failing && $alone && chance(0.3);
+		# For a pipeline, the client prepares all statements and prints what is wrong
+		# with those that it then does not execute, too.
+		$body = mutated($body) if $failing && $alone && $protocol ne 'prepared' && chance(0.4);
 		push @{ $run{scripts} }, [ "s$i", pick(1, 1, 2, 5, 0), $body ];
 	}
 	$run{scripts}[0][1] ||= 1;
@@ -416,7 +418,7 @@ sub failure
 		my $statement = pick(
 			'select 1/0', 'select * from missing', 'insert into t values (1, 1)', 'update t set v = 1000000 where id = 1',
 			"select 'x'::int", 'selec 1', 'select missing from t', 'select 1 from t where', "do \$\$ begin raise exception 'own %', 1 using detail = 'd', hint = 'h', errcode = '22000'; end \$\$",
-			"select again(0, '22023', 1000)", "select 'open", 'select (1', 'release nowhere', 'rollback to nowhere', "select length(1)", "insert into lines values (1, 2)",
+			"select again(:client_id::int, '22023', 1000)", "select 'open", 'select (1', 'release nowhere', 'rollback to nowhere', "select length(1)", "insert into lines values (1, 2)",
 			"create table t (i int)", "savepoint s", "set statement_timeout = 'x'", "select 1\n  from t\n where missing = 1", 'select $1', 'select :undefined::int',
 			"select ':d_int'::int", 'select "no such" from t', "select pg_temp.nothing()", 'commit and chain', "begin isolation level none", 'lock table t', 'set transaction isolation level serializable', 'set nothing.such = 1', 'reset nothing', 'set constraints none deferred');
 		$statement =~ s/:undefined/1 + :undefined/;
@@ -436,12 +438,12 @@ sub failure
 	my $pipelines = sub {
 		pick("\\startpipeline\nselect 1;\nselect 1/0;\nselect 2;\n\\endpipeline\n", "\\startpipeline\nselect 1;\n", "\\endpipeline\n",
 			"\\startpipeline\nselect 1 \\gset\n\\endpipeline\n", "\\startpipeline\n\\startpipeline\n", "\\startpipeline\ninsert into lines values ('p');\nselect missing;\n\\endpipeline\n",
-			"\\startpipeline\n\\set x 1/0\n\\endpipeline\n", "\\startpipeline\nselect again(0, '40001', 1000);\n\\endpipeline\n", "\\startpipeline\nbegin;\n\\endpipeline\n",
+			"\\startpipeline\n\\set x 1/0\n\\endpipeline\n", "\\startpipeline\nselect again(:client_id::int, '40001', 1000);\n\\endpipeline\n", "\\startpipeline\nbegin;\n\\endpipeline\n",
 			"\\startpipeline\ninsert into t values (1, 1);\ninsert into lines values ('q');\n\\endpipeline\n", "\\startpipeline\n\\endpipeline\n");
 	};
 	my $blocks = sub {
 		pick("begin;\n", "begin;\n" . insert(), "begin;\nselect 1/0;\ncommit;\n", "begin;\nsavepoint a;\n" . insert() . "select 1/0;\n",
-			"begin;\nbegin;\ncommit;\n", "commit;\n", "rollback;\n", "begin;\nselect missing;\nend;\n" . insert(), "start transaction isolation level serializable;\nselect again(0, '40001', 1000);\nend;\n",
+			"begin;\nbegin;\ncommit;\n", "commit;\n", "rollback;\n", "begin;\nselect missing;\nend;\n" . insert(), "start transaction isolation level serializable;\nselect again(:client_id::int, '40001', 1000);\nend;\n",
 			"begin read only;\n" . "insert into lines values ('no');\nend;\n", "begin;\nset transaction isolation level serializable;\nselect 1;\nset transaction isolation level read committed;\nend;\n");
 	};
 	my $sent = sub {
