@@ -174,6 +174,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
             Mode::Libpq => target(&wanted.connection),
             Mode::Spi => here(&wanted.connection).map(|()| None)?,
         },
+        client_process: Some("auto".into()),
         ..RunOptions::default()
     };
     let mut found = Vec::with_capacity(wanted.scripts.len());

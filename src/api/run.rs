@@ -7,14 +7,14 @@ use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::store;
 use crate::run::horizon::Horizon;
-use crate::run::{RunOptions, RunSpec, Vacuum, options};
+use crate::run::{ClientProcess, Mode, RunOptions, RunSpec, Vacuum, options};
 use crate::server;
 use crate::shared::process;
 use crate::shared::recorder;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Use};
-use crate::worker::logbook;
+use crate::worker::{logbook, spi_client};
 use pgrx::datum::{Interval, JsonB};
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -57,6 +57,7 @@ fn run(
     sampling_rate: Option<f64>,
     log_prefix: Option<String>,
     target: Option<String>,
+    client_process: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
@@ -88,6 +89,7 @@ fn run(
         sampling_rate,
         log_prefix,
         target,
+        client_process,
     };
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
@@ -123,6 +125,7 @@ fn start(
     sampling_rate: Option<f64>,
     log_prefix: Option<String>,
     target: Option<String>,
+    client_process: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> i64 {
     let horizon = Horizon::of_call(fcinfo);
@@ -154,6 +157,7 @@ fn start(
         sampling_rate,
         log_prefix,
         target,
+        client_process,
     };
     (|| {
         let spec = options.check()?;
@@ -221,6 +225,22 @@ fn wait(
         }
     })()
     .or_raise()
+}
+
+/// Drives a client in this backend, which executes `CALL` at top level.
+#[pg_extern(sql = false)]
+fn spi_client(segment: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
+    (|| {
+        let segment = options::argument("segment", segment)?;
+        if !launch::may_commit(fcinfo) {
+            return Err(Error::Misplaced {
+                message: "bench.spi_client cannot be called within a transaction block".into(),
+                hint: "Runs call this procedure by themselves.".into(),
+            });
+        }
+        spi_client::serve(u32::try_from(segment).unwrap_or(0))
+    })()
+    .or_raise();
 }
 
 #[pg_extern(sql = false)]
@@ -327,7 +347,7 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     })?;
     ticker.end(task.segment());
     let finished: Finished = task.outcome()?;
-    warn(&finished)?;
+    warn(&finished, spec.client_process == ClientProcess::Auto)?;
     Ok(finished)
 }
 
@@ -336,8 +356,23 @@ fn begin(spec: &RunSpec) -> Result<Task> {
     if spec.target.is_none() {
         check_here(spec)?;
     }
-    server::require_worker_slots(spec.workers() + 1)?;
-    if !spec.connection.is_empty() {
+    // Clients that may run in backends if there is no slot for a worker.
+    let backends = match (spec.mode, spec.client_process) {
+        (Mode::Libpq, _) | (_, ClientProcess::Worker) => 0,
+        (_, ClientProcess::Backend) => spec.clients,
+        (_, ClientProcess::Auto) => {
+            let workers = server::free_worker_slots()?.saturating_sub(1);
+            let beyond = spec.clients.saturating_sub(workers);
+            match server::require_connections(beyond) {
+                Ok(()) => beyond,
+                Err(_) => 0,
+            }
+        }
+    };
+    server::require_worker_slots(spec.workers() - backends + 1)?;
+    if !spec.connection.is_empty()
+        && (spec.mode == Mode::Libpq || spec.client_process == ClientProcess::Backend)
+    {
         server::require_connections(spec.clients)?;
     }
     let commands = match spec.per_statement {
@@ -385,10 +420,17 @@ fn check_here(spec: &RunSpec) -> Result<()> {
 }
 
 /// Tells the caller what makes the result doubtful.
-fn warn(finished: &Finished) -> Result<()> {
+fn warn(finished: &Finished, told_backends: bool) -> Result<()> {
     let run = &finished.run;
     if run.run_id == 0 {
         pgrx::notice!("the result is not stored, since this server is a standby");
+    }
+    if run.backends > 0 && told_backends {
+        pgrx::notice!(
+            "{} of {} clients ran in backends, since there are no more background workers",
+            run.backends,
+            run.clients
+        );
     }
     if run.state == "failed" && run.figures.transactions == 0 {
         return Err(Error::AllAborted {

@@ -14,6 +14,35 @@ use std::ops::Range;
 /// The execution modes, in the order in which they are offered.
 pub const MODES: [Mode; 2] = [Mode::Spi, Mode::Libpq];
 
+/// In what processes the clients of mode spi run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientProcess {
+    /// In background workers while there are any, then in backends if the caller may have those.
+    Auto,
+    /// In background workers.
+    Worker,
+    /// In backends.
+    Backend,
+}
+
+impl ClientProcess {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [ClientProcess; 3] = [
+        ClientProcess::Auto,
+        ClientProcess::Worker,
+        ClientProcess::Backend,
+    ];
+
+    /// Name in SQL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ClientProcess::Auto => "auto",
+            ClientProcess::Worker => "worker",
+            ClientProcess::Backend => "backend",
+        }
+    }
+}
+
 /// What is vacuumed before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -83,6 +112,9 @@ pub struct RunSpec {
     pub scripts: Vec<ScriptSpec>,
     /// Number of clients.
     pub clients: usize,
+    /// In what processes they run, in mode spi; `Auto` and `Backend` only if the caller may have
+    /// backends.
+    pub client_process: ClientProcess,
     /// Number of threads in pgbench's sense: sets of clients that share a stream of script
     /// choices. In SPI mode each client is one; in libpq mode each has a worker if there are enough.
     pub jobs: usize,
@@ -132,7 +164,7 @@ pub struct RunSpec {
     pub label: Option<String>,
     /// The caller's session settings.
     pub settings: Settings,
-    /// libpq's connection parameters, in libpq mode and without a target.
+    /// libpq's parameters for connections to this server, in libpq mode and for clients in backends.
     pub connection: Vec<(String, String)>,
     /// What the clients connect to, if it is not this server over loopback.
     pub target: Option<ConnectWith>,

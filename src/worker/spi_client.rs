@@ -1,10 +1,11 @@
-//! An SPI client: one background worker, one client, its statements executed in the process itself.
+//! An SPI client: one process, one client, its statements executed in the process itself. The
+//! process is a background worker, or a backend that was called for it.
 
 use super::{
     Place, check_for_interrupts, check_rights, connect, plan, settings, shell, streams, transaction,
 };
 use crate::clock;
-use crate::error::{Result, catch};
+use crate::error::{Error, Result, catch};
 use crate::run::RunSpec;
 use crate::session::SpiSession;
 use crate::shared::process;
@@ -64,7 +65,12 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     let Some(place) = Place::take(argument) else {
         return;
     };
-    let prepared = catch(|| prepare(&place));
+    let prepared = catch(|| {
+        let spec: RunSpec = place.segment.spec()?;
+        connect(spec.identity);
+        transaction::transaction(|| settings::apply(&spec.settings))?;
+        prepare(spec)
+    });
     match prepared {
         Ok((spec, workload)) => {
             if place.wait_for_start() {
@@ -79,10 +85,36 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     }
 }
 
-fn prepare(place: &Place) -> Result<(RunSpec, Workload)> {
-    let spec: RunSpec = place.segment.spec()?;
-    connect(spec.identity);
-    transaction::transaction(|| settings::apply(&spec.settings))?;
+/// Drives one client of the run with that segment, in a backend that executes `CALL` at top level
+/// and nothing else, outside of any transaction block.
+pub fn serve(segment: u32) -> Result<()> {
+    let Some(place) = Place::join(segment) else {
+        return Err(Error::Misplaced {
+            message: "no run of yours waits for a client".into(),
+            hint: "Runs call this procedure by themselves.".into(),
+        });
+    };
+    transaction::leave_call();
+    let served = catch(|| {
+        let (spec, workload) = prepare(place.segment.spec()?)?;
+        if place.wait_for_start() {
+            run(&place, &spec, &workload);
+        }
+        Ok(())
+    });
+    transaction::abort();
+    match &served {
+        Ok(()) => place.leave(None),
+        Err(error) => {
+            place.leave(Some(error.report()));
+            place.die();
+        }
+    }
+    transaction::reenter_call();
+    served
+}
+
+fn prepare(spec: RunSpec) -> Result<(RunSpec, Workload)> {
     let workload = spec.workload()?;
     check_rights(&workload)?;
     Ok((spec, workload))

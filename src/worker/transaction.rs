@@ -1,5 +1,6 @@
 //! Transactions of a worker: begin, run, commit, or abort and tell why.
 
+use crate::compat;
 use crate::error::{Result, catch};
 use pgrx::pg_sys;
 
@@ -24,6 +25,25 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         Ok(value)
     });
     settle(result)
+}
+
+/// Commits the transaction of the `CALL` that this backend executes, as a procedure's COMMIT does;
+/// from here on, this process begins and ends transactions itself.
+pub fn leave_call() {
+    // SAFETY: in a procedure that was called in a non-atomic context; what a procedure's COMMIT
+    // does, and no timeout of the calling statement must end what the client executes.
+    unsafe {
+        pg_sys::HoldPinnedPortals();
+        pg_sys::ForgetPortalSnapshots();
+        pg_sys::CommitTransactionCommand();
+        compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
+    }
+}
+
+/// Begins the transaction in which the `CALL` ends.
+pub fn reenter_call() {
+    // SAFETY: outside of a transaction.
+    unsafe { pg_sys::StartTransactionCommand() };
 }
 
 /// Aborts the current transaction, whatever state an error has left it in, and leaves any block.
