@@ -38,6 +38,12 @@ pub fn in_recovery() -> bool {
     unsafe { pg_sys::RecoveryInProgress() }
 }
 
+/// Whether the session's transaction is SERIALIZABLE.
+pub fn in_serializable_transaction() -> bool {
+    // SAFETY: a plain variable of this session.
+    unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
+}
+
 /// Fails unless the server, the session and its transaction allow writing.
 pub fn require_writable(what: &str) -> Result<()> {
     // SAFETY: plain variables of this session.

@@ -327,19 +327,7 @@ pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finishe
 /// Runs as specified and waits for the result.
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
     let task = begin(spec)?;
-    if spec.writes() && spec.target.is_none() && !horizon.releasable() {
-        ErrorReport::new(
-            PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-            "the calling statement keeps dead rows from being removed during the run",
-            "",
-        )
-        .set_detail("Its snapshot stays in use, so that tables that are updated grow.")
-        .set_hint(
-            "Call SELECT * FROM bench.run(...) by itself at top level in READ COMMITTED mode, or \
-             use bench.start.",
-        )
-        .report(PgLogLevel::NOTICE);
-    }
+    advise(spec, horizon);
     let mut ticker = Ticker::new(spec, progress);
     task.wait(Phase::Finished, horizon, |segment| {
         ticker.tick(segment);
@@ -349,6 +337,35 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     let finished: Finished = task.outcome()?;
     warn(&finished, spec.client_process == ClientProcess::Auto)?;
     Ok(finished)
+}
+
+/// Tells the caller what it does to a run on this server by waiting for it.
+fn advise(spec: &RunSpec, horizon: &Horizon) {
+    let notice = |message: &'static str, detail: &str, hint: &str| {
+        ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
+            .set_detail(detail)
+            .set_hint(hint)
+            .report(PgLogLevel::NOTICE);
+    };
+    if spec.target.is_some() {
+        return;
+    }
+    if server::in_serializable_transaction() {
+        notice(
+            "the calling transaction keeps predicate locks from being released during the run",
+            "It is SERIALIZABLE. If the run's transactions are, too, a long run ends with \"out of \
+             shared memory\".",
+            "Call the function after BEGIN ISOLATION LEVEL READ COMMITTED, or use bench.start: \
+             default_transaction_isolation applies to the run's transactions all the same.",
+        );
+    } else if spec.writes() && !horizon.releasable() {
+        notice(
+            "the calling statement keeps dead rows from being removed during the run",
+            "Its snapshot stays in use, so that tables that are updated grow.",
+            "Call SELECT * FROM bench.run(...) by itself at top level in READ COMMITTED mode, or \
+             use bench.start.",
+        );
+    }
 }
 
 /// Checks what only the calling session knows, and starts the run's coordinator.

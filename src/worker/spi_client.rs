@@ -48,7 +48,16 @@ impl Control for Shared<'_> {
     }
 
     fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
-        shell::run(line, output, || self.stop())
+        let stop = || self.stop();
+        if let Some(output) = output {
+            return shell::run(line, output, stop).is_some();
+        }
+        let mut text = Vec::new();
+        let ended = shell::run(line, &mut text, stop);
+        for line in String::from_utf8_lossy(&text).lines() {
+            self.tell(line);
+        }
+        ended == Some(true)
     }
 
     fn tell(&self, line: &str) {
