@@ -7,8 +7,9 @@ use pgrx::pg_sys;
 /// Runs `body` in a transaction of its own with a snapshot, commits if it succeeds and aborts if
 /// it fails, whether by a returned error or by one that PostgreSQL raised.
 ///
-/// Its isolation level is READ COMMITTED, whatever the calling session's default is: that is for the
-/// scripts. Under SERIALIZABLE, keeping the books of a run could fail because of what the run does.
+/// Its isolation level is READ COMMITTED, and it may write where the server can, whatever the calling
+/// session's defaults are: those are for the scripts. Under SERIALIZABLE, keeping the books of a run
+/// could fail because of what the run does.
 ///
 /// Must be called outside of a transaction.
 pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -19,6 +20,7 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
             pg_sys::StartTransactionCommand();
             pg_sys::XactIsoLevel = pg_sys::XACT_READ_COMMITTED as i32;
             pg_sys::XactDeferrable = false;
+            pg_sys::XactReadOnly = pg_sys::RecoveryInProgress();
             pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
         }
         let value = body()?;

@@ -138,6 +138,18 @@ foreach my $mode (qw(spi libpq))
 	$locker->quit;
 }
 
+# A session that may only read: the run's books are kept all the same.
+foreach my $mode (qw(spi libpq))
+{
+	is( $node->safe_psql(
+			'postgres', qq{
+			SET default_transaction_read_only = on;
+			SELECT state, transactions, run_id > 0
+			FROM bench.run('{select-only}', mode => '$mode', transactions => 3, vacuum => 'none')}),
+		'finished|3|t',
+		"$mode: read-only by default");
+}
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();
