@@ -32,7 +32,7 @@ CARGO_TARGET_DIR ?= target
 EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%)
 
 .DEFAULT_GOAL := build
-.PHONY: build install-library uninstall-library demo test help FORCE
+.PHONY: build install-library uninstall-library demo test bench help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -87,6 +87,9 @@ demo:
 test:
 	+@test/run
 
+bench:
+	+@test/bench/run
+
 define HELP
 make              build the library and the install script
 make install      install both for the server of PG_CONFIG; DESTDIR is honoured
@@ -98,6 +101,10 @@ make demo         install what is missing, build, benchmark a scratch server in
                   KEEP=1 leaves the server running
 make test         install what is missing, build, run all tests on scratch servers
                   KEEP=1 leaves the server, its log and the results
+make bench        install what is missing, build, measure everything beside pgbench
+                  and other peers on a scratch server; see docs/performance.md
+                  QUICK=1 takes three minutes instead of fifteen
+                  BENCH_OUT=bench.json BENCH_ONLY=regular-expression KEEP=1
 make clean        remove what was built
 
 PG_CONFIG=/path/to/pg_config selects the server (PostgreSQL $(PG_VERSIONS)).

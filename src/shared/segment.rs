@@ -1,5 +1,6 @@
 //! The segment's memory: creation, mapping, layout. The only file that knows offsets.
 
+use super::effort::Account;
 use super::process::ProcessRef;
 use super::recorder::{ClientHead, CommandCounters, ScriptCounters};
 use super::ring::{Messages, Ring, RingHead};
@@ -160,6 +161,8 @@ pub struct Worker {
     state: AtomicU32,
     /// The process.
     pub process: ProcessRef,
+    /// What it cost.
+    pub account: Account,
     failure: Text<REASON_BYTES>,
 }
 
