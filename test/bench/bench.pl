@@ -30,8 +30,8 @@ my $out           = $ENV{BENCH_OUT} || 'bench.json';
 #   grown_scales              scales of filling tables there
 my %profiles = (
 	full => {
-		repeats => 5, seconds => 3, logged => 8, load_scale => 100, load_repeats => 5,
-		growth => 3, grown_scales => [ 10, 50, 100 ]
+		repeats => 7, seconds => 2, logged => 5, load_scale => 100, load_repeats => 5,
+		growth => 2, grown_scales => [ 10, 50, 100 ]
 	},
 	quick => {
 		repeats => 2, seconds => 1, logged => 2, load_scale => 20, load_repeats => 2,
