@@ -4,7 +4,7 @@
 # in the environment, and
 #   BENCH_BINDIR         where psql and pgbench are
 #   BENCH_LIBPQ_MEMORY   the program made of libpq_memory.c
-# See there for QUICK, SMOKE, BENCH_ONLY and BENCH_OUT.  The exit status is 0 if every
+# See there for QUICK, SMOKE, BENCH_ONLY, BENCH_OUT and BENCH_PGBENCH.  The exit status is 0 if every
 # row has its figures, whether they meet their targets or not.
 use strict;
 use warnings;
@@ -17,10 +17,11 @@ use Time::HiRes qw(sleep time);
 
 STDOUT->autoflush;
 
-my $bindir        = $ENV{BENCH_BINDIR};
-my $libpq_memory  = $ENV{BENCH_LIBPQ_MEMORY};
-my $only          = $ENV{BENCH_ONLY} // '.';
-my $out           = $ENV{BENCH_OUT} || 'bench.json';
+my $bindir       = $ENV{BENCH_BINDIR};
+my $pgbench      = $ENV{BENCH_PGBENCH} || "$bindir/pgbench";
+my $libpq_memory = $ENV{BENCH_LIBPQ_MEMORY};
+my $only         = $ENV{BENCH_ONLY} // '.';
+my $out          = $ENV{BENCH_OUT} || 'bench.json';
 
 # How much is measured.
 #   repeats, seconds          of each measurement
@@ -122,7 +123,7 @@ BEGIN
 END $$;
 SQL
 	# All that is read is in memory then, and whoever comes first has no disadvantage.
-	pgbench(2, 2, $profile->{seconds}, qw(-n -S));
+	ours("'{select-only}'", $profile->{seconds}, 'clients => 2');
 	return;
 }
 
@@ -366,7 +367,7 @@ sub pgbench_run
 {
 	my ($clients, $jobs, $limit, @arguments) = @_;
 	my $text = capture(
-		'bash', '-c', 'TIMEFORMAT="cpu %U %S"; time "$@"', 'bash', "$bindir/pgbench",
+		'bash', '-c', 'TIMEFORMAT="cpu %U %S"; time "$@"', 'bash', $pgbench,
 		qw(-M prepared -c), $clients, '-j', $jobs, @$limit, @arguments);
 	die "pgbench: $text\n" if $text !~ /^number of failed transactions: 0 /m || $text =~ /aborted/;
 	my %run;
@@ -389,7 +390,7 @@ sub load
 	my $began = time;
 	if (ref $how)
 	{
-		capture("$bindir/pgbench", '-i', '-s', $n, @$how, 'load');
+		capture($pgbench, '-i', '-s', $n, @$how, 'load');
 	}
 	else
 	{
