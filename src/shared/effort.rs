@@ -6,14 +6,14 @@
 //! apart. There one turn of the client in [`SAMPLED`] is timed, as a whole and within the session,
 //! where statements are executed and committed; the difference is the harness's: choosing scripts,
 //! evaluating expressions, drawing random numbers, recording. All the others pass without a clock
-//! reading of their own, so that measuring costs about a thousandth of a select-only transaction.
+//! reading of their own, so that measuring costs one or two thousandths of a select-only transaction.
 
 use crate::clock;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// One of that many turns of an SPI client is timed. A power of two; scripts are chosen at random
 /// and take one turn each, so that no script is preferred.
-pub const SAMPLED: u64 = 32;
+pub const SAMPLED: u64 = 8;
 
 /// A worker's account, written once by the worker when its clients have ended.
 #[repr(C)]
