@@ -109,6 +109,9 @@ pub enum Error {
         why: &'static str,
         hint: String,
     },
+    /// Something is called where or when it cannot be.
+    #[error("{message}")]
+    Misplaced { message: String, hint: String },
     /// The role cannot be used by background workers.
     #[error("role \"{role}\" is not permitted to log in")]
     RoleCannotLogin { role: String },
@@ -189,6 +192,7 @@ impl Error {
             Error::NotPgbench { .. } => Sqlstate::ERRCODE_WRONG_OBJECT_TYPE,
             Error::CallerLocks { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
             Error::ReadOnly { .. } => Sqlstate::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            Error::Misplaced { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::RoleCannotLogin { .. } => Sqlstate::ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
             Error::Denied { .. } => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
             Error::LoopbackDenied => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
@@ -257,6 +261,7 @@ impl Error {
             Error::OptionConflict { hint, .. }
             | Error::UnknownScript { hint, .. }
             | Error::Denied { hint, .. }
+            | Error::Misplaced { hint, .. }
             | Error::ReadOnly { hint, .. } => Some(hint.clone()),
             Error::Script(error) => error.hint.clone(),
             Error::WorkerSlots { needed, free, limit } => Some(format!(

@@ -38,6 +38,12 @@ pub fn in_recovery() -> bool {
     unsafe { pg_sys::RecoveryInProgress() }
 }
 
+/// Whether the session's transaction is SERIALIZABLE.
+pub fn in_serializable_transaction() -> bool {
+    // SAFETY: a plain variable of this session.
+    unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
+}
+
 /// Fails unless the server, the session and its transaction allow writing.
 pub fn require_writable(what: &str) -> Result<()> {
     // SAFETY: plain variables of this session.
@@ -191,6 +197,17 @@ pub fn require_worker_slots(needed: usize) -> Result<()> {
     if needed as i64 <= i64::from(limit) {
         return Ok(());
     }
+    Err(Error::WorkerSlots {
+        needed,
+        free: free_worker_slots()?,
+        limit,
+    })
+}
+
+/// The number of background workers that the server has room for, as far as can be seen.
+pub fn free_worker_slots() -> Result<usize> {
+    // SAFETY: a plain setting.
+    let limit = unsafe { pg_sys::max_worker_processes };
     let used = query::one::<i64>(
         "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
           WHERE NOT backend_type OPERATOR(pg_catalog.=) ANY (ARRAY[
@@ -201,11 +218,7 @@ pub fn require_worker_slots(needed: usize) -> Result<()> {
         &[],
     )?
     .unwrap_or(0);
-    Err(Error::WorkerSlots {
-        needed,
-        free: (i64::from(limit) - used).max(0) as usize,
-        limit,
-    })
+    Ok((i64::from(limit) - used).max(0) as usize)
 }
 
 /// # Safety

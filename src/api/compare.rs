@@ -102,6 +102,7 @@ fn compare(
             sampling_rate: None,
             log_prefix: None,
             target: target.clone(),
+            client_process: Some("auto".into()),
         };
         // Wrong options are told before anything has run.
         for arm in &arms {

@@ -174,6 +174,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
             Mode::Libpq => target(&wanted.connection),
             Mode::Spi => here(&wanted.connection).map(|()| None)?,
         },
+        client_process: Some("auto".into()),
         ..RunOptions::default()
     };
     let mut found = Vec::with_capacity(wanted.scripts.len());
@@ -184,12 +185,31 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         });
     }
     let mut spec = options.specify(found)?;
+    if wanted.seed.is_some() {
+        pgrx::notice!("setting random seed to {}", spec.seed);
+    }
+    share_workers(&mut spec)?;
     spec.debug = wanted.debug;
     spec.scale = Some(wanted.scale.map_or(1, i64::from));
     if let Some(LogSpec { aggregate_s, .. }) = &mut spec.log {
         *aggregate_s = aggregate.map(i64::from);
     }
     Ok(spec)
+}
+
+/// Lets threads share workers if this server has not enough of them: users of pgbench are used to
+/// threads that cost nothing.
+fn share_workers(spec: &mut RunSpec) -> Result<()> {
+    // One is the coordinator's.
+    let free = server::free_worker_slots()?.saturating_sub(1).max(1);
+    if spec.mode == Mode::Libpq && spec.workers() > free {
+        pgrx::notice!(
+            "{} threads share {free} background workers, since there are no more",
+            spec.jobs
+        );
+        spec.max_workers = Some(free);
+    }
+    Ok(())
 }
 
 /// The stored script of that name, or the file on the server.
@@ -207,14 +227,7 @@ fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
     security::require_server_files("read", "script files")?;
     let body = std::fs::read(name).map_err(|error| unreadable(crate::error::reason(&error)))?;
     let body = String::from_utf8(body).map_err(|_| unreadable("it is no UTF-8 text".into()))?;
-    Ok(ScriptSpec {
-        name: name.to_owned(),
-        description: name.to_owned(),
-        body,
-        weight,
-        builtin: false,
-        writes: false,
-    })
+    Ok(scripts::own(name, name.to_owned(), body, weight))
 }
 
 /// The connection string of what -h, -p, -U and the database name say; nothing if they say nothing

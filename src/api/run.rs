@@ -7,14 +7,14 @@ use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::store;
 use crate::run::horizon::Horizon;
-use crate::run::{RunOptions, RunSpec, Vacuum, options};
+use crate::run::{ClientProcess, Mode, RunOptions, RunSpec, Vacuum, options};
 use crate::server;
 use crate::shared::process;
 use crate::shared::recorder;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Use};
-use crate::worker::logbook;
+use crate::worker::{logbook, spi_client};
 use pgrx::datum::{Interval, JsonB};
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -57,6 +57,7 @@ fn run(
     sampling_rate: Option<f64>,
     log_prefix: Option<String>,
     target: Option<String>,
+    client_process: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
@@ -88,6 +89,7 @@ fn run(
         sampling_rate,
         log_prefix,
         target,
+        client_process,
     };
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
@@ -123,6 +125,7 @@ fn start(
     sampling_rate: Option<f64>,
     log_prefix: Option<String>,
     target: Option<String>,
+    client_process: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> i64 {
     let horizon = Horizon::of_call(fcinfo);
@@ -154,6 +157,7 @@ fn start(
         sampling_rate,
         log_prefix,
         target,
+        client_process,
     };
     (|| {
         let spec = options.check()?;
@@ -221,6 +225,22 @@ fn wait(
         }
     })()
     .or_raise()
+}
+
+/// Drives a client in this backend, which executes `CALL` at top level.
+#[pg_extern(sql = false)]
+fn spi_client(segment: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
+    (|| {
+        let segment = options::argument("segment", segment)?;
+        if !launch::may_commit(fcinfo) {
+            return Err(Error::Misplaced {
+                message: "bench.spi_client cannot be called within a transaction block".into(),
+                hint: "Runs call this procedure by themselves.".into(),
+            });
+        }
+        spi_client::serve(u32::try_from(segment).unwrap_or(0))
+    })()
+    .or_raise();
 }
 
 #[pg_extern(sql = false)]
@@ -307,19 +327,7 @@ pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finishe
 /// Runs as specified and waits for the result.
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
     let task = begin(spec)?;
-    if spec.writes() && spec.target.is_none() && !horizon.releasable() {
-        ErrorReport::new(
-            PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-            "the calling statement keeps dead rows from being removed during the run",
-            "",
-        )
-        .set_detail("Its snapshot stays in use, so that tables that are updated grow.")
-        .set_hint(
-            "Call SELECT * FROM bench.run(...) by itself at top level in READ COMMITTED mode, or \
-             use bench.start.",
-        )
-        .report(PgLogLevel::NOTICE);
-    }
+    advise(spec, horizon);
     let mut ticker = Ticker::new(spec, progress);
     task.wait(Phase::Finished, horizon, |segment| {
         ticker.tick(segment);
@@ -327,8 +335,37 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     })?;
     ticker.end(task.segment());
     let finished: Finished = task.outcome()?;
-    warn(&finished)?;
+    warn(&finished, spec.client_process == ClientProcess::Auto)?;
     Ok(finished)
+}
+
+/// Tells the caller what it does to a run on this server by waiting for it.
+fn advise(spec: &RunSpec, horizon: &Horizon) {
+    let notice = |message: &'static str, detail: &str, hint: &str| {
+        ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
+            .set_detail(detail)
+            .set_hint(hint)
+            .report(PgLogLevel::NOTICE);
+    };
+    if spec.target.is_some() {
+        return;
+    }
+    if server::in_serializable_transaction() {
+        notice(
+            "the calling transaction keeps predicate locks from being released during the run",
+            "It is SERIALIZABLE. If the run's transactions are, too, a long run ends with \"out of \
+             shared memory\".",
+            "Call the function after BEGIN ISOLATION LEVEL READ COMMITTED, or use bench.start: \
+             default_transaction_isolation applies to the run's transactions all the same.",
+        );
+    } else if spec.writes() && !horizon.releasable() {
+        notice(
+            "the calling statement keeps dead rows from being removed during the run",
+            "Its snapshot stays in use, so that tables that are updated grow.",
+            "Call SELECT * FROM bench.run(...) by itself at top level in READ COMMITTED mode, or \
+             use bench.start.",
+        );
+    }
 }
 
 /// Checks what only the calling session knows, and starts the run's coordinator.
@@ -336,8 +373,23 @@ fn begin(spec: &RunSpec) -> Result<Task> {
     if spec.target.is_none() {
         check_here(spec)?;
     }
-    server::require_worker_slots(spec.workers() + 1)?;
-    if !spec.connection.is_empty() {
+    // Clients that may run in backends if there is no slot for a worker.
+    let backends = match (spec.mode, spec.client_process) {
+        (Mode::Libpq, _) | (_, ClientProcess::Worker) => 0,
+        (_, ClientProcess::Backend) => spec.clients,
+        (_, ClientProcess::Auto) => {
+            let workers = server::free_worker_slots()?.saturating_sub(1);
+            let beyond = spec.clients.saturating_sub(workers);
+            match server::require_connections(beyond) {
+                Ok(()) => beyond,
+                Err(_) => 0,
+            }
+        }
+    };
+    server::require_worker_slots(spec.workers() - backends + 1)?;
+    if !spec.connection.is_empty()
+        && (spec.mode == Mode::Libpq || spec.client_process == ClientProcess::Backend)
+    {
         server::require_connections(spec.clients)?;
     }
     let commands = match spec.per_statement {
@@ -385,10 +437,17 @@ fn check_here(spec: &RunSpec) -> Result<()> {
 }
 
 /// Tells the caller what makes the result doubtful.
-fn warn(finished: &Finished) -> Result<()> {
+fn warn(finished: &Finished, told_backends: bool) -> Result<()> {
     let run = &finished.run;
     if run.run_id == 0 {
         pgrx::notice!("the result is not stored, since this server is a standby");
+    }
+    if run.backends > 0 && told_backends {
+        pgrx::notice!(
+            "{} of {} clients ran in backends, since there are no more background workers",
+            run.backends,
+            run.clients
+        );
     }
     if run.state == "failed" && run.figures.transactions == 0 {
         return Err(Error::AllAborted {

@@ -145,6 +145,12 @@ impl Connection {
         unsafe { pq::PQstatus(self.conn) == pq::ConnStatusType::CONNECTION_BAD }
     }
 
+    /// Process id of the server's process behind it; 0 if there is none.
+    pub fn backend_pid(&self) -> i32 {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQbackendPID(self.conn) }
+    }
+
     /// The socket; -1 if there is none. May change while connecting.
     pub fn socket(&self) -> i32 {
         // SAFETY: the connection exists.

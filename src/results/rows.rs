@@ -81,6 +81,8 @@ pub struct Run {
     pub clients: i32,
     /// Number of jobs.
     pub jobs: i32,
+    /// Clients of mode spi that ran in backends.
+    pub backends: i32,
     /// Time limit in seconds.
     pub duration_s: Option<f64>,
     /// Limit of transactions per client.

@@ -6,4 +6,4 @@ pub mod scripts;
 pub mod spec;
 
 pub use options::RunOptions;
-pub use spec::{LogSpec, Mode, RunSpec, ScriptSpec, Vacuum};
+pub use spec::{ClientProcess, LogSpec, Mode, RunSpec, ScriptSpec, Vacuum};

@@ -1,7 +1,7 @@
 //! The options of `bench.run`, `bench.start` and `bench.compare`: from SQL values to a
 //! [`RunSpec`], or the error that tells which option is wrong and what is legal.
 
-use super::spec::{LogSpec, MODES, Mode, RunSpec, ScriptSpec, Vacuum};
+use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, ScriptSpec, Vacuum};
 use crate::error::{Error, Result};
 use crate::security;
 use crate::server;
@@ -77,6 +77,8 @@ pub struct RunOptions {
     pub sampling_rate: Option<f64>,
     /// What the names of log files begin with.
     pub log_prefix: Option<String>,
+    /// In what processes clients of mode spi run.
+    pub client_process: Option<String>,
     /// A connection string or the name of a foreign server.
     pub target: Option<String>,
 }
@@ -188,11 +190,13 @@ impl RunOptions {
             Some(target) => Some(target::resolve(target)?),
             None => None,
         };
+        let client_process = self.client_process(mode)?;
         let connection = match mode {
             Mode::Libpq if target.is_none() => {
                 security::require_loopback()?;
                 server::loopback_connection()
             }
+            Mode::Spi if client_process != ClientProcess::Worker => server::loopback_connection(),
             _ => Vec::new(),
         };
         let spec = RunSpec {
@@ -200,7 +204,9 @@ impl RunOptions {
             mode,
             scripts,
             clients,
+            client_process,
             jobs: self.jobs(mode, clients)?,
+            max_workers: None,
             duration_us,
             transactions,
             protocol: protocol.as_str().into(),
@@ -231,6 +237,27 @@ impl RunOptions {
             security::require_server_program()?;
         }
         Ok(spec)
+    }
+
+    fn client_process(&self, mode: Mode) -> Result<ClientProcess> {
+        let legal = ClientProcess::ALL.map(|process| (process.as_str(), process));
+        let wanted = one_of("client_process", &self.client_process, legal)?;
+        match (mode, wanted) {
+            (Mode::Libpq, ClientProcess::Auto) => Ok(wanted),
+            (Mode::Libpq, _) => Err(Error::OptionConflict {
+                message: "option \"client_process\" needs mode \"spi\"".into(),
+                hint: "In mode \"libpq\" clients are connections.".into(),
+            }),
+            // Who may not have backends has workers, or an error that says how many are missing.
+            (Mode::Spi, ClientProcess::Auto) if !security::is_superuser() => {
+                Ok(ClientProcess::Worker)
+            }
+            (Mode::Spi, ClientProcess::Backend) => {
+                security::require_loopback()?;
+                Ok(wanted)
+            }
+            (Mode::Spi, _) => Ok(wanted),
+        }
     }
 
     fn log_spec(&self) -> Result<Option<LogSpec>> {

@@ -9,7 +9,9 @@ use crate::security::as_owner;
 use crate::server;
 use crate::{query, security};
 use pgrx::prelude::*;
-use selfbench_script::{Protocol, ScriptError, Workload, WorkloadBuilder, builtin};
+use selfbench_script::{
+    Action, Command, Protocol, ScriptError, Workload, WorkloadBuilder, builtin,
+};
 
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
@@ -57,14 +59,46 @@ pub fn stored(name: &str, weight: i64) -> Result<Option<ScriptSpec>> {
     let (Some(body), Some(description)) = (body, description) else {
         return Ok(None);
     };
-    Ok(Some(ScriptSpec {
+    Ok(Some(own(name, description, body, weight)))
+}
+
+/// A script of the user's.
+pub fn own(name: &str, description: String, body: String, weight: i64) -> ScriptSpec {
+    let writes = parse(name, &body).is_ok_and(|workload| writes(&workload));
+    ScriptSpec {
         name: name.into(),
         description,
         body,
         weight,
         builtin: false,
-        writes: false,
-    }))
+        writes,
+    }
+}
+
+/// Whether some statement is of a kind that writes. What functions and queries do is not known
+/// before they do it.
+fn writes(workload: &Workload) -> bool {
+    const WRITING: [&str; 8] = [
+        "insert", "update", "delete", "merge", "truncate", "create", "drop", "alter",
+    ];
+    let is_writing = |command: &Command| match &command.action {
+        Action::Sql(sql) => {
+            let word: String = sql
+                .text()
+                .chars()
+                .take_while(char::is_ascii_alphabetic)
+                .collect();
+            WRITING
+                .iter()
+                .any(|writing| word.eq_ignore_ascii_case(writing))
+        }
+        _ => false,
+    };
+    workload
+        .scripts
+        .iter()
+        .flat_map(|script| &script.commands)
+        .any(is_writing)
 }
 
 /// A built-in script.

@@ -7,11 +7,41 @@ use crate::server;
 use crate::worker::Identity;
 use crate::worker::settings::Settings;
 pub use selfbench_report::Mode;
-use selfbench_script::{Protocol, Workload, WorkloadBuilder};
+use selfbench_script::{Protocol, Workload, WorkloadBuilder, clients_per_thread};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The execution modes, in the order in which they are offered.
 pub const MODES: [Mode; 2] = [Mode::Spi, Mode::Libpq];
+
+/// In what processes the clients of mode spi run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientProcess {
+    /// In background workers while there are any, then in backends if the caller may have those.
+    Auto,
+    /// In background workers.
+    Worker,
+    /// In backends.
+    Backend,
+}
+
+impl ClientProcess {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [ClientProcess; 3] = [
+        ClientProcess::Auto,
+        ClientProcess::Worker,
+        ClientProcess::Backend,
+    ];
+
+    /// Name in SQL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ClientProcess::Auto => "auto",
+            ClientProcess::Worker => "worker",
+            ClientProcess::Backend => "backend",
+        }
+    }
+}
 
 /// What is vacuumed before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +97,7 @@ pub struct ScriptSpec {
     pub weight: i64,
     /// Whether it is one of pgbench's own, which need pgbench's tables.
     pub builtin: bool,
-    /// Whether it writes; known for built-in scripts only.
+    /// Whether it is known to write.
     pub writes: bool,
 }
 
@@ -82,9 +112,14 @@ pub struct RunSpec {
     pub scripts: Vec<ScriptSpec>,
     /// Number of clients.
     pub clients: usize,
+    /// In what processes they run, in mode spi; `Auto` and `Backend` only if the caller may have
+    /// backends.
+    pub client_process: ClientProcess,
     /// Number of threads in pgbench's sense: sets of clients that share a stream of script
-    /// choices. In SPI mode each client is one; in libpq mode it is the number of workers.
+    /// choices. In SPI mode each client is one; in libpq mode each has a worker if there are enough.
     pub jobs: usize,
+    /// Client workers at most, in libpq mode: some may have to drive several threads.
+    pub max_workers: Option<usize>,
     /// Time during which transactions may start, in microseconds.
     pub duration_us: Option<i64>,
     /// Transactions per client.
@@ -129,7 +164,7 @@ pub struct RunSpec {
     pub label: Option<String>,
     /// The caller's session settings.
     pub settings: Settings,
-    /// libpq's connection parameters, in libpq mode and without a target.
+    /// libpq's parameters for connections to this server, in libpq mode and for clients in backends.
     pub connection: Vec<(String, String)>,
     /// What the clients connect to, if it is not this server over loopback.
     pub target: Option<ConnectWith>,
@@ -140,7 +175,17 @@ impl RunSpec {
     pub fn workers(&self) -> usize {
         match self.mode {
             Mode::Spi => self.clients,
-            Mode::Libpq => self.jobs,
+            Mode::Libpq => self.jobs.min(self.max_workers.unwrap_or(usize::MAX)),
+        }
+    }
+
+    /// The threads that a client worker drives.
+    pub fn threads(&self, worker: usize) -> Range<usize> {
+        match self.mode {
+            Mode::Spi => worker..worker + 1,
+            Mode::Libpq => clients_per_thread(self.jobs, self.workers())
+                .nth(worker)
+                .unwrap_or(0..0),
         }
     }
 
@@ -193,8 +238,11 @@ impl RunSpec {
     /// Whether clients may have something to tell while they run.
     pub fn tells(&self) -> bool {
         // More often than needed does no harm: it only takes a little memory.
-        let calls_debug = |script: &ScriptSpec| script.body.to_ascii_lowercase().contains("debug");
-        self.verbose_errors || self.debug || self.scripts.iter().any(calls_debug)
+        let may_tell = |script: &ScriptSpec| {
+            let body = script.body.to_ascii_lowercase();
+            body.contains("debug") || body.contains("shell")
+        };
+        self.verbose_errors || self.debug || self.scripts.iter().any(may_tell)
     }
 
     /// Whether any script is one of pgbench's own, which need its tables.

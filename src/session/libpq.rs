@@ -192,7 +192,11 @@ impl LibpqSession {
                 None => "there is no connection".into(),
             },
             lost: true,
-            query: self.query,
+            // The server may have said why before it hung up.
+            query: self
+                .failure
+                .as_ref()
+                .map_or(self.query, |first| first.query),
             ..SqlError::default()
         }
     }

@@ -24,14 +24,13 @@ use std::ffi::{CStr, CString};
 
 /// What is known about a statement after its first execution.
 enum Known {
-    /// BEGIN, COMMIT, SAVEPOINT and their like.
-    TransactionControl {
+    /// BEGIN, COMMIT, SAVEPOINT and their like, and what else must run without a snapshot.
+    Utility {
         plan: *mut pg_sys::PlannedStmt,
-        /// Whether a failed block takes it.
-        exits: bool,
+        kind: Kind,
         text: CString,
     },
-    /// Several statements that are sent together.
+    /// Several statements that are sent together, or one of which the kind depends on variables.
     Several,
     /// Anything else; in the prepared protocol with a plan that stays.
     Statement {
@@ -39,6 +38,18 @@ enum Known {
         plan: Option<pg_sys::SPIPlanPtr>,
         text: CString,
     },
+}
+
+/// How a statement gets executed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// As transaction control; `exits` tells whether a failed block takes it.
+    Control { exits: bool },
+    /// As a utility command that must not have a snapshot: a snapshot fixes what SET TRANSACTION
+    /// sets, and LOCK is there to come before it.
+    Bare,
+    /// Through SPI.
+    Other,
 }
 
 /// How a parameter's text becomes a value.
@@ -118,15 +129,13 @@ impl SpiSession {
         let mut results = command.store.is_some().then_some(results);
         match &mut known[command.number] {
             None => Ok(()),
-            Some(Known::TransactionControl { plan, exits, text }) => {
-                // It takes effect at once, also within a pipeline.
-                frame.stays = false;
+            Some(Known::Utility { plan, kind, text }) => {
+                // Transaction control takes effect at once, also within a pipeline.
+                frame.stays &= *kind == Kind::Bare;
                 in_statement(text, frame, || {
-                    if !*exits {
-                        refuse_in_failed_block()?;
-                    }
+                    refuse_in_failed_block(*kind)?;
                     // SAFETY: the plan lives as long as the process and is not changed.
-                    unsafe { run_transaction_control(*plan, text) };
+                    unsafe { run_utility(*plan, text) };
                     if let Some(results) = results {
                         results.push(QueryResult::default());
                     }
@@ -147,7 +156,7 @@ impl SpiSession {
                 // One pass over the text; the buffer is given back afterwards.
                 let sql = zero_terminated(std::mem::take(text))?;
                 let done = in_statement(&sql, frame, || {
-                    refuse_in_failed_block()?;
+                    refuse_in_failed_block(Kind::Other)?;
                     execute_text(&sql, results.as_deref_mut())
                 });
                 *text = sql.into_string().unwrap_or_default();
@@ -158,7 +167,7 @@ impl SpiSession {
                 plan,
                 text: sql,
             }) => in_statement(sql, frame, || {
-                refuse_in_failed_block()?;
+                refuse_in_failed_block(Kind::Other)?;
                 in_spi(|| {
                     values.clear();
                     nulls.clear();
@@ -217,11 +226,15 @@ impl SpiSession {
         }
     }
 
-    /// Parses a statement for the first time: is it transaction control, and which types do its
+    /// Parses a statement for the first time: how is it executed, and which types do its
     /// parameters have?
     fn examine(&mut self, command: &SqlCommand) -> Result<Known> {
-        if self.protocol == Protocol::Simple && holds_several(command.text()) {
-            return Ok(Known::Several);
+        if self.protocol == Protocol::Simple {
+            let text = command.text();
+            // With variables in it, it is not known before they are filled in.
+            if holds_several(text) || (text.contains(':') && may_be_utility(text)) {
+                return Ok(Known::Several);
+            }
         }
         let sql = match self.protocol {
             // Parsed again at each execution, with its values; here only its kind matters.
@@ -235,17 +248,21 @@ impl SpiSession {
             // SAFETY: in a transaction. What must outlive it is copied to the top context, once
             // per statement of the script.
             unsafe {
-                if let Some(plan) = transaction_control(&text, protocol)? {
-                    known = Some(Known::TransactionControl {
-                        exits: exits_failed_block((*plan).utilityStmt),
+                if let Some((plan, kind)) = utility(&text)? {
+                    if protocol != Protocol::Simple {
+                        refuse_in_failed_block(kind)?;
+                        require_parameters(command, protocol, 0)?;
+                    }
+                    known = Some(Known::Utility {
                         plan,
+                        kind,
                         text: text.clone(),
                     });
                     return Ok(());
                 }
                 let mut types = Vec::new();
                 if protocol != Protocol::Simple {
-                    refuse_in_failed_block()?;
+                    refuse_in_failed_block(Kind::Other)?;
                     for oid in parameter_types(&text)? {
                         types.push(Parameter::look_up(oid)?);
                     }
@@ -477,20 +494,18 @@ fn execute_several(
     let last = parts.len().saturating_sub(1);
     for (i, part) in parts.iter().enumerate() {
         *query = i;
-        frame.stays = i < last && !part.is_control;
+        frame.stays = i < last && !matches!(part.kind, Kind::Control { .. });
         in_statement(&part.text, frame, || {
-            if !part.exits {
-                refuse_in_failed_block()?;
-            }
+            refuse_in_failed_block(part.kind)?;
             if several {
                 // SAFETY: in a transaction; does nothing in a block.
                 unsafe { pg_sys::BeginImplicitTransactionBlock() };
             }
-            if part.is_control {
+            if part.kind != Kind::Other {
                 // SAFETY: in a transaction, with whose memory the plan goes.
                 unsafe {
-                    if let Some(statement) = parse_control(&part.text) {
-                        run_transaction_control(plan_of(statement), &part.text);
+                    if let Some((statement, _)) = parse_utility(&part.text) {
+                        run_utility(plan_of(statement), &part.text);
                     }
                 }
                 if let Some(results) = results.as_deref_mut() {
@@ -516,8 +531,7 @@ fn execute_several(
 /// One of the statements that are sent together.
 struct Part {
     text: CString,
-    is_control: bool,
-    exits: bool,
+    kind: Kind,
 }
 
 /// The statements of a text, without empty ones.
@@ -537,11 +551,9 @@ unsafe fn split(sql: &CString) -> Result<Vec<Part>> {
                 Ok(length) if length > 0 => &rest[..length.min(rest.len())],
                 _ => rest,
             };
-            let is_control = pgrx::is_a(statement, pg_sys::NodeTag::T_TransactionStmt);
             parts.push(Part {
                 text: zero_terminated(String::from_utf8_lossy(text).into_owned())?,
-                is_control,
-                exits: is_control && exits_failed_block(statement),
+                kind: kind_of(statement),
             });
         }
     }
@@ -605,10 +617,10 @@ unsafe fn result_of_spi() -> QueryResult {
 }
 
 /// # Safety
-/// In a transaction; the plan is that of a transaction control command with that text.
-unsafe fn run_transaction_control(plan: *mut pg_sys::PlannedStmt, text: &CString) {
-    // SAFETY: the caller's promise; transaction control needs neither a snapshot nor a receiver of
-    // rows.
+/// In a transaction; the plan is that of a utility command with that text, which is executed
+/// without a snapshot.
+unsafe fn run_utility(plan: *mut pg_sys::PlannedStmt, text: &CString) {
+    // SAFETY: the caller's promise; such commands need no receiver of rows.
     unsafe {
         pg_sys::ProcessUtility(
             plan,
@@ -696,9 +708,10 @@ fn check_spi(code: i32, sql: &CString) -> Result<()> {
 
 /// A failed block takes nothing but its end, as over the wire.
 #[inline]
-fn refuse_in_failed_block() -> Result<()> {
+fn refuse_in_failed_block(kind: Kind) -> Result<()> {
     // SAFETY: reads this process's transaction state.
-    if unsafe { pg_sys::IsAbortedTransactionBlockState() } {
+    let failed = unsafe { pg_sys::IsAbortedTransactionBlockState() };
+    if failed && kind != (Kind::Control { exits: true }) {
         return Err(Error::Server(Box::new(crate::error::new_report(
             Sqlstate::ERRCODE_IN_FAILED_SQL_TRANSACTION,
             "current transaction is aborted, commands ignored until end of transaction block",
@@ -709,24 +722,30 @@ fn refuse_in_failed_block() -> Result<()> {
     Ok(())
 }
 
-/// The plan of a transaction control command, in the top context; `None` for other statements.
+/// The plan of a statement that is not for SPI, in the top context, and its kind; `None` for other
+/// statements.
 ///
 /// # Safety
 /// In a transaction.
-unsafe fn transaction_control(
-    text: &CString,
-    protocol: Protocol,
-) -> Result<Option<*mut pg_sys::PlannedStmt>> {
-    // In the simple protocol the text still has its variables; only a command that is transaction
-    // control as it stands is looked at, and a text that does not parse is left to its execution.
-    let sql = text.to_string_lossy();
-    let word: String = sql
-        .trim_start()
-        .chars()
-        .take_while(char::is_ascii_alphabetic)
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
-    let control = [
+unsafe fn utility(text: &CString) -> Result<Option<(*mut pg_sys::PlannedStmt, Kind)>> {
+    if !may_be_utility(&text.to_string_lossy()) {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise; the parse tree is copied before the transaction ends.
+    unsafe {
+        let Some((raw, kind)) = parse_utility(text) else {
+            return Ok(None);
+        };
+        let outer = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+        let plan = plan_of(pg_sys::copyObjectImpl(raw.cast()).cast());
+        pg_sys::MemoryContextSwitchTo(outer);
+        Ok(Some((plan, kind)))
+    }
+}
+
+/// Whether a text can be a statement that is not for SPI, going by its first word.
+fn may_be_utility(text: &str) -> bool {
+    const WORDS: [&str; 12] = [
         "begin",
         "start",
         "commit",
@@ -736,41 +755,40 @@ unsafe fn transaction_control(
         "savepoint",
         "release",
         "prepare",
+        "set",
+        "reset",
+        "lock",
     ];
-    let commented = sql.trim_start().starts_with("/*") || sql.trim_start().starts_with("--");
-    if !(control.contains(&word.as_str()) || commented)
-        || (protocol == Protocol::Simple && sql.contains(':'))
-    {
-        return Ok(None);
-    }
-    // SAFETY: the caller's promise; the parse tree is copied before the transaction ends.
-    unsafe {
-        let Some(raw) = parse_control(text) else {
-            return Ok(None);
-        };
-        let outer = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
-        let plan = plan_of(pg_sys::copyObjectImpl(raw.cast()).cast());
-        pg_sys::MemoryContextSwitchTo(outer);
-        Ok(Some(plan))
-    }
+    let text = text.trim_start();
+    let word = text
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .next()
+        .unwrap_or_default();
+    // Behind a comment or in a variable there can be anything.
+    text.starts_with("/*")
+        || text.starts_with("--")
+        || text.starts_with(':')
+        || WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// The single statement of a text, if it is transaction control; in the current memory context.
+/// The single statement of a text, if it is not for SPI, and its kind; in the current memory
+/// context.
 ///
 /// # Safety
 /// In a transaction.
-unsafe fn parse_control(text: &CString) -> Option<*mut pg_sys::RawStmt> {
+unsafe fn parse_utility(text: &CString) -> Option<(*mut pg_sys::RawStmt, Kind)> {
     // SAFETY: the caller's promise.
     unsafe {
         let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
         let (Some(raw), 1) = (list.get_ptr(0), list.len()) else {
             return None;
         };
-        pgrx::is_a((*raw).stmt, pg_sys::NodeTag::T_TransactionStmt).then_some(raw)
+        let kind = kind_of((*raw).stmt);
+        (kind != Kind::Other).then_some((raw, kind))
     }
 }
 
-/// The plan of a transaction control command, in the current memory context.
+/// The plan of a utility command, in the current memory context.
 ///
 /// # Safety
 /// The statement lives as long as the plan is used.
@@ -788,19 +806,32 @@ unsafe fn plan_of(raw: *mut pg_sys::RawStmt) -> *mut pg_sys::PlannedStmt {
     }
 }
 
-/// Whether a failed block takes this transaction control command: it ends the block, or goes back
-/// to a savepoint.
+/// How the server's own statement loop would execute this statement. A failed block takes what
+/// ends it, or goes back to a savepoint.
 ///
 /// # Safety
-/// The node is a transaction control command.
-unsafe fn exits_failed_block(statement: *mut pg_sys::Node) -> bool {
+/// The node is a parsed statement.
+unsafe fn kind_of(statement: *mut pg_sys::Node) -> Kind {
+    use pg_sys::NodeTag::*;
     use pg_sys::TransactionStmtKind::*;
     // SAFETY: the caller's promise.
-    let kind = unsafe { (*statement.cast::<pg_sys::TransactionStmt>()).kind };
-    matches!(
-        kind,
-        TRANS_STMT_COMMIT | TRANS_STMT_PREPARE | TRANS_STMT_ROLLBACK | TRANS_STMT_ROLLBACK_TO
-    )
+    match unsafe { (*statement).type_ } {
+        T_TransactionStmt => {
+            // SAFETY: the tag tells the type.
+            let kind = unsafe { (*statement.cast::<pg_sys::TransactionStmt>()).kind };
+            Kind::Control {
+                exits: matches!(
+                    kind,
+                    TRANS_STMT_COMMIT
+                        | TRANS_STMT_PREPARE
+                        | TRANS_STMT_ROLLBACK
+                        | TRANS_STMT_ROLLBACK_TO
+                ),
+            }
+        }
+        T_VariableSetStmt | T_ConstraintsSetStmt | T_LockStmt => Kind::Bare,
+        _ => Kind::Other,
+    }
 }
 
 /// The types that the server infers for the parameters of a statement, as it does for a client

@@ -34,4 +34,4 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'compare_wrapper';
 COMMENT ON FUNCTION bench.compare IS 'run the same options in each mode in turn, several times; medians, and the ratio of tps to the first mode';
 
 /* Functions are open to everybody unless it is taken back. */
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA bench FROM PUBLIC;
+REVOKE ALL ON ALL ROUTINES IN SCHEMA bench FROM PUBLIC;

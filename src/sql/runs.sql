@@ -70,7 +70,8 @@ CREATE FUNCTION bench.run(
     log               boolean DEFAULT false,
     sampling_rate     float8  DEFAULT NULL,
     log_prefix        text    DEFAULT NULL,
-    target            text    DEFAULT NULL
+    target            text    DEFAULT NULL,
+    client_process    text    DEFAULT 'auto'
 ) RETURNS bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
@@ -102,7 +103,8 @@ CREATE FUNCTION bench.start(
     log               boolean DEFAULT false,
     sampling_rate     float8  DEFAULT NULL,
     log_prefix        text    DEFAULT NULL,
-    target            text    DEFAULT NULL
+    target            text    DEFAULT NULL,
+    client_process    text    DEFAULT 'auto'
 ) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the session, and return its run id';
@@ -114,6 +116,10 @@ COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result';
 CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
 COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
+
+/* What a client of mode spi is that runs in a backend; runs call it. */
+CREATE PROCEDURE bench.spi_client(segment bigint)
+LANGUAGE c AS 'MODULE_PATHNAME', 'spi_client_wrapper';
 
 /* Whether a run's coordinator is there. */
 CREATE FUNCTION bench.is_live(run_id bigint, segment bigint) RETURNS boolean

@@ -24,6 +24,7 @@ CREATE TABLE bench.runs (
     scripts                 text[] NOT NULL,
     clients                 int NOT NULL,
     jobs                    int NOT NULL,
+    backends                int NOT NULL,
     duration_s              float8,
     transactions_per_client bigint,
     warmup_s                float8 NOT NULL,

@@ -1,6 +1,7 @@
 //! The coordinator of a run: checks, starts the clients, opens the start barrier, takes the
 //! figures at each interval, ends the run and stores its results.
 
+use super::client_process::ClientProcess;
 use super::database::Database;
 use super::harvest::Harvest;
 use super::libpq_client::STOP_GRACE_NS;
@@ -14,7 +15,7 @@ use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::results::rows::{Finished, Run, RunInterval, RunScript, RunStatement};
 use crate::results::{convert, store};
-use crate::run::{Mode, RunSpec, Vacuum};
+use crate::run::{ClientProcess as Process, Mode, RunSpec, ScriptSpec, Vacuum};
 use crate::server;
 use crate::shared::effort::Effort;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
@@ -93,6 +94,10 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
 
     let launched_ns = clock::now_ns();
     let workers = start_workers(segment, spec)?;
+    run.backends = workers
+        .iter()
+        .filter(|worker| matches!(worker, ClientProcess::Backend(_)))
+        .count() as i32;
     let mut logbook = None;
     let result = catch(|| {
         wait_for_workers(segment, &workers)?;
@@ -249,7 +254,8 @@ fn look_at_tables(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
             partitions: None,
         });
     }
-    let needed: &[&str] = if spec.writes() {
+    let write_them = |script: &ScriptSpec| script.builtin && script.writes && script.weight > 0;
+    let needed: &[&str] = if spec.scripts.iter().any(write_them) {
         &[
             "pgbench_accounts",
             "pgbench_branches",
@@ -364,6 +370,8 @@ fn describe(
             .collect(),
         clients: spec.clients as i32,
         jobs: spec.jobs as i32,
+        // Those that have to be are counted when they are there.
+        backends: 0,
         duration_s: spec.duration_us.map(|us| us as f64 / 1e6),
         transactions_per_client: spec.transactions,
         warmup_s: spec.warmup_us as f64 / 1e6,
@@ -428,7 +436,7 @@ fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &m
     }
 }
 
-fn start_workers(segment: &Segment, spec: &RunSpec) -> Result<Vec<WorkerHandle>> {
+fn start_workers(segment: &Segment, spec: &RunSpec) -> Result<Vec<ClientProcess>> {
     let wanted = spec.workers();
     let (function, kind) = match spec.mode {
         Mode::Spi => ("pg_selfbench_spi_client_main", "pg_selfbench spi client"),
@@ -437,23 +445,38 @@ fn start_workers(segment: &Segment, spec: &RunSpec) -> Result<Vec<WorkerHandle>>
             "pg_selfbench libpq client",
         ),
     };
+    let may_be_backends = spec.mode == Mode::Spi && spec.client_process != Process::Worker;
     let mut workers = Vec::with_capacity(wanted);
+    let mut worker_slots = spec.mode == Mode::Libpq || spec.client_process != Process::Backend;
     for index in 0..wanted {
-        let name = format!("{kind} {index}");
-        match WorkerHandle::register(function, kind, &name, segment.handle()) {
-            Some(worker) => workers.push(worker),
-            None => {
-                let free = workers.len();
+        let started = if worker_slots {
+            let name = format!("{kind} {index}");
+            WorkerHandle::register(function, kind, &name, segment.handle())
+                .map(ClientProcess::Worker)
+        } else {
+            None
+        };
+        worker_slots = started.is_some();
+        let started = match started {
+            Some(worker) => Ok(worker),
+            None if may_be_backends => {
+                ClientProcess::backend(index, &spec.connect_with(), segment.handle())
+            }
+            // One more for this process.
+            None => Err(no_slot(wanted + 1, workers.len() + 1)),
+        };
+        match started {
+            Ok(worker) => workers.push(worker),
+            Err(error) => {
                 stop_workers(segment, spec.mode, &workers, Stop::Requested, None)?;
-                // One more for this process.
-                return Err(no_slot(wanted + 1, free + 1));
+                return Err(error);
             }
         }
     }
     Ok(workers)
 }
 
-fn wait_for_workers(segment: &Segment, workers: &[WorkerHandle]) -> Result<()> {
+fn wait_for_workers(segment: &Segment, workers: &[ClientProcess]) -> Result<()> {
     let header = segment.header();
     loop {
         if header.stop() != Stop::No {
@@ -480,15 +503,23 @@ fn wait_for_workers(segment: &Segment, workers: &[WorkerHandle]) -> Result<()> {
             return Ok(());
         }
         // One that ended before it had a place in the segment.
-        if workers
+        let ended = workers
             .iter()
-            .any(|worker| worker.status() == WorkerStatus::Stopped)
+            .find(|worker| worker.status() == WorkerStatus::Stopped);
+        if let Some(ended) = ended
             && !segment
                 .workers()
                 .any(|worker| worker.state() >= WorkerState::Done)
         {
-            return Err(Error::WorkerDied {
-                what: "a client worker".into(),
+            return Err(match ended.complaint() {
+                Some(message) => Error::Connect {
+                    client: 0,
+                    sqlstate: None,
+                    message,
+                },
+                None => Error::WorkerDied {
+                    what: "a client worker".into(),
+                },
             });
         }
         check_for_interrupts();
@@ -501,7 +532,7 @@ fn wait_for_workers(segment: &Segment, workers: &[WorkerHandle]) -> Result<()> {
 fn watch(
     segment: &Segment,
     spec: &RunSpec,
-    workers: &[WorkerHandle],
+    workers: &[ClientProcess],
     mut logbook: Option<&mut Logbook>,
     mut tick: impl FnMut(u64, bool, Option<&mut Logbook>) -> Result<()>,
 ) -> Result<Option<String>> {
@@ -599,7 +630,7 @@ fn statements(segment: &Segment, spec: &RunSpec, run_id: i64) -> Vec<RunStatemen
 fn stop_workers(
     segment: &Segment,
     mode: Mode,
-    workers: &[WorkerHandle],
+    workers: &[ClientProcess],
     stop: Stop,
     mut logbook: Option<&mut Logbook>,
 ) -> Result<()> {
@@ -632,7 +663,7 @@ fn stop_workers(
             }
         }
         if !terminated && (now - begin > TERMINATE_NS) {
-            workers.iter().for_each(WorkerHandle::terminate);
+            workers.iter().for_each(ClientProcess::terminate);
             terminated = true;
         }
         // A client that waits for room in the log must not wait for longer.

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::run::horizon::Horizon;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
 use crate::shared::segment::{Kind, Layout, Phase, Segment, Stop};
+use pgrx::pg_sys;
 use rustix::process::Signal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -142,6 +143,17 @@ impl Drop for Task {
                 cancel(&self.segment);
             }
         }
+    }
+}
+
+/// Whether a procedure that was called so may commit.
+pub fn may_commit(fcinfo: pg_sys::FunctionCallInfo) -> bool {
+    // SAFETY: the server passes a valid call, whose context, if it is that of CALL, says so.
+    unsafe {
+        let context = (*fcinfo).context;
+        !context.is_null()
+            && pgrx::is_a(context, pg_sys::NodeTag::T_CallContext)
+            && !(*context.cast::<pg_sys::CallContext>()).atomic
     }
 }
 

@@ -1,5 +1,5 @@
 //! A libpq client worker: one background worker, many clients, one event loop over their
-//! connections; what pgbench calls a thread.
+//! connections. It is what pgbench calls a thread, or several if there are not enough workers.
 
 use super::remote::{self, NotConnected};
 use super::spi_client::Shared;
@@ -20,7 +20,6 @@ use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Step};
 use selfbench_script::{Workload, clients_per_thread};
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::rc::Rc;
 
 /// When a run is stopped, statements that are under way get that long before they are cancelled.
@@ -65,7 +64,8 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
 struct Ready {
     spec: RunSpec,
     workload: Workload,
-    clients: Range<usize>,
+    /// Their numbers, each with the position of its thread among those of this worker.
+    clients: Vec<(usize, usize)>,
     /// One for each client, or none if each transaction has its own.
     connections: Vec<Option<Connection>>,
     connect_with: Rc<ConnectWith>,
@@ -76,19 +76,23 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     connect(spec.identity);
     let workload = spec.workload()?;
     check_rights(&workload)?;
-    let Some(clients) = clients_per_thread(spec.clients, spec.jobs).nth(place.index) else {
-        return Ok(None);
-    };
+    let threads: Vec<_> = clients_per_thread(spec.clients, spec.jobs).collect();
+    let threads = &threads[spec.threads(place.index)];
+    let clients: Vec<_> = threads
+        .iter()
+        .enumerate()
+        .flat_map(|(thread, clients)| clients.clone().map(move |client| (client, thread)))
+        .collect();
     let connect_with = Rc::new(spec.connect_with());
     let mut connections = Vec::with_capacity(clients.len());
-    for client in clients.clone() {
+    for (client, _) in &clients {
         if place.segment.header().stop() != Stop::No {
             return Ok(None);
         }
         connections.push(if spec.reconnect {
             None
         } else {
-            Some(connect_client(client, &connect_with)?)
+            Some(connect_client(*client, &connect_with)?)
         });
     }
     Ok(Some(Ready {
@@ -114,6 +118,9 @@ fn connect_client(client: usize, with: &ConnectWith) -> Result<Connection> {
 /// One client of this worker.
 struct Driven<'s, 'p> {
     client: Client<'p>,
+    number: usize,
+    /// Position of its thread among those of this worker.
+    thread: usize,
     /// Closed as soon as the client has ended, which takes its socket out of the event set.
     session: Option<LibpqSession>,
     recorder: Recorder<'s>,
@@ -125,6 +132,8 @@ struct Driven<'s, 'p> {
     waits_for_write: bool,
     /// Whether it is in the queue of those that can go on at once.
     queued: bool,
+    /// Whether it is there since its socket had news.
+    answered: bool,
     sleeps_until_ns: Option<u64>,
 }
 
@@ -139,14 +148,16 @@ fn run(place: &Place, ready: Ready) {
     let segment = place.segment;
     let header = segment.header();
     let control = Shared::new(place);
-    let (streams, mut thread) = streams(header, &spec, place.index);
+    let (streams, mut threads) = streams(header, &spec, spec.threads(place.index));
     let plan = plan(header, &spec, &workload);
     let mut events = compat::EventSet::new(connections.len());
     let mut driven: Vec<Driven> = clients
-        .clone()
+        .into_iter()
         .zip(connections)
-        .map(|(number, connection)| Driven {
+        .map(|((number, thread), connection)| Driven {
             client: Client::new(number, &plan, &streams),
+            number,
+            thread,
             session: Some(LibpqSession::new(
                 connection,
                 Rc::clone(&connect_with),
@@ -158,6 +169,7 @@ fn run(place: &Place, ready: Ready) {
             event: None,
             waits_for_write: false,
             queued: true,
+            answered: false,
             sleeps_until_ns: None,
         })
         .collect();
@@ -213,9 +225,14 @@ fn run(place: &Place, ready: Ready) {
             let Some(session) = &mut d.session else {
                 continue;
             };
-            let step = d
-                .client
-                .advance(session, &plan, &mut thread, &control, &mut d.recorder);
+            let thread = &mut threads[d.thread];
+            let recorder = &mut d.recorder;
+            let mut step = d.client.advance(session, &plan, thread, &control, recorder);
+            // After the last answer of a transaction the server waits for this client, and need
+            // not wait for the others. A script without statements takes turns with them.
+            if step == Step::Again && std::mem::take(&mut d.answered) {
+                step = d.client.advance(session, &plan, thread, &control, recorder);
+            }
             match step {
                 Step::Again => {
                     d.queued = true;
@@ -231,7 +248,7 @@ fn run(place: &Place, ready: Ready) {
                         Step::Aborted { reason } => Some(reason.as_str()),
                         _ => None,
                     };
-                    let (head, _) = segment.client(clients.start + i);
+                    let (head, _) = segment.client(d.number);
                     head.end(clock::now_ns(), reason);
                     d.session = None;
                     active -= 1;
@@ -312,15 +329,16 @@ fn run(place: &Place, ready: Ready) {
                     }
                     if !d.queued && d.sleeps_until_ns.is_none() {
                         d.queued = true;
+                        d.answered = true;
                         queue.push_back(index);
                     }
                 }
             }
         }
     }
-    for (i, d) in driven.iter_mut().enumerate() {
+    for d in &mut driven {
         if d.session.take().is_some() {
-            let (head, _) = segment.client(clients.start + i);
+            let (head, _) = segment.client(d.number);
             head.end(clock::now_ns(), None);
         }
     }

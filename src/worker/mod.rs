@@ -9,9 +9,11 @@
 //! The caller waits for the task's phase, the coordinator for its workers' states; both are woken
 //! by latch. Each process marks its own end in the segment, also when it is terminated, so that
 //! nobody waits for a process that is gone. `coordinator` runs a benchmark, `loader` an
-//! initialization, `spi_client` and `libpq_client` are the clients; `transaction` and `statement`
+//! initialization, `spi_client` and `libpq_client` are the clients, `client_process` what an SPI
+//! client runs in if there is no worker for it; `transaction` and `statement`
 //! are how workers use the database, `remote` how they use a target, `database` either.
 
+pub mod client_process;
 pub mod coordinator;
 pub mod database;
 pub mod harvest;
@@ -29,12 +31,13 @@ pub mod transaction;
 
 use crate::compat;
 use crate::error::{Report, Result};
-use crate::run::RunSpec;
+use crate::run::{Mode, RunSpec};
 use crate::security;
 use crate::shared::segment::{Header, Segment, Stop, WorkerState};
 use pgrx::pg_sys;
 use selfbench_client::{Plan, Thread};
 use selfbench_script::{Streams, Workload};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 
 /// Identity under which a task's workers connect.
@@ -184,16 +187,20 @@ fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<
     }
 }
 
-/// The streams of a run and the thread of that number.
-fn streams(header: &Header, spec: &RunSpec, thread: usize) -> (Streams, Thread) {
+/// The streams of a run, and some of its threads.
+fn streams(header: &Header, spec: &RunSpec, threads: Range<usize>) -> (Streams, Vec<Thread>) {
     let streams = Streams::derive(
         spec.seed,
         spec.clients,
         spec.jobs,
         spec.variable("default_seed").is_some(),
     );
-    let thread = Thread::new(&streams.threads[thread], header.start_ns.load(Relaxed));
-    (streams, thread)
+    let start_ns = header.start_ns.load(Relaxed);
+    let threads = streams.threads[threads]
+        .iter()
+        .map(|streams| Thread::new(streams, start_ns))
+        .collect();
+    (streams, threads)
 }
 
 /// What a client worker checks of a run's scripts that its caller has checked already.
@@ -215,6 +222,30 @@ impl Place {
     fn take(argument: pg_sys::Datum) -> Option<Place> {
         let segment = attach(argument)?;
         let index = segment.claim_worker()?;
+        let worker = segment.worker(index);
+        worker.process.set_to_me();
+        worker.set_state(WorkerState::Attached);
+        at_exit(client_worker_exit, index);
+        Some(Place { segment, index })
+    }
+
+    /// Takes a place for a backend that was called with the number of the segment: of a run in
+    /// mode spi, of the same role, that still waits for clients.
+    fn join(handle: u32) -> Option<Place> {
+        let segment = Segment::attach(handle)?;
+        let header = segment.header();
+        // SAFETY: in a transaction.
+        let role = unsafe { pg_sys::GetUserId().to_u32() };
+        if !header.is_run()
+            || header.role != role
+            || header.phase() != crate::shared::Phase::Preparing
+            || segment.spec::<RunSpec>().ok()?.mode != Mode::Spi
+        {
+            return None;
+        }
+        let index = segment.claim_worker()?;
+        let segment = segment.keep();
+        MY_SEGMENT.store(std::ptr::from_ref(segment).cast_mut(), Release);
         let worker = segment.worker(index);
         worker.process.set_to_me();
         worker.set_state(WorkerState::Attached);

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 /// How often it looks whether it is to stop, in milliseconds.
 const TICK_MS: i64 = 10;
-/// Output beyond that many bytes is thrown away: its first line is all that counts.
+/// Output beyond that many bytes is thrown away.
 const MAX_OUTPUT: usize = 4096;
 
 /// Runs a command line in the system's shell, as the operating system user of the server, until it
-/// ends or `stop` says so. With `output`, appends its standard output and gives whether it could be
-/// run; without, whether it ended with status 0.
-pub fn run(line: &str, output: Option<&mut Vec<u8>>, stop: impl Fn() -> bool) -> bool {
+/// ends or `stop` says so, and appends its standard output. Gives whether it ended with status 0;
+/// `None` if it could not be run or was stopped.
+pub fn run(line: &str, output: &mut Vec<u8>, stop: impl Fn() -> bool) -> Option<bool> {
     let spawned = Command::new("/bin/sh")
         .arg("-c")
         .arg(line)
@@ -29,7 +29,7 @@ pub fn run(line: &str, output: Option<&mut Vec<u8>>, stop: impl Fn() -> bool) ->
         .process_group(0)
         .spawn();
     let Ok(mut child) = spawned else {
-        return false;
+        return None;
     };
     let mut pipe = child.stdout.take();
     let mut text = Vec::new();
@@ -37,7 +37,7 @@ pub fn run(line: &str, output: Option<&mut Vec<u8>>, stop: impl Fn() -> bool) ->
         if stop() || process::interrupted() {
             end(&mut child);
             check_for_interrupts();
-            return false;
+            return None;
         }
         match &mut pipe {
             Some(open) if compat::wait_for_socket(open.as_raw_fd(), false, TICK_MS) => {
@@ -57,15 +57,10 @@ pub fn run(line: &str, output: Option<&mut Vec<u8>>, stop: impl Fn() -> bool) ->
                     && compat::wait_for_socket(open.as_raw_fd(), false, 0)
                     && read(open, &mut text)
                 {}
-                return match output {
-                    None => status.success(),
-                    Some(output) => {
-                        output.append(&mut text);
-                        true
-                    }
-                };
+                output.append(&mut text);
+                return Some(status.success());
             }
-            Err(_) => return false,
+            Err(_) => return None,
         }
     }
 }

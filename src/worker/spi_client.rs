@@ -1,10 +1,11 @@
-//! An SPI client: one background worker, one client, its statements executed in the process itself.
+//! An SPI client: one process, one client, its statements executed in the process itself. The
+//! process is a background worker, or a backend that was called for it.
 
 use super::{
     Place, check_for_interrupts, check_rights, connect, plan, settings, shell, streams, transaction,
 };
 use crate::clock;
-use crate::error::{Result, catch};
+use crate::error::{Error, Result, catch};
 use crate::run::RunSpec;
 use crate::session::{Metered, SpiSession};
 use crate::shared::effort::{Effort, SAMPLED};
@@ -48,7 +49,16 @@ impl Control for Shared<'_> {
     }
 
     fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
-        shell::run(line, output, || self.stop())
+        let stop = || self.stop();
+        if let Some(output) = output {
+            return shell::run(line, output, stop).is_some();
+        }
+        let mut text = Vec::new();
+        let ended = shell::run(line, &mut text, stop);
+        for line in String::from_utf8_lossy(&text).lines() {
+            self.tell(line);
+        }
+        ended == Some(true)
     }
 
     fn tell(&self, line: &str) {
@@ -65,7 +75,12 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     let Some(place) = Place::take(argument) else {
         return;
     };
-    let prepared = catch(|| prepare(&place));
+    let prepared = catch(|| {
+        let spec: RunSpec = place.segment.spec()?;
+        connect(spec.identity);
+        transaction::transaction(|| settings::apply(&spec.settings))?;
+        prepare(spec)
+    });
     match prepared {
         Ok((spec, workload)) => {
             if place.wait_for_start() {
@@ -80,10 +95,36 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     }
 }
 
-fn prepare(place: &Place) -> Result<(RunSpec, Workload)> {
-    let spec: RunSpec = place.segment.spec()?;
-    connect(spec.identity);
-    transaction::transaction(|| settings::apply(&spec.settings))?;
+/// Drives one client of the run with that segment, in a backend that executes `CALL` at top level
+/// and nothing else, outside of any transaction block.
+pub fn serve(segment: u32) -> Result<()> {
+    let Some(place) = Place::join(segment) else {
+        return Err(Error::Misplaced {
+            message: "no run of yours waits for a client".into(),
+            hint: "Runs call this procedure by themselves.".into(),
+        });
+    };
+    transaction::leave_call();
+    let served = catch(|| {
+        let (spec, workload) = prepare(place.segment.spec()?)?;
+        if place.wait_for_start() {
+            run(&place, &spec, &workload);
+        }
+        Ok(())
+    });
+    transaction::abort();
+    match &served {
+        Ok(()) => place.leave(None),
+        Err(error) => {
+            place.leave(Some(error.report()));
+            place.die();
+        }
+    }
+    transaction::reenter_call();
+    served
+}
+
+fn prepare(spec: RunSpec) -> Result<(RunSpec, Workload)> {
     let workload = spec.workload()?;
     check_rights(&workload)?;
     Ok((spec, workload))
@@ -92,7 +133,8 @@ fn prepare(place: &Place) -> Result<(RunSpec, Workload)> {
 fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let number = place.index;
     let header = place.segment.header();
-    let (streams, mut thread) = streams(header, spec, number);
+    let (streams, mut threads) = streams(header, spec, spec.threads(number));
+    let thread = &mut threads[0];
     let plan = plan(header, spec, workload);
     let mut client = Client::new(number, &plan, &streams);
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands);
@@ -105,13 +147,13 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
         let step = if turn.is_multiple_of(SAMPLED) {
             let begin = clock::now_ns();
             let mut metered = Metered::new(&mut session);
-            let step = client.advance(&mut metered, &plan, &mut thread, &control, &mut recorder);
+            let step = client.advance(&mut metered, &plan, thread, &control, &mut recorder);
             let session_ns = metered.spent_ns();
             let ends = !matches!(step, Step::Sleeping { .. });
             effort.add(clock::now_ns() - begin, session_ns, ends);
             step
         } else {
-            client.advance(&mut session, &plan, &mut thread, &control, &mut recorder)
+            client.advance(&mut session, &plan, thread, &control, &mut recorder)
         };
         match step {
             Step::Again => {}

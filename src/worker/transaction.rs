@@ -1,10 +1,14 @@
 //! Transactions of a worker: begin, run, commit, or abort and tell why.
 
+use crate::compat;
 use crate::error::{Result, catch};
 use pgrx::pg_sys;
 
 /// Runs `body` in a transaction of its own with a snapshot, commits if it succeeds and aborts if
 /// it fails, whether by a returned error or by one that PostgreSQL raised.
+///
+/// Its isolation level is READ COMMITTED, whatever the calling session's default is: that is for the
+/// scripts. Under SERIALIZABLE, keeping the books of a run could fail because of what the run does.
 ///
 /// Must be called outside of a transaction.
 pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -13,6 +17,8 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         unsafe {
             pg_sys::SetCurrentStatementStartTimestamp();
             pg_sys::StartTransactionCommand();
+            pg_sys::XactIsoLevel = pg_sys::XACT_READ_COMMITTED as i32;
+            pg_sys::XactDeferrable = false;
             pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
         }
         let value = body()?;
@@ -24,6 +30,25 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         Ok(value)
     });
     settle(result)
+}
+
+/// Commits the transaction of the `CALL` that this backend executes, as a procedure's COMMIT does;
+/// from here on, this process begins and ends transactions itself.
+pub fn leave_call() {
+    // SAFETY: in a procedure that was called in a non-atomic context; what a procedure's COMMIT
+    // does, and no timeout of the calling statement must end what the client executes.
+    unsafe {
+        pg_sys::HoldPinnedPortals();
+        pg_sys::ForgetPortalSnapshots();
+        pg_sys::CommitTransactionCommand();
+        compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
+    }
+}
+
+/// Begins the transaction in which the `CALL` ends.
+pub fn reenter_call() {
+    // SAFETY: outside of a transaction.
+    unsafe { pg_sys::StartTransactionCommand() };
 }
 
 /// Aborts the current transaction, whatever state an error has left it in, and leaves any block.

@@ -51,7 +51,7 @@ foreach my $function (qw(run start))
 	{
 		fails_ok(
 			$node,
-			"SELECT bench.$function(clients => $clients, transactions => 1)",
+			"SELECT bench.$function(clients => $clients, transactions => 1, client_process => 'worker')",
 			qr/ERROR:  53000: not enough background worker slots: @{[ $clients + 1 ]} needed, $free free\n.*DETAIL:  "max_worker_processes" is 8.*\n.*HINT:  .*"max_worker_processes" to at least @{[ $clients + 1 + 8 - $free ]}/s,
 			"bench.$function: slots for $clients clients");
 		works_ok($node, "$function, $clients clients");
@@ -64,7 +64,7 @@ works_ok($node, 'jobs');
 # While another run takes some of them.
 my $other = $node->safe_psql('postgres',
 	"SELECT bench.start(clients => @{[ $most - 1 ]}, duration => '10 min', vacuum => 'none')");
-fails_ok($node, 'SELECT bench.run(clients => 3, transactions => 1)',
+fails_ok($node, "SELECT bench.run(clients => 3, transactions => 1, client_process => 'worker')",
 	qr/ERROR:  53000: not enough background worker slots: 4 needed, 1 free/,
 	'slots that another run takes');
 is( $node->safe_psql('postgres', "SELECT bench.cancel($other); SELECT state FROM bench.wait($other)"),

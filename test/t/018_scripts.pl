@@ -46,6 +46,41 @@ commit and chain;
 insert into lines values ('gone');
 rollback;
 EOS
+	[ 'isolation level set in a block', 'simple extended prepared', <<'EOS' ],
+begin;
+set transaction isolation level repeatable read;
+lock table lines in share row exclusive mode;
+set transaction isolation level serializable;
+insert into lines values (current_setting('transaction_isolation'));
+end;
+EOS
+	[ 'isolation level set too late', 'simple extended prepared', <<'EOS' ],
+begin;
+insert into lines values ('gone');
+set transaction isolation level serializable;
+end;
+EOS
+	[ 'settings in a pipeline', 'extended prepared', <<'EOS' ],
+\startpipeline
+set my.own = 'mine';
+insert into lines values (current_setting('my.own'));
+set local my.own = 'local';
+insert into lines values (current_setting('my.own'));
+\endpipeline
+insert into lines values (current_setting('my.own'));
+EOS
+	[ 'lock outside of a block', 'simple extended prepared', 'lock table lines;' ],
+	[ 'transaction control with variables', 'simple', <<'EOS' ],
+\set n random(1, 9)
+begin /* :n */;
+savepoint s:n;
+insert into lines values ('gone');
+rollback to s:n;
+set my.own = ':n';
+insert into lines values (current_setting('my.own'));
+end;
+EOS
+	[ 'parameter in a comment', 'extended prepared', 'begin /* :client_id */; end;' ],
 	[ 'error among several', 'simple', <<'EOS' ],
 insert into lines values ('1') \; select 1/0 \; insert into lines values ('2');
 EOS
@@ -118,6 +153,21 @@ foreach (@scripts)
 		}
 	}
 }
+# A connection that the server ends is charged to the statement that was under way.
+foreach (
+	[ 0, 'select pg_terminate_backend(pg_backend_pid());' ],
+	[ 1, 'select 1 \; select pg_terminate_backend(pg_backend_pid());' ])
+{
+	my ($query, $body) = @$_;
+	my (undef, undef, $complaint) = $node->psql(
+		'postgres', qq{
+		SELECT bench.define_script('x', \$body\$$body\$body\$);
+		SELECT * FROM bench.run('{x}', mode => 'libpq', protocol => 'simple', transactions => 1)});
+	like($complaint,
+		qr/client 0 script 0 aborted in command 0 query $query: FATAL:  terminating connection/,
+		"query $query ends its connection");
+}
+
 ok(wait_until_quiet($node), 'no process is left');
 
 # The lines that a script has written, which are removed.

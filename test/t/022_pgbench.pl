@@ -3,62 +3,14 @@
 use strict;
 use warnings;
 
+use Pgbench;
 use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
 my $node = new_bench_node('pgbench', "fsync = off\nmax_worker_processes = 24\n");
 my $dir = PostgreSQL::Test::Utils::tempdir;
-my %environment = (
-	PGHOST => $node->host,
-	PGPORT => $node->port,
-	PGDATABASE => 'postgres',
-	PGUSER => $node->safe_psql('postgres', 'SELECT current_user'));
-local @ENV{ keys %environment } = values %environment;
-
-# What pgbench prints for a command line: standard output, standard error.
-sub pgbench
-{
-	my ($arguments) = @_;
-
-	my ($stdout, $stderr) = ('', '');
-	IPC::Run::run(
-		[ 'sh', '-c', $node->installed_command('pgbench') . " $arguments" ],
-		'>', \$stdout, '2>', \$stderr);
-	return ($stdout, $stderr);
-}
-
-# What bench.pgbench returns, and what it tells meanwhile.
-sub ours
-{
-	my ($arguments) = @_;
-
-	my (undef, $stdout, $stderr) =
-	  $node->psql('postgres', "SELECT * FROM bench.pgbench(\$args\$$arguments\$args\$)");
-	return ("$stdout\n" =~ s/^\n\z//r, $stderr);
-}
-
-# A report without its figures.  What a script did, and how much of it, stays.
-sub without_figures
-{
-	my ($report) = @_;
-
-	$report =~ s/(?<= = )[\d.]+|(?<=\(tps = )[\d.]+|(?<=avg )[\d.]+|(?<=\(max )[\d.]+/#/g;
-	$report =~ s/^ {3} *[\d.]+(?=  )/#/mg;
-	return $report;
-}
-
-# The same without what a limited time, a rate or chance decides.
-sub without_counts
-{
-	my ($report) = @_;
-
-	$report =~ s/(?<=processed: )\d+(?!\/)/#/;
-	$report =~ s/(?<=: )\d+(\/\d+)? \([\d.]+%\)/#/g;
-	$report =~ s/^ - \d+ transactions \([\d.]+% of total/ - # transactions (#/mg;
-	$report =~ s/(?<=number of retries: )\d+/#/g;
-	return without_figures($report);
-}
+connect_pgbench($node);
 
 $node->safe_psql('postgres', q{SELECT bench.define_script('own', 'SELECT 1;')});
 append_to_file("$dir/sleep.sql", "\\set x random(1, 5)\n\\sleep 1 ms\nSELECT :x\n  AS x;\n");
@@ -79,13 +31,13 @@ foreach my $arguments ('-i', '-i -s 2', '-i -I dtGvpf -q', '-i --partitions=3 --
 {
 	pgbench($arguments);
 	my $expected = $node->safe_psql('postgres', $tables);
-	my ($stdout, $told) = ours($arguments);
+	my ($stdout, $told) = bench_pgbench($arguments);
 	is($stdout, '', "$arguments: no report");
 	like($told, qr/NOTICE:  creating tables\.\.\..*NOTICE:  done in [\d.]+ s \(.*\)\.\n?\z/s,
 		"$arguments: steps");
 	is($node->safe_psql('postgres', $tables), $expected, "$arguments: tables");
 }
-ours('-i -s 2');
+bench_pgbench('-i -s 2');
 
 # Reports of runs whose counts are certain.
 foreach my $arguments (
@@ -112,22 +64,32 @@ foreach my $arguments (
 	"-t 2 'postgres' \"--select-only\"",)
 {
 	my ($expected) = pgbench($arguments);
-	my ($report) = ours($arguments);
+	my ($report) = bench_pgbench($arguments);
 	is(without_figures($report), without_figures($expected), "report: $arguments");
+}
+
+# More threads than the server has workers share them.
+{
+	my $arguments = '-S -n -c 40 -j 30 -t 2 -b simple@2 --random-seed=9';
+	my ($expected) = pgbench($arguments);
+	my ($report, $told) = bench_pgbench($arguments);
+	is(without_figures($report), without_figures($expected), "report: $arguments");
+	like($told, qr/NOTICE:  30 threads share \d+ background workers/, 'threads share workers');
+	like($told, qr/NOTICE:  setting random seed to 9$/m, 'random seed');
 }
 
 # Reports of runs that chance or time decides about.
 foreach my $arguments (
-	'-c 4 -j 2 -T 1 -P 1 -r -M prepared',
+	'-c 4 -j 2 -T 2 -P 1 -r -M prepared',
 	'-S -T 1 -R 300 -L 20 -c 2',
 	'-T 1 -c 3 --max-tries=5 -b tpcb@1 -b select@9 -R 200 -L 100 --failures-detailed -r',
-	'-T 1 -P 1 --progress-timestamp -N --vacuum-all --rate=100',)
+	'-T 2 -P 1 --progress-timestamp -N --vacuum-all --rate=100',)
 {
 	my ($expected, $progress) = pgbench($arguments);
-	my ($report, $told) = ours($arguments);
+	my ($report, $told) = bench_pgbench($arguments);
 	is(without_counts($report), without_counts($expected), "report: $arguments");
 	my $shape = sub {
-		return join ',', map { s/[\d.]+/#/gr } $_[0] =~ /(progress: .*)/;
+		return ( map { s/[\d.]+/#/gr } $_[0] =~ /(progress: .*)/ )[0];
 	};
 	is($shape->($told), $shape->($progress), "progress: $arguments");
 }
@@ -139,7 +101,7 @@ pgbench('-t 20 --random-seed=42');
 my $expected = $node->safe_psql('postgres', $history);
 foreach my $mode (qw(libpq spi))
 {
-	my ($report) = ours("-t 20 --random-seed=42 --mode=$mode");
+	my ($report) = bench_pgbench("-t 20 --random-seed=42 --mode=$mode");
 	is($node->safe_psql('postgres', $history), $expected, "$mode: the same transactions");
 	if ($mode eq 'spi')
 	{
@@ -155,43 +117,44 @@ foreach my $mode (qw(libpq spi))
 foreach my $arguments ('-b list', '--show-script=tpcb-like', '--show-script se')
 {
 	my (undef, $expected) = pgbench($arguments);
-	my ($report) = ours($arguments);
+	my ($report) = bench_pgbench($arguments);
 	is($report =~ s/\n+\z//r, $expected =~ s/\n+\z//r, $arguments);
 }
-like((ours('--version'))[0], qr/^pg_selfbench \d+\.\d+\.\d+ \(as pgbench of PostgreSQL \d+/, '--version');
+like((bench_pgbench('--version'))[0],
+	qr/^pg_selfbench \d+\.\d+\.\d+ \(as pgbench of PostgreSQL \d+/, '--version');
 my ($help) = pgbench('--help');
-my ($our_help) = ours('--help');
+my ($our_help) = bench_pgbench('--help');
 foreach my $option ($help =~ /(?<=\s)(--[a-z-]+)/g)
 {
 	like($our_help, qr/\Q$option\E\b/, "help on $option");
 }
 
 # The log.
-ours("-S -t 20 -l --sampling-rate=0.3 --random-seed=7 --log-prefix=$dir/log");
+bench_pgbench("-S -t 20 -l --sampling-rate=0.3 --random-seed=7 --log-prefix=$dir/log");
 my ($log) = glob "$dir/log.*";
 is(join(' ', map { (split)[1] } split /\n/, slurp_file($log)), '1 2 3 8 11 13 16 18 19 20',
 	'log of a sample');
-ours("-S -T 2 -R 50 -l --aggregate-interval=1 --log-prefix=$dir/sums");
+bench_pgbench("-S -T 2 -R 50 -l --aggregate-interval=1 --log-prefix=$dir/sums");
 ($log) = glob "$dir/sums.*";
 like(slurp_file($log), qr/\A(\d{10} \d+( \d+){13}\n)+\z/, 'log of intervals');
 is($node->safe_psql('postgres',
 		'SELECT count(*) FROM bench.transactions WHERE run_id = (SELECT max(run_id) FROM bench.runs)'),
 	'0', 'no single transactions beside it');
-my (undef, $told) = ours('-S -t 2 -l');
+my (undef, $told) = bench_pgbench('-S -t 2 -l');
 is($node->safe_psql('postgres',
 		'SELECT count(*) FROM bench.transactions WHERE run_id = (SELECT max(run_id) FROM bench.runs)'),
 	'2', 'log without files');
 
 # What goes on, if asked for.
 (undef, $expected) = pgbench("-n -d -M prepared -t 1 --random-seed=5 -f $dir/sleep.sql");
-(undef, $told) = ours("-n --debug -M prepared -t 1 --random-seed=5 -f $dir/sleep.sql");
+(undef, $told) = bench_pgbench("-n --debug -M prepared -t 1 --random-seed=5 -f $dir/sleep.sql");
 is_deeply(
 	[ $told =~ /NOTICE:  (client 0 (?:executing|sending).*)/g ],
 	[ $expected =~ /pgbench: (client 0 (?:executing|sending).*)/g ],
 	'steps of the client');
 
 # Stored scripts go by their names, files are for those who may read them.
-like((ours('-n -f own -t 2'))[0], qr/^transaction type: own$/m, 'stored script');
+like((bench_pgbench('-n -f own -t 2'))[0], qr/^transaction type: own$/m, 'stored script');
 $node->safe_psql('postgres', q{
 	CREATE ROLE tester LOGIN;
 	GRANT USAGE ON SCHEMA bench TO tester;
@@ -234,16 +197,17 @@ foreach my $arguments (
 	my ($message) = $expected =~ /^pgbench: (?:error: )?(.*)$/m;
 	# There it says where the file is wrong; here the error has a position of its own.
 	$message =~ s/^\Q$dir\E\S+?:\d+: //;
-	my ($report, $told) = ours($arguments);
+	my ($report, $told) = bench_pgbench($arguments);
 	is($report, '', "no report: $arguments");
 	like($told, qr/\Q$message\E/, "message: $arguments");
 }
-like((ours('-S "'))[1], qr/ERROR:  .*quot/, 'unbalanced quotes');
-like((ours("-f $dir/nosuch.sql"))[1],
+like((bench_pgbench('-S "'))[1], qr/ERROR:  .*quot/, 'unbalanced quotes');
+like((bench_pgbench("-f $dir/nosuch.sql"))[1],
 	qr/ERROR:  could not read script file "\Q$dir\E\/nosuch.sql": No such file or directory/,
 	'no such file');
-like((ours('-f -'))[1], qr/ERROR:  .*standard input/, 'no standard input');
-like((ours('--mode=spi -h elsewhere -S'))[1], qr/ERROR:  .*need mode "libpq"/, 'no target in mode spi');
+like((bench_pgbench('-f -'))[1], qr/ERROR:  .*standard input/, 'no standard input');
+like((bench_pgbench('--mode=spi -h elsewhere -S'))[1],
+	qr/ERROR:  .*need mode "libpq"/, 'no target in mode spi');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.runs'), $runs, 'nothing has run');
 
 nothing_left_ok($node, 'at the end');

@@ -76,6 +76,7 @@ fn doubles() {
         ("ln(2)", "double 0.693147180559945"),
         ("double(3)", "double 3"),
         ("abs(-2.5)", "double 2.5"),
+        ("abs(0.0 * -1)", "double -0"),
         ("9007199254740993 = 9007199254740992.0", "boolean true"),
         (
             "100000000000000000000",
@@ -132,6 +133,7 @@ fn comparisons() {
         ("1 <= null", "null"),
         ("true = true", "cannot coerce boolean to int"),
         ("true = 1.0", "cannot coerce boolean to double"),
+        ("sqrt(true)", "cannot coerce boolean to double"),
         ("true = 1 < 2", "syntax error"),
         ("1=2=3", "syntax error"),
     ]);

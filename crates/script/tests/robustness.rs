@@ -1,15 +1,13 @@
 //! No text, however hostile, makes the crate panic, hang, or use up stack or memory.
 
 mod common;
+mod exercise;
 
 use std::thread;
 
 use common::{Client, shown};
 use proptest::prelude::*;
-use selfbench_script::{
-    Action, EvalContext, Expr, Protocol, Symbols, Value, Variables, WorkloadBuilder, builtin,
-    parse_seed,
-};
+use selfbench_script::{Protocol, Symbols, Value, Variables, WorkloadBuilder, builtin, parse_seed};
 
 /// Runs on a stack of the usual size of a thread's.
 fn on_small_stack(test: impl FnOnce() + Send + 'static) {
@@ -159,64 +157,22 @@ fn scriptlike() -> impl Strategy<Value = String> {
     pieces.prop_map(|pieces| pieces.concat())
 }
 
-/// Parses a script and goes once through its commands.
-fn exercise(body: &str, protocol: Protocol) {
-    let mut builder = WorkloadBuilder::new(protocol);
-    if let Err(error) = builder.add("F", "F", body, 1) {
-        assert!(!error.to_string().is_empty());
-        return;
-    }
-    let workload = builder.finish().unwrap();
-    let mut variables = Variables::new(&workload.symbols);
-    if let Some(slot) = workload.symbols.find("v") {
-        variables.set_text(slot, "12");
-    }
-    let mut rng = Client::with_seed(1).rng;
-    let mut buffer = String::new();
-    for command in &workload.scripts[0].commands {
-        assert!(command.line <= body.lines().count() + 1);
-        assert!(command.report_text().len() <= command.text.len());
-        let mut context = EvalContext {
-            variables: &mut variables,
-            rng: &mut rng,
-            debug: None,
-        };
-        match &command.action {
-            Action::Sql(sql) => {
-                sql.simple_text(&variables, &mut buffer);
-                assert!(sql.first_line().len() <= 127);
-            }
-            Action::Set(set) => _ = set.execute(&mut context),
-            Action::If { condition, .. } | Action::Elif { condition, .. } => {
-                _ = condition.eval(&mut context);
-            }
-            Action::Sleep(sleep) => _ = sleep.duration_us(&variables, &mut buffer),
-            Action::Shell(shell) => _ = shell.command_line(&variables, &mut buffer),
-            Action::SetShell(shell) => {
-                _ = shell.command().command_line(&variables, &mut buffer);
-                _ = shell.store(body.as_bytes(), &mut variables);
-            }
-            _ => {}
-        }
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
     fn any_script(body in any::<String>()) {
-        exercise(&body, Protocol::Simple);
+        exercise::script(&body, Protocol::Simple);
     }
 
     #[test]
     fn any_bytes(body in prop::collection::vec(any::<u8>(), 0..200)) {
-        exercise(&String::from_utf8_lossy(&body), Protocol::Prepared);
+        exercise::script(&String::from_utf8_lossy(&body), Protocol::Prepared);
     }
 
     #[test]
     fn anything_like_a_script(body in scriptlike()) {
-        exercise(&body, Protocol::Extended);
+        exercise::script(&body, Protocol::Extended);
     }
 
     #[test]
@@ -230,14 +186,7 @@ proptest! {
 
     #[test]
     fn any_expression(text in "[-0-9a-z+*/%<>=!|&#~(),:. \\\\\n]{0,80}") {
-        let mut client = Client::with_seed(1);
-        if let Ok(expr) = Expr::parse(&text, &mut client.symbols) {
-            _ = expr.eval(&mut EvalContext {
-                variables: &mut client.variables,
-                rng: &mut client.rng,
-                debug: None,
-            });
-        }
+        exercise::expression(&text);
     }
 
     #[test]

@@ -162,10 +162,12 @@ fn draw_range(lo: Value, hi: Value) -> Result<DrawRange, EvalError> {
     Ok(DrawRange::new(lo.to_int()?, hi.to_int()?)?)
 }
 
-/// The absolute value, of the same type; the smallest integer has none and stays as it is.
+/// The absolute value, of the same type; the smallest integer has none and stays as it is. What is
+/// not below zero stays as it is, too, negative zero included.
 fn absolute(value: Value) -> Result<Value, EvalError> {
     match value {
-        Value::Double(value) => Ok(Value::Double(value.abs())),
+        Value::Double(value) if value < 0.0 => Ok(Value::Double(-value)),
+        Value::Double(value) => Ok(Value::Double(value)),
         value => Ok(Value::Int(value.to_int()?.wrapping_abs())),
     }
 }

@@ -1,0 +1,70 @@
+# What the tests share that hold bench.pgbench against the pgbench program: both of
+# them with the same command line, and reports without what differs each time.
+package Pgbench;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run ();
+
+our @EXPORT = qw(connect_pgbench pgbench bench_pgbench without_figures without_counts);
+
+my $node;
+
+# Sets the server for everything below, which needs a database postgres with the
+# extension, and the environment that pgbench connects by.
+sub connect_pgbench
+{
+	($node) = @_;
+	@ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
+	$ENV{PGUSER} = $node->safe_psql('postgres', 'SELECT current_user');
+	return;
+}
+
+# What pgbench prints for a command line: standard output, standard error; and its
+# exit status.
+sub pgbench
+{
+	my ($arguments) = @_;
+
+	my ($stdout, $stderr) = ('', '');
+	IPC::Run::run(
+		[ 'sh', '-c', 'exec ' . $node->installed_command('pgbench') . " $arguments" ],
+		'>', \$stdout, '2>', \$stderr);
+	return ($stdout, $stderr, $? >> 8);
+}
+
+# What bench.pgbench returns, and what it tells meanwhile.
+sub bench_pgbench
+{
+	my ($arguments) = @_;
+
+	my (undef, $stdout, $stderr) =
+	  $node->psql('postgres', "SELECT * FROM bench.pgbench(\$args\$$arguments\$args\$)");
+	return ("$stdout\n" =~ s/^\n\z//r, $stderr);
+}
+
+# A report without its figures.  What a script did, and how much of it, stays.
+sub without_figures
+{
+	my ($report) = @_;
+
+	$report =~ s/(?<= = )[\d.]+|(?<=\(tps = )[\d.]+|(?<=avg )[\d.]+|(?<=\(max )[\d.]+/#/g;
+	$report =~ s/^ {3} *[\d.]+(?=  )/#/mg;
+	return $report;
+}
+
+# The same without what a limited time, a rate or chance decides.
+sub without_counts
+{
+	my ($report) = @_;
+
+	$report =~ s/(?<=processed: )\d+(?!\/)/#/;
+	$report =~ s/(?<=: )\d+(\/\d+)? \([\d.]+%\)/#/g;
+	$report =~ s/^ - \d+ transactions \([\d.]+% of total/ - # transactions (#/mg;
+	$report =~ s/(?<=number of retries: )\d+/#/g;
+	return without_figures($report);
+}
+
+1;
