@@ -178,14 +178,16 @@ sub in_process
 			reports  => sub { $loop->("SELECT spi_loop('$statement', $all, $s, true)") },
 			commits  => sub { $loop->("CALL committing_loop($all, $s, NULL)") },
 			plain    => sub { $loop->("CALL plain_loop($all, $s, NULL)") },
-			pgbench  => sub { pgbench(1, 1, $s, qw(-n -S)) }
+			pgbench  => sub { pgbench(1, 1, $s, qw(-n -S)) },
+			backend  => sub { ours("'{select-only}'", $s, q{client_process => 'backend'}) }
 		},
 		rows => [
 			row_of(@first, 'spi_bare', 'bare', 'a bare SPI loop', '>= 0.95'),
 			row_of(@first, 'spi_reports', 'reports', 'an SPI loop that reports its activity'),
 			row_of(@first, 'spi_commits', 'commits', 'a PL/pgSQL loop that commits', '>= 1.25'),
 			row_of(@first, 'spi_plain', 'plain', 'a PL/pgSQL loop in one transaction'),
-			row_of(@first, 'spi_pgbench', 'pgbench', 'pgbench', '>= 4')
+			row_of(@first, 'spi_pgbench', 'pgbench', 'pgbench', '>= 4'),
+			row_of(@first, 'spi_backend', 'backend', q{client_process => 'backend'})
 		]);
 	return;
 }
@@ -556,18 +558,19 @@ sub show
 		  sprintf('%.2f (%.2f to %.2f)', @{$row}{qw(ratio low high)}), @verdict;
 	}
 
-	print "\n";
-	printf "%-6s %8s %8s %11s %22s %20s %18s\n", 'mode', 'clients', 'workers', 'tps',
-	  'harness us/transaction', 'workers\' private kB', 'kB per client';
-	foreach my $g (grep { $_->{mode} } @growth)
+	my @by_clients = grep { $_->{mode} } @growth;
+	my @by_scale = grep { $_->{scale} } @growth;
+	printf "\n%-6s %8s %8s %11s %22s %20s %18s\n", 'mode', 'clients', 'workers', 'tps',
+	  'harness us/transaction', 'workers\' private kB', 'kB per client'
+	  if @by_clients;
+	foreach my $g (@by_clients)
 	{
 		printf "%-6s %8d %8d %11s %22s %20d %18s\n", @{$g}{qw(mode clients workers)},
 		  shown($g->{tps}), shown($g->{harness_us}), $g->{private_kb}, shown($g->{kb_per_client});
 	}
-	print "\n";
-	printf "%-12s %10s %10s\n", 'initialize', 'seconds', 'MB of WAL';
+	printf "\n%-12s %10s %10s\n", 'initialize', 'seconds', 'MB of WAL' if @by_scale;
 	printf "scale %-6d %10s %10s\n", $_->{scale}, shown($_->{seconds}), shown($_->{wal_mb})
-	  foreach grep { $_->{scale} } @growth;
+	  foreach @by_scale;
 
 	my @with_target = grep { defined $_->{met} } @rows;
 	print "\n";
