@@ -555,7 +555,7 @@ sub show
 		}
 		printf "%-${width}s %11s %11s  %-24s %-8s %s\n", $row->{what}, shown($row->{ours_median}),
 		  shown($row->{peer_median}),
-		  sprintf('%.2f (%.2f to %.2f)', @{$row}{qw(ratio low high)}), @verdict;
+		  sprintf('%.3f (%.3f to %.3f)', @{$row}{qw(ratio low high)}), @verdict;
 	}
 
 	my @by_clients = grep { $_->{mode} } @growth;
