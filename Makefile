@@ -32,7 +32,7 @@ CARGO_TARGET_DIR ?= target
 EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/fuzz
 
 .DEFAULT_GOAL := build
-.PHONY: build install-library uninstall-library demo test fuzz help FORCE
+.PHONY: build install-library uninstall-library demo test bench fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -87,6 +87,9 @@ demo:
 test:
 	+@test/run
 
+bench:
+	+@test/bench/run
+
 fuzz:
 	+@tools/fuzz.sh
 
@@ -102,6 +105,10 @@ make demo         install what is missing, build, benchmark a scratch server in
 make test         install what is missing, build, run all tests on scratch servers
                   KEEP=1 leaves the server, its log and the results
                   SEED=1,2 repeats the seeds of the differential tests
+make bench        install what is missing, build, measure everything beside pgbench
+                  and other peers on a scratch server; see docs/performance.md
+                  QUICK=1 takes three minutes instead of fifteen
+                  BENCH_OUT=bench.json BENCH_ONLY=regular-expression KEEP=1
 make fuzz         search for texts that break the script language, for
                   FUZZ_SECONDS=60 each as script and as expression
 make clean        remove what was built

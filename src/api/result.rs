@@ -82,6 +82,25 @@ fn report(run_id: Option<i64>) -> String {
     .or_raise()
 }
 
+/// What makes the figures of a run doubtful that the caller may see, and what to do about it.
+#[pg_extern(sql = false)]
+fn advice(
+    run_id: Option<i64>,
+) -> TableIterator<'static, (name!(advice, String), name!(hint, String))> {
+    let advice = (|| {
+        let run_id = argument("run_id", run_id)?;
+        let finished = store::load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+        let settings = store::load_settings(run_id)?;
+        let setting = |name: &str| settings.get(name).map(String::as_str);
+        Ok(selfbench_report::advice(
+            &convert::report(&finished)?,
+            setting,
+        ))
+    })()
+    .or_raise();
+    TableIterator::new(advice.into_iter().map(|a| (a.advice, a.hint)))
+}
+
 /// A percentile of a stored histogram, in milliseconds; NULL if it is empty.
 #[pg_extern(sql = false, strict)]
 fn percentile(histogram: &[u8], p: f64) -> Option<f64> {

@@ -124,6 +124,8 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         seed: run.seed.parse().unwrap_or(0),
         tally: tally(&run.figures),
         percentiles: percentiles(&run.figures),
+        harness_us: run.harness_us,
+        harness_share: run.harness_share,
         warmup_seconds: run.warmup_s,
         warmup_transactions: run.warmup_transactions as u64,
         seconds: run.seconds.unwrap_or(0.0),

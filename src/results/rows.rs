@@ -134,6 +134,11 @@ pub struct Run {
     /// From the first worker's start until all clients were ready; with a connection for each
     /// transaction, the mean time that it took to make one.
     pub connection_ms: Option<f64>,
+    /// What the harness itself cost per transaction, in microseconds: CPU time of the client
+    /// workers in mode libpq, time outside of executor and commit in mode spi.
+    pub harness_us: Option<f64>,
+    /// The same as a part of the time that the client workers had, 0 to 1.
+    pub harness_share: Option<f64>,
     /// Transactions that ended during the warm-up.
     pub warmup_transactions: i64,
     /// Clients that gave up.

@@ -14,6 +14,7 @@ use pgrx::prelude::*;
 use selfbench_report::log::{Logged, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 
 /// The next run's number.
 pub fn next_run_id() -> Result<i64> {
@@ -185,6 +186,16 @@ pub fn load(run_id: i64) -> Result<Option<Finished>> {
         scripts,
         statements,
     }))
+}
+
+/// The settings under which a run took place that the caller may see, by name.
+pub fn load_settings(run_id: i64) -> Result<HashMap<String, String>> {
+    let settings = query_json::<HashMap<String, String>>(
+        "SELECT coalesce(jsonb_object_agg(name, setting), '{}')::text FROM bench.run_settings
+          WHERE run_id = $1 AND setting IS NOT NULL",
+        run_id,
+    )?;
+    Ok(settings.into_iter().next().unwrap_or_default())
 }
 
 fn insert<T: Serialize>(table: &str, row: &T) -> Result<()> {

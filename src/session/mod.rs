@@ -2,12 +2,14 @@
 //!
 //! The trait itself belongs to the client state machine ([`selfbench_client::Session`]): the
 //! machine submits a statement and polls for its outcome. `spi` has the outcome at once, `libpq`
-//! when the server has answered.
+//! when the server has answered. `metered` is either, with the time that is spent in it.
 
 pub mod libpq;
+pub mod metered;
 pub mod spi;
 
 pub use libpq::LibpqSession;
+pub use metered::Metered;
 pub use spi::SpiSession;
 
 use selfbench_client::{ColumnValue, MAX_VALUE_BYTES};

@@ -1,5 +1,6 @@
 //! The segment's memory: creation, mapping, layout. The only file that knows offsets.
 
+use super::effort::Account;
 use super::process::ProcessRef;
 use super::recorder::{ClientHead, CommandCounters, ScriptCounters};
 use super::ring::{Messages, Ring, RingHead};
@@ -11,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x02");
+const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x03");
 /// Room for the outcome: a report with the longest list of scripts fits.
 const OUTCOME_BYTES: usize = 512 * 1024;
 /// Room for the reason why a worker or a client gave up.
@@ -160,6 +161,8 @@ pub struct Worker {
     state: AtomicU32,
     /// The process.
     pub process: ProcessRef,
+    /// What it cost.
+    pub account: Account,
     failure: Text<REASON_BYTES>,
 }
 

@@ -4,6 +4,10 @@ CREATE FUNCTION bench.report(run_id bigint) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_wrapper';
 COMMENT ON FUNCTION bench.report IS 'report of a run in pgbench''s layout, with percentiles';
 
+CREATE FUNCTION bench.advice(run_id bigint, OUT advice text, OUT hint text) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper';
+COMMENT ON FUNCTION bench.advice IS 'what makes the figures of a run doubtful, and what to do; no row if nothing is known to';
+
 CREATE FUNCTION bench.percentile(histogram bytea, p float8) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'percentile_wrapper';
 COMMENT ON FUNCTION bench.percentile IS 'percentile (0 to 100) of a stored latency histogram, in milliseconds';
@@ -30,7 +34,7 @@ CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
            retried, retries, skipped, late,
            tps, latency_avg_ms, latency_stddev_ms, latency_min_ms, latency_p50_ms,
            latency_p90_ms, latency_p95_ms, latency_p99_ms, latency_p999_ms, latency_max_ms,
-           lag_avg_ms, lag_max_ms, rate, latency_limit_ms, max_tries, reconnect, connection_ms, warmup_transactions, aborted_clients, role_name, database_name, target,
+           lag_avg_ms, lag_max_ms, rate, latency_limit_ms, max_tries, reconnect, connection_ms, harness_us, harness_share, warmup_transactions, aborted_clients, role_name, database_name, target,
            server_version_num, started_at, finished_at, errors
       FROM bench.runs;
 COMMENT ON VIEW bench.run_summary IS 'runs, one row each';

@@ -50,6 +50,8 @@ CREATE TABLE bench.runs (
     finished_at             timestamptz,
     seconds                 float8,
     connection_ms           float8,
+    harness_us              float8, -- per transaction: CPU time of the client workers (libpq), time outside executor and commit (spi)
+    harness_share           float8, -- the same as a part of the time that the client workers had
     warmup_transactions     bigint NOT NULL,
     aborted_clients         int NOT NULL,
     errors                  text[] NOT NULL,

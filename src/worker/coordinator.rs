@@ -17,6 +17,7 @@ use crate::results::rows::{Finished, Run, RunInterval, RunScript, RunStatement};
 use crate::results::{convert, store};
 use crate::run::{ClientProcess as Process, Mode, RunSpec, ScriptSpec, Vacuum};
 use crate::server;
+use crate::shared::effort::Effort;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
 use crate::shared::recorder::{self, ClientState};
 use crate::shared::segment::{Phase, Segment, Stop, WorkerState};
@@ -736,8 +737,30 @@ fn conclude(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: 
     run.finished_at = Some(server::wall_clock());
     run.seconds = Some(seconds);
     run.figures = convert::figures(&total, &all, seconds);
+    measure_harness(segment, spec, &total, run);
     if spec.reconnect {
         let made = total.transactions + total.failed.total();
         run.connection_ms = (made > 0).then(|| connection_ns as f64 / made as f64 / 1e6);
     }
+}
+
+/// What the harness itself cost; nothing if a client worker could not tell.
+fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut Run) {
+    let accounts = segment.workers().map(|worker| worker.account.get());
+    let effort = match spec.mode {
+        // A client with too few transactions has no sample.
+        Mode::Spi => accounts.flatten().reduce(Effort::plus),
+        Mode::Libpq => accounts
+            .reduce(|sum, next| Some(sum?.plus(next?)))
+            .flatten(),
+    };
+    let Some(effort) = effort else { return };
+    let transactions = match spec.mode {
+        Mode::Spi => effort.turns,
+        // Their workers' time has those of the warm-up and those that failed in it, too.
+        Mode::Libpq => total.transactions + total.failed.total() + run.warmup_transactions as u64,
+    };
+    let us = effort.harness_ns as f64 / 1e3;
+    run.harness_us = (transactions > 0).then(|| us / transactions as f64);
+    run.harness_share = Some(effort.harness_ns as f64 / effort.of_ns as f64);
 }

@@ -13,6 +13,7 @@ use crate::error::{Error, Result, catch};
 use crate::pq::{ConnectWith, Connection, cancel};
 use crate::run::RunSpec;
 use crate::session::LibpqSession;
+use crate::shared::effort::Stopwatch;
 use crate::shared::recorder::Recorder;
 use crate::shared::segment::Stop;
 use pgrx::{pg_guard, pg_sys};
@@ -43,7 +44,10 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
         };
         if place.wait_for_start() {
             enter_cooperative();
+            let stopwatch = Stopwatch::start();
             run(&place, ready);
+            let account = &place.segment.worker(place.index).account;
+            account.set(stopwatch.stop());
         }
         Ok(())
     });

@@ -7,7 +7,8 @@ use super::{
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::run::RunSpec;
-use crate::session::SpiSession;
+use crate::session::{Metered, SpiSession};
+use crate::shared::effort::{Effort, SAMPLED};
 use crate::shared::process;
 use crate::shared::recorder::Recorder;
 use crate::shared::ring::Messages;
@@ -139,8 +140,22 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands);
     let mut recorder = Recorder::new(place.segment, workload, number, number);
     let control = Shared::new(place);
+    let mut effort = Effort::default();
+    let mut turn = 0u64;
     let reason = loop {
-        match client.advance(&mut session, &plan, thread, &control, &mut recorder) {
+        turn += 1;
+        let step = if turn.is_multiple_of(SAMPLED) {
+            let begin = clock::now_ns();
+            let mut metered = Metered::new(&mut session);
+            let step = client.advance(&mut metered, &plan, thread, &control, &mut recorder);
+            let session_ns = metered.spent_ns();
+            let ends = !matches!(step, Step::Sleeping { .. });
+            effort.add(clock::now_ns() - begin, session_ns, ends);
+            step
+        } else {
+            client.advance(&mut session, &plan, thread, &control, &mut recorder)
+        };
+        match step {
             Step::Again => {}
             // An outcome is there as soon as a statement is submitted.
             Step::Waiting => {}
@@ -154,5 +169,6 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     };
     let (head, _) = place.segment.client(number);
     head.end(clock::now_ns(), reason.as_deref());
+    place.segment.worker(number).account.set(effort);
     transaction::abort();
 }

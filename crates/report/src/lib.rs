@@ -3,6 +3,7 @@
 //! Nothing here measures or queries anything; a report is built elsewhere and printed here. Figures
 //! of the server's inside never stand without the mode that they were measured in.
 
+mod advice;
 pub mod compare;
 pub mod initialize;
 pub mod log;
@@ -11,5 +12,6 @@ pub mod progress;
 mod run;
 mod text;
 
+pub use advice::{Advice, advice};
 pub use run::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport};
 pub use text::{Style, lines, text};

@@ -178,6 +178,11 @@ pub struct RunReport {
     /// of all connections over successful and failed transactions). In mode `spi` from the launch
     /// of the first worker until all were ready.
     pub connection_time_ms: f64,
+    /// What the harness itself cost per transaction, in microseconds, if that is known: CPU time
+    /// of the client workers in mode `libpq`, time outside of executor and commit in mode `spi`.
+    pub harness_us: Option<f64>,
+    /// The same as a part of the time that the client workers had, 0 to 1.
+    pub harness_share: Option<f64>,
     /// Warm-up time in seconds before the measured time, 0 if there was none.
     pub warmup_seconds: f64,
     /// Successful transactions of the warm-up, which no other figure includes.

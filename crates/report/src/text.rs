@@ -180,6 +180,9 @@ fn results(lines: &mut Lines, report: &RunReport) {
         fixed(report.connection_time_ms, 3)
     ));
     lines.push(format!("tps = {} ({remark})", fixed(report.tps(), 6)));
+    if lines.style == Style::Full {
+        harness(lines, report);
+    }
 
     let several = report.scripts.len() > 1;
     for (position, script) in report.scripts.iter().enumerate() {
@@ -188,6 +191,22 @@ fn results(lines: &mut Lines, report: &RunReport) {
         }
         statements(lines, report, script, if several { " - " } else { "" });
     }
+}
+
+/// What the harness cost, if that is known.
+fn harness(lines: &mut Lines, report: &RunReport) {
+    let (Some(us), Some(share)) = (report.harness_us, report.harness_share) else {
+        return;
+    };
+    let (us, percent) = (fixed(us, 2), fixed(100.0 * share, 1));
+    lines.push(match report.mode {
+        Mode::Libpq => {
+            format!("client workers: {us} us of CPU time per transaction, {percent}% of their time")
+        }
+        Mode::Spi => format!(
+            "outside executor and commit: {us} us per transaction, {percent}% of the clients' time"
+        ),
+    });
 }
 
 /// Failures and retries of a run or script.

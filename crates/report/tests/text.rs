@@ -86,6 +86,8 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
         percentiles: Vec::new(),
         seconds: 1.0,
         connection_time_ms: 2.016,
+        harness_us: None,
+        harness_share: None,
         warmup_seconds: 0.0,
         warmup_transactions: 0,
         aborted_clients: 0,
@@ -769,4 +771,31 @@ tps = 10928.961749 (without initial connection time)",
     let mut failing = report;
     failing.tally.failed.serialization = 10;
     assert!(text(&failing, false).contains("latency average = 0.091 ms (including failures)\n"));
+}
+
+#[test]
+fn cost_of_the_harness() {
+    let with = |mode| RunReport {
+        harness_us: Some(6.254),
+        harness_share: Some(0.3718),
+        ..run_on_15(mode, succeeded(10, 0.286, 0.350))
+    };
+    let line_after_tps = |report: &RunReport| {
+        let all = lines(report, Style::Full);
+        let tps = all.iter().position(|line| line.starts_with("tps = "));
+        all[tps.unwrap() + 1].clone()
+    };
+    assert_eq!(
+        line_after_tps(&with(Mode::Libpq)),
+        "client workers: 6.25 us of CPU time per transaction, 37.2% of their time"
+    );
+    assert_eq!(
+        line_after_tps(&with(Mode::Spi)),
+        "outside executor and commit: 6.25 us per transaction, 37.2% of the clients' time"
+    );
+    let pgbench = Style::Pgbench { progress: true };
+    assert_eq!(
+        lines(&with(Mode::Spi), pgbench),
+        lines(&run_on_15(Mode::Spi, succeeded(10, 0.286, 0.350)), pgbench)
+    );
 }

@@ -1,0 +1,174 @@
+//! What makes the figures of a run doubtful, as far as that is certain.
+
+use crate::{Mode, RunReport, RunState};
+use selfbench_stats::summary;
+
+/// In mode libpq: client workers that used more of the time that they had were the limit.
+const BUSY_SHARE: f64 = 0.9;
+/// In mode spi: a harness that takes more of the clients' time shows in the figures.
+const OUTSIDE_SHARE: f64 = 0.2;
+/// Shorter runs say more about their beginning than about anything else.
+const SHORT_SECONDS: f64 = 10.0;
+/// Fewer transactions have no percentiles to speak of.
+const FEW_TRANSACTIONS: u64 = 100;
+/// More transactions in a hundred that did not succeed are not an accident.
+const LOST_PERCENT: f64 = 1.0;
+
+/// One reason for doubt, and what to do about it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Advice {
+    /// What is doubtful, with the figures that say so.
+    pub advice: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// All reasons for doubt, the gravest first; none is no proof that all is well.
+///
+/// `setting` gives a server setting under which the run took place, in its text form, or `None` if
+/// that is not known.
+pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>) -> Vec<Advice> {
+    let mut all = Vec::new();
+    let mut add = |advice: String, hint: &str| {
+        all.push(Advice {
+            advice,
+            hint: hint.to_owned(),
+        });
+    };
+    let tally = &report.tally;
+
+    match report.state {
+        RunState::Finished => {}
+        RunState::Running => {
+            add(
+                "the run is still going on".into(),
+                "Wait for it with bench.wait.",
+            );
+            return all;
+        }
+        RunState::Canceled | RunState::Failed => add(
+            format!(
+                "the run {}",
+                if report.state == RunState::Failed {
+                    "failed"
+                } else {
+                    "was canceled"
+                }
+            ),
+            "Look at the errors in its report, and run it again.",
+        ),
+    }
+    if report.aborted_clients > 0 {
+        add(
+            format!(
+                "{} of {} clients aborted",
+                report.aborted_clients, report.clients
+            ),
+            "Look at the errors in its report. With continue_on_error, an error ends the transaction only.",
+        );
+    }
+    match (report.mode, report.harness_share) {
+        (Mode::Libpq, Some(share)) if share > BUSY_SHARE => add(
+            format!(
+                "the client workers were busy for {:.0}% of the time: they may have been the limit, not the server",
+                100.0 * share
+            ),
+            if report.jobs < report.clients {
+                "Use more jobs, if there are processors left, or run from another server with target."
+            } else {
+                "Each client has a worker of its own: run from another server with target, or use \
+                 mode => 'spi'."
+            },
+        ),
+        (Mode::Spi, Some(share)) if share > OUTSIDE_SHARE => add(
+            format!(
+                "the clients spent {:.0}% of their time outside of executor and commit",
+                100.0 * share
+            ),
+            "The script works more on the client than in the server: let a statement do it, or \
+             compare with a run of its meta commands alone.",
+        ),
+        _ => {}
+    }
+    if tally.transactions < FEW_TRANSACTIONS {
+        add(
+            format!("only {} transactions were measured", tally.transactions),
+            "Let it run for longer: percentiles need many transactions.",
+        );
+    }
+    if report.seconds < SHORT_SECONDS {
+        add(
+            format!("it took only {:.1} s", report.seconds),
+            "Let it run for at least 10 s, longer if checkpoints and autovacuum are to be part of it.",
+        );
+    }
+    for (what, count, hint) in [
+        (
+            "failed",
+            tally.failed.total(),
+            "Failed transactions are not among the figures: raise max_tries, or look at their errors \
+             with verbose_errors.",
+        ),
+        (
+            "were skipped",
+            tally.skipped,
+            "The server does not keep up with the rate within the latency limit: lower the rate.",
+        ),
+    ] {
+        let percent = summary::percent(count, tally.total());
+        if percent > LOST_PERCENT {
+            add(format!("{percent:.1}% of the transactions {what}"), hint);
+        }
+    }
+    let is = |name: &str| {
+        report
+            .scripts
+            .iter()
+            .any(|script| script.weight > 0 && script.description == name)
+    };
+    if is("<builtin: TPC-B (sort of)>") && report.scale < i64::from(report.clients) {
+        add(
+            format!(
+                "the scale, {}, is smaller than the number of clients, {}: they wait for each \
+                 other's rows of pgbench_branches",
+                report.scale, report.clients
+            ),
+            "Initialize with a scale of at least the number of clients.",
+        );
+    }
+    let reads_only = report
+        .scripts
+        .iter()
+        .all(|script| script.weight == 0 || script.description == "<builtin: select only>");
+    for (name, doubtful, advice, hint) in [
+        (
+            "fsync",
+            !reads_only,
+            "fsync was off: commits did not wait for the disk",
+            "Set fsync = on; a server without it does not survive a crash.",
+        ),
+        (
+            "full_page_writes",
+            !reads_only,
+            "full_page_writes was off: less WAL was written than a safe server writes",
+            "Set full_page_writes = on, unless the storage never tears pages.",
+        ),
+        (
+            "synchronous_commit",
+            !reads_only,
+            "synchronous_commit was off: commits did not wait for the disk",
+            "Do not compare it with runs that wait; SET synchronous_commit = on to wait.",
+        ),
+    ] {
+        if doubtful && setting(name) == Some("off") {
+            add(advice.into(), hint);
+        }
+    }
+    if setting("debug_assertions") == Some("on") {
+        add(
+            "the server checks assertions".into(),
+            "Use a server that was built without --enable-cassert: this one is slower by far.",
+        );
+    }
+    all
+}

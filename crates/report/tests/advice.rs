@@ -1,0 +1,171 @@
+//! When a run's figures are doubtful, and when they are not.
+
+use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport, advice};
+use selfbench_stats::{Moments, Tally};
+
+const SELECT_ONLY: &str = "<builtin: select only>";
+const TPCB_LIKE: &str = "<builtin: TPC-B (sort of)>";
+
+/// A run of one minute with nothing to say about it.
+fn run(mode: Mode, description: &str) -> RunReport {
+    let tally = Tally {
+        transactions: 100_000,
+        latency: Moments::default(),
+        ..Tally::default()
+    };
+    RunReport {
+        run_id: Some(1),
+        label: None,
+        state: RunState::Finished,
+        extension_version: "0.1.0".to_owned(),
+        server_version: "17.0".to_owned(),
+        server_version_num: 170_000,
+        target: None,
+        mode,
+        protocol: "prepared".to_owned(),
+        scripts: vec![ScriptReport {
+            name: "a".to_owned(),
+            description: description.to_owned(),
+            weight: 1,
+            tally,
+            percentiles: Vec::new(),
+            statements: Vec::new(),
+        }],
+        scale: 10,
+        partition_method: None,
+        partitions: None,
+        clients: 10,
+        jobs: 2,
+        max_tries: 1,
+        limit: Limit::Duration { seconds: 60.0 },
+        rate_per_second: None,
+        latency_limit_ms: None,
+        reconnect: false,
+        failures_detailed: false,
+        seed: 42,
+        tally,
+        percentiles: Vec::new(),
+        seconds: 60.0,
+        connection_time_ms: 2.0,
+        harness_us: Some(5.0),
+        harness_share: Some(0.1),
+        warmup_seconds: 0.0,
+        warmup_transactions: 0,
+        aborted_clients: 0,
+        errors: Vec::new(),
+    }
+}
+
+/// What is said about a run, under settings that are all `value`.
+fn said(report: &RunReport, value: Option<&str>) -> Vec<String> {
+    let said = advice(report, |_| value);
+    assert!(said.iter().all(|a| a.hint.ends_with('.')), "{said:?}");
+    assert!(said.iter().all(|a| !a.advice.ends_with('.')), "{said:?}");
+    said.into_iter().map(|a| a.advice).collect()
+}
+
+/// Tests that one thing is said about a run, which contains `part`.
+#[track_caller]
+fn assert_one(report: &RunReport, part: &str) {
+    let said = said(report, None);
+    assert!(said.len() == 1 && said[0].contains(part), "{said:?}");
+}
+
+#[test]
+fn nothing_to_say() {
+    for mode in [Mode::Spi, Mode::Libpq] {
+        assert!(said(&run(mode, TPCB_LIKE), None).is_empty());
+        assert!(said(&run(mode, SELECT_ONLY), None).is_empty());
+        let unknown = RunReport {
+            harness_us: None,
+            harness_share: None,
+            ..run(mode, TPCB_LIKE)
+        };
+        assert!(said(&unknown, None).is_empty());
+    }
+}
+
+#[test]
+fn the_limits_themselves_are_no_reason() {
+    let mut report = run(Mode::Libpq, TPCB_LIKE);
+    report.harness_share = Some(0.9);
+    report.seconds = 10.0;
+    report.tally.transactions = 99;
+    report.tally.failed.deadlock = 1;
+    assert_eq!(said(&report, None), ["only 99 transactions were measured"]);
+    report.tally.transactions = 100;
+    report.tally.failed.deadlock = 0;
+    assert!(said(&report, None).is_empty());
+}
+
+#[test]
+fn a_harness_that_is_the_limit() {
+    let busy = |mode, share| RunReport {
+        harness_share: Some(share),
+        ..run(mode, SELECT_ONLY)
+    };
+    assert_one(&busy(Mode::Libpq, 0.93), "busy for 93% of the time");
+    assert_one(&busy(Mode::Spi, 0.25), "25% of their time outside");
+    let few_jobs = advice(&busy(Mode::Libpq, 0.95), |_| None);
+    assert!(few_jobs[0].hint.contains("more jobs"));
+    let all_jobs = RunReport {
+        jobs: 10,
+        ..busy(Mode::Libpq, 0.95)
+    };
+    assert!(!advice(&all_jobs, |_| None)[0].hint.contains("more jobs"));
+}
+
+#[test]
+fn runs_that_are_not_complete() {
+    let ended = |state| RunReport {
+        state,
+        ..run(Mode::Spi, SELECT_ONLY)
+    };
+    assert_one(&ended(RunState::Canceled), "was canceled");
+    assert_one(&ended(RunState::Failed), "failed");
+    let mut running = ended(RunState::Running);
+    running.tally = Tally::default();
+    running.seconds = 0.0;
+    assert_one(&running, "still going on");
+    let aborted = RunReport {
+        aborted_clients: 3,
+        ..run(Mode::Spi, SELECT_ONLY)
+    };
+    assert_one(&aborted, "3 of 10 clients aborted");
+}
+
+#[test]
+fn lost_transactions() {
+    let mut failing = run(Mode::Spi, SELECT_ONLY);
+    failing.tally.failed.serialization = 2_000;
+    assert_one(&failing, "2.0% of the transactions failed");
+    let mut skipping = run(Mode::Spi, SELECT_ONLY);
+    skipping.tally.skipped = 100_000;
+    assert_one(&skipping, "50.0% of the transactions were skipped");
+}
+
+#[test]
+fn scale_and_clients() {
+    let small = |description| RunReport {
+        scale: 9,
+        ..run(Mode::Spi, description)
+    };
+    assert_one(&small(TPCB_LIKE), "the scale, 9, is smaller");
+    assert!(said(&small(SELECT_ONLY), None).is_empty());
+    assert!(said(&small("mine"), None).is_empty());
+    let mut never_chosen = small(TPCB_LIKE);
+    never_chosen.scripts[0].weight = 0;
+    assert!(said(&never_chosen, None).is_empty());
+}
+
+#[test]
+fn settings_that_matter() {
+    let writes = said(&run(Mode::Spi, TPCB_LIKE), Some("off"));
+    let names: Vec<_> = writes.iter().filter_map(|a| a.split(' ').next()).collect();
+    assert_eq!(names, ["fsync", "full_page_writes", "synchronous_commit"]);
+    assert!(said(&run(Mode::Spi, SELECT_ONLY), Some("off")).is_empty());
+    assert_eq!(
+        said(&run(Mode::Spi, SELECT_ONLY), Some("on")),
+        ["the server checks assertions"]
+    );
+}

@@ -1,0 +1,76 @@
+//! A session whose time is measured, for one turn of a client. Other turns use the session itself,
+//! so that they pay nothing for it.
+
+use crate::clock;
+use selfbench_client::{Block, Outcome, QueryResult, Session};
+use selfbench_script::{Command, SqlCommand, Variables};
+
+/// A session and the time that was spent in it.
+pub struct Metered<'s, S> {
+    session: &'s mut S,
+    spent_ns: u64,
+}
+
+impl<'s, S: Session> Metered<'s, S> {
+    /// Measures this session from now on.
+    pub fn new(session: &'s mut S) -> Self {
+        Metered {
+            session,
+            spent_ns: 0,
+        }
+    }
+
+    /// Time spent in it, in nanoseconds.
+    pub fn spent_ns(&self) -> u64 {
+        self.spent_ns
+    }
+
+    fn timed<T>(&mut self, call: impl FnOnce(&mut S) -> T) -> T {
+        let begin = clock::now_ns();
+        let value = call(self.session);
+        self.spent_ns += clock::now_ns().saturating_sub(begin);
+        value
+    }
+}
+
+impl<S: Session> Session for Metered<'_, S> {
+    fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
+        self.timed(|session| session.submit(command, variables));
+    }
+
+    fn submit_rollback(&mut self) {
+        self.timed(S::submit_rollback);
+    }
+
+    fn poll(&mut self) -> Option<Outcome> {
+        self.session.poll()
+    }
+
+    fn block(&self) -> Block {
+        self.session.block()
+    }
+
+    fn results(&self) -> &[QueryResult] {
+        self.session.results()
+    }
+
+    fn start_pipeline(&mut self, commands: &[Command]) {
+        self.timed(|session| session.start_pipeline(commands));
+    }
+
+    fn sync_pipeline(&mut self) {
+        self.timed(S::sync_pipeline);
+    }
+
+    fn end_pipeline(&mut self) {
+        self.timed(S::end_pipeline);
+    }
+
+    fn submit_connect(&mut self) {
+        self.timed(S::submit_connect);
+    }
+
+    fn disconnect(&mut self) {
+        self.timed(S::disconnect);
+    }
+}

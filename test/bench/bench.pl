@@ -1,0 +1,663 @@
+# The measurements of "make bench": each of ours beside its peer, in turn.
+#
+# test/bench/run starts a scratch server and calls this with PGHOST and its like
+# in the environment, and
+#   BENCH_BINDIR         where psql and pgbench are
+#   BENCH_LIBPQ_MEMORY   the program made of libpq_memory.c
+# See there for QUICK, SMOKE, BENCH_ONLY, BENCH_OUT and BENCH_PGBENCH.  The exit status is 0 if every
+# row has its figures, whether they meet their targets or not.
+use strict;
+use warnings;
+
+use IO::Handle;
+use JSON::PP;
+use List::Util qw(any first max min sum);
+use POSIX qw(strftime);
+use Time::HiRes qw(sleep time);
+
+STDOUT->autoflush;
+
+my $bindir       = $ENV{BENCH_BINDIR};
+my $pgbench      = $ENV{BENCH_PGBENCH} || "$bindir/pgbench";
+my $libpq_memory = $ENV{BENCH_LIBPQ_MEMORY};
+my $only         = $ENV{BENCH_ONLY} // '.';
+my $out          = $ENV{BENCH_OUT} || 'bench.json';
+
+# How much is measured.
+#   repeats, seconds          of each measurement
+#   logged                    seconds of those that log, which take time to fill the log
+#   load_scale, load_repeats  of filling tables
+#   growth                    seconds of each measurement of how costs grow
+#   grown_scales              scales of filling tables there
+my %profiles = (
+	full => {
+		repeats => 7, seconds => 2, logged => 5, load_scale => 100, load_repeats => 5,
+		growth => 2, grown_scales => [ 10, 50, 100 ]
+	},
+	quick => {
+		repeats => 2, seconds => 1, logged => 2, load_scale => 20, load_repeats => 2,
+		growth => 1, grown_scales => [ 5, 10, 20 ]
+	},
+	smoke => {
+		repeats => 1, seconds => 0.2, logged => 0.2, load_scale => 1, load_repeats => 1,
+		growth => 0.2, grown_scales => [1]
+	});
+my $kind    = $ENV{SMOKE} ? 'smoke' : $ENV{QUICK} ? 'quick' : 'full';
+my $profile = $profiles{$kind};
+
+# Scale of the tables that transactions use.
+my $scale = $kind eq 'smoke' ? 1 : 10;
+# Rows of pgbench_accounts for each unit of scale.
+my $accounts = 100_000;
+# Connections of a worker whose memory is compared.
+my ($few, $many) = (8, 136);
+
+my (@rows, @growth, %settings, $failures);
+
+prepare();
+loads();
+in_process();
+writes();
+connections();
+details();
+memory();
+grow();
+show();
+save();
+exit($failures ? 1 : 0);
+
+# --- the measurements -------------------------------------------------------
+
+sub prepare
+{
+	%settings = %{ json_of(
+			sql('SELECT json_object_agg(name, current_setting(name)) FROM pg_settings'
+				  . q{ WHERE source NOT IN ('default', 'override', 'client', 'environment variable')}
+				  . q{ AND name !~ 'path|director|destdir|config|^lc_|TimeZone|^port$|text_search'}
+				  . q{ OR name IN ('server_version', 'fsync', 'synchronous_commit', 'wal_compression',}
+				  . q{ 'wal_level', 'max_wal_size', 'data_checksums', 'debug_assertions', 'huge_pages')}
+		)) };
+	say_it(join ', ', map { "$_ = $settings{$_}" } sort keys %settings);
+	say_it('QUICK: few, short measurements on small tables; no figures to quote') if $kind eq 'quick';
+	say_it('SMOKE: whether every row can be measured; its figures mean nothing') if $kind eq 'smoke';
+
+	sql('CREATE DATABASE load');
+	sql('CREATE EXTENSION pg_selfbench', database => $_) foreach qw(postgres load);
+	sql("SELECT bench.initialize(scale => $scale)");
+	sql(<<'SQL');
+CREATE FUNCTION spi_loop(statement text, parameters int, seconds float8, reports boolean)
+RETURNS float8 LANGUAGE c AS 'spi_loop';
+
+-- Both loops end after a time, and return their transactions per second.
+CREATE PROCEDURE committing_loop(parameters int, seconds float8, INOUT tps float8) LANGUAGE plpgsql AS $$
+DECLARE
+    began timestamptz := clock_timestamp(); elapsed float8; done int := 0; number int; balance int;
+BEGIN
+    LOOP
+        FOR i IN 1..64 LOOP
+            number := 1 + floor(random() * parameters);
+            SELECT abalance INTO balance FROM pgbench_accounts WHERE aid = number;
+            COMMIT;
+        END LOOP;
+        done := done + 64;
+        elapsed := extract(epoch FROM clock_timestamp() - began);
+        EXIT WHEN elapsed >= seconds;
+    END LOOP;
+    tps := done / elapsed;
+END $$;
+
+CREATE PROCEDURE plain_loop(parameters int, seconds float8, INOUT tps float8) LANGUAGE plpgsql AS $$
+DECLARE
+    began timestamptz := clock_timestamp(); elapsed float8; done int := 0; number int; balance int;
+BEGIN
+    LOOP
+        FOR i IN 1..64 LOOP
+            number := 1 + floor(random() * parameters);
+            SELECT abalance INTO balance FROM pgbench_accounts WHERE aid = number;
+        END LOOP;
+        done := done + 64;
+        elapsed := extract(epoch FROM clock_timestamp() - began);
+        EXIT WHEN elapsed >= seconds;
+    END LOOP;
+    tps := done / elapsed;
+END $$;
+SQL
+	# All that is read is in memory then, and whoever comes first has no disadvantage.
+	ours("'{select-only}'", $profile->{seconds}, 'clients => 2');
+	return;
+}
+
+# Filling tables, in a database of their own.
+sub loads
+{
+	my $n = $profile->{load_scale};
+
+	compare(
+		repeats => $profile->{load_repeats},
+		arms    => {
+			ours => sub { load($n, "SELECT bench.initialize(scale => $n, steps => 'dtg')") },
+			peer => sub { load($n, [ '-I', 'dtg' ]) }
+		},
+		rows => [
+			{
+				name => 'generate', what => "generating data, scale $n: seconds, against pgbench -i -I dtg",
+				figure => 'seconds', faster => 1, target => '>= 6'
+			},
+			{
+				name => 'wal', what => "the same: MB of WAL", figure => 'wal_mb', target => '<= 0.2'
+			}
+		]);
+	compare(
+		repeats => $profile->{load_repeats},
+		arms    => {
+			ours => sub { load($n, "SELECT bench.initialize(scale => $n)") },
+			peer => sub { load($n, []) }
+		},
+		rows => [
+			{
+				name => 'initialize', what => "whole initialize, scale $n: seconds, against pgbench -i",
+				figure => 'seconds', faster => 1, target => '>= 2.3'
+			}
+		]);
+	return;
+}
+
+# One client that reads, without a connection of its own.
+sub in_process
+{
+	my $s = $profile->{seconds};
+	my $all = $scale * $accounts;
+	my $statement = 'SELECT abalance FROM pgbench_accounts WHERE aid = $1;';
+	my @first = (what => 'SPI select-only, 1 client: tps, against', figure => 'tps');
+	my $loop = sub { +{ tps => number(last_line(sql(@_))) } };
+
+	compare(
+		arms => {
+			ours     => sub { ours("'{select-only}'", $s) },
+			bare     => sub { $loop->("SELECT spi_loop('$statement', $all, $s, false)") },
+			reports  => sub { $loop->("SELECT spi_loop('$statement', $all, $s, true)") },
+			commits  => sub { $loop->("CALL committing_loop($all, $s, NULL)") },
+			plain    => sub { $loop->("CALL plain_loop($all, $s, NULL)") },
+			pgbench  => sub { pgbench(1, 1, $s, qw(-n -S)) },
+			backend  => sub { ours("'{select-only}'", $s, q{client_process => 'backend'}) }
+		},
+		rows => [
+			row_of(@first, 'spi_bare', 'bare', 'a bare SPI loop', '>= 0.95'),
+			row_of(@first, 'spi_reports', 'reports', 'an SPI loop that reports its activity'),
+			row_of(@first, 'spi_commits', 'commits', 'a PL/pgSQL loop that commits', '>= 1.25'),
+			row_of(@first, 'spi_plain', 'plain', 'a PL/pgSQL loop in one transaction'),
+			row_of(@first, 'spi_pgbench', 'pgbench', 'pgbench', '>= 4'),
+			row_of(@first, 'spi_backend', 'backend', q{client_process => 'backend'})
+		]);
+	return;
+}
+
+# Two clients that write.
+sub writes
+{
+	my $s = $profile->{seconds};
+	local $ENV{PGOPTIONS} = '-c synchronous_commit=off';
+
+	compare(
+		arms => {
+			ours => sub { ours("'{tpcb-like}'", $s, 'clients => 2') },
+			peer => sub { pgbench(2, 2, $s) }
+		},
+		rows => [
+			{
+				name => 'spi_tpcb',
+				what => 'SPI tpcb-like, 2 clients, synchronous_commit off: tps, against pgbench',
+				figure => 'tps', target => '>= 1.8'
+			}
+		]);
+	return;
+}
+
+# Clients with connections, as many as pgbench's.
+sub connections
+{
+	my $s = $profile->{seconds};
+	foreach ([ 1, 1, '1.00' ], [ 8, 2, '1.00' ], [ 64, 2, '1.05' ], [ 200, 2, '1.05' ])
+	{
+		my ($clients, $jobs, $target) = @$_;
+		my $what = "libpq select-only, $clients/$jobs clients/jobs";
+		my $started;
+		compare(
+			arms => {
+				ours => sub { ours("'{select-only}'", $s, "mode => 'libpq'", "clients => $clients", "jobs => $jobs") },
+				peer => sub {
+					# What it costs to start and to connect is not of a transaction.
+					$started //= pgbench_run($clients, $jobs, [ -t => 1 ], qw(-n -S))->{cpu_us};
+					my $run = pgbench($clients, $jobs, $s, qw(-n -S));
+					$run->{cpu} = positive(($run->{cpu_us} - $started) / $run->{transactions});
+					return $run;
+				}
+			},
+			rows => [
+				{
+					name => "libpq_$clients", what => "$what: tps, against pgbench", figure => 'tps',
+					target => ">= $target"
+				},
+				{
+					name => "libpq_cpu_$clients", what => 'the same: us of client CPU time per transaction',
+					figure => 'cpu', target => '<= 0.9'
+				}
+			]);
+	}
+	return;
+}
+
+# What it costs to look closer.
+sub details
+{
+	my @on = ('per_statement => true', 'log => true', q{"interval" => '1 s'});
+	my @off = (q{"interval" => '1 h'});
+	my $s = $profile->{logged};
+	foreach ([ 'SPI', 1 ], [ 'libpq', 8 ])
+	{
+		my ($mode, $clients) = @$_;
+		my @how = ("'{select-only}'", $s, "mode => '\L$mode\E'", "clients => $clients");
+		push @how, 'jobs => 2' if $mode eq 'libpq';
+		compare(
+			arms => {
+				ours => sub { ours(@how, @on) },
+				peer => sub { ours(@how, @off) }
+			},
+			rows => [
+				{
+					name => "details_\L$mode",
+					what => "$mode select-only, $clients client(s), per_statement, log, 1 s intervals: tps, against none",
+					figure => 'tps', target => '>= 0.97'
+				}
+			]);
+	}
+	return;
+}
+
+# What a client takes of its worker's memory.
+sub memory
+{
+	compare(
+		arms => {
+			ours => sub {
+				my ($with_few, $with_many) = map { workers_memory('libpq', $_, 1) } $few, $many;
+				return { kb => ($with_many - $with_few) / ($many - $few) };
+			},
+			peer => sub { { kb => number(capture($libpq_memory, 'dbname=postgres', $few, $many)) } }
+		},
+		rows => [
+			{
+				name => 'memory', what => "kB for each of $few to $many clients of a libpq worker, beyond libpq's own",
+				figure => 'kb', beyond => 1, target => '<= 16'
+			}
+		]);
+	return;
+}
+
+# How costs grow with the number of clients and with the scale.
+sub grow
+{
+	my $s = $profile->{growth};
+	my %worker_kb;
+	foreach ([ libpq => 1, 2, 8, 32, 128 ], [ spi => 1, 2, 4, 8 ])
+	{
+		my ($mode, @counts) = @$_;
+		foreach my $clients (@counts)
+		{
+			my $workers = $mode eq 'spi' ? $clients : min($clients, 2);
+			growth(
+				"${mode}_$clients",
+				sub {
+					my @jobs = $mode eq 'libpq' ? "jobs => $workers" : ();
+					my $run = ours("'{select-only}'", $s, "mode => '$mode'", "clients => $clients", @jobs);
+					my $kb = workers_memory($mode, $clients, $workers);
+					# The first run tells what a worker with one client takes.
+					my $first = $worker_kb{$mode} //= $kb;
+					my $per_client = $mode eq 'spi' ? $kb / $clients
+					  : $clients > $workers ? ($kb - $first * $workers) / ($clients - $workers) : undef;
+					return {
+						mode => $mode, clients => $clients, workers => $workers, tps => $run->{tps},
+						harness_us => $run->{harness_us}, harness_share => $run->{harness_share},
+						private_kb => $kb, kb_per_client => $per_client
+					};
+				});
+		}
+	}
+	foreach my $n (@{ $profile->{grown_scales} })
+	{
+		growth("scale_$n", sub {
+			my $run = load($n, "SELECT bench.initialize(scale => $n)");
+			return { scale => $n, seconds => $run->{seconds}, wal_mb => $run->{wal_mb} };
+		});
+	}
+	return;
+}
+
+# --- taking one measurement -------------------------------------------------
+
+# A run of ours.  Scripts and further arguments are SQL.
+sub ours
+{
+	my ($scripts, $seconds, @arguments) = @_;
+	my $list = join ', ', "scripts => $scripts", "duration => '$seconds s'", @arguments;
+	sql("SELECT run_id FROM bench.run($list)");
+	return checked_run();
+}
+
+# The row of the latest run, which must have succeeded.
+sub checked_run
+{
+	my $run = json_of(sql(q{SELECT to_jsonb(r) - 'histogram' FROM bench.runs r ORDER BY run_id DESC LIMIT 1}));
+	my $lost = sum(@{$run}{qw(serialization_failures deadlock_failures other_failures skipped aborted_clients)});
+	die "run $run->{run_id}: $run->{state}, $lost lost, @{$run->{errors}}\n"
+	  if $run->{state} ne 'finished' || $lost || @{ $run->{errors} };
+	positive($run->{transactions});
+	return { tps => positive($run->{tps}), cpu => $run->{harness_us}, map { $_ => $run->{$_} } qw(harness_us harness_share) };
+}
+
+# A run of pgbench for that time.
+sub pgbench
+{
+	my ($clients, $jobs, $seconds, @arguments) = @_;
+	# It knows no parts of a second.
+	my @limit = $seconds >= 1 ? (-T => $seconds) : (-t => int(6000 / $clients) + 1);
+	return pgbench_run($clients, $jobs, \@limit, @arguments);
+}
+
+# tps, CPU time of the process in us, transactions.
+sub pgbench_run
+{
+	my ($clients, $jobs, $limit, @arguments) = @_;
+	my $text = capture(
+		'bash', '-c', 'TIMEFORMAT="cpu %U %S"; time "$@"', 'bash', $pgbench,
+		qw(-M prepared -c), $clients, '-j', $jobs, @$limit, @arguments);
+	die "pgbench: $text\n" if $text !~ /^number of failed transactions: 0 /m || $text =~ /aborted/;
+	my %run;
+	($run{tps})          = $text =~ /^tps = ([\d.]+) \(without/m;
+	($run{transactions}) = $text =~ /actually processed: (\d+)/;
+	$run{cpu_us} = 1e6 * ($1 + $2) if $text =~ /^cpu ([\d.]+) ([\d.]+)/m;
+	positive($run{$_}) foreach qw(tps transactions cpu_us);
+	return \%run;
+}
+
+# Fills the tables of database load, by SQL or by the arguments of pgbench -i, and
+# checks that they are full.  Both are timed from outside, by the same clock.
+sub load
+{
+	my ($n, $how) = @_;
+	my @in = (database => 'load');
+	sql('DROP TABLE IF EXISTS pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers', @in);
+	sql('CHECKPOINT', @in);
+	my $lsn = sql('SELECT pg_current_wal_lsn()', @in);
+	my $began = time;
+	if (ref $how)
+	{
+		capture($pgbench, '-i', '-s', $n, @$how, 'load');
+	}
+	else
+	{
+		sql($how, @in);
+	}
+	my $seconds = time - $began;
+	my $bytes   = sql("SELECT pg_current_wal_lsn() - '$lsn'", @in);
+	my $found   = sql('SELECT count(*) FROM pgbench_accounts', @in);
+	die "$found accounts at scale $n\n" if $found != $n * $accounts;
+	return { seconds => positive($seconds), wal_mb => positive($bytes / 1e6) };
+}
+
+# Private memory of the workers of a select-only run, in kB by process id: when each
+# client has done several transactions.  A rate leaves time to look.
+sub workers_memory
+{
+	my ($mode, $clients, $workers) = @_;
+	my $jobs = $mode eq 'libpq' ? ", jobs => $workers" : '';
+	my $run = sql("SELECT bench.start('{select-only}', mode => '$mode', clients => $clients$jobs,"
+		  . " rate => 3000, duration => '5 min')");
+	my $query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_selfbench $mode client'";
+	my %kb;
+	eval {
+		my $deadline = time + 60;
+		while (sql('SELECT coalesce(sum(transactions), 0) FROM bench.progress') < 5 * $clients)
+		{
+			die "clients do not start\n" if time > $deadline;
+			sleep 0.05;
+		}
+		$kb{$_} = private_kb($_) foreach split /\n/, sql($query);
+		die keys(%kb) . " of $workers workers were found\n" if keys %kb != $workers;
+		1;
+	} or my $error = $@;
+	sql("SELECT bench.cancel($run)");
+	sleep 0.05 while sql('SELECT count(*) FROM bench.progress') > 0;
+	die $error if $error;
+	return sum(values %kb);
+}
+
+# Memory of a process in kB that is its own alone, such as its heap.
+sub private_kb
+{
+	my ($pid) = @_;
+	my $kb;
+	open my $status, '<', "/proc/$pid/status" or die "/proc/$pid/status: $!\n";
+	while (my $line = <$status>) { $kb = $1 if $line =~ /^RssAnon:\s+(\d+) kB/ }
+	close $status;
+	return positive($kb);
+}
+
+# --- comparing --------------------------------------------------------------
+
+sub row_of
+{
+	my (undef, $what, undef, $figure, $name, $peer, $whom, $target) = @_;
+	return { name => $name, what => "$what $whom", figure => $figure, peer => $peer, target => $target };
+}
+
+# Takes all arms in turn, as often as asked for, "ours" first, then makes the rows.
+#   arms   what to measure by name; each returns a hash reference of figures
+#   rows   hash references with
+#     name, what   for programs and for people
+#     figure       which one is compared
+#     peer         with which arm; "peer" if not given
+#     target       ">= n" or "<= n" for the ratio of ours to the peer's; none if the
+#                  row is there to be read only
+#     faster       the ratio is that of the peer's to ours
+#     beyond       it is the difference
+sub compare
+{
+	my (%do) = @_;
+	my @rows_here = grep { $_->{name} =~ /$only/ } @{ $do{rows} } or return;
+	my %needed = (ours => 1, map { ($_->{peer} //= 'peer') => 1 } @rows_here);
+	my @arms = sort { ($b eq 'ours') <=> ($a eq 'ours') || $a cmp $b } keys %needed;
+	my (%found, %error);
+
+	say_it($rows_here[0]{what});
+	foreach my $round (1 .. $do{repeats} // $profile->{repeats})
+	{
+		foreach my $arm (@arms)
+		{
+			next if $error{$arm};
+			my $figures = eval { $do{arms}{$arm}->() };
+			if   ($figures) { push @{ $found{$arm} }, $figures }
+			else            { $error{$arm} = one_line($@) }
+		}
+	}
+	push @rows, map { conclude($_, \%found, \%error) } @rows_here;
+	return;
+}
+
+# A row with its figures, or with the reason why it has none.
+sub conclude
+{
+	my ($row, $found, $error) = @_;
+	my %row = (%$row, error => $error->{ours} // $error->{ $row->{peer} });
+	if (!defined $row{error})
+	{
+		eval {
+			my @ours = map { positive($_->{ $row{figure} }) } @{ $found->{ours} };
+			my @peer = map { positive($_->{ $row{figure} }) } @{ $found->{ $row{peer} } };
+			my @ratios = map {
+				    $row{beyond} ? $ours[$_] - $peer[$_]
+				  : $row{faster} ? $peer[$_] / $ours[$_]
+				  : $ours[$_] / $peer[$_]
+			} 0 .. $#ours;
+			die "nothing was measured\n" if !@ratios;
+			@row{qw(ours peers ratios)} = (\@ours, \@peer, \@ratios);
+			@row{qw(ours_median peer_median ratio low high)} =
+			  (median(@ours), median(@peer), median(@ratios), min(@ratios), max(@ratios));
+			1;
+		} or $row{error} = one_line($@);
+	}
+	if (defined $row{error})
+	{
+		delete @row{qw(ours peers ratios ours_median peer_median ratio low high)};
+		$failures++;
+		say_it("FAILED: $row{what}: $row{error}");
+	}
+	elsif (defined $row{target})
+	{
+		my ($relation, $wanted) = split ' ', $row{target};
+		my $met = $relation eq '>=' ? $row{ratio} >= $wanted : $row{ratio} <= $wanted;
+		$row{met} = $met ? JSON::PP::true : JSON::PP::false;
+	}
+	delete @row{qw(faster beyond)};
+	return \%row;
+}
+
+sub growth
+{
+	my ($name, $measure) = @_;
+	return if "growth_$name" !~ /$only/;
+	say_it("growth: $name");
+	my $figures = eval { $measure->() };
+	if (!$figures)
+	{
+		$figures = { error => one_line($@) };
+		$failures++;
+		say_it("FAILED: growth: $name: $figures->{error}");
+	}
+	push @growth, { name => $name, %$figures };
+	return;
+}
+
+# --- showing ----------------------------------------------------------------
+
+sub show
+{
+	my $width = max(4, map { length $_->{what} } @rows);
+	print "\n";
+	printf "%-${width}s %11s %11s  %-24s %-8s %s\n", 'what', 'ours', 'peer', 'ratio (range)', 'target', 'met';
+	foreach my $row (@rows)
+	{
+		my @verdict = ($row->{target} // '-', !defined $row->{met} ? '-' : $row->{met} ? 'yes' : 'no');
+		if (defined $row->{error})
+		{
+			printf "%-${width}s %11s %11s  %-24s %-8s %s\n", $row->{what}, '-', '-', 'FAILED', @verdict;
+			next;
+		}
+		printf "%-${width}s %11s %11s  %-24s %-8s %s\n", $row->{what}, shown($row->{ours_median}),
+		  shown($row->{peer_median}),
+		  sprintf('%.3f (%.3f to %.3f)', @{$row}{qw(ratio low high)}), @verdict;
+	}
+
+	my @by_clients = grep { $_->{mode} } @growth;
+	my @by_scale = grep { $_->{scale} } @growth;
+	printf "\n%-6s %8s %8s %11s %22s %20s %18s\n", 'mode', 'clients', 'workers', 'tps',
+	  'harness us/transaction', 'workers\' private kB', 'kB per client'
+	  if @by_clients;
+	foreach my $g (@by_clients)
+	{
+		printf "%-6s %8d %8d %11s %22s %20d %18s\n", @{$g}{qw(mode clients workers)},
+		  shown($g->{tps}), shown($g->{harness_us}), $g->{private_kb}, shown($g->{kb_per_client});
+	}
+	printf "\n%-12s %10s %10s\n", 'initialize', 'seconds', 'MB of WAL' if @by_scale;
+	printf "scale %-6d %10s %10s\n", $_->{scale}, shown($_->{seconds}), shown($_->{wal_mb})
+	  foreach @by_scale;
+
+	my @with_target = grep { defined $_->{met} } @rows;
+	print "\n";
+	printf "%d of %d targets met, %d failed\n", scalar(grep { $_->{met} } @with_target),
+	  scalar(grep { defined $_->{target} } @rows), $failures // 0;
+	print "QUICK: too few and too short measurements for figures to quote\n" if $kind eq 'quick';
+	print "SMOKE: the figures mean nothing\n" if $kind eq 'smoke';
+	return;
+}
+
+# A number with some three digits that matter.
+sub shown
+{
+	my ($value) = @_;
+	return '-' if !defined $value;
+	return sprintf $value >= 100 ? '%.0f' : $value >= 10 ? '%.1f' : '%.2f', $value;
+}
+
+sub save
+{
+	my %all = (
+		kind => $kind, profile => $profile, at => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime),
+		version => sql(q{SELECT extversion FROM pg_extension WHERE extname = 'pg_selfbench'}),
+		settings => \%settings, rows => \@rows, growth => \@growth);
+	chomp(my $commit = qx(git describe --always --dirty 2>/dev/null) // '');
+	$all{commit} = $commit if $commit ne '';
+	open my $file, '>', $out or die "$out: $!\n";
+	print $file JSON::PP->new->canonical->pretty->encode(\%all);
+	close $file or die "$out: $!\n";
+	print "figures: $out\n";
+	return;
+}
+
+# --- tools ------------------------------------------------------------------
+
+sub say_it
+{
+	printf "== %5.1f s: %s\n", time - $^T, $_[0];
+	return;
+}
+
+# Runs a command: what it printed to both of its outputs.  Dies if it fails.
+sub capture
+{
+	my (@command) = @_;
+	open my $pipe, '-|', 'sh', '-c', 'exec "$@" 2>&1', 'sh', @command or die "$command[0]: $!\n";
+	my $text = do { local $/; <$pipe> } // '';
+	close $pipe or die "$command[0] has failed: $text\n";
+	chomp $text;
+	return $text;
+}
+
+sub psql_command
+{
+	my ($sql, %with) = @_;
+	return ("$bindir/psql", qw(-XAtq -v ON_ERROR_STOP=1 -d), $with{database} // 'postgres', '-c', $sql);
+}
+
+# Executes SQL: what it returned.
+sub sql
+{
+	local $ENV{PGOPTIONS} = ($ENV{PGOPTIONS} // '') . ' -c client_min_messages=warning';
+	return capture(psql_command(@_));
+}
+
+sub json_of { return JSON::PP->new->utf8->decode($_[0]) }
+sub last_line { return (split /\n/, $_[0])[-1] }
+sub one_line { my ($text) = @_; $text =~ s/\s+/ /g; return $text =~ s/ $//r }
+
+sub number
+{
+	my ($text) = @_;
+	die "not a number: " . ($text // 'nothing') . "\n" if ($text // '') !~ /^\s*-?\d+(\.\d+)?(e[-+]?\d+)?\s*$/;
+	return $text + 0;
+}
+
+# A ratio of anything else would mean nothing.
+sub positive
+{
+	my ($value) = @_;
+	die "not a figure to compare: " . ($value // 'nothing') . "\n" if !defined $value || number($value) <= 0;
+	return $value;
+}
+
+sub median
+{
+	my @sorted = sort { $a <=> $b } @_;
+	my $half = int(@sorted / 2);
+	return @sorted % 2 ? $sorted[$half] : ($sorted[ $half - 1 ] + $sorted[$half]) / 2;
+}
