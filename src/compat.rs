@@ -57,6 +57,16 @@ unsafe extern "C-unwind" {
     pub fn enable_timeout_after(id: TimeoutId, delay_ms: std::ffi::c_int);
     /// Disarms one of the server's timeouts. Raises no error.
     pub fn disable_timeout(id: TimeoutId, keep_indicator: bool);
+    /// The hash by which rows are given to partitions, of values and the functions that hash them.
+    /// Raises no error unless these functions do. The server's own binding would save the stack at
+    /// each call, which takes longer than the hash.
+    pub fn compute_partition_hash_value(
+        columns: std::ffi::c_int,
+        functions: *mut pg_sys::FmgrInfo,
+        collations: *const pg_sys::Oid,
+        values: *const pg_sys::Datum,
+        nulls: *const bool,
+    ) -> u64;
 }
 
 /// Connections that the server keeps from ordinary roles.
@@ -160,6 +170,158 @@ impl Alarm {
     /// None.
     pub fn descriptor(&self) -> i32 {
         -1
+    }
+}
+
+/// A file of a relation, in a form that goes through shared memory.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct FileId {
+    tablespace: u32,
+    database: u32,
+    number: u32,
+}
+
+#[cfg(feature = "pg15")]
+type Locator = pg_sys::RelFileNode;
+#[cfg(not(feature = "pg15"))]
+type Locator = pg_sys::RelFileLocator;
+
+impl FileId {
+    fn locator(self) -> Locator {
+        #[cfg(feature = "pg15")]
+        return Locator {
+            spcNode: self.tablespace.into(),
+            dbNode: self.database.into(),
+            relNode: self.number.into(),
+        };
+        #[cfg(not(feature = "pg15"))]
+        return Locator {
+            spcOid: self.tablespace.into(),
+            dbOid: self.database.into(),
+            relNumber: self.number.into(),
+        };
+    }
+}
+
+/// The file of an open relation.
+pub fn file_of(relation: &pg_sys::RelationData) -> FileId {
+    #[cfg(feature = "pg15")]
+    return FileId {
+        tablespace: relation.rd_node.spcNode.to_u32(),
+        database: relation.rd_node.dbNode.to_u32(),
+        number: relation.rd_node.relNode.to_u32(),
+    };
+    #[cfg(not(feature = "pg15"))]
+    return FileId {
+        tablespace: relation.rd_locator.spcOid.to_u32(),
+        database: relation.rd_locator.dbOid.to_u32(),
+        number: relation.rd_locator.relNumber.to_u32(),
+    };
+}
+
+/// Opens the file of a relation that is not temporary. What it returns is good until the server
+/// next looks at what other processes have invalidated.
+///
+/// # Safety
+/// In a transaction.
+pub unsafe fn smgr_open(file: FileId) -> pg_sys::SMgrRelation {
+    /// That of all relations but temporary ones.
+    const NO_BACKEND: i32 = -1;
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::smgropen(file.locator(), NO_BACKEND) }
+}
+
+/// Writes a page behind the end of a file; what is between becomes zeros.
+///
+/// # Safety
+/// `page` is a page, and nobody else extends the file.
+pub unsafe fn smgr_extend(
+    smgr: pg_sys::SMgrRelation,
+    fork: pg_sys::ForkNumber::Type,
+    block: u32,
+    page: pg_sys::Page,
+    skip_sync: bool,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::smgrextend(smgr, fork, block, page.cast(), skip_sync) };
+}
+
+/// Writes consecutive pages that are within a file's end. Unless `skip_sync`, the checkpointer is
+/// told to sync what is written when it has been written.
+///
+/// # Safety
+/// They are pages, and nobody else writes to these blocks.
+pub unsafe fn smgr_write(
+    smgr: pg_sys::SMgrRelation,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    pages: &[pg_sys::Page],
+    skip_sync: bool,
+) {
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    for (block, page) in (first..).zip(pages) {
+        // Once for each file of a gigabyte, and not for each page.
+        let last = block + 1 == first + pages.len() as u32
+            || (block + 1).is_multiple_of(pg_sys::RELSEG_SIZE);
+        // SAFETY: the caller's promise.
+        unsafe { pg_sys::smgrwrite(smgr, fork, block, page.cast(), skip_sync || !last) };
+    }
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
+    if !pages.is_empty() {
+        let mut buffers: Vec<*const std::ffi::c_void> =
+            pages.iter().map(|page| page.cast_const().cast()).collect();
+        let count = pages.len() as u32;
+        // SAFETY: the caller's promise.
+        unsafe {
+            pg_sys::smgrwritev(smgr, fork, first, buffers.as_mut_ptr(), count, skip_sync);
+        }
+    }
+}
+
+/// Writes consecutive pages to WAL, in one record if there are at most 32, and gives them its
+/// position. `standard` pages have nothing between their line pointers and their items.
+///
+/// # Safety
+/// They are pages, and nobody else changes them.
+pub unsafe fn log_pages(
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    pages: &mut [pg_sys::Page],
+    standard: bool,
+) {
+    let mut blocks: Vec<u32> = (first..).take(pages.len()).collect();
+    // SAFETY: the caller's promise; as many blocks as pages.
+    unsafe {
+        pg_sys::log_newpages(
+            &mut file.locator(),
+            fork,
+            pages.len() as i32,
+            blocks.as_mut_ptr(),
+            pages.as_mut_ptr(),
+            standard,
+        );
+    }
+}
+
+/// While it lives, checkpoints whose redo position lies behind WAL that this process has written
+/// since wait. Must be made in a transaction.
+pub struct Checkpoints(());
+
+impl Checkpoints {
+    /// Keeps them from going on.
+    pub fn delay() -> Checkpoints {
+        // SAFETY: this process's own entry; others only read these flags. They need no lock, since
+        // writing WAL takes one.
+        unsafe { (*pg_sys::MyProc).delayChkptFlags |= pg_sys::DELAY_CHKPT_START as i32 };
+        Checkpoints(())
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { (*pg_sys::MyProc).delayChkptFlags &= !(pg_sys::DELAY_CHKPT_START as i32) };
     }
 }
 

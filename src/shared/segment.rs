@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x02");
+const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x03");
 /// Room for the outcome: a report with the longest list of scripts fits.
 const OUTCOME_BYTES: usize = 512 * 1024;
 /// Room for the reason why a worker or a client gave up.
@@ -25,6 +25,19 @@ pub enum Kind {
     Run = 1,
     /// Filling pgbench's tables.
     Initialize = 2,
+    /// Building the pages of accounts, as a part of that.
+    Pages = 3,
+}
+
+impl Kind {
+    /// Entry point and name of the process that does it.
+    pub fn process(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
+            Kind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
+            Kind::Pages => ("pg_selfbench_page_worker_main", "pg_selfbench page worker"),
+        }
+    }
 }
 
 /// How far a task has come. Only the coordinator moves it, and only forward.
@@ -93,6 +106,8 @@ pub struct Header {
     pub rows_done: AtomicU64,
     /// See `rows_done`.
     pub rows_total: AtomicU64,
+    /// Parts of the work that processes have taken.
+    pub parts_taken: AtomicU64,
     /// The backend that waits for the task, if one does.
     pub caller: ProcessRef,
     /// The task's coordinator.

@@ -3,7 +3,7 @@
 
 use super::database::Database;
 use super::transaction::transaction;
-use super::{at_exit, attach, connect, my_segment, settings};
+use super::{at_exit, attach, connect, my_segment, page_worker, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::initialize::rows::Table;
@@ -29,6 +29,7 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
     let outcome = catch(|| {
         let spec: InitializeSpec = segment.spec()?;
         connect(spec.identity);
+        page_worker::end_workers_at_exit();
         transaction(|| settings::apply(&spec.settings))?;
         initialize(header, &spec)
     });
@@ -81,9 +82,10 @@ fn step(
             .try_for_each(|statement| database.execute_alone(&statement)),
         'g' => database.transaction(|database| {
             database.execute(steps::TRUNCATE)?;
-            [Table::Branches, Table::Tellers, Table::Accounts]
-                .into_iter()
-                .try_for_each(|table| database.copy(table, spec.scale, &header.rows_done))
+            for table in [Table::Branches, Table::Tellers] {
+                database.copy(table, spec.scale, &header.rows_done)?;
+            }
+            database.fill_accounts(spec, header)
         }),
         'G' => database.transaction(|database| {
             database.execute(steps::TRUNCATE)?;

@@ -11,6 +11,14 @@
 //! nobody waits for a process that is gone. `coordinator` runs a benchmark, `loader` an
 //! initialization, `spi_client` and `libpq_client` are the clients; `transaction` and `statement`
 //! are how workers use the database, `remote` how they use a target, `database` either.
+//!
+//! ```text
+//! caller's backend ── registers ──> loader ── registers ──> page workers
+//!        │                           │  │                        │
+//!        └─ segment of the task ─────┘  └── segment of the plan ─┘
+//! ```
+//!
+//! The loader fills accounts together with its page workers, see `page_worker`.
 
 pub mod coordinator;
 pub mod database;
@@ -20,6 +28,7 @@ pub mod libpq_client;
 pub mod loader;
 pub mod locks;
 pub mod logbook;
+pub mod page_worker;
 pub mod remote;
 pub mod settings;
 pub mod shell;
