@@ -173,6 +173,9 @@ impl Alarm {
     }
 }
 
+/// The backend whose files are those of all relations but temporary ones.
+const NO_BACKEND: i32 = -1;
+
 /// A file of a relation, in a form that goes through shared memory.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct FileId {
@@ -225,8 +228,6 @@ pub fn file_of(relation: &pg_sys::RelationData) -> FileId {
 /// # Safety
 /// In a transaction.
 pub unsafe fn smgr_open(file: FileId) -> pg_sys::SMgrRelation {
-    /// That of all relations but temporary ones.
-    const NO_BACKEND: i32 = -1;
     // SAFETY: the caller's promise.
     unsafe { pg_sys::smgropen(file.locator(), NO_BACKEND) }
 }
@@ -246,35 +247,136 @@ pub unsafe fn smgr_extend(
     unsafe { pg_sys::smgrextend(smgr, fork, block, page.cast(), skip_sync) };
 }
 
-/// Writes consecutive pages that are within a file's end. Unless `skip_sync`, the checkpointer is
-/// told to sync what is written when it has been written.
+/// Bytes of one system call that writes pages. More would spare little; less, and the time that the
+/// kernel takes for each call shows. The kernel's cache gets pages of that size, and larger ones are
+/// slow where a virtual machine gives memory that it does not use back to its host.
+const WRITE_BYTES: usize = 32 * 1024;
+
+/// Writes consecutive pages that are within a file's end, several by one system call. Unless
+/// `skip_sync`, the checkpointer is told to sync what is written when it has been written.
 ///
 /// # Safety
-/// They are pages, and nobody else writes to these blocks.
+/// They are pages, one behind the other in memory; nobody else writes to these blocks. In a
+/// transaction.
 pub unsafe fn smgr_write(
-    smgr: pg_sys::SMgrRelation,
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    mut pages: &[pg_sys::Page],
+    skip_sync: bool,
+) {
+    let mut block = first;
+    while !pages.is_empty() {
+        let room = pg_sys::RELSEG_SIZE - block % pg_sys::RELSEG_SIZE;
+        let (here, rest) = pages.split_at(pages.len().min(room as usize));
+        // SAFETY: the caller's promise; all of `here` belongs to one file of a gigabyte.
+        unsafe { write_within_segment(file, fork, block, here, skip_sync) };
+        block += here.len() as u32;
+        pages = rest;
+    }
+}
+
+/// [`smgr_write`] for pages of the same file of a gigabyte.
+///
+/// # Safety
+/// As there.
+#[cfg(any(feature = "pg17", feature = "pg18"))]
+unsafe fn write_within_segment(
+    file: FileId,
     fork: pg_sys::ForkNumber::Type,
     first: u32,
     pages: &[pg_sys::Page],
     skip_sync: bool,
 ) {
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    for (block, page) in (first..).zip(pages) {
-        // Once for each file of a gigabyte, and not for each page.
-        let last = block + 1 == first + pages.len() as u32
-            || (block + 1).is_multiple_of(pg_sys::RELSEG_SIZE);
-        // SAFETY: the caller's promise.
-        unsafe { pg_sys::smgrwrite(smgr, fork, block, page.cast(), skip_sync || !last) };
-    }
-    #[cfg(any(feature = "pg17", feature = "pg18"))]
-    if !pages.is_empty() {
-        let mut buffers: Vec<*const std::ffi::c_void> =
-            pages.iter().map(|page| page.cast_const().cast()).collect();
-        let count = pages.len() as u32;
-        // SAFETY: the caller's promise.
+    let buffers: Vec<*const std::ffi::c_void> =
+        pages.iter().map(|page| page.cast_const().cast()).collect();
+    let mut block = first;
+    let mut left = buffers.len();
+    for some in buffers.chunks(WRITE_BYTES.div_ceil(pg_sys::BLCKSZ as usize)) {
+        let count = some.len() as u32;
+        left -= some.len();
+        let skip_sync = skip_sync || left > 0;
+        // SAFETY: the caller's promise; the buffers are only read.
         unsafe {
-            pg_sys::smgrwritev(smgr, fork, first, buffers.as_mut_ptr(), count, skip_sync);
+            let smgr = smgr_open(file);
+            let some = some.as_ptr().cast_mut();
+            pg_sys::smgrwritev(smgr, fork, block, some, count, skip_sync);
         }
+        block += count;
+    }
+}
+
+/// [`smgr_write`] for pages of the same file of a gigabyte. These versions of the server write one
+/// page by a system call, which takes twice the time of larger ones.
+///
+/// # Safety
+/// As there.
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+unsafe fn write_within_segment(
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    pages: &[pg_sys::Page],
+    skip_sync: bool,
+) {
+    // SAFETY: the caller's promise. The server's own function writes what the system calls did not,
+    // and raises the error if it cannot. It also writes the last page again where the checkpointer
+    // is to be told: it alone can do that.
+    unsafe {
+        let done = match write_at_once(file, fork, first, pages) {
+            false => 0,
+            true if skip_sync => pages.len(),
+            true => pages.len() - 1,
+        };
+        let smgr = smgr_open(file);
+        for (block, page) in (first..).zip(pages).skip(done) {
+            pg_sys::smgrwrite(smgr, fork, block, page.cast(), skip_sync);
+        }
+    }
+}
+
+/// Writes pages of one file of a gigabyte; whether it could.
+///
+/// # Safety
+/// As for [`smgr_write`].
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+unsafe fn write_at_once(
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    pages: &[pg_sys::Page],
+) -> bool {
+    let (segment, block) = (first / pg_sys::RELSEG_SIZE, first % pg_sys::RELSEG_SIZE);
+    // SAFETY: the path is a text of the server's, freed here. The descriptor is open until it is
+    // closed here or, after an error, with the transaction. So many bytes are there to be read.
+    unsafe {
+        let path = pg_sys::GetRelationPath(
+            file.database.into(),
+            file.tablespace.into(),
+            file.number.into(),
+            NO_BACKEND,
+            fork,
+        );
+        let mut name = std::ffi::CStr::from_ptr(path).to_bytes().to_vec();
+        pg_sys::pfree(path.cast());
+        if segment > 0 {
+            name.extend_from_slice(format!(".{segment}").as_bytes());
+        }
+        name.push(0);
+        let descriptor = pg_sys::OpenTransientFile(name.as_ptr().cast(), libc::O_RDWR);
+        if descriptor < 0 {
+            return false;
+        }
+        let all = pages.len() * pg_sys::BLCKSZ as usize;
+        let bytes = std::slice::from_raw_parts(pages[0].cast::<u8>(), all);
+        let mut offset = i64::from(block) * i64::from(pg_sys::BLCKSZ);
+        let complete = bytes.chunks(WRITE_BYTES).all(|some| {
+            let at = offset as libc::off_t;
+            offset += some.len() as i64;
+            libc::pwrite(descriptor, some.as_ptr().cast(), some.len(), at) == some.len() as isize
+        });
+        pg_sys::CloseTransientFile(descriptor);
+        complete
     }
 }
 

@@ -199,17 +199,17 @@ impl Heap {
             for (block, page) in (first..).zip(pointers.iter()) {
                 pg_sys::PageSetChecksumInplace(*page, block);
             }
-            let smgr = compat::smgr_open(self.file);
             let skip_sync = !self.needs_sync();
             let mut rest = &*pointers;
             if way.grows
                 && let Some((last, others)) = pointers.split_last()
             {
                 let block = first + others.len() as u32;
+                let smgr = compat::smgr_open(self.file);
                 compat::smgr_extend(smgr, fork, block, *last, skip_sync);
                 rest = others;
             }
-            compat::smgr_write(smgr, fork, first, rest, skip_sync);
+            compat::smgr_write(self.file, fork, first, rest, skip_sync);
         }
     }
 }
@@ -605,27 +605,21 @@ impl PartitionHash {
     }
 }
 
-/// Runs `body` with compression of pages in WAL by LZ4, if the server has it; PGLZ and Zstandard
-/// take as long as they save. Other processes, and this one afterwards, keep their setting.
-pub fn with_compression<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
-    // SAFETY: in a transaction, whose abort undoes it as well. The level keeps the server from
-    // raising an error if it knows no such value.
-    let level = unsafe {
-        let level = pg_sys::NewGUCNestLevel();
+/// From now on, this process compresses pages in WAL by LZ4, if the server has it; PGLZ and Zstandard
+/// take as long as they save. The setting of others stays as it is.
+pub fn compress_wal() {
+    // SAFETY: sets a setting of this process. The level keeps the server from raising an error if
+    // it knows no such value.
+    unsafe {
         pg_sys::set_config_option(
             c"wal_compression".as_ptr(),
             c"lz4".as_ptr(),
             pg_sys::GucContext::PGC_SUSET,
             pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SAVE,
+            pg_sys::GucAction::GUC_ACTION_SET,
             true,
             pg_sys::DEBUG1 as i32,
             false,
         );
-        level
-    };
-    let value = body()?;
-    // SAFETY: the level from above.
-    unsafe { pg_sys::AtEOXact_GUC(true, level) };
-    Ok(value)
+    }
 }

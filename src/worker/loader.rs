@@ -7,7 +7,7 @@ use super::{at_exit, attach, connect, my_segment, page_worker, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::initialize::rows::Table;
-use crate::initialize::{InitializeSpec, steps};
+use crate::initialize::{InitializeSpec, heap, steps};
 use crate::shared::segment::{Header, Phase, Stop};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
@@ -31,6 +31,8 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
         connect(spec.identity);
         page_worker::end_workers_at_exit();
         transaction(|| settings::apply(&spec.settings))?;
+        // Of what it fills, and of the keys.
+        heap::compress_wal();
         initialize(header, &spec)
     });
     super::transaction::abort();

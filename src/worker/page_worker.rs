@@ -7,7 +7,7 @@
 use super::transaction::{abort, transaction};
 use super::{Place, at_exit, check_for_interrupts, connect};
 use crate::error::{Error, Result, catch};
-use crate::initialize::heap::with_compression;
+use crate::initialize::heap;
 use crate::initialize::pages::Plan;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus};
 use crate::shared::segment::{Header, Kind, Layout, Segment, Stop, WorkerState};
@@ -36,9 +36,10 @@ pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) 
         let plan: Plan = place.segment.spec()?;
         let header = place.segment.header();
         connect(plan.identity);
+        heap::compress_wal();
         transaction(|| {
             take_part(&plan, header, &mut || {
-                check_for_interrupts();
+                look_around();
                 if header.stop() != Stop::No {
                     return Err(canceled("on request"));
                 }
@@ -52,12 +53,17 @@ pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) 
 
 /// Does parts of the plan until none is left. `check` is called after each batch.
 fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-    with_compression(|| {
-        plan.work(|| header.parts_taken.fetch_add(1, Relaxed), &mut |rows| {
-            header.rows_done.fetch_add(rows as u64, Relaxed);
-            check()
-        })
+    plan.work(|| header.parts_taken.fetch_add(1, Relaxed), &mut |rows| {
+        header.rows_done.fetch_add(rows as u64, Relaxed);
+        check()
     })
+}
+
+/// Serves interrupts, and ends this process if the postmaster has died: nobody who does not wait for
+/// anything notices that, and the next postmaster waits for all that are left.
+fn look_around() {
+    process::wait(Duration::ZERO);
+    check_for_interrupts();
 }
 
 /// For once in the life of a loader, when it has connected: from then on, its exit ends its workers
@@ -152,7 +158,7 @@ impl Crew {
     fn check(&self, task: &Header) -> Result<()> {
         let rows = self.segment.header().rows_done.load(Relaxed);
         task.rows_done.store(self.rows_before + rows, Relaxed);
-        check_for_interrupts();
+        look_around();
         if task.stop() != Stop::No {
             return Err(canceled("on request"));
         }
