@@ -71,7 +71,8 @@ SELECT pg_temp.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(AR
     'steps => ''''', 'steps => '' ''', 'steps => ''x''', 'steps => ''dtgx''', 'steps => ''é''',
     'steps => NULL', 'foreign_keys => NULL', 'unlogged => NULL',
     'tablespace => ''no such tablespace''', 'tablespace => ''''',
-    'index_tablespace => ''no such tablespace''', 'target => ''nonsense'''
+    'index_tablespace => ''no such tablespace''', 'target => ''nonsense''',
+    'workers => 0', 'workers => -1', 'workers => 262144', 'workers => 2, target => ''dbname=postgres'''
 ]) o;
 SELECT to_regclass('pgbench_accounts') AS nothing_was_created;
 

@@ -57,6 +57,16 @@ unsafe extern "C-unwind" {
     pub fn enable_timeout_after(id: TimeoutId, delay_ms: std::ffi::c_int);
     /// Disarms one of the server's timeouts. Raises no error.
     pub fn disable_timeout(id: TimeoutId, keep_indicator: bool);
+    /// The hash by which rows are given to partitions, of values and the functions that hash them.
+    /// Raises no error unless these functions do. The server's own binding would save the stack at
+    /// each call, which takes longer than the hash.
+    pub fn compute_partition_hash_value(
+        columns: std::ffi::c_int,
+        functions: *mut pg_sys::FmgrInfo,
+        collations: *const pg_sys::Oid,
+        values: *const pg_sys::Datum,
+        nulls: *const bool,
+    ) -> u64;
 }
 
 /// Connections that the server keeps from ordinary roles.
@@ -160,6 +170,260 @@ impl Alarm {
     /// None.
     pub fn descriptor(&self) -> i32 {
         -1
+    }
+}
+
+/// The backend whose files are those of all relations but temporary ones.
+const NO_BACKEND: i32 = -1;
+
+/// A file of a relation, in a form that goes through shared memory.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct FileId {
+    tablespace: u32,
+    database: u32,
+    number: u32,
+}
+
+#[cfg(feature = "pg15")]
+type Locator = pg_sys::RelFileNode;
+#[cfg(not(feature = "pg15"))]
+type Locator = pg_sys::RelFileLocator;
+
+impl FileId {
+    fn locator(self) -> Locator {
+        #[cfg(feature = "pg15")]
+        return Locator {
+            spcNode: self.tablespace.into(),
+            dbNode: self.database.into(),
+            relNode: self.number.into(),
+        };
+        #[cfg(not(feature = "pg15"))]
+        return Locator {
+            spcOid: self.tablespace.into(),
+            dbOid: self.database.into(),
+            relNumber: self.number.into(),
+        };
+    }
+}
+
+/// The file of an open relation.
+pub fn file_of(relation: &pg_sys::RelationData) -> FileId {
+    #[cfg(feature = "pg15")]
+    return FileId {
+        tablespace: relation.rd_node.spcNode.to_u32(),
+        database: relation.rd_node.dbNode.to_u32(),
+        number: relation.rd_node.relNode.to_u32(),
+    };
+    #[cfg(not(feature = "pg15"))]
+    return FileId {
+        tablespace: relation.rd_locator.spcOid.to_u32(),
+        database: relation.rd_locator.dbOid.to_u32(),
+        number: relation.rd_locator.relNumber.to_u32(),
+    };
+}
+
+/// Opens the file of a relation that is not temporary. What it returns is good until the server
+/// next looks at what other processes have invalidated.
+///
+/// # Safety
+/// In a transaction.
+pub unsafe fn smgr_open(file: FileId) -> pg_sys::SMgrRelation {
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::smgropen(file.locator(), NO_BACKEND) }
+}
+
+/// Writes a page behind the end of a file; what is between becomes zeros.
+///
+/// # Safety
+/// `page` is a page, and nobody else extends the file.
+pub unsafe fn smgr_extend(
+    smgr: pg_sys::SMgrRelation,
+    fork: pg_sys::ForkNumber::Type,
+    block: u32,
+    page: pg_sys::Page,
+    skip_sync: bool,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::smgrextend(smgr, fork, block, page.cast(), skip_sync) };
+}
+
+/// Bytes of one system call that writes pages. More would spare little; less, and the time that the
+/// kernel takes for each call shows. The kernel's cache gets pages of that size, and larger ones are
+/// slow where a virtual machine gives memory that it does not use back to its host.
+const WRITE_BYTES: usize = 32 * 1024;
+
+/// Writes consecutive pages that are within a file's end, several by one system call. Unless
+/// `skip_sync`, the checkpointer is told to sync what is written when it has been written.
+///
+/// # Safety
+/// They are pages, one behind the other in memory; nobody else writes to these blocks. In a
+/// transaction.
+pub unsafe fn smgr_write(
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    mut pages: &[pg_sys::Page],
+    skip_sync: bool,
+) {
+    let mut block = first;
+    while !pages.is_empty() {
+        let room = pg_sys::RELSEG_SIZE - block % pg_sys::RELSEG_SIZE;
+        let (here, rest) = pages.split_at(pages.len().min(room as usize));
+        // SAFETY: the caller's promise; all of `here` belongs to one file of a gigabyte.
+        unsafe { write_within_segment(file, fork, block, here, skip_sync) };
+        block += here.len() as u32;
+        pages = rest;
+    }
+}
+
+/// [`smgr_write`] for pages of the same file of a gigabyte.
+///
+/// # Safety
+/// As there.
+#[cfg(any(feature = "pg17", feature = "pg18"))]
+unsafe fn write_within_segment(
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    pages: &[pg_sys::Page],
+    skip_sync: bool,
+) {
+    let buffers: Vec<*const std::ffi::c_void> =
+        pages.iter().map(|page| page.cast_const().cast()).collect();
+    let mut block = first;
+    let mut left = buffers.len();
+    for some in buffers.chunks(WRITE_BYTES.div_ceil(pg_sys::BLCKSZ as usize)) {
+        let count = some.len() as u32;
+        left -= some.len();
+        let skip_sync = skip_sync || left > 0;
+        // SAFETY: the caller's promise; the buffers are only read.
+        unsafe {
+            let smgr = smgr_open(file);
+            let some = some.as_ptr().cast_mut();
+            pg_sys::smgrwritev(smgr, fork, block, some, count, skip_sync);
+        }
+        block += count;
+    }
+}
+
+/// [`smgr_write`] for pages of the same file of a gigabyte. These versions of the server write one
+/// page by a system call, which takes twice the time of larger ones.
+///
+/// # Safety
+/// As there.
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+unsafe fn write_within_segment(
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    pages: &[pg_sys::Page],
+    skip_sync: bool,
+) {
+    // SAFETY: the caller's promise. The server's own function writes what the system calls did not,
+    // and raises the error if it cannot. It also writes the last page again where the checkpointer
+    // is to be told: it alone can do that.
+    unsafe {
+        let done = match write_at_once(file, fork, first, pages) {
+            false => 0,
+            true if skip_sync => pages.len(),
+            true => pages.len() - 1,
+        };
+        let smgr = smgr_open(file);
+        for (block, page) in (first..).zip(pages).skip(done) {
+            pg_sys::smgrwrite(smgr, fork, block, page.cast(), skip_sync);
+        }
+    }
+}
+
+/// Writes pages of one file of a gigabyte; whether it could.
+///
+/// # Safety
+/// As for [`smgr_write`].
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+unsafe fn write_at_once(
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    pages: &[pg_sys::Page],
+) -> bool {
+    let (segment, block) = (first / pg_sys::RELSEG_SIZE, first % pg_sys::RELSEG_SIZE);
+    // SAFETY: the path is a text of the server's, freed here. The descriptor is open until it is
+    // closed here or, after an error, with the transaction. So many bytes are there to be read.
+    unsafe {
+        let path = pg_sys::GetRelationPath(
+            file.database.into(),
+            file.tablespace.into(),
+            file.number.into(),
+            NO_BACKEND,
+            fork,
+        );
+        let mut name = std::ffi::CStr::from_ptr(path).to_bytes().to_vec();
+        pg_sys::pfree(path.cast());
+        if segment > 0 {
+            name.extend_from_slice(format!(".{segment}").as_bytes());
+        }
+        name.push(0);
+        let descriptor = pg_sys::OpenTransientFile(name.as_ptr().cast(), libc::O_RDWR);
+        if descriptor < 0 {
+            return false;
+        }
+        let all = pages.len() * pg_sys::BLCKSZ as usize;
+        let bytes = std::slice::from_raw_parts(pages[0].cast::<u8>(), all);
+        let mut offset = i64::from(block) * i64::from(pg_sys::BLCKSZ);
+        let complete = bytes.chunks(WRITE_BYTES).all(|some| {
+            let at = offset as libc::off_t;
+            offset += some.len() as i64;
+            libc::pwrite(descriptor, some.as_ptr().cast(), some.len(), at) == some.len() as isize
+        });
+        pg_sys::CloseTransientFile(descriptor);
+        complete
+    }
+}
+
+/// Writes consecutive pages to WAL, in one record if there are at most 32, and gives them its
+/// position. `standard` pages have nothing between their line pointers and their items.
+///
+/// # Safety
+/// They are pages, and nobody else changes them.
+pub unsafe fn log_pages(
+    file: FileId,
+    fork: pg_sys::ForkNumber::Type,
+    first: u32,
+    pages: &mut [pg_sys::Page],
+    standard: bool,
+) {
+    let mut blocks: Vec<u32> = (first..).take(pages.len()).collect();
+    // SAFETY: the caller's promise; as many blocks as pages.
+    unsafe {
+        pg_sys::log_newpages(
+            &mut file.locator(),
+            fork,
+            pages.len() as i32,
+            blocks.as_mut_ptr(),
+            pages.as_mut_ptr(),
+            standard,
+        );
+    }
+}
+
+/// While it lives, checkpoints whose redo position lies behind WAL that this process has written
+/// since wait. Must be made in a transaction.
+pub struct Checkpoints(());
+
+impl Checkpoints {
+    /// Keeps them from going on.
+    pub fn delay() -> Checkpoints {
+        // SAFETY: this process's own entry; others only read these flags. They need no lock, since
+        // writing WAL takes one.
+        unsafe { (*pg_sys::MyProc).delayChkptFlags |= pg_sys::DELAY_CHKPT_START as i32 };
+        Checkpoints(())
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { (*pg_sys::MyProc).delayChkptFlags &= !(pg_sys::DELAY_CHKPT_START as i32) };
     }
 }
 

@@ -33,6 +33,7 @@ fn initialize(
     tablespace: Option<String>,
     index_tablespace: Option<String>,
     target: Option<String>,
+    workers: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = Horizon::of_call(fcinfo);
@@ -47,6 +48,7 @@ fn initialize(
         tablespace,
         index_tablespace,
         target,
+        workers,
     };
     let seconds = execute(&options, Told::default(), &horizon).or_raise();
     TableIterator::new(seconds)

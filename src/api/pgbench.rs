@@ -86,6 +86,7 @@ fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
         tablespace: wanted.tablespace.clone(),
         index_tablespace: wanted.index_tablespace.clone(),
         target: target(&wanted.connection),
+        workers: None,
     };
     let told = Told {
         quiet: wanted.quiet,

@@ -18,6 +18,9 @@ pub const TELLERS: i64 = 10;
 /// From this scale on, account numbers do not fit into an `int`.
 pub const BIGINT_SCALE: i64 = 20_000;
 
+/// Most processes that fill accounts; the server has no more slots for workers.
+const MAX_WORKERS: i32 = 262_143;
+
 /// The options as SQL gives them; `None` is NULL.
 pub struct InitializeOptions {
     /// Scale.
@@ -40,6 +43,8 @@ pub struct InitializeOptions {
     pub index_tablespace: Option<String>,
     /// A connection string or the name of a foreign server.
     pub target: Option<String>,
+    /// Processes that fill accounts.
+    pub workers: Option<i32>,
 }
 
 /// How accounts are partitioned.
@@ -74,6 +79,8 @@ pub struct InitializeSpec {
     pub settings: Settings,
     /// Which server has the tables, if it is not this one.
     pub target: Option<ConnectWith>,
+    /// Processes that fill accounts, the loader among them; by default, the server's settings tell.
+    pub workers: Option<i32>,
 }
 
 impl InitializeOptions {
@@ -129,6 +136,15 @@ impl InitializeOptions {
         if steps.is_empty() {
             return Err(illegal("steps", "\"\"".into(), "At least one step."));
         }
+        if let Some(workers) = self.workers {
+            in_range("workers", workers, 1, MAX_WORKERS)?;
+            if self.target.is_some() {
+                return Err(Error::OptionConflict {
+                    message: "options \"workers\" and \"target\" exclude each other".into(),
+                    hint: "A target is filled over one connection; leave one of them out.".into(),
+                });
+            }
+        }
         server::require_login_role()?;
         let target = match &self.target {
             Some(target) => Some(target::resolve(target)?),
@@ -148,6 +164,7 @@ impl InitializeOptions {
             index_tablespace: self.index_tablespace.clone(),
             settings: settings::of_session(),
             target,
+            workers: self.workers,
         })
     }
 

@@ -26,6 +26,19 @@ pub enum Kind {
     Run = 1,
     /// Filling pgbench's tables.
     Initialize = 2,
+    /// Building the pages of accounts, as a part of that.
+    Pages = 3,
+}
+
+impl Kind {
+    /// Entry point and name of the process that does it.
+    pub fn process(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
+            Kind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
+            Kind::Pages => ("pg_selfbench_page_worker_main", "pg_selfbench page worker"),
+        }
+    }
 }
 
 /// How far a task has come. Only the coordinator moves it, and only forward.
@@ -94,6 +107,8 @@ pub struct Header {
     pub rows_done: AtomicU64,
     /// See `rows_done`.
     pub rows_total: AtomicU64,
+    /// Parts of the work that processes have taken.
+    pub parts_taken: AtomicU64,
     /// The backend that waits for the task, if one does.
     pub caller: ProcessRef,
     /// The task's coordinator.

@@ -11,6 +11,7 @@ CREATE FUNCTION bench.initialize(
     tablespace       text    DEFAULT NULL,
     index_tablespace text    DEFAULT NULL,
     target           text    DEFAULT NULL,
+    workers          int     DEFAULT NULL,
     OUT step    text,
     OUT seconds float8
 ) RETURNS SETOF record

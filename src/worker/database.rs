@@ -2,13 +2,16 @@
 //! a connection.
 
 use super::remote::Remote;
-use super::statement;
 use super::transaction::transaction;
+use super::{page_worker, statement};
 use crate::error::Result;
+use crate::initialize::InitializeSpec;
+use crate::initialize::pages::Plan;
 use crate::initialize::rows::{self, Rows, Table};
 use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
+use crate::shared::segment::Header;
 use std::sync::atomic::AtomicU64;
 
 /// First server version into which pgbench, too, copies with FREEZE.
@@ -91,6 +94,18 @@ impl Database {
             Database::Here => statement::execute(sql),
             Database::There(remote) => remote.execute(sql),
         }
+    }
+
+    /// Fills accounts within a transaction that has emptied them: by finished pages where that is
+    /// possible. `header` counts the rows.
+    pub fn fill_accounts(&mut self, spec: &InitializeSpec, header: &'static Header) -> Result<()> {
+        if let Database::Here = self {
+            let processes = page_worker::processes(spec.workers);
+            if let Some(plan) = Plan::make(spec, processes)? {
+                return page_worker::fill(&plan, processes, header);
+            }
+        }
+        self.copy(Table::Accounts, spec.scale, &header.rows_done)
     }
 
     /// Fills a table within a transaction that has emptied it. `done` counts the rows.

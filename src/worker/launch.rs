@@ -43,10 +43,7 @@ impl Task {
     ) -> Result<Task> {
         let segment = Segment::create(kind, layout, spec)?;
         segment.header().caller.set_to_me();
-        let (function, name) = match kind {
-            Kind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
-            Kind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
-        };
+        let (function, name) = kind.process();
         let coordinator = WorkerHandle::register(function, name, name, segment.handle())
             .ok_or_else(|| no_slot(needed, 0))?;
         Ok(Task {

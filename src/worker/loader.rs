@@ -3,11 +3,11 @@
 
 use super::database::Database;
 use super::transaction::transaction;
-use super::{at_exit, attach, connect, my_segment, settings};
+use super::{at_exit, attach, connect, my_segment, page_worker, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::initialize::rows::Table;
-use crate::initialize::{InitializeSpec, steps};
+use crate::initialize::{InitializeSpec, heap, steps};
 use crate::shared::segment::{Header, Phase, Stop};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
@@ -29,7 +29,10 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
     let outcome = catch(|| {
         let spec: InitializeSpec = segment.spec()?;
         connect(spec.identity);
+        page_worker::end_workers_at_exit();
         transaction(|| settings::apply(&spec.settings))?;
+        // Of what it fills, and of the keys.
+        heap::compress_wal();
         initialize(header, &spec)
     });
     super::transaction::abort();
@@ -81,9 +84,10 @@ fn step(
             .try_for_each(|statement| database.execute_alone(&statement)),
         'g' => database.transaction(|database| {
             database.execute(steps::TRUNCATE)?;
-            [Table::Branches, Table::Tellers, Table::Accounts]
-                .into_iter()
-                .try_for_each(|table| database.copy(table, spec.scale, &header.rows_done))
+            for table in [Table::Branches, Table::Tellers] {
+                database.copy(table, spec.scale, &header.rows_done)?;
+            }
+            database.fill_accounts(spec, header)
         }),
         'G' => database.transaction(|database| {
             database.execute(steps::TRUNCATE)?;

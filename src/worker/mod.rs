@@ -12,6 +12,14 @@
 //! initialization, `spi_client` and `libpq_client` are the clients, `client_process` what an SPI
 //! client runs in if there is no worker for it; `transaction` and `statement`
 //! are how workers use the database, `remote` how they use a target, `database` either.
+//!
+//! ```text
+//! caller's backend ── registers ──> loader ── registers ──> page workers
+//!        │                           │  │                        │
+//!        └─ segment of the task ─────┘  └── segment of the plan ─┘
+//! ```
+//!
+//! The loader fills accounts together with its page workers, see `page_worker`.
 
 pub mod client_process;
 pub mod coordinator;
@@ -22,6 +30,7 @@ pub mod libpq_client;
 pub mod loader;
 pub mod locks;
 pub mod logbook;
+pub mod page_worker;
 pub mod remote;
 pub mod settings;
 pub mod shell;

@@ -1,0 +1,356 @@
+//! Which account goes to which page of which file, and how the work is divided.
+//!
+//! A plan exists only for accounts that are stored as pgbench creates them: an ordinary heap table,
+//! or range or hash partitions that are. For all else there is COPY.
+
+use super::InitializeSpec;
+use super::heap::{self, Filler, Heap, PartitionHash, Row, Template};
+use crate::error::Result;
+use crate::query;
+use crate::worker::Identity;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Pages that a process fills before it takes the next part.
+const PART_PAGES: u32 = 1024;
+/// Memory, in pages, that a process has for the batches of several hash partitions.
+const HASH_PAGES: usize = 4096;
+
+/// The table as `pg_inherits` and its like tell it.
+const PARTITIONS: &str = "
+SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catalog.text,
+       (p.partnatts OPERATOR(pg_catalog.=) 1 AND p.partattrs[0] OPERATOR(pg_catalog.=) 1
+        AND o.opcdefault
+        AND o.opcnamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace)::pg_catalog.text,
+       (SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
+                   i.inhrelid::pg_catalog.int8,
+                   pg_catalog.pg_get_expr(r.relpartbound, r.oid)))
+          FROM pg_catalog.pg_inherits i
+          JOIN pg_catalog.pg_class r ON r.oid OPERATOR(pg_catalog.=) i.inhrelid
+         WHERE i.inhparent OPERATOR(pg_catalog.=) c.oid)::pg_catalog.text
+  FROM pg_catalog.pg_class c
+  LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid OPERATOR(pg_catalog.=) c.oid
+  LEFT JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) p.partclass[0]
+ WHERE c.oid OPERATOR(pg_catalog.=) 'pgbench_accounts'::pg_catalog.regclass";
+
+/// What processes need to know to fill accounts together.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// Who initializes, and where.
+    pub identity: Identity,
+    rows: i64,
+    row: Row,
+    layout: Layout,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Layout {
+    /// Each file has a range of accounts.
+    Ranges(Vec<Stretch>),
+    /// The files of hash partitions, by remainder, and the number of groups that they are divided
+    /// into.
+    Hash(Vec<Heap>, usize),
+}
+
+/// Accounts one after the other in one file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stretch {
+    heap: Heap,
+    aids: Range<i64>,
+}
+
+/// The bounds of a partition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    /// From, inclusive, and to, exclusive; without limit if `None`.
+    Range(Option<i64>, Option<i64>),
+    Hash {
+        modulus: usize,
+        remainder: usize,
+    },
+}
+
+impl Bound {
+    /// Reads them as the server writes them.
+    fn parse(text: &str) -> Option<Bound> {
+        let text: String = text
+            .chars()
+            .filter(|c| !matches!(c, '\'' | '(' | ')'))
+            .collect();
+        let words: Vec<&str> = text
+            .split([' ', ','])
+            .filter(|word| !word.is_empty())
+            .collect();
+        match words[..] {
+            ["FOR", "VALUES", "FROM", from, "TO", to] => {
+                let limit = |word: &str, none| match word {
+                    word if word == none => Some(None),
+                    word => word.parse().ok().map(Some),
+                };
+                Some(Bound::Range(
+                    limit(from, "MINVALUE")?,
+                    limit(to, "MAXVALUE")?,
+                ))
+            }
+            [
+                "FOR",
+                "VALUES",
+                "WITH",
+                "modulus",
+                modulus,
+                "remainder",
+                remainder,
+            ] => Some(Bound::Hash {
+                modulus: modulus.parse().ok()?,
+                remainder: remainder.parse().ok()?,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Plan {
+    /// How to fill accounts in this transaction, which has emptied them; `None` if that is COPY's
+    /// business. `processes` may take part.
+    pub fn make(spec: &InitializeSpec, processes: usize) -> Result<Option<Plan>> {
+        let rows = spec.accounts();
+        let Some(layout) = layout(rows, processes)? else {
+            return Ok(None);
+        };
+        let first = match &layout {
+            Layout::Ranges(stretches) => stretches.first().map(|stretch| stretch.heap),
+            Layout::Hash(heaps, _) => heaps.first().copied(),
+        };
+        let Some(row) = first.as_ref().and_then(Row::form) else {
+            return Ok(None);
+        };
+        let plan = Plan {
+            identity: spec.identity,
+            rows,
+            row,
+            layout,
+        };
+        Ok(plan.fits().then_some(plan))
+    }
+
+    /// Whether numbers of accounts and of pages are not too large for the tables.
+    fn fits(&self) -> bool {
+        let heaps = self.heaps();
+        heaps.iter().all(|heap| {
+            let pages = self.rows / self.template(heap).rows() as i64 + 1;
+            (heap.aid_bytes == 8 || self.rows <= i64::from(i32::MAX))
+                && heap.aid_bytes == heaps[0].aid_bytes
+                && pages < i64::from(u32::MAX)
+        })
+    }
+
+    fn heaps(&self) -> Vec<Heap> {
+        match &self.layout {
+            Layout::Ranges(stretches) => stretches.iter().map(|stretch| stretch.heap).collect(),
+            Layout::Hash(heaps, _) => heaps.clone(),
+        }
+    }
+
+    fn template(&self, heap: &Heap) -> Template {
+        Template::new(&self.row, heap.free)
+    }
+
+    fn pages_of(&self, stretch: &Stretch) -> u32 {
+        let rows = stretch.aids.end - stretch.aids.start;
+        // See `fits`.
+        (rows as u64).div_ceil(self.template(&stretch.heap).rows() as u64) as u32
+    }
+
+    /// Pages of all files together, about.
+    pub fn pages(&self) -> u64 {
+        let per_page = self
+            .heaps()
+            .first()
+            .map_or(1, |heap| self.template(heap).rows());
+        self.rows as u64 / per_page as u64
+    }
+
+    /// Before any process begins.
+    pub fn prepare(&self) {
+        if let Layout::Ranges(stretches) = &self.layout {
+            for stretch in stretches {
+                stretch.heap.resize(self.pages_of(stretch));
+            }
+        }
+    }
+
+    /// Does parts of the work that nobody else has taken until none is left. `take` gives the number
+    /// of the next one; after each batch, `done` gets its number of rows.
+    pub fn work(
+        &self,
+        mut take: impl FnMut() -> u64,
+        done: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        match &self.layout {
+            Layout::Ranges(stretches) => {
+                let mut begin = 0;
+                let mut part = take();
+                for stretch in stretches {
+                    let pages = self.pages_of(stretch);
+                    let end = begin + u64::from(pages.div_ceil(PART_PAGES));
+                    while part < end {
+                        let first = (part - begin) as u32 * PART_PAGES;
+                        let last = first.saturating_add(PART_PAGES).min(pages);
+                        self.fill(stretch, first..last, done)?;
+                        part = take();
+                    }
+                    begin = end;
+                }
+            }
+            Layout::Hash(heaps, groups) => {
+                while let part = take() as usize
+                    && part < *groups
+                {
+                    let group = heaps.len() * part / groups..heaps.len() * (part + 1) / groups;
+                    self.fill_partitions(heaps, group, done)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(
+        &self,
+        stretch: &Stretch,
+        pages: Range<u32>,
+        done: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        let template = self.template(&stretch.heap);
+        let aid = |page: u32| stretch.aids.start + i64::from(page) * template.rows() as i64;
+        let mut filler = Filler::new(
+            stretch.heap,
+            &self.row,
+            &template,
+            pages.start,
+            false,
+            heap::BATCH,
+        );
+        for aid in aid(pages.start)..aid(pages.end).min(stretch.aids.end) {
+            filler.push(aid, done)?;
+        }
+        filler.finish(done)
+    }
+
+    fn fill_partitions(
+        &self,
+        heaps: &[Heap],
+        group: Range<usize>,
+        done: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut hash = PartitionHash::new(heaps[0].aid_bytes, heaps.len() as u64);
+        let templates: Vec<_> = heaps[group.clone()]
+            .iter()
+            .map(|heap| self.template(heap))
+            .collect();
+        let batch = HASH_PAGES / group.len().max(1);
+        let mut fillers: Vec<_> = heaps[group.clone()]
+            .iter()
+            .zip(&templates)
+            .map(|(heap, template)| Filler::new(*heap, &self.row, template, 0, true, batch))
+            .collect();
+        for aid in 1..=self.rows {
+            let remainder = hash.remainder(aid);
+            if group.contains(&remainder) {
+                fillers[remainder - group.start].push(aid, done)?;
+            }
+        }
+        fillers
+            .into_iter()
+            .try_for_each(|filler| filler.finish(done))
+    }
+
+    /// After all processes have ended: the visibility maps and the tables' statistics.
+    pub fn conclude(&self) {
+        for heap in self.heaps() {
+            heap.write_visibility_map();
+            heap.count(self.template(&heap).rows());
+        }
+    }
+}
+
+/// The files of accounts; `None` unless they are pgbench's.
+fn layout(rows: i64, processes: usize) -> Result<Option<Layout>> {
+    if heap::decodes_wal() {
+        return Ok(None);
+    }
+    let mut found = query::first_row(PARTITIONS)?.into_iter();
+    let mut next = || found.next().flatten();
+    let (Some(oid), Some(kind)) = (next().and_then(|oid| oid.parse::<u32>().ok()), next()) else {
+        return Ok(None);
+    };
+    if !heap::may_insert(oid.into()) {
+        return Ok(None);
+    }
+    if kind == "r" {
+        return Ok(Heap::of_table(oid.into()).map(|heap| {
+            Layout::Ranges(vec![Stretch {
+                heap,
+                aids: 1..rows + 1,
+            }])
+        }));
+    }
+    let (strategy, by_aid, partitions) = (next(), next(), next());
+    if by_aid.as_deref() != Some("true") || !heap::is_plain_parent(oid.into()) {
+        return Ok(None);
+    }
+    let partitions: Vec<(u32, Option<String>)> = partitions
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let bounded: Option<Vec<(Heap, Bound)>> = partitions
+        .into_iter()
+        .map(|(oid, bound)| Some((Heap::of_table(oid.into())?, Bound::parse(&bound?)?)))
+        .collect();
+    Ok(bounded.and_then(|bounded| match strategy.as_deref() {
+        Some("r") => ranges(bounded, rows),
+        Some("h") => hash(bounded, processes),
+        _ => None,
+    }))
+}
+
+/// Range partitions that have a place for each account.
+fn ranges(mut partitions: Vec<(Heap, Bound)>, rows: i64) -> Option<Layout> {
+    let lower = |bound: &Bound| match bound {
+        Bound::Range(from, _) => *from,
+        Bound::Hash { .. } => None,
+    };
+    partitions.sort_by_key(|(_, bound)| lower(bound));
+    let mut next = 1;
+    let mut stretches = Vec::new();
+    for (heap, bound) in partitions {
+        let Bound::Range(from, to) = bound else {
+            return None;
+        };
+        let end = to.map_or(rows + 1, |to| to.clamp(1, rows + 1));
+        let begin = from.map_or(1, |from| from.clamp(1, rows + 1));
+        if begin != next {
+            return None;
+        }
+        stretches.push(Stretch {
+            heap,
+            aids: begin..end,
+        });
+        next = end;
+    }
+    (next == rows + 1).then_some(Layout::Ranges(stretches))
+}
+
+/// Hash partitions of one modulus, all of them.
+fn hash(mut partitions: Vec<(Heap, Bound)>, processes: usize) -> Option<Layout> {
+    let count = partitions.len();
+    let number = |bound: &Bound| match bound {
+        Bound::Hash { modulus, remainder } if *modulus == count => *remainder,
+        _ => usize::MAX,
+    };
+    partitions.sort_by_key(|(_, bound)| number(bound));
+    let complete = partitions
+        .iter()
+        .enumerate()
+        .all(|(n, (_, bound))| number(bound) == n);
+    let heaps = partitions.into_iter().map(|(heap, _)| heap).collect();
+    complete.then_some(Layout::Hash(heaps, processes.clamp(1, count.max(1))))
+}

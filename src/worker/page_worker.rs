@@ -1,0 +1,196 @@
+//! Filling accounts with finished pages: page workers, and the loader that starts them, does its
+//! share and sees to it that they are gone before its transaction ends.
+//!
+//! The loader makes a segment of its own for them, with the plan as its specification. All take
+//! parts of the plan from a counter in its header until none is left.
+
+use super::transaction::{abort, transaction};
+use super::{Place, at_exit, check_for_interrupts, connect};
+use crate::error::{Error, Result, catch};
+use crate::initialize::heap;
+use crate::initialize::pages::Plan;
+use crate::shared::process::{self, WorkerHandle, WorkerStatus};
+use crate::shared::segment::{Header, Kind, Layout, Segment, Stop, WorkerState};
+use pgrx::{pg_guard, pg_sys};
+use std::sync::atomic::{AtomicPtr, Ordering::*};
+use std::time::Duration;
+
+/// Pages that are worth a worker: filling them takes several times as long as starting it.
+const PAGES_PER_PROCESS: u64 = 4096;
+/// How often the loader looks at its workers while it waits for them.
+const TICK: Duration = Duration::from_millis(100);
+/// How often it does while they end.
+const END_TICK: Duration = Duration::from_millis(20);
+
+/// The crew of this process, for its exit callback.
+static MY_CREW: AtomicPtr<Crew> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Entry point of the process.
+#[pg_guard]
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) {
+    let Some(place) = Place::take(argument) else {
+        return;
+    };
+    let outcome = catch(|| {
+        let plan: Plan = place.segment.spec()?;
+        let header = place.segment.header();
+        connect(plan.identity);
+        heap::compress_wal();
+        transaction(|| {
+            take_part(&plan, header, &mut || {
+                look_around();
+                if header.stop() != Stop::No {
+                    return Err(canceled("on request"));
+                }
+                Ok(())
+            })
+        })
+    });
+    abort();
+    place.leave(outcome.err().map(|error| error.report()));
+}
+
+/// Does parts of the plan until none is left. `check` is called after each batch.
+fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    plan.work(|| header.parts_taken.fetch_add(1, Relaxed), &mut |rows| {
+        header.rows_done.fetch_add(rows as u64, Relaxed);
+        check()
+    })
+}
+
+/// Serves interrupts, and ends this process if the postmaster has died: nobody who does not wait for
+/// anything notices that, and the next postmaster waits for all that are left.
+fn look_around() {
+    process::wait(Duration::ZERO);
+    check_for_interrupts();
+}
+
+/// For once in the life of a loader, when it has connected: from then on, its exit ends its workers
+/// before its transaction is aborted.
+pub fn end_workers_at_exit() {
+    at_exit(loader_exit, 0);
+}
+
+unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
+    // SAFETY: set as long as the crew lives.
+    if let Some(crew) = unsafe { MY_CREW.load(Acquire).as_ref() } {
+        crew.stop();
+    }
+}
+
+/// How many processes may fill accounts, the loader among them: as many as are asked for, else one
+/// for each processor, within the limit that the server has for those of other maintenance.
+pub fn processes(asked: Option<i32>) -> usize {
+    match asked {
+        Some(asked) => asked.max(1) as usize,
+        None => {
+            // SAFETY: a plain setting.
+            let workers = unsafe { pg_sys::max_parallel_maintenance_workers };
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            processors.min(workers.max(0) as usize + 1)
+        }
+    }
+}
+
+/// Fills accounts by the plan, in the current transaction, with at most so many processes. `task` is
+/// the header of the initialization. When it returns, or an error passes, no worker is left.
+pub fn fill(plan: &Plan, processes: usize, task: &Header) -> Result<()> {
+    plan.prepare();
+    let others = (plan.pages() / PAGES_PER_PROCESS).min(processes as u64 - 1);
+    let crew = Crew::start(plan, others as usize, task)?;
+    take_part(plan, crew.segment.header(), &mut || crew.check(task))?;
+    crew.wait(task)?;
+    plan.conclude();
+    Ok(())
+}
+
+/// The page workers of this process.
+struct Crew {
+    segment: Segment,
+    workers: Vec<WorkerHandle>,
+    /// Rows of other tables that the task has counted before.
+    rows_before: u64,
+}
+
+impl Crew {
+    /// Starts up to `wanted` workers, as many as there are free slots.
+    fn start(plan: &Plan, wanted: usize, task: &Header) -> Result<Box<Crew>> {
+        let layout = Layout {
+            workers: wanted,
+            ..Layout::default()
+        };
+        let segment = Segment::create(Kind::Pages, layout, plan)?;
+        segment.header().coordinator.set_to_me();
+        let handle = segment.handle();
+        let mut crew = Box::new(Crew {
+            segment,
+            workers: Vec::with_capacity(wanted),
+            rows_before: task.rows_done.load(Relaxed),
+        });
+        MY_CREW.store(&raw mut *crew, Release);
+        let (function, kind) = Kind::Pages.process();
+        for number in 0..wanted {
+            let name = format!("{kind} {number}");
+            match WorkerHandle::register(function, kind, &name, handle) {
+                Some(worker) => crew.workers.push(worker),
+                None => break,
+            }
+        }
+        Ok(crew)
+    }
+
+    /// Waits until the workers have ended, and their slots are free for others.
+    fn wait(&self, task: &Header) -> Result<()> {
+        while self.is_working() {
+            self.check(task)?;
+            process::wait(TICK);
+        }
+        self.check(task)
+    }
+
+    fn is_working(&self) -> bool {
+        let mut statuses = self.workers.iter().map(WorkerHandle::status);
+        statuses.any(|status| status != WorkerStatus::Stopped)
+    }
+
+    /// Tells how far the work is, and fails if it must not go on.
+    fn check(&self, task: &Header) -> Result<()> {
+        let rows = self.segment.header().rows_done.load(Relaxed);
+        task.rows_done.store(self.rows_before + rows, Relaxed);
+        look_around();
+        if task.stop() != Stop::No {
+            return Err(canceled("on request"));
+        }
+        for worker in self.segment.workers() {
+            if let Some(report) = worker.failure() {
+                return Err(report.into());
+            }
+            if worker.state() == WorkerState::Died {
+                return Err(canceled("because a page worker was terminated"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that no worker is left. A worker that wrote to a file after it has been removed
+    /// would have the checkpointer look for it.
+    fn stop(&self) {
+        self.segment.header().request_stop(Stop::Terminated);
+        self.workers.iter().for_each(WorkerHandle::terminate);
+        while self.is_working() {
+            process::wait(END_TICK);
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.stop();
+        MY_CREW.store(std::ptr::null_mut(), Release);
+    }
+}
+
+fn canceled(by: &str) -> Error {
+    Error::Canceled { by: by.into() }
+}
