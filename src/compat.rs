@@ -52,6 +52,45 @@ pub type TimeoutId = std::ffi::c_uint;
 /// The timeout of `statement_timeout`; the same number in all supported versions.
 pub const STATEMENT_TIMEOUT: TimeoutId = 3;
 
+/// What every transaction of an SPI client calls, without the stack guard that the server's binding
+/// has for each single call and that takes longer than many of them. An error goes to the innermost
+/// guard, so that there must be one around the calls, and between it and them nothing that has to
+/// be dropped.
+pub mod unguarded {
+    use pgrx::pg_sys::{BackendState, Datum, FmgrInfo, Oid, SPIPlanPtr, Snapshot, TimestampTz};
+    use std::ffi::{c_char, c_int, c_long};
+
+    unsafe extern "C-unwind" {
+        pub fn SetCurrentStatementStartTimestamp();
+        pub fn GetCurrentStatementStartTimestamp() -> TimestampTz;
+        pub fn pgstat_report_activity(state: BackendState::Type, text: *const c_char);
+        pub fn StartTransactionCommand();
+        pub fn CommitTransactionCommand();
+        pub fn CommandCounterIncrement();
+        pub fn IsAbortedTransactionBlockState() -> bool;
+        pub fn IsTransactionOrTransactionBlock() -> bool;
+        pub fn IsTransactionBlock() -> bool;
+        pub fn SPI_connect() -> c_int;
+        pub fn SPI_finish() -> c_int;
+        pub fn SPI_execute_plan(
+            plan: SPIPlanPtr,
+            values: *mut Datum,
+            nulls: *const c_char,
+            read_only: bool,
+            count: c_long,
+        ) -> c_int;
+        pub fn GetTransactionSnapshot() -> Snapshot;
+        pub fn PushActiveSnapshot(snapshot: Snapshot);
+        pub fn PopActiveSnapshot();
+        pub fn InputFunctionCall(
+            function: *mut FmgrInfo,
+            text: *mut c_char,
+            io_param: Oid,
+            modifier: i32,
+        ) -> Datum;
+    }
+}
+
 unsafe extern "C-unwind" {
     /// Arms one of the server's timeouts, in milliseconds. Raises no error.
     pub fn enable_timeout_after(id: TimeoutId, delay_ms: std::ffi::c_int);

@@ -14,12 +14,12 @@
 //! in an implicit transaction block, as the server's simple query protocol does.
 
 use super::column_value;
-use crate::compat;
+use crate::compat::{self, unguarded};
 use crate::error::{Error, Report, Result, catch};
 use crate::worker::transaction;
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_client::{Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError};
-use selfbench_script::{Command, Protocol, SqlCommand, Variables};
+use selfbench_script::{Command, Protocol, Slot, SqlCommand, Variables};
 use std::ffi::{CStr, CString};
 
 /// What is known about a statement after its first execution.
@@ -35,7 +35,7 @@ enum Known {
     /// Anything else; in the prepared protocol with a plan that stays.
     Statement {
         types: Vec<Parameter>,
-        plan: Option<pg_sys::SPIPlanPtr>,
+        plan: Option<SavedPlan>,
         text: CString,
     },
 }
@@ -52,6 +52,40 @@ enum Kind {
     Other,
 }
 
+/// A plan that stays.
+#[derive(Clone, Copy)]
+struct SavedPlan {
+    plan: pg_sys::SPIPlanPtr,
+    /// Whether it is a query that only reads, as far as its text tells: it is executed under the
+    /// snapshot that was taken for its parameters, as a backend would, and not under another one.
+    reads: bool,
+}
+
+impl SavedPlan {
+    /// Saves a plan.
+    ///
+    /// # Safety
+    /// The plan has just been prepared.
+    unsafe fn save(plan: pg_sys::SPIPlanPtr) -> SavedPlan {
+        // SAFETY: the caller's promise; the plan's sources and their queries live as long as it.
+        unsafe {
+            pg_sys::SPI_keepplan(plan);
+            let sources = pg_sys::SPI_plan_get_plan_sources(plan);
+            let sources = pgrx::PgList::<pg_sys::CachedPlanSource>::from_pg(sources);
+            let only_reads = |query: *mut pg_sys::Query| {
+                (*query).commandType == pg_sys::CmdType::CMD_SELECT
+                    && !(*query).hasModifyingCTE
+                    && (*query).rowMarks.is_null()
+            };
+            let reads = sources.iter_ptr().all(|source| {
+                let queries = pgrx::PgList::<pg_sys::Query>::from_pg((*source).query_list);
+                !queries.is_empty() && queries.iter_ptr().all(only_reads)
+            });
+            SavedPlan { plan, reads }
+        }
+    }
+}
+
 /// How a parameter's text becomes a value.
 struct Parameter {
     oid: pg_sys::Oid,
@@ -66,6 +100,39 @@ struct Frame {
     started: bool,
     /// Whether it is to stay so after a statement, since a pipeline is open.
     stays: bool,
+    /// When statistics were last reported.
+    reported: pg_sys::TimestampTz,
+    /// The statement that the activity view shows, by its place, and since when.
+    shown: Option<(usize, pg_sys::TimestampTz)>,
+}
+
+impl Frame {
+    /// Shows a statement that has just begun in the activity view, unless it shows that one since
+    /// less than a millisecond: short statements come by hundreds in that time, and each report
+    /// takes as long as several of their parts.
+    ///
+    /// # Safety
+    /// Within a guard; see [`unguarded`].
+    #[inline]
+    unsafe fn show(&mut self, text: &CString) {
+        const STALE_US: pg_sys::TimestampTz = 1000;
+        // SAFETY: reads a variable.
+        let now = unsafe { unguarded::GetCurrentStatementStartTimestamp() };
+        let place = text.as_ptr() as usize;
+        match self.shown {
+            Some((shown, since)) if shown == place && now - since < STALE_US => {}
+            _ => {
+                // SAFETY: the text ends in a zero byte, and is copied.
+                unsafe {
+                    unguarded::pgstat_report_activity(
+                        pg_sys::BackendState::STATE_RUNNING,
+                        text.as_ptr(),
+                    );
+                }
+                self.shown = Some((place, now));
+            }
+        }
+    }
 }
 
 /// A pipeline that is open.
@@ -108,6 +175,23 @@ impl SpiSession {
             nulls: Vec::new(),
             outcome: None,
         }
+    }
+
+    /// Reports what a backend does that waits for its next statement; for a client that has to wait.
+    pub fn rest(&mut self) {
+        // SAFETY: between statements.
+        unsafe {
+            let state = if pg_sys::IsAbortedTransactionBlockState() {
+                pg_sys::BackendState::STATE_IDLEINTRANSACTION_ABORTED
+            } else if pg_sys::IsTransactionOrTransactionBlock() {
+                pg_sys::BackendState::STATE_IDLEINTRANSACTION
+            } else {
+                pg_sys::pgstat_report_stat(false);
+                pg_sys::BackendState::STATE_IDLE
+            };
+            pg_sys::pgstat_report_activity(state, std::ptr::null());
+        }
+        self.frame.shown = None;
     }
 
     fn execute(&mut self, command: &SqlCommand, variables: &Variables) -> Result<()> {
@@ -164,44 +248,46 @@ impl SpiSession {
             }
             Some(Known::Statement {
                 types,
+                plan: Some(plan),
+                text: sql,
+            }) if results.is_none() => {
+                let parameters = Parameters {
+                    types,
+                    slots: command.parameters(),
+                    variables,
+                    text,
+                    values,
+                    nulls,
+                };
+                execute_saved(*plan, sql, frame, parameters)
+            }
+            Some(Known::Statement {
+                types,
                 plan,
                 text: sql,
             }) => in_statement(sql, frame, || {
                 refuse_in_failed_block(Kind::Other)?;
                 in_spi(|| {
-                    values.clear();
-                    nulls.clear();
-                    for (parameter, slot) in types.iter_mut().zip(command.parameters()) {
-                        text.clear();
-                        let is_set = variables.write_text(*slot, text);
-                        let datum = if is_set {
-                            text.push('\0');
-                            // SAFETY: the text ends in a zero byte; the function was looked up for
-                            // the parameter's type.
-                            unsafe {
-                                pg_sys::InputFunctionCall(
-                                    &mut parameter.input,
-                                    text.as_mut_ptr().cast(),
-                                    parameter.io_param,
-                                    -1,
-                                )
-                            }
-                        } else {
-                            pg_sys::Datum::from(0)
-                        };
-                        values.push(datum);
-                        nulls.push(if is_set { b' ' } else { b'n' } as _);
-                    }
+                    let mut parameters = Parameters {
+                        types,
+                        slots: command.parameters(),
+                        variables,
+                        text,
+                        values,
+                        nulls,
+                    };
+                    // SAFETY: in a transaction; the binding's guard is around nothing that has to
+                    // be dropped.
+                    unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| parameters.fill()) };
                     // SAFETY: connected to SPI; as many values and null flags as the plan has
                     // parameters.
                     unsafe {
                         let execute = match plan {
-                            Some(plan) => *plan,
+                            Some(saved) => saved.plan,
                             None => {
                                 let fresh = prepare(sql, types)?;
                                 if *protocol == Protocol::Prepared {
-                                    pg_sys::SPI_keepplan(fresh);
-                                    *plan = Some(fresh);
+                                    *plan = Some(SavedPlan::save(fresh));
                                 }
                                 fresh
                             }
@@ -289,7 +375,7 @@ impl SpiSession {
         // SAFETY: after an error; a block stays open as failed, until it is rolled back.
         unsafe { pg_sys::AbortCurrentTransaction() };
         self.frame.started = false;
-        end_statement();
+        end_statement(&mut self.frame);
         let report = explain(report, statement, in_block);
         SqlError {
             message: as_sent(&report),
@@ -310,7 +396,7 @@ impl SpiSession {
             let failure = match result {
                 Ok(()) => {
                     self.frame.started = false;
-                    end_statement();
+                    end_statement(&mut self.frame);
                     None
                 }
                 Err(error) => Some(self.fail(&error, "")),
@@ -357,7 +443,7 @@ impl Session for SpiSession {
 
     fn submit_rollback(&mut self) {
         transaction::abort();
-        end_statement();
+        end_statement(&mut self.frame);
         self.outcome = Some(Outcome::Done);
     }
 
@@ -368,11 +454,11 @@ impl Session for SpiSession {
 
     #[inline]
     fn block(&self) -> Block {
-        // SAFETY: reads this process's transaction state.
+        // SAFETY: reads this process's transaction state; raises no error.
         unsafe {
-            if pg_sys::IsAbortedTransactionBlockState() {
+            if unguarded::IsAbortedTransactionBlockState() {
                 Block::Failed
-            } else if pg_sys::IsTransactionBlock() {
+            } else if unguarded::IsTransactionBlock() {
                 Block::Open
             } else {
                 Block::None
@@ -443,6 +529,7 @@ fn in_statement(
     unsafe {
         pg_sys::SetCurrentStatementStartTimestamp();
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
+        frame.shown = None;
         if !frame.started {
             pg_sys::StartTransactionCommand();
             frame.started = true;
@@ -461,7 +548,126 @@ fn in_statement(
         pg_sys::CommitTransactionCommand();
         frame.started = false;
     }
-    end_statement();
+    end_statement(frame);
+    Ok(())
+}
+
+/// The parameters of a statement, and where their values go.
+struct Parameters<'s> {
+    types: &'s mut [Parameter],
+    slots: &'s [Slot],
+    variables: &'s Variables,
+    text: &'s mut String,
+    values: &'s mut Vec<pg_sys::Datum>,
+    nulls: &'s mut Vec<std::ffi::c_char>,
+}
+
+impl Parameters<'_> {
+    /// Converts the variables' texts to the parameters' types.
+    ///
+    /// # Safety
+    /// In a transaction, within a guard; see [`unguarded`].
+    #[inline]
+    unsafe fn fill(&mut self) {
+        self.values.clear();
+        self.nulls.clear();
+        for (parameter, slot) in self.types.iter_mut().zip(self.slots) {
+            // The input function would read the same number from its text.
+            let number = self.variables.integer(*slot);
+            let direct = match (parameter.oid, number) {
+                (pg_sys::INT8OID, Some(number)) => Some(pg_sys::Datum::from(number)),
+                (pg_sys::INT4OID, Some(number)) => {
+                    i32::try_from(number).ok().map(pg_sys::Datum::from)
+                }
+                _ => None,
+            };
+            let value = match direct {
+                Some(value) => Some(value),
+                None => {
+                    self.text.clear();
+                    self.variables.write_text(*slot, self.text).then(|| {
+                        self.text.push('\0');
+                        // SAFETY: the text ends in a zero byte; the function was looked up for the
+                        // parameter's type.
+                        unsafe {
+                            unguarded::InputFunctionCall(
+                                &mut parameter.input,
+                                self.text.as_mut_ptr().cast(),
+                                parameter.io_param,
+                                -1,
+                            )
+                        }
+                    })
+                }
+            };
+            self.nulls
+                .push(if value.is_some() { b' ' } else { b'n' } as _);
+            self.values.push(value.unwrap_or(pg_sys::Datum::from(0)));
+        }
+    }
+}
+
+/// Executes a saved plan whose rows nobody wants: what most transactions consist of. It does what
+/// [`in_statement`] and [`in_spi`] do, within a single guard.
+fn execute_saved(
+    saved: SavedPlan,
+    text: &CString,
+    frame: &mut Frame,
+    mut parameters: Parameters,
+) -> Result<()> {
+    /// What the server's own codes do not say.
+    const IN_FAILED_BLOCK: i32 = i32::MIN;
+    // SAFETY: the sequences of those functions. Between the guard and the calls there are references
+    // and plain values only.
+    let code = unsafe {
+        pg_sys::ffi::pg_guard_ffi_boundary(|| {
+            unguarded::SetCurrentStatementStartTimestamp();
+            frame.show(text);
+            if !frame.started {
+                unguarded::StartTransactionCommand();
+                frame.started = true;
+            }
+            let timeout = pg_sys::StatementTimeout;
+            if timeout > 0 {
+                compat::enable_timeout_after(compat::STATEMENT_TIMEOUT, timeout);
+            }
+            if unguarded::IsAbortedTransactionBlockState() {
+                return IN_FAILED_BLOCK;
+            }
+            unguarded::SPI_connect();
+            unguarded::PushActiveSnapshot(unguarded::GetTransactionSnapshot());
+            parameters.fill();
+            let code = unguarded::SPI_execute_plan(
+                saved.plan,
+                parameters.values.as_mut_ptr(),
+                parameters.nulls.as_ptr(),
+                saved.reads,
+                0,
+            );
+            if code < 0 {
+                return code;
+            }
+            unguarded::SPI_finish();
+            unguarded::PopActiveSnapshot();
+            if timeout > 0 {
+                compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
+            }
+            if frame.stays {
+                unguarded::CommandCounterIncrement();
+            } else {
+                unguarded::CommitTransactionCommand();
+                frame.started = false;
+            }
+            code
+        })
+    };
+    if code == IN_FAILED_BLOCK {
+        refuse_in_failed_block(Kind::Other)?;
+    }
+    check_spi(code, text)?;
+    if !frame.stays {
+        end_statement(frame);
+    }
     Ok(())
 }
 
@@ -635,23 +841,24 @@ unsafe fn run_utility(plan: *mut pg_sys::PlannedStmt, text: &CString) {
     }
 }
 
-/// What a backend reports when it waits for the next statement.
+/// What a backend does when it is ready for the next statement. There is no wait for it, and
+/// nothing to report, unless the client says so: see [`SpiSession::rest`].
 #[inline]
-fn end_statement() {
-    // SAFETY: between statements.
+fn end_statement(frame: &mut Frame) {
+    /// As often as the server takes them, at most.
+    const REPORT_EVERY_US: pg_sys::TimestampTz = 1_000_000;
+    // SAFETY: between statements. Only the report may raise an error, and it has a guard.
     unsafe {
         if pg_sys::StatementTimeout > 0 {
             compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
         }
-        let state = if pg_sys::IsAbortedTransactionBlockState() {
-            pg_sys::BackendState::STATE_IDLEINTRANSACTION_ABORTED
-        } else if pg_sys::IsTransactionOrTransactionBlock() {
-            pg_sys::BackendState::STATE_IDLEINTRANSACTION
-        } else {
-            pg_sys::pgstat_report_stat(false);
-            pg_sys::BackendState::STATE_IDLE
-        };
-        pg_sys::pgstat_report_activity(state, std::ptr::null());
+        if !unguarded::IsTransactionOrTransactionBlock() {
+            let now = unguarded::GetCurrentStatementStartTimestamp();
+            if now - frame.reported >= REPORT_EVERY_US {
+                frame.reported = now;
+                pg_sys::pgstat_report_stat(false);
+            }
+        }
         // A request to cancel that came too late for the statement is void, as it is for an idle
         // backend; what has committed must not be reported as cancelled.
         pg_sys::QueryCancelPending = 0;

@@ -160,6 +160,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
             // An outcome is there as soon as a statement is submitted.
             Step::Waiting => {}
             Step::Sleeping { until_ns } => {
+                session.rest();
                 check_for_interrupts();
                 process::wait_until(until_ns);
             }

@@ -94,6 +94,16 @@ impl Variables {
         !matches!(self.state(slot), State::Unset)
     }
 
+    /// The value of a variable that was assigned an integer, whose text is that number; `None` of
+    /// any other.
+    #[inline]
+    pub fn integer(&self, slot: Slot) -> Option<i64> {
+        match self.by_slot.get(slot.index())?.state {
+            State::Typed(Value::Int(value)) => Some(value),
+            _ => None,
+        }
+    }
+
     /// Appends what the variable is substituted by, and returns true; does nothing and returns
     /// false if it is unset. A typed null is written as `NULL`.
     pub fn write_text(&self, slot: Slot, out: &mut String) -> bool {
