@@ -91,10 +91,11 @@ pub fn wall_clock() -> String {
     unsafe { c_text(pg_sys::timestamptz_to_str(pg_sys::GetCurrentTimestamp()).cast_mut()) }
 }
 
+/// From 1970 to 2000, where the server's time stamps begin, in microseconds.
+pub const UNIX_TO_SERVER_US: i64 = 10_957 * 86_400 * 1_000_000;
+
 /// Now, in microseconds since 1970.
 pub fn epoch_us() -> i64 {
-    /// From 1970 to 2000, where the server's time stamps begin.
-    const UNIX_TO_SERVER_US: i64 = 10_957 * 86_400 * 1_000_000;
     // SAFETY: reads the clock.
     let server_us = unsafe { pg_sys::GetCurrentTimestamp() };
     server_us + UNIX_TO_SERVER_US

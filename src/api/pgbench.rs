@@ -7,6 +7,7 @@ use super::initialize::{self, Told};
 use super::run::{self, Progress};
 use crate::error::{Error, OrRaise, Report, Result};
 use crate::initialize::InitializeOptions;
+use crate::pq::conninfo;
 use crate::results::convert;
 use crate::run::horizon::Horizon;
 use crate::run::{LogSpec, Mode, RunOptions, RunSpec, ScriptSpec, scripts};
@@ -277,10 +278,7 @@ fn target(connection: &Connection) -> Option<String> {
     let quoted: Vec<String> = parameters
         .iter()
         .filter(|(key, _)| matches!(key.as_str(), "host" | "port" | "user" | "dbname"))
-        .map(|(key, value)| {
-            let value = value.replace('\\', "\\\\").replace('\'', "\\'");
-            format!("{key}='{value}'")
-        })
+        .map(|(key, value)| format!("{key}={}", conninfo::quoted(value)))
         .collect();
     Some(quoted.join(" "))
 }

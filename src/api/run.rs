@@ -497,9 +497,7 @@ fn is_alive(run_id: i64, handle: Option<i64>) -> bool {
 
 /// Shows the caller what clients tell.
 fn pass_messages(segment: &Segment) {
-    (0..segment.layout().workers)
-        .filter_map(|worker| segment.messages(worker))
-        .for_each(|messages| messages.read(|line| pgrx::notice!("{line}")));
+    segment.read_messages(|line| pgrx::notice!("{line}"));
 }
 
 /// Prints a progress line as pgbench does, at every multiple of the time asked for.

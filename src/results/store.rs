@@ -8,6 +8,7 @@ use crate::copy::{Target, copy_in};
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, with_pinned_search_path, without_triggers};
+use crate::server;
 use crate::worker::transaction::transaction;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -135,8 +136,6 @@ fn write_transaction(run_id: i64, row: &Logged, out: &mut Vec<u8>) {
         out.extend_from_slice(&length.to_be_bytes());
         out.extend_from_slice(bytes.unwrap_or_default());
     }
-    /// From 1970 to 2000.
-    const UNIX_TO_SERVER_US: i64 = 10_957 * 86_400 * 1_000_000;
     let ms = |ns: u64| (ns as f64 / 1e6).to_be_bytes();
     let successful = row.outcome == Outcome::Success;
     out.extend_from_slice(&9i16.to_be_bytes());
@@ -145,7 +144,10 @@ fn write_transaction(run_id: i64, row: &Logged, out: &mut Vec<u8>) {
     field(out, Some(&(row.count as i64).to_be_bytes()));
     field(out, Some(&i32::from(row.script).to_be_bytes()));
     field(out, Some(row.outcome.as_str().as_bytes()));
-    field(out, Some(&(row.at_us - UNIX_TO_SERVER_US).to_be_bytes()));
+    field(
+        out,
+        Some(&(row.at_us - server::UNIX_TO_SERVER_US).to_be_bytes()),
+    );
     field(out, successful.then_some(&ms(row.latency_ns)));
     field(out, successful.then_some(&ms(row.lag_ns)));
     field(out, Some(&(row.retries as i32).to_be_bytes()));

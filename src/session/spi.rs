@@ -248,10 +248,10 @@ impl SpiSession {
             }
             Some(Known::Statement {
                 types,
-                plan: Some(plan),
+                plan,
                 text: sql,
-            }) if results.is_none() => {
-                let parameters = Parameters {
+            }) => {
+                let mut parameters = Parameters {
                     types,
                     slots: command.parameters(),
                     variables,
@@ -259,56 +259,46 @@ impl SpiSession {
                     values,
                     nulls,
                 };
-                execute_saved(*plan, sql, frame, parameters)
-            }
-            Some(Known::Statement {
-                types,
-                plan,
-                text: sql,
-            }) => in_statement(sql, frame, || {
-                refuse_in_failed_block(Kind::Other)?;
-                in_spi(|| {
-                    let mut parameters = Parameters {
-                        types,
-                        slots: command.parameters(),
-                        variables,
-                        text,
-                        values,
-                        nulls,
-                    };
-                    // SAFETY: in a transaction; the binding's guard is around nothing that has to
-                    // be dropped.
-                    unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| parameters.fill()) };
-                    // SAFETY: connected to SPI; as many values and null flags as the plan has
-                    // parameters.
-                    unsafe {
-                        let execute = match plan {
-                            Some(saved) => saved.plan,
-                            None => {
-                                let fresh = prepare(sql, types)?;
-                                if *protocol == Protocol::Prepared {
-                                    *plan = Some(SavedPlan::save(fresh));
+                if let (Some(saved), None) = (*plan, &results) {
+                    return execute_saved(saved, sql, frame, parameters);
+                }
+                in_statement(sql, frame, || {
+                    refuse_in_failed_block(Kind::Other)?;
+                    in_spi(|| {
+                        // SAFETY: in a transaction; the binding's guard is around nothing that has
+                        // to be dropped.
+                        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| parameters.fill()) };
+                        // SAFETY: connected to SPI; as many values and null flags as the plan has
+                        // parameters.
+                        unsafe {
+                            let execute = match plan {
+                                Some(saved) => saved.plan,
+                                None => {
+                                    let fresh = prepare(sql, parameters.types)?;
+                                    if *protocol == Protocol::Prepared {
+                                        *plan = Some(SavedPlan::save(fresh));
+                                    }
+                                    fresh
                                 }
-                                fresh
+                            };
+                            check_spi(
+                                pg_sys::SPI_execute_plan(
+                                    execute,
+                                    parameters.values.as_mut_ptr(),
+                                    parameters.nulls.as_ptr(),
+                                    false,
+                                    0,
+                                ),
+                                sql,
+                            )?;
+                            if let Some(results) = results {
+                                results.push(result_of_spi());
                             }
-                        };
-                        check_spi(
-                            pg_sys::SPI_execute_plan(
-                                execute,
-                                values.as_mut_ptr(),
-                                nulls.as_ptr(),
-                                false,
-                                0,
-                            ),
-                            sql,
-                        )?;
-                        if let Some(results) = results {
-                            results.push(result_of_spi());
+                            Ok(())
                         }
-                        Ok(())
-                    }
+                    })
                 })
-            }),
+            }
         }
     }
 

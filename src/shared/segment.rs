@@ -571,6 +571,14 @@ impl Segment {
         }
     }
 
+    /// Passes the lines that the workers tell, as far as they wait, to `line`. One process must read
+    /// them.
+    pub fn read_messages(&self, mut line: impl FnMut(&str)) {
+        (0..self.layout.workers)
+            .filter_map(|worker| self.messages(worker))
+            .for_each(|messages| messages.read(&mut line));
+    }
+
     /// What a worker tells; `None` if the run has nothing to tell. One process must read it.
     pub fn messages(&self, worker: usize) -> Option<Messages<'_>> {
         self.ring(self.offsets.messages, self.layout.message_bytes, worker)

@@ -7,8 +7,8 @@
 //! a worker does. The connection comes from the server's own operating system user, so that only
 //! superusers may have clients in backends.
 
-use super::remote::{self, NotConnected};
-use crate::error::{Error, Result};
+use super::libpq_client::connect_client;
+use crate::error::Result;
 use crate::pq::{ConnectWith, Connection, Status};
 use crate::shared::process::{WorkerHandle, WorkerStatus};
 use rustix::process::{Pid, Signal, kill_process};
@@ -26,14 +26,7 @@ pub enum ClientProcess {
 impl ClientProcess {
     /// Starts a backend that takes a client of the run with that segment.
     pub fn backend(client: usize, with: &ConnectWith, segment: u32) -> Result<ClientProcess> {
-        let mut connection = remote::connect(with).map_err(|error| match error {
-            NotConnected::Failed(message, sqlstate) => Error::Connect {
-                client,
-                sqlstate,
-                message,
-            },
-            NotConnected::NoPassword => Error::PasswordNotUsed,
-        })?;
+        let mut connection = connect_client(client, with)?;
         let call = CString::new(format!("CALL bench.spi_client({segment})")).unwrap_or_default();
         // What is not sent at once is so few bytes that it never happens; a failure shows as the
         // end of the backend.

@@ -587,9 +587,7 @@ fn watch(
 /// What clients tell goes to the server's log, unless a caller waits for it.
 fn pass_messages(segment: &Segment) {
     if segment.header().caller.pid() == 0 {
-        (0..segment.layout().workers)
-            .filter_map(|worker| segment.messages(worker))
-            .for_each(|messages| messages.read(|line| pgrx::log!("{line}")));
+        segment.read_messages(|line| pgrx::log!("{line}"));
     }
 }
 

@@ -104,7 +104,8 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     }))
 }
 
-fn connect_client(client: usize, with: &ConnectWith) -> Result<Connection> {
+/// Connects a client to the server.
+pub(super) fn connect_client(client: usize, with: &ConnectWith) -> Result<Connection> {
     remote::connect(with).map_err(|error| match error {
         NotConnected::Failed(message, sqlstate) => Error::Connect {
             client,
