@@ -8,7 +8,7 @@ SCRIPT     = $(EXTENSION)--$(EXTVERSION).sql
 DATA_built = $(SCRIPT)
 
 # The install script is made of these files of src/sql, in this order.
-SQL_PIECES = schema tables runs scripts initialize results pgbench compare
+SQL_PIECES = schema tables runs scripts initialize results pgbench pgio compare
 
 # Tests.  Order counts in the first two.
 REGRESS     = catalog errors results scripts

@@ -108,6 +108,56 @@ unsafe extern "C-unwind" {
     ) -> u64;
 }
 
+/// What this process has used of blocks and WAL since it began.
+pub fn usage() -> selfbench_client::Usage {
+    // SAFETY: counters of this process alone, which is not within a change of them.
+    let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    let (read, write) = (buffers.blk_read_time, buffers.blk_write_time);
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
+    let (read, write) = (buffers.shared_blk_read_time, buffers.shared_blk_write_time);
+    selfbench_client::Usage {
+        blocks_hit: buffers.shared_blks_hit as u64,
+        blocks_read: buffers.shared_blks_read as u64,
+        blocks_dirtied: buffers.shared_blks_dirtied as u64,
+        blocks_written: buffers.shared_blks_written as u64,
+        read_ns: nanoseconds(read),
+        write_ns: nanoseconds(write),
+        wal_records: wal.wal_records as u64,
+        wal_fpi: wal.wal_fpi as u64,
+        wal_bytes: wal.wal_bytes,
+        ..selfbench_client::Usage::default()
+    }
+}
+
+/// Blocks that this process has read, and the nanoseconds that it took, which are 0 unless
+/// `track_io_timing` is on.
+#[inline]
+pub fn reads() -> (u64, u64) {
+    // SAFETY: as in `usage`.
+    unsafe {
+        let buffers = &raw const pg_sys::pgBufferUsage;
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        let time = (*buffers).blk_read_time;
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        let time = (*buffers).shared_blk_read_time;
+        ((*buffers).shared_blks_read as u64, nanoseconds(time))
+    }
+}
+
+#[cfg(feature = "pg15")]
+#[inline]
+fn nanoseconds(time: pg_sys::instr_time) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Ticks of the server's clock are nanoseconds.
+#[cfg(not(feature = "pg15"))]
+#[inline]
+fn nanoseconds(time: pg_sys::instr_time) -> u64 {
+    time.ticks as u64
+}
+
 /// Connections that the server keeps from ordinary roles.
 ///
 /// # Safety

@@ -54,9 +54,10 @@ pgrx::extension_sql_file!(
     requires = ["initialize"]
 );
 pgrx::extension_sql_file!("sql/pgbench.sql", name = "pgbench", requires = ["results"]);
+pgrx::extension_sql_file!("sql/pgio.sql", name = "pgio", requires = ["pgbench"]);
 pgrx::extension_sql_file!(
     "sql/compare.sql",
     name = "compare",
-    requires = ["pgbench"],
+    requires = ["pgio"],
     finalize
 );

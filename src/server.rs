@@ -243,3 +243,33 @@ pub fn version_num() -> i32 {
     .parse()
     .unwrap_or(0)
 }
+
+/// Bytes of a block of the server's files and buffers.
+pub const BLOCK_BYTES: i32 = pg_sys::BLCKSZ as i32;
+
+/// Whether this session, and those that inherit its settings, measure the time of reading and writing
+/// blocks.
+pub fn tracks_io_timing() -> bool {
+    // SAFETY: a plain setting.
+    unsafe { pg_sys::track_io_timing }
+}
+
+/// Bytes of the server's shared buffers.
+pub fn shared_buffers_bytes() -> i64 {
+    // SAFETY: a plain setting.
+    i64::from(unsafe { pg_sys::NBuffers }) * i64::from(BLOCK_BYTES)
+}
+
+/// Bytes of memory that the server may use: those of the machine, or of its control group if that
+/// has less. `None` where the system does not tell.
+pub fn memory_bytes() -> Option<i64> {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: i64 = total.trim().strip_suffix(" kB")?.parse().ok()?;
+    let machine = kilobytes.saturating_mul(1024);
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|text| text.trim().parse::<i64>().ok());
+    Some(limit.map_or(machine, |limit| limit.min(machine)))
+}

@@ -1,13 +1,14 @@
 //! `bench.run`, `bench.start`, `bench.wait`, `bench.cancel` and what the view `bench.progress`
 //! needs.
 
+use super::arguments::Arguments;
 use super::result::run_result;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::store;
 use crate::run::horizon::Horizon;
-use crate::run::{ClientProcess, Mode, RunOptions, RunSpec, Vacuum, options};
+use crate::run::{ClientProcess, Mode, PgioSpec, RunOptions, RunSpec, Vacuum, options};
 use crate::server;
 use crate::shared::process;
 use crate::shared::recorder;
@@ -15,10 +16,11 @@ use crate::shared::segment::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Use};
 use crate::worker::{logbook, spi_client};
-use pgrx::datum::{Interval, JsonB};
+use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use selfbench_report::pgio::WorkingSet;
 use selfbench_report::progress::{self, At, ProgressOptions};
 use selfbench_stats::Tally;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,155 +30,18 @@ use std::time::Duration;
 const MESSAGE_BYTES: usize = 64 << 10;
 
 #[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)]
-fn run(
-    scripts: Option<Vec<Option<String>>>,
-    mode: Option<String>,
-    clients: Option<i32>,
-    jobs: Option<i32>,
-    duration: Option<Interval>,
-    transactions: Option<i64>,
-    protocol: Option<String>,
-    vacuum: Option<String>,
-    warmup: Option<Interval>,
-    progress: Option<Interval>,
-    interval: Option<Interval>,
-    seed: Option<String>,
-    label: Option<String>,
-    rate: Option<f64>,
-    latency_limit: Option<f64>,
-    max_tries: Option<i32>,
-    variables: Option<JsonB>,
-    reconnect: Option<bool>,
-    continue_on_error: Option<bool>,
-    exit_on_abort: Option<bool>,
-    per_statement: Option<bool>,
-    failures_detailed: Option<bool>,
-    verbose_errors: Option<bool>,
-    log: Option<bool>,
-    sampling_rate: Option<f64>,
-    log_prefix: Option<String>,
-    target: Option<String>,
-    client_process: Option<String>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> pgrx::composite_type!('static, "bench.run_result") {
+fn run(fcinfo: pg_sys::FunctionCallInfo) -> pgrx::composite_type!('static, "bench.run_result") {
     let horizon = Horizon::of_call(fcinfo);
-    let options = RunOptions {
-        scripts,
-        mode,
-        clients,
-        jobs,
-        duration,
-        transactions,
-        protocol,
-        vacuum,
-        warmup,
-        progress,
-        interval,
-        seed,
-        label,
-        rate,
-        latency_limit,
-        max_tries,
-        variables: variables.map(|variables| variables.0),
-        reconnect,
-        continue_on_error,
-        exit_on_abort,
-        per_statement,
-        failures_detailed,
-        verbose_errors,
-        log,
-        sampling_rate,
-        log_prefix,
-        target,
-        client_process,
-    };
+    let options = Arguments::of_call(fcinfo).take_run_options();
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
 }
 
 #[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)]
-fn start(
-    scripts: Option<Vec<Option<String>>>,
-    mode: Option<String>,
-    clients: Option<i32>,
-    jobs: Option<i32>,
-    duration: Option<Interval>,
-    transactions: Option<i64>,
-    protocol: Option<String>,
-    vacuum: Option<String>,
-    warmup: Option<Interval>,
-    progress: Option<Interval>,
-    interval: Option<Interval>,
-    seed: Option<String>,
-    label: Option<String>,
-    rate: Option<f64>,
-    latency_limit: Option<f64>,
-    max_tries: Option<i32>,
-    variables: Option<JsonB>,
-    reconnect: Option<bool>,
-    continue_on_error: Option<bool>,
-    exit_on_abort: Option<bool>,
-    per_statement: Option<bool>,
-    failures_detailed: Option<bool>,
-    verbose_errors: Option<bool>,
-    log: Option<bool>,
-    sampling_rate: Option<f64>,
-    log_prefix: Option<String>,
-    target: Option<String>,
-    client_process: Option<String>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> i64 {
+fn start(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     let horizon = Horizon::of_call(fcinfo);
-    let options = RunOptions {
-        scripts,
-        mode,
-        clients,
-        jobs,
-        duration,
-        transactions,
-        protocol,
-        vacuum,
-        warmup,
-        progress,
-        interval,
-        seed,
-        label,
-        rate,
-        latency_limit,
-        max_tries,
-        variables: variables.map(|variables| variables.0),
-        reconnect,
-        continue_on_error,
-        exit_on_abort,
-        per_statement,
-        failures_detailed,
-        verbose_errors,
-        log,
-        sampling_rate,
-        log_prefix,
-        target,
-        client_process,
-    };
-    (|| {
-        let spec = options.check()?;
-        if server::in_recovery() {
-            return Err(Error::ReadOnly {
-                what: "start a run".into(),
-                why: "on a standby, which cannot store its result",
-                hint: "Use bench.run, which returns the result.".into(),
-            });
-        }
-        let task = begin(&spec)?;
-        task.wait(Phase::Running, &horizon, |_| Ok(()))?;
-        if let Some(Err(error)) = task.segment().outcome::<Finished>() {
-            return Err(error);
-        }
-        task.detach();
-        Ok(task.segment().header().run_id.load(Relaxed))
-    })()
-    .or_raise()
+    let options = Arguments::of_call(fcinfo).take_run_options();
+    (|| detach(&options.check()?, &horizon))().or_raise()
 }
 
 #[pg_extern(sql = false)]
@@ -314,6 +179,24 @@ pub(super) struct Progress {
     pub timestamp: bool,
 }
 
+/// Starts a run as specified, which goes on without the session; its id.
+pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
+    if server::in_recovery() {
+        return Err(Error::ReadOnly {
+            what: "start a run".into(),
+            why: "on a standby, which cannot store its result",
+            hint: "Use bench.run, which returns the result.".into(),
+        });
+    }
+    let task = begin(spec)?;
+    task.wait(Phase::Running, horizon, |_| Ok(()))?;
+    if let Some(Err(error)) = task.segment().outcome::<Finished>() {
+        return Err(error);
+    }
+    task.detach();
+    Ok(task.segment().header().run_id.load(Relaxed))
+}
+
 /// Runs with these options and waits for the result.
 pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finished> {
     let spec = options.check()?;
@@ -406,6 +289,8 @@ fn begin(spec: &RunSpec) -> Result<Task> {
             Some(_) => logbook::room(spec.workers()),
             None => 0,
         },
+        client_histograms: spec.pgio.is_some(),
+        reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
     };
     Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
 }
@@ -414,6 +299,12 @@ fn begin(spec: &RunSpec) -> Result<Task> {
 fn check_here(spec: &RunSpec) -> Result<()> {
     if spec.writes() {
         server::require_writable("run scripts that write")?;
+    }
+    if let Some(pgio) = &spec.pgio {
+        let table_use = if spec.writes() { Use::Write } else { Use::Read };
+        let tables: Vec<String> = (1..=pgio.tables).map(PgioSpec::table).collect();
+        let tables: Vec<_> = tables.iter().map(|t| (t.as_str(), table_use)).collect();
+        locks::require_none(&tables)?;
     }
     if spec.uses_pgbench_tables() || spec.vacuums() {
         let small = match (spec.writes(), spec.vacuum) {
@@ -495,6 +386,18 @@ fn is_alive(run_id: i64, handle: Option<i64>) -> bool {
     live_segment(run_id, handle).is_some()
 }
 
+/// Tells the caller whether the blocks of pgio's workload fit into memory, and what is measured then.
+fn tell_what_is_measured(pgio: &PgioSpec, rows: i64) {
+    let working_set = WorkingSet {
+        bytes: pgio.working_set_bytes(rows),
+        shared_buffers_bytes: Some(server::shared_buffers_bytes()),
+        memory_bytes: server::memory_bytes(),
+    };
+    if let Some(measured) = working_set.what_is_measured() {
+        pgrx::notice!("{measured}");
+    }
+}
+
 /// Shows the caller what clients tell.
 fn pass_messages(segment: &Segment) {
     segment.read_messages(|line| pgrx::notice!("{line}"));
@@ -510,6 +413,8 @@ struct Ticker {
     tally: Tally,
     announced: bool,
     vacuums: bool,
+    /// pgio's workload, until the caller has been told what it measures here.
+    pgio: Option<PgioSpec>,
 }
 
 impl Ticker {
@@ -527,11 +432,17 @@ impl Ticker {
             tally: Tally::default(),
             announced: false,
             vacuums: spec.vacuums(),
+            pgio: spec.pgio.clone().filter(|_| spec.target.is_none()),
         }
     }
 
     fn tick(&mut self, segment: &Segment) {
         pass_messages(segment);
+        if segment.header().phase() == Phase::Running
+            && let Some(pgio) = self.pgio.take()
+        {
+            tell_what_is_measured(&pgio, segment.header().scale.load(Relaxed));
+        }
         let Some(every) = self.every_ns else { return };
         let header = segment.header();
         if !self.announced {

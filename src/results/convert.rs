@@ -1,7 +1,11 @@
 //! From counters to figures, from rows to a report.
 
-use super::rows::{Figures, Finished};
+use super::rows::{Figures, Finished, PgioRun, PgioSession, Run, RunScript};
 use crate::error::{Error, Result};
+use crate::run::pgio::{self, PgioSpec};
+use crate::server;
+use selfbench_client::Usage;
+use selfbench_report::pgio::{PgioReport, WorkingSet};
 use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport};
 use selfbench_script::report_text;
 use selfbench_stats::{LatencyHistogram, Moments, Tally, summary};
@@ -50,6 +54,150 @@ pub fn figures(tally: &Tally, histogram: &LatencyHistogram, seconds: f64) -> Fig
             .ok()
             .filter(|_| !histogram.is_empty())
             .map(|b| hex(&b)),
+    }
+}
+
+/// One session of pgio's workload, as it was counted.
+pub struct Session<'s> {
+    /// The run.
+    pub run_id: i64,
+    /// Number of the client.
+    pub number: usize,
+    /// Number of its table.
+    pub table: usize,
+    /// Names of the scripts.
+    pub scripts: &'s [&'s str],
+    /// Its counters by script.
+    pub tallies: &'s [Tally],
+    /// Its histograms by script; then that of reads, if they were measured.
+    pub histograms: &'s [LatencyHistogram],
+    /// What it has used, if it could tell.
+    pub usage: Option<Usage>,
+    /// The time during which that was counted.
+    pub seconds: f64,
+}
+
+/// The row of a session.
+pub fn pgio_session(session: &Session) -> PgioSession {
+    let script = |name| session.scripts.iter().position(|script| *script == name);
+    let tally = |name| script(name).map(|i| session.tallies[i]).unwrap_or_default();
+    let encoded = |histogram: &LatencyHistogram| {
+        let bytes = histogram.encode().ok();
+        bytes.filter(|_| !histogram.is_empty()).map(|b| hex(&b))
+    };
+    let histogram = |name| script(name).and_then(|i| encoded(&session.histograms[i]));
+    let (selects, updates) = (tally(pgio::SELECT), tally(pgio::UPDATE));
+    let some = |tally: &Tally, ms: f64| (tally.latency.count > 0).then_some(ms);
+    let used = |words: fn(&Usage) -> u64| session.usage.map(|usage| words(&usage) as i64);
+    let ms = |ns: fn(&Usage) -> u64| session.usage.map(|usage| ns(&usage) as f64 / 1e6);
+    let device = |bytes: fn(&Usage) -> u64| {
+        let usage = session.usage.filter(|usage| usage.knows_devices);
+        usage.map(|usage| bytes(&usage) as i64)
+    };
+    PgioSession {
+        run_id: session.run_id,
+        client: session.number as i32,
+        table_no: session.table as i32,
+        selects: selects.transactions as i64,
+        select_avg_ms: some(&selects, selects.latency.mean_ms()),
+        select_max_ms: some(&selects, selects.latency.max_ms()),
+        select_histogram: histogram(pgio::SELECT),
+        updates: updates.transactions as i64,
+        update_avg_ms: some(&updates, updates.latency.mean_ms()),
+        update_max_ms: some(&updates, updates.latency.max_ms()),
+        update_histogram: histogram(pgio::UPDATE),
+        failed: (selects.failed.total() + updates.failed.total()) as i64,
+        seconds: session.seconds,
+        blocks_hit: used(|u| u.blocks_hit),
+        blocks_read: used(|u| u.blocks_read),
+        blocks_dirtied: used(|u| u.blocks_dirtied),
+        blocks_written: used(|u| u.blocks_written),
+        read_ms: ms(|u| u.read_ns),
+        write_ms: ms(|u| u.write_ns),
+        wal_records: used(|u| u.wal_records),
+        wal_fpi: used(|u| u.wal_fpi),
+        wal_bytes: used(|u| u.wal_bytes),
+        device_read_bytes: device(|u| u.device_read_bytes),
+        device_write_bytes: device(|u| u.device_write_bytes),
+        read_histogram: session
+            .histograms
+            .get(session.scripts.len())
+            .and_then(encoded),
+    }
+}
+
+/// The row of a run of pgio's workload, from those of the run and its scripts, what all sessions
+/// together have used, if all of them could tell, and the times of reading a block.
+pub fn pgio_run(
+    run: &Run,
+    scripts: &[RunScript],
+    pgio: &PgioSpec,
+    usage: Option<Usage>,
+    reads: Option<&LatencyHistogram>,
+) -> PgioRun {
+    let seconds = run.seconds.filter(|seconds| *seconds > 0.0);
+    let block = f64::from(server::BLOCK_BYTES);
+    let per_second = |value: fn(&Usage) -> u64| Some(value(&usage?) as f64 / seconds?);
+    let device = |value: fn(&Usage) -> u64| {
+        let usage = usage.filter(|usage| usage.knows_devices)?;
+        Some(value(&usage) as f64 / seconds?)
+    };
+    let figures = |name| {
+        let script = scripts.iter().find(|script| script.name == name);
+        script
+            .map(|script| script.figures.clone())
+            .unwrap_or_default()
+    };
+    let (selects, updates) = (figures(pgio::SELECT), figures(pgio::UPDATE));
+    let failed = |f: &Figures| f.serialization_failures + f.deadlock_failures + f.other_failures;
+    let reads = reads.filter(|reads| !reads.is_empty());
+    let percentile = |p| reads.and_then(|reads| reads.percentile_ms(p));
+    let here = run.target.is_none();
+    PgioRun {
+        run_id: run.run_id,
+        tables: pgio.tables as i32,
+        threads_per_table: pgio.threads_per_table as i32,
+        update_pct: pgio.update_pct,
+        work_unit: pgio.work_unit,
+        update_work_unit: pgio.update_work_unit,
+        commit_every: pgio.commit_every as i32,
+        working_set_pct: pgio.working_set_pct,
+        scan: pgio.scan.as_str().into(),
+        scale: run.scale,
+        block_bytes: server::BLOCK_BYTES,
+        working_set_bytes: pgio.working_set_bytes(run.scale),
+        shared_buffers_bytes: here.then(server::shared_buffers_bytes),
+        memory_bytes: here.then(server::memory_bytes).flatten(),
+        seconds,
+        selects: selects.transactions,
+        updates: updates.transactions,
+        failed: failed(&selects) + failed(&updates),
+        riops: per_second(|u| u.blocks_read),
+        cache_hits_per_s: per_second(|u| u.blocks_hit),
+        logical_reads_per_s: per_second(|u| u.blocks_hit + u.blocks_read),
+        device_reads_per_s: device(|u| u.device_read_bytes).map(|bytes| bytes / block),
+        device_read_mb_per_s: device(|u| u.device_read_bytes).map(|bytes| bytes / 1e6),
+        device_write_mb_per_s: device(|u| u.device_write_bytes).map(|bytes| bytes / 1e6),
+        blocks_dirtied_per_s: per_second(|u| u.blocks_dirtied),
+        blocks_written_per_s: per_second(|u| u.blocks_written),
+        wal_bytes_per_s: per_second(|u| u.wal_bytes),
+        wal_bytes_per_update: usage
+            .filter(|_| updates.transactions > 0)
+            .map(|usage| usage.wal_bytes as f64 / updates.transactions as f64),
+        select_avg_ms: selects.latency_avg_ms,
+        select_p99_ms: selects.latency_p99_ms,
+        select_max_ms: selects.latency_max_ms,
+        update_avg_ms: updates.latency_avg_ms,
+        update_p99_ms: updates.latency_p99_ms,
+        update_max_ms: updates.latency_max_ms,
+        read_avg_ms: usage
+            .filter(|usage| usage.read_ns > 0 && usage.blocks_read > 0)
+            .map(|usage| usage.read_ns as f64 / usage.blocks_read as f64 / 1e6),
+        read_p50_ms: percentile(50.0),
+        read_p95_ms: percentile(95.0),
+        read_p99_ms: percentile(99.0),
+        read_max_ms: percentile(100.0),
+        read_histogram: reads.and_then(|reads| reads.encode().ok()).map(|b| hex(&b)),
     }
 }
 
@@ -132,7 +280,50 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         connection_time_ms: run.connection_ms.unwrap_or(0.0),
         aborted_clients: run.aborted_clients as _,
         errors: run.errors.clone(),
+        pgio: finished.pgio.as_ref().map(pgio_report),
     })
+}
+
+fn pgio_report(pgio: &PgioRun) -> PgioReport {
+    let percentiles = [
+        (50.0, pgio.read_p50_ms),
+        (95.0, pgio.read_p95_ms),
+        (99.0, pgio.read_p99_ms),
+        (100.0, pgio.read_max_ms),
+    ];
+    let percentiles = percentiles.into_iter();
+    PgioReport {
+        tables: pgio.tables,
+        blocks: pgio.scale,
+        block_bytes: pgio.block_bytes,
+        threads_per_table: pgio.threads_per_table,
+        update_pct: pgio.update_pct,
+        work_unit: pgio.work_unit,
+        update_work_unit: pgio.update_work_unit,
+        commit_every: pgio.commit_every,
+        working_set_pct: pgio.working_set_pct,
+        scan: pgio.scan.clone(),
+        working_set: WorkingSet {
+            bytes: pgio.working_set_bytes,
+            shared_buffers_bytes: pgio.shared_buffers_bytes,
+            memory_bytes: pgio.memory_bytes,
+        },
+        cache_hits: pgio.cache_hits_per_s,
+        buffer_reads: pgio.riops,
+        device_reads: pgio.device_reads_per_s,
+        device_read_mb: pgio.device_read_mb_per_s,
+        device_write_mb: pgio.device_write_mb_per_s,
+        dirtied: pgio.blocks_dirtied_per_s,
+        written: pgio.blocks_written_per_s,
+        wal_bytes: pgio.wal_bytes_per_s,
+        wal_bytes_per_update: pgio.wal_bytes_per_update,
+        reads_ms: pgio.read_avg_ms.map(|mean| {
+            (
+                mean,
+                percentiles.filter_map(|(p, ms)| Some((p, ms?))).collect(),
+            )
+        }),
+    }
 }
 
 fn percentiles(figures: &Figures) -> Vec<(f64, f64)> {

@@ -3,7 +3,7 @@
 //! Writing happens in the coordinator, in transactions of its own and with the rights of the
 //! tables' owner. Reading happens with the rights of whoever asks; row security decides.
 
-use super::rows::{Finished, Run, RunInterval, RunScript, RunStatement};
+use super::rows::{Finished, PgioRun, PgioSession, Run, RunInterval, RunScript, RunStatement};
 use crate::copy::{Target, copy_in};
 use crate::error::{Error, Result};
 use crate::query;
@@ -154,16 +154,29 @@ fn write_transaction(run_id: i64, row: &Logged, out: &mut Vec<u8>) {
 }
 
 /// Stores the end of a run.
-pub fn finish(finished: &Finished, intervals: &[RunInterval]) -> Result<()> {
+pub fn finish(
+    finished: &Finished,
+    intervals: &[RunInterval],
+    sessions: &[PgioSession],
+) -> Result<()> {
     transaction(|| {
         as_owner(|| {
             update_row(&finished.run)?;
             insert_all::<RunScript>("bench.run_scripts", &finished.scripts)?;
             insert_all::<RunStatement>("bench.run_statements", &finished.statements)?;
+            if let Some(pgio) = &finished.pgio {
+                insert("bench.pgio_runs", pgio)?;
+            }
+            for some in sessions.chunks(SESSIONS_AT_ONCE) {
+                insert_all("bench.pgio_sessions", some)?;
+            }
             insert_all("bench.run_intervals", intervals)
         })
     })
 }
+
+/// Sessions are stored so many at a time: each has histograms, and they travel as one text.
+const SESSIONS_AT_ONCE: usize = 100;
 
 /// Reads a run that the caller may see, as it is now, whatever the caller's snapshot is.
 pub fn load(run_id: i64) -> Result<Option<Finished>> {
@@ -183,10 +196,15 @@ pub fn load(run_id: i64) -> Result<Option<Finished>> {
           ORDER BY script_no, command_no",
         run_id,
     )?;
+    let pgio = query_json::<PgioRun>(
+        "SELECT to_jsonb(p)::text FROM bench.pgio_runs p WHERE run_id = $1",
+        run_id,
+    )?;
     Ok(Some(Finished {
         run,
         scripts,
         statements,
+        pgio: pgio.into_iter().next(),
     }))
 }
 

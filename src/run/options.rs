@@ -231,6 +231,7 @@ impl RunOptions {
             settings: settings::of_session(),
             connection,
             target,
+            pgio: None,
         };
         // What is wrong with a script is told before anything starts.
         if spec.workload()?.runs_programs() {

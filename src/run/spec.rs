@@ -1,6 +1,7 @@
 //! The specification of a run: everything its workers need to know, as it travels through shared
 //! memory.
 
+use super::pgio::PgioSpec;
 use crate::error::Result;
 use crate::pq::ConnectWith;
 use crate::server;
@@ -168,6 +169,8 @@ pub struct RunSpec {
     pub connection: Vec<(String, String)>,
     /// What the clients connect to, if it is not this server over loopback.
     pub target: Option<ConnectWith>,
+    /// pgio's workload, if it is that. The scripts are those of its first table then.
+    pub pgio: Option<PgioSpec>,
 }
 
 impl RunSpec {
@@ -193,6 +196,14 @@ impl RunSpec {
     /// are those of its clients; a target is another server and has its own.
     pub fn connect_with(&self) -> ConnectWith {
         match &self.target {
+            // But for those that make pgio what it is.
+            Some(target) if self.pgio.is_some() => {
+                let mut target = target.clone();
+                if !target.parameters.iter().any(|(name, _)| name == "options") {
+                    target.parameters = server::with_settings(target.parameters, &self.settings);
+                }
+                target
+            }
             Some(target) => target.clone(),
             None => ConnectWith {
                 parameters: server::with_settings(self.connection.clone(), &self.settings),
@@ -203,8 +214,26 @@ impl RunSpec {
 
     /// The scripts, parsed. Every process parses for itself; the result is the same.
     pub fn workload(&self) -> Result<Workload> {
+        self.parse(&self.scripts)
+    }
+
+    /// Which of several sets of scripts a client executes: they differ in the table that they use,
+    /// and are alike otherwise.
+    pub fn variant(&self, client: usize) -> usize {
+        self.pgio.as_ref().map_or(0, |pgio| pgio.table_of(client))
+    }
+
+    /// One of these sets, parsed.
+    pub fn workload_of(&self, variant: usize) -> Result<Workload> {
+        match &self.pgio {
+            None => self.workload(),
+            Some(pgio) => self.parse(&pgio.scripts(variant)),
+        }
+    }
+
+    fn parse(&self, scripts: &[ScriptSpec]) -> Result<Workload> {
         let mut builder = WorkloadBuilder::new(self.protocol());
-        for script in &self.scripts {
+        for script in scripts {
             builder.add(
                 &script.name,
                 &script.description,

@@ -4,15 +4,17 @@
 //! something, and [`LibpqSession::writable`] when it takes something, if
 //! [`LibpqSession::wants_write`] says that this is waited for.
 
-use super::column_value;
+use super::{column_value, usage};
 use crate::error::Error;
 use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, TransactionStatus,
 };
-use selfbench_client::{Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError};
+use selfbench_client::{
+    Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError, Usage,
+};
 use selfbench_script::{Action, Command, Protocol, SqlCommand, Variables};
 use std::collections::VecDeque;
-use std::ffi::{CString, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::rc::Rc;
 
 /// What the connection is busy with.
@@ -264,6 +266,14 @@ impl LibpqSession {
         }
     }
 
+    /// Sends a statement that is none of the script's.
+    fn submit_own(&mut self, sql: &CStr, store: bool) {
+        self.begin();
+        self.store = store;
+        let sent = self.with_connection(|connection, _| connection.send_query(sql));
+        self.sent(Activity::Executing, sent);
+    }
+
     fn execute_prepared(&mut self, number: usize) {
         self.query = 0;
         let sent = match (&self.prepared[number], &mut self.connection) {
@@ -455,10 +465,24 @@ impl Session for LibpqSession {
     }
 
     fn submit_rollback(&mut self) {
-        self.begin();
-        self.store = false;
-        let sent = self.with_connection(|connection, _| connection.send_query(c"ROLLBACK"));
-        self.sent(Activity::Executing, sent);
+        self.submit_own(c"ROLLBACK", false);
+    }
+
+    fn submit_begin(&mut self) {
+        self.submit_own(c"BEGIN", false);
+    }
+
+    fn submit_commit(&mut self) {
+        self.submit_own(c"COMMIT", false);
+    }
+
+    fn submit_usage(&mut self) {
+        self.results.clear();
+        self.submit_own(usage::QUERY, true);
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        usage::of_answer(&self.results)
     }
 
     #[inline]

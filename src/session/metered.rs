@@ -2,7 +2,7 @@
 //! so that they pay nothing for it.
 
 use crate::clock;
-use selfbench_client::{Block, Outcome, QueryResult, Session};
+use selfbench_client::{Block, Outcome, QueryResult, Session, Usage};
 use selfbench_script::{Command, SqlCommand, Variables};
 
 /// A session and the time that was spent in it.
@@ -40,6 +40,22 @@ impl<S: Session> Session for Metered<'_, S> {
 
     fn submit_rollback(&mut self) {
         self.timed(S::submit_rollback);
+    }
+
+    fn submit_begin(&mut self) {
+        self.timed(S::submit_begin);
+    }
+
+    fn submit_commit(&mut self) {
+        self.timed(S::submit_commit);
+    }
+
+    fn submit_usage(&mut self) {
+        self.timed(S::submit_usage);
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.session.usage()
     }
 
     fn poll(&mut self) -> Option<Outcome> {

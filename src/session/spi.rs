@@ -13,12 +13,14 @@
 //! others up to there are skipped. Statements that are sent together (`\;`) are executed one by one
 //! in an implicit transaction block, as the server's simple query protocol does.
 
-use super::column_value;
+use super::{column_value, usage};
 use crate::compat::{self, unguarded};
 use crate::error::{Error, Report, Result, catch};
 use crate::worker::transaction;
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
-use selfbench_client::{Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError};
+use selfbench_client::{
+    Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError, Usage,
+};
 use selfbench_script::{Command, Protocol, Slot, SqlCommand, Variables};
 use std::ffi::{CStr, CString};
 
@@ -158,6 +160,8 @@ pub struct SpiSession {
     values: Vec<pg_sys::Datum>,
     nulls: Vec<std::ffi::c_char>,
     outcome: Option<Outcome>,
+    /// As it was read last.
+    usage: Usage,
 }
 
 impl SpiSession {
@@ -174,6 +178,7 @@ impl SpiSession {
             values: Vec::new(),
             nulls: Vec::new(),
             outcome: None,
+            usage: Usage::default(),
         }
     }
 
@@ -375,6 +380,23 @@ impl SpiSession {
         }
     }
 
+    /// Executes transaction control of the client's own, outside of any pipeline.
+    fn submit_control(&mut self, text: &'static CStr, control: impl FnOnce()) {
+        self.frame.stays = false;
+        self.query = 0;
+        let frame = &mut self.frame;
+        let done = catch(|| {
+            in_statement(text, frame, || {
+                control();
+                Ok(())
+            })
+        });
+        self.outcome = Some(match done {
+            Ok(()) => Outcome::Done,
+            Err(error) => Outcome::Failed(self.fail(&error, &text.to_string_lossy())),
+        });
+    }
+
     /// Commits what the open pipeline has done since the last sync.
     fn sync(&mut self) {
         if self.frame.started {
@@ -435,6 +457,27 @@ impl Session for SpiSession {
         transaction::abort();
         end_statement(&mut self.frame);
         self.outcome = Some(Outcome::Done);
+    }
+
+    fn submit_begin(&mut self) {
+        // SAFETY: within a transaction command.
+        self.submit_control(c"BEGIN", || unsafe { pg_sys::BeginTransactionBlock() });
+    }
+
+    fn submit_commit(&mut self) {
+        // SAFETY: within a transaction command.
+        self.submit_control(c"COMMIT", || unsafe {
+            pg_sys::EndTransactionBlock(false);
+        });
+    }
+
+    fn submit_usage(&mut self) {
+        self.usage = usage::of_process();
+        self.outcome = Some(Outcome::Done);
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        Some(self.usage)
     }
 
     #[inline]
@@ -509,11 +552,7 @@ impl Parameter {
 /// One statement as a backend runs it: start command, body, finish command; within a pipeline the
 /// command stays open.
 #[inline]
-fn in_statement(
-    text: &CString,
-    frame: &mut Frame,
-    body: impl FnOnce() -> Result<()>,
-) -> Result<()> {
+fn in_statement(text: &CStr, frame: &mut Frame, body: impl FnOnce() -> Result<()>) -> Result<()> {
     // SAFETY: the sequence of the server's own statement loop, in a process that runs no other
     // statement. An error leaves to `submit`, which aborts.
     unsafe {

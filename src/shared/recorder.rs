@@ -7,7 +7,7 @@
 use super::entry::Entry;
 use super::ring::Ring;
 use super::segment::{Header, REASON_BYTES, Segment, Stop, Text};
-use selfbench_client::{Failure, LogEntry, Record, Transaction};
+use selfbench_client::{Failure, LogEntry, Record, Transaction, Usage};
 use selfbench_script::Workload;
 use selfbench_stats::{Moments, Tally, buckets};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
@@ -38,7 +38,30 @@ pub struct ClientHead {
     connection_ns: AtomicU64,
     interval_min_ns: AtomicU64,
     interval_max_ns: AtomicU64,
+    usage_begins: UsageCell,
+    usage_ends: UsageCell,
     reason: Text<REASON_BYTES>,
+}
+
+/// What a client's session had used at some moment, written once.
+#[repr(C)]
+struct UsageCell {
+    is_set: AtomicU32,
+    words: [AtomicU64; Usage::WORDS],
+}
+
+impl UsageCell {
+    fn set(&self, usage: &Usage) {
+        for (word, value) in self.words.iter().zip(usage.to_words()) {
+            word.store(value, Relaxed);
+        }
+        self.is_set.store(1, Release);
+    }
+
+    fn get(&self) -> Option<Usage> {
+        let is_set = self.is_set.load(Acquire) != 0;
+        is_set.then(|| Usage::from_words(std::array::from_fn(|i| self.words[i].load(Relaxed))))
+    }
 }
 
 impl ClientHead {
@@ -81,6 +104,12 @@ impl ClientHead {
     /// Time that it took to connect for single transactions, all together.
     pub fn connection_ns(&self) -> u64 {
         self.connection_ns.load(Relaxed)
+    }
+
+    /// What the client's session has used for the transactions that count; `None` if it did not
+    /// tell at both ends.
+    pub fn usage(&self) -> Option<Usage> {
+        Some(self.usage_ends.get()?.since(&self.usage_begins.get()?))
     }
 
     /// Why the client was aborted.
@@ -216,6 +245,7 @@ pub struct Recorder<'s> {
     head: &'s ClientHead,
     counters: &'s [ScriptCounters],
     histograms: Vec<&'s [AtomicU32; buckets::BUCKETS]>,
+    reads: Option<&'s [AtomicU32; buckets::BUCKETS]>,
     latency: Vec<Moments>,
     lag: Vec<Moments>,
     commands: &'s [CommandCounters],
@@ -230,7 +260,9 @@ impl<'s> Recorder<'s> {
     /// The writer for `client`, which `worker` drives. There must be one per client.
     pub fn new(segment: &'s Segment, workload: &Workload, worker: usize, client: usize) -> Self {
         let (head, counters) = segment.client(client);
-        let scripts = segment.layout().scripts;
+        let layout = segment.layout();
+        let scripts = layout.scripts;
+        let set = layout.histogram_set(worker, client);
         Recorder {
             commands: segment.commands(client),
             first_commands: first_commands(workload),
@@ -239,9 +271,19 @@ impl<'s> Recorder<'s> {
             header: segment.header(),
             head,
             counters,
-            histograms: (0..scripts).map(|s| segment.histogram(worker, s)).collect(),
+            histograms: (0..scripts).map(|s| segment.histogram(set, s)).collect(),
+            reads: layout.reads.then(|| segment.histogram(set, scripts)),
             latency: vec![Moments::default(); scripts],
             lag: vec![Moments::default(); scripts],
+        }
+    }
+
+    /// Records that so many blocks were read one after the other within that time; only for runs
+    /// whose layout has a place for it.
+    pub fn read_blocks(&self, blocks: u64, duration_ns: u64) {
+        if let (Some(reads), Some(each_ns)) = (self.reads, duration_ns.checked_div(blocks)) {
+            let bucket = &reads[buckets::index_of(each_ns)];
+            bucket.store(bucket.load(Relaxed).wrapping_add(blocks as u32), Relaxed);
         }
     }
 
@@ -305,7 +347,7 @@ impl Record for Recorder<'_> {
             }
         });
         self.head.note_extremes(transaction.latency_ns);
-        // Clients of one worker share its histograms, and one process runs them all.
+        // Clients that share a histogram are run by one process.
         let bucket = &self.histograms[script][buckets::index_of(transaction.latency_ns)];
         bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
     }
@@ -331,6 +373,14 @@ impl Record for Recorder<'_> {
     fn skipped(&mut self, script: usize) {
         let counters = &self.counters[script];
         self.write(|| add(&counters.skipped, 1));
+    }
+
+    fn usage_begins(&mut self, usage: &Usage) {
+        self.head.usage_begins.set(usage);
+    }
+
+    fn usage_ends(&mut self, usage: &Usage) {
+        self.head.usage_ends.set(usage);
     }
 
     fn connected(&mut self, duration_ns: u64) {

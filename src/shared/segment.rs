@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x03");
+const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x04");
 /// Room for the outcome: a report with the longest list of scripts fits.
 const OUTCOME_BYTES: usize = 512 * 1024;
 /// Room for the reason why a worker or a client gave up.
@@ -80,6 +80,8 @@ pub struct Header {
     commands: u32,
     message_bytes: u32,
     log_bytes: u32,
+    client_histograms: bool,
+    reads: bool,
     /// Oid of the role that the task belongs to.
     pub role: u32,
     spec_len: u64,
@@ -282,6 +284,10 @@ pub struct Layout {
     pub message_bytes: usize,
     /// Room for the log of transactions of each worker; 0 without a log.
     pub log_bytes: usize,
+    /// Whether each client has histograms of its own, instead of each worker.
+    pub client_histograms: bool,
+    /// Whether there is a histogram of the time of reading blocks, too.
+    pub reads: bool,
 }
 
 struct Offsets {
@@ -305,6 +311,29 @@ fn ring_stride(bytes: usize) -> Option<usize> {
 }
 
 impl Layout {
+    /// Number of sets of histograms.
+    pub fn histogram_sets(&self) -> usize {
+        if self.client_histograms {
+            self.clients
+        } else {
+            self.workers
+        }
+    }
+
+    /// The set that a client writes to, which `worker` drives.
+    pub fn histogram_set(&self, worker: usize, client: usize) -> usize {
+        if self.client_histograms {
+            client
+        } else {
+            worker
+        }
+    }
+
+    /// Histograms in each set: one for each script, and the one of reads behind them.
+    pub fn histograms(&self) -> usize {
+        self.scripts + usize::from(self.reads)
+    }
+
     fn offsets(&self, spec_len: usize) -> Option<Offsets> {
         let align = |n: usize| n.checked_add(127).map(|n| n & !127);
         let spec = align(size_of::<Header>())?;
@@ -318,8 +347,8 @@ impl Layout {
         )?;
         let histograms = align(clients.checked_add(self.clients.checked_mul(client_stride)?)?)?;
         let counters = self
-            .workers
-            .checked_mul(self.scripts)?
+            .histogram_sets()
+            .checked_mul(self.histograms())?
             .checked_mul(buckets::BUCKETS)?
             .checked_mul(4)?;
         let messages = align(histograms.checked_add(counters)?)?;
@@ -378,6 +407,8 @@ impl Segment {
             (*header).commands = layout.commands as u32;
             (*header).message_bytes = layout.message_bytes as u32;
             (*header).log_bytes = layout.log_bytes as u32;
+            (*header).client_histograms = layout.client_histograms;
+            (*header).reads = layout.reads;
             (*header).role = pg_sys::GetUserId().to_u32();
             (*header).spec_len = spec.len() as u64;
             (*header).total_len = offsets.total as u64;
@@ -428,6 +459,8 @@ impl Segment {
                 commands: header.commands as usize,
                 message_bytes: header.message_bytes as usize,
                 log_bytes: header.log_bytes as usize,
+                client_histograms: header.client_histograms,
+                reads: header.reads,
             };
             let offsets = layout.offsets(header.spec_len as usize)?;
             Some(Segment {
@@ -602,10 +635,12 @@ impl Segment {
         }
     }
 
-    /// The latency counters of one worker and script. Panics if there is no such pair.
-    pub fn histogram(&self, worker: usize, script: usize) -> &[AtomicU32; buckets::BUCKETS] {
-        assert!(worker < self.layout.workers && script < self.layout.scripts);
-        let index = worker * self.layout.scripts + script;
+    /// The latency counters of one script in a set, or those of reads, which stand behind the last
+    /// script. Panics if there is no such pair.
+    pub fn histogram(&self, set: usize, number: usize) -> &[AtomicU32; buckets::BUCKETS] {
+        let (sets, each) = (self.layout.histogram_sets(), self.layout.histograms());
+        assert!(set < sets && number < each);
+        let index = set * each + number;
         // SAFETY: in bounds, aligned, valid for all bytes.
         unsafe {
             let first = self

@@ -192,12 +192,88 @@ CREATE TABLE bench.run_settings (
 );
 COMMENT ON TABLE bench.run_settings IS 'settings under which each run took place: those that differ from their defaults, and some that always matter';
 
+CREATE TABLE bench.pgio_runs (
+    run_id                bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE,
+    tables                int NOT NULL,
+    threads_per_table     int NOT NULL,
+    update_pct            int NOT NULL,
+    work_unit             int NOT NULL,
+    update_work_unit      int NOT NULL,
+    commit_every          int NOT NULL,
+    working_set_pct       float8 NOT NULL,
+    scan                  text NOT NULL,
+    scale                 bigint NOT NULL, -- blocks, hence rows and keys, of each table
+    block_bytes           int NOT NULL,
+    working_set_bytes     bigint NOT NULL,
+    shared_buffers_bytes  bigint,
+    memory_bytes          bigint,
+    seconds               float8,
+    selects               bigint NOT NULL,
+    updates               bigint NOT NULL,
+    failed                bigint NOT NULL,
+    riops                 float8, -- blocks read into shared buffers per second, from wherever they came
+    cache_hits_per_s      float8,
+    logical_reads_per_s   float8, -- the sum of both
+    device_reads_per_s    float8, -- bytes that came from a block device, in blocks
+    device_read_mb_per_s  float8,
+    device_write_mb_per_s float8,
+    blocks_dirtied_per_s  float8,
+    blocks_written_per_s  float8,
+    wal_bytes_per_s       float8,
+    wal_bytes_per_update  float8,
+    select_avg_ms         float8,
+    select_p99_ms         float8,
+    select_max_ms         float8,
+    update_avg_ms         float8,
+    update_p99_ms         float8,
+    update_max_ms         float8,
+    read_avg_ms           float8, -- of reading a block; with track_io_timing
+    read_p50_ms           float8,
+    read_p95_ms           float8,
+    read_p99_ms           float8,
+    read_max_ms           float8,
+    read_histogram        bytea
+);
+COMMENT ON TABLE bench.pgio_runs IS 'runs of pgio''s workload, with its figures: all sessions together';
+
+CREATE TABLE bench.pgio_sessions (
+    run_id             bigint NOT NULL REFERENCES bench.pgio_runs ON DELETE CASCADE,
+    client             int NOT NULL,
+    table_no           int NOT NULL,
+    selects            bigint NOT NULL,
+    select_avg_ms      float8,
+    select_max_ms      float8,
+    select_histogram   bytea,
+    updates            bigint NOT NULL,
+    update_avg_ms      float8,
+    update_max_ms      float8,
+    update_histogram   bytea,
+    failed             bigint NOT NULL,
+    seconds            float8 NOT NULL,
+    blocks_hit         bigint,
+    blocks_read        bigint,
+    blocks_dirtied     bigint,
+    blocks_written     bigint,
+    read_ms            float8,
+    write_ms           float8,
+    wal_records        bigint,
+    wal_fpi            bigint,
+    wal_bytes          bigint,
+    device_read_bytes  bigint,
+    device_write_bytes bigint,
+    read_histogram     bytea,
+    PRIMARY KEY (run_id, client)
+);
+COMMENT ON TABLE bench.pgio_sessions IS 'sessions of runs of pgio''s workload, with what each has used';
+
 ALTER TABLE bench.runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.run_scripts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.run_statements ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.transactions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.run_intervals ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.run_settings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.pgio_runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.pgio_sessions ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own ON bench.runs USING (role_name = current_user);
 CREATE POLICY own ON bench.run_scripts
@@ -211,6 +287,11 @@ CREATE POLICY own ON bench.run_intervals
 CREATE POLICY own ON bench.run_settings
     USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_settings.run_id));
 
+CREATE POLICY own ON bench.pgio_runs
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = pgio_runs.run_id));
+CREATE POLICY own ON bench.pgio_sessions
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = pgio_sessions.run_id));
+
 SELECT pg_catalog.pg_extension_config_dump('bench.run_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.scripts', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
@@ -219,3 +300,5 @@ SELECT pg_catalog.pg_extension_config_dump('bench.run_statements', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.transactions', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_intervals', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_settings', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.pgio_runs', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.pgio_sessions', '');

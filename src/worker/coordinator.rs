@@ -13,9 +13,9 @@ use super::{
 };
 use crate::clock;
 use crate::error::{Error, Result, catch};
-use crate::results::rows::{Finished, Run, RunInterval, RunScript, RunStatement};
+use crate::results::rows::{Finished, PgioSession, Run, RunInterval, RunScript, RunStatement};
 use crate::results::{convert, store};
-use crate::run::{ClientProcess as Process, Mode, RunSpec, ScriptSpec, Vacuum};
+use crate::run::{ClientProcess as Process, Mode, PgioSpec, RunSpec, ScriptSpec, Vacuum, pgio};
 use crate::server;
 use crate::shared::effort::Effort;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
@@ -201,10 +201,10 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     header.advance(Phase::Storing);
     let mut finished = Finished {
         run,
-        scripts: Vec::new(),
-        statements: Vec::new(),
+        ..Finished::default()
     };
     conclude(segment, spec, &mut harvest, &mut finished);
+    let sessions = conclude_pgio(segment, spec, &harvest, &mut finished);
     match ended {
         // The others may have ended before anybody looked.
         Ok(_) if spec.exit_on_abort && finished.run.aborted_clients > 0 => {
@@ -232,7 +232,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
     }
     finished.run.coordinator_pid = None;
     finished.run.segment = None;
-    if stores && let Err(error) = store::finish(&finished, &intervals) {
+    if stores && let Err(error) = store::finish(&finished, &intervals, &sessions) {
         finished.run.errors.push(format!(
             "results could not be stored: {}",
             error.report().one_line()
@@ -243,6 +243,13 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
 
 /// Checks that the tables are there which the scripts need, and finds their scale.
 fn look_at_tables(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
+    if let Some(pgio) = &spec.pgio {
+        return Ok(Tables {
+            scale: pgio_scale(pgio, database)?,
+            partition_method: None,
+            partitions: None,
+        });
+    }
     if !spec.uses_pgbench_tables() {
         return Ok(Tables {
             // Scripts of the user's have the scale that the user says they have.
@@ -266,10 +273,7 @@ fn look_at_tables(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
         &["pgbench_accounts", "pgbench_branches"]
     };
     for table in needed {
-        let oid = database.first_row(&format!(
-            "SELECT pg_catalog.to_regclass('{table}')::pg_catalog.text"
-        ))?;
-        if oid.into_iter().flatten().next().is_none() {
+        if !has_table(database, table)? {
             return Err(Error::TableMissing {
                 table: (*table).into(),
                 mode_hint: match database {
@@ -325,6 +329,46 @@ fn look_at_tables(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
         },
         partition_method,
     })
+}
+
+/// The number of keys of each of pgio's tables; the smallest one's if they differ.
+fn pgio_scale(pgio: &PgioSpec, database: &mut Database) -> Result<i64> {
+    let mut scale = i64::MAX;
+    for number in 1..=pgio.tables {
+        let table = PgioSpec::table(number);
+        if !has_table(database, &table)? {
+            return Err(Error::TableMissing {
+                table,
+                mode_hint: match database {
+                    Database::Here => pgio::MISSING_HERE,
+                    Database::There(_) => pgio::MISSING_THERE,
+                }
+                .into(),
+            });
+        }
+        let rows = database.first_row(&format!(
+            "SELECT pg_catalog.max(mykey)::pg_catalog.text FROM {table}"
+        ))?;
+        let rows = rows.into_iter().flatten().next();
+        match rows.and_then(|text| text.parse().ok()) {
+            Some(rows) if rows > 0 => scale = scale.min(rows),
+            _ => {
+                return Err(Error::TableEmpty {
+                    table,
+                    hint: "Fill pgio's tables with SELECT * FROM bench.initialize_pgio().".into(),
+                });
+            }
+        }
+    }
+    pgio.require_keys(scale)?;
+    Ok(scale)
+}
+
+fn has_table(database: &mut Database, table: &str) -> Result<bool> {
+    let oid = database.first_row(&format!(
+        "SELECT pg_catalog.to_regclass('{table}')::pg_catalog.text"
+    ))?;
+    Ok(oid.into_iter().flatten().next().is_some())
 }
 
 /// What `bench.settings_of_run` would tell of a target; `None` if there is no target.
@@ -740,6 +784,55 @@ fn conclude(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: 
         let made = total.transactions + total.failed.total();
         run.connection_ms = (made > 0).then(|| connection_ns as f64 / made as f64 / 1e6);
     }
+}
+
+/// The figures of pgio's workload: those of the run, and of each session; none for other runs.
+fn conclude_pgio(
+    segment: &Segment,
+    spec: &RunSpec,
+    harvest: &Harvest,
+    finished: &mut Finished,
+) -> Vec<PgioSession> {
+    let Some(pgio) = &spec.pgio else {
+        return Vec::new();
+    };
+    let run = &finished.run;
+    let seconds = run.seconds.unwrap_or(0.0);
+    let layout = segment.layout();
+    let scripts: Vec<&str> = spec.scripts.iter().map(|s| s.name.as_str()).collect();
+    let mut tallies = vec![Tally::default(); layout.scripts];
+    let sessions: Vec<PgioSession> = (0..spec.clients)
+        .map(|client| {
+            recorder::read_client(segment, client, &mut tallies);
+            let histograms: Vec<_> = (0..layout.histograms())
+                .map(|number| harvest.of_set(segment, client, number))
+                .collect();
+            let (head, _) = segment.client(client);
+            convert::pgio_session(&convert::Session {
+                run_id: run.run_id,
+                number: client,
+                table: pgio.table_of(client),
+                scripts: &scripts,
+                tallies: &tallies,
+                histograms: &histograms,
+                usage: head.usage(),
+                seconds,
+            })
+        })
+        .collect();
+    let usage = (0..spec.clients)
+        .map(|client| segment.client(client).0.usage())
+        .reduce(|sum, next| Some(sum?.plus(&next?)))
+        .flatten();
+    let reads = layout.reads.then(|| harvest.reads()).flatten();
+    finished.pgio = Some(convert::pgio_run(
+        run,
+        &finished.scripts,
+        pgio,
+        usage,
+        reads,
+    ));
+    sessions
 }
 
 /// What the harness itself cost; nothing if a client worker could not tell.

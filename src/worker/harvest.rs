@@ -4,6 +4,7 @@
 use crate::shared::Segment;
 use crate::shared::recorder;
 use selfbench_stats::{LatencyHistogram, Tally, buckets};
+use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What happened between two readings.
@@ -23,9 +24,11 @@ pub struct Interval {
 /// Latency counters in shared memory have 32 bits and may wrap around in a long run; readings are
 /// taken often enough for their differences to be right, and the totals are kept here.
 pub struct Harvest {
-    /// Latency counters as of the last reading, by worker and script.
+    /// Latency counters as of the last reading, by set and histogram.
     counters: Vec<u32>,
-    /// Latencies up to the last reading, by script.
+    /// How often those have wrapped around that have.
+    wraps: HashMap<usize, u64>,
+    /// Latencies up to the last reading, by script; then those of reads, if they are measured.
     histograms: Vec<LatencyHistogram>,
     /// Figures of all scripts as of the last reading.
     tally: Tally,
@@ -38,8 +41,9 @@ impl Harvest {
     pub fn new(segment: &Segment, measure_ns: u64) -> Harvest {
         let layout = segment.layout();
         Harvest {
-            counters: vec![0; layout.workers * layout.scripts * buckets::BUCKETS],
-            histograms: (0..layout.scripts)
+            counters: vec![0; layout.histogram_sets() * layout.histograms() * buckets::BUCKETS],
+            wraps: HashMap::new(),
+            histograms: (0..layout.histograms())
                 .map(|_| LatencyHistogram::new())
                 .collect(),
             tally: Tally::default(),
@@ -78,28 +82,54 @@ impl Harvest {
         Some(interval)
     }
 
-    /// The figures of the whole run by script, when all clients have ended.
+    /// One histogram of one set, as of the last reading.
+    pub fn of_set(&self, segment: &Segment, set: usize, number: usize) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        let first = (set * segment.layout().histograms() + number) * buckets::BUCKETS;
+        let seen = &self.counters[first..first + buckets::BUCKETS];
+        for (bucket, seen) in seen.iter().enumerate() {
+            let wraps = self.wraps.get(&(first + bucket)).copied().unwrap_or(0);
+            let count = (wraps << 32) + u64::from(*seen);
+            if count > 0 {
+                histogram.record_bucket(bucket, count);
+            }
+        }
+        histogram
+    }
+
+    /// The times of reading blocks, as of the last reading, if they are measured.
+    pub fn reads(&self) -> Option<&LatencyHistogram> {
+        self.histograms.last()
+    }
+
+    /// The figures of the whole run by script, when all clients have ended; behind the last script's
+    /// histogram that of reads, if they are measured.
     pub fn totals(&mut self, segment: &Segment) -> (Vec<Tally>, Vec<LatencyHistogram>) {
         self.latencies(segment);
         (recorder::read_all(segment), self.histograms.clone())
     }
 
-    /// Adds the latencies since the last reading to the totals and returns them.
+    /// Adds the latencies since the last reading to the totals and returns those of transactions.
     fn latencies(&mut self, segment: &Segment) -> LatencyHistogram {
         let layout = segment.layout();
         let mut new = LatencyHistogram::new();
-        for worker in 0..layout.workers {
-            for script in 0..layout.scripts {
-                let first = (worker * layout.scripts + script) * buckets::BUCKETS;
+        for set in 0..layout.histogram_sets() {
+            for number in 0..layout.histograms() {
+                let first = (set * layout.histograms() + number) * buckets::BUCKETS;
                 let seen = &mut self.counters[first..first + buckets::BUCKETS];
-                let counters = segment.histogram(worker, script);
+                let counters = segment.histogram(set, number);
                 for (bucket, (seen, counter)) in seen.iter_mut().zip(counters).enumerate() {
                     let value = counter.load(Relaxed);
                     let added = value.wrapping_sub(*seen);
                     if added != 0 {
+                        if value < *seen {
+                            *self.wraps.entry(first + bucket).or_default() += 1;
+                        }
                         *seen = value;
-                        new.record_bucket(bucket, u64::from(added));
-                        self.histograms[script].record_bucket(bucket, u64::from(added));
+                        if number < layout.scripts {
+                            new.record_bucket(bucket, u64::from(added));
+                        }
+                        self.histograms[number].record_bucket(bucket, u64::from(added));
                     }
                 }
             }

@@ -63,7 +63,7 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
 /// A worker that waits for the start barrier.
 struct Ready {
     spec: RunSpec,
-    workload: Workload,
+    workloads: Workloads,
     /// Their numbers, each with the position of its thread among those of this worker.
     clients: Vec<(usize, usize)>,
     /// One for each client, or none if each transaction has its own.
@@ -74,8 +74,6 @@ struct Ready {
 fn prepare(place: &Place) -> Result<Option<Ready>> {
     let spec: RunSpec = place.segment.spec()?;
     connect(spec.identity);
-    let workload = spec.workload()?;
-    check_rights(&workload)?;
     let threads: Vec<_> = clients_per_thread(spec.clients, spec.jobs).collect();
     let threads = &threads[spec.threads(place.index)];
     let clients: Vec<_> = threads
@@ -83,6 +81,8 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         .enumerate()
         .flat_map(|(thread, clients)| clients.clone().map(move |client| (client, thread)))
         .collect();
+    let workloads = Workloads::parse(&spec, clients.iter().map(|(client, _)| *client))?;
+    workloads.all.iter().try_for_each(check_rights)?;
     let connect_with = Rc::new(spec.connect_with());
     let mut connections = Vec::with_capacity(clients.len());
     for (client, _) in &clients {
@@ -97,11 +97,38 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     }
     Ok(Some(Ready {
         spec,
-        workload,
+        workloads,
         clients,
         connections,
         connect_with,
     }))
+}
+
+/// The scripts of the clients of this worker, which may have different ones.
+struct Workloads {
+    all: Vec<Workload>,
+    /// By number: which variant each is.
+    variants: Vec<usize>,
+}
+
+impl Workloads {
+    fn parse(spec: &RunSpec, clients: impl Iterator<Item = usize>) -> Result<Workloads> {
+        let mut variants: Vec<usize> = clients.map(|client| spec.variant(client)).collect();
+        variants.sort_unstable();
+        variants.dedup();
+        let all = variants.iter().map(|variant| spec.workload_of(*variant));
+        Ok(Workloads {
+            all: all.collect::<Result<_>>()?,
+            variants,
+        })
+    }
+
+    /// The number of a client's.
+    fn of_client(&self, spec: &RunSpec, client: usize) -> usize {
+        self.variants
+            .binary_search(&spec.variant(client))
+            .unwrap_or(0)
+    }
 }
 
 /// Connects a client to the server.
@@ -120,6 +147,8 @@ pub(super) fn connect_client(client: usize, with: &ConnectWith) -> Result<Connec
 struct Driven<'s, 'p> {
     client: Client<'p>,
     number: usize,
+    /// Number of its plan among those of this worker.
+    plan: usize,
     /// Position of its thread among those of this worker.
     thread: usize,
     /// Closed as soon as the client has ended, which takes its socket out of the event set.
@@ -141,7 +170,7 @@ struct Driven<'s, 'p> {
 fn run(place: &Place, ready: Ready) {
     let Ready {
         spec,
-        workload,
+        workloads,
         clients,
         connections,
         connect_with,
@@ -150,28 +179,37 @@ fn run(place: &Place, ready: Ready) {
     let header = segment.header();
     let control = Shared::new(place);
     let (streams, mut threads) = streams(header, &spec, spec.threads(place.index));
-    let plan = plan(header, &spec, &workload);
+    let plans: Vec<_> = workloads
+        .all
+        .iter()
+        .map(|workload| plan(header, &spec, workload))
+        .collect();
     let mut events = compat::EventSet::new(connections.len());
     let mut driven: Vec<Driven> = clients
         .into_iter()
         .zip(connections)
-        .map(|((number, thread), connection)| Driven {
-            client: Client::new(number, &plan, &streams),
-            number,
-            thread,
-            session: Some(LibpqSession::new(
-                connection,
-                Rc::clone(&connect_with),
-                spec.protocol(),
-                workload.sql_commands,
-            )),
-            recorder: Recorder::new(segment, &workload, place.index, number),
-            socket: None,
-            event: None,
-            waits_for_write: false,
-            queued: true,
-            answered: false,
-            sleeps_until_ns: None,
+        .map(|((number, thread), connection)| {
+            let plan = workloads.of_client(&spec, number);
+            let workload = &workloads.all[plan];
+            Driven {
+                client: Client::new(number, &plans[plan], &streams),
+                number,
+                plan,
+                thread,
+                session: Some(LibpqSession::new(
+                    connection,
+                    Rc::clone(&connect_with),
+                    spec.protocol(),
+                    workload.sql_commands,
+                )),
+                recorder: Recorder::new(segment, workload, place.index, number),
+                socket: None,
+                event: None,
+                waits_for_write: false,
+                queued: true,
+                answered: false,
+                sleeps_until_ns: None,
+            }
         })
         .collect();
     // A schedule asks for more precision than milliseconds.
@@ -227,12 +265,13 @@ fn run(place: &Place, ready: Ready) {
                 continue;
             };
             let thread = &mut threads[d.thread];
+            let plan = &plans[d.plan];
             let recorder = &mut d.recorder;
-            let mut step = d.client.advance(session, &plan, thread, &control, recorder);
+            let mut step = d.client.advance(session, plan, thread, &control, recorder);
             // After the last answer of a transaction the server waits for this client, and need
             // not wait for the others. A script without statements takes turns with them.
             if step == Step::Again && std::mem::take(&mut d.answered) {
-                step = d.client.advance(session, &plan, thread, &control, recorder);
+                step = d.client.advance(session, plan, thread, &control, recorder);
             }
             match step {
                 Step::Again => {

@@ -190,6 +190,8 @@ fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<
         debug: spec.debug,
         log: spec.log.is_some(),
         sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
+        commit_every: spec.pgio.as_ref().map_or(1, |pgio| pgio.commit_every),
+        usage: spec.pgio.is_some(),
         scale: header.scale.load(Relaxed),
         random_seed: spec.seed,
         variables: &spec.variables,

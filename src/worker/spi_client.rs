@@ -5,6 +5,7 @@ use super::{
     Place, check_for_interrupts, check_rights, connect, plan, settings, shell, streams, transaction,
 };
 use crate::clock;
+use crate::compat;
 use crate::error::{Error, Result, catch};
 use crate::run::RunSpec;
 use crate::session::{Metered, SpiSession};
@@ -14,7 +15,7 @@ use crate::shared::recorder::Recorder;
 use crate::shared::ring::Messages;
 use crate::shared::segment::{Header, Stop};
 use pgrx::{pg_guard, pg_sys};
-use selfbench_client::{Client, Control, Step};
+use selfbench_client::{Client, Control, Plan, Step};
 use selfbench_script::Workload;
 
 /// The world of a client: the shared clock, the run's stop request, the shell, whoever watches.
@@ -79,7 +80,7 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
         let spec: RunSpec = place.segment.spec()?;
         connect(spec.identity);
         transaction::transaction(|| settings::apply(&spec.settings))?;
-        prepare(spec)
+        prepare(spec, place.index)
     });
     match prepared {
         Ok((spec, workload)) => {
@@ -106,7 +107,7 @@ pub fn serve(segment: u32) -> Result<()> {
     };
     transaction::leave_call();
     let served = catch(|| {
-        let (spec, workload) = prepare(place.segment.spec()?)?;
+        let (spec, workload) = prepare(place.segment.spec()?, place.index)?;
         if place.wait_for_start() {
             run(&place, &spec, &workload);
         }
@@ -124,8 +125,8 @@ pub fn serve(segment: u32) -> Result<()> {
     served
 }
 
-fn prepare(spec: RunSpec) -> Result<(RunSpec, Workload)> {
-    let workload = spec.workload()?;
+fn prepare(spec: RunSpec, client: usize) -> Result<(RunSpec, Workload)> {
+    let workload = spec.workload_of(spec.variant(client))?;
     check_rights(&workload)?;
     Ok((spec, workload))
 }
@@ -142,6 +143,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let control = Shared::new(place);
     let mut effort = Effort::default();
     let mut turn = 0u64;
+    let mut reads = Reads::watch(place.segment.layout().reads, &plan);
     let reason = loop {
         turn += 1;
         let step = if turn.is_multiple_of(SAMPLED) {
@@ -155,6 +157,9 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
         } else {
             client.advance(&mut session, &plan, thread, &control, &mut recorder)
         };
+        if let Some(reads) = &mut reads {
+            reads.record(&recorder);
+        }
         match step {
             Step::Again => {}
             // An outcome is there as soon as a statement is submitted.
@@ -172,4 +177,40 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     head.end(clock::now_ns(), reason.as_deref());
     place.segment.worker(number).account.set(effort);
     transaction::abort();
+}
+
+/// Blocks that this process has read, and how long it took, as far as they have been recorded. After
+/// each transaction, what has come since is recorded as so many reads of the same length.
+struct Reads {
+    blocks: u64,
+    ns: u64,
+    /// When recording begins.
+    measure_ns: u64,
+}
+
+impl Reads {
+    /// Begins, if that is asked for.
+    fn watch(wanted: bool, plan: &Plan) -> Option<Reads> {
+        wanted.then(|| {
+            let (blocks, ns) = compat::reads();
+            Reads {
+                blocks,
+                ns,
+                measure_ns: plan.measure_ns,
+            }
+        })
+    }
+
+    #[inline]
+    fn record(&mut self, recorder: &Recorder) {
+        let (blocks, ns) = compat::reads();
+        if blocks == self.blocks {
+            return;
+        }
+        if self.measure_ns == 0 || clock::now_ns() >= self.measure_ns {
+            self.measure_ns = 0;
+            recorder.read_blocks(blocks - self.blocks, ns - self.ns);
+        }
+        (self.blocks, self.ns) = (blocks, ns);
+    }
 }

@@ -42,6 +42,12 @@ enum State {
     Throttle,
     /// Connects, since this clock reading.
     Connect(u64),
+    /// What the session has used is being read, since transactions count from now on.
+    ReadUsage,
+    /// About to execute a script within a block of several transactions.
+    Enter,
+    /// The block is being opened.
+    OpenBlock,
     /// About to execute the current command.
     Execute,
     /// A statement or the end of a pipeline is in progress.
@@ -54,8 +60,16 @@ enum State {
     Sleep(u64),
     /// A rollback is in progress, after a failure that may be retried.
     RollBack(Failure),
+    /// The block is being committed, after its last script.
+    CommitBlock,
     /// The script has been executed to its end.
     End,
+    /// About to end; a block may still be open.
+    Leave,
+    /// The block is being committed, after which the client ends.
+    CommitAtEnd,
+    /// What the session has used is being read, after which the client ends.
+    ReadUsageAtEnd,
     /// Finished or aborted.
     Ended,
 }
@@ -85,6 +99,12 @@ pub struct Client<'w> {
     rng_at_begin: Rng,
     tries: u32,
     counted: u64,
+    /// Transactions in the open block, if several share one.
+    in_block: u32,
+    /// Whether what the session has used is still to be read for the first time.
+    usage_unread: bool,
+    /// Whether it has been read, and is to be read again at the end.
+    usage_read: bool,
 }
 
 impl<'w> Client<'w> {
@@ -119,6 +139,9 @@ impl<'w> Client<'w> {
             rng_at_begin: rng,
             tries: 0,
             counted: 0,
+            in_block: 0,
+            usage_unread: plan.usage,
+            usage_read: false,
         }
     }
 
@@ -134,8 +157,19 @@ impl<'w> Client<'w> {
         record: &mut impl Record,
     ) -> Step {
         let step = self.proceed(session, plan, thread, control, record);
-        if plan.exit_on_abort && matches!(step, Step::Aborted { .. }) {
-            control.request_stop();
+        if matches!(step, Step::Aborted { .. }) {
+            if std::mem::take(&mut self.usage_read) {
+                session.submit_usage();
+                // A session that has to wait for it is given up.
+                if session.poll() == Some(Outcome::Done)
+                    && let Some(usage) = session.usage()
+                {
+                    record.usage_ends(&usage);
+                }
+            }
+            if plan.exit_on_abort {
+                control.request_stop();
+            }
         }
         step
     }
@@ -154,6 +188,12 @@ impl<'w> Client<'w> {
                     let now = control.now_ns();
                     if control.stop() || now >= plan.deadline_ns {
                         return self.finish();
+                    }
+                    if self.usage_unread && now >= plan.measure_ns {
+                        self.usage_unread = false;
+                        session.submit_usage();
+                        self.state = State::ReadUsage;
+                        continue;
                     }
                     self.script = plan.workload.choose(&mut thread.choice);
                     let script = &plan.workload.scripts[self.script];
@@ -205,12 +245,48 @@ impl<'w> Client<'w> {
                         ));
                     }
                 },
+                State::ReadUsage => match session.poll() {
+                    None => return Step::Waiting,
+                    Some(outcome) => {
+                        if outcome == Outcome::Done
+                            && let Some(usage) = session.usage()
+                        {
+                            self.usage_read = true;
+                            record.usage_begins(&usage);
+                        }
+                        self.state = State::Choose;
+                    }
+                },
+                State::Enter => {
+                    if self.in_block == 0 {
+                        session.submit_begin();
+                        self.state = State::OpenBlock;
+                    } else {
+                        self.state = State::Execute;
+                    }
+                    self.in_block += 1;
+                }
+                State::OpenBlock => match session.poll() {
+                    None => return Step::Waiting,
+                    Some(Outcome::Done) => self.state = State::Execute,
+                    Some(Outcome::Failed(error)) => {
+                        if control.stop() && moot(&error) {
+                            return self.finish();
+                        }
+                        return self.abort_block("opening", &error);
+                    }
+                },
                 State::Execute => match self.commands.get(self.command) {
                     None if self.pipeline => {
                         return self.abort(format!(
                             "client {} aborted: end of script reached with pipeline open",
                             self.number
                         ));
+                    }
+                    None if self.in_block > 0 && self.ends_block(plan) => {
+                        self.in_block = 0;
+                        session.submit_commit();
+                        self.state = State::CommitBlock;
                     }
                     None => self.state = State::End,
                     Some(_) if control.stop() => return self.finish(),
@@ -287,6 +363,16 @@ impl<'w> Client<'w> {
                     }
                     self.complete(self.command + 1, plan, control, record);
                 }
+                State::CommitBlock => match session.poll() {
+                    None => return Step::Waiting,
+                    Some(Outcome::Done) => self.state = State::End,
+                    Some(outcome) => {
+                        let step = self.conclude(outcome, session, plan, thread, control, record);
+                        if let Some(step) = step {
+                            return step;
+                        }
+                    }
+                },
                 State::End => {
                     let now = control.now_ns();
                     if now < plan.measure_ns {
@@ -299,7 +385,7 @@ impl<'w> Client<'w> {
                             self.log(Ending::Success(transaction), now, plan, thread, record);
                         }
                     }
-                    if session.block() != Block::None {
+                    if self.in_block == 0 && session.block() != Block::None {
                         return self.abort(format!(
                             "client {} aborted: end of script reached without completing the \
                              last transaction",
@@ -308,6 +394,41 @@ impl<'w> Client<'w> {
                     }
                     return self.next(session, plan, now);
                 }
+                State::Leave => {
+                    if std::mem::take(&mut self.in_block) > 0
+                        && !control.stop()
+                        && session.block() == Block::Open
+                    {
+                        session.submit_commit();
+                        self.state = State::CommitAtEnd;
+                    } else if std::mem::take(&mut self.usage_read) {
+                        session.submit_usage();
+                        self.state = State::ReadUsageAtEnd;
+                    } else {
+                        self.state = State::Ended;
+                    }
+                }
+                State::CommitAtEnd => match session.poll() {
+                    None => return Step::Waiting,
+                    Some(Outcome::Done) => self.state = State::Leave,
+                    Some(Outcome::Failed(error)) if control.stop() && moot(&error) => {
+                        self.state = State::Leave;
+                    }
+                    Some(Outcome::Failed(error)) => {
+                        return self.abort_block("committing", &error);
+                    }
+                },
+                State::ReadUsageAtEnd => match session.poll() {
+                    None => return Step::Waiting,
+                    Some(outcome) => {
+                        if outcome == Outcome::Done
+                            && let Some(usage) = session.usage()
+                        {
+                            record.usage_ends(&usage);
+                        }
+                        self.state = State::Ended;
+                    }
+                },
                 State::Ended => return Step::Finished,
             }
         }
@@ -376,7 +497,25 @@ impl<'w> Client<'w> {
         }
         self.rng_at_begin = self.rng;
         self.tries = 1;
-        self.state = State::Execute;
+        self.state = self.first_state(plan);
+    }
+
+    /// The state in which the execution of a script begins.
+    #[inline]
+    fn first_state(&self, plan: &Plan<'w>) -> State {
+        if plan.commit_every > 1 {
+            State::Enter
+        } else {
+            State::Execute
+        }
+    }
+
+    /// Whether the current transaction is the last one of its block.
+    fn ends_block(&self, plan: &Plan<'w>) -> bool {
+        let ends = plan
+            .transactions
+            .is_some_and(|wanted| self.counted + 1 >= wanted);
+        ends || self.in_block >= plan.commit_every
     }
 
     /// The figures of the transaction that was successful at `now`.
@@ -758,6 +897,8 @@ impl<'w> Client<'w> {
         control: &impl Control,
         record: &mut impl Record,
     ) -> Option<Step> {
+        // The block is gone, with all that was done in it.
+        self.in_block = 0;
         let now = control.now_ns();
         if control.stop() || now >= plan.deadline_ns {
             return Some(self.finish());
@@ -778,7 +919,7 @@ impl<'w> Client<'w> {
             self.tries = self.tries.saturating_add(1);
             self.rng = self.rng_at_begin;
             self.command = 0;
-            self.state = State::Execute;
+            self.state = self.first_state(plan);
             return None;
         }
         if now < plan.measure_ns {
@@ -838,7 +979,12 @@ impl<'w> Client<'w> {
             .is_some_and(|wanted| self.counted >= wanted)
     }
 
+    /// Ends the client, at once unless something is left to do.
     fn finish(&mut self) -> Step {
+        if self.in_block > 0 || self.usage_read {
+            self.state = State::Leave;
+            return Step::Again;
+        }
         self.state = State::Ended;
         Step::Finished
     }
@@ -846,6 +992,14 @@ impl<'w> Client<'w> {
     fn abort(&mut self, reason: String) -> Step {
         self.state = State::Ended;
         Step::Aborted { reason }
+    }
+
+    fn abort_block(&mut self, what: &str, error: &SqlError) -> Step {
+        let number = self.number;
+        let message = &error.message;
+        self.abort(format!(
+            "client {number} aborted while {what} a transaction block; {message}"
+        ))
     }
 
     fn abort_statement(&mut self, error: &SqlError) -> Step {

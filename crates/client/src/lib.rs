@@ -14,7 +14,7 @@ mod store;
 pub use client::{Client, Step};
 pub use plan::{Ending, Failure, LogEntry, Plan, Thread, Transaction};
 pub use session::{
-    Block, Column, ColumnValue, MAX_VALUE_BYTES, Outcome, QueryResult, Session, SqlError,
+    Block, Column, ColumnValue, MAX_VALUE_BYTES, Outcome, QueryResult, Session, SqlError, Usage,
 };
 
 /// What a client needs of the world outside.
@@ -51,6 +51,10 @@ pub trait Record {
     /// A command failed, and its transaction is tried `again` or has failed for good; if commands
     /// are measured.
     fn command_failed(&mut self, script: usize, command: usize, again: bool);
+    /// What the client's session had used before transactions counted.
+    fn usage_begins(&mut self, usage: &Usage);
+    /// What it had used at the end.
+    fn usage_ends(&mut self, usage: &Usage);
     /// A transaction that was counted is to be logged.
     fn log(&mut self, entry: &LogEntry);
 }

@@ -39,6 +39,12 @@ pub struct Plan<'w> {
     /// The part of the transactions that is logged, above 0 and at most 1; all of them, without a
     /// draw, if it is not given.
     pub sampling_rate: Option<f64>,
+    /// So many transactions of a client share a block that the client opens and commits; with 1,
+    /// blocks are the scripts' business.
+    pub commit_every: u32,
+    /// Whether each client reads what its session has used, when transactions begin to count and
+    /// when it ends.
+    pub usage: bool,
     /// Value of the variable `scale`.
     pub scale: i64,
     /// The base seed, value of the variable `random_seed`.

@@ -68,6 +68,97 @@ pub enum ColumnValue {
     TooLong(usize),
 }
 
+/// What a session has used since it began, as the server process that serves it counts it. Blocks
+/// are the server's, times nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Blocks found in the server's shared buffers.
+    pub blocks_hit: u64,
+    /// Blocks read into them, from the operating system.
+    pub blocks_read: u64,
+    /// Blocks that were clean before.
+    pub blocks_dirtied: u64,
+    /// Blocks that the session itself had to write to make room for others.
+    pub blocks_written: u64,
+    /// Time of these readings; 0 unless the server measures it.
+    pub read_ns: u64,
+    /// Time of these writes; 0 unless the server measures it.
+    pub write_ns: u64,
+    /// Records of WAL.
+    pub wal_records: u64,
+    /// Full images of pages among them.
+    pub wal_fpi: u64,
+    /// Bytes of WAL.
+    pub wal_bytes: u64,
+    /// Bytes that came from a block device, and not from the operating system's cache.
+    pub device_read_bytes: u64,
+    /// Bytes that were given to the operating system to be written to a block device.
+    pub device_write_bytes: u64,
+    /// Whether bytes from and to devices are known.
+    pub knows_devices: bool,
+}
+
+impl Usage {
+    /// Number of words of [`Usage::to_words`].
+    pub const WORDS: usize = 12;
+
+    /// All of it as plain numbers, for memory that processes share.
+    pub fn to_words(&self) -> [u64; Usage::WORDS] {
+        [
+            self.blocks_hit,
+            self.blocks_read,
+            self.blocks_dirtied,
+            self.blocks_written,
+            self.read_ns,
+            self.write_ns,
+            self.wal_records,
+            self.wal_fpi,
+            self.wal_bytes,
+            self.device_read_bytes,
+            self.device_write_bytes,
+            u64::from(self.knows_devices),
+        ]
+    }
+
+    /// The reverse of [`Usage::to_words`].
+    pub fn from_words(words: [u64; Usage::WORDS]) -> Usage {
+        Usage {
+            blocks_hit: words[0],
+            blocks_read: words[1],
+            blocks_dirtied: words[2],
+            blocks_written: words[3],
+            read_ns: words[4],
+            write_ns: words[5],
+            wal_records: words[6],
+            wal_fpi: words[7],
+            wal_bytes: words[8],
+            device_read_bytes: words[9],
+            device_write_bytes: words[10],
+            knows_devices: words[11] != 0,
+        }
+    }
+
+    /// What has been added since an earlier reading.
+    pub fn since(&self, earlier: &Usage) -> Usage {
+        let (words, earlier) = (self.to_words(), earlier.to_words());
+        let added = std::array::from_fn(|i| words[i].saturating_sub(earlier[i]));
+        Usage {
+            knows_devices: self.knows_devices,
+            ..Usage::from_words(added)
+        }
+    }
+
+    /// The sum of what two sessions have used.
+    pub fn plus(&self, other: &Usage) -> Usage {
+        let (words, others) = (self.to_words(), other.to_words());
+        let sum = std::array::from_fn(|i| words[i] + others[i]);
+        Usage {
+            knows_devices: self.knows_devices && other.knows_devices,
+            ..Usage::from_words(sum)
+        }
+    }
+}
+
 /// One client's way to the server. One thing is in progress at a time.
 pub trait Session {
     /// Begins to execute a statement with these values. Its outcome comes from
@@ -76,6 +167,15 @@ pub trait Session {
     fn submit(&mut self, command: &SqlCommand, variables: &Variables);
     /// Begins to roll back the open transaction block; polled like a statement.
     fn submit_rollback(&mut self);
+    /// Begins to open a transaction block; polled like a statement.
+    fn submit_begin(&mut self);
+    /// Begins to commit the open transaction block; polled like a statement.
+    fn submit_commit(&mut self);
+    /// Begins to read what the session has used; polled like a statement. It is none of the run's
+    /// statements, and is submitted after a stop request, too.
+    fn submit_usage(&mut self);
+    /// What was read last; `None` if it could not be.
+    fn usage(&self) -> Option<Usage>;
     /// The outcome of what was submitted; `None` while it is still in progress.
     fn poll(&mut self) -> Option<Outcome>;
     /// Whether a transaction block is open, when nothing is in progress.

@@ -164,6 +164,17 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
             add(advice.into(), hint);
         }
     }
+    if let Some(measured) = report
+        .pgio
+        .as_ref()
+        .and_then(|pgio| pgio.working_set.what_is_measured())
+    {
+        add(
+            measured,
+            "To measure storage, use tables that are larger than the memory, or a larger \
+             working_set_pct.",
+        );
+    }
     if setting("debug_assertions") == Some("on") {
         add(
             "the server checks assertions".into(),

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod initialize;
 pub mod log;
 mod number;
+pub mod pgio;
 pub mod progress;
 mod run;
 mod text;

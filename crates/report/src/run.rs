@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::pgio::PgioReport;
 use selfbench_stats::{Tally, summary};
 use serde::{Deserialize, Serialize};
 
@@ -191,6 +192,8 @@ pub struct RunReport {
     pub aborted_clients: i32,
     /// The errors that ended clients or the run, one message each.
     pub errors: Vec<String>,
+    /// What there is to say of pgio's workload, if it was that.
+    pub pgio: Option<PgioReport>,
 }
 
 impl RunReport {

@@ -7,6 +7,7 @@
 use selfbench_stats::{Moments, Tally, summary};
 
 use crate::number::{fixed, shortest};
+use crate::pgio;
 use crate::{Limit, Mode, RunReport, RunState, ScriptReport};
 
 /// First major version that reports runs without a successful transaction in full, and scripts by
@@ -80,6 +81,11 @@ fn parameters(lines: &mut Lines, report: &RunReport) {
     if let Some(method) = &report.partition_method {
         lines.push(format!("partition method: {method}"));
         lines.push(format!("partitions: {}", report.partitions.unwrap_or(0)));
+    }
+    if let Some(pgio) = &report.pgio {
+        pgio::parameters(pgio)
+            .into_iter()
+            .for_each(|line| lines.push(line));
     }
     lines.push(format!("query mode: {}", report.protocol));
     if lines.style == Style::Full || report.mode == Mode::Spi {
@@ -365,6 +371,11 @@ fn percentiles(lines: &mut Lines, values: &[(f64, f64)], latency: &Moments, pref
 /// What pgbench does not report, and whether the run is complete.
 fn additions(lines: &mut Lines, report: &RunReport) {
     percentiles(lines, &report.percentiles, &report.tally.latency, "");
+    if let Some(pgio) = &report.pgio {
+        pgio::figures(pgio)
+            .into_iter()
+            .for_each(|line| lines.push(line));
+    }
     if report.warmup_seconds > 0.0 {
         lines.push(format!(
             "warm-up: {} s, {} transactions, not included above",

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use selfbench_client::{
     Block, Client, Column, ColumnValue, Control, Failure, LogEntry, Outcome, Plan, QueryResult,
-    Record, Session, SqlError, Step, Thread, Transaction,
+    Record, Session, SqlError, Step, Thread, Transaction, Usage,
 };
 use selfbench_script::{
     Action, Command, Protocol, SqlCommand, Streams, Variables, Workload, WorkloadBuilder, builtin,
@@ -234,6 +234,29 @@ impl Session for MockSession {
         self.begin("ROLLBACK".to_owned());
     }
 
+    fn submit_begin(&mut self) {
+        assert_eq!(self.block, Block::None, "a block is open");
+        self.begin("BEGIN".to_owned());
+    }
+
+    fn submit_commit(&mut self) {
+        assert_eq!(self.block, Block::Open, "nothing to commit");
+        self.begin("COMMIT".to_owned());
+    }
+
+    fn submit_usage(&mut self) {
+        assert!(self.pending.is_none(), "something is in progress");
+        self.pending = Some((self.replies)("<usage>"));
+        self.sent.push("<usage>".to_owned());
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        Some(Usage {
+            blocks_hit: self.sent.len() as u64,
+            ..Usage::default()
+        })
+    }
+
     fn poll(&mut self) -> Option<Outcome> {
         let reply = self.pending.as_mut().expect("nothing is in progress");
         if let Some(left) = reply.waits.checked_sub(1) {
@@ -309,6 +332,10 @@ pub enum Event {
     Executed(usize, usize, u64),
     CommandFailed(usize, usize, bool),
     Logged(LogEntry),
+    /// With the number of things that the session had been told to do.
+    UsageBegins(u64),
+    /// See there.
+    UsageEnds(u64),
 }
 
 #[derive(Default)]
@@ -341,6 +368,14 @@ impl Record for Recorder {
 
     fn command_failed(&mut self, script: usize, command: usize, again: bool) {
         self.0.push(Event::CommandFailed(script, command, again));
+    }
+
+    fn usage_begins(&mut self, usage: &Usage) {
+        self.0.push(Event::UsageBegins(usage.blocks_hit));
+    }
+
+    fn usage_ends(&mut self, usage: &Usage) {
+        self.0.push(Event::UsageEnds(usage.blocks_hit));
     }
 
     fn log(&mut self, entry: &LogEntry) {
@@ -395,6 +430,8 @@ pub fn plan(workload: &Workload) -> Plan<'_> {
         debug: false,
         log: false,
         sampling_rate: None,
+        commit_every: 1,
+        usage: false,
         scale: 1,
         random_seed: 42,
         variables: &[],

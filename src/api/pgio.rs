@@ -1,0 +1,150 @@
+//! `bench.run_pgio` and `bench.start_pgio`.
+
+use super::arguments::Arguments;
+use super::run::{self, Progress};
+use crate::error::{Error, OrRaise, Result};
+use crate::results::rows::PgioRun;
+use crate::run::PgioOptions;
+use crate::run::horizon::Horizon;
+use crate::run::options::RunOptions;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+/// Runs pgio's workload and waits for the result.
+#[pg_extern(sql = false)]
+fn run_pgio(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> pgrx::composite_type!('static, "bench.pgio_result") {
+    let horizon = Horizon::of_call(fcinfo);
+    (|| {
+        let options = options(&mut Arguments::of_call(fcinfo));
+        let spec = options.check()?;
+        let progress = Progress {
+            every_us: options.run.progress_us()?,
+            timestamp: false,
+        };
+        let finished = run::perform(&spec, progress, &horizon)?;
+        let Some(pgio) = &finished.pgio else {
+            return Err(Error::Limit("the run has no figures of pgio's".into()));
+        };
+        pgio_result(&finished.run.state, pgio)
+            .map_err(|e| Error::Limit(format!("cannot form bench.pgio_result: {e}")))
+    })()
+    .or_raise()
+}
+
+/// Starts a run of pgio's workload that goes on without the session; its id.
+#[pg_extern(sql = false)]
+fn start_pgio(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
+    let horizon = Horizon::of_call(fcinfo);
+    (|| -> Result<i64> {
+        let options = options(&mut Arguments::of_call(fcinfo));
+        run::detach(&options.check()?, &horizon)
+    })()
+    .or_raise()
+}
+
+/// The options in the order of both functions.
+fn options(arguments: &mut Arguments) -> PgioOptions {
+    let (tables, threads_per_table, duration) =
+        (arguments.take(), arguments.take(), arguments.take());
+    // Fields are evaluated in the order in which they stand here.
+    PgioOptions {
+        tables,
+        threads_per_table,
+        update_pct: arguments.take(),
+        work_unit: arguments.take(),
+        update_work_unit: arguments.take(),
+        commit_every: arguments.take(),
+        working_set_pct: arguments.take(),
+        scan: arguments.take(),
+        run: RunOptions {
+            duration,
+            mode: arguments.take(),
+            jobs: arguments.take(),
+            transactions: arguments.take(),
+            protocol: arguments.take(),
+            rate: arguments.take(),
+            latency_limit: arguments.take(),
+            warmup: arguments.take(),
+            progress: arguments.take(),
+            interval: arguments.take(),
+            seed: arguments.take(),
+            label: arguments.take(),
+            log: arguments.take(),
+            sampling_rate: arguments.take(),
+            log_prefix: arguments.take(),
+            target: arguments.take(),
+            client_process: arguments.take(),
+            vacuum: Some("none".into()),
+            max_tries: Some(1),
+            reconnect: Some(false),
+            continue_on_error: Some(false),
+            exit_on_abort: Some(false),
+            per_statement: Some(false),
+            failures_detailed: Some(false),
+            verbose_errors: Some(false),
+            ..RunOptions::default()
+        },
+    }
+}
+
+type PgioResult = pgrx::composite_type!('static, "bench.pgio_result");
+
+fn pgio_result(
+    state: &str,
+    pgio: &PgioRun,
+) -> std::result::Result<PgioResult, Box<dyn std::error::Error>> {
+    let mut row = PgHeapTuple::new_composite_type("bench.pgio_result")?;
+    if pgio.run_id != 0 {
+        row.set_by_name("run_id", pgio.run_id)?;
+    }
+    row.set_by_name("state", state.to_owned())?;
+    for (name, value) in [
+        ("tables", pgio.tables),
+        ("threads_per_table", pgio.threads_per_table),
+        ("update_pct", pgio.update_pct),
+        ("work_unit", pgio.work_unit),
+        ("update_work_unit", pgio.update_work_unit),
+        ("commit_every", pgio.commit_every),
+    ] {
+        row.set_by_name(name, value)?;
+    }
+    row.set_by_name("scan", pgio.scan.clone())?;
+    for (name, value) in [
+        ("scale", pgio.scale),
+        ("working_set_bytes", pgio.working_set_bytes),
+        ("selects", pgio.selects),
+        ("updates", pgio.updates),
+        ("failed", pgio.failed),
+    ] {
+        row.set_by_name(name, value)?;
+    }
+    for (name, value) in [
+        ("seconds", pgio.seconds),
+        ("riops", pgio.riops),
+        ("cache_hits_per_s", pgio.cache_hits_per_s),
+        ("logical_reads_per_s", pgio.logical_reads_per_s),
+        ("device_reads_per_s", pgio.device_reads_per_s),
+        ("device_read_mb_per_s", pgio.device_read_mb_per_s),
+        ("device_write_mb_per_s", pgio.device_write_mb_per_s),
+        ("blocks_dirtied_per_s", pgio.blocks_dirtied_per_s),
+        ("blocks_written_per_s", pgio.blocks_written_per_s),
+        ("wal_bytes_per_s", pgio.wal_bytes_per_s),
+        ("wal_bytes_per_update", pgio.wal_bytes_per_update),
+        ("select_avg_ms", pgio.select_avg_ms),
+        ("select_p99_ms", pgio.select_p99_ms),
+        ("select_max_ms", pgio.select_max_ms),
+        ("update_avg_ms", pgio.update_avg_ms),
+        ("update_p99_ms", pgio.update_p99_ms),
+        ("update_max_ms", pgio.update_max_ms),
+        ("read_avg_ms", pgio.read_avg_ms),
+        ("read_p50_ms", pgio.read_p50_ms),
+        ("read_p95_ms", pgio.read_p95_ms),
+        ("read_p99_ms", pgio.read_p99_ms),
+        ("read_max_ms", pgio.read_max_ms),
+    ] {
+        row.set_by_name(name, value)?;
+    }
+    Ok(row)
+}

@@ -1,0 +1,290 @@
+//! pgio's workload: random reads and updates of single blocks, by sessions that have a table each
+//! or share one with others.
+//!
+//! A table `pgioN` has one row in each block, with keys from 1 in random order and an index on them.
+//! Each loop takes a random key and reads, or updates, the rows from there on up to `work_unit` keys
+//! further, as pgio does. The loops are transactions of two scripts, so that all that holds for
+//! scripts holds for them.
+
+use super::options::{RunOptions, illegal, in_range, one_of, required};
+use super::spec::{RunSpec, ScriptSpec};
+use crate::error::{Error, Result};
+use crate::query;
+use crate::server;
+use crate::worker::settings::Settings;
+use serde::{Deserialize, Serialize};
+
+/// Most tables; more than that many sessions would not fit into a server.
+pub const MAX_TABLES: i32 = 10_000;
+/// Most keys that a loop goes through.
+const MAX_WORK_UNIT: i32 = 1_000_000_000;
+/// Name of the script that reads.
+pub const SELECT: &str = "pgio-select";
+/// Name of the script that updates.
+pub const UPDATE: &str = "pgio-update";
+
+/// How the server may look for the rows of a range of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scan {
+    /// By an index scan: one block after the other, in the order of keys.
+    Index,
+    /// By a bitmap scan: in the order of blocks, with as many requests ahead as
+    /// `effective_io_concurrency` says.
+    Bitmap,
+    /// However the planner and the caller's settings want it, with a plan for each key.
+    Auto,
+}
+
+impl Scan {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Scan; 3] = [Scan::Index, Scan::Bitmap, Scan::Auto];
+
+    /// Name in SQL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scan::Index => "index",
+            Scan::Bitmap => "bitmap",
+            Scan::Auto => "auto",
+        }
+    }
+
+    /// The settings that make the planner do so, with one plan for all keys: a plan for each would
+    /// take longer than reading a block that is in memory.
+    fn settings(self) -> Settings {
+        let scans = match self {
+            Scan::Index => [("enable_bitmapscan", "off"), ("enable_indexscan", "on")],
+            Scan::Bitmap => [("enable_bitmapscan", "on"), ("enable_indexscan", "off")],
+            Scan::Auto => return Settings::new(),
+        };
+        let others = [
+            ("enable_seqscan", "off"),
+            ("enable_indexonlyscan", "off"),
+            ("max_parallel_workers_per_gather", "0"),
+            ("jit", "off"),
+            ("plan_cache_mode", "force_generic_plan"),
+        ];
+        scans
+            .into_iter()
+            .chain(others)
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+}
+
+/// The options of `bench.run_pgio` that `bench.run` does not have; `None` is NULL.
+#[derive(Clone, Debug, Default)]
+pub struct PgioOptions {
+    /// Number of tables; those that there are if it is not given.
+    pub tables: Option<i32>,
+    /// Sessions for each table.
+    pub threads_per_table: Option<i32>,
+    /// How many loops in a hundred update.
+    pub update_pct: Option<i32>,
+    /// How many keys further a loop reads.
+    pub work_unit: Option<i32>,
+    /// How many keys further a loop updates.
+    pub update_work_unit: Option<i32>,
+    /// Loops of a transaction.
+    pub commit_every: Option<i32>,
+    /// The part of each table's keys that is used, in percent.
+    pub working_set_pct: Option<f64>,
+    /// How rows are looked for.
+    pub scan: Option<String>,
+    /// Those that `bench.run` has, too.
+    pub run: RunOptions,
+}
+
+/// pgio's workload, checked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PgioSpec {
+    /// Number of tables.
+    pub tables: usize,
+    /// Sessions for each table.
+    pub threads_per_table: usize,
+    /// How many loops in a hundred update.
+    pub update_pct: i32,
+    /// How many keys further a loop reads.
+    pub work_unit: i32,
+    /// How many keys further a loop updates.
+    pub update_work_unit: i32,
+    /// Loops of a transaction.
+    pub commit_every: u32,
+    /// The part of each table's keys that is used, in percent.
+    pub working_set_pct: f64,
+    /// How rows are looked for.
+    pub scan: Scan,
+}
+
+impl PgioOptions {
+    /// Checks everything that can be checked without the workers, and gives the specification.
+    pub fn check(&self) -> Result<RunSpec> {
+        let tables = match (self.tables, &self.run.target) {
+            (Some(tables), _) => in_range("tables", tables, 1, MAX_TABLES)?,
+            (None, None) => count_tables()?,
+            (None, Some(_)) => {
+                return Err(Error::OptionConflict {
+                    message: "option \"target\" needs the number of tables".into(),
+                    hint: "Give it as tables => ... with it.".into(),
+                });
+            }
+        };
+        let threads = required("threads_per_table", self.threads_per_table)?;
+        let threads = in_range("threads_per_table", threads, 1, MAX_TABLES)?;
+        let unit = |option, value| in_range(option, required(option, value)?, 0, MAX_WORK_UNIT);
+        let commit_every = required("commit_every", self.commit_every)?;
+        let working_set_pct = required("working_set_pct", self.working_set_pct)?;
+        if !(working_set_pct > 0.0 && working_set_pct <= 100.0) {
+            return Err(illegal(
+                "working_set_pct",
+                working_set_pct.to_string(),
+                "A number above 0 and at most 100.",
+            ));
+        }
+        let pgio = PgioSpec {
+            tables: tables as usize,
+            threads_per_table: threads as usize,
+            update_pct: in_range(
+                "update_pct",
+                required("update_pct", self.update_pct)?,
+                0,
+                100,
+            )?,
+            work_unit: unit("work_unit", self.work_unit)?,
+            update_work_unit: unit("update_work_unit", self.update_work_unit)?,
+            commit_every: in_range("commit_every", commit_every, 1, i32::MAX)? as u32,
+            working_set_pct,
+            scan: one_of(
+                "scan",
+                &self.scan,
+                Scan::ALL.map(|scan| (scan.as_str(), scan)),
+            )?,
+        };
+        let run = RunOptions {
+            clients: Some(tables.saturating_mul(threads)),
+            ..self.run.clone()
+        };
+        let mut spec = run.specify(pgio.scripts(1))?;
+        // What the caller has set for the session comes behind, and takes precedence.
+        let mut settings = pgio.scan.settings();
+        settings.append(&mut spec.settings);
+        spec.settings = settings;
+        spec.pgio = Some(pgio);
+        Ok(spec)
+    }
+}
+
+impl PgioSpec {
+    /// Name of a table, counted from 1.
+    pub fn table(number: usize) -> String {
+        format!("pgio{number}")
+    }
+
+    /// The table of a client, counted from 1. The sessions of a table are spread over the workers.
+    pub fn table_of(&self, client: usize) -> usize {
+        client % self.tables + 1
+    }
+
+    /// The scripts of a session of that table: those that can be chosen.
+    pub fn scripts(&self, table: usize) -> Vec<ScriptSpec> {
+        let table = PgioSpec::table(table);
+        let last = self.last_key();
+        let select = format!(
+            "\\set first random(1, greatest({last} - {unit}, 1))\n\
+             \\set last :first + {unit}\n\
+             SELECT pg_catalog.sum(scratch) FROM {table} WHERE mykey BETWEEN :first AND :last;\n",
+            unit = self.work_unit
+        );
+        let update = format!(
+            "\\set first random(1, greatest({last} - {unit}, 1))\n\
+             \\set last :first + {unit}\n\
+             UPDATE {table} SET scratch = scratch + 1 WHERE mykey BETWEEN :first AND :last;\n",
+            unit = self.update_work_unit
+        );
+        let script = |name: &str, description: &str, body, weight, writes| ScriptSpec {
+            name: name.into(),
+            description: description.into(),
+            body,
+            weight: i64::from(weight),
+            builtin: false,
+            writes,
+        };
+        let select = script(
+            SELECT,
+            "<pgio: select>",
+            select,
+            100 - self.update_pct,
+            false,
+        );
+        let update = script(UPDATE, "<pgio: update>", update, self.update_pct, true);
+        [select, update]
+            .into_iter()
+            .filter(|script| script.weight > 0)
+            .collect()
+    }
+
+    /// The largest key in use, as an expression of a script; `scale` is the number of keys.
+    fn last_key(&self) -> String {
+        match self.working_set_pct {
+            100.0 => ":scale".into(),
+            percent => format!("greatest(int(:scale * {percent:?} / 100), 1)"),
+        }
+    }
+
+    /// The number of keys of each table that are in use, of `rows`.
+    pub fn keys(&self, rows: i64) -> i64 {
+        ((rows as f64 * self.working_set_pct / 100.0) as i64).clamp(1, rows)
+    }
+
+    /// Bytes of all blocks in use, of tables with `rows` keys each.
+    pub fn working_set_bytes(&self, rows: i64) -> i64 {
+        let blocks = self.keys(rows).saturating_mul(self.tables as i64);
+        blocks.saturating_mul(i64::from(server::BLOCK_BYTES))
+    }
+
+    /// Fails unless the loops stay within the keys in use.
+    pub fn require_keys(&self, rows: i64) -> Result<()> {
+        let keys = self.keys(rows);
+        for (option, unit, used) in [
+            ("work_unit", self.work_unit, self.update_pct < 100),
+            (
+                "update_work_unit",
+                self.update_work_unit,
+                self.update_pct > 0,
+            ),
+        ] {
+            if used && i64::from(unit) >= keys {
+                return Err(illegal(
+                    option,
+                    unit.to_string(),
+                    &format!("Less than the number of keys in use of each table, which is {keys}."),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of tables `pgio1`, `pgio2`, ... that there are without a gap.
+fn count_tables() -> Result<i32> {
+    let found = query::one::<i32>(
+        "SELECT n - 1 FROM pg_catalog.generate_series(1, $1 + 1) AS n
+          WHERE pg_catalog.to_regclass('pgio' || n) IS NULL
+          ORDER BY n LIMIT 1",
+        &[MAX_TABLES.into()],
+    )?;
+    match found.unwrap_or(MAX_TABLES) {
+        0 => Err(Error::TableMissing {
+            table: PgioSpec::table(1),
+            mode_hint: MISSING_HERE.into(),
+        }),
+        tables => Ok(tables),
+    }
+}
+
+/// What to do about a table that is missing in this database.
+pub const MISSING_HERE: &str = "Create pgio's tables with SELECT * FROM bench.initialize_pgio(), \
+                                or set search_path so that they are found.";
+/// What to do about one that is missing in a target.
+pub const MISSING_THERE: &str = "Create pgio's tables in the target with SELECT * FROM \
+                                 bench.initialize_pgio(target => ...), or connect to where they \
+                                 are found.";

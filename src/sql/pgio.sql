@@ -1,0 +1,155 @@
+/* pgio's workload: random reads and updates of single blocks.
+
+   A loop takes a random key and reads the rows from there up to work_unit keys further, or, in
+   update_pct of a hundred, updates those up to update_work_unit keys further. Each row is in a block
+   of its own. */
+
+CREATE TYPE bench.pgio_result AS (
+    run_id                bigint,
+    state                 text,
+    tables                int,
+    threads_per_table     int,
+    scale                 bigint,
+    update_pct            int,
+    work_unit             int,
+    update_work_unit      int,
+    commit_every          int,
+    scan                  text,
+    working_set_bytes     bigint,
+    seconds               float8,
+    selects               bigint,
+    updates               bigint,
+    failed                bigint,
+    riops                 float8,
+    cache_hits_per_s      float8,
+    logical_reads_per_s   float8,
+    device_reads_per_s    float8,
+    device_read_mb_per_s  float8,
+    device_write_mb_per_s float8,
+    blocks_dirtied_per_s  float8,
+    blocks_written_per_s  float8,
+    wal_bytes_per_s       float8,
+    wal_bytes_per_update  float8,
+    select_avg_ms         float8,
+    select_p99_ms         float8,
+    select_max_ms         float8,
+    update_avg_ms         float8,
+    update_p99_ms         float8,
+    update_max_ms         float8,
+    read_avg_ms           float8,
+    read_p50_ms           float8,
+    read_p95_ms           float8,
+    read_p99_ms           float8,
+    read_max_ms           float8
+);
+
+CREATE FUNCTION bench.run_pgio(
+    tables            int      DEFAULT NULL,
+    threads_per_table int      DEFAULT 1,
+    duration          interval DEFAULT NULL,
+    update_pct        int      DEFAULT 0,
+    work_unit         int      DEFAULT 255,
+    update_work_unit  int      DEFAULT 8,
+    commit_every      int      DEFAULT 1,
+    working_set_pct   float8   DEFAULT 100,
+    scan              text     DEFAULT 'index',
+    mode              text     DEFAULT 'spi',
+    jobs              int      DEFAULT NULL,
+    transactions      bigint   DEFAULT NULL,
+    protocol          text     DEFAULT 'prepared',
+    rate              float8   DEFAULT NULL,
+    latency_limit     float8   DEFAULT NULL,
+    warmup            interval DEFAULT '0',
+    progress          interval DEFAULT NULL,
+    "interval"        interval DEFAULT '1 s',
+    seed              text     DEFAULT NULL,
+    label             text     DEFAULT NULL,
+    log               boolean  DEFAULT false,
+    sampling_rate     float8   DEFAULT NULL,
+    log_prefix        text     DEFAULT NULL,
+    target            text     DEFAULT NULL,
+    client_process    text     DEFAULT 'auto'
+) RETURNS bench.pgio_result
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_pgio_wrapper';
+COMMENT ON FUNCTION bench.run_pgio IS 'run pgio''s workload on its tables and return the figures';
+
+CREATE FUNCTION bench.start_pgio(
+    tables            int      DEFAULT NULL,
+    threads_per_table int      DEFAULT 1,
+    duration          interval DEFAULT NULL,
+    update_pct        int      DEFAULT 0,
+    work_unit         int      DEFAULT 255,
+    update_work_unit  int      DEFAULT 8,
+    commit_every      int      DEFAULT 1,
+    working_set_pct   float8   DEFAULT 100,
+    scan              text     DEFAULT 'index',
+    mode              text     DEFAULT 'spi',
+    jobs              int      DEFAULT NULL,
+    transactions      bigint   DEFAULT NULL,
+    protocol          text     DEFAULT 'prepared',
+    rate              float8   DEFAULT NULL,
+    latency_limit     float8   DEFAULT NULL,
+    warmup            interval DEFAULT '0',
+    progress          interval DEFAULT NULL,
+    "interval"        interval DEFAULT '1 s',
+    seed              text     DEFAULT NULL,
+    label             text     DEFAULT NULL,
+    log               boolean  DEFAULT false,
+    sampling_rate     float8   DEFAULT NULL,
+    log_prefix        text     DEFAULT NULL,
+    target            text     DEFAULT NULL,
+    client_process    text     DEFAULT 'auto'
+) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_pgio_wrapper';
+COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that goes on without the session, and return its run id';
+
+/* What the calling session has used since it began; sessions of mode libpq are asked for it. Device
+   bytes are NULL where the system does not tell. */
+CREATE TYPE bench.session_usage AS (
+    blocks_hit         bigint,
+    blocks_read        bigint,
+    blocks_dirtied     bigint,
+    blocks_written     bigint,
+    read_ns            bigint,
+    write_ns           bigint,
+    wal_records        bigint,
+    wal_fpi            bigint,
+    wal_bytes          bigint,
+    device_read_bytes  bigint,
+    device_write_bytes bigint
+);
+
+CREATE FUNCTION bench.usage() RETURNS bench.session_usage
+LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'usage_wrapper';
+COMMENT ON FUNCTION bench.usage IS 'blocks, WAL and device bytes that the session has used since it began';
+
+CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
+    SELECT p.run_id, r.label, r.state, r.mode, r.clients AS sessions, p.tables, p.threads_per_table,
+           p.scale, p.update_pct, p.work_unit, p.update_work_unit, p.commit_every,
+           p.working_set_pct, p.scan, p.working_set_bytes, p.shared_buffers_bytes, p.memory_bytes,
+           r.created_at, p.seconds, p.selects, p.updates, p.failed, p.riops, p.cache_hits_per_s,
+           p.logical_reads_per_s, p.device_reads_per_s, p.device_read_mb_per_s,
+           p.device_write_mb_per_s, p.blocks_dirtied_per_s, p.blocks_written_per_s,
+           p.wal_bytes_per_s, p.wal_bytes_per_update, p.select_avg_ms, p.select_p99_ms,
+           p.select_max_ms, p.update_avg_ms, p.update_p99_ms, p.update_max_ms, p.read_avg_ms,
+           p.read_p50_ms, p.read_p95_ms, p.read_p99_ms, p.read_max_ms, r.role_name,
+           r.database_name, r.target
+      FROM bench.pgio_runs p
+      JOIN bench.runs r USING (run_id);
+COMMENT ON VIEW bench.pgio_summary IS 'runs of pgio''s workload, one row each';
+
+CREATE VIEW bench.pgio_tables WITH (security_invoker = true) AS
+    SELECT run_id, table_no, count(*) AS sessions,
+           sum(selects)::bigint AS selects, sum(updates)::bigint AS updates,
+           sum(failed)::bigint AS failed, max(seconds) AS seconds,
+           sum(blocks_hit + blocks_read) / nullif(max(seconds), 0) AS logical_reads_per_s,
+           sum(blocks_hit) / nullif(max(seconds), 0) AS cache_hits_per_s,
+           sum(blocks_read) / nullif(max(seconds), 0) AS riops,
+           sum(device_read_bytes) / nullif(max(seconds), 0) / 1e6 AS device_read_mb_per_s,
+           sum(wal_bytes) / nullif(max(seconds), 0) AS wal_bytes_per_s,
+           max(select_max_ms) AS select_max_ms, bench.merge(select_histogram) AS select_histogram,
+           max(update_max_ms) AS update_max_ms, bench.merge(update_histogram) AS update_histogram,
+           bench.merge(read_histogram) AS read_histogram
+      FROM bench.pgio_sessions
+     GROUP BY run_id, table_no;
+COMMENT ON VIEW bench.pgio_tables IS 'tables of each run of pgio''s workload, with the figures of their sessions';
