@@ -130,10 +130,22 @@ pub fn usage() -> selfbench_client::Usage {
     }
 }
 
-/// Blocks that this process has read, and the nanoseconds that it took, which are 0 unless
-/// `track_io_timing` is on.
+/// The part of [`usage`] that is looked at after each transaction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blocks {
+    /// Blocks found in shared buffers.
+    pub hit: u64,
+    /// Blocks read into them.
+    pub read: u64,
+    /// Nanoseconds that this took; 0 unless `track_io_timing` is on.
+    pub read_ns: u64,
+    /// Bytes of WAL.
+    pub wal_bytes: u64,
+}
+
+/// What this process has used since it began.
 #[inline]
-pub fn reads() -> (u64, u64) {
+pub fn blocks() -> Blocks {
     // SAFETY: as in `usage`.
     unsafe {
         let buffers = &raw const pg_sys::pgBufferUsage;
@@ -141,7 +153,12 @@ pub fn reads() -> (u64, u64) {
         let time = (*buffers).blk_read_time;
         #[cfg(any(feature = "pg17", feature = "pg18"))]
         let time = (*buffers).shared_blk_read_time;
-        ((*buffers).shared_blks_read as u64, nanoseconds(time))
+        Blocks {
+            hit: (*buffers).shared_blks_hit as u64,
+            read: (*buffers).shared_blks_read as u64,
+            read_ns: nanoseconds(time),
+            wal_bytes: (*(&raw const pg_sys::pgWalUsage)).wal_bytes,
+        }
     }
 }
 

@@ -217,6 +217,12 @@ pub struct RunInterval {
     /// Its transactions.
     #[serde(flatten)]
     pub figures: Figures,
+    /// Blocks found in shared buffers; only of pgio's workload in mode spi, as those below.
+    pub blocks_hit: Option<i64>,
+    /// Blocks read into shared buffers.
+    pub blocks_read: Option<i64>,
+    /// Bytes of WAL.
+    pub wal_bytes: Option<i64>,
 }
 
 /// A row of `bench.pgio_runs`: what a run of pgio's workload was, and its figures. Rates are per

@@ -38,6 +38,9 @@ pub struct ClientHead {
     connection_ns: AtomicU64,
     interval_min_ns: AtomicU64,
     interval_max_ns: AtomicU64,
+    blocks_hit: AtomicU64,
+    blocks_read: AtomicU64,
+    wal_bytes: AtomicU64,
     usage_begins: UsageCell,
     usage_ends: UsageCell,
     reason: Text<REASON_BYTES>,
@@ -104,6 +107,12 @@ impl ClientHead {
     /// Time that it took to connect for single transactions, all together.
     pub fn connection_ns(&self) -> u64 {
         self.connection_ns.load(Relaxed)
+    }
+
+    /// Blocks hit, blocks read, and bytes of WAL for the transactions that count, so far; only of
+    /// clients that record it.
+    pub fn blocks_so_far(&self) -> [u64; 3] {
+        [&self.blocks_hit, &self.blocks_read, &self.wal_bytes].map(|words| words.load(Relaxed))
     }
 
     /// What the client's session has used for the transactions that count; `None` if it did not
@@ -278,8 +287,16 @@ impl<'s> Recorder<'s> {
         }
     }
 
-    /// Records that so many blocks were read one after the other within that time; only for runs
-    /// whose layout has a place for it.
+    /// Records what the session has used so far for the transactions that count.
+    #[inline]
+    pub fn used_blocks(&self, hit: u64, read: u64, wal_bytes: u64) {
+        self.head.blocks_hit.store(hit, Relaxed);
+        self.head.blocks_read.store(read, Relaxed);
+        self.head.wal_bytes.store(wal_bytes, Relaxed);
+    }
+
+    /// Records that so many blocks were read one after the other within that time, if the run's
+    /// layout has a place for it.
     pub fn read_blocks(&self, blocks: u64, duration_ns: u64) {
         if let (Some(reads), Some(each_ns)) = (self.reads, duration_ns.checked_div(blocks)) {
             let bucket = &reads[buckets::index_of(each_ns)];

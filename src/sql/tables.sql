@@ -179,6 +179,9 @@ CREATE TABLE bench.run_intervals (
     lag_avg_ms              float8,
     lag_max_ms              float8,
     histogram               bytea,
+    blocks_hit              bigint, -- of pgio's workload in mode spi, as the two below
+    blocks_read             bigint,
+    wal_bytes               bigint,
     PRIMARY KEY (run_id, interval_no)
 );
 COMMENT ON TABLE bench.run_intervals IS 'figures of each run over time, from the start or the end of the warm-up';

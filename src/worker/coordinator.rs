@@ -170,12 +170,17 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
                 && let Some(interval) = harvest.interval(segment, now)
             {
                 let length = (now - interval.begins_ns) as f64 / 1e9;
+                let records = spec.pgio.is_some() && spec.mode == Mode::Spi;
+                let blocks = |i: usize| records.then_some(interval.blocks[i] as i64);
                 intervals.push(RunInterval {
                     run_id,
                     interval_no: interval.number,
                     begins_s: (interval.begins_ns - header.start_ns.load(Relaxed)) as f64 / 1e9,
                     seconds: length,
                     figures: convert::figures(&interval.tally, &interval.histogram, length),
+                    blocks_hit: blocks(0),
+                    blocks_read: blocks(1),
+                    wal_bytes: blocks(2),
                 });
             }
             if !last && intervals.len() >= INTERVALS_PER_BATCH {

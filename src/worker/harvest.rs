@@ -17,6 +17,8 @@ pub struct Interval {
     pub tally: Tally,
     /// Their latencies.
     pub histogram: LatencyHistogram,
+    /// Blocks hit, blocks read, and bytes of WAL, as far as clients record them.
+    pub blocks: [u64; 3],
 }
 
 /// The state between readings.
@@ -32,6 +34,8 @@ pub struct Harvest {
     histograms: Vec<LatencyHistogram>,
     /// Figures of all scripts as of the last reading.
     tally: Tally,
+    /// What [`Interval::blocks`] counts, as of the last reading.
+    blocks: [u64; 3],
     begins_ns: u64,
     number: i32,
 }
@@ -47,6 +51,7 @@ impl Harvest {
                 .map(|_| LatencyHistogram::new())
                 .collect(),
             tally: Tally::default(),
+            blocks: [0; 3],
             begins_ns: measure_ns,
             number: 0,
         }
@@ -71,11 +76,20 @@ impl Harvest {
             tally.latency.max_ns = max;
         }
         self.tally = total;
+        let mut blocks = [0; 3];
+        for client in 0..segment.layout().clients {
+            let (head, _) = segment.client(client);
+            for (sum, one) in blocks.iter_mut().zip(head.blocks_so_far()) {
+                *sum += one;
+            }
+        }
+        let before = std::mem::replace(&mut self.blocks, blocks);
         let interval = Interval {
             number: self.number,
             begins_ns: self.begins_ns,
             tally,
             histogram,
+            blocks: std::array::from_fn(|i| blocks[i].saturating_sub(before[i])),
         };
         self.number += 1;
         self.begins_ns = now_ns;

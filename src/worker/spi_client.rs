@@ -5,7 +5,7 @@ use super::{
     Place, check_for_interrupts, check_rights, connect, plan, settings, shell, streams, transaction,
 };
 use crate::clock;
-use crate::compat;
+use crate::compat::{self, Blocks};
 use crate::error::{Error, Result, catch};
 use crate::run::RunSpec;
 use crate::session::{Metered, SpiSession};
@@ -143,7 +143,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let control = Shared::new(place);
     let mut effort = Effort::default();
     let mut turn = 0u64;
-    let mut reads = Reads::watch(place.segment.layout().reads, &plan);
+    let mut watched = spec.pgio.as_ref().map(|_| Watched::begin(&plan));
     let reason = loop {
         turn += 1;
         let step = if turn.is_multiple_of(SAMPLED) {
@@ -157,8 +157,8 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
         } else {
             client.advance(&mut session, &plan, thread, &control, &mut recorder)
         };
-        if let Some(reads) = &mut reads {
-            reads.record(&recorder);
+        if let Some(watched) = &mut watched {
+            watched.record(&recorder);
         }
         match step {
             Step::Again => {}
@@ -179,38 +179,45 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     transaction::abort();
 }
 
-/// Blocks that this process has read, and how long it took, as far as they have been recorded. After
-/// each transaction, what has come since is recorded as so many reads of the same length.
-struct Reads {
-    blocks: u64,
-    ns: u64,
-    /// When recording begins.
+/// What this process uses of blocks and WAL, recorded after each transaction: so far, for whoever
+/// watches the run, and what has been read since the transaction before, as so many reads of the same
+/// length.
+struct Watched {
+    /// Before the first transaction that counts.
+    begin: Blocks,
+    last: Blocks,
+    /// When transactions begin to count; 0 once they do.
     measure_ns: u64,
 }
 
-impl Reads {
-    /// Begins, if that is asked for.
-    fn watch(wanted: bool, plan: &Plan) -> Option<Reads> {
-        wanted.then(|| {
-            let (blocks, ns) = compat::reads();
-            Reads {
-                blocks,
-                ns,
-                measure_ns: plan.measure_ns,
-            }
-        })
+impl Watched {
+    fn begin(plan: &Plan) -> Watched {
+        let now = compat::blocks();
+        Watched {
+            begin: now,
+            last: now,
+            measure_ns: plan.measure_ns,
+        }
     }
 
     #[inline]
     fn record(&mut self, recorder: &Recorder) {
-        let (blocks, ns) = compat::reads();
-        if blocks == self.blocks {
-            return;
-        }
-        if self.measure_ns == 0 || clock::now_ns() >= self.measure_ns {
+        let now = compat::blocks();
+        if self.measure_ns > 0 {
+            if clock::now_ns() < self.measure_ns {
+                (self.begin, self.last) = (now, now);
+                return;
+            }
             self.measure_ns = 0;
-            recorder.read_blocks(blocks - self.blocks, ns - self.ns);
         }
-        (self.blocks, self.ns) = (blocks, ns);
+        recorder.used_blocks(
+            now.hit - self.begin.hit,
+            now.read - self.begin.read,
+            now.wal_bytes - self.begin.wal_bytes,
+        );
+        if now.read != self.last.read {
+            recorder.read_blocks(now.read - self.last.read, now.read_ns - self.last.read_ns);
+        }
+        self.last = now;
     }
 }

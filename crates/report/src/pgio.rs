@@ -106,17 +106,14 @@ pub struct PgioReport {
 pub(crate) fn parameters(pgio: &PgioReport) -> Vec<String> {
     let bytes = pgio.blocks.saturating_mul(i64::from(pgio.block_bytes));
     let mut lines = vec![
-        format!(
-            "pgio: {} tables of {} blocks ({}), {} threads each",
-            pgio.tables,
-            pgio.blocks,
-            size(bytes),
-            pgio.threads_per_table
-        ),
-        format!(
-            "pgio: {}% updates, work unit {}, update work unit {}, commit every {} loops, scan {}",
-            pgio.update_pct, pgio.work_unit, pgio.update_work_unit, pgio.commit_every, pgio.scan
-        ),
+        format!("number of tables: {}", pgio.tables),
+        format!("blocks per table: {} ({})", pgio.blocks, size(bytes)),
+        format!("threads per table: {}", pgio.threads_per_table),
+        format!("updates: {}%", pgio.update_pct),
+        format!("work unit: {}", pgio.work_unit),
+        format!("update work unit: {}", pgio.update_work_unit),
+        format!("loops per transaction: {}", pgio.commit_every),
+        format!("scan: {}", pgio.scan),
         format!(
             "working set: {} ({}% of the keys)",
             size(pgio.working_set.bytes),

@@ -77,7 +77,9 @@ fn parameters(lines: &mut Lines, report: &RunReport) {
         _ => "multiple scripts",
     };
     lines.push(format!("transaction type: {transaction_type}"));
-    lines.push(format!("scaling factor: {}", report.scale));
+    if report.pgio.is_none() {
+        lines.push(format!("scaling factor: {}", report.scale));
+    }
     if let Some(method) = &report.partition_method {
         lines.push(format!("partition method: {method}"));
         lines.push(format!("partitions: {}", report.partitions.unwrap_or(0)));
