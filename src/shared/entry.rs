@@ -12,9 +12,12 @@ const OUTCOMES: [Outcome; 5] = [
 ];
 
 /// Which of the outcomes it is, in the ring.
-fn code(outcome: Outcome) -> u16 {
-    outcome as u16
+fn code(outcome: Outcome) -> u8 {
+    outcome as u8
 }
+
+/// In an entry's first byte: there is no lag and no retry, nor numbers for them.
+const PLAIN: u8 = 0x80;
 
 /// One logged transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +41,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Size of an entry in the log's ring.
-    pub const BYTES: usize = 44;
+    /// Size of the longest entry in the log's ring: some 16 bytes are usual.
+    pub const MAX_BYTES: usize = 1 + 5 + 3 + 4 * 10 + 5;
 
     /// The entry that a client hands over.
     pub fn of(entry: &LogEntry) -> Entry {
@@ -72,37 +75,65 @@ impl Entry {
         }
     }
 
-    /// Its bytes in the ring.
-    pub fn to_bytes(self) -> [u8; Entry::BYTES] {
-        let mut bytes = [0; Entry::BYTES];
-        bytes[0..4].copy_from_slice(&self.client.to_ne_bytes());
-        bytes[4..6].copy_from_slice(&self.script.to_ne_bytes());
-        bytes[6..8].copy_from_slice(&code(self.outcome).to_ne_bytes());
-        bytes[8..16].copy_from_slice(&self.count.to_ne_bytes());
-        bytes[16..24].copy_from_slice(&self.at_ns.to_ne_bytes());
-        bytes[24..32].copy_from_slice(&self.latency_ns.to_ne_bytes());
-        bytes[32..40].copy_from_slice(&self.lag_ns.to_ne_bytes());
-        bytes[40..44].copy_from_slice(&self.retries.to_ne_bytes());
-        bytes
+    /// Its bytes in the ring, and how many they are: a head, then numbers of as many bytes as each
+    /// of them needs. The denser the log, the less often it is stored while clients are measured.
+    #[inline]
+    pub fn to_bytes(self) -> ([u8; Entry::MAX_BYTES], usize) {
+        let mut bytes = [0; Entry::MAX_BYTES];
+        let mut length = 1;
+        let mut put = |mut number: u64| {
+            while number >= 0x80 {
+                bytes[length] = number as u8 | 0x80;
+                number >>= 7;
+                length += 1;
+            }
+            bytes[length] = number as u8;
+            length += 1;
+        };
+        put(self.client.into());
+        put(self.script.into());
+        put(self.count);
+        put(self.at_ns);
+        put(self.latency_ns);
+        let is_plain = self.lag_ns == 0 && self.retries == 0;
+        if !is_plain {
+            put(self.lag_ns);
+            put(self.retries.into());
+        }
+        bytes[0] = code(self.outcome) | if is_plain { PLAIN } else { 0 };
+        (bytes, length)
     }
 
-    /// The entry with these bytes.
-    pub fn from_bytes(bytes: &[u8; Entry::BYTES]) -> Entry {
-        fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-            std::array::from_fn(|i| bytes[at + i])
+    /// Takes the first entry from bytes that consist of whole entries; `None` if there is no more.
+    pub fn take(bytes: &mut &[u8]) -> Option<Entry> {
+        fn number(bytes: &mut &[u8]) -> Option<u64> {
+            let mut number = 0;
+            for shift in (0..u64::BITS).step_by(7) {
+                let byte = *bytes.split_off_first()?;
+                number |= u64::from(byte & 0x7f) << shift;
+                if byte < 0x80 {
+                    break;
+                }
+            }
+            Some(number)
         }
-        Entry {
-            client: u32::from_ne_bytes(part(bytes, 0)),
-            script: u16::from_ne_bytes(part(bytes, 4)),
+        let head = *bytes.split_off_first()?;
+        let mut entry = Entry {
             outcome: OUTCOMES
                 .into_iter()
-                .find(|outcome| code(*outcome) == u16::from_ne_bytes(part(bytes, 6)))
-                .unwrap_or(Outcome::Other),
-            count: u64::from_ne_bytes(part(bytes, 8)),
-            at_ns: u64::from_ne_bytes(part(bytes, 16)),
-            latency_ns: u64::from_ne_bytes(part(bytes, 24)),
-            lag_ns: u64::from_ne_bytes(part(bytes, 32)),
-            retries: u32::from_ne_bytes(part(bytes, 40)),
+                .find(|outcome| code(*outcome) == head & !PLAIN)?,
+            client: number(bytes)? as u32,
+            script: number(bytes)? as u16,
+            count: number(bytes)?,
+            at_ns: number(bytes)?,
+            latency_ns: number(bytes)?,
+            lag_ns: 0,
+            retries: 0,
+        };
+        if head & PLAIN == 0 {
+            entry.lag_ns = number(bytes)?;
+            entry.retries = number(bytes)? as u32;
         }
+        Some(entry)
     }
 }

@@ -429,10 +429,11 @@ impl Record for Recorder<'_> {
     fn log(&mut self, entry: &LogEntry) {
         let Some(ring) = self.log else { return };
         let was_half_full = ring.is_half_full();
+        let (bytes, length) = Entry::of(entry).to_bytes();
         // What is logged is complete: a client waits between two transactions if the coordinator
         // is behind.
         ring.write_or_wait(
-            &Entry::of(entry).to_bytes(),
+            &bytes[..length],
             || self.header.coordinator.wake(),
             || self.header.stop() == Stop::Terminated,
         );

@@ -109,19 +109,17 @@ impl Logbook {
             };
             self.bytes.clear();
             ring.read(&mut self.bytes);
-            let (entries, _) = self.bytes.as_chunks::<{ Entry::BYTES }>();
-            let logged = entries.iter().map(|bytes| {
-                let entry = Entry::from_bytes(bytes);
-                Logged {
-                    client: entry.client,
-                    count: entry.count,
-                    script: entry.script,
-                    outcome: entry.outcome,
-                    latency_ns: entry.latency_ns,
-                    lag_ns: entry.lag_ns,
-                    retries: entry.retries,
-                    at_us: self.epoch_us + (entry.at_ns / 1000) as i64,
-                }
+            let mut bytes = self.bytes.as_slice();
+            let entries = std::iter::from_fn(|| Entry::take(&mut bytes));
+            let logged = entries.map(|entry| Logged {
+                client: entry.client,
+                count: entry.count,
+                script: entry.script,
+                outcome: entry.outcome,
+                latency_ns: entry.latency_ns,
+                lag_ns: entry.lag_ns,
+                retries: entry.retries,
+                at_us: self.epoch_us + (entry.at_ns / 1000) as i64,
             });
             match self.files.get_mut(worker) {
                 None => rows.extend(logged),

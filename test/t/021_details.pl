@@ -128,6 +128,25 @@ foreach my $mode (qw(spi libpq))
 			"$mode: $label: all of them are logged");
 	}
 
+	# What is logged adds up to the figures of the run, whatever there is to log.
+	foreach my $how ('', ', rate => 2000')
+	{
+		$run = $node->safe_psql('postgres',
+			"SELECT run_id FROM bench.run('{select-only}', mode => '$mode', clients => 2,"
+			  . " transactions => 200, per_statement => true, log => true$how)");
+		is( $node->safe_psql(
+				'postgres', qq{
+				SELECT count(*) = r.transactions,
+					abs(sum(l.latency_ms) - r.latency_sum_ms) < 0.001,
+					abs(coalesce(avg(l.lag_ms) - r.lag_avg_ms, 0)) < 0.001,
+					max(l.latency_ms) = r.latency_max_ms, min(l.ended_at) > r.started_at - interval '1 s',
+					max(l.ended_at) < r.finished_at + interval '1 s'
+				FROM bench.transactions l JOIN bench.runs r USING (run_id) WHERE run_id = $run
+				GROUP BY r.run_id}),
+			't|t|t|t|t|t',
+			"$mode: figures of the log$how");
+	}
+
 	# The sample is the one that pgbench takes; see the specification of its random numbers.
 	$run = $node->safe_psql('postgres',
 		"SELECT run_id FROM bench.run('{select-only}', mode => '$mode', transactions => 20,"

@@ -89,7 +89,7 @@ pub struct Client<'w> {
     /// Index of the current command.
     command: usize,
     begin_ns: u64,
-    /// When the current command began, if that is measured.
+    /// When the current command began, which is when the one before it ended, if that is measured.
     command_begin_ns: u64,
     /// The beginning, or with a rate the start that the schedule had for it.
     scheduled_ns: u64,
@@ -374,7 +374,11 @@ impl<'w> Client<'w> {
                     }
                 },
                 State::End => {
-                    let now = control.now_ns();
+                    // The transaction ends with its last command, whose end may have been read.
+                    let now = match plan.per_statement {
+                        true => self.command_begin_ns,
+                        false => control.now_ns(),
+                    };
                     if now < plan.measure_ns {
                         record.warmed_up();
                     } else {
