@@ -365,7 +365,12 @@ impl<'w> Client<'w> {
                 }
                 State::CommitBlock => match session.poll() {
                     None => return Step::Waiting,
-                    Some(Outcome::Done) => self.state = State::End,
+                    Some(Outcome::Done) => {
+                        if plan.per_statement {
+                            self.command_begin_ns = control.now_ns();
+                        }
+                        self.state = State::End;
+                    }
                     Some(outcome) => {
                         let step = self.conclude(outcome, session, plan, thread, control, record);
                         if let Some(step) = step {
