@@ -96,9 +96,17 @@ pub enum Error {
     /// A table that tells the scale has no rows.
     #[error("relation \"{table}\" is empty")]
     TableEmpty { table: String, hint: String },
-    /// Something that bears the name of one of pgbench's tables, but is not.
+    /// Something that bears the name of one of pgbench's or pgio's tables, but is not.
     #[error("refusing to replace \"{relation}\": {why}")]
-    NotPgbench { relation: String, why: String },
+    NameTaken { relation: String, why: String },
+    /// Tables that are larger than what is free.
+    #[error("the tables would not fit into the file system of tablespace \"{tablespace}\"")]
+    DiskFull {
+        tablespace: String,
+        needed: String,
+        free: String,
+        freed: Option<String>,
+    },
     /// The caller's own transaction stands in its workers' way.
     #[error("the current transaction holds a lock that the benchmark's workers need")]
     CallerLocks { relation: String, lock: String },
@@ -189,7 +197,8 @@ impl Error {
             Error::Connections { .. } => Sqlstate::ERRCODE_TOO_MANY_CONNECTIONS,
             Error::TableMissing { .. } => Sqlstate::ERRCODE_UNDEFINED_TABLE,
             Error::TableEmpty { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            Error::NotPgbench { .. } => Sqlstate::ERRCODE_WRONG_OBJECT_TYPE,
+            Error::NameTaken { .. } => Sqlstate::ERRCODE_WRONG_OBJECT_TYPE,
+            Error::DiskFull { .. } => Sqlstate::ERRCODE_DISK_FULL,
             Error::CallerLocks { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
             Error::ReadOnly { .. } => Sqlstate::ERRCODE_READ_ONLY_SQL_TRANSACTION,
             Error::Misplaced { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -230,6 +239,13 @@ impl Error {
             Error::Connections { limit, reserved, .. } => Some(format!(
                 "\"max_connections\" is {limit}, of which {reserved} are reserved for superusers."
             )),
+            Error::DiskFull { needed, free, freed, .. } => Some(match freed {
+                Some(freed) => format!(
+                    "They need about {needed}; {free} are free, and {freed} are those of tables \
+                     that will be dropped."
+                ),
+                None => format!("They need about {needed}, and {free} are free."),
+            }),
             Error::CallerLocks { relation, lock } => {
                 Some(format!("It holds {lock} on relation \"{relation}\"."))
             }
@@ -274,8 +290,11 @@ impl Error {
             )),
             Error::TableMissing { mode_hint, .. } => Some(mode_hint.clone()),
             Error::TableEmpty { hint, .. } => Some(hint.clone()),
-            Error::NotPgbench { .. } => {
+            Error::NameTaken { .. } => {
                 Some("Rename or drop it yourself, or set search_path so that another schema comes first.".into())
+            }
+            Error::DiskFull { .. } => {
+                Some("Choose a smaller size or another tablespace; with force => true, this is not checked.".into())
             }
             Error::CallerLocks { .. } => {
                 Some("Commit or roll back before the call: workers run in transactions of their own.".into())

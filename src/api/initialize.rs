@@ -1,9 +1,9 @@
-//! `bench.initialize`.
+//! `bench.initialize` and `bench.initialize_pgio`.
 
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::initialize::steps::TABLES;
-use crate::initialize::{InitializeOptions, InitializeSpec};
+use crate::initialize::{InitializeOptions, Job, PgioOptions, pgio};
 use crate::run::horizon::Horizon;
 use crate::server;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
@@ -54,6 +54,36 @@ fn initialize(
     TableIterator::new(seconds)
 }
 
+#[pg_extern(sql = false)]
+#[allow(clippy::too_many_arguments)]
+fn initialize_pgio(
+    tables: Option<i32>,
+    size: Option<String>,
+    workers: Option<i32>,
+    target: Option<String>,
+    tablespace: Option<String>,
+    index_tablespace: Option<String>,
+    unlogged: Option<bool>,
+    force: Option<bool>,
+    seed: Option<String>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
+    let horizon = Horizon::of_call(fcinfo);
+    let options = PgioOptions {
+        tables,
+        size,
+        workers,
+        target,
+        tablespace,
+        index_tablespace,
+        unlogged,
+        force,
+        seed,
+    };
+    let seconds = execute_pgio(&options, &horizon).or_raise();
+    TableIterator::new(seconds)
+}
+
 /// What the caller is told while it waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
@@ -61,7 +91,7 @@ pub(super) struct Told {
     pub quiet: bool,
 }
 
-/// Initializes with these options; names and seconds of the steps.
+/// Initializes pgbench's tables with these options; names and seconds of the steps.
 pub(super) fn execute(
     options: &InitializeOptions,
     told: Told,
@@ -72,9 +102,39 @@ pub(super) fn execute(
         let tables = TABLES.map(|(table, _)| (table, Use::Replace));
         locks::require_none(&tables)?;
     }
-    let layout = Layout::default();
-    let task = Task::launch(Kind::Initialize, layout, &spec, 1)?;
-    let mut teller = Teller::new(&spec, told);
+    let teller = Teller {
+        told,
+        steps: spec.steps.chars().filter_map(Step::from_letter).collect(),
+        tables: "pgbench's tables",
+        rows: spec.rows() as u64,
+        partitions: spec.partitioning.map_or(0, |(count, _)| count),
+        ..Teller::default()
+    };
+    perform(&Job::Pgbench(spec), teller, horizon)
+}
+
+/// Initializes pgio's tables with these options; names and seconds of the steps.
+fn execute_pgio(options: &PgioOptions, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
+    let spec = options.check()?;
+    if spec.target.is_none() {
+        let tables = pgio::present()?;
+        let tables: Vec<_> = tables
+            .iter()
+            .map(|table| (table.as_str(), Use::Replace))
+            .collect();
+        locks::require_none(&tables)?;
+    }
+    let teller = Teller {
+        steps: Step::PGIO.to_vec(),
+        tables: "pgio's tables",
+        rows: spec.rows() as u64,
+        ..Teller::default()
+    };
+    perform(&Job::Pgio(spec), teller, horizon)
+}
+
+fn perform(job: &Job, mut teller: Teller, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
+    let task = Task::launch(Kind::Initialize, Layout::default(), job, 1)?;
     task.wait(Phase::Finished, horizon, |segment| {
         teller.tick(segment);
         Ok(())
@@ -83,13 +143,11 @@ pub(super) fn execute(
     if outcome.is_ok() {
         teller.tick(task.segment());
     }
-    let steps: Vec<(Step, f64)> = outcome?
-        .into_iter()
-        .filter_map(|(letter, seconds)| Some((Step::from_letter(letter)?, seconds)))
-        .collect();
-    if steps.len() != spec.steps.chars().count() {
+    let seconds = outcome?;
+    if seconds.len() != teller.steps.len() {
         return Err(Error::Limit("the loader left a step out".into()));
     }
+    let steps: Vec<(Step, f64)> = teller.steps.into_iter().zip(seconds).collect();
     pgrx::notice!("{}", closing_line(&steps));
     Ok(steps
         .into_iter()
@@ -98,12 +156,14 @@ pub(super) fn execute(
 }
 
 /// Tells the caller what goes on, as pgbench does.
+#[derive(Default)]
 struct Teller {
-    quiet: bool,
+    told: Told,
     steps: Vec<Step>,
+    /// Which tables have so many rows.
+    tables: &'static str,
     rows: u64,
     partitions: i32,
-    server_major: i32,
     /// Steps that have been announced.
     announced: usize,
     generating_since_ns: Option<u64>,
@@ -111,19 +171,6 @@ struct Teller {
 }
 
 impl Teller {
-    fn new(spec: &InitializeSpec, told: Told) -> Teller {
-        Teller {
-            quiet: told.quiet,
-            steps: spec.steps.chars().filter_map(Step::from_letter).collect(),
-            rows: spec.rows() as u64,
-            partitions: spec.partitioning.map_or(0, |(count, _)| count),
-            server_major: server::version_num() / 10_000,
-            announced: 0,
-            generating_since_ns: None,
-            told_ns: 0,
-        }
-    }
-
     fn tick(&mut self, segment: &Segment) {
         let header = segment.header();
         let now = clock::now_ns();
@@ -137,7 +184,7 @@ impl Teller {
             if step == Step::CreateTables && self.partitions > 0 {
                 pgrx::notice!("creating {} partitions...", self.partitions);
             }
-            if step == Step::ClientSideGenerate {
+            if matches!(step, Step::ClientSideGenerate | Step::GenerateRows) {
                 self.generating_since_ns = Some(begun);
                 self.told_ns = now;
             }
@@ -146,7 +193,12 @@ impl Teller {
         if finished {
             self.end_generation(now);
         } else if let Some(since) = self.generating_since_ns
-            && now - self.told_ns >= if self.quiet { QUIET_NS } else { PROGRESS_NS }
+            && now - self.told_ns
+                >= if self.told.quiet {
+                    QUIET_NS
+                } else {
+                    PROGRESS_NS
+                }
         {
             self.told_ns = now;
             self.tell(header.rows_done.load(Relaxed).min(self.rows), now - since);
@@ -161,13 +213,8 @@ impl Teller {
 
     fn tell(&self, done: u64, elapsed_ns: u64) {
         let elapsed = elapsed_ns as f64 / 1e9;
-        let line = progress_line(
-            done,
-            self.rows,
-            "pgbench's tables",
-            elapsed,
-            self.server_major,
-        );
+        let server_major = server::version_num() / 10_000;
+        let line = progress_line(done, self.rows, self.tables, elapsed, server_major);
         pgrx::notice!("{line}");
     }
 }

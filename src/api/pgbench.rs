@@ -71,7 +71,13 @@ impl From<selfbench_command_line::Error> for Error {
 fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
     let options = InitializeOptions {
         scale: Some(wanted.scale),
-        steps: Some(wanted.steps.iter().map(|step| step.letter()).collect()),
+        steps: Some(
+            wanted
+                .steps
+                .iter()
+                .filter_map(|step| step.letter())
+                .collect(),
+        ),
         fillfactor: Some(wanted.fillfactor),
         partitions: Some(wanted.partitioning.map_or(0, |by| by.count)),
         partition_method: wanted.partitioning.map(|by| {

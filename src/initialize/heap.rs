@@ -10,7 +10,7 @@ use super::options::ACCOUNTS;
 use crate::compat::{self, Checkpoints, FileId};
 use crate::error::Result;
 use pgrx::pg_sys::ForkNumber::{MAIN_FORKNUM, VISIBILITYMAP_FORKNUM};
-use pgrx::{PgRelation, pg_sys};
+use pgrx::{PgRelation, check_for_interrupts, pg_sys};
 use serde::{Deserialize, Serialize};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -27,7 +27,16 @@ const PAGE_HEADER: usize =
 /// Heap pages of which a page of the visibility map tells, two bits each.
 const PAGES_PER_MAP_PAGE: u32 = ((PAGE - PAGE_HEADER) * 4) as u32;
 
-/// The file of a table or partition that has accounts, new and empty.
+/// What the rows of a table are, each of which begins with a number, its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Content {
+    /// pgbench's accounts; the number of the branch follows.
+    Accounts,
+    /// pgio's rows; all else is the same in each.
+    Pgio,
+}
+
+/// The file of a table or partition that has such rows, new and empty.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Heap {
     /// Oid of the table or partition.
@@ -38,13 +47,16 @@ pub struct Heap {
     pub logged: bool,
     /// Bytes of each page that its fill factor leaves free.
     pub free: usize,
-    /// Bytes of an account number, 4 or 8.
-    pub aid_bytes: usize,
+    /// What its rows are.
+    pub content: Content,
+    /// Bytes of a key, 4 or 8.
+    pub key_bytes: usize,
 }
 
 impl Heap {
-    /// That of a table which the current transaction has emptied; `None` unless it is an ordinary
-    /// heap table with pgbench's columns and nothing else: no index, trigger, constraint or policy.
+    /// That of a table which the current transaction has created or emptied; `None` unless it is an
+    /// ordinary heap table with the columns of pgbench's accounts or of pgio's tables, and nothing
+    /// else: no index, trigger, constraint or policy.
     pub fn of_table(oid: pg_sys::Oid) -> Option<Heap> {
         let relation = open(oid)?;
         // SAFETY: an open relation; its options are those of a table, if there are any.
@@ -65,13 +77,15 @@ impl Heap {
         if !ordinary {
             return None;
         }
+        let (content, key_bytes) = content(&relation)?;
         let fillfactor = options.map_or(pg_sys::HEAP_DEFAULT_FILLFACTOR as i32, |o| o.fillfactor);
         let heap = Heap {
             oid: oid.to_u32(),
             file: compat::file_of(&relation),
             logged,
             free: PAGE * (100 - fillfactor) as usize / 100,
-            aid_bytes: aid_bytes(&relation)?,
+            content,
+            key_bytes,
         };
         // SAFETY: the relation is locked by this transaction.
         let empty = unsafe {
@@ -125,6 +139,7 @@ impl Heap {
         let zeros = Pages::new(1);
         let mut end = 0;
         while end < pages {
+            check_for_interrupts!();
             end = end.saturating_add(pg_sys::RELSEG_SIZE).min(pages);
             // SAFETY: a page that is all zero is an empty one; this process alone extends the file.
             unsafe {
@@ -146,6 +161,7 @@ impl Heap {
             pg_sys::smgrcreate(smgr, VISIBILITYMAP_FORKNUM, false);
         }
         for map_page in 0..pages.div_ceil(PAGES_PER_MAP_PAGE) {
+            check_for_interrupts!();
             let here = (pages - map_page * PAGES_PER_MAP_PAGE).min(PAGES_PER_MAP_PAGE) as usize;
             let buffer = Pages::new(1);
             // SAFETY: the buffer has one page, and the bits of so many pages fit behind its header.
@@ -232,7 +248,8 @@ fn takes_plain_rows(class: &pg_sys::FormData_pg_class) -> bool {
 pub fn is_plain_parent(oid: pg_sys::Oid) -> bool {
     open(oid).is_some_and(|relation| {
         // SAFETY: an open relation.
-        takes_plain_rows(unsafe { &*relation.rd_rel }) && aid_bytes(&relation).is_some()
+        takes_plain_rows(unsafe { &*relation.rd_rel })
+            && content(&relation).is_some_and(|(content, _)| content == Content::Accounts)
     })
 }
 
@@ -260,65 +277,69 @@ fn open(oid: pg_sys::Oid) -> Option<PgRelation> {
     }
 }
 
-/// Bytes of an account number, if the table has the columns of pgbench's accounts, of the same
+/// What the rows of a table are and the bytes of their keys, if it has the columns, of the same
 /// types, and none of them is computed.
-fn aid_bytes(relation: &PgRelation) -> Option<usize> {
-    const FILLER_TYPMOD: i32 = 84 + pg_sys::VARHDRSZ as i32;
+fn content(relation: &PgRelation) -> Option<(Content, usize)> {
+    const INT4: pg_sys::Oid = pg_sys::INT4OID;
+    const INT8: pg_sys::Oid = pg_sys::INT8OID;
+    const CHAR: pg_sys::Oid = pg_sys::BPCHAROID;
     let columns = relation.tuple_desc();
-    let found: Vec<_> = columns
-        .iter()
-        .map(|column| {
-            let stored = column.attgenerated == 0 && !column.attisdropped;
-            (
-                column.name(),
-                stored.then_some(column.atttypid),
-                column.atttypmod,
-            )
-        })
-        .collect();
-    let int4 = Some(pg_sys::INT4OID);
-    let rest = [
-        ("bid", int4, -1),
-        ("abalance", int4, -1),
-        ("filler", Some(pg_sys::BPCHAROID), FILLER_TYPMOD),
-    ];
-    let stored_inline = columns.get(3)?.attstorage as u8 == pg_sys::TYPSTORAGE_EXTENDED;
-    if found.len() != 4 || found[1..] != rest || found[0].0 != "aid" || !stored_inline {
-        return None;
+    let mut found = Vec::with_capacity(columns.len());
+    for column in columns.iter() {
+        if column.attgenerated != 0 || column.attisdropped {
+            return None;
+        }
+        found.push((column.name(), column.atttypid, column.atttypmod));
     }
-    match found[0].1? {
-        pg_sys::INT4OID => Some(4),
-        pg_sys::INT8OID => Some(8),
-        _ => None,
-    }
+    // The type modifier of char(n) is n and the length of a header.
+    let matched = match found[..] {
+        [
+            ("aid", aid @ (INT4 | INT8), -1),
+            ("bid", INT4, -1),
+            ("abalance", INT4, -1),
+            ("filler", CHAR, 88),
+        ] => (Content::Accounts, if aid == INT8 { 8 } else { 4 }),
+        [
+            ("mykey", INT8, -1),
+            ("scratch", INT8, -1),
+            ("filler", CHAR, 1028),
+        ] => (Content::Pgio, 8),
+        _ => return None,
+    };
+    let filler = columns.get(columns.len() - 1)?;
+    (filler.attstorage as u8 == pg_sys::TYPSTORAGE_EXTENDED).then_some(matched)
 }
 
-/// A row of accounts as it is stored, with the loader's transaction id; numbers are filled in later.
+/// A row as it is stored, with the loader's transaction id; numbers are filled in later.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     bytes: Vec<u8>,
-    /// Where the account number stands.
-    aid: usize,
-    /// Bytes of the account number.
-    aid_bytes: usize,
-    /// Where the branch number stands.
-    bid: usize,
+    content: Content,
+    /// Where the key stands; the number of an account's branch comes right behind it.
+    key: usize,
+    /// Bytes of the key.
+    key_bytes: usize,
 }
 
 impl Row {
-    /// The row of a table, frozen, as inserted by the current transaction.
+    /// The row of a table, frozen, as inserted by the current transaction. Its last column is the
+    /// filler, of blanks; all others are numbers.
     pub fn form(heap: &Heap) -> Option<Row> {
         let relation = open(heap.oid.into())?;
+        let columns = relation.tuple_desc();
+        let last = columns.len() - 1;
         // SAFETY: as many values as the table has columns, of the columns' types, see `of_table`;
         // the tuple has as many bytes as it says, and begins with a header.
         unsafe {
             let (mut input, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
             pg_sys::getTypeInputInfo(pg_sys::BPCHAROID, &mut input, &mut parameter);
-            let typmod = relation.tuple_desc().get(3)?.atttypmod;
+            let typmod = columns.get(last)?.atttypmod;
             let empty = c"".as_ptr().cast_mut();
-            let filler = pg_sys::OidInputFunctionCall(input, empty, parameter, typmod);
-            let mut values = [0.into(), 0.into(), 0.into(), filler];
-            let mut nulls = [false; 4];
+            let mut values = vec![pg_sys::Datum::from(0); last];
+            values.push(pg_sys::OidInputFunctionCall(
+                input, empty, parameter, typmod,
+            ));
+            let mut nulls = vec![false; values.len()];
             let tuple =
                 pg_sys::heap_form_tuple(relation.rd_att, values.as_mut_ptr(), nulls.as_mut_ptr());
             let header = (*tuple).t_data;
@@ -329,13 +350,12 @@ impl Row {
             (*header).t_infomask &= !(pg_sys::HEAP_XACT_MASK as u16);
             (*header).t_infomask2 &= !(pg_sys::HEAP2_XACT_MASK as u16);
             (*header).t_infomask |= (pg_sys::HEAP_XMIN_FROZEN | pg_sys::HEAP_XMAX_INVALID) as u16;
-            let aid = usize::from((*header).t_hoff);
             let bytes = std::slice::from_raw_parts(header.cast::<u8>(), (*tuple).t_len as usize);
             Some(Row {
                 bytes: bytes.to_vec(),
-                aid,
-                aid_bytes: heap.aid_bytes,
-                bid: aid + heap.aid_bytes,
+                content: heap.content,
+                key: usize::from((*header).t_hoff),
+                key_bytes: heap.key_bytes,
             })
         }
     }
@@ -478,13 +498,12 @@ impl<'t> Filler<'t> {
         }
     }
 
-    /// Adds the row of an account. After each batch, `done` gets its number of rows.
+    /// Adds the row of a key. After each batch, `done` gets its number of rows.
     #[inline]
-    pub fn push(&mut self, aid: i64, done: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
+    pub fn push(&mut self, key: i64, done: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
         let block = self.first + self.full as u32;
-        let bid = ((aid - 1) / ACCOUNTS + 1) as i32;
         // SAFETY: the page has a tuple of the row's size at that offset, and it is not too small for
-        // a header and both numbers.
+        // a header and the numbers.
         unsafe {
             let tuple = self
                 .pages
@@ -496,13 +515,17 @@ impl<'t> Filler<'t> {
                 .ip_blkid;
             place.bi_hi = (block >> 16) as u16;
             place.bi_lo = block as u16;
-            let number = tuple.add(self.row.aid);
-            if self.row.aid_bytes == 8 {
-                number.cast::<i64>().write_unaligned(aid);
+            let number = tuple.add(self.row.key);
+            if self.row.key_bytes == 8 {
+                number.cast::<i64>().write_unaligned(key);
             } else {
-                number.cast::<i32>().write_unaligned(aid as i32);
+                number.cast::<i32>().write_unaligned(key as i32);
             }
-            tuple.add(self.row.bid).cast::<i32>().write_unaligned(bid);
+            if self.row.content == Content::Accounts {
+                let bid = ((key - 1) / ACCOUNTS + 1) as i32;
+                let number = number.add(self.row.key_bytes);
+                number.cast::<i32>().write_unaligned(bid);
+            }
         }
         self.rows += 1;
         if self.rows == self.template.rows() {
@@ -558,14 +581,14 @@ impl<'t> Filler<'t> {
 /// Tells the partition of an account, by the server's own function.
 pub struct PartitionHash {
     function: pg_sys::FmgrInfo,
-    aid_bytes: usize,
+    key_bytes: usize,
     modulus: u64,
 }
 
 impl PartitionHash {
     /// The hash of partitions by account numbers of so many bytes.
-    pub fn new(aid_bytes: usize, modulus: u64) -> PartitionHash {
-        let oid = if aid_bytes == 8 {
+    pub fn new(key_bytes: usize, modulus: u64) -> PartitionHash {
+        let oid = if key_bytes == 8 {
             pg_sys::F_HASHINT8EXTENDED
         } else {
             pg_sys::F_HASHINT4EXTENDED
@@ -578,7 +601,7 @@ impl PartitionHash {
         };
         PartitionHash {
             function,
-            aid_bytes,
+            key_bytes,
             modulus,
         }
     }
@@ -586,7 +609,7 @@ impl PartitionHash {
     /// Remainder of the partition that an account belongs to.
     #[inline]
     pub fn remainder(&mut self, aid: i64) -> usize {
-        let value = if self.aid_bytes == 8 {
+        let value = if self.key_bytes == 8 {
             aid.into()
         } else {
             pg_sys::Datum::from(aid as i32)

@@ -136,23 +136,14 @@ impl InitializeOptions {
         if steps.is_empty() {
             return Err(illegal("steps", "\"\"".into(), "At least one step."));
         }
-        if let Some(workers) = self.workers {
-            in_range("workers", workers, 1, MAX_WORKERS)?;
-            if self.target.is_some() {
-                return Err(Error::OptionConflict {
-                    message: "options \"workers\" and \"target\" exclude each other".into(),
-                    hint: "A target is filled over one connection; leave one of them out.".into(),
-                });
-            }
-        }
-        server::require_login_role()?;
-        let target = match &self.target {
-            Some(target) => Some(target::resolve(target)?),
-            None => {
-                self.check_here(&steps)?;
-                None
-            }
+        let place = Place {
+            what: "pgbench's tables",
+            tablespace: self.tablespace.as_deref(),
+            index_tablespace: self.index_tablespace.as_deref(),
+            target: self.target.as_deref(),
+            workers: self.workers,
         };
+        let target = place.check(steps.contains('t'))?;
         Ok(InitializeSpec {
             identity: Identity::current(),
             scale: i64::from(scale),
@@ -167,21 +158,52 @@ impl InitializeOptions {
             workers: self.workers,
         })
     }
+}
 
-    /// Checks what this server has to allow, if the tables are its own.
-    fn check_here(&self, steps: &str) -> Result<()> {
+/// Options that say where tables go, and who brings rows there.
+pub(super) struct Place<'o> {
+    /// The tables.
+    pub what: &'static str,
+    /// Where they go.
+    pub tablespace: Option<&'o str>,
+    /// Where their indexes go.
+    pub index_tablespace: Option<&'o str>,
+    /// A connection string or the name of a foreign server.
+    pub target: Option<&'o str>,
+    /// Processes that fill tables.
+    pub workers: Option<i32>,
+}
+
+impl Place<'_> {
+    /// Checks them, and what this server has to allow, if the tables are its own; what connections
+    /// to the target are made with, if there is one.
+    pub fn check(&self, creates: bool) -> Result<Option<ConnectWith>> {
+        if let Some(workers) = self.workers {
+            in_range("workers", workers, 1, MAX_WORKERS)?;
+            if self.target.is_some() {
+                return Err(Error::OptionConflict {
+                    message: "options \"workers\" and \"target\" exclude each other".into(),
+                    hint: "A target is filled over one connection; leave one of them out.".into(),
+                });
+            }
+        }
+        server::require_login_role()?;
+        if let Some(target) = self.target {
+            return target::resolve(target).map(Some);
+        }
         for (option, tablespace) in [
-            ("tablespace", &self.tablespace),
-            ("index_tablespace", &self.index_tablespace),
+            ("tablespace", self.tablespace),
+            ("index_tablespace", self.index_tablespace),
         ] {
             if let Some(name) = tablespace {
                 require_tablespace(option, name)?;
             }
         }
-        if steps.contains('t') {
+        if creates {
             require_schema()?;
         }
-        server::require_writable("initialize pgbench's tables")
+        server::require_writable(&format!("initialize {}", self.what))?;
+        Ok(None)
     }
 }
 
@@ -235,10 +257,15 @@ fn require_schema() -> Result<()> {
                    you may create tables."
                 .into(),
         }),
-        (None, _) => Err(Error::Denied {
-            what: "creating tables".into(),
-            hint: "No schema of search_path exists; set it to one in which you may create tables."
-                .into(),
-        }),
+        (None, _) => Err(no_schema()),
+    }
+}
+
+/// That there is no place for a table.
+pub(super) fn no_schema() -> Error {
+    Error::Denied {
+        what: "creating tables".into(),
+        hint: "No schema of search_path exists; set it to one in which you may create tables."
+            .into(),
     }
 }

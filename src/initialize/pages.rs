@@ -1,16 +1,20 @@
-//! Which account goes to which page of which file, and how the work is divided.
+//! Which row goes to which page of which file, and how the work is divided.
 //!
-//! A plan exists only for accounts that are stored as pgbench creates them: an ordinary heap table,
-//! or range or hash partitions that are. For all else there is COPY.
+//! A plan exists only for tables that are stored as pgbench and pgio create them: ordinary heap
+//! tables and, for accounts, range or hash partitions that are. For all else there is COPY.
 
-use super::InitializeSpec;
-use super::heap::{self, Filler, Heap, PartitionHash, Row, Template};
+use super::heap::{self, Content, Filler, Heap, PartitionHash, Row, Template};
+use super::pgio::Keys;
+use super::{InitializeSpec, PgioSpec};
 use crate::error::Result;
 use crate::query;
 use crate::worker::Identity;
+use pgrx::pg_sys;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+/// Most pages of a table.
+pub const MAX_PAGES: u64 = u32::MAX as u64 - 1;
 /// Pages that a process fills before it takes the next part.
 const PART_PAGES: u32 = 1024;
 /// Memory, in pages, that a process has for the batches of several hash partitions.
@@ -33,7 +37,7 @@ SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catal
   LEFT JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) p.partclass[0]
  WHERE c.oid OPERATOR(pg_catalog.=) 'pgbench_accounts'::pg_catalog.regclass";
 
-/// What processes need to know to fill accounts together.
+/// What processes need to know to fill tables together.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Who initializes, and where.
@@ -45,18 +49,28 @@ pub struct Plan {
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Layout {
-    /// Each file has a range of accounts.
+    /// Each file has a range of rows.
     Ranges(Vec<Stretch>),
     /// The files of hash partitions, by remainder, and the number of groups that they are divided
     /// into.
     Hash(Vec<Heap>, usize),
 }
 
-/// Accounts one after the other in one file.
+/// Rows one after the other in one file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stretch {
     heap: Heap,
-    aids: Range<i64>,
+    /// Numbers of the rows.
+    rows: Range<i64>,
+    /// The keys of rows by their numbers; they are the same if there are none.
+    keys: Option<Keys>,
+}
+
+impl Stretch {
+    /// Number of its rows.
+    fn count(&self) -> u64 {
+        (self.rows.end - self.rows.start) as u64
+    }
 }
 
 /// The bounds of a partition.
@@ -112,42 +126,68 @@ impl Bound {
 impl Plan {
     /// How to fill accounts in this transaction, which has emptied them; `None` if that is COPY's
     /// business. `processes` may take part.
-    pub fn make(spec: &InitializeSpec, processes: usize) -> Result<Option<Plan>> {
+    pub fn of_accounts(spec: &InitializeSpec, processes: usize) -> Result<Option<Plan>> {
         let rows = spec.accounts();
-        let Some(layout) = layout(rows, processes)? else {
-            return Ok(None);
-        };
+        let layout = layout(rows, processes)?;
+        Ok(layout.and_then(|layout| Plan::make(spec.identity, rows, layout, Content::Accounts)))
+    }
+
+    /// How to fill pgio's tables in this transaction, which has created them; `None` if that is
+    /// COPY's business.
+    pub fn of_pgio(spec: &PgioSpec, tables: &[pg_sys::Oid]) -> Option<Plan> {
+        if heap::decodes_wal() || !tables.iter().all(|oid| heap::may_insert(*oid)) {
+            return None;
+        }
+        let stretches: Option<Vec<_>> = (1..)
+            .zip(tables)
+            .map(|(number, oid)| {
+                Some(Stretch {
+                    heap: Heap::of_table(*oid)?,
+                    rows: 1..spec.rows_each + 1,
+                    keys: Some(spec.keys(number)),
+                })
+            })
+            .collect();
+        let layout = Layout::Ranges(stretches?);
+        Plan::make(spec.identity, spec.rows(), layout, Content::Pgio)
+    }
+
+    /// That of so many rows in all files together.
+    fn make(identity: Identity, rows: i64, layout: Layout, content: Content) -> Option<Plan> {
         let first = match &layout {
             Layout::Ranges(stretches) => stretches.first().map(|stretch| stretch.heap),
             Layout::Hash(heaps, _) => heaps.first().copied(),
         };
-        let Some(row) = first.as_ref().and_then(Row::form) else {
-            return Ok(None);
-        };
+        let row = Row::form(&first?)?;
         let plan = Plan {
-            identity: spec.identity,
+            identity,
             rows,
             row,
             layout,
         };
-        Ok(plan.fits().then_some(plan))
+        plan.fits(content).then_some(plan)
     }
 
-    /// Whether numbers of accounts and of pages are not too large for the tables.
-    fn fits(&self) -> bool {
-        let heaps = self.heaps();
-        heaps.iter().all(|heap| {
-            let pages = self.rows / self.template(heap).rows() as i64 + 1;
-            (heap.aid_bytes == 8 || self.rows <= i64::from(i32::MAX))
-                && heap.aid_bytes == heaps[0].aid_bytes
-                && pages < i64::from(u32::MAX)
+    /// Whether all tables have such rows, in one form, and numbers of rows and of pages are not too
+    /// large for them.
+    fn fits(&self, content: Content) -> bool {
+        let files = self.files();
+        files.iter().all(|(heap, rows)| {
+            heap.content == content
+                && (heap.key_bytes == 8 || self.rows <= i64::from(i32::MAX))
+                && heap.key_bytes == files[0].0.key_bytes
+                && rows.div_ceil(self.template(heap).rows() as u64) <= MAX_PAGES
         })
     }
 
-    fn heaps(&self) -> Vec<Heap> {
+    /// All files, and how many rows each may get.
+    fn files(&self) -> Vec<(Heap, u64)> {
         match &self.layout {
-            Layout::Ranges(stretches) => stretches.iter().map(|stretch| stretch.heap).collect(),
-            Layout::Hash(heaps, _) => heaps.clone(),
+            Layout::Ranges(stretches) => stretches
+                .iter()
+                .map(|stretch| (stretch.heap, stretch.count()))
+                .collect(),
+            Layout::Hash(heaps, _) => heaps.iter().map(|heap| (*heap, self.rows as u64)).collect(),
         }
     }
 
@@ -156,17 +196,17 @@ impl Plan {
     }
 
     fn pages_of(&self, stretch: &Stretch) -> u32 {
-        let rows = stretch.aids.end - stretch.aids.start;
+        let per_page = self.template(&stretch.heap).rows() as u64;
         // See `fits`.
-        (rows as u64).div_ceil(self.template(&stretch.heap).rows() as u64) as u32
+        stretch.count().div_ceil(per_page) as u32
     }
 
     /// Pages of all files together, about.
     pub fn pages(&self) -> u64 {
         let per_page = self
-            .heaps()
+            .files()
             .first()
-            .map_or(1, |heap| self.template(heap).rows());
+            .map_or(1, |(heap, _)| self.template(heap).rows());
         self.rows as u64 / per_page as u64
     }
 
@@ -221,7 +261,7 @@ impl Plan {
         done: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
         let template = self.template(&stretch.heap);
-        let aid = |page: u32| stretch.aids.start + i64::from(page) * template.rows() as i64;
+        let row = |page: u32| stretch.rows.start + i64::from(page) * template.rows() as i64;
         let mut filler = Filler::new(
             stretch.heap,
             &self.row,
@@ -230,8 +270,10 @@ impl Plan {
             false,
             heap::BATCH,
         );
-        for aid in aid(pages.start)..aid(pages.end).min(stretch.aids.end) {
-            filler.push(aid, done)?;
+        let mut rows = row(pages.start)..row(pages.end).min(stretch.rows.end);
+        match stretch.keys {
+            None => rows.try_for_each(|row| filler.push(row, done))?,
+            Some(keys) => rows.try_for_each(|row| filler.push(keys.of(row), done))?,
         }
         filler.finish(done)
     }
@@ -242,7 +284,7 @@ impl Plan {
         group: Range<usize>,
         done: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
-        let mut hash = PartitionHash::new(heaps[0].aid_bytes, heaps.len() as u64);
+        let mut hash = PartitionHash::new(heaps[0].key_bytes, heaps.len() as u64);
         let templates: Vec<_> = heaps[group.clone()]
             .iter()
             .map(|heap| self.template(heap))
@@ -266,7 +308,7 @@ impl Plan {
 
     /// After all processes have ended: the visibility maps and the tables' statistics.
     pub fn conclude(&self) {
-        for heap in self.heaps() {
+        for (heap, _) in self.files() {
             heap.write_visibility_map();
             heap.count(self.template(&heap).rows());
         }
@@ -290,7 +332,8 @@ fn layout(rows: i64, processes: usize) -> Result<Option<Layout>> {
         return Ok(Heap::of_table(oid.into()).map(|heap| {
             Layout::Ranges(vec![Stretch {
                 heap,
-                aids: 1..rows + 1,
+                rows: 1..rows + 1,
+                keys: None,
             }])
         }));
     }
@@ -332,7 +375,8 @@ fn ranges(mut partitions: Vec<(Heap, Bound)>, rows: i64) -> Option<Layout> {
         }
         stretches.push(Stretch {
             heap,
-            aids: begin..end,
+            rows: begin..end,
+            keys: None,
         });
         next = end;
     }

@@ -1,6 +1,8 @@
-//! The rows of pgbench's tables.
+//! The rows of pgbench's and pgio's tables, for COPY.
 
 use super::options::{ACCOUNTS, TELLERS};
+use super::pgio::Keys;
+use super::steps::quote_identifier;
 use crate::copy::{Target, copy_in};
 use crate::error::Result;
 use std::ffi::CString;
@@ -10,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// How often, in rows, progress is published.
 const PROGRESS_ROWS: i64 = 10_000;
 
-/// One of the tables that are filled.
+/// One of pgbench's tables that are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     /// Branches.
@@ -51,9 +53,18 @@ impl Table {
     }
 }
 
+/// Which rows a table has.
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Pgbench(Table),
+    Pgio(Keys),
+}
+
 /// The rows of a table, one after the other, in COPY's text format.
 pub struct Rows {
-    table: Table,
+    schema: Option<String>,
+    table: String,
+    content: Content,
     next: i64,
     last: i64,
     buffer: String,
@@ -62,15 +73,55 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// All rows of a table. `done` counts those that have been taken.
-    pub fn new(table: Table, scale: i64, done: &'static AtomicU64) -> Rows {
+    /// All rows of one of pgbench's tables. `done` counts those that have been taken.
+    pub fn of_pgbench(table: Table, scale: i64, done: &'static AtomicU64) -> Rows {
         Rows {
-            table,
+            schema: None,
+            table: table.name().into(),
+            content: Content::Pgbench(table),
             next: 1,
             last: table.rows(scale),
             buffer: String::new(),
             taken: 0,
             done,
+        }
+    }
+
+    /// All rows of one of pgio's tables, in a schema. `done` counts those that have been taken.
+    pub fn of_pgio(schema: &str, number: i32, keys: Keys, done: &'static AtomicU64) -> Rows {
+        Rows {
+            schema: Some(schema.into()),
+            table: format!("pgio{number}"),
+            content: Content::Pgio(keys),
+            next: 1,
+            last: keys.rows,
+            buffer: String::new(),
+            taken: 0,
+            done,
+        }
+    }
+
+    /// The table, as SQL has it.
+    pub fn table(&self) -> String {
+        match &self.schema {
+            Some(schema) => format!("{}.{}", quote_identifier(schema), self.table),
+            None => self.table.clone(),
+        }
+    }
+
+    /// Whether the table may have partitions.
+    pub fn may_be_partitioned(&self) -> bool {
+        matches!(self.content, Content::Pgbench(_))
+    }
+
+    /// Writes row `n`, counted from 1.
+    fn write_row(content: Content, n: i64, out: &mut String) {
+        match content {
+            Content::Pgbench(table) => table.write_row(n, out),
+            Content::Pgio(keys) => {
+                // Writing to a String does not fail.
+                let _ = writeln!(out, "{}\t0\t", keys.of(n));
+            }
         }
     }
 
@@ -84,7 +135,7 @@ impl Rows {
                 if self.next > self.last {
                     break;
                 }
-                self.table.write_row(self.next, &mut self.buffer);
+                Rows::write_row(self.content, self.next, &mut self.buffer);
                 if self.next % PROGRESS_ROWS == 0 || self.next == self.last {
                     self.done.fetch_add(
                         if self.next % PROGRESS_ROWS == 0 {
@@ -109,10 +160,11 @@ impl Rows {
 
 /// Fills a table in the current transaction, which must have emptied or created it.
 pub fn copy(mut rows: Rows) -> Result<()> {
-    let table = rows.table;
-    let name = CString::new(table.name()).unwrap_or_default();
+    let schema = rows.schema.clone().map(CString::new);
+    let schema = schema.transpose().unwrap_or_default();
+    let name = CString::new(rows.table.as_str()).unwrap_or_default();
     let target = Target {
-        schema: None,
+        schema: schema.as_deref(),
         table: &name,
         format: c"text",
         freeze: true,

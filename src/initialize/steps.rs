@@ -47,17 +47,25 @@ pub fn require_pgbench_tables(database: &mut Database) -> Result<()> {
                     columns.join(", ")
                 )
             }
-            Some("v") => "it is a view".into(),
-            Some("m") => "it is a materialized view".into(),
-            Some("f") => "it is a foreign table".into(),
-            Some(_) => "it is not a table".into(),
+            Some(kind) => not_a_table(kind).into(),
         };
-        return Err(Error::NotPgbench {
+        return Err(Error::NameTaken {
             relation: table.into(),
             why,
         });
     }
     Ok(())
+}
+
+/// What a relation of some kind, that of an ordinary table excepted, is.
+pub(super) fn not_a_table(relkind: &str) -> &'static str {
+    match relkind {
+        "v" => "it is a view",
+        "m" => "it is a materialized view",
+        "f" => "it is a foreign table",
+        "p" => "it is a partitioned table",
+        _ => "it is not a table",
+    }
 }
 
 /// Step `d`.
@@ -198,6 +206,7 @@ pub fn foreign_keys() -> [String; 5] {
     })
 }
 
-fn quote_identifier(name: &str) -> String {
+/// A name as SQL has it.
+pub(super) fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,4 +1,4 @@
-/* Filling pgbench's tables. */
+/* Filling pgbench's and pgio's tables. */
 
 CREATE FUNCTION bench.initialize(
     scale            int     DEFAULT 1,
@@ -17,3 +17,28 @@ CREATE FUNCTION bench.initialize(
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_wrapper';
 COMMENT ON FUNCTION bench.initialize IS 'create and fill pgbench''s tables as pgbench -i does; returns the seconds of each step';
+
+/*
+ * Tables pgio1, pgio2 and so on in the first schema of search_path, of "size"
+ * each: a number of blocks such as '16384', or bytes such as '128M', '64MB' or
+ * '1TB', rounded down to whole blocks.  All tables of pgio that are there are
+ * dropped first.  Fails with disk_full, and drops nothing, if tables and indexes
+ * would not fit into the file systems of their tablespaces, unless "force" is
+ * true; WAL is not counted, and the space of a target is not known.  "seed"
+ * selects the order of keys, as that of bench.run selects random numbers.
+ */
+CREATE FUNCTION bench.initialize_pgio(
+    tables           int     DEFAULT 1,
+    size             text    DEFAULT '1GB',
+    workers          int     DEFAULT NULL,
+    target           text    DEFAULT NULL,
+    tablespace       text    DEFAULT NULL,
+    index_tablespace text    DEFAULT NULL,
+    unlogged         boolean DEFAULT false,
+    force            boolean DEFAULT false,
+    seed             text    DEFAULT NULL,
+    OUT step    text,
+    OUT seconds float8
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_pgio_wrapper';
+COMMENT ON FUNCTION bench.initialize_pgio IS 'create and fill pgio''s tables, one row per block in random key order, of a size each in blocks or as ''64MB''; returns the seconds of each step';

@@ -1,18 +1,19 @@
-//! The database that has pgbench's tables: this server's, in this very process, or a target's, over
+//! The database that has pgbench's or pgio's tables: this server's, in this very process, or a target's, over
 //! a connection.
 
 use super::remote::Remote;
 use super::transaction::transaction;
 use super::{page_worker, statement};
 use crate::error::Result;
-use crate::initialize::InitializeSpec;
 use crate::initialize::pages::Plan;
+use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{self, Rows, Table};
+use crate::initialize::{InitializeSpec, PgioSpec};
 use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
 use crate::shared::segment::Header;
-use std::sync::atomic::AtomicU64;
+use pgrx::pg_sys;
 
 /// First server version into which pgbench, too, copies with FREEZE.
 const FREEZES: i32 = 140_000;
@@ -101,36 +102,64 @@ impl Database {
     pub fn fill_accounts(&mut self, spec: &InitializeSpec, header: &'static Header) -> Result<()> {
         if let Database::Here = self {
             let processes = page_worker::processes(spec.workers);
-            if let Some(plan) = Plan::make(spec, processes)? {
+            if let Some(plan) = Plan::of_accounts(spec, processes)? {
                 return page_worker::fill(&plan, processes, header);
             }
         }
-        self.copy(Table::Accounts, spec.scale, &header.rows_done)
+        let done = &header.rows_done;
+        self.copy(Rows::of_pgbench(Table::Accounts, spec.scale, done))
     }
 
-    /// Fills a table within a transaction that has emptied it. `done` counts the rows.
-    pub fn copy(&mut self, table: Table, scale: i64, done: &'static AtomicU64) -> Result<()> {
-        let rows = Rows::new(table, scale, done);
+    /// Fills pgio's tables within a transaction that has created them: by finished pages where that
+    /// is possible. `header` counts the rows.
+    pub fn fill_pgio(
+        &mut self,
+        spec: &PgioSpec,
+        schema: &Schema,
+        header: &'static Header,
+    ) -> Result<()> {
+        if let Database::Here = self {
+            let oid = |number| {
+                let table = schema.table(number);
+                let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
+                query::one::<pg_sys::Oid>(sql, &[table.into()])
+            };
+            let tables: Vec<_> = (1..=spec.tables).map(oid).collect::<Result<_>>()?;
+            let tables: Vec<_> = tables.into_iter().flatten().collect();
+            if let Some(plan) = Plan::of_pgio(spec, &tables) {
+                return page_worker::fill(&plan, page_worker::processes(spec.workers), header);
+            }
+        }
+        (1..=spec.tables).try_for_each(|number| {
+            let (name, keys) = (schema.name(), spec.keys(number));
+            self.copy(Rows::of_pgio(name, number, keys, &header.rows_done))
+        })
+    }
+
+    /// Fills a table within a transaction that has created or emptied it.
+    pub fn copy(&mut self, mut rows: Rows) -> Result<()> {
         let remote = match self {
             Database::Here => return rows::copy(rows),
             Database::There(remote) => remote,
         };
-        let kind = remote.first_row(&format!(
-            "SELECT c.relkind::pg_catalog.text FROM pg_catalog.pg_class c
-              WHERE c.oid OPERATOR(pg_catalog.=) '{}'::pg_catalog.regclass",
-            table.name()
-        ))?;
+        let table = rows.table();
         // Freezing is not possible across partitions.
-        let plain = kind.first().and_then(Option::as_deref) == Some("r");
+        let plain = if rows.may_be_partitioned() {
+            let kind = remote.first_row(&format!(
+                "SELECT c.relkind::pg_catalog.text FROM pg_catalog.pg_class c
+                  WHERE c.oid OPERATOR(pg_catalog.=) '{table}'::pg_catalog.regclass"
+            ))?;
+            kind.first().and_then(Option::as_deref) == Some("r")
+        } else {
+            true
+        };
         let freeze = if plain && remote.connection().server_version_num() >= FREEZES {
             " WITH (FREEZE ON)"
         } else {
             ""
         };
-        let mut rows = rows;
-        remote.copy_in(
-            &format!("COPY {} FROM STDIN{freeze}", table.name()),
-            |buffer| rows.fill(buffer),
-        )
+        remote.copy_in(&format!("COPY {table} FROM STDIN{freeze}"), |buffer| {
+            rows.fill(buffer)
+        })
     }
 }

@@ -1,19 +1,20 @@
-//! The loader: the worker that initializes pgbench's tables, each step in transactions of its own,
-//! in this server or in a target.
+//! The loader: the worker that initializes pgbench's tables, each step in transactions of its own, or
+//! pgio's, in this server or in a target.
 
 use super::database::Database;
 use super::transaction::transaction;
 use super::{at_exit, attach, connect, my_segment, page_worker, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
-use crate::initialize::rows::Table;
-use crate::initialize::{InitializeSpec, heap, steps};
+use crate::initialize::pgio::Schema;
+use crate::initialize::rows::{Rows, Table};
+use crate::initialize::{InitializeSpec, Job, PgioSpec, heap, space, steps};
 use crate::shared::segment::{Header, Phase, Stop};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
 
-/// What the loader returns: letters of the steps and the seconds that each took.
-pub type StepSeconds = Vec<(char, f64)>;
+/// What the loader returns: the seconds that each step took.
+pub type StepSeconds = Vec<f64>;
 
 /// Entry point of the process.
 #[pg_guard]
@@ -27,13 +28,13 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
     at_exit(loader_exit, 0);
     header.advance(Phase::Preparing);
     let outcome = catch(|| {
-        let spec: InitializeSpec = segment.spec()?;
-        connect(spec.identity);
+        let job: Job = segment.spec()?;
+        connect(job.identity());
         page_worker::end_workers_at_exit();
-        transaction(|| settings::apply(&spec.settings))?;
+        transaction(|| settings::apply(job.settings()))?;
         // Of what it fills, and of the keys.
         heap::compress_wal();
-        initialize(header, &spec)
+        initialize(header, &job)
     });
     super::transaction::abort();
     segment.finish(outcome.map_err(|error| error.report()));
@@ -48,28 +49,102 @@ unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
     }
 }
 
-fn initialize(header: &'static Header, spec: &InitializeSpec) -> Result<StepSeconds> {
-    let mut database = Database::open(spec.target.as_ref())?;
-    // Before anything is dropped or emptied.
-    steps::require_pgbench_tables(&mut database)?;
-    let mut seconds = StepSeconds::new();
-    header.advance(Phase::Running);
-    for (number, letter) in spec.steps.chars().enumerate() {
+fn initialize(header: &'static Header, job: &Job) -> Result<StepSeconds> {
+    let mut database = Database::open(job.target())?;
+    let mut steps = Steps::new(header, job.rows());
+    match job {
+        Job::Pgbench(spec) => pgbench(&mut database, &mut steps, spec)?,
+        Job::Pgio(spec) => pgio(&mut database, &mut steps, spec)?,
+    }
+    steps.end();
+    Ok(steps.seconds)
+}
+
+/// The steps of an initialization, told to the caller as they begin.
+struct Steps {
+    header: &'static Header,
+    /// Rows of all tables.
+    rows: u64,
+    begun_ns: Option<u64>,
+    seconds: StepSeconds,
+}
+
+impl Steps {
+    fn new(header: &'static Header, rows: i64) -> Steps {
+        Steps {
+            header,
+            rows: rows as u64,
+            begun_ns: None,
+            seconds: StepSeconds::new(),
+        }
+    }
+
+    /// Ends the last step, and begins the next one. A commit belongs to the step before it.
+    fn begin(&mut self) -> Result<()> {
+        self.end();
+        let header = self.header;
+        header.advance(Phase::Running);
         if header.stop() != Stop::No {
             return Err(Error::Canceled {
                 by: "on request".into(),
             });
         }
-        let begin = clock::now_ns();
+        let now = clock::now_ns();
+        self.begun_ns = Some(now);
         header.rows_done.store(0, Relaxed);
-        header.rows_total.store(spec.rows() as u64, Relaxed);
-        header.step_ns.store(begin, Relaxed);
-        header.step.store(number as u32 + 1, Release);
+        header.rows_total.store(self.rows, Relaxed);
+        header.step_ns.store(now, Relaxed);
+        header.step.store(self.seconds.len() as u32 + 1, Release);
         header.caller.wake();
-        step(header, spec, &mut database, letter)?;
-        seconds.push((letter, (clock::now_ns() - begin) as f64 / 1e9));
+        Ok(())
     }
-    Ok(seconds)
+
+    fn end(&mut self) {
+        if let Some(begun) = self.begun_ns.take() {
+            self.seconds.push((clock::now_ns() - begun) as f64 / 1e9);
+        }
+    }
+}
+
+fn pgbench(database: &mut Database, steps: &mut Steps, spec: &InitializeSpec) -> Result<()> {
+    // Before anything is dropped or emptied.
+    steps::require_pgbench_tables(database)?;
+    for letter in spec.steps.chars() {
+        steps.begin()?;
+        step(steps.header, spec, database, letter)?;
+    }
+    Ok(())
+}
+
+/// Old tables are gone before new ones need their space. What follows is one transaction: tables
+/// that are not whole are never seen, and nothing is left of them.
+fn pgio(database: &mut Database, steps: &mut Steps, spec: &PgioSpec) -> Result<()> {
+    let schema = Schema::find(database, spec)?;
+    if let (Database::Here, false) = (&database, spec.force) {
+        transaction(|| space::require(spec, &schema))?;
+    }
+    steps.begin()?;
+    if let Some(drop) = schema.drop() {
+        database.execute_alone(&drop)?;
+    }
+    database.transaction(|database| {
+        steps.begin()?;
+        for number in 1..=spec.tables {
+            database.execute(&schema.create(spec, number))?;
+        }
+        steps.begin()?;
+        database.fill_pgio(spec, &schema, steps.header)?;
+        steps.begin()?;
+        for number in 1..=spec.tables {
+            database.execute(&schema.create_index(spec, number))?;
+        }
+        Ok(())
+    })?;
+    steps.begin()?;
+    for number in 1..=spec.tables {
+        database.execute_alone(&schema.vacuum(number))?;
+    }
+    Ok(())
 }
 
 fn step(
@@ -85,7 +160,7 @@ fn step(
         'g' => database.transaction(|database| {
             database.execute(steps::TRUNCATE)?;
             for table in [Table::Branches, Table::Tellers] {
-                database.copy(table, spec.scale, &header.rows_done)?;
+                database.copy(Rows::of_pgbench(table, spec.scale, &header.rows_done))?;
             }
             database.fill_accounts(spec, header)
         }),

@@ -19,7 +19,7 @@
 //!        └─ segment of the task ─────┘  └── segment of the plan ─┘
 //! ```
 //!
-//! The loader fills accounts together with its page workers, see `page_worker`.
+//! The loader fills accounts and pgio's tables together with its page workers, see `page_worker`.
 
 pub mod client_process;
 pub mod coordinator;

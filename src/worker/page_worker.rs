@@ -1,4 +1,4 @@
-//! Filling accounts with finished pages: page workers, and the loader that starts them, does its
+//! Filling tables with finished pages: page workers, and the loader that starts them, does its
 //! share and sees to it that they are gone before its transaction ends.
 //!
 //! The loader makes a segment of its own for them, with the plan as its specification. All take
@@ -79,7 +79,7 @@ unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
     }
 }
 
-/// How many processes may fill accounts, the loader among them: as many as are asked for, else one
+/// How many processes may fill tables, the loader among them: as many as are asked for, else one
 /// for each processor, within the limit that the server has for those of other maintenance.
 pub fn processes(asked: Option<i32>) -> usize {
     match asked {
@@ -93,7 +93,7 @@ pub fn processes(asked: Option<i32>) -> usize {
     }
 }
 
-/// Fills accounts by the plan, in the current transaction, with at most so many processes. `task` is
+/// Fills tables by the plan, in the current transaction, with at most so many processes. `task` is
 /// the header of the initialization. When it returns, or an error passes, no worker is left.
 pub fn fill(plan: &Plan, processes: usize, task: &Header) -> Result<()> {
     plan.prepare();

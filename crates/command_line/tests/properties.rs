@@ -90,7 +90,11 @@ fn initialize_words(initialize: &Initialize) -> Words {
     words.flag("--initialize", true);
     words.common(&initialize.connection, initialize.mode, initialize.debug);
     // An empty text is an error, a blank is not.
-    let steps: String = initialize.steps.iter().map(|step| step.letter()).collect();
+    let steps: String = initialize
+        .steps
+        .iter()
+        .filter_map(|step| step.letter())
+        .collect();
     words.value("--init-steps", Some(format!("{steps} ")));
     words.value("--scale", Some(initialize.scale));
     words.value("--fillfactor", Some(initialize.fillfactor));

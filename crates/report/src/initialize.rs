@@ -1,10 +1,11 @@
-//! What initialization tells while it goes on and when it is done, in pgbench's words.
+//! What initialization tells while it goes on and when it is done, in pgbench's words; that of
+//! pgio's tables, too.
 
 use std::fmt;
 
 use crate::number::fixed;
 
-/// A step of initialization, by a letter in the option that lists them.
+/// A step of initialization, those of pgbench's tables by a letter in the option that lists them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Step {
     /// `d`
@@ -21,9 +22,22 @@ pub enum Step {
     PrimaryKeys,
     /// `f`
     ForeignKeys,
+    /// Rows of pgio's tables
+    GenerateRows,
+    /// Indexes of pgio's tables
+    CreateIndexes,
 }
 
 impl Step {
+    /// The steps of pgio's tables, in order.
+    pub const PGIO: [Self; 5] = [
+        Self::DropTables,
+        Self::CreateTables,
+        Self::GenerateRows,
+        Self::CreateIndexes,
+        Self::Vacuum,
+    ];
+
     /// The step of a letter of pgbench's `-I`, `None` if there is none.
     pub const fn from_letter(letter: char) -> Option<Self> {
         match letter {
@@ -38,9 +52,9 @@ impl Step {
         }
     }
 
-    /// The letter of pgbench's `-I`.
-    pub const fn letter(self) -> char {
-        match self {
+    /// The letter of pgbench's `-I`, `None` if pgbench has no such step.
+    pub const fn letter(self) -> Option<char> {
+        Some(match self {
             Self::DropTables => 'd',
             Self::CreateTables => 't',
             Self::ClientSideGenerate => 'g',
@@ -48,7 +62,8 @@ impl Step {
             Self::Vacuum => 'v',
             Self::PrimaryKeys => 'p',
             Self::ForeignKeys => 'f',
-        }
+            Self::GenerateRows | Self::CreateIndexes => return None,
+        })
     }
 
     /// The name in the closing line, such as `drop tables`.
@@ -61,6 +76,8 @@ impl Step {
             Self::Vacuum => "vacuum",
             Self::PrimaryKeys => "primary keys",
             Self::ForeignKeys => "foreign keys",
+            Self::GenerateRows => "generate rows",
+            Self::CreateIndexes => "create indexes",
         }
     }
 
@@ -74,6 +91,8 @@ impl Step {
             Self::Vacuum => "vacuuming...",
             Self::PrimaryKeys => "creating primary keys...",
             Self::ForeignKeys => "creating foreign keys...",
+            Self::GenerateRows => "generating rows...",
+            Self::CreateIndexes => "creating indexes...",
         }
     }
 }
@@ -180,7 +199,10 @@ mod tests {
     #[test]
     fn letters_and_steps_correspond() {
         for letter in "dtgGvpf".chars() {
-            assert_eq!(Step::from_letter(letter).map(Step::letter), Some(letter));
+            assert_eq!(
+                Step::from_letter(letter).and_then(Step::letter),
+                Some(letter)
+            );
         }
         assert_eq!(Step::from_letter('x'), None);
     }

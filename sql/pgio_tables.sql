@@ -1,0 +1,144 @@
+-- bench.initialize_pgio: wrong options, names that are taken, and the tables that it
+-- makes.
+SET client_min_messages = error;
+
+CREATE SCHEMA pgio;
+SET search_path = pgio;
+
+-- A statement's error as text.
+CREATE FUNCTION pg_temp.error_of(sql text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    state text; message text; detail text; hint text;
+BEGIN
+    EXECUTE sql;
+    RETURN NEXT 'no error: ' || sql;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN NEXT sql;
+    RETURN NEXT '  ' || state || ': ' || message;
+    IF detail <> '' THEN RETURN NEXT '  DETAIL: ' || detail; END IF;
+    IF hint <> '' THEN RETURN NEXT '  HINT: ' || hint; END IF;
+END $$;
+
+\t on
+\pset format unaligned
+
+-- Each option
+SELECT pg_temp.error_of(format('SELECT bench.initialize_pgio(%s)', o)) FROM unnest(ARRAY[
+    'tables => 0', 'tables => -1', 'tables => 1025', 'tables => NULL',
+    'size => ''''', 'size => '' ''', 'size => ''0''', 'size => ''1''', 'size => ''-2''',
+    'size => ''1 block''', 'size => ''MB''', 'size => ''1.5GB''', 'size => ''15kB''',
+    'size => ''1PB''', 'size => ''64MBB''', 'size => ''é''', 'size => ''4294967295''', 'size => ''32TB''',
+    'size => ''18446744073709551616''', 'size => ''18446744073709551615GB''', 'size => NULL',
+    'unlogged => NULL', 'force => NULL',
+    'seed => ''''', 'seed => ''1x''',
+    'tablespace => ''no such tablespace''', 'tablespace => ''''',
+    'index_tablespace => ''no such tablespace''', 'target => ''nonsense''',
+    'workers => 0', 'workers => -1', 'workers => 262144', 'workers => 2, target => ''dbname=postgres'''
+]) o;
+
+-- No place for tables
+SET search_path = no_such_schema;
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(size => ''2'')');
+SET search_path = pgio;
+
+-- Names that are taken, and nothing is dropped
+CREATE TABLE pgio1 (mykey bigint, scratch bigint, filler char(1024));
+CREATE VIEW pgio2 AS SELECT 1 AS mykey;
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+DROP VIEW pgio2;
+CREATE MATERIALIZED VIEW pgio2 AS SELECT 1 AS mykey;
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+DROP MATERIALIZED VIEW pgio2;
+CREATE TABLE pgio2 (mykey bigint, scratch bigint, filler char(1024)) PARTITION BY RANGE (mykey);
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+DROP TABLE pgio2;
+CREATE TABLE pgio2 (mykey bigint, scratch bigint, filler text);
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+DROP TABLE pgio2;
+CREATE TABLE pgio2 (mykey int, scratch bigint, filler char(1024));
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+DROP TABLE pgio2;
+CREATE SEQUENCE pgio2;
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+DROP SEQUENCE pgio2;
+CREATE DOMAIN pgio2 AS int;
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+DROP DOMAIN pgio2;
+-- Nor while somebody needs an old table
+CREATE VIEW needs AS SELECT * FROM pgio1;
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(size => ''2'')');
+DROP VIEW needs;
+SELECT count(*) AS "the old one" FROM pg_class WHERE oid = 'pgio1'::regclass AND reloptions IS NULL;
+
+-- A lock of the caller that its own loader would wait for
+BEGIN;
+LOCK pgio1 IN ACCESS SHARE MODE;
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(size => ''2'')');
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT pg_temp.error_of('SELECT bench.initialize_pgio(size => ''2'')');
+ROLLBACK;
+
+-- What is no table of pgio is left alone if its name is not needed; old tables are dropped,
+-- whatever their number
+CREATE TABLE pgio6 (mykey bigint, scratch bigint, filler char(1024));
+CREATE TABLE pgio40 (mykey bigint, scratch bigint, filler char(1024));
+CREATE TABLE pgio7 (mykey bigint);
+CREATE TABLE pgio01 (mykey bigint, scratch bigint, filler char(1024));
+CREATE TABLE pgiox (mykey bigint, scratch bigint, filler char(1024));
+CREATE VIEW pgio8 AS SELECT 1 AS mykey;
+CREATE TABLE pgbench_accounts (aid int);
+
+\t off
+\pset format aligned
+SELECT step FROM bench.initialize_pgio(tables => 3, size => '200') WHERE seconds >= 0;
+SELECT relname, relkind, reloptions, relpages FROM pg_class
+ WHERE relnamespace = 'pgio'::regnamespace AND relkind IN ('r', 'i', 'v') ORDER BY relname COLLATE "C";
+\d pgio1
+
+-- One row in each block, and each key once
+SELECT tableoid::regclass AS "table", count(*) AS rows, count(DISTINCT mykey) AS keys,
+       min(mykey), max(mykey),
+       count(DISTINCT (ctid::text::point)[0]) AS blocks, max((ctid::text::point)[1]) AS most_in_a_block,
+       pg_relation_size(tableoid) / current_setting('block_size')::int AS size,
+       sum(scratch) AS scratch, min(octet_length(filler)) AS filler
+  FROM (SELECT tableoid, ctid, * FROM pgio1 UNION ALL SELECT tableoid, ctid, * FROM pgio2
+        UNION ALL SELECT tableoid, ctid, * FROM pgio3) t
+ GROUP BY tableoid ORDER BY 1;
+
+-- In an order of its own
+SELECT bool_and(abs(correlation) < 0.5) AS random FROM pg_stats
+ WHERE schemaname = 'pgio' AND tablename IN ('pgio1', 'pgio2', 'pgio3') AND attname = 'mykey';
+SELECT count(*) < 20 AS different FROM pgio1 JOIN pgio2 ON pgio1.ctid = pgio2.ctid
+ WHERE pgio1.mykey = pgio2.mykey;
+
+-- The same seed, the same order
+CREATE TABLE first AS SELECT ctid AS place, mykey FROM pgio1;
+SELECT count(*) FROM bench.initialize_pgio(size => '200', seed => '42');
+CREATE TABLE second AS SELECT ctid AS place, mykey FROM pgio1;
+SELECT count(*) FROM bench.initialize_pgio(tables => 2, size => '200', seed => '42');
+SELECT count(*) FROM pgio1 JOIN second ON place = pgio1.ctid WHERE pgio1.mykey = second.mykey;
+SELECT count(*) < 20 AS different FROM first JOIN second USING (place) WHERE first.mykey = second.mykey;
+
+-- Sizes
+CREATE FUNCTION pg_temp.blocks_of(size text) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM bench.initialize_pgio(size => size);
+    RETURN (SELECT relpages FROM pg_class
+             WHERE relnamespace = 'pgio'::regnamespace AND relname = 'pgio1');
+END $$;
+SELECT s AS size, pg_temp.blocks_of(s) AS blocks
+  FROM unnest(ARRAY['2', ' 3 ', '16kB', '63kB', '1MB', '1 mb', '1M', '2m']) s;
+SELECT relname FROM pg_class
+ WHERE relnamespace = 'pgio'::regnamespace AND relkind IN ('r', 'v') ORDER BY relname COLLATE "C";
+
+-- Either kind of initialization leaves the tables of the other alone
+DROP TABLE pgbench_accounts;
+SELECT count(*) FROM bench.initialize();
+SELECT count(*) FROM bench.initialize_pgio(size => '2');
+SELECT count(*) FROM pgio1;
+SELECT count(*) FROM pgbench_accounts;
+
+DROP SCHEMA pgio CASCADE;

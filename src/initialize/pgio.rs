@@ -1,0 +1,172 @@
+//! pgio's tables: their rows, the statements of each step, and which tables of that name there are.
+//!
+//! Each table has `mykey` from 1 to the number of its rows, each once and in an order without a
+//! pattern, and a fill factor that leaves room for one row in a block.
+
+use super::PgioSpec;
+use super::options::no_schema;
+use super::steps::{not_a_table, quote_identifier};
+use crate::error::{Error, Result};
+use crate::query;
+use crate::worker::database::Database;
+use selfbench_script::permute;
+use serde::{Deserialize, Serialize};
+
+/// The columns of a table, as the catalogs tell them.
+const COLUMNS: [&str; 3] = ["mykey bigint", "scratch bigint", "filler character(1024)"];
+
+/// What bears a name like those of pgio's tables in the schema where tables are created: name, kind,
+/// oid and columns. Types without a relation have names that no table may have.
+const NAMED: &str = "
+SELECT pg_catalog.current_schema()::pg_catalog.text, coalesce((
+SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
+           taken.name, taken.kind, taken.oid::pg_catalog.int8,
+           ARRAY(SELECT pg_catalog.concat_ws(' ', a.attname,
+                            pg_catalog.format_type(a.atttypid, a.atttypmod))
+                   FROM pg_catalog.pg_attribute a
+                  WHERE a.attrelid OPERATOR(pg_catalog.=) taken.oid
+                    AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+                  ORDER BY a.attnum)))
+  FROM (SELECT c.relname::pg_catalog.text AS name, c.relkind::pg_catalog.text AS kind,
+               c.oid AS oid, c.relnamespace AS namespace
+          FROM pg_catalog.pg_class c
+        UNION ALL
+        SELECT t.typname::pg_catalog.text, 'type', 0, t.typnamespace
+          FROM pg_catalog.pg_type t
+         WHERE t.typrelid OPERATOR(pg_catalog.=) 0) taken
+  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) taken.namespace
+ WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()
+   AND taken.name OPERATOR(pg_catalog.~) '^pgio[1-9][0-9]*$')::pg_catalog.text, '[]')";
+
+/// The keys of a table, by the numbers of its rows.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Keys {
+    /// Number of rows.
+    pub rows: i64,
+    /// Selects the order.
+    pub seed: i64,
+}
+
+impl Keys {
+    /// The key of row `n`, counted from 1.
+    pub fn of(self, n: i64) -> i64 {
+        // There are rows, see the options.
+        permute(n - 1, self.rows, self.seed).map_or(n, |key| key + 1)
+    }
+}
+
+/// Relations of this server that bear a name like those of pgio's tables in the schema where tables
+/// are created, as SQL has them.
+///
+/// Must be called in a transaction.
+pub fn present() -> Result<Vec<String>> {
+    let found = query::one::<Vec<Option<String>>>(
+        "SELECT pg_catalog.array_agg(c.oid::pg_catalog.regclass::pg_catalog.text)
+           FROM pg_catalog.pg_class c
+          WHERE c.relnamespace::pg_catalog.regnamespace::pg_catalog.text OPERATOR(pg_catalog.=)
+                pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text)
+            AND c.relname::pg_catalog.text OPERATOR(pg_catalog.~) '^pgio[1-9][0-9]*$'",
+        &[],
+    )?;
+    Ok(found.unwrap_or_default().into_iter().flatten().collect())
+}
+
+/// A table that pgio or an earlier initialization has left.
+#[derive(Clone, Debug)]
+pub struct Old {
+    /// Its number.
+    number: String,
+    /// Its oid.
+    pub oid: u32,
+}
+
+/// The schema of pgio's tables, which is the first one of `search_path`, and what is there.
+pub struct Schema {
+    name: String,
+    /// All of pgio's tables that it has, whatever their number.
+    pub old: Vec<Old>,
+}
+
+impl Schema {
+    /// Fails if one of the names that will be needed is taken by something else.
+    pub fn find(database: &mut Database, spec: &PgioSpec) -> Result<Schema> {
+        let mut found = database.first_row(NAMED)?.into_iter().flatten();
+        let (Some(name), Some(named)) = (found.next(), found.next()) else {
+            return Err(no_schema());
+        };
+        let named: Vec<(String, String, u32, Vec<String>)> =
+            serde_json::from_str(&named).unwrap_or_default();
+        let mut old = Vec::new();
+        for (relation, kind, oid, columns) in named {
+            let number = relation.trim_start_matches("pgio").to_owned();
+            let why = match kind.as_str() {
+                "r" if columns == COLUMNS => {
+                    old.push(Old { number, oid });
+                    continue;
+                }
+                "r" => format!(
+                    "its columns are ({}), not pgio's ({})",
+                    columns.join(", "),
+                    COLUMNS.join(", ")
+                ),
+                "type" => "it is a type".into(),
+                kind => not_a_table(kind).into(),
+            };
+            // Other tables of a larger number are in nobody's way.
+            if number
+                .parse()
+                .is_ok_and(|number| (1..=spec.tables).contains(&number))
+            {
+                return Err(Error::NameTaken { relation, why });
+            }
+        }
+        Ok(Schema { name, old })
+    }
+
+    /// The schema's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A table with its schema, as SQL has it.
+    pub fn table(&self, number: impl std::fmt::Display) -> String {
+        format!("{}.pgio{number}", quote_identifier(&self.name))
+    }
+
+    /// Drops all tables that there are; `None` if there are none.
+    pub fn drop(&self) -> Option<String> {
+        let old: Vec<_> = self.old.iter().map(|old| self.table(&old.number)).collect();
+        (!old.is_empty()).then(|| format!("DROP TABLE {}", old.join(", ")))
+    }
+
+    /// Creates a table.
+    pub fn create(&self, spec: &PgioSpec, number: i32) -> String {
+        let unlogged = if spec.unlogged { "UNLOGGED " } else { "" };
+        format!(
+            "CREATE {unlogged}TABLE {} ({}) WITH (fillfactor = 10){}",
+            self.table(number),
+            COLUMNS.join(", "),
+            tablespace(spec.tablespace.as_deref())
+        )
+    }
+
+    /// Creates the index of a table.
+    pub fn create_index(&self, spec: &PgioSpec, number: i32) -> String {
+        format!(
+            "CREATE INDEX ON {} (mykey){}",
+            self.table(number),
+            tablespace(spec.index_tablespace.as_deref())
+        )
+    }
+
+    /// Vacuums and analyzes a table.
+    pub fn vacuum(&self, number: i32) -> String {
+        format!("VACUUM ANALYZE {}", self.table(number))
+    }
+}
+
+fn tablespace(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| {
+        format!(" TABLESPACE {}", quote_identifier(name))
+    })
+}

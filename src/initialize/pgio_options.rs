@@ -1,0 +1,168 @@
+//! The options of `bench.initialize_pgio`, checked.
+
+use super::heap::PAGE;
+use super::options::Place;
+use super::pages::MAX_PAGES;
+use super::pgio::Keys;
+use crate::error::{Error, Result};
+use crate::pq::ConnectWith;
+use crate::run::options::{illegal, in_range, required};
+use crate::server;
+use crate::worker::Identity;
+use crate::worker::settings::{self, Settings};
+use selfbench_script::{Seed, parse_seed};
+use serde::{Deserialize, Serialize};
+
+/// Most tables.
+const MAX_TABLES: i32 = 1024;
+/// Fewest blocks of a table: of fewer, no order could be random.
+const MIN_BLOCKS: u64 = 2;
+/// Bytes of each unit, those of the server's settings and those of pgio.
+const UNITS: [(&str, u64); 7] = [
+    ("kB", 1 << 10),
+    ("MB", 1 << 20),
+    ("M", 1 << 20),
+    ("GB", 1 << 30),
+    ("G", 1 << 30),
+    ("TB", 1 << 40),
+    ("T", 1 << 40),
+];
+
+/// The options as SQL gives them; `None` is NULL.
+pub struct PgioOptions {
+    /// Number of tables.
+    pub tables: Option<i32>,
+    /// Blocks of each, or bytes with a unit.
+    pub size: Option<String>,
+    /// Processes that fill tables.
+    pub workers: Option<i32>,
+    /// A connection string or the name of a foreign server.
+    pub target: Option<String>,
+    /// Where tables go.
+    pub tablespace: Option<String>,
+    /// Where indexes go.
+    pub index_tablespace: Option<String>,
+    /// Whether tables are unlogged.
+    pub unlogged: Option<bool>,
+    /// Whether not to check that there is space for them.
+    pub force: Option<bool>,
+    /// Selects the orders of keys.
+    pub seed: Option<String>,
+}
+
+/// What the loader needs to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PgioSpec {
+    /// Who initializes, and where.
+    pub identity: Identity,
+    /// Number of tables.
+    pub tables: i32,
+    /// Rows of each, which is the number of its blocks.
+    pub rows_each: i64,
+    /// Selects the orders of keys.
+    pub seed: u64,
+    /// Whether tables are unlogged.
+    pub unlogged: bool,
+    /// Where tables go.
+    pub tablespace: Option<String>,
+    /// Where indexes go.
+    pub index_tablespace: Option<String>,
+    /// Whether not to check that there is space for them; that of a target is never checked.
+    pub force: bool,
+    /// The caller's session settings.
+    pub settings: Settings,
+    /// Which server has the tables, if it is not this one.
+    pub target: Option<ConnectWith>,
+    /// Processes that fill tables, the loader among them; by default, the server's settings tell.
+    pub workers: Option<i32>,
+}
+
+impl PgioOptions {
+    /// Checks everything that can be checked before something is dropped, but for the space.
+    pub fn check(&self) -> Result<PgioSpec> {
+        let tables = in_range("tables", required("tables", self.tables)?, 1, MAX_TABLES)?;
+        let size = required("size", self.size.as_deref())?;
+        let rows_each = blocks(size).ok_or_else(|| illegal_size(size))?;
+        let unlogged = required("unlogged", self.unlogged)?;
+        let force = required("force", self.force)?;
+        let seed = match self.seed.as_deref().map(parse_seed) {
+            None | Some(Ok(Seed::Time)) => server::clock_seed(),
+            Some(Ok(Seed::Rand)) => server::strong_seed(),
+            Some(Ok(Seed::Value(value))) => value,
+            Some(Err(_)) => {
+                return Err(illegal(
+                    "seed",
+                    format!("\"{}\"", self.seed.as_deref().unwrap_or_default()),
+                    "An unsigned integer of 64 bits, \"time\" or \"rand\".",
+                ));
+            }
+        };
+        let place = Place {
+            what: "pgio's tables",
+            tablespace: self.tablespace.as_deref(),
+            index_tablespace: self.index_tablespace.as_deref(),
+            target: self.target.as_deref(),
+            workers: self.workers,
+        };
+        let target = place.check(true)?;
+        Ok(PgioSpec {
+            identity: Identity::current(),
+            tables,
+            rows_each,
+            seed,
+            unlogged,
+            tablespace: self.tablespace.clone(),
+            index_tablespace: self.index_tablespace.clone(),
+            force,
+            settings: settings::of_session(),
+            target,
+            workers: self.workers,
+        })
+    }
+}
+
+impl PgioSpec {
+    /// Number of rows of all tables.
+    pub fn rows(&self) -> i64 {
+        self.rows_each * i64::from(self.tables)
+    }
+
+    /// The keys of a table.
+    pub fn keys(&self, number: i32) -> Keys {
+        Keys {
+            rows: self.rows_each,
+            seed: self.seed.wrapping_add(number as u64) as i64,
+        }
+    }
+}
+
+/// The number of blocks that a size means, if it is legal; bytes are rounded down to whole blocks.
+fn blocks(size: &str) -> Option<i64> {
+    let size = size.trim();
+    let digits = size.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = (size[..digits].parse::<u64>().ok()?, size[digits..].trim());
+    let blocks = if unit.is_empty() {
+        number
+    } else {
+        let (_, bytes) = UNITS
+            .into_iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+        number.checked_mul(bytes)? / PAGE as u64
+    };
+    (MIN_BLOCKS..=MAX_PAGES)
+        .contains(&blocks)
+        .then_some(blocks as i64)
+}
+
+fn illegal_size(size: &str) -> Error {
+    let units = UNITS.map(|(unit, _)| format!("\"{unit}\"")).join(", ");
+    illegal(
+        "size",
+        format!("\"{size}\""),
+        &format!(
+            "Legal are {MIN_BLOCKS} to {MAX_PAGES} blocks of {} kB, given as their number or in one \
+             of the units {units}.",
+            PAGE / 1024
+        ),
+    )
+}

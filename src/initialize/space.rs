@@ -1,0 +1,149 @@
+//! Whether pgio's tables fit into the file systems of their tablespaces.
+//!
+//! What is not counted: WAL, of which finished pages make little, and which is recycled and may be
+//! elsewhere; the temporary files of an index's sort, about as large as the index; and other changes
+//! of the file system meanwhile. Nobody can look at a target's file systems.
+
+use super::PgioSpec;
+use super::heap::PAGE;
+use super::pgio::Schema;
+use crate::error::{Error, Result};
+use crate::query;
+use pgrx::pg_sys;
+use rustix::fs::{stat, statvfs};
+use std::ffi::CString;
+
+/// Bytes of an index for each row: an entry with its line pointer, and what the fill factor leaves.
+const INDEX_ROW: u64 = 24;
+
+/// What happens to the space of a tablespace.
+struct Change {
+    tablespace: pg_sys::Oid,
+    needed: u64,
+    freed: u64,
+}
+
+/// Fails if one of the file systems has too little space when the old tables have been dropped.
+///
+/// Must be called in a transaction, in the server that has the tables.
+pub fn require(spec: &PgioSpec, schema: &Schema) -> Result<()> {
+    let rows = spec.rows() as u64;
+    let needs = |name: Option<&str>, needed| Change {
+        tablespace: tablespace(name, spec.unlogged),
+        needed,
+        freed: 0,
+    };
+    let mut changes = vec![
+        needs(spec.tablespace.as_deref(), rows * PAGE as u64),
+        needs(spec.index_tablespace.as_deref(), rows * INDEX_ROW),
+    ];
+    let new = changes.len();
+    changes.extend(given_back(schema)?);
+    // If nobody can tell, the server will.
+    let devices: Vec<_> = changes
+        .iter()
+        .map(|change| Some(stat(directory(change.tablespace)).ok()?.st_dev))
+        .collect();
+    for (change, device) in changes[..new].iter().zip(&devices) {
+        let Some(space) = device.and(statvfs(directory(change.tablespace)).ok()) else {
+            continue;
+        };
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        let (mut needed, mut freed) = (0, 0);
+        for (other, _) in changes.iter().zip(&devices).filter(|(_, d)| *d == device) {
+            needed += other.needed;
+            freed += other.freed;
+        }
+        if needed > free.saturating_add(freed) {
+            return Err(Error::DiskFull {
+                tablespace: tablespace_name(change.tablespace)?,
+                needed: pretty(needed)?,
+                free: pretty(free)?,
+                freed: (freed > 0).then(|| pretty(freed)).transpose()?,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What the old tables and their indexes have, by tablespace.
+fn given_back(schema: &Schema) -> Result<Vec<Change>> {
+    let oids: Vec<String> = schema.old.iter().map(|old| old.oid.to_string()).collect();
+    let found = query::first_row(&format!(
+        "SELECT pg_catalog.json_agg(pg_catalog.json_build_array(f.tablespace, f.bytes))::pg_catalog.text
+           FROM (SELECT coalesce(nullif(c.reltablespace, 0), d.dattablespace)::pg_catalog.int8
+                            AS tablespace,
+                        sum(pg_catalog.pg_table_size(c.oid))::pg_catalog.int8 AS bytes
+                   FROM pg_catalog.pg_class c, pg_catalog.pg_database d
+                  WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+                    AND (c.oid OPERATOR(pg_catalog.=) ANY ('{{{oids}}}'::pg_catalog.oid[])
+                         OR EXISTS (SELECT FROM pg_catalog.pg_index i
+                                     WHERE i.indexrelid OPERATOR(pg_catalog.=) c.oid
+                                       AND i.indrelid OPERATOR(pg_catalog.=)
+                                           ANY ('{{{oids}}}'::pg_catalog.oid[])))
+                  GROUP BY 1) f",
+        oids = oids.join(",")
+    ))?;
+    let sizes: Vec<(u32, u64)> = found
+        .into_iter()
+        .next()
+        .flatten()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    Ok(sizes
+        .into_iter()
+        .map(|(tablespace, freed)| Change {
+            tablespace: tablespace.into(),
+            needed: 0,
+            freed,
+        })
+        .collect())
+}
+
+/// The tablespace where a table or index is created.
+fn tablespace(name: Option<&str>, unlogged: bool) -> pg_sys::Oid {
+    let persistence = match unlogged {
+        true => pg_sys::RELPERSISTENCE_UNLOGGED,
+        false => pg_sys::RELPERSISTENCE_PERMANENT,
+    };
+    // SAFETY: looks into the catalogs, in a transaction.
+    unsafe {
+        let given = match name {
+            Some(name) => {
+                let name = CString::new(name).unwrap_or_default();
+                pg_sys::get_tablespace_oid(name.as_ptr(), false)
+            }
+            None => pg_sys::GetDefaultTablespace(persistence as _, false),
+        };
+        if given == pg_sys::InvalidOid {
+            pg_sys::MyDatabaseTableSpace
+        } else {
+            given
+        }
+    }
+}
+
+/// Where the files of a tablespace are; a process of the server works in its data directory.
+fn directory(tablespace: pg_sys::Oid) -> String {
+    if tablespace == pg_sys::DEFAULTTABLESPACE_OID {
+        "base".into()
+    } else {
+        format!("pg_tblspc/{}", tablespace.to_u32())
+    }
+}
+
+fn tablespace_name(tablespace: pg_sys::Oid) -> Result<String> {
+    let name = query::one::<String>(
+        "SELECT t.spcname::pg_catalog.text FROM pg_catalog.pg_tablespace t
+          WHERE t.oid OPERATOR(pg_catalog.=) $1",
+        &[tablespace.into()],
+    )?;
+    Ok(name.unwrap_or_default())
+}
+
+/// A number of bytes as people read it.
+fn pretty(bytes: u64) -> Result<String> {
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    let text = query::one::<String>("SELECT pg_catalog.pg_size_pretty($1)", &[bytes.into()])?;
+    Ok(text.unwrap_or_default())
+}
