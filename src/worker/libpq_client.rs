@@ -148,7 +148,7 @@ fn run(place: &Place, ready: Ready) {
     } = ready;
     let segment = place.segment;
     let header = segment.header();
-    let control = Shared::new(place);
+    let control = Shared::new(place, false);
     let (streams, mut threads) = streams(header, &spec, spec.threads(place.index));
     let plan = plan(header, &spec, &workload);
     let mut events = compat::EventSet::new(connections.len());
