@@ -30,6 +30,20 @@ pub unsafe fn portal_run(portal: pg_sys::Portal) {
     }
 }
 
+/// A memory context of the default size that lives as long as the process.
+pub fn new_memory_context(name: &'static std::ffi::CStr) -> pg_sys::MemoryContext {
+    // SAFETY: the top context is always there.
+    unsafe {
+        pg_sys::AllocSetContextCreateInternal(
+            pg_sys::TopMemoryContext,
+            name.as_ptr(),
+            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
+        )
+    }
+}
+
 /// Installs a signal handler.
 ///
 /// # Safety
@@ -57,8 +71,12 @@ pub const STATEMENT_TIMEOUT: TimeoutId = 3;
 /// guard, so that there must be one around the calls, and between it and them nothing that has to
 /// be dropped.
 pub mod unguarded {
-    use pgrx::pg_sys::{BackendState, Datum, FmgrInfo, Oid, SPIPlanPtr, Snapshot, TimestampTz};
-    use std::ffi::{c_char, c_int, c_long};
+    use pgrx::pg_sys::{
+        BackendState, CachedPlan, CachedPlanSource, Datum, DestReceiver, FmgrInfo, MemoryContext,
+        Oid, ParamListInfo, PlannedStmt, QueryDesc, QueryEnvironment, ResourceOwner,
+        SPIExecuteOptions, SPIPlanPtr, ScanDirection, Snapshot, TimestampTz,
+    };
+    use std::ffi::{c_char, c_int};
 
     unsafe extern "C-unwind" {
         pub fn SetCurrentStatementStartTimestamp();
@@ -72,14 +90,34 @@ pub mod unguarded {
         pub fn IsTransactionBlock() -> bool;
         pub fn SPI_connect() -> c_int;
         pub fn SPI_finish() -> c_int;
-        pub fn SPI_execute_plan(
+        pub fn SPI_execute_plan_extended(
             plan: SPIPlanPtr,
-            values: *mut Datum,
-            nulls: *const c_char,
-            read_only: bool,
-            count: c_long,
+            options: *const SPIExecuteOptions,
         ) -> c_int;
+        pub fn GetCachedPlan(
+            source: *mut CachedPlanSource,
+            parameters: ParamListInfo,
+            owner: ResourceOwner,
+            environment: *mut QueryEnvironment,
+        ) -> *mut CachedPlan;
+        pub fn ReleaseCachedPlan(plan: *mut CachedPlan, owner: ResourceOwner);
+        pub fn CreateQueryDesc(
+            statement: *mut PlannedStmt,
+            text: *const c_char,
+            snapshot: Snapshot,
+            crosscheck: Snapshot,
+            receiver: *mut DestReceiver,
+            parameters: ParamListInfo,
+            environment: *mut QueryEnvironment,
+            instruments: c_int,
+        ) -> *mut QueryDesc;
+        pub fn FreeQueryDesc(execution: *mut QueryDesc);
+        pub fn ExecutorStart(execution: *mut QueryDesc, flags: c_int);
+        pub fn ExecutorFinish(execution: *mut QueryDesc);
+        pub fn ExecutorEnd(execution: *mut QueryDesc);
+        pub fn MemoryContextReset(context: MemoryContext);
         pub fn GetTransactionSnapshot() -> Snapshot;
+        pub fn GetActiveSnapshot() -> Snapshot;
         pub fn PushActiveSnapshot(snapshot: Snapshot);
         pub fn PopActiveSnapshot();
         pub fn InputFunctionCall(
@@ -88,6 +126,36 @@ pub mod unguarded {
             io_param: Oid,
             modifier: i32,
         ) -> Datum;
+    }
+
+    unsafe extern "C-unwind" {
+        #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+        fn ExecutorRun(
+            execution: *mut QueryDesc,
+            direction: ScanDirection::Type,
+            rows: u64,
+            once: bool,
+        );
+        #[cfg(feature = "pg18")]
+        fn ExecutorRun(execution: *mut QueryDesc, direction: ScanDirection::Type, rows: u64);
+    }
+
+    /// Has the executor deliver all rows.
+    ///
+    /// # Safety
+    /// Within a guard; the execution has been started, and has not run.
+    #[inline]
+    pub unsafe fn run_to_end(execution: *mut QueryDesc) {
+        // SAFETY: the caller's promise. No rows means no limit.
+        unsafe {
+            ExecutorRun(
+                execution,
+                ScanDirection::ForwardScanDirection,
+                0,
+                #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+                true,
+            );
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! in the activity view, `statement_timeout`, a transaction of its own unless a block is open, and
 //! at the end of the transaction the statistics are reported. The protocols mirror the wire's:
 //! *simple* parses and plans the substituted text each time, *extended* parses and plans with
-//! parameters each time, *prepared* keeps a plan per statement.
+//! parameters each time, *prepared* keeps a plan per statement, which the executor executes without SPI
+//! where it can. Rows that no command stores are thrown away as they come.
 //!
 //! Transaction control goes to the server's own implementation as a utility command, so that
 //! blocks, savepoints, isolation levels and chains mean here what they mean there.
@@ -13,6 +14,7 @@
 //! others up to there are skipped. Statements that are sent together (`\;`) are executed one by one
 //! in an implicit transaction block, as the server's simple query protocol does.
 
+use super::plan::{Parameters, SavedPlan};
 use super::{column_value, usage};
 use crate::compat::{self, unguarded};
 use crate::error::{Error, Report, Result, catch};
@@ -21,7 +23,7 @@ use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_client::{
     Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError, Usage,
 };
-use selfbench_script::{Command, Protocol, Slot, SqlCommand, Variables};
+use selfbench_script::{Command, Protocol, SqlCommand, Variables};
 use std::ffi::{CStr, CString};
 
 /// What is known about a statement after its first execution.
@@ -36,7 +38,7 @@ enum Known {
     Several,
     /// Anything else; in the prepared protocol with a plan that stays.
     Statement {
-        types: Vec<Parameter>,
+        parameters: Parameters,
         plan: Option<SavedPlan>,
         text: CString,
     },
@@ -52,47 +54,6 @@ enum Kind {
     Bare,
     /// Through SPI.
     Other,
-}
-
-/// A plan that stays.
-#[derive(Clone, Copy)]
-struct SavedPlan {
-    plan: pg_sys::SPIPlanPtr,
-    /// Whether it is a query that only reads, as far as its text tells: it is executed under the
-    /// snapshot that was taken for its parameters, as a backend would, and not under another one.
-    reads: bool,
-}
-
-impl SavedPlan {
-    /// Saves a plan.
-    ///
-    /// # Safety
-    /// The plan has just been prepared.
-    unsafe fn save(plan: pg_sys::SPIPlanPtr) -> SavedPlan {
-        // SAFETY: the caller's promise; the plan's sources and their queries live as long as it.
-        unsafe {
-            pg_sys::SPI_keepplan(plan);
-            let sources = pg_sys::SPI_plan_get_plan_sources(plan);
-            let sources = pgrx::PgList::<pg_sys::CachedPlanSource>::from_pg(sources);
-            let only_reads = |query: *mut pg_sys::Query| {
-                (*query).commandType == pg_sys::CmdType::CMD_SELECT
-                    && !(*query).hasModifyingCTE
-                    && (*query).rowMarks.is_null()
-            };
-            let reads = sources.iter_ptr().all(|source| {
-                let queries = pgrx::PgList::<pg_sys::Query>::from_pg((*source).query_list);
-                !queries.is_empty() && queries.iter_ptr().all(only_reads)
-            });
-            SavedPlan { plan, reads }
-        }
-    }
-}
-
-/// How a parameter's text becomes a value.
-struct Parameter {
-    oid: pg_sys::Oid,
-    input: pg_sys::FmgrInfo,
-    io_param: pg_sys::Oid,
 }
 
 /// How far the transaction command of this process has come.
@@ -157,8 +118,8 @@ pub struct SpiSession {
     results: Vec<QueryResult>,
     /// Reused for parameter values and substituted texts.
     text: String,
-    values: Vec<pg_sys::Datum>,
-    nulls: Vec<std::ffi::c_char>,
+    /// For the execution of one statement; see [`plan`](super::plan).
+    memory: pg_sys::MemoryContext,
     outcome: Option<Outcome>,
     /// As it was read last.
     usage: Usage,
@@ -175,8 +136,7 @@ impl SpiSession {
             query: 0,
             results: Vec::new(),
             text: String::new(),
-            values: Vec::new(),
-            nulls: Vec::new(),
+            memory: compat::new_memory_context(c"pg_selfbench statement"),
             outcome: None,
             usage: Usage::default(),
         }
@@ -211,8 +171,7 @@ impl SpiSession {
             query,
             results,
             text,
-            values,
-            nulls,
+            memory,
             ..
         } = self;
         let mut results = command.store.is_some().then_some(results);
@@ -252,50 +211,36 @@ impl SpiSession {
                 done
             }
             Some(Known::Statement {
-                types,
+                parameters,
                 plan,
                 text: sql,
             }) => {
-                let mut parameters = Parameters {
-                    types,
-                    slots: command.parameters(),
-                    variables,
-                    text,
-                    values,
-                    nulls,
+                // SAFETY: in a transaction, within a guard.
+                let mut fill = |parameters: &mut Parameters| unsafe {
+                    parameters.fill(command.parameters(), variables, text);
                 };
                 if let (Some(saved), None) = (*plan, &results) {
-                    return execute_saved(saved, sql, frame, parameters);
+                    return execute_saved(saved, sql, frame, *memory, parameters, fill);
                 }
                 in_statement(sql, frame, || {
                     refuse_in_failed_block(Kind::Other)?;
                     in_spi(|| {
-                        // SAFETY: in a transaction; the binding's guard is around nothing that has
-                        // to be dropped.
-                        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| parameters.fill()) };
-                        // SAFETY: connected to SPI; as many values and null flags as the plan has
-                        // parameters.
+                        // SAFETY: the guard is around nothing that has to be dropped.
+                        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| fill(parameters)) };
+                        // SAFETY: connected to SPI; the values are those of the plan's parameters.
                         unsafe {
                             let execute = match plan {
-                                Some(saved) => saved.plan,
+                                Some(saved) => saved.for_spi(),
                                 None => {
-                                    let fresh = prepare(sql, parameters.types)?;
+                                    let fresh = prepare(sql, parameters)?;
                                     if *protocol == Protocol::Prepared {
                                         *plan = Some(SavedPlan::save(fresh));
                                     }
                                     fresh
                                 }
                             };
-                            check_spi(
-                                pg_sys::SPI_execute_plan(
-                                    execute,
-                                    parameters.values.as_mut_ptr(),
-                                    parameters.nulls.as_ptr(),
-                                    false,
-                                    0,
-                                ),
-                                sql,
-                            )?;
+                            let options = options(parameters.values(), results.is_some());
+                            check_spi(pg_sys::SPI_execute_plan_extended(execute, &options), sql)?;
                             if let Some(results) = results {
                                 results.push(result_of_spi());
                             }
@@ -344,13 +289,11 @@ impl SpiSession {
                 let mut types = Vec::new();
                 if protocol != Protocol::Simple {
                     refuse_in_failed_block(Kind::Other)?;
-                    for oid in parameter_types(&text)? {
-                        types.push(Parameter::look_up(oid)?);
-                    }
+                    types = parameter_types(&text)?;
                     require_parameters(command, protocol, types.len())?;
                 }
                 known = Some(Known::Statement {
-                    types,
+                    parameters: Parameters::look_up(&types),
                     plan: None,
                     text: text.clone(),
                 });
@@ -367,8 +310,12 @@ impl SpiSession {
         let report = error.report();
         // SAFETY: reads this process's transaction state, which is still that of the error.
         let in_block = unsafe { pg_sys::IsTransactionBlock() };
-        // SAFETY: after an error; a block stays open as failed, until it is rolled back.
-        unsafe { pg_sys::AbortCurrentTransaction() };
+        // SAFETY: after an error; a block stays open as failed, until it is rolled back. Nothing uses
+        // the statement's memory any more.
+        unsafe {
+            pg_sys::AbortCurrentTransaction();
+            pg_sys::MemoryContextReset(self.memory);
+        }
         self.frame.started = false;
         end_statement(&mut self.frame);
         let report = explain(report, statement, in_block);
@@ -529,26 +476,6 @@ impl Session for SpiSession {
     fn disconnect(&mut self) {}
 }
 
-impl Parameter {
-    /// # Safety
-    /// In a transaction.
-    unsafe fn look_up(oid: pg_sys::Oid) -> Result<Parameter> {
-        let (mut function, mut io_param) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
-        // SAFETY: all-zero is how PostgreSQL itself starts an FmgrInfo; what the function caches
-        // goes to the top context and stays with it.
-        unsafe {
-            pg_sys::getTypeInputInfo(oid, &mut function, &mut io_param);
-            let mut input: pg_sys::FmgrInfo = std::mem::zeroed();
-            pg_sys::fmgr_info_cxt(function, &mut input, pg_sys::TopMemoryContext);
-            Ok(Parameter {
-                oid,
-                input,
-                io_param,
-            })
-        }
-    }
-}
-
 /// One statement as a backend runs it: start command, body, finish command; within a pipeline the
 /// command stays open.
 #[inline]
@@ -581,68 +508,16 @@ fn in_statement(text: &CStr, frame: &mut Frame, body: impl FnOnce() -> Result<()
     Ok(())
 }
 
-/// The parameters of a statement, and where their values go.
-struct Parameters<'s> {
-    types: &'s mut [Parameter],
-    slots: &'s [Slot],
-    variables: &'s Variables,
-    text: &'s mut String,
-    values: &'s mut Vec<pg_sys::Datum>,
-    nulls: &'s mut Vec<std::ffi::c_char>,
-}
-
-impl Parameters<'_> {
-    /// Converts the variables' texts to the parameters' types.
-    ///
-    /// # Safety
-    /// In a transaction, within a guard; see [`unguarded`].
-    #[inline]
-    unsafe fn fill(&mut self) {
-        self.values.clear();
-        self.nulls.clear();
-        for (parameter, slot) in self.types.iter_mut().zip(self.slots) {
-            // The input function would read the same number from its text.
-            let number = self.variables.integer(*slot);
-            let direct = match (parameter.oid, number) {
-                (pg_sys::INT8OID, Some(number)) => Some(pg_sys::Datum::from(number)),
-                (pg_sys::INT4OID, Some(number)) => {
-                    i32::try_from(number).ok().map(pg_sys::Datum::from)
-                }
-                _ => None,
-            };
-            let value = match direct {
-                Some(value) => Some(value),
-                None => {
-                    self.text.clear();
-                    self.variables.write_text(*slot, self.text).then(|| {
-                        self.text.push('\0');
-                        // SAFETY: the text ends in a zero byte; the function was looked up for the
-                        // parameter's type.
-                        unsafe {
-                            unguarded::InputFunctionCall(
-                                &mut parameter.input,
-                                self.text.as_mut_ptr().cast(),
-                                parameter.io_param,
-                                -1,
-                            )
-                        }
-                    })
-                }
-            };
-            self.nulls
-                .push(if value.is_some() { b' ' } else { b'n' } as _);
-            self.values.push(value.unwrap_or(pg_sys::Datum::from(0)));
-        }
-    }
-}
-
 /// Executes a saved plan whose rows nobody wants: what most transactions consist of. It does what
-/// [`in_statement`] and [`in_spi`] do, within a single guard.
+/// [`in_statement`] and [`in_spi`] do, within a single guard, and without SPI where that is not
+/// needed.
 fn execute_saved(
     saved: SavedPlan,
     text: &CString,
     frame: &mut Frame,
-    mut parameters: Parameters,
+    memory: pg_sys::MemoryContext,
+    parameters: &mut Parameters,
+    mut fill: impl FnMut(&mut Parameters),
 ) -> Result<()> {
     /// What the server's own codes do not say.
     const IN_FAILED_BLOCK: i32 = i32::MIN;
@@ -663,21 +538,21 @@ fn execute_saved(
             if unguarded::IsAbortedTransactionBlockState() {
                 return IN_FAILED_BLOCK;
             }
-            unguarded::SPI_connect();
+            let outer = pg_sys::MemoryContextSwitchTo(memory);
             unguarded::PushActiveSnapshot(unguarded::GetTransactionSnapshot());
-            parameters.fill();
-            let code = unguarded::SPI_execute_plan(
-                saved.plan,
-                parameters.values.as_mut_ptr(),
-                parameters.nulls.as_ptr(),
-                saved.reads,
-                0,
-            );
-            if code < 0 {
-                return code;
+            fill(parameters);
+            if !saved.execute(parameters.values()) {
+                unguarded::SPI_connect();
+                let options = options(parameters.values(), false);
+                let code = unguarded::SPI_execute_plan_extended(saved.for_spi(), &options);
+                if code < 0 {
+                    return code;
+                }
+                unguarded::SPI_finish();
             }
-            unguarded::SPI_finish();
             unguarded::PopActiveSnapshot();
+            pg_sys::MemoryContextSwitchTo(outer);
+            unguarded::MemoryContextReset(memory);
             if timeout > 0 {
                 compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
             }
@@ -687,7 +562,7 @@ fn execute_saved(
                 unguarded::CommitTransactionCommand();
                 frame.started = false;
             }
-            code
+            0
         })
     };
     if code == IN_FAILED_BLOCK {
@@ -698,6 +573,20 @@ fn execute_saved(
         end_statement(frame);
     }
     Ok(())
+}
+
+/// How SPI executes what has these parameters: it collects rows only if somebody wants them.
+fn options(values: pg_sys::ParamListInfo, collect: bool) -> pg_sys::SPIExecuteOptions {
+    pg_sys::SPIExecuteOptions {
+        params: values,
+        dest: if collect {
+            std::ptr::null_mut()
+        } else {
+            // SAFETY: the receiver that discards rows is always there.
+            unsafe { pg_sys::None_Receiver }
+        },
+        ..Default::default()
+    }
 }
 
 /// Statements that are sent together, as the server's simple query protocol executes them: in an
@@ -809,7 +698,8 @@ fn execute_text(sql: &CString, results: Option<&mut Vec<QueryResult>>) -> Result
     in_spi(|| {
         // SAFETY: connected to SPI; the text ends in a zero byte.
         unsafe {
-            check_spi(pg_sys::SPI_execute(sql.as_ptr(), false, 0), sql)?;
+            let options = options(std::ptr::null_mut(), results.is_some());
+            check_spi(pg_sys::SPI_execute_extended(sql.as_ptr(), &options), sql)?;
             if let Some(results) = results {
                 results.push(result_of_spi());
             }
@@ -912,8 +802,8 @@ fn in_spi(body: impl FnOnce() -> Result<()>) -> Result<()> {
 
 /// # Safety
 /// Connected to SPI.
-unsafe fn prepare(sql: &CString, types: &[Parameter]) -> Result<pg_sys::SPIPlanPtr> {
-    let mut oids: Vec<pg_sys::Oid> = types.iter().map(|parameter| parameter.oid).collect();
+unsafe fn prepare(sql: &CString, parameters: &Parameters) -> Result<pg_sys::SPIPlanPtr> {
+    let mut oids = parameters.types();
     // SAFETY: the caller's promise.
     let plan = unsafe { pg_sys::SPI_prepare(sql.as_ptr(), oids.len() as i32, oids.as_mut_ptr()) };
     if plan.is_null() {

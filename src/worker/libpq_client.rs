@@ -177,7 +177,7 @@ fn run(place: &Place, ready: Ready) {
     } = ready;
     let segment = place.segment;
     let header = segment.header();
-    let control = Shared::new(place);
+    let control = Shared::new(place, false);
     let (streams, mut threads) = streams(header, &spec, spec.threads(place.index));
     let plans: Vec<_> = workloads
         .all

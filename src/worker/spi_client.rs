@@ -22,12 +22,15 @@ use selfbench_script::Workload;
 pub struct Shared<'s> {
     header: &'s Header,
     messages: Option<Messages<'s>>,
+    alone: bool,
 }
 
 impl Shared<'_> {
     /// That of the clients of a worker.
-    pub(super) fn new(place: &Place) -> Shared<'static> {
+    /// `alone` tells whether there is only one; see [`Control::is_alone`].
+    pub(super) fn new(place: &Place, alone: bool) -> Shared<'static> {
         Shared {
+            alone,
             header: place.segment.header(),
             messages: place.segment.messages(place.index),
         }
@@ -38,6 +41,11 @@ impl Control for Shared<'_> {
     #[inline]
     fn now_ns(&self) -> u64 {
         clock::now_ns()
+    }
+
+    #[inline]
+    fn is_alone(&self) -> bool {
+        self.alone
     }
 
     #[inline]
@@ -140,7 +148,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut client = Client::new(number, &plan, &streams);
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands);
     let mut recorder = Recorder::new(place.segment, workload, number, number);
-    let control = Shared::new(place);
+    let control = Shared::new(place, true);
     let mut effort = Effort::default();
     let mut turn = 0u64;
     let mut watched = spec.pgio.as_ref().map(|_| Watched::begin(&plan));

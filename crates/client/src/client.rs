@@ -89,6 +89,8 @@ pub struct Client<'w> {
     /// Index of the current command.
     command: usize,
     begin_ns: u64,
+    /// When the last transaction ended, if no time has passed since.
+    ended_ns: Option<u64>,
     /// When the current command began, which is when the one before it ended, if that is measured.
     command_begin_ns: u64,
     /// The beginning, or with a rate the start that the schedule had for it.
@@ -133,6 +135,7 @@ impl<'w> Client<'w> {
             commands: &[],
             command: 0,
             begin_ns: 0,
+            ended_ns: None,
             command_begin_ns: 0,
             scheduled_ns: 0,
             pipeline: false,
@@ -185,7 +188,8 @@ impl<'w> Client<'w> {
         loop {
             match self.state {
                 State::Choose => {
-                    let now = control.now_ns();
+                    let ended_ns = self.ended_ns.take();
+                    let now = ended_ns.unwrap_or_else(|| control.now_ns());
                     if control.stop() || now >= plan.deadline_ns {
                         return self.finish();
                     }
@@ -401,7 +405,7 @@ impl<'w> Client<'w> {
                             self.number
                         ));
                     }
-                    return self.next(session, plan, now);
+                    return self.next(session, plan, control, now);
                 }
                 State::Leave => {
                     if std::mem::take(&mut self.in_block) > 0
@@ -947,7 +951,7 @@ impl<'w> Client<'w> {
                 );
             }
         }
-        Some(self.next(session, plan, now))
+        Some(self.next(session, plan, control, now))
     }
 
     /// What `verbose_errors` says after an error that does not abort the client.
@@ -971,12 +975,22 @@ impl<'w> Client<'w> {
 
     /// After a transaction that ended at `now`: the next one, unless this was the last.
     #[inline]
-    fn next(&mut self, session: &mut impl Session, plan: &Plan<'w>, now: u64) -> Step {
+    fn next(
+        &mut self,
+        session: &mut impl Session,
+        plan: &Plan<'w>,
+        control: &impl Control,
+        now: u64,
+    ) -> Step {
         if plan.reconnect {
             session.disconnect();
         }
         if self.has_done_all(plan) || now >= plan.deadline_ns {
             return self.finish();
+        }
+        // Writing the log may have to wait.
+        if control.is_alone() && !plan.log {
+            self.ended_ns = Some(now);
         }
         self.state = State::Choose;
         Step::Again

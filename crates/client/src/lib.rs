@@ -21,6 +21,12 @@ pub use session::{
 pub trait Control {
     /// Monotonic clock in nanoseconds, the same for all clients of a run.
     fn now_ns(&self) -> u64;
+    /// Whether the client's driver has no other client and advances it again as soon as a
+    /// transaction has ended: then the next one begins at the clock reading at which that one has
+    /// ended.
+    fn is_alone(&self) -> bool {
+        false
+    }
     /// Whether the run is being cancelled; no further statement is submitted then.
     fn stop(&self) -> bool;
     /// Ends the whole run, since a client was aborted.

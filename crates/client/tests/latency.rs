@@ -36,6 +36,35 @@ fn time_between_transactions_does_not_count() {
 }
 
 #[test]
+fn a_client_that_is_alone_begins_where_it_ended() {
+    let workload = script("select 1;");
+    let mut bench = Bench::new(&workload);
+    bench.world.alone.set(true);
+    bench.world.tick_ns.set(MS);
+    bench.answer(|_| done());
+    for _ in 0..3 {
+        bench.advance();
+    }
+    // One reading at the first beginning, and one at each end.
+    assert_eq!(bench.succeeded(), [latency(MS); 3]);
+    assert_eq!(selfbench_client::Control::now_ns(&*bench.world), 5 * MS);
+}
+
+#[test]
+fn a_client_that_is_alone_and_logs_reads_the_clock_at_each_beginning() {
+    let workload = script("select 1;");
+    let mut bench = Bench::new(&workload);
+    bench.world.alone.set(true);
+    bench.plan.log = true;
+    bench.answer(|_| done().after_ns(MS));
+    for _ in 0..3 {
+        bench.world.pass(100 * MS);
+        bench.advance();
+    }
+    assert_eq!(bench.succeeded(), [latency(MS); 3]);
+}
+
+#[test]
 fn time_until_the_client_is_advanced_counts() {
     let workload = script("select 1;");
     let mut bench = Bench::new(&workload);

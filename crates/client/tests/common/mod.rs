@@ -22,6 +22,8 @@ pub const MS: u64 = 1_000_000;
 pub struct World {
     now_ns: Cell<u64>,
     stop: Cell<bool>,
+    /// Whether the driver has no other client.
+    pub alone: Cell<bool>,
     /// What the clock is moved by whenever it is read.
     pub tick_ns: Cell<u64>,
     /// Command lines that were run, `?` before those whose output was asked for.
@@ -48,6 +50,10 @@ impl Control for World {
     fn now_ns(&self) -> u64 {
         self.pass(self.tick_ns.get());
         self.now_ns.get()
+    }
+
+    fn is_alone(&self) -> bool {
+        self.alone.get()
     }
 
     fn stop(&self) -> bool {

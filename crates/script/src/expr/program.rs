@@ -68,6 +68,9 @@ pub struct Expr {
     stack_size: usize,
 }
 
+/// Most expressions need no larger stack than this, which takes less time to set up than a larger
+/// one.
+const SMALL_STACK: usize = 4;
 /// Expressions that need no larger stack than this are evaluated without any allocation; only
 /// deeply nested ones need a larger one.
 const INLINE_STACK: usize = 32;
@@ -89,7 +92,9 @@ impl Expr {
     /// Whatever an operator or function reports. Draws and `debug` calls that came before have
     /// happened.
     pub fn eval(&self, context: &mut EvalContext<'_>) -> Result<Value, EvalError> {
-        if self.stack_size <= INLINE_STACK {
+        if self.stack_size <= SMALL_STACK {
+            self.run(&mut [Value::Null; SMALL_STACK], context)
+        } else if self.stack_size <= INLINE_STACK {
             self.run(&mut [Value::Null; INLINE_STACK], context)
         } else {
             self.run(&mut vec![Value::Null; self.stack_size], context)

@@ -1,0 +1,219 @@
+//! Plans that stay, and the parameters of statements.
+//!
+//! SPI makes and saves the plan of a prepared statement. A plan that consists of a single query is
+//! executed as SPI and the server's portals do it, by the plan cache and the executor, but without
+//! what SPI adds for callers who want rows: two memory contexts, a table of copied rows, another
+//! snapshot. Of this the statement has nothing, as its rows are thrown away.
+
+use crate::compat::unguarded;
+use pgrx::pg_sys;
+use selfbench_script::{Slot, Variables};
+
+/// How a parameter's text becomes a value.
+struct Parameter {
+    oid: pg_sys::Oid,
+    input: pg_sys::FmgrInfo,
+    io_param: pg_sys::Oid,
+}
+
+impl Parameter {
+    /// # Safety
+    /// In a transaction.
+    unsafe fn look_up(oid: pg_sys::Oid) -> Parameter {
+        let (mut function, mut io_param) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
+        // SAFETY: all-zero is how PostgreSQL itself starts an FmgrInfo; what the function caches
+        // goes to the top context and stays with it.
+        unsafe {
+            pg_sys::getTypeInputInfo(oid, &mut function, &mut io_param);
+            let mut input: pg_sys::FmgrInfo = std::mem::zeroed();
+            pg_sys::fmgr_info_cxt(function, &mut input, pg_sys::TopMemoryContext);
+            Parameter {
+                oid,
+                input,
+                io_param,
+            }
+        }
+    }
+}
+
+/// The parameters of a statement with their values.
+pub struct Parameters {
+    each: Vec<Parameter>,
+    /// In the form that the executor takes, in the top context; null if there are none.
+    values: pg_sys::ParamListInfo,
+}
+
+impl Parameters {
+    /// Parameters of these types.
+    ///
+    /// # Safety
+    /// In a transaction.
+    pub unsafe fn look_up(types: &[pg_sys::Oid]) -> Parameters {
+        // SAFETY: the caller's promise; the list has room for as many as it is made for.
+        unsafe {
+            let each = types.iter().map(|oid| Parameter::look_up(*oid)).collect();
+            let mut values = std::ptr::null_mut();
+            if !types.is_empty() {
+                let outer = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+                values = pg_sys::makeParamList(types.len() as i32);
+                pg_sys::MemoryContextSwitchTo(outer);
+                let list = (*values).params.as_mut_slice(types.len());
+                for (value, oid) in list.iter_mut().zip(types) {
+                    *value = pg_sys::ParamExternData {
+                        value: pg_sys::Datum::from(0),
+                        isnull: true,
+                        pflags: pg_sys::PARAM_FLAG_CONST as _,
+                        ptype: *oid,
+                    };
+                }
+            }
+            Parameters { each, values }
+        }
+    }
+
+    /// Their types.
+    pub fn types(&self) -> Vec<pg_sys::Oid> {
+        self.each.iter().map(|parameter| parameter.oid).collect()
+    }
+
+    /// Their values, from [`Parameters::fill`].
+    pub fn values(&self) -> pg_sys::ParamListInfo {
+        self.values
+    }
+
+    /// Converts the variables' texts to the parameters' types. `text` is a buffer. Values are good
+    /// as long as the current memory context.
+    ///
+    /// # Safety
+    /// In a transaction, within a guard; see [`unguarded`].
+    #[inline]
+    pub unsafe fn fill(&mut self, slots: &[Slot], variables: &Variables, text: &mut String) {
+        if self.values.is_null() {
+            return;
+        }
+        // SAFETY: the list was made for as many.
+        let values = unsafe { (*self.values).params.as_mut_slice(self.each.len()) };
+        for ((parameter, slot), into) in self.each.iter_mut().zip(slots).zip(values) {
+            // The input function would read the same number from its text.
+            let number = variables.integer(*slot);
+            let direct = match (parameter.oid, number) {
+                (pg_sys::INT8OID, Some(number)) => Some(pg_sys::Datum::from(number)),
+                (pg_sys::INT4OID, Some(number)) => {
+                    i32::try_from(number).ok().map(pg_sys::Datum::from)
+                }
+                _ => None,
+            };
+            let value = direct.or_else(|| {
+                text.clear();
+                variables.write_text(*slot, text).then(|| {
+                    text.push('\0');
+                    // SAFETY: the text ends in a zero byte; the function was looked up for the
+                    // parameter's type.
+                    unsafe {
+                        unguarded::InputFunctionCall(
+                            &mut parameter.input,
+                            text.as_mut_ptr().cast(),
+                            parameter.io_param,
+                            -1,
+                        )
+                    }
+                })
+            });
+            into.isnull = value.is_none();
+            into.value = value.unwrap_or(pg_sys::Datum::from(0));
+        }
+    }
+}
+
+/// A plan that stays.
+#[derive(Clone, Copy)]
+pub struct SavedPlan {
+    plan: pg_sys::SPIPlanPtr,
+    /// Its only source; null if it has several.
+    source: *mut pg_sys::CachedPlanSource,
+}
+
+impl SavedPlan {
+    /// Saves a plan.
+    ///
+    /// # Safety
+    /// The plan has just been prepared.
+    pub unsafe fn save(plan: pg_sys::SPIPlanPtr) -> SavedPlan {
+        // SAFETY: the caller's promise; the plan's sources live as long as it.
+        unsafe {
+            pg_sys::SPI_keepplan(plan);
+            let sources = pg_sys::SPI_plan_get_plan_sources(plan);
+            let sources = pgrx::PgList::<pg_sys::CachedPlanSource>::from_pg(sources);
+            let source = match (sources.get_ptr(0), sources.len()) {
+                (Some(source), 1) => source,
+                _ => std::ptr::null_mut(),
+            };
+            SavedPlan { plan, source }
+        }
+    }
+
+    /// The plan as SPI knows it.
+    pub fn for_spi(self) -> pg_sys::SPIPlanPtr {
+        self.plan
+    }
+
+    /// Executes the plan under the active snapshot and throws its rows away. Returns false, and has
+    /// done nothing, if it is not a single query; a rule can make it several at any time.
+    ///
+    /// # Safety
+    /// In a transaction, within a guard; see [`unguarded`]. The values are those of the plan's
+    /// parameters.
+    #[inline]
+    pub unsafe fn execute(self, values: pg_sys::ParamListInfo) -> bool {
+        if self.source.is_null() {
+            return false;
+        }
+        let nothing = std::ptr::null_mut();
+        // SAFETY: the caller's promise; the same calls as SPI's own. What an error leaves behind
+        // goes with the transaction's resource owner.
+        unsafe {
+            let owner = pg_sys::CurrentResourceOwner;
+            let plan = unguarded::GetCachedPlan(self.source, values, owner, nothing);
+            let query = single_query((*plan).stmt_list);
+            if !query.is_null() {
+                let execution = unguarded::CreateQueryDesc(
+                    query,
+                    (*self.source).query_string,
+                    unguarded::GetActiveSnapshot(),
+                    std::ptr::null_mut(),
+                    pg_sys::None_Receiver,
+                    values,
+                    nothing,
+                    0,
+                );
+                unguarded::ExecutorStart(execution, 0);
+                unguarded::run_to_end(execution);
+                unguarded::ExecutorFinish(execution);
+                unguarded::ExecutorEnd(execution);
+                unguarded::FreeQueryDesc(execution);
+            }
+            unguarded::ReleaseCachedPlan(plan, owner);
+            !query.is_null()
+        }
+    }
+}
+
+/// The only statement of a plan; null if there are several, or if it is a utility command.
+///
+/// # Safety
+/// The list is that of a plan.
+#[inline]
+unsafe fn single_query(statements: *mut pg_sys::List) -> *mut pg_sys::PlannedStmt {
+    // SAFETY: the caller's promise; its elements are planned statements, and null is the empty list.
+    unsafe {
+        if !statements.is_null() && (*statements).length == 1 {
+            let statement = (*(*statements).elements)
+                .ptr_value
+                .cast::<pg_sys::PlannedStmt>();
+            if (*statement).commandType != pg_sys::CmdType::CMD_UTILITY {
+                return statement;
+            }
+        }
+        std::ptr::null_mut()
+    }
+}
