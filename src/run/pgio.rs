@@ -50,7 +50,7 @@ impl Scan {
 
     /// The settings that make the planner do so, with one plan for all keys: a plan for each would
     /// take longer than reading a block that is in memory.
-    fn settings(self) -> Settings {
+    pub(super) fn settings(self) -> Settings {
         let scans = match self {
             Scan::Index => [("enable_bitmapscan", "off"), ("enable_indexscan", "on")],
             Scan::Bitmap => [("enable_bitmapscan", "on"), ("enable_indexscan", "off")],
