@@ -267,12 +267,16 @@ impl PgioSpec {
 /// The number of tables `pgio1`, `pgio2`, ... that there are without a gap.
 fn count_tables() -> Result<i32> {
     let found = query::one::<i32>(
-        "SELECT n - 1 FROM pg_catalog.generate_series(1, $1 + 1) AS n
-          WHERE pg_catalog.to_regclass('pgio' || n) IS NULL
-          ORDER BY n LIMIT 1",
+        // One look at the catalogs for each table that there is, and one more.
+        "WITH RECURSIVE found (n) AS (
+             SELECT 0
+             UNION ALL
+             SELECT n + 1 FROM found
+              WHERE n < $1 AND pg_catalog.to_regclass('pgio' || n + 1) IS NOT NULL)
+         SELECT pg_catalog.max(n) FROM found",
         &[MAX_TABLES.into()],
     )?;
-    match found.unwrap_or(MAX_TABLES) {
+    match found.unwrap_or(0) {
         0 => Err(Error::TableMissing {
             table: PgioSpec::table(1),
             mode_hint: MISSING_HERE.into(),
