@@ -253,11 +253,12 @@ impl PgioSpec {
             ),
         ] {
             if used && i64::from(unit) >= keys {
-                return Err(illegal(
-                    option,
-                    unit.to_string(),
-                    &format!("Less than the number of keys in use of each table, which is {keys}."),
-                ));
+                return Err(Error::OptionConflict {
+                    message: format!(
+                        "option \"{option}\" is {unit}, but each table has {keys} keys in use"
+                    ),
+                    hint: format!("Give a number below {keys}, or use larger tables."),
+                });
             }
         }
         Ok(())
