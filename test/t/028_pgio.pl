@@ -150,6 +150,29 @@ sub agrees_ok
 	return;
 }
 
+# How a run with these options, of small.pgio1, looks for rows.
+sub scan_of
+{
+	my ($options, %with) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	# Index scans count the rows that they fetch through the index; bitmap scans do not.
+	my $scans = "SELECT i.idx_scan, i.idx_tup_fetch, t.seq_scan FROM pg_stat_user_indexes i
+		JOIN pg_stat_user_tables t USING (relid) WHERE relid = 'small.pgio1'::regclass";
+	wait_until_quiet($node);
+	my @before = split /\|/, sql($scans);
+	pgio("transactions => 10, work_unit => 20, $options", %with);
+	wait_until_quiet($node);
+	my @after = split /\|/, sql($scans);
+	my ($index, $fetched, $sequential) = map { $after[$_] - $before[$_] } 0 .. 2;
+	# Finding the largest key takes one row.
+	return
+	    $sequential >= 10 ? 'sequential'
+	  : $fetched >= 210   ? 'index'
+	  : $index >= 10      ? 'bitmap'
+	  :                     "unknown: $index, $fetched, $sequential";
+}
+
 # Tests that a loop that reads takes the blocks of its rows and some of the index.
 sub loops_ok
 {
@@ -243,9 +266,13 @@ foreach my $mode (@modes)
 	sql('ALTER SYSTEM SET post_auth_delay = 1');
 	$node->reload;
 	wait_for($node, "SELECT current_setting('post_auth_delay') = '1s'");
+	my %slow = map { $_ => (pgio("$fixed, $modes{$_}"))[0] } @modes;
+	sql('ALTER SYSTEM RESET post_auth_delay');
+	$node->reload;
+	wait_for($node, "SELECT current_setting('post_auth_delay') = '0'");
 	foreach my $mode (@modes)
 	{
-		my ($slow) = pgio("$fixed, $modes{$mode}");
+		my $slow = $slow{$mode};
 		near_ok(used($slow, 'blocks_hit + blocks_read'), used($quick{$mode}, 'blocks_hit + blocks_read'),
 			1, "$mode, slow launch: blocks");
 		is( sql("SELECT started_at - created_at >= '1 s', seconds <= extract(epoch FROM finished_at - started_at) + 0.01
@@ -253,9 +280,6 @@ foreach my $mode (@modes)
 			't|t', "$mode, slow launch: not in the time");
 		agrees_ok($slow, "$mode, slow launch");
 	}
-	sql('ALTER SYSTEM RESET post_auth_delay');
-	$node->reload;
-	wait_for($node, "SELECT current_setting('post_auth_delay') = '0'");
 }
 
 # Which rows, and how they are found.
@@ -283,9 +307,6 @@ foreach my $mode (@modes)
 	pgio("tables => 1, transactions => 3000, seed => '1', update_pct => 100, update_work_unit => 0, commit_every => 500");
 	is(sql('SELECT count(*) FROM small.pgio1 WHERE scratch = 0'), 0, 'single keys: each of them, in time');
 
-	# Index scans count the rows that they fetch through the index; bitmap scans do not.
-	my $scans = "SELECT i.idx_scan, i.idx_tup_fetch, t.seq_scan FROM pg_stat_user_indexes i
-		JOIN pg_stat_user_tables t USING (relid) WHERE relid = 'small.pgio1'::regclass";
 	my $off = 'SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off;';
 	foreach (
 		[ "scan => 'index'",  '',                           'index' ],
@@ -298,15 +319,8 @@ foreach my $mode (@modes)
 		my ($scan, $settings, $expected) = @$_;
 		foreach my $mode (qw(spi libpq))
 		{
-			wait_until_quiet($node);
-			my @before = split /\|/, sql($scans);
-			pgio("tables => 1, transactions => 10, work_unit => 20, $scan, $modes{$mode}", before => $settings);
-			wait_until_quiet($node);
-			my @after = split /\|/, sql($scans);
-			my ($index, $fetched, $sequential) = map { $after[$_] - $before[$_] } 0 .. 2;
-			# Finding the largest key takes one row.
-			my $how = $sequential >= 10 ? 'sequential' : $fetched >= 210 ? 'index' : $index >= 10 ? 'bitmap' : 'unknown';
-			is($how, $expected, "$scan $settings $mode") or diag "$index $fetched $sequential";
+			my $how = scan_of("tables => 1, $scan, $modes{$mode}", before => $settings);
+			is($how, $expected, "$scan $settings $mode");
 		}
 	}
 }
@@ -348,6 +362,14 @@ foreach my $mode (@modes)
 	($row) = pgio('transactions => 50', schema => 'large');
 	ok(!defined $row->{read_avg_ms}, 'not unless they are measured');
 
+	# Called as the notice about dead rows asks for, it has none to give.
+	my (undef, $stdout, $notices) = $node->psql('postgres',
+		'SET search_path = small; SELECT * FROM bench.run_pgio(transactions => 2, update_pct => 100)');
+	like($stdout, qr/^\d+\|finished\|/, 'every column');
+	unlike($notices, qr/dead rows/, 'by itself at top level');
+	(undef, $stderr) = pgio('transactions => 2, update_pct => 100');
+	like($stderr, qr/NOTICE:  .*keeps dead rows from being removed/, 'within an expression');
+
 	# Without the session.
 	my $run_id = sql('SET search_path = small',
 		"SELECT bench.start_pgio(transactions => 30, update_pct => 20)");
@@ -372,9 +394,9 @@ foreach my $mode (@modes)
 	sql('ALTER TABLE odd.pgio1 RENAME scratch TO other');
 	fails_ok('tables => 1, transactions => 1', qr/no client could finish a transaction\n.*column "scratch" does not exist/,
 		'another column to add up', schema => 'odd');
-	fails_ok('work_unit => 300', qr/ERROR:  22023: invalid value for option "work_unit": 300\n.*number of keys in use of each table, which is 300/,
+	fails_ok('work_unit => 300', qr/ERROR:  22023: option "work_unit" is 300, but each table has 300 keys in use/,
 		'too long a work unit');
-	fails_ok('working_set_pct => 1, work_unit => 1, update_pct => 1', qr/option "update_work_unit": 8\n.*which is 3/, 'too small a working set');
+	fails_ok('working_set_pct => 1, work_unit => 1, update_pct => 1', qr/"update_work_unit" is 8, but each table has 3 keys/, 'too small a working set');
 	is((pgio('working_set_pct => 1, work_unit => 1, transactions => 1'))[0]{state}, 'finished', 'an unused work unit');
 	fails_ok("target => 'dbname=postgres', mode => 'libpq'", qr/option "target" needs the number of tables/, 'a target');
 	foreach ([ 'EXCLUSIVE', 50 ], [ 'ACCESS EXCLUSIVE', 0 ])
@@ -479,6 +501,12 @@ foreach my $mode (@modes)
 		is(scalar @known, $database eq 'bare' ? 0 : 6, "target $database: figures");
 		unlike($stderr, qr/working set/, "target $database: nothing is known of its memory");
 		ok(defined $row->{update_p99_ms}, "target $database: latencies");
+		next if $database eq 'bare';
+		foreach my $scan (qw(index bitmap))
+		{
+			is(scan_of("tables => 1, scan => '$scan', mode => 'libpq', target => '$target'"), $scan,
+				"target with options: scan $scan");
+		}
 	}
 	fails_ok("tables => 3, mode => 'libpq', target => '$target'",
 		qr/42P01: relation "pgio3" does not exist\nHINT:  Create pgio's tables in the target/, 'a table missing there');
