@@ -411,12 +411,12 @@ foreach my $mode (@modes)
 }
 
 # Sessions that lock the same rows in another order: whoever is in a deadlock loses the
-# block, and goes on.
+# block, and goes on.  With a rate blocks are open for long, so that they meet.
 foreach my $mode (qw(spi libpq))
 {
 	my $scratches = scratches('small');
 	my ($row) = pgio("tables => 1, threads_per_table => 4, transactions => 200, update_pct => 100, update_work_unit => 0,"
-		  . " working_set_pct => 2, commit_every => 20, $modes{$mode}");
+		  . " working_set_pct => 2, commit_every => 20, rate => 2000, $modes{$mode}");
 	is($row->{state}, 'finished', "$mode, deadlocks: state");
 	is($row->{updates} + $row->{failed}, 800, "$mode, deadlocks: updates");
 	cmp_ok($row->{failed}, '>', 0, "$mode, deadlocks: there were some");
