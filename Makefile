@@ -11,7 +11,7 @@ DATA_built = $(SCRIPT)
 SQL_PIECES = schema tables runs scripts initialize results pgbench pgio compare
 
 # Tests.  Order counts in the first two.
-REGRESS     = catalog errors results scripts pgio_tables
+REGRESS     = catalog errors results scripts pgio_tables pgio
 ISOLATION   = rollback
 TAP_TESTS   = test/t
 PROVE_TESTS ?= $(TAP_TESTS)/*.pl

@@ -150,13 +150,19 @@ pub fn loopback_connection() -> Vec<(String, String)> {
     ]
 }
 
-/// Adds the caller's session settings to the parameters of a connection.
+/// Adds session settings to the parameters of a connection. Those that it has already take
+/// precedence.
 pub fn with_settings(
     mut connection: Vec<(String, String)>,
     settings: &settings::Settings,
 ) -> Vec<(String, String)> {
-    if !settings.is_empty() {
-        connection.push(("options".into(), settings::as_connection_options(settings)));
+    if settings.is_empty() {
+        return connection;
+    }
+    let added = settings::as_connection_options(settings);
+    match connection.iter_mut().find(|(name, _)| name == "options") {
+        Some((_, options)) => *options = format!("{added} {options}"),
+        None => connection.push(("options".into(), added)),
     }
     connection
 }

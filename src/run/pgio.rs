@@ -50,7 +50,7 @@ impl Scan {
 
     /// The settings that make the planner do so, with one plan for all keys: a plan for each would
     /// take longer than reading a block that is in memory.
-    fn settings(self) -> Settings {
+    pub(super) fn settings(self) -> Settings {
         let scans = match self {
             Scan::Index => [("enable_bitmapscan", "off"), ("enable_indexscan", "on")],
             Scan::Bitmap => [("enable_bitmapscan", "on"), ("enable_indexscan", "off")],
@@ -253,11 +253,12 @@ impl PgioSpec {
             ),
         ] {
             if used && i64::from(unit) >= keys {
-                return Err(illegal(
-                    option,
-                    unit.to_string(),
-                    &format!("Less than the number of keys in use of each table, which is {keys}."),
-                ));
+                return Err(Error::OptionConflict {
+                    message: format!(
+                        "option \"{option}\" is {unit}, but each table has {keys} keys in use"
+                    ),
+                    hint: format!("Give a number below {keys}, or use larger tables."),
+                });
             }
         }
         Ok(())
@@ -267,12 +268,16 @@ impl PgioSpec {
 /// The number of tables `pgio1`, `pgio2`, ... that there are without a gap.
 fn count_tables() -> Result<i32> {
     let found = query::one::<i32>(
-        "SELECT n - 1 FROM pg_catalog.generate_series(1, $1 + 1) AS n
-          WHERE pg_catalog.to_regclass('pgio' || n) IS NULL
-          ORDER BY n LIMIT 1",
+        // One look at the catalogs for each table that there is, and one more.
+        "WITH RECURSIVE found (n) AS (
+             SELECT 0
+             UNION ALL
+             SELECT n + 1 FROM found
+              WHERE n < $1 AND pg_catalog.to_regclass('pgio' || n + 1) IS NOT NULL)
+         SELECT pg_catalog.max(n) FROM found",
         &[MAX_TABLES.into()],
     )?;
-    match found.unwrap_or(MAX_TABLES) {
+    match found.unwrap_or(0) {
         0 => Err(Error::TableMissing {
             table: PgioSpec::table(1),
             mode_hint: MISSING_HERE.into(),

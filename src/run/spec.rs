@@ -196,15 +196,17 @@ impl RunSpec {
     /// are those of its clients; a target is another server and has its own.
     pub fn connect_with(&self) -> ConnectWith {
         match &self.target {
-            // But for those that make pgio what it is.
-            Some(target) if self.pgio.is_some() => {
-                let mut target = target.clone();
-                if !target.parameters.iter().any(|(name, _)| name == "options") {
-                    target.parameters = server::with_settings(target.parameters, &self.settings);
+            Some(target) => {
+                // But for those that make pgio what it is.
+                let pgio = self.pgio.as_ref().map(|pgio| pgio.scan.settings());
+                ConnectWith {
+                    parameters: server::with_settings(
+                        target.parameters.clone(),
+                        &pgio.unwrap_or_default(),
+                    ),
+                    password_required: target.password_required,
                 }
-                target
             }
-            Some(target) => target.clone(),
             None => ConnectWith {
                 parameters: server::with_settings(self.connection.clone(), &self.settings),
                 password_required: false,

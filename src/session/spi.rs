@@ -522,14 +522,18 @@ fn execute_saved(
     /// What the server's own codes do not say.
     const IN_FAILED_BLOCK: i32 = i32::MIN;
     // SAFETY: the sequences of those functions. Between the guard and the calls there are references
-    // and plain values only.
+    // and plain values only. What the guard leaves of an error is in the context that is current
+    // here, and goes when that is reset.
     let code = unsafe {
+        let entry = pg_sys::MemoryContextSwitchTo(memory);
         pg_sys::ffi::pg_guard_ffi_boundary(|| {
             unguarded::SetCurrentStatementStartTimestamp();
             frame.show(text);
+            let mut outer = entry;
             if !frame.started {
                 unguarded::StartTransactionCommand();
                 frame.started = true;
+                outer = pg_sys::MemoryContextSwitchTo(memory);
             }
             let timeout = pg_sys::StatementTimeout;
             if timeout > 0 {
@@ -538,7 +542,6 @@ fn execute_saved(
             if unguarded::IsAbortedTransactionBlockState() {
                 return IN_FAILED_BLOCK;
             }
-            let outer = pg_sys::MemoryContextSwitchTo(memory);
             unguarded::PushActiveSnapshot(unguarded::GetTransactionSnapshot());
             fill(parameters);
             if !saved.execute(parameters.values()) {
@@ -805,7 +808,15 @@ fn in_spi(body: impl FnOnce() -> Result<()>) -> Result<()> {
 unsafe fn prepare(sql: &CString, parameters: &Parameters) -> Result<pg_sys::SPIPlanPtr> {
     let mut oids = parameters.types();
     // SAFETY: the caller's promise.
-    let plan = unsafe { pg_sys::SPI_prepare(sql.as_ptr(), oids.len() as i32, oids.as_mut_ptr()) };
+    // A parallel plan is as welcome as for a statement that a client sends.
+    let plan = unsafe {
+        pg_sys::SPI_prepare_cursor(
+            sql.as_ptr(),
+            oids.len() as i32,
+            oids.as_mut_ptr(),
+            pg_sys::CURSOR_OPT_PARALLEL_OK as i32,
+        )
+    };
     if plan.is_null() {
         // SAFETY: set by the call that failed.
         check_spi(unsafe { pg_sys::SPI_result }, sql)?;

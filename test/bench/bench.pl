@@ -9,6 +9,7 @@
 use strict;
 use warnings;
 
+use File::Basename qw(dirname);
 use IO::Handle;
 use JSON::PP;
 use List::Util qw(any first max min sum);
@@ -29,18 +30,21 @@ my $out          = $ENV{BENCH_OUT} || 'bench.json';
 #   load_scale, load_repeats  of filling tables
 #   growth                    seconds of each measurement of how costs grow
 #   grown_scales              scales of filling tables there
+#   pgio_blocks               blocks of each of pgio's tables
 my %profiles = (
 	full => {
 		repeats => 7, seconds => 2, logged => 5, load_scale => 100, load_repeats => 5,
-		growth => 2, grown_scales => [ 10, 50, 100 ]
+		growth => 2, grown_scales => [ 10, 50, 100 ],
+		pgio_blocks => 16_384
 	},
 	quick => {
 		repeats => 2, seconds => 1, logged => 2, load_scale => 20, load_repeats => 2,
-		growth => 1, grown_scales => [ 5, 10, 20 ]
+		growth => 1, grown_scales => [ 5, 10, 20 ],
+		pgio_blocks => 4096
 	},
 	smoke => {
 		repeats => 1, seconds => 0.2, logged => 0.2, load_scale => 1, load_repeats => 1,
-		growth => 0.2, grown_scales => [1]
+		growth => 0.2, grown_scales => [1], pgio_blocks => 512
 	});
 my $kind    = $ENV{SMOKE} ? 'smoke' : $ENV{QUICK} ? 'quick' : 'full';
 my $profile = $profiles{$kind};
@@ -49,6 +53,8 @@ my $profile = $profiles{$kind};
 my $scale = $kind eq 'smoke' ? 1 : 10;
 # Rows of pgbench_accounts for each unit of scale.
 my $accounts = 100_000;
+# What drops the kernel's page cache.
+my $drop_caches = '/proc/sys/vm/drop_caches';
 # Connections of a worker whose memory is compared.
 my ($few, $many) = (8, 136);
 
@@ -60,6 +66,8 @@ in_process();
 writes();
 connections();
 details();
+pgio();
+pgio_device();
 memory();
 grow();
 show();
@@ -274,6 +282,84 @@ sub details
 	return;
 }
 
+# pgio's workload, two sessions with a table each.
+sub pgio
+{
+	foreach my $work_unit (255, 8)
+	{
+		my $select = sub { pgio_run($work_unit, 0, @_) };
+		compare(
+			arms => {
+				ours => $select,
+				peer => sub { pgio_loops($work_unit, 0) }
+			},
+			rows => [
+				{
+					name => "pgio_select_$work_unit",
+					what => "pgio, work unit $work_unit: cache hits/s, against its own loop",
+					figure => 'hits', target => '>= 1.2'
+				}
+			]);
+		my @updates = (what => "pgio, work unit $work_unit, 20% updates: loops/s, against", figure => 'loops');
+		compare(
+			arms => {
+				ours => sub { pgio_fresh(); pgio_run($work_unit, 20) },
+				once => sub { pgio_fresh(); pgio_run($work_unit, 20, 'commit_every => 2147483647') },
+				peer => sub { pgio_fresh(); pgio_loops($work_unit, 20) }
+			},
+			rows => [
+				row_of(@updates, "pgio_update_$work_unit", 'peer', 'its own loop, which commits once'),
+				row_of(@updates, "pgio_commit_$work_unit", 'once', 'committing once')
+			]);
+	}
+	return;
+}
+
+# Bytes from the device as sessions count them, against the kernel's figures of that device. The
+# tables come from the disk: nothing of them is in the server's buffers or in the page cache.
+sub pgio_device
+{
+	my $name = 'pgio_device';
+	return if $name !~ /$only/;
+	my ($device, $why_not) = block_device();
+	if (!defined $device)
+	{
+		say_it("left out: $name: $why_not");
+		return;
+	}
+	my $read;
+	compare(
+		repeats => min(3, $profile->{repeats}),
+		arms    => {
+			ours => sub {
+				pgio_tables();
+				sql('DROP DATABASE IF EXISTS device');
+				# Copied by the file, not through buffers.
+				sql('CREATE DATABASE device TEMPLATE pgio STRATEGY file_copy');
+				system('sync') == 0 or die "sync has failed\n";
+				drop_page_cache();
+				# Programs and catalogs are none of it.
+				my @in = (database => 'device');
+				my $run = 'SELECT * FROM bench.run_pgio(tables => 2,';
+				sql("$run transactions => 1, work_unit => 0)", @in);
+				my $before = device_bytes($device);
+				sql("$run duration => '$profile->{logged} s')", @in);
+				$read = device_bytes($device) - $before;
+				return { bytes => sql('SELECT sum(device_read_bytes) FROM bench.pgio_sessions'
+						  . ' WHERE run_id = (SELECT max(run_id) FROM bench.pgio_runs)', @in) };
+			},
+			peer => sub { { bytes => $read } }
+		},
+		rows => [
+			{
+				name => $name, what => "pgio on a cold cache: bytes read from the device, against /proc/diskstats",
+				figure => 'bytes', target => '0.98..1.02'
+			}
+		]);
+	sql('DROP DATABASE IF EXISTS device');
+	return;
+}
+
 # What a client takes of its worker's memory.
 sub memory
 {
@@ -353,6 +439,105 @@ sub checked_run
 	  if $run->{state} ne 'finished' || $lost || @{ $run->{errors} };
 	positive($run->{transactions});
 	return { tps => positive($run->{tps}), cpu => $run->{harness_us}, map { $_ => $run->{$_} } qw(harness_us harness_share) };
+}
+
+# pgio's two tables, in a database of their own, with its loop; made once.
+sub pgio_tables
+{
+	our $made;
+	return if $made++;
+	my @in = (database => 'pgio');
+	sql('CREATE DATABASE pgio');
+	sql('CREATE EXTENSION pg_selfbench', @in);
+	capture(psql_command('SELECT', @in), '-f', dirname($0) . '/pgio_loop.sql');
+	foreach my $table (qw(pgio1 pgio2))
+	{
+		sql("CREATE TABLE $table (mykey bigint, scratch bigint, filler char(1024)) WITH (fillfactor = 10);"
+			  . "INSERT INTO $table SELECT k, 0, repeat('X', 1024)"
+			  . " FROM generate_series(1, $profile->{pgio_blocks}) k ORDER BY random();"
+			  . "CREATE INDEX ON $table (mykey)", @in);
+	}
+	sql('VACUUM ANALYZE', @in);
+	return;
+}
+
+# Updates find no dead rows, and every block is written to WAL as a whole once.
+sub pgio_fresh
+{
+	pgio_tables();
+	sql('VACUUM pgio1, pgio2', database => 'pgio');
+	sql('CHECKPOINT');
+	return;
+}
+
+# A run of pgio's workload.
+sub pgio_run
+{
+	my ($work_unit, $update_pct, @arguments) = @_;
+	pgio_tables();
+	my $list = join ', ', 'tables => 2', "duration => '$profile->{seconds} s'", "work_unit => $work_unit",
+	  "update_pct => $update_pct", @arguments;
+	my @in = (database => 'pgio');
+	sql("SELECT * FROM bench.run_pgio($list)", @in);
+	my $run = json_of(
+		sql('SELECT json_build_object($$state$$, state, $$failed$$, failed, $$hits$$, cache_hits_per_s,'
+			  . ' $$loops$$, (selects + updates) / seconds) FROM bench.pgio_summary ORDER BY run_id DESC LIMIT 1', @in));
+	die "run of pgio's workload: $run->{state}, $run->{failed} failed\n"
+	  if $run->{state} ne 'finished' || $run->{failed};
+	return $run;
+}
+
+# The same by pgio's own loop, in two sessions at a time.
+sub pgio_loops
+{
+	my ($work_unit, $update_pct) = @_;
+	pgio_tables();
+	my @sessions = map {
+		my @command = psql_command("SELECT to_json(l) FROM pgio_loop('pgio$_', $profile->{seconds},"
+			  . " $update_pct, $work_unit, 8, $profile->{pgio_blocks}) l", database => 'pgio');
+		open my $pipe, '-|', @command or die "$command[0]: $!\n";
+		$pipe
+	} 1, 2;
+	my %sum;
+	foreach my $pipe (@sessions)
+	{
+		my $text = do { local $/; <$pipe> } // '';
+		close $pipe or die "pgio's loop has failed\n";
+		my $session = json_of($text);
+		$sum{$_} += $session->{$_} foreach keys %$session;
+	}
+	return \%sum;
+}
+
+# The block device that the data directory is on, as /proc/diskstats names it; or nothing, and the
+# reason why what comes from it cannot be compared.
+sub block_device
+{
+	my @stat = stat sql('SHOW data_directory') or return (undef, "the data directory is not seen: $!");
+	my ($major, $minor) = ($stat[0] >> 8 & 0xfff, $stat[0] & 0xff | $stat[0] >> 12 & 0xfff00);
+	open my $stats, '<', '/proc/diskstats' or return (undef, "/proc/diskstats: $!");
+	my ($name) = map { /^\s*$major\s+$minor\s+(\S+)/ ? $1 : () } <$stats>;
+	return (undef, "the data directory's file system is on no block device of its own") if !defined $name;
+	open my $switch, '>', $drop_caches or return (undef, "the page cache cannot be dropped: $!");
+	return $name;
+}
+
+sub drop_page_cache
+{
+	open my $switch, '>', $drop_caches or die "$drop_caches: $!\n";
+	print $switch "3\n";
+	close $switch or die "$drop_caches: $!\n";
+	return;
+}
+
+# What has been read from a block device.
+sub device_bytes
+{
+	my ($device) = @_;
+	open my $stats, '<', '/proc/diskstats' or die "/proc/diskstats: $!\n";
+	# The kernel's sectors have 512 bytes, whatever the device's have.
+	my ($sectors) = map { /^\s*\d+\s+\d+\s+\Q$device\E\s+\d+\s+\d+\s+(\d+)/ ? $1 : () } <$stats>;
+	return 512 * number($sectors);
 }
 
 # A run of pgbench for that time.
@@ -457,8 +642,8 @@ sub row_of
 #     name, what   for programs and for people
 #     figure       which one is compared
 #     peer         with which arm; "peer" if not given
-#     target       ">= n" or "<= n" for the ratio of ours to the peer's; none if the
-#                  row is there to be read only
+#     target       ">= n", "<= n" or "n..m" for the ratio of ours to the peer's; none
+#                  if the row is there to be read only
 #     faster       the ratio is that of the peer's to ours
 #     beyond       it is the difference
 sub compare
@@ -514,8 +699,12 @@ sub conclude
 	}
 	elsif (defined $row{target})
 	{
-		my ($relation, $wanted) = split ' ', $row{target};
-		my $met = $relation eq '>=' ? $row{ratio} >= $wanted : $row{ratio} <= $wanted;
+		my ($least, $most) =
+		    $row{target} =~ /^>= (.+)/        ? ($1, 9**9**9)
+		  : $row{target} =~ /^<= (.+)/        ? (-9**9**9, $1)
+		  : $row{target} =~ /^(.+)\.\.(.+)$/ ? ($1, $2)
+		  :                                     die "not a target: $row{target}\n";
+		my $met = $row{ratio} >= $least && $row{ratio} <= $most;
 		$row{met} = $met ? JSON::PP::true : JSON::PP::false;
 	}
 	delete @row{qw(faster beyond)};
@@ -544,16 +733,16 @@ sub show
 {
 	my $width = max(4, map { length $_->{what} } @rows);
 	print "\n";
-	printf "%-${width}s %11s %11s  %-24s %-8s %s\n", 'what', 'ours', 'peer', 'ratio (range)', 'target', 'met';
+	printf "%-${width}s %11s %11s  %-24s %-10s %s\n", 'what', 'ours', 'peer', 'ratio (range)', 'target', 'met';
 	foreach my $row (@rows)
 	{
 		my @verdict = ($row->{target} // '-', !defined $row->{met} ? '-' : $row->{met} ? 'yes' : 'no');
 		if (defined $row->{error})
 		{
-			printf "%-${width}s %11s %11s  %-24s %-8s %s\n", $row->{what}, '-', '-', 'FAILED', @verdict;
+			printf "%-${width}s %11s %11s  %-24s %-10s %s\n", $row->{what}, '-', '-', 'FAILED', @verdict;
 			next;
 		}
-		printf "%-${width}s %11s %11s  %-24s %-8s %s\n", $row->{what}, shown($row->{ours_median}),
+		printf "%-${width}s %11s %11s  %-24s %-10s %s\n", $row->{what}, shown($row->{ours_median}),
 		  shown($row->{peer_median}),
 		  sprintf('%.3f (%.3f to %.3f)', @{$row}{qw(ratio low high)}), @verdict;
 	}

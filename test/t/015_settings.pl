@@ -150,6 +150,31 @@ foreach my $mode (qw(spi libpq))
 		"$mode: read-only by default");
 }
 
+# A statement may be planned for parallel execution, in any mode and protocol: the workers of a
+# parallel query count rows, and its leader does not.
+$node->safe_psql(
+	'postgres', q{
+	CREATE FUNCTION pid() RETURNS int LANGUAGE internal VOLATILE PARALLEL SAFE AS 'pg_backend_pid';
+	CREATE TABLE counted (rows bigint);
+	SELECT bench.define_script('parallel', $$
+		SELECT pg_backend_pid() AS leader \gset
+		SELECT count(*) AS by_workers FROM pgbench_accounts WHERE pid() <> :leader \gset
+		INSERT INTO counted VALUES (:by_workers);
+	$$)});
+foreach my $mode (qw(spi libpq))
+{
+	foreach my $protocol (qw(simple extended prepared))
+	{
+		$node->safe_psql(
+			'postgres', qq{
+			SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+			SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
+			SELECT bench.run('{parallel}', mode => '$mode', protocol => '$protocol', transactions => 1)});
+		is( $node->safe_psql('postgres', 'DELETE FROM counted RETURNING rows'),
+			100000, "$mode, $protocol: rows that parallel workers have counted");
+	}
+}
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();

@@ -9,12 +9,19 @@ use Test::More;
 
 my $node = new_bench_node('options', "fsync = off\nmax_worker_processes = 24\n");
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
-$node->safe_psql('postgres', 'CREATE TABLE lines (line text)');
+$node->safe_psql('postgres',
+	'CREATE TABLE lines (line text);'
+	  . ' CREATE TABLE used (bytes bigint);'
+	  . ' CREATE TABLE taken (i int PRIMARY KEY); INSERT INTO taken VALUES (1)');
 $node->safe_psql(
 	'postgres', q{
 	SELECT bench.define_script('sometimes', E'\\\\set x random(0, 1)\nbegin;\nselect 1 / :x;\nend;'),
 	       bench.define_script('never', 'select 1 / 0;'),
 	       bench.define_script('sleeps', E'\\\\shell sleep 300'),
+	       bench.define_script('fails', 'insert into taken values (1);'),
+	       bench.define_script('measures', $$
+	         insert into used select sum(used_bytes) from pg_backend_memory_contexts
+	          where name = 'TopMemoryContext' or parent = 'TopMemoryContext';$$),
 	       bench.define_script('variables', 'insert into lines values (:a || :b || :scale);')});
 
 my $happened = 0;
@@ -68,6 +75,17 @@ foreach my $mode (qw(spi libpq))
 			  exit_on_abort => true)),
 		'failed|t|t',
 		"$mode: exit_on_abort");
+
+	# They leave no memory behind: the process notes its own now and then.
+	foreach my $protocol (qw(simple extended prepared))
+	{
+		$run->('1', "scripts => '{fails\@99,measures\@1}', transactions => 20000,"
+			  . " protocol => '$protocol', continue_on_error => true, seed => '42'");
+		is($node->safe_psql('postgres',
+				'WITH d AS (DELETE FROM used RETURNING bytes)'
+				  . ' SELECT count(*) > 100, max(bytes) - min(bytes) < 300000 FROM d'),
+			't|t', "$mode, $protocol: errors leave no memory behind");
+	}
 
 	$run->('1', q(scripts => '{variables}', transactions => 1, protocol => 'extended',
 	              variables => '{"a": "x''y", "b": 1.5, "scale": 7}'));

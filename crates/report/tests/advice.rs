@@ -1,5 +1,6 @@
 //! When a run's figures are doubtful, and when they are not.
 
+use selfbench_report::pgio::{PgioReport, WorkingSet};
 use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport, advice};
 use selfbench_stats::{Moments, Tally};
 
@@ -53,6 +54,7 @@ fn run(mode: Mode, description: &str) -> RunReport {
         warmup_transactions: 0,
         aborted_clients: 0,
         errors: Vec::new(),
+        pgio: None,
     }
 }
 
@@ -168,4 +170,49 @@ fn settings_that_matter() {
         said(&run(Mode::Spi, SELECT_ONLY), Some("on")),
         ["the server checks assertions"]
     );
+}
+
+#[test]
+fn a_working_set_that_fits_into_memory() {
+    let of = |bytes, shared_buffers_bytes, memory_bytes| WorkingSet {
+        bytes,
+        shared_buffers_bytes,
+        memory_bytes,
+    };
+    let told = |set: WorkingSet| set.what_is_measured();
+    let (mb, gb) = (1 << 20, 1 << 30);
+
+    assert_eq!(
+        told(of(100 * mb, Some(128 * mb), Some(gb))).as_deref(),
+        Some(
+            "the working set, 100 MB, fits into shared_buffers, 128 MB: once it has been read, \
+             what is measured is the server's buffers and not storage"
+        )
+    );
+    assert_eq!(
+        told(of(3 * gb / 2, Some(128 * mb), Some(23 * gb))).as_deref(),
+        Some(
+            "the working set, 1.5 GB, does not fit into shared_buffers, but into the memory of \
+             23 GB: once it has been read, what is measured is the operating system's cache and \
+             not storage"
+        )
+    );
+    // The limits themselves fit, and one byte more does not.
+    assert!(told(of(128 * mb, Some(128 * mb), None)).is_some_and(|t| t.contains("fits into")));
+    assert!(told(of(128 * mb + 1, Some(128 * mb), Some(gb))).is_some_and(|t| t.contains("but")));
+    assert_eq!(told(of(gb + 1, Some(128 * mb), Some(gb))), None);
+    // Nothing is said of what is not known.
+    assert_eq!(told(of(1, None, None)), None);
+    assert_eq!(told(of(gb, Some(128 * mb), None)), None);
+    assert!(told(of(8192, Some(mb), None)).is_some_and(|t| t.contains(", 8 kB, fits")));
+
+    let with = |working_set| RunReport {
+        pgio: Some(PgioReport {
+            working_set,
+            ..PgioReport::default()
+        }),
+        ..run(Mode::Spi, "<pgio: select>")
+    };
+    assert_one(&with(of(mb, Some(gb), None)), "fits into shared_buffers");
+    assert!(said(&with(of(2 * gb, Some(gb), Some(gb))), None).is_empty());
 }

@@ -2,6 +2,7 @@
 //! printed for the same run, with the lines around that this project adds.
 
 use pretty::assert_text;
+use selfbench_report::pgio::{PgioReport, WorkingSet};
 use selfbench_report::{
     Limit, Mode, RunReport, RunState, ScriptReport, StatementReport, Style, lines, text,
 };
@@ -92,6 +93,7 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
         warmup_transactions: 0,
         aborted_clients: 0,
         errors: Vec::new(),
+        pgio: None,
     }
 }
 
@@ -797,5 +799,121 @@ fn cost_of_the_harness() {
     assert_eq!(
         lines(&with(Mode::Spi), pgbench),
         lines(&run_on_15(Mode::Spi, succeeded(10, 0.286, 0.350)), pgbench)
+    );
+}
+
+/// A run on two tables of 128 MB, of which all is known.
+fn pgio() -> PgioReport {
+    PgioReport {
+        tables: 2,
+        blocks: 16_384,
+        block_bytes: 8192,
+        threads_per_table: 3,
+        update_pct: 20,
+        work_unit: 255,
+        update_work_unit: 8,
+        commit_every: 1,
+        working_set_pct: 62.5,
+        scan: "index".to_owned(),
+        working_set: WorkingSet {
+            bytes: 160 << 20,
+            shared_buffers_bytes: Some(128 << 20),
+            memory_bytes: Some(128 << 20),
+        },
+        cache_hits: Some(3000.25),
+        buffer_reads: Some(1000.5),
+        device_reads: Some(250.125),
+        device_read_mb: Some(2.049),
+        device_write_mb: Some(0.5),
+        dirtied: Some(90.0),
+        written: Some(12.0),
+        wal_bytes: Some(81_920.0),
+        wal_bytes_per_update: Some(819.2),
+        reads_ms: Some((0.125, vec![(50.0, 0.1), (99.0, 1.5)])),
+    }
+}
+
+/// The lines of a run of pgio's workload that no other run has.
+fn pgio_lines(pgio: PgioReport) -> Vec<String> {
+    let plain = run_on_15(Mode::Spi, succeeded(4, 0.5, 0.0));
+    let report = RunReport {
+        pgio: Some(pgio),
+        ..plain.clone()
+    };
+    let others = lines(&plain, Style::Full);
+    let mut lines = lines(&report, Style::Full);
+    lines.retain(|line| !others.contains(line));
+    lines
+}
+
+#[test]
+fn pgio_has_its_parameters_and_figures() {
+    assert_eq!(
+        pgio_lines(pgio()),
+        [
+            "pgio: 2 tables of 16384 blocks (128 MB), 3 threads each",
+            "pgio: 20% updates, work unit 255, update work unit 8, commit every 1 loops, scan index",
+            "working set: 160 MB (62.5% of the keys)",
+            "logical reads: 4000.8 blocks/s (cache hits 3000.2/s, buffer reads 1000.5/s)",
+            "device reads: 250.1 blocks/s, 2.049 MB/s, 25.0% of the buffer reads",
+            "device writes: 0.500 MB/s",
+            "blocks dirtied: 90.0/s, written by the sessions: 12.0/s",
+            "WAL: 81920.0 bytes/s, 819.2 bytes for each update",
+            "time of reading a block (ms): average 0.125, p50 0.100, p99 1.500",
+            "RIOPS >1000< CACHE_HITS/s >3000<",
+        ]
+    );
+}
+
+#[test]
+fn pgio_says_what_is_measured() {
+    let mut fits = pgio();
+    fits.working_set.memory_bytes = Some(1 << 30);
+    assert_eq!(
+        pgio_lines(fits)[3],
+        "the working set, 160 MB, does not fit into shared_buffers, but into the memory of 1 GB: \
+         once it has been read, what is measured is the operating system's cache and not storage"
+    );
+}
+
+#[test]
+fn pgio_leaves_out_what_nobody_could_tell() {
+    let reads_nothing = PgioReport {
+        buffer_reads: Some(0.0),
+        device_reads: Some(0.0),
+        device_read_mb: Some(0.0),
+        device_write_mb: Some(0.0),
+        wal_bytes_per_update: None,
+        reads_ms: None,
+        ..pgio()
+    };
+    assert_eq!(
+        pgio_lines(reads_nothing)[3..],
+        [
+            "logical reads: 3000.2 blocks/s (cache hits 3000.2/s, buffer reads 0.0/s)",
+            "device reads: 0.0 blocks/s, 0.000 MB/s",
+            "device writes: 0.000 MB/s",
+            "blocks dirtied: 90.0/s, written by the sessions: 12.0/s",
+            "WAL: 81920.0 bytes/s",
+            "RIOPS >0< CACHE_HITS/s >3000<",
+        ]
+    );
+    let no_devices = PgioReport {
+        device_reads: None,
+        device_read_mb: None,
+        device_write_mb: None,
+        ..pgio()
+    };
+    let lines = pgio_lines(no_devices);
+    assert!(lines.iter().all(|line| !line.contains("device")));
+    assert!(lines[4].starts_with("blocks dirtied: "));
+    let nothing = PgioReport {
+        cache_hits: None,
+        buffer_reads: None,
+        ..pgio()
+    };
+    assert_eq!(
+        pgio_lines(nothing)[3..],
+        ["blocks and WAL of the sessions are not known"]
     );
 }
