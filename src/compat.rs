@@ -180,10 +180,7 @@ unsafe extern "C-unwind" {
 pub fn usage() -> selfbench_client::Usage {
     // SAFETY: counters of this process alone, which is not within a change of them.
     let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    let (read, write) = (buffers.blk_read_time, buffers.blk_write_time);
-    #[cfg(any(feature = "pg17", feature = "pg18"))]
-    let (read, write) = (buffers.shared_blk_read_time, buffers.shared_blk_write_time);
+    let (read, write) = read_and_write_time(&buffers);
     selfbench_client::Usage {
         blocks_hit: buffers.shared_blks_hit as u64,
         blocks_read: buffers.shared_blks_read as u64,
@@ -215,19 +212,21 @@ pub struct Blocks {
 #[inline]
 pub fn blocks() -> Blocks {
     // SAFETY: as in `usage`.
-    unsafe {
-        let buffers = &raw const pg_sys::pgBufferUsage;
-        #[cfg(any(feature = "pg15", feature = "pg16"))]
-        let time = (*buffers).blk_read_time;
-        #[cfg(any(feature = "pg17", feature = "pg18"))]
-        let time = (*buffers).shared_blk_read_time;
-        Blocks {
-            hit: (*buffers).shared_blks_hit as u64,
-            read: (*buffers).shared_blks_read as u64,
-            read_ns: nanoseconds(time),
-            wal_bytes: (*(&raw const pg_sys::pgWalUsage)).wal_bytes,
-        }
+    let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
+    Blocks {
+        hit: buffers.shared_blks_hit as u64,
+        read: buffers.shared_blks_read as u64,
+        read_ns: nanoseconds(read_and_write_time(&buffers).0),
+        wal_bytes: wal.wal_bytes,
     }
+}
+
+/// How long it took to read and to write blocks of shared buffers.
+fn read_and_write_time(buffers: &pg_sys::BufferUsage) -> (pg_sys::instr_time, pg_sys::instr_time) {
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    return (buffers.blk_read_time, buffers.blk_write_time);
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
+    return (buffers.shared_blk_read_time, buffers.shared_blk_write_time);
 }
 
 #[cfg(feature = "pg15")]
