@@ -206,7 +206,7 @@ sub server_counters
 # processes read and this test's queries are a part of the server's.
 foreach my $mode (@modes)
 {
-	foreach ([ small => 1200 ], [ large => 800 ])
+	foreach ([ small => 2000 ], [ large => 2500 ])
 	{
 		my ($schema, $transactions) = @$_;
 		my $name = "$mode, $schema";
@@ -274,7 +274,7 @@ foreach my $mode (@modes)
 	{
 		my $slow = $slow{$mode};
 		near_ok(used($slow, 'blocks_hit + blocks_read'), used($quick{$mode}, 'blocks_hit + blocks_read'),
-			1, "$mode, slow launch: blocks");
+			2, "$mode, slow launch: blocks");
 		is( sql("SELECT started_at - created_at >= '1 s', seconds <= extract(epoch FROM finished_at - started_at) + 0.01
 				FROM bench.runs WHERE run_id = $slow->{run_id}"),
 			't|t', "$mode, slow launch: not in the time");
