@@ -24,9 +24,9 @@ pub const REASON_BYTES: usize = 1024;
 pub enum Kind {
     /// A benchmark run.
     Run = 1,
-    /// Filling pgbench's tables.
+    /// Filling pgbench's or pgio's tables.
     Initialize = 2,
-    /// Building the pages of accounts, as a part of that.
+    /// Building pages of tables, as a part of that.
     Pages = 3,
 }
 
