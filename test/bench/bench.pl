@@ -53,8 +53,6 @@ my $profile = $profiles{$kind};
 my $scale = $kind eq 'smoke' ? 1 : 10;
 # Rows of pgbench_accounts for each unit of scale.
 my $accounts = 100_000;
-# What drops the kernel's page cache.
-my $drop_caches = '/proc/sys/vm/drop_caches';
 # Connections of a worker whose memory is compared.
 my ($few, $many) = (8, 136);
 
@@ -336,19 +334,11 @@ sub pgio_device
 				sql('DROP DATABASE IF EXISTS device');
 				# Copied by the file, not through buffers.
 				sql('CREATE DATABASE device TEMPLATE pgio STRATEGY file_copy');
-				system('sync') == 0 or die "sync has failed\n";
-				drop_page_cache();
 				# Programs and catalogs are none of it.
 				my @in = (database => 'device');
 				my $run = 'SELECT * FROM bench.run_pgio(tables => 2,';
 				sql("$run transactions => 1, work_unit => 0)", @in);
-				# Others need again what was dropped; they have half a minute.
-				foreach (1 .. 60)
-				{
-					my $now = device_bytes($device);
-					sleep 0.5;
-					last if device_bytes($device) - $now < 1e6;
-				}
+				forget_files('device');
 				my $before = device_bytes($device);
 				sql("$run duration => '$profile->{logged} s')", @in);
 				$read = device_bytes($device) - $before;
@@ -525,15 +515,20 @@ sub block_device
 	open my $stats, '<', '/proc/diskstats' or return (undef, "/proc/diskstats: $!");
 	my ($name) = map { /^\s*$major\s+$minor\s+(\S+)/ ? $1 : () } <$stats>;
 	return (undef, "the data directory's file system is on no block device of its own") if !defined $name;
-	open my $switch, '>', $drop_caches or return (undef, "the page cache cannot be dropped: $!");
 	return $name;
 }
 
-sub drop_page_cache
+# Has the kernel write the files of a database, and forget what it has cached of them.
+sub forget_files
 {
-	open my $switch, '>', $drop_caches or die "$drop_caches: $!\n";
-	print $switch "3\n";
-	close $switch or die "$drop_caches: $!\n";
+	my ($database) = @_;
+	my $directory = sql("SELECT current_setting('data_directory') || '/base/' || oid"
+		  . " FROM pg_database WHERE datname = '$database'");
+	system('sync') == 0 or die "sync has failed\n";
+	foreach my $file (glob "$directory/*")
+	{
+		system('dd', "if=$file", qw(iflag=nocache count=0 status=none)) == 0 or die "dd has failed\n";
+	}
 	return;
 }
 
