@@ -7,14 +7,13 @@ use super::pgio::Keys;
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::run::options::{illegal, in_range, required};
+use crate::run::pgio::MAX_TABLES;
 use crate::server;
 use crate::worker::Identity;
 use crate::worker::settings::{self, Settings};
 use selfbench_script::{Seed, parse_seed};
 use serde::{Deserialize, Serialize};
 
-/// Most tables.
-const MAX_TABLES: i32 = 1024;
 /// Fewest blocks of a table: of fewer, no order could be random.
 const MIN_BLOCKS: u64 = 2;
 /// Bytes of each unit, those of the server's settings and those of pgio.

@@ -14,8 +14,10 @@ use crate::server;
 use crate::worker::settings::Settings;
 use serde::{Deserialize, Serialize};
 
-/// Most tables; more than that many sessions would not fit into a server.
-pub const MAX_TABLES: i32 = 10_000;
+/// Most tables.
+pub const MAX_TABLES: i32 = 1024;
+/// Most sessions of a table.
+const MAX_THREADS: i32 = 10_000;
 /// Most keys that a loop goes through.
 const MAX_WORK_UNIT: i32 = 1_000_000_000;
 /// Name of the script that reads.
@@ -129,7 +131,7 @@ impl PgioOptions {
             }
         };
         let threads = required("threads_per_table", self.threads_per_table)?;
-        let threads = in_range("threads_per_table", threads, 1, MAX_TABLES)?;
+        let threads = in_range("threads_per_table", threads, 1, MAX_THREADS)?;
         let unit = |option, value| in_range(option, required(option, value)?, 0, MAX_WORK_UNIT);
         let commit_every = required("commit_every", self.commit_every)?;
         let working_set_pct = required("working_set_pct", self.working_set_pct)?;
@@ -272,8 +274,10 @@ fn count_tables() -> Result<i32> {
         "WITH RECURSIVE found (n) AS (
              SELECT 0
              UNION ALL
-             SELECT n + 1 FROM found
-              WHERE n < $1 AND pg_catalog.to_regclass('pgio' || n + 1) IS NOT NULL)
+             SELECT n OPERATOR(pg_catalog.+) 1 FROM found
+              WHERE n OPERATOR(pg_catalog.<) $1
+                AND pg_catalog.to_regclass(pg_catalog.concat('pgio', n OPERATOR(pg_catalog.+) 1))
+                    IS NOT NULL)
          SELECT pg_catalog.max(n) FROM found",
         &[MAX_TABLES.into()],
     )?;

@@ -851,8 +851,14 @@ fn pgio_has_its_parameters_and_figures() {
     assert_eq!(
         pgio_lines(pgio()),
         [
-            "pgio: 2 tables of 16384 blocks (128 MB), 3 threads each",
-            "pgio: 20% updates, work unit 255, update work unit 8, commit every 1 loops, scan index",
+            "number of tables: 2",
+            "blocks per table: 16384 (128 MB)",
+            "threads per table: 3",
+            "updates: 20%",
+            "work unit: 255",
+            "update work unit: 8",
+            "loops per transaction: 1",
+            "scan: index",
             "working set: 160 MB (62.5% of the keys)",
             "logical reads: 4000.8 blocks/s (cache hits 3000.2/s, buffer reads 1000.5/s)",
             "device reads: 250.1 blocks/s, 2.049 MB/s, 25.0% of the buffer reads",
@@ -870,7 +876,7 @@ fn pgio_says_what_is_measured() {
     let mut fits = pgio();
     fits.working_set.memory_bytes = Some(1 << 30);
     assert_eq!(
-        pgio_lines(fits)[3],
+        pgio_lines(fits)[9],
         "the working set, 160 MB, does not fit into shared_buffers, but into the memory of 1 GB: \
          once it has been read, what is measured is the operating system's cache and not storage"
     );
@@ -888,7 +894,7 @@ fn pgio_leaves_out_what_nobody_could_tell() {
         ..pgio()
     };
     assert_eq!(
-        pgio_lines(reads_nothing)[3..],
+        pgio_lines(reads_nothing)[9..],
         [
             "logical reads: 3000.2 blocks/s (cache hits 3000.2/s, buffer reads 0.0/s)",
             "device reads: 0.0 blocks/s, 0.000 MB/s",
@@ -906,14 +912,14 @@ fn pgio_leaves_out_what_nobody_could_tell() {
     };
     let lines = pgio_lines(no_devices);
     assert!(lines.iter().all(|line| !line.contains("device")));
-    assert!(lines[4].starts_with("blocks dirtied: "));
+    assert!(lines[10].starts_with("blocks dirtied: "));
     let nothing = PgioReport {
         cache_hits: None,
         buffer_reads: None,
         ..pgio()
     };
     assert_eq!(
-        pgio_lines(nothing)[3..],
+        pgio_lines(nothing)[9..],
         ["blocks and WAL of the sessions are not known"]
     );
 }
