@@ -6,6 +6,7 @@ use crate::worker::settings;
 use pgrx::datum::Interval;
 use pgrx::{IntoDatum, pg_sys};
 use std::ffi::CStr;
+use std::path::Path;
 
 /// A seed from the clock, as pgbench takes by default.
 pub fn clock_seed() -> u64 {
@@ -266,8 +267,8 @@ pub fn shared_buffers_bytes() -> i64 {
     i64::from(unsafe { pg_sys::NBuffers }) * i64::from(BLOCK_BYTES)
 }
 
-/// Bytes of memory that the server may use: those of the machine, or of its control group if that
-/// has less. `None` where the system does not tell.
+/// Bytes of memory that the server may use: those of the machine, or of the control groups that this
+/// process is in, if one of them has less. `None` where the system does not tell.
 pub fn memory_bytes() -> Option<i64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = meminfo
@@ -275,7 +276,16 @@ pub fn memory_bytes() -> Option<i64> {
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kilobytes: i64 = total.trim().strip_suffix(" kB")?.parse().ok()?;
     let machine = kilobytes.saturating_mul(1024);
-    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let limit = limit.and_then(|text| text.trim().parse::<i64>().ok());
-    Some(limit.map_or(machine, |limit| limit.min(machine)))
+    Some(group_limits().fold(machine, i64::min))
+}
+
+/// The limits of memory of this process's control groups (version 2), from the innermost outwards.
+fn group_limits() -> impl Iterator<Item = i64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    let own = own.map(|path| Path::new("/sys/fs/cgroup").join(path));
+    std::iter::successors(own, |group| group.parent().map(Path::to_owned)).filter_map(|group| {
+        let limit = std::fs::read_to_string(group.join("memory.max")).ok()?;
+        limit.trim().parse().ok()
+    })
 }
