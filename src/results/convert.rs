@@ -49,11 +49,7 @@ pub fn figures(tally: &Tally, histogram: &LatencyHistogram, seconds: f64) -> Fig
         latency_sum_squares_ms2: tally.latency.sum_sq_ns2 / 1e12,
         lag_avg_ms: lag(tally.lag.mean_ms()),
         lag_max_ms: lag(tally.lag.max_ms()),
-        histogram: histogram
-            .encode()
-            .ok()
-            .filter(|_| !histogram.is_empty())
-            .map(|b| hex(&b)),
+        histogram: stored(histogram),
     }
 }
 
@@ -81,11 +77,7 @@ pub struct Session<'s> {
 pub fn pgio_session(session: &Session) -> PgioSession {
     let script = |name| session.scripts.iter().position(|script| *script == name);
     let tally = |name| script(name).map(|i| session.tallies[i]).unwrap_or_default();
-    let encoded = |histogram: &LatencyHistogram| {
-        let bytes = histogram.encode().ok();
-        bytes.filter(|_| !histogram.is_empty()).map(|b| hex(&b))
-    };
-    let histogram = |name| script(name).and_then(|i| encoded(&session.histograms[i]));
+    let histogram = |name| script(name).and_then(|i| stored(&session.histograms[i]));
     let (selects, updates) = (tally(pgio::SELECT), tally(pgio::UPDATE));
     let some = |tally: &Tally, ms: f64| (tally.latency.count > 0).then_some(ms);
     let used = |words: fn(&Usage) -> u64| session.usage.map(|usage| words(&usage) as i64);
@@ -122,7 +114,7 @@ pub fn pgio_session(session: &Session) -> PgioSession {
         read_histogram: session
             .histograms
             .get(session.scripts.len())
-            .and_then(encoded),
+            .and_then(stored),
     }
 }
 
@@ -150,7 +142,6 @@ pub fn pgio_run(
     };
     let (selects, updates) = (figures(pgio::SELECT), figures(pgio::UPDATE));
     let failed = |f: &Figures| f.serialization_failures + f.deadlock_failures + f.other_failures;
-    let reads = reads.filter(|reads| !reads.is_empty());
     let percentile = |p| reads.and_then(|reads| reads.percentile_ms(p));
     let here = run.target.is_none();
     PgioRun {
@@ -197,7 +188,7 @@ pub fn pgio_run(
         read_p95_ms: percentile(95.0),
         read_p99_ms: percentile(99.0),
         read_max_ms: percentile(100.0),
-        read_histogram: reads.and_then(|reads| reads.encode().ok()).map(|b| hex(&b)),
+        read_histogram: reads.and_then(stored),
     }
 }
 
@@ -374,6 +365,12 @@ fn tally(figures: &Figures) -> Tally {
 
 fn ns(ms: Option<f64>) -> u64 {
     ms.map_or(0, |ms| (ms * 1e6).round() as u64)
+}
+
+/// A histogram as `bytea` reads it; `None` if it is empty.
+fn stored(histogram: &LatencyHistogram) -> Option<String> {
+    let bytes = histogram.encode().ok();
+    bytes.filter(|_| !histogram.is_empty()).map(|b| hex(&b))
 }
 
 /// Bytes as `bytea` reads them.

@@ -829,7 +829,7 @@ fn conclude_pgio(
         .map(|client| segment.client(client).0.usage())
         .reduce(|sum, next| Some(sum?.plus(&next?)))
         .flatten();
-    let reads = layout.reads.then(|| harvest.reads()).flatten();
+    let reads = harvest.reads(segment);
     finished.pgio = Some(convert::pgio_run(
         run,
         &finished.scripts,

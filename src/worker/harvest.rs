@@ -112,8 +112,8 @@ impl Harvest {
     }
 
     /// The times of reading blocks, as of the last reading, if they are measured.
-    pub fn reads(&self) -> Option<&LatencyHistogram> {
-        self.histograms.last()
+    pub fn reads(&self, segment: &Segment) -> Option<&LatencyHistogram> {
+        self.histograms.get(segment.layout().scripts)
     }
 
     /// The figures of the whole run by script, when all clients have ended; behind the last script's
