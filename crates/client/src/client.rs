@@ -1,7 +1,7 @@
 //! The client itself: what it does next, and what becomes of errors.
 
 use crate::plan::{Ending, Failure, LogEntry, Plan, Thread, Transaction};
-use crate::session::{Block, Outcome, Session, SqlError};
+use crate::session::{Block, Outcome, Session, SqlError, Usage};
 use crate::{Control, Record, store};
 use selfbench_script::{
     Action, Command, EvalContext, Expr, Jump, Protocol, Rng, SetShellCommand, ShellCommand,
@@ -164,9 +164,7 @@ impl<'w> Client<'w> {
             if std::mem::take(&mut self.usage_read) {
                 session.submit_usage();
                 // A session that has to wait for it is given up.
-                if session.poll() == Some(Outcome::Done)
-                    && let Some(usage) = session.usage()
-                {
+                if let Some(usage) = session.poll().and_then(|outcome| read(session, &outcome)) {
                     record.usage_ends(&usage);
                 }
             }
@@ -252,9 +250,7 @@ impl<'w> Client<'w> {
                 State::ReadUsage => match session.poll() {
                     None => return Step::Waiting,
                     Some(outcome) => {
-                        if outcome == Outcome::Done
-                            && let Some(usage) = session.usage()
-                        {
+                        if let Some(usage) = read(session, &outcome) {
                             self.usage_read = true;
                             record.usage_begins(&usage);
                         }
@@ -434,9 +430,7 @@ impl<'w> Client<'w> {
                 State::ReadUsageAtEnd => match session.poll() {
                     None => return Step::Waiting,
                     Some(outcome) => {
-                        if outcome == Outcome::Done
-                            && let Some(usage) = session.usage()
-                        {
+                        if let Some(usage) = read(session, &outcome) {
                             record.usage_ends(&usage);
                         }
                         self.state = State::Ended;
@@ -1048,6 +1042,14 @@ impl<'w> Client<'w> {
         self.abort(format!(
             "client {client} aborted in command {command} ({name}) of script {script}; {summary}"
         ))
+    }
+}
+
+/// What the session has used, if reading it had this outcome.
+fn read(session: &impl Session, outcome: &Outcome) -> Option<Usage> {
+    match outcome {
+        Outcome::Done => session.usage(),
+        Outcome::Failed(_) => None,
     }
 }
 
