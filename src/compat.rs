@@ -186,12 +186,46 @@ pub fn usage() -> selfbench_client::Usage {
         blocks_read: buffers.shared_blks_read as u64,
         blocks_dirtied: buffers.shared_blks_dirtied as u64,
         blocks_written: buffers.shared_blks_written as u64,
+        blocks_evicted: blocks_evicted(),
         read_ns: nanoseconds(read),
         write_ns: nanoseconds(write),
         wal_records: wal.wal_records as u64,
         wal_fpi: wal.wal_fpi as u64,
         wal_bytes: wal.wal_bytes,
         ..selfbench_client::Usage::default()
+    }
+}
+
+/// Earlier servers count the evictions of all processes of a kind together, or not at all.
+#[cfg(not(feature = "pg18"))]
+fn blocks_evicted() -> Option<u64> {
+    None
+}
+
+/// Relations' blocks that this process has evicted from shared buffers since it began.
+#[cfg(feature = "pg18")]
+fn blocks_evicted() -> Option<u64> {
+    /// `PGSTAT_BACKEND_FLUSH_IO`.
+    const FLUSH_IO: pg_sys::bits32 = 1;
+
+    unsafe extern "C-unwind" {
+        /// Adds this process's pending counters to its shared ones. May raise errors.
+        fn pgstat_flush_backend(no_wait: bool, flags: pg_sys::bits32) -> bool;
+    }
+
+    // SAFETY: in a process of the server with statistics of its own. What the fetch returns lives
+    // until the snapshot of statistics is cleared.
+    unsafe {
+        pg_sys::ffi::pg_guard_ffi_boundary(|| pgstat_flush_backend(false, FLUSH_IO));
+        pg_sys::pgstat_clear_snapshot();
+        let statistics = pg_sys::pgstat_fetch_stat_backend(pg_sys::MyProcNumber).as_ref()?;
+        let contexts = &statistics.io_stats.counts[pg_sys::IOObject::IOOBJECT_RELATION as usize];
+        let evicted = contexts
+            .iter()
+            .map(|operations| operations[pg_sys::IOOp::IOOP_EVICT as usize] as u64)
+            .sum();
+        pg_sys::pgstat_clear_snapshot();
+        Some(evicted)
     }
 }
 

@@ -130,6 +130,7 @@ fn pgio_result(
         ("device_write_mb_per_s", pgio.device_write_mb_per_s),
         ("blocks_dirtied_per_s", pgio.blocks_dirtied_per_s),
         ("blocks_written_per_s", pgio.blocks_written_per_s),
+        ("blocks_evicted_per_s", pgio.blocks_evicted_per_s),
         ("wal_bytes_per_s", pgio.wal_bytes_per_s),
         ("wal_bytes_per_update", pgio.wal_bytes_per_update),
         ("select_avg_ms", pgio.select_avg_ms),

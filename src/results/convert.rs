@@ -80,12 +80,9 @@ pub fn pgio_session(session: &Session) -> PgioSession {
     let histogram = |name| script(name).and_then(|i| stored(&session.histograms[i]));
     let (selects, updates) = (tally(pgio::SELECT), tally(pgio::UPDATE));
     let some = |tally: &Tally, ms: f64| (tally.latency.count > 0).then_some(ms);
-    let used = |words: fn(&Usage) -> u64| session.usage.map(|usage| words(&usage) as i64);
+    let known = |word: fn(&Usage) -> Option<u64>| Some(word(&session.usage?)? as i64);
+    let used = |word: fn(&Usage) -> u64| session.usage.map(|usage| word(&usage) as i64);
     let ms = |ns: fn(&Usage) -> u64| session.usage.map(|usage| ns(&usage) as f64 / 1e6);
-    let device = |bytes: fn(&Usage) -> u64| {
-        let usage = session.usage.filter(|usage| usage.knows_devices);
-        usage.map(|usage| bytes(&usage) as i64)
-    };
     PgioSession {
         run_id: session.run_id,
         client: session.number as i32,
@@ -104,13 +101,14 @@ pub fn pgio_session(session: &Session) -> PgioSession {
         blocks_read: used(|u| u.blocks_read),
         blocks_dirtied: used(|u| u.blocks_dirtied),
         blocks_written: used(|u| u.blocks_written),
+        blocks_evicted: known(|u| u.blocks_evicted),
         read_ms: ms(|u| u.read_ns),
         write_ms: ms(|u| u.write_ns),
         wal_records: used(|u| u.wal_records),
         wal_fpi: used(|u| u.wal_fpi),
         wal_bytes: used(|u| u.wal_bytes),
-        device_read_bytes: device(|u| u.device_read_bytes),
-        device_write_bytes: device(|u| u.device_write_bytes),
+        device_read_bytes: known(|u| u.device_read_bytes),
+        device_write_bytes: known(|u| u.device_write_bytes),
         read_histogram: session
             .histograms
             .get(session.scripts.len())
@@ -130,10 +128,8 @@ pub fn pgio_run(
     let seconds = run.seconds.filter(|seconds| *seconds > 0.0);
     let block = f64::from(server::BLOCK_BYTES);
     let per_second = |value: fn(&Usage) -> u64| Some(value(&usage?) as f64 / seconds?);
-    let device = |value: fn(&Usage) -> u64| {
-        let usage = usage.filter(|usage| usage.knows_devices)?;
-        Some(value(&usage) as f64 / seconds?)
-    };
+    let known_per_second =
+        |value: fn(&Usage) -> Option<u64>| Some(value(&usage?)? as f64 / seconds?);
     let figures = |name| {
         let script = scripts.iter().find(|script| script.name == name);
         script
@@ -166,11 +162,12 @@ pub fn pgio_run(
         riops: per_second(|u| u.blocks_read),
         cache_hits_per_s: per_second(|u| u.blocks_hit),
         logical_reads_per_s: per_second(|u| u.blocks_hit + u.blocks_read),
-        device_reads_per_s: device(|u| u.device_read_bytes).map(|bytes| bytes / block),
-        device_read_mb_per_s: device(|u| u.device_read_bytes).map(|bytes| bytes / 1e6),
-        device_write_mb_per_s: device(|u| u.device_write_bytes).map(|bytes| bytes / 1e6),
+        device_reads_per_s: known_per_second(|u| u.device_read_bytes).map(|bytes| bytes / block),
+        device_read_mb_per_s: known_per_second(|u| u.device_read_bytes).map(|bytes| bytes / 1e6),
+        device_write_mb_per_s: known_per_second(|u| u.device_write_bytes).map(|bytes| bytes / 1e6),
         blocks_dirtied_per_s: per_second(|u| u.blocks_dirtied),
         blocks_written_per_s: per_second(|u| u.blocks_written),
+        blocks_evicted_per_s: known_per_second(|u| u.blocks_evicted),
         wal_bytes_per_s: per_second(|u| u.wal_bytes),
         wal_bytes_per_update: usage
             .filter(|_| updates.transactions > 0)
@@ -306,6 +303,7 @@ fn pgio_report(pgio: &PgioRun) -> PgioReport {
         device_write_mb: pgio.device_write_mb_per_s,
         dirtied: pgio.blocks_dirtied_per_s,
         written: pgio.blocks_written_per_s,
+        evicted: pgio.blocks_evicted_per_s,
         wal_bytes: pgio.wal_bytes_per_s,
         wal_bytes_per_update: pgio.wal_bytes_per_update,
         reads_ms: pgio.read_avg_ms.map(|mean| {

@@ -281,6 +281,9 @@ pub struct PgioRun {
     pub blocks_dirtied_per_s: Option<f64>,
     /// Blocks that the sessions had to write to make room for others.
     pub blocks_written_per_s: Option<f64>,
+    /// Blocks that the sessions threw out of shared buffers to make room for others; NULL before
+    /// PostgreSQL 18.
+    pub blocks_evicted_per_s: Option<f64>,
     /// Bytes of WAL.
     pub wal_bytes_per_s: Option<f64>,
     /// Bytes of WAL of each update.
@@ -348,6 +351,8 @@ pub struct PgioSession {
     pub blocks_dirtied: Option<i64>,
     /// Blocks that it had to write to make room for others.
     pub blocks_written: Option<i64>,
+    /// Blocks that it threw out of shared buffers to make room for others; NULL before PostgreSQL 18.
+    pub blocks_evicted: Option<i64>,
     /// Time of reading; 0 unless `track_io_timing` was on.
     pub read_ms: Option<f64>,
     /// Time of writing; 0 unless `track_io_timing` was on.

@@ -16,13 +16,9 @@ pub const QUERY: &std::ffi::CStr = c"SELECT * FROM bench.usage()";
 pub fn of_process() -> Usage {
     let mut usage = compat::usage();
     // The kernel's account of this process; other systems have none.
-    if let Some((read, write)) = std::fs::read_to_string("/proc/self/io")
-        .ok()
-        .and_then(|text| Some((field(&text, "read_bytes")?, field(&text, "write_bytes")?)))
-    {
-        usage.device_read_bytes = read;
-        usage.device_write_bytes = write;
-        usage.knows_devices = true;
+    if let Ok(text) = std::fs::read_to_string("/proc/self/io") {
+        usage.device_read_bytes = field(&text, "read_bytes");
+        usage.device_write_bytes = field(&text, "write_bytes");
     }
     usage
 }
@@ -44,21 +40,19 @@ pub fn of_answer(results: &[QueryResult]) -> Option<Usage> {
             _ => None,
         }
     };
-    let devices = column("device_read_bytes").zip(column("device_write_bytes"));
-    let (device_read_bytes, device_write_bytes) = devices.unwrap_or_default();
     Some(Usage {
         blocks_hit: column("blocks_hit")?,
         blocks_read: column("blocks_read")?,
         blocks_dirtied: column("blocks_dirtied")?,
         blocks_written: column("blocks_written")?,
+        blocks_evicted: column("blocks_evicted"),
         read_ns: column("read_ns")?,
         write_ns: column("write_ns")?,
         wal_records: column("wal_records")?,
         wal_fpi: column("wal_fpi")?,
         wal_bytes: column("wal_bytes")?,
-        device_read_bytes,
-        device_write_bytes,
-        knows_devices: devices.is_some(),
+        device_read_bytes: column("device_read_bytes"),
+        device_write_bytes: column("device_write_bytes"),
     })
 }
 
@@ -69,21 +63,20 @@ fn usage() -> pgrx::composite_type!('static, "bench.session_usage") {
         let used = of_process();
         let mut row = PgHeapTuple::new_composite_type("bench.session_usage")?;
         for (name, value) in [
-            ("blocks_hit", used.blocks_hit),
-            ("blocks_read", used.blocks_read),
-            ("blocks_dirtied", used.blocks_dirtied),
-            ("blocks_written", used.blocks_written),
-            ("read_ns", used.read_ns),
-            ("write_ns", used.write_ns),
-            ("wal_records", used.wal_records),
-            ("wal_fpi", used.wal_fpi),
-            ("wal_bytes", used.wal_bytes),
+            ("blocks_hit", Some(used.blocks_hit)),
+            ("blocks_read", Some(used.blocks_read)),
+            ("blocks_dirtied", Some(used.blocks_dirtied)),
+            ("blocks_written", Some(used.blocks_written)),
+            ("blocks_evicted", used.blocks_evicted),
+            ("read_ns", Some(used.read_ns)),
+            ("write_ns", Some(used.write_ns)),
+            ("wal_records", Some(used.wal_records)),
+            ("wal_fpi", Some(used.wal_fpi)),
+            ("wal_bytes", Some(used.wal_bytes)),
+            ("device_read_bytes", used.device_read_bytes),
+            ("device_write_bytes", used.device_write_bytes),
         ] {
-            row.set_by_name(name, value as i64)?;
-        }
-        if used.knows_devices {
-            row.set_by_name("device_read_bytes", used.device_read_bytes as i64)?;
-            row.set_by_name("device_write_bytes", used.device_write_bytes as i64)?;
+            row.set_by_name(name, value.map(|value| value as i64))?;
         }
         Ok(row)
     })()

@@ -28,6 +28,7 @@ CREATE TYPE bench.pgio_result AS (
     device_write_mb_per_s float8,
     blocks_dirtied_per_s  float8,
     blocks_written_per_s  float8,
+    blocks_evicted_per_s  float8,
     wal_bytes_per_s       float8,
     wal_bytes_per_update  float8,
     select_avg_ms         float8,
@@ -104,12 +105,13 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_pgio_wrapper';
 COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that goes on without the session, and return its run id';
 
 /* What the calling session has used since it began; sessions of mode libpq are asked for it. Device
-   bytes are NULL where the system does not tell. */
+   bytes are NULL where the system does not tell, evicted blocks where the server does not. */
 CREATE TYPE bench.session_usage AS (
     blocks_hit         bigint,
     blocks_read        bigint,
     blocks_dirtied     bigint,
     blocks_written     bigint,
+    blocks_evicted     bigint,
     read_ns            bigint,
     write_ns           bigint,
     wal_records        bigint,
@@ -130,9 +132,9 @@ CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
            r.created_at, p.seconds, p.selects, p.updates, p.failed, p.riops, p.cache_hits_per_s,
            p.logical_reads_per_s, p.device_reads_per_s, p.device_read_mb_per_s,
            p.device_write_mb_per_s, p.blocks_dirtied_per_s, p.blocks_written_per_s,
-           p.wal_bytes_per_s, p.wal_bytes_per_update, p.select_avg_ms, p.select_p99_ms,
-           p.select_max_ms, p.update_avg_ms, p.update_p99_ms, p.update_max_ms, p.read_avg_ms,
-           p.read_p50_ms, p.read_p95_ms, p.read_p99_ms, p.read_max_ms, r.role_name,
+           p.blocks_evicted_per_s, p.wal_bytes_per_s, p.wal_bytes_per_update, p.select_avg_ms,
+           p.select_p99_ms, p.select_max_ms, p.update_avg_ms, p.update_p99_ms, p.update_max_ms,
+           p.read_avg_ms, p.read_p50_ms, p.read_p95_ms, p.read_p99_ms, p.read_max_ms, r.role_name,
            r.database_name, r.target
       FROM bench.pgio_runs p
       JOIN bench.runs r USING (run_id);

@@ -222,6 +222,7 @@ CREATE TABLE bench.pgio_runs (
     device_write_mb_per_s float8,
     blocks_dirtied_per_s  float8,
     blocks_written_per_s  float8,
+    blocks_evicted_per_s  float8, -- PostgreSQL 18 and later
     wal_bytes_per_s       float8,
     wal_bytes_per_update  float8,
     select_avg_ms         float8,
@@ -257,6 +258,7 @@ CREATE TABLE bench.pgio_sessions (
     blocks_read        bigint,
     blocks_dirtied     bigint,
     blocks_written     bigint,
+    blocks_evicted     bigint,
     read_ms            float8,
     write_ms           float8,
     wal_records        bigint,

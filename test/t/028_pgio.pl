@@ -28,6 +28,9 @@ foreach my $schema (sort keys %blocks)
 	make_tables('postgres', $schema, 2, $blocks{$schema});
 }
 
+# Servers tell since 18 what a process evicts.
+my $evictions = $node->pg_version >= 18;
+
 # In whatever process the sessions are.
 my %modes = (
 	spi     => "mode => 'spi', client_process => 'worker'",
@@ -136,17 +139,17 @@ sub agrees_ok
 		't', "$name: histograms of tables");
 	# Rates are counts by the time of the run, whatever its time was.
 	is( sql("SELECT string_agg(w, ' ') FROM (
-			SELECT unnest(ARRAY['riops', 'hits', 'logical', 'dirtied', 'written', 'wal', 'device']) AS w,
-			       unnest(ARRAY[riops, cache_hits_per_s, logical_reads_per_s, blocks_dirtied_per_s,
-			         blocks_written_per_s, wal_bytes_per_s, device_reads_per_s * block_bytes]) * seconds AS rate,
-			       unnest(ARRAY[r, h, h + r, d, w, b, v]) AS count
+			SELECT unnest(ARRAY['riops', 'hits', 'logical', 'dirtied', 'written', 'wal', 'device', 'evicted']) AS w,
+			       unnest(ARRAY[riops, cache_hits_per_s, logical_reads_per_s, blocks_dirtied_per_s, blocks_written_per_s,
+			         wal_bytes_per_s, device_reads_per_s * block_bytes, blocks_evicted_per_s]) * seconds AS rate,
+			       unnest(ARRAY[r, h, h + r, d, w, b, v, e]) AS count
 			  FROM bench.pgio_runs, (SELECT sum(blocks_read) AS r, sum(blocks_hit) AS h, sum(blocks_dirtied) AS d,
-			         sum(blocks_written) AS w, sum(wal_bytes) AS b, sum(device_read_bytes) AS v,
+			         sum(blocks_written) AS w, sum(wal_bytes) AS b, sum(device_read_bytes) AS v, sum(blocks_evicted) AS e,
 			         max(seconds) AS s, count(DISTINCT seconds) AS n
 			         FROM bench.pgio_sessions WHERE run_id = $id) sessions
 			 WHERE run_id = $id AND s = seconds AND n = 1) w
 			WHERE abs(rate - count) < 0.5"),
-		'riops hits logical dirtied written wal device', "$name: rates of sessions");
+		'riops hits logical dirtied written wal device' . ($evictions ? ' evicted' : ''), "$name: rates of sessions");
 	return;
 }
 
@@ -218,6 +221,9 @@ foreach my $mode (@modes)
 		is($row->{selects}, 2 * $transactions, "$name: selects");
 		near_ok(used($row, 'blocks_hit + blocks_read'), $hit + $read, 1, "$name: blocks hit and read");
 		near_ok(used($row, 'blocks_read'), $read, 1, "$name: blocks read") if $schema eq 'large';
+		# What is read takes the place of something else.
+		is(used($row, 'blocks_evicted'), '', "$name: blocks evicted") if !$evictions;
+		near_ok(used($row, 'blocks_evicted'), $read, 2, "$name: blocks evicted") if $evictions && $schema eq 'large';
 		loops_ok($row, $name);
 		agrees_ok($row, $name);
 	}

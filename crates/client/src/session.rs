@@ -69,7 +69,8 @@ pub enum ColumnValue {
 }
 
 /// What a session has used since it began, as the server process that serves it counts it. Blocks
-/// are the server's, times nanoseconds.
+/// are the server's, times nanoseconds. `None` is what the system or this version of the server does
+/// not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Blocks found in the server's shared buffers.
@@ -80,6 +81,8 @@ pub struct Usage {
     pub blocks_dirtied: u64,
     /// Blocks that the session itself had to write to make room for others.
     pub blocks_written: u64,
+    /// Blocks that it threw out of shared buffers to make room for others, written or not.
+    pub blocks_evicted: Option<u64>,
     /// Time of these readings; 0 unless the server measures it.
     pub read_ns: u64,
     /// Time of these writes; 0 unless the server measures it.
@@ -91,16 +94,17 @@ pub struct Usage {
     /// Bytes of WAL.
     pub wal_bytes: u64,
     /// Bytes that came from a block device, and not from the operating system's cache.
-    pub device_read_bytes: u64,
+    pub device_read_bytes: Option<u64>,
     /// Bytes that were given to the operating system to be written to a block device.
-    pub device_write_bytes: u64,
-    /// Whether bytes from and to devices are known.
-    pub knows_devices: bool,
+    pub device_write_bytes: Option<u64>,
 }
 
 impl Usage {
     /// Number of words of [`Usage::to_words`].
     pub const WORDS: usize = 12;
+
+    /// The word of what is not known.
+    const UNKNOWN: u64 = u64::MAX;
 
     /// All of it as plain numbers, for memory that processes share.
     pub fn to_words(&self) -> [u64; Usage::WORDS] {
@@ -109,53 +113,56 @@ impl Usage {
             self.blocks_read,
             self.blocks_dirtied,
             self.blocks_written,
+            self.blocks_evicted.unwrap_or(Usage::UNKNOWN),
             self.read_ns,
             self.write_ns,
             self.wal_records,
             self.wal_fpi,
             self.wal_bytes,
-            self.device_read_bytes,
-            self.device_write_bytes,
-            u64::from(self.knows_devices),
+            self.device_read_bytes.unwrap_or(Usage::UNKNOWN),
+            self.device_write_bytes.unwrap_or(Usage::UNKNOWN),
         ]
     }
 
     /// The reverse of [`Usage::to_words`].
     pub fn from_words(words: [u64; Usage::WORDS]) -> Usage {
+        let known = |word: u64| (word != Usage::UNKNOWN).then_some(word);
         Usage {
             blocks_hit: words[0],
             blocks_read: words[1],
             blocks_dirtied: words[2],
             blocks_written: words[3],
-            read_ns: words[4],
-            write_ns: words[5],
-            wal_records: words[6],
-            wal_fpi: words[7],
-            wal_bytes: words[8],
-            device_read_bytes: words[9],
-            device_write_bytes: words[10],
-            knows_devices: words[11] != 0,
+            blocks_evicted: known(words[4]),
+            read_ns: words[5],
+            write_ns: words[6],
+            wal_records: words[7],
+            wal_fpi: words[8],
+            wal_bytes: words[9],
+            device_read_bytes: known(words[10]),
+            device_write_bytes: known(words[11]),
         }
     }
 
     /// What has been added since an earlier reading.
     pub fn since(&self, earlier: &Usage) -> Usage {
-        let (words, earlier) = (self.to_words(), earlier.to_words());
-        let added = std::array::from_fn(|i| words[i].saturating_sub(earlier[i]));
-        Usage {
-            knows_devices: self.knows_devices,
-            ..Usage::from_words(added)
-        }
+        self.with(earlier, u64::saturating_sub)
     }
 
     /// The sum of what two sessions have used.
     pub fn plus(&self, other: &Usage) -> Usage {
+        self.with(other, u64::wrapping_add)
+    }
+
+    /// A function of each two figures of two usages; known where both are.
+    fn with(&self, other: &Usage, function: fn(u64, u64) -> u64) -> Usage {
         let (words, others) = (self.to_words(), other.to_words());
-        let sum = std::array::from_fn(|i| words[i] + others[i]);
-        Usage {
-            knows_devices: self.knows_devices && other.knows_devices,
-            ..Usage::from_words(sum)
-        }
+        Usage::from_words(std::array::from_fn(|i| {
+            if words[i] == Usage::UNKNOWN || others[i] == Usage::UNKNOWN {
+                Usage::UNKNOWN
+            } else {
+                function(words[i], others[i])
+            }
+        }))
     }
 }
 

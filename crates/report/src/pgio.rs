@@ -93,6 +93,8 @@ pub struct PgioReport {
     pub dirtied: Option<f64>,
     /// Blocks that the sessions had to write to make room.
     pub written: Option<f64>,
+    /// Blocks that they threw out of shared buffers to make room, if the server tells.
+    pub evicted: Option<f64>,
     /// Bytes of WAL.
     pub wal_bytes: Option<f64>,
     /// Bytes of WAL of each update, if there were any.
@@ -155,8 +157,11 @@ pub(crate) fn figures(pgio: &PgioReport) -> Vec<String> {
         lines.push(format!("device writes: {} MB/s", fixed(write_mb, 3)));
     }
     if let (Some(dirtied), Some(written)) = (pgio.dirtied, pgio.written) {
+        let evicted = pgio.evicted.map_or(String::new(), |evicted| {
+            format!(", evicted by them: {}/s", rate(evicted))
+        });
         lines.push(format!(
-            "blocks dirtied: {}/s, written by the sessions: {}/s",
+            "blocks dirtied: {}/s, written by the sessions: {}/s{evicted}",
             rate(dirtied),
             rate(written)
         ));

@@ -827,6 +827,7 @@ fn pgio() -> PgioReport {
         device_write_mb: Some(0.5),
         dirtied: Some(90.0),
         written: Some(12.0),
+        evicted: None,
         wal_bytes: Some(81_920.0),
         wal_bytes_per_update: Some(819.2),
         reads_ms: Some((0.125, vec![(50.0, 0.1), (99.0, 1.5)])),
@@ -913,6 +914,16 @@ fn pgio_leaves_out_what_nobody_could_tell() {
     let lines = pgio_lines(no_devices);
     assert!(lines.iter().all(|line| !line.contains("device")));
     assert!(lines[10].starts_with("blocks dirtied: "));
+    let evicting = PgioReport {
+        evicted: Some(1000.25),
+        ..pgio()
+    };
+    assert!(
+        pgio_lines(evicting).contains(
+            &"blocks dirtied: 90.0/s, written by the sessions: 12.0/s, evicted by them: 1000.2/s"
+                .into()
+        )
+    );
     let nothing = PgioReport {
         cache_hits: None,
         buffer_reads: None,
