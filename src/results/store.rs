@@ -131,26 +131,26 @@ const BINARY_COPY_HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// Appends a row of `bench.transactions` in COPY's binary format.
 fn write_transaction(run_id: i64, row: &Logged, out: &mut Vec<u8>) {
-    fn field(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
-        let length = bytes.map_or(-1, |bytes| bytes.len() as i32);
+    fn field(out: &mut Vec<u8>, value: Option<impl AsRef<[u8]>>) {
+        let length = value.as_ref().map_or(-1, |v| v.as_ref().len() as i32);
         out.extend_from_slice(&length.to_be_bytes());
-        out.extend_from_slice(bytes.unwrap_or_default());
+        if let Some(value) = value {
+            out.extend_from_slice(value.as_ref());
+        }
     }
     let ms = |ns: u64| (ns as f64 / 1e6).to_be_bytes();
-    let successful = row.outcome == Outcome::Success;
+    let at_us = row.at_us - server::UNIX_TO_SERVER_US;
+    let latency_ns = (row.outcome == Outcome::Success).then_some(row.latency_ns);
     out.extend_from_slice(&9i16.to_be_bytes());
-    field(out, Some(&run_id.to_be_bytes()));
-    field(out, Some(&(row.client as i32).to_be_bytes()));
-    field(out, Some(&(row.count as i64).to_be_bytes()));
-    field(out, Some(&i32::from(row.script).to_be_bytes()));
-    field(out, Some(row.outcome.as_str().as_bytes()));
-    field(
-        out,
-        Some(&(row.at_us - server::UNIX_TO_SERVER_US).to_be_bytes()),
-    );
-    field(out, successful.then_some(&ms(row.latency_ns)));
-    field(out, successful.then_some(&ms(row.lag_ns)));
-    field(out, Some(&(row.retries as i32).to_be_bytes()));
+    field(out, Some(run_id.to_be_bytes()));
+    field(out, Some((row.client as i32).to_be_bytes()));
+    field(out, Some((row.count as i64).to_be_bytes()));
+    field(out, Some(i32::from(row.script).to_be_bytes()));
+    field(out, Some(row.outcome.as_str()));
+    field(out, Some(at_us.to_be_bytes()));
+    field(out, latency_ns.map(ms));
+    field(out, row.lag_ns.map(ms));
+    field(out, Some((row.retries as i32).to_be_bytes()));
 }
 
 /// Stores the end of a run.

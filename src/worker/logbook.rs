@@ -11,7 +11,7 @@ use crate::server;
 use crate::shared::Segment;
 use crate::shared::entry::Entry;
 use pgrx::pg_sys;
-use selfbench_report::log::{Aggregate, LogFormat, Logged, transaction_line};
+use selfbench_report::log::{Aggregate, LogFormat, Logged, Outcome, transaction_line};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
@@ -102,6 +102,8 @@ impl Logbook {
 
     /// Stores and writes what the clients have logged since the last time.
     pub fn drain(&mut self, segment: &Segment) -> Result<()> {
+        let has_rate = self.format.rate;
+        let has_lag = |outcome| has_rate && outcome == Outcome::Success;
         let mut rows = Vec::new();
         for worker in 0..segment.layout().workers {
             let Some(ring) = segment.log(worker) else {
@@ -117,7 +119,7 @@ impl Logbook {
                 script: entry.script,
                 outcome: entry.outcome,
                 latency_ns: entry.latency_ns,
-                lag_ns: entry.lag_ns,
+                lag_ns: has_lag(entry.outcome).then_some(entry.lag_ns),
                 retries: entry.retries,
                 at_us: self.epoch_us + (entry.at_ns / 1000) as i64,
             });

@@ -139,7 +139,7 @@ foreach my $mode (qw(spi libpq))
 				'postgres', qq{
 				SELECT count(*) = r.transactions,
 					abs(sum(l.latency_ms) - r.latency_sum_ms) < 0.001,
-					abs(coalesce(avg(l.lag_ms) - r.lag_avg_ms, 0)) < 0.001,
+					abs(coalesce(avg(l.lag_ms) - r.lag_avg_ms, 0)) < 0.001 AND (avg(l.lag_ms) IS NULL) = (r.lag_avg_ms IS NULL),
 					max(l.latency_ms) = r.latency_max_ms, min(l.ended_at) > r.started_at - interval '1 s',
 					max(l.ended_at) < r.finished_at + interval '1 s'
 				FROM bench.transactions l JOIN bench.runs r USING (run_id) WHERE run_id = $run

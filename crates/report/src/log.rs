@@ -61,8 +61,8 @@ pub struct Logged {
     pub outcome: Outcome,
     /// Its latency, if it was successful.
     pub latency_ns: u64,
-    /// From its scheduled start to its beginning, if it was successful.
-    pub lag_ns: u64,
+    /// From its scheduled start to its beginning, if it was successful and there is a rate.
+    pub lag_ns: Option<u64>,
     /// Tries beyond the first.
     pub retries: u32,
     /// When it ended, in microseconds since 1970.
@@ -86,7 +86,7 @@ pub fn transaction_line(format: &LogFormat, logged: &Logged, out: &mut String) {
     );
     let _ = write!(out, " {} {seconds} {rest}", logged.script);
     if format.rate {
-        let _ = write!(out, " {}", us(logged.lag_ns));
+        let _ = write!(out, " {}", us(logged.lag_ns.unwrap_or(0)));
     }
     if format.max_tries != 1 {
         let _ = write!(out, " {}", logged.retries);
@@ -142,7 +142,7 @@ impl Aggregate {
         match logged.outcome {
             Outcome::Success => {
                 self.latency.record(logged.latency_ns);
-                self.lag.record(logged.lag_ns);
+                self.lag.record(logged.lag_ns.unwrap_or(0));
             }
             Outcome::Serialization => self.serialization += 1,
             Outcome::Deadlock => self.deadlock += 1,
@@ -230,7 +230,7 @@ mod tests {
             script: 1,
             outcome,
             latency_ns: 1_234_567,
-            lag_ns: 89_500,
+            lag_ns: Some(89_500),
             retries: 2,
             at_us: 1_700_000_000_012_345,
         }
