@@ -79,23 +79,23 @@ pub fn create(spec: &InitializeSpec, version_num: i32) -> impl Iterator<Item = S
     } else {
         "int"
     };
-    let unlogged = if spec.unlogged { "UNLOGGED " } else { "" };
+    // Partitioned tables cannot be unlogged from 18 on. Its pgbench leaves that to the partitions, for
+    // the other tables as well.
+    let (partition_unlogged, unlogged) = match (spec.unlogged, spec.partitioning) {
+        (false, _) => ("", ""),
+        (true, Some(_)) if version_num >= 180_000 => ("UNLOGGED ", ""),
+        (true, _) => ("UNLOGGED ", "UNLOGGED "),
+    };
     let tablespace = match &spec.tablespace {
         Some(name) => format!(" TABLESPACE {}", quote_identifier(name)),
         None => String::new(),
     };
     let fillfactor = format!(" WITH (fillfactor = {})", spec.fillfactor);
-    let (accounts_unlogged, accounts_storage) = match spec.partitioning {
-        // A partitioned table has no storage that could be unlogged or filled.
-        Some((_, method)) => {
-            let unlogged = if version_num >= 180_000 { "" } else { unlogged };
-            let method = match method {
-                PartitionMethod::Range => "RANGE",
-                PartitionMethod::Hash => "HASH",
-            };
-            (unlogged, format!(" PARTITION BY {method} (aid)"))
-        }
-        None => (unlogged, fillfactor.clone()),
+    let accounts_storage = match spec.partitioning {
+        // A partitioned table has no storage that could be filled.
+        Some((_, PartitionMethod::Range)) => " PARTITION BY RANGE (aid)",
+        Some((_, PartitionMethod::Hash)) => " PARTITION BY HASH (aid)",
+        None => &fillfactor,
     };
     let tables = [
         format!(
@@ -107,7 +107,7 @@ pub fn create(spec: &InitializeSpec, version_num: i32) -> impl Iterator<Item = S
              filler char(84)){fillfactor}{tablespace}"
         ),
         format!(
-            "CREATE {accounts_unlogged}TABLE pgbench_accounts (aid {account} NOT NULL, bid int, \
+            "CREATE {unlogged}TABLE pgbench_accounts (aid {account} NOT NULL, bid int, \
              abalance int, filler char(84)){accounts_storage}{tablespace}"
         ),
         format!(
@@ -115,7 +115,9 @@ pub fn create(spec: &InitializeSpec, version_num: i32) -> impl Iterator<Item = S
              filler char(88)){fillfactor}{tablespace}"
         ),
     ];
-    tables.into_iter().chain(partitions(spec, unlogged))
+    tables
+        .into_iter()
+        .chain(partitions(spec, partition_unlogged))
 }
 
 fn partitions<'s>(

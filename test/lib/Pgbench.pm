@@ -60,7 +60,7 @@ sub without_counts
 {
 	my ($report) = @_;
 
-	$report =~ s/(?<=processed: )\d+(?!\/)/#/;
+	$report =~ s/(?<=processed: )\d++(?!\/)/#/g;
 	$report =~ s/(?<=: )\d+(\/\d+)? \([\d.]+%\)/#/g;
 	$report =~ s/^ - \d+ transactions \([\d.]+% of total/ - # transactions (#/mg;
 	$report =~ s/(?<=number of retries: )\d+/#/g;

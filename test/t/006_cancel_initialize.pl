@@ -53,7 +53,8 @@ sub tables
 SELECT relname, (xpath('/row/n/text()', query_to_xml(
          'SELECT count(*) AS n FROM ' || oid::regclass, false, true, '')))[1]::text
   FROM pg_class WHERE relname LIKE 'pgbench%' AND relkind = 'r' ORDER BY 1;
-SELECT conname FROM pg_constraint WHERE conrelid::regclass::text LIKE 'pgbench%' ORDER BY 1;
+SELECT conname FROM pg_constraint
+ WHERE conrelid::regclass::text LIKE 'pgbench%' AND contype <> 'n' ORDER BY 1;
 SQL
 }
 

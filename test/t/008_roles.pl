@@ -116,8 +116,12 @@ denied_ok('runner', "SELECT bench.start(mode => 'libpq', transactions => 1)",
 	qr/ERROR:  42501: permission denied for mode "libpq"/, 'loopback connections of bench.start');
 denied_ok('runner', "SELECT * FROM bench.compare(repeats => 1, transactions => 1)",
 	qr/ERROR:  42501: permission denied for mode "libpq"/, 'loopback connections of bench.compare');
+# Workers can be such a role's since 17.
 denied_ok('postgres', 'SET ROLE nologin; SELECT bench.run(transactions => 1)',
-	qr/ERROR:  28000: role "nologin" is not permitted to log in.*HINT:/s, 'a role that cannot log in');
+	$node->pg_version < 17
+	? qr/ERROR:  28000: role "nologin" is not permitted to log in.*HINT:/s
+	: qr/ERROR:  42501: permission denied for table pgbench_branches/,
+	'a role that cannot log in');
 
 # SET ROLE: the run is the current role's, with its rights.
 is( as('postgres',

@@ -348,7 +348,7 @@ by_runner("'waived'", 'and a run');
 runner_fails("'by_itself'", $not_given, 'one whose wrapper lets anybody say so');
 runner_fails("'no_password'", $not_given, 'a mapping without a password');
 runner_fails("'Mixed Case'",  $not_used,  'a password that nobody asks for');
-runner_fails("'no_mapping'", qr/ERROR:  42704: user mapping not found for "?runner/,
+runner_fails("'no_mapping'", qr/ERROR:  42704: user mapping not found for (?:user )?"?runner/,
 	'no user mapping');
 runner_fails("'not_granted'", qr/ERROR:  42501: permission denied for foreign server "?not_granted/,
 	'no USAGE');

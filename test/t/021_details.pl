@@ -92,7 +92,7 @@ foreach my $mode (qw(spi libpq))
 	my $report = $node->safe_psql('postgres', "SELECT bench.report($run)");
 	like($report, qr/^number of serialization failures: 0 \(0\.000%\)$/m,
 		"$mode: failures by kind");
-	like($report, qr/^   +\d\.\d{3}  +0  +2  select fail_twice\(\);$/m,
+	like($report, qr/^   +\d\.\d{3}  +0  +2 +select fail_twice\(\);$/m,
 		"$mode: retries of commands are reported");
 
 	# Failures are logged with their kind.

@@ -146,7 +146,7 @@ is($node->safe_psql('postgres',
 	'2', 'log without files');
 
 # What goes on, if asked for.
-(undef, $expected) = pgbench("-n -d -M prepared -t 1 --random-seed=5 -f $dir/sleep.sql");
+(undef, $expected) = pgbench("-n --debug -M prepared -t 1 --random-seed=5 -f $dir/sleep.sql");
 (undef, $told) = bench_pgbench("-n --debug -M prepared -t 1 --random-seed=5 -f $dir/sleep.sql");
 is_deeply(
 	[ $told =~ /NOTICE:  (client 0 (?:executing|sending).*)/g ],

@@ -513,7 +513,7 @@ foreach (
 	my $name = "parameters, $duration, $length, $on_error";
 	my $logged = sub {
 		my ($offset) = @_;
-		return [ slurp_file($node->logfile, $offset) =~ /DETAIL:  (parameters: .*)/g ];
+		return [ slurp_file($node->logfile, $offset) =~ /DETAIL:  ([Pp]arameters: .*)/g ];
 	};
 	my $offset = -s $node->logfile;
 	pgbench("-n -t 1 -M prepared$script");
@@ -561,7 +561,7 @@ my $fresh = q{
 # try has the same random number.
 {
 	local $ENV{PGOPTIONS} = '-c default_transaction_isolation=repeatable\ read';
-	my $run = '-n -c 2 -t 1 -d --random-seed=31 --verbose-errors --max-tries 2'
+	my $run = '-n -c 2 -t 1 --debug --random-seed=31 --verbose-errors --max-tries 2'
 	  . files(1 => <<'EOS');
 \set delta random(1, 5000)
 begin;
