@@ -61,7 +61,7 @@ foreach my $mode (qw(spi libpq))
 	# What the client does by itself is the harness's, and what the server does is not.
 	$node->safe_psql('postgres',
 		"SELECT bench.define_script('client', (SELECT string_agg('\\set x random_gaussian(1, 1000, 5)', E'\\n')"
-		  . " FROM generate_series(1, 2000)) || E'\\nSELECT :x;'),"
+		  . " FROM generate_series(1, 10000)) || E'\\nSELECT :x;'),"
 		  . " bench.define_script('server', 'SELECT sum(i) FROM generate_series(1, 100000) i')");
 	foreach my $script (qw(client server))
 	{
