@@ -44,6 +44,8 @@ enum State {
     Connect(u64),
     /// What the session has used is being read, since transactions count from now on.
     ReadUsage,
+    /// The same between the scheduling of a start and its time.
+    ReadUsageIdle,
     /// About to execute a script within a block of several transactions.
     Enter,
     /// The block is being opened.
@@ -218,7 +220,14 @@ impl<'w> Client<'w> {
                     }
                 }
                 State::Throttle => {
-                    if control.stop() {
+                    // It does nothing before the scheduled start.
+                    if self.usage_unread && self.scheduled_ns >= plan.measure_ns {
+                        self.usage_unread = false;
+                        session.submit_usage();
+                        self.state = State::ReadUsageIdle;
+                        continue;
+                    }
+                    if control.stop() || self.scheduled_ns > plan.deadline_ns {
                         return self.finish();
                     }
                     let now = control.now_ns();
@@ -247,14 +256,17 @@ impl<'w> Client<'w> {
                         ));
                     }
                 },
-                State::ReadUsage => match session.poll() {
+                State::ReadUsage | State::ReadUsageIdle => match session.poll() {
                     None => return Step::Waiting,
                     Some(outcome) => {
                         if let Some(usage) = read(session, &outcome) {
                             self.usage_read = true;
                             record.usage_begins(&usage);
                         }
-                        self.state = State::Choose;
+                        self.state = match self.state {
+                            State::ReadUsageIdle => State::Throttle,
+                            _ => State::Choose,
+                        };
                     }
                 },
                 State::Enter => {
@@ -476,7 +488,9 @@ impl<'w> Client<'w> {
                 }
             }
             if self.has_done_all(plan) {
-                return Some(self.finish());
+                // It ends there.
+                self.state = State::Throttle;
+                return None;
             }
         }
         Some(Step::Again)
