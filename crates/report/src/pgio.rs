@@ -173,15 +173,14 @@ pub(crate) fn figures(pgio: &PgioReport) -> Vec<String> {
         lines.push(format!("WAL: {} bytes/s{each}", rate(bytes)));
     }
     if let Some((mean_ms, percentiles)) = &pgio.reads_ms {
-        let percentiles: Vec<String> = percentiles
-            .iter()
-            .map(|(percent, ms)| format!("p{} {}", shortest(*percent), fixed(*ms, 3)))
-            .collect();
-        lines.push(format!(
-            "time of reading a block (ms): average {}, {}",
-            fixed(*mean_ms, 3),
-            percentiles.join(", ")
-        ));
+        let mut line = format!(
+            "time of reading a block (ms): average {}",
+            fixed(*mean_ms, 3)
+        );
+        for (percent, ms) in percentiles {
+            line += &format!(", p{} {}", shortest(*percent), fixed(*ms, 3));
+        }
+        lines.push(line);
     }
     lines.push(format!(
         "RIOPS >{}< CACHE_HITS/s >{}<",
