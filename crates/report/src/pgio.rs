@@ -91,7 +91,7 @@ pub struct PgioReport {
     pub device_write_mb: Option<f64>,
     /// Blocks that became dirty.
     pub dirtied: Option<f64>,
-    /// Blocks that the sessions had to write to make room.
+    /// Blocks that the sessions wrote: to make room, or by which tables grew.
     pub written: Option<f64>,
     /// Blocks that they threw out of shared buffers to make room, if the server tells.
     pub evicted: Option<f64>,
