@@ -70,7 +70,7 @@ SELECT pg_temp.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(AR
     'partition_method => ''hash''', 'partitions => 2, partition_method => ''''',
     'steps => ''''', 'steps => '' ''', 'steps => ''x''', 'steps => ''dtgx''', 'steps => ''é''',
     'steps => NULL', 'foreign_keys => NULL', 'unlogged => NULL',
-    'tablespace => ''no such tablespace''', 'tablespace => ''''',
+    'tablespace => ''no such tablespace''', 'tablespace => ''''', 'tablespace => ''pg_global''',
     'index_tablespace => ''no such tablespace''', 'target => ''nonsense''',
     'workers => 0', 'workers => -1', 'workers => 262144', 'workers => 2, target => ''dbname=postgres'''
 ]) o;

@@ -44,6 +44,7 @@ VACUUM ANALYZE pgio1, pgio2;
 SELECT pg_temp.error_of(format('SELECT bench.run_pgio(%s)', o)) FROM unnest(ARRAY[
     'tables => 0', 'tables => -1', 'tables => 1025', 'tables => 3', 'tables => 4',
     'threads_per_table => 0', 'threads_per_table => NULL', 'threads_per_table => 10001',
+    'tables => 1000, threads_per_table => 263',
     'update_pct => -1', 'update_pct => 101', 'update_pct => NULL',
     'work_unit => -1', 'work_unit => 1000000001', 'work_unit => NULL', 'work_unit => 50',
     'update_work_unit => -1', 'update_work_unit => NULL',

@@ -34,7 +34,7 @@ SELECT pg_temp.error_of(format('SELECT bench.initialize_pgio(%s)', o)) FROM unne
     'unlogged => NULL', 'force => NULL',
     'seed => ''''', 'seed => ''1x''',
     'tablespace => ''no such tablespace''', 'tablespace => ''''',
-    'index_tablespace => ''no such tablespace''', 'target => ''nonsense''',
+    'index_tablespace => ''no such tablespace''', 'index_tablespace => ''pg_global''', 'target => ''nonsense''',
     'workers => 0', 'workers => -1', 'workers => 262144', 'workers => 2, target => ''dbname=postgres'''
 ]) o;
 

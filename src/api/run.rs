@@ -386,18 +386,6 @@ fn is_alive(run_id: i64, handle: Option<i64>) -> bool {
     live_segment(run_id, handle).is_some()
 }
 
-/// Tells the caller whether the blocks of pgio's workload fit into memory, and what is measured then.
-fn tell_what_is_measured(pgio: &PgioSpec, rows: i64) {
-    let working_set = WorkingSet {
-        bytes: pgio.working_set_bytes(rows),
-        shared_buffers_bytes: Some(server::shared_buffers_bytes()),
-        memory_bytes: server::memory_bytes(),
-    };
-    if let Some(measured) = working_set.what_is_measured() {
-        pgrx::notice!("{measured}");
-    }
-}
-
 /// Shows the caller what clients tell.
 fn pass_messages(segment: &Segment) {
     segment.read_messages(|line| pgrx::notice!("{line}"));
@@ -438,11 +426,7 @@ impl Ticker {
 
     fn tick(&mut self, segment: &Segment) {
         pass_messages(segment);
-        if segment.header().phase() == Phase::Running
-            && let Some(pgio) = self.pgio.take()
-        {
-            tell_what_is_measured(&pgio, segment.header().scale.load(Relaxed));
-        }
+        self.tell_what_is_measured(segment);
         let Some(every) = self.every_ns else { return };
         let header = segment.header();
         if !self.announced {
@@ -469,6 +453,8 @@ impl Ticker {
     /// Prints the last line, if its time has come with the end of the run.
     fn end(&mut self, segment: &Segment) {
         pass_messages(segment);
+        // A short run may have ended before anybody looked.
+        self.tell_what_is_measured(segment);
         let Some(every) = self.every_ns else { return };
         let last = (0..segment.layout().clients)
             .map(|client| segment.client(client).0.finished_ns())
@@ -476,6 +462,23 @@ impl Ticker {
             .unwrap_or(0);
         if self.last_ns != 0 && last >= self.last_ns + every {
             self.tell(segment, last);
+        }
+    }
+
+    /// Tells, once the start barrier is open, whether the blocks of pgio's workload fit into memory,
+    /// and what is measured then.
+    fn tell_what_is_measured(&mut self, segment: &Segment) {
+        let header = segment.header();
+        let Some(pgio) = self.pgio.take_if(|_| header.start_ns.load(Relaxed) != 0) else {
+            return;
+        };
+        let working_set = WorkingSet {
+            bytes: pgio.working_set_bytes(header.scale.load(Relaxed)),
+            shared_buffers_bytes: Some(server::shared_buffers_bytes()),
+            memory_bytes: server::memory_bytes(),
+        };
+        if let Some(measured) = working_set.what_is_measured() {
+            pgrx::notice!("{measured}");
         }
     }
 

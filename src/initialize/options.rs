@@ -230,6 +230,11 @@ fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
         &[name.into()],
     )?;
     match may {
+        Some(_) if name == "pg_global" => Err(illegal(
+            option,
+            format!("\"{name}\""),
+            "A tablespace for the tables of a database.",
+        )),
         Some(true) => Ok(()),
         Some(false) => Err(Error::Denied {
             what: format!("tablespace \"{name}\""),

@@ -279,7 +279,7 @@ pub struct PgioRun {
     pub device_write_mb_per_s: Option<f64>,
     /// Blocks that became dirty.
     pub blocks_dirtied_per_s: Option<f64>,
-    /// Blocks that the sessions had to write to make room for others.
+    /// Blocks that the sessions wrote: to make room for others, or by which a table grew.
     pub blocks_written_per_s: Option<f64>,
     /// Blocks that the sessions threw out of shared buffers to make room for others; NULL before
     /// PostgreSQL 18.
@@ -349,7 +349,7 @@ pub struct PgioSession {
     pub blocks_read: Option<i64>,
     /// Blocks that became dirty.
     pub blocks_dirtied: Option<i64>,
-    /// Blocks that it had to write to make room for others.
+    /// Blocks that it wrote: to make room for others, or by which its table grew.
     pub blocks_written: Option<i64>,
     /// Blocks that it threw out of shared buffers to make room for others; NULL before PostgreSQL 18.
     pub blocks_evicted: Option<i64>,

@@ -12,7 +12,7 @@ use selfbench_script::{Protocol, Seed, builtin, parse_seed, valid_variable_name}
 use serde_json::Value;
 
 /// The largest number of clients: what the server could ever have as processes.
-const MAX_CLIENTS: i32 = 262_143;
+pub const MAX_CLIENTS: i32 = 262_143;
 /// Longest duration, in seconds; pgbench's.
 const MAX_SECONDS: i64 = i32::MAX as i64;
 const US_PER_SECOND: i64 = 1_000_000;

@@ -6,7 +6,7 @@
 //! further, as pgio does. The loops are transactions of two scripts, so that all that holds for
 //! scripts holds for them.
 
-use super::options::{RunOptions, illegal, in_range, one_of, required};
+use super::options::{MAX_CLIENTS, RunOptions, illegal, in_range, one_of, required};
 use super::spec::{RunSpec, ScriptSpec};
 use crate::error::{Error, Result};
 use crate::query;
@@ -131,7 +131,12 @@ impl PgioOptions {
             }
         };
         let threads = required("threads_per_table", self.threads_per_table)?;
-        let threads = in_range("threads_per_table", threads, 1, MAX_THREADS)?;
+        let threads = in_range(
+            "threads_per_table",
+            threads,
+            1,
+            MAX_THREADS.min(MAX_CLIENTS / tables),
+        )?;
         let unit = |option, value| in_range(option, required(option, value)?, 0, MAX_WORK_UNIT);
         let commit_every = required("commit_every", self.commit_every)?;
         let working_set_pct = required("working_set_pct", self.working_set_pct)?;
@@ -162,7 +167,7 @@ impl PgioOptions {
             )?,
         };
         let run = RunOptions {
-            clients: Some(tables.saturating_mul(threads)),
+            clients: Some(tables * threads),
             ..self.run.clone()
         };
         let mut spec = run.specify(pgio.scripts(1))?;

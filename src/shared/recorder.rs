@@ -287,6 +287,11 @@ impl<'s> Recorder<'s> {
         }
     }
 
+    /// What the session had used before the transactions that count, once it has been read.
+    pub fn used_before(&self) -> Option<Usage> {
+        self.head.usage_begins.get()
+    }
+
     /// Records what the session has used so far for the transactions that count.
     #[inline]
     pub fn used_blocks(&self, hit: u64, read: u64, wal_bytes: u64) {

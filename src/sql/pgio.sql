@@ -140,18 +140,35 @@ CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
       JOIN bench.runs r USING (run_id);
 COMMENT ON VIEW bench.pgio_summary IS 'runs of pgio''s workload, one row each';
 
+/* As in bench.pgio_runs, rates are NULL unless all sessions could tell what they have used. */
 CREATE VIEW bench.pgio_tables WITH (security_invoker = true) AS
-    SELECT run_id, table_no, count(*) AS sessions,
-           sum(selects)::bigint AS selects, sum(updates)::bigint AS updates,
-           sum(failed)::bigint AS failed, max(seconds) AS seconds,
-           sum(blocks_hit + blocks_read) / nullif(max(seconds), 0) AS logical_reads_per_s,
-           sum(blocks_hit) / nullif(max(seconds), 0) AS cache_hits_per_s,
-           sum(blocks_read) / nullif(max(seconds), 0) AS riops,
-           sum(device_read_bytes) / nullif(max(seconds), 0) / 1e6 AS device_read_mb_per_s,
-           sum(wal_bytes) / nullif(max(seconds), 0) AS wal_bytes_per_s,
-           max(select_max_ms) AS select_max_ms, bench.merge(select_histogram) AS select_histogram,
-           max(update_max_ms) AS update_max_ms, bench.merge(update_histogram) AS update_histogram,
-           bench.merge(read_histogram) AS read_histogram
-      FROM bench.pgio_sessions
-     GROUP BY run_id, table_no;
+    SELECT run_id, table_no, sessions, t.selects, t.updates, t.failed, t.seconds,
+           (hit + read) / s AS logical_reads_per_s, hit / s AS cache_hits_per_s, read / s AS riops,
+           device_read / s / block_bytes AS device_reads_per_s,
+           device_read / s / 1e6 AS device_read_mb_per_s,
+           device_write / s / 1e6 AS device_write_mb_per_s, dirtied / s AS blocks_dirtied_per_s,
+           written / s AS blocks_written_per_s, evicted / s AS blocks_evicted_per_s,
+           wal / s AS wal_bytes_per_s, t.select_max_ms, select_histogram, t.update_max_ms,
+           update_histogram, t.read_histogram
+      FROM (SELECT run_id, table_no, count(*) AS sessions, sum(selects)::bigint AS selects,
+                   sum(updates)::bigint AS updates, sum(failed)::bigint AS failed,
+                   max(seconds) AS seconds, nullif(max(seconds), 0) AS s,
+                   CASE count(*) WHEN count(blocks_hit) THEN sum(blocks_hit) END AS hit,
+                   CASE count(*) WHEN count(blocks_read) THEN sum(blocks_read) END AS read,
+                   CASE count(*) WHEN count(blocks_dirtied) THEN sum(blocks_dirtied) END AS dirtied,
+                   CASE count(*) WHEN count(blocks_written) THEN sum(blocks_written) END AS written,
+                   CASE count(*) WHEN count(blocks_evicted) THEN sum(blocks_evicted) END AS evicted,
+                   CASE count(*) WHEN count(wal_bytes) THEN sum(wal_bytes) END AS wal,
+                   CASE count(*) WHEN count(device_read_bytes) THEN sum(device_read_bytes) END
+                       AS device_read,
+                   CASE count(*) WHEN count(device_write_bytes) THEN sum(device_write_bytes) END
+                       AS device_write,
+                   max(select_max_ms) AS select_max_ms,
+                   bench.merge(select_histogram) AS select_histogram,
+                   max(update_max_ms) AS update_max_ms,
+                   bench.merge(update_histogram) AS update_histogram,
+                   bench.merge(read_histogram) AS read_histogram
+              FROM bench.pgio_sessions
+             GROUP BY run_id, table_no) t
+      JOIN bench.pgio_runs USING (run_id);
 COMMENT ON VIEW bench.pgio_tables IS 'tables of each run of pgio''s workload, with the figures of their sessions';

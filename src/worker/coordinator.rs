@@ -15,7 +15,8 @@ use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::results::rows::{Finished, PgioSession, Run, RunInterval, RunScript, RunStatement};
 use crate::results::{convert, store};
-use crate::run::{ClientProcess as Process, Mode, PgioSpec, RunSpec, ScriptSpec, Vacuum, pgio};
+use crate::run::pgio::{self, Scan};
+use crate::run::{ClientProcess as Process, Mode, PgioSpec, RunSpec, ScriptSpec, Vacuum};
 use crate::server;
 use crate::shared::effort::Effort;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
@@ -23,6 +24,7 @@ use crate::shared::recorder::{self, ClientState};
 use crate::shared::segment::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
 use rustix::process::Signal;
+use selfbench_client::Usage;
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
@@ -804,6 +806,16 @@ fn conclude_pgio(
     let run = &finished.run;
     let seconds = run.seconds.unwrap_or(0.0);
     let layout = segment.layout();
+    // Index scans read for themselves, block by block.
+    let elsewhere =
+        pgio.scan != Scan::Index && spec.target.is_none() && server::reads_ahead_by_workers();
+    let used = |client| {
+        let usage: Usage = segment.client(client).0.usage()?;
+        Some(Usage {
+            device_read_bytes: usage.device_read_bytes.filter(|_| !elsewhere),
+            ..usage
+        })
+    };
     let scripts: Vec<&str> = spec.scripts.iter().map(|s| s.name.as_str()).collect();
     let mut tallies = vec![Tally::default(); layout.scripts];
     let sessions: Vec<PgioSession> = (0..spec.clients)
@@ -812,7 +824,6 @@ fn conclude_pgio(
             let histograms: Vec<_> = (0..layout.histograms())
                 .map(|number| harvest.of_set(segment, client, number))
                 .collect();
-            let (head, _) = segment.client(client);
             convert::pgio_session(&convert::Session {
                 run_id: run.run_id,
                 number: client,
@@ -820,13 +831,13 @@ fn conclude_pgio(
                 scripts: &scripts,
                 tallies: &tallies,
                 histograms: &histograms,
-                usage: head.usage(),
+                usage: used(client),
                 seconds,
             })
         })
         .collect();
     let usage = (0..spec.clients)
-        .map(|client| segment.client(client).0.usage())
+        .map(used)
         .reduce(|sum, next| Some(sum?.plus(&next?)))
         .flatten();
     let reads = harvest.reads(segment);

@@ -15,7 +15,7 @@ use crate::shared::recorder::Recorder;
 use crate::shared::ring::Messages;
 use crate::shared::segment::{Header, Stop};
 use pgrx::{pg_guard, pg_sys};
-use selfbench_client::{Client, Control, Plan, Step};
+use selfbench_client::{Client, Control, Step};
 use selfbench_script::Workload;
 
 /// The world of a client: the shared clock, the run's stop request, the shell, whoever watches.
@@ -151,7 +151,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let control = Shared::new(place, true);
     let mut effort = Effort::default();
     let mut turn = 0u64;
-    let mut watched = spec.pgio.as_ref().map(|_| Watched::begin(&plan));
+    let mut watched = spec.pgio.as_ref().map(|_| Watched::default());
     let reason = loop {
         turn += 1;
         let step = if turn.is_multiple_of(SAMPLED) {
@@ -190,42 +190,38 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
 /// What this process uses of blocks and WAL, recorded after each transaction: so far, for whoever
 /// watches the run, and what has been read since the transaction before, as so many reads of the same
 /// length.
+#[derive(Default)]
 struct Watched {
-    /// Before the first transaction that counts.
-    begin: Blocks,
-    last: Blocks,
-    /// When transactions begin to count; 0 once they do.
-    measure_ns: u64,
+    /// Where what the session uses begins to count, once it does, and what had been used last.
+    since: Option<(Blocks, Blocks)>,
 }
 
 impl Watched {
-    fn begin(plan: &Plan) -> Watched {
-        let now = compat::blocks();
-        Watched {
-            begin: now,
-            last: now,
-            measure_ns: plan.measure_ns,
-        }
-    }
-
     #[inline]
     fn record(&mut self, recorder: &Recorder) {
         let now = compat::blocks();
-        if self.measure_ns > 0 {
-            if clock::now_ns() < self.measure_ns {
-                (self.begin, self.last) = (now, now);
-                return;
-            }
-            self.measure_ns = 0;
+        if self.since.is_none() {
+            self.since = recorder.used_before().map(|usage| {
+                let begin = Blocks {
+                    hit: usage.blocks_hit,
+                    read: usage.blocks_read,
+                    read_ns: usage.read_ns,
+                    wal_bytes: usage.wal_bytes,
+                };
+                (begin, begin)
+            });
         }
+        let Some((begin, last)) = &mut self.since else {
+            return;
+        };
         recorder.used_blocks(
-            now.hit - self.begin.hit,
-            now.read - self.begin.read,
-            now.wal_bytes - self.begin.wal_bytes,
+            now.hit - begin.hit,
+            now.read - begin.read,
+            now.wal_bytes - begin.wal_bytes,
         );
-        if now.read != self.last.read {
-            recorder.read_blocks(now.read - self.last.read, now.read_ns - self.last.read_ns);
+        if now.read != last.read {
+            recorder.read_blocks(now.read - last.read, now.read_ns - last.read_ns);
         }
-        self.last = now;
+        *last = now;
     }
 }

@@ -137,6 +137,22 @@ sub agrees_ok
 			AND coalesce(bench.histogram_count(bench.merge(update_histogram)), 0) = $row->{updates}
 			FROM bench.pgio_tables WHERE run_id = $id"),
 		't', "$name: histograms of tables");
+	is( sql("SELECT coalesce(bool_and(i.hit = s.hit AND i.read = s.read AND i.wal = s.wal), true)
+			FROM (SELECT sum(blocks_hit) AS hit, sum(blocks_read) AS read, sum(wal_bytes) AS wal
+				FROM bench.run_intervals WHERE run_id = $id HAVING count(blocks_hit) > 0) i,
+			(SELECT sum(blocks_hit) AS hit, sum(blocks_read) AS read, sum(wal_bytes) AS wal
+				FROM bench.pgio_sessions WHERE run_id = $id) s"),
+		't', "$name: blocks of intervals");
+	is( sql("SELECT string_agg(w, ' ') FROM (
+			SELECT unnest(ARRAY['riops', 'hits', 'logical', 'dirtied', 'written', 'wal', 'device', 'MB', 'MB written']) AS w,
+			       unnest(ARRAY[p.riops, p.cache_hits_per_s, p.logical_reads_per_s, p.blocks_dirtied_per_s, p.blocks_written_per_s,
+			         p.wal_bytes_per_s, p.device_reads_per_s, p.device_read_mb_per_s, p.device_write_mb_per_s]) AS run,
+			       unnest(ARRAY[sum(t.riops), sum(t.cache_hits_per_s), sum(t.logical_reads_per_s), sum(t.blocks_dirtied_per_s),
+			         sum(t.blocks_written_per_s), sum(t.wal_bytes_per_s), sum(t.device_reads_per_s), sum(t.device_read_mb_per_s),
+			         sum(t.device_write_mb_per_s)]) AS tables
+			  FROM bench.pgio_runs p JOIN bench.pgio_tables t USING (run_id) WHERE run_id = $id GROUP BY p.run_id) r
+			WHERE abs(run - tables) <= run * 1e-9"),
+		'riops hits logical dirtied written wal device MB MB written', "$name: rates of tables");
 	# Rates are counts by the time of the run, whatever its time was.
 	is( sql("SELECT string_agg(w, ' ') FROM (
 			SELECT unnest(ARRAY['riops', 'hits', 'logical', 'dirtied', 'written', 'wal', 'device', 'evicted']) AS w,
@@ -357,6 +373,16 @@ foreach my $mode (@modes)
 	like(sql("SELECT bench.report($row->{run_id})"), $fits, 'report of one');
 	like(sql("SELECT advice FROM bench.advice($row->{run_id})"), $fits, 'advice about one');
 
+	# With a rate, sessions may wait for a start that counts since before the warm-up's end; a loop that
+	# is under way then counts without its blocks.
+	foreach my $mode (@modes)
+	{
+		my ($throttled) = pgio("duration => '1 s', warmup => '200 ms', rate => 10, threads_per_table => 4, $modes{$mode}");
+		my $blocks = used($throttled, 'blocks_hit + blocks_read');
+		ok(defined $blocks && $blocks >= 256 * ($throttled->{selects} - 2), "$mode, a warm-up and a low rate: blocks")
+		  or diag $blocks // 'unknown', " for $throttled->{selects}";
+	}
+
 	# Times of reading.
 	($row) = pgio('transactions => 50', schema => 'large', before => 'SET track_io_timing = on;');
 	is(used($row, 'bench.histogram_count(read_histogram)'), used($row, 'blocks_read'), 'times of reading');
@@ -432,6 +458,25 @@ foreach my $mode (qw(spi libpq))
 	my $done = scratches('small') - $scratches;
 	ok($done <= $row->{updates} && $done >= $row->{updates} - 19 * $row->{failed}, "$mode, deadlocks: rows")
 	  or diag "$done of $row->{updates}, $row->{failed} failed";
+}
+
+# A session that is aborted has told what it used until then.
+sql('CREATE SCHEMA checked');
+make_tables('postgres', 'checked', 2, 300);
+sql('ALTER TABLE checked.pgio2 ADD CHECK (scratch < 3)');
+foreach my $mode (@modes)
+{
+	foreach my $commit_every (1, 5)
+	{
+		my $name = "$mode, commit every $commit_every, aborted";
+		sql('UPDATE checked.pgio1 SET scratch = 0', 'UPDATE checked.pgio2 SET scratch = 0');
+		my ($row, $stderr) = pgio("transactions => 300, update_pct => 100, commit_every => $commit_every, $modes{$mode}",
+			schema => 'checked');
+		like($stderr, qr/WARNING: .*run was aborted.*\n.*client 1 .*violates check constraint/, $name);
+		agrees_ok($row, $name);
+		is(sql("SELECT count(*) FROM bench.pgio_tables WHERE run_id = $row->{run_id} AND wal_bytes_per_s > 0"), 2,
+			"$name: figures of both");
+	}
 }
 
 # Cancelled: what was under way may have happened.

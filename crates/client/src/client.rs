@@ -44,6 +44,8 @@ enum State {
     Connect(u64),
     /// What the session has used is being read, since transactions count from now on.
     ReadUsage,
+    /// The same between the scheduling of a start and its time.
+    ReadUsageIdle,
     /// About to execute a script within a block of several transactions.
     Enter,
     /// The block is being opened.
@@ -68,6 +70,8 @@ enum State {
     Leave,
     /// The block is being committed, after which the client ends.
     CommitAtEnd,
+    /// A failed block is being rolled back, after which what the session has used is read.
+    RollBackAtEnd,
     /// What the session has used is being read, after which the client ends.
     ReadUsageAtEnd,
     /// Finished or aborted.
@@ -107,6 +111,8 @@ pub struct Client<'w> {
     usage_unread: bool,
     /// Whether it has been read, and is to be read again at the end.
     usage_read: bool,
+    /// Why the client was aborted, while what its session has used is being read.
+    aborted: Option<String>,
 }
 
 impl<'w> Client<'w> {
@@ -145,6 +151,7 @@ impl<'w> Client<'w> {
             in_block: 0,
             usage_unread: plan.usage,
             usage_read: false,
+            aborted: None,
         }
     }
 
@@ -159,20 +166,21 @@ impl<'w> Client<'w> {
         control: &impl Control,
         record: &mut impl Record,
     ) -> Step {
-        let step = self.proceed(session, plan, thread, control, record);
-        if matches!(step, Step::Aborted { .. }) {
-            if std::mem::take(&mut self.usage_read) {
-                session.submit_usage();
-                // A session that has to wait for it is given up.
-                if let Some(usage) = session.poll().and_then(|outcome| read(session, &outcome)) {
-                    record.usage_ends(&usage);
-                }
+        match self.proceed(session, plan, thread, control, record) {
+            Step::Aborted { reason } if self.usage_read => {
+                // What it has used until then is among the run's figures.
+                self.aborted = Some(reason);
+                self.in_block = 0;
+                self.state = State::Leave;
+                Step::Again
             }
-            if plan.exit_on_abort {
-                control.request_stop();
+            step => {
+                if plan.exit_on_abort && matches!(step, Step::Aborted { .. }) {
+                    control.request_stop();
+                }
+                step
             }
         }
-        step
     }
 
     fn proceed(
@@ -218,7 +226,14 @@ impl<'w> Client<'w> {
                     }
                 }
                 State::Throttle => {
-                    if control.stop() {
+                    // It does nothing before the scheduled start.
+                    if self.usage_unread && self.scheduled_ns >= plan.measure_ns {
+                        self.usage_unread = false;
+                        session.submit_usage();
+                        self.state = State::ReadUsageIdle;
+                        continue;
+                    }
+                    if control.stop() || self.scheduled_ns > plan.deadline_ns {
                         return self.finish();
                     }
                     let now = control.now_ns();
@@ -247,14 +262,17 @@ impl<'w> Client<'w> {
                         ));
                     }
                 },
-                State::ReadUsage => match session.poll() {
+                State::ReadUsage | State::ReadUsageIdle => match session.poll() {
                     None => return Step::Waiting,
                     Some(outcome) => {
                         if let Some(usage) = read(session, &outcome) {
                             self.usage_read = true;
                             record.usage_begins(&usage);
                         }
-                        self.state = State::Choose;
+                        self.state = match self.state {
+                            State::ReadUsageIdle => State::Throttle,
+                            _ => State::Choose,
+                        };
                     }
                 },
                 State::Enter => {
@@ -410,11 +428,14 @@ impl<'w> Client<'w> {
                     {
                         session.submit_commit();
                         self.state = State::CommitAtEnd;
-                    } else if std::mem::take(&mut self.usage_read) {
+                    } else if !std::mem::take(&mut self.usage_read) {
+                        self.state = State::Ended;
+                    } else if session.block() == Block::Failed {
+                        session.submit_rollback();
+                        self.state = State::RollBackAtEnd;
+                    } else {
                         session.submit_usage();
                         self.state = State::ReadUsageAtEnd;
-                    } else {
-                        self.state = State::Ended;
                     }
                 }
                 State::CommitAtEnd => match session.poll() {
@@ -427,6 +448,13 @@ impl<'w> Client<'w> {
                         return self.abort_block("committing", &error);
                     }
                 },
+                State::RollBackAtEnd => match session.poll() {
+                    None => return Step::Waiting,
+                    Some(_) => {
+                        session.submit_usage();
+                        self.state = State::ReadUsageAtEnd;
+                    }
+                },
                 State::ReadUsageAtEnd => match session.poll() {
                     None => return Step::Waiting,
                     Some(outcome) => {
@@ -436,7 +464,12 @@ impl<'w> Client<'w> {
                         self.state = State::Ended;
                     }
                 },
-                State::Ended => return Step::Finished,
+                State::Ended => {
+                    return match self.aborted.take() {
+                        None => Step::Finished,
+                        Some(reason) => Step::Aborted { reason },
+                    };
+                }
             }
         }
     }
@@ -454,7 +487,9 @@ impl<'w> Client<'w> {
         for _ in 0..SKIPS_PER_STEP {
             self.scheduled_ns = thread.next_start_ns(center_us);
             if self.scheduled_ns > plan.deadline_ns {
-                return Some(self.finish());
+                // It ends there.
+                self.state = State::Throttle;
+                return None;
             }
             let Some(limit_ns) = plan.latency_limit_ns else {
                 self.state = State::Throttle;

@@ -79,7 +79,7 @@ pub struct Usage {
     pub blocks_read: u64,
     /// Blocks that were clean before.
     pub blocks_dirtied: u64,
-    /// Blocks that the session itself had to write to make room for others.
+    /// Blocks that the session itself wrote: to make room for others, or by which a table grew.
     pub blocks_written: u64,
     /// Blocks that it threw out of shared buffers to make room for others, written or not.
     pub blocks_evicted: Option<u64>,

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Bench, Event, MS, done, failed, plan, script};
-use selfbench_client::Step;
+use common::{Bench, Event, MS, deadlock, done, failed, plan, script};
+use selfbench_client::{Plan, Step};
 use selfbench_script::{Streams, Workload};
 
 fn bench(workload: &Workload) -> Bench<'_> {
@@ -93,4 +93,52 @@ fn a_session_that_cannot_tell_runs_all_the_same() {
     assert_eq!(bench.run_transactions(1), Step::Finished);
     assert_eq!(bench.sent(), ["<usage>", "select 1;"]);
     assert_eq!(bench.record.0.len(), 1);
+}
+
+#[test]
+fn a_session_that_waits_for_its_start_is_read_meanwhile() {
+    let workload = script("select 1;");
+    // With seed 42 and rate 1000, the first start is at 1.5 ms.
+    let mut bench = bench(&workload);
+    bench.plan.throttle_us = Some(Plan::throttle_us(1000.0, 1));
+    bench.plan.measure_ns = MS;
+    assert_eq!(bench.run_transactions(1), Step::Finished);
+    assert_eq!(bench.sent(), ["<usage>", "select 1;", "<usage>"]);
+
+    // Nothing is to start before the end.
+    let mut bench = self::bench(&workload);
+    bench.plan.throttle_us = Some(Plan::throttle_us(1000.0, 1));
+    (bench.plan.measure_ns, bench.plan.deadline_ns) = (MS / 2, MS);
+    assert_eq!(bench.run(), Step::Finished);
+    assert_eq!(bench.sent(), ["<usage>", "<usage>"]);
+}
+
+#[test]
+fn it_is_awaited_after_an_abort() {
+    let workload = script("select 1;");
+    let mut bench = bench(&workload);
+    bench.plan.exit_on_abort = true;
+    bench.answer_in_turn([
+        done(),
+        failed("22012", "ERROR:  division by zero"),
+        done().after_waits(1),
+    ]);
+    let reason = bench.abort_reason();
+    assert!(reason.ends_with("division by zero"), "{reason}");
+    assert_eq!(bench.record.0.last(), Some(&Event::UsageEnds(3)));
+}
+
+#[test]
+fn a_failed_block_is_rolled_back_before() {
+    let workload = script("select 1;");
+    let mut bench = bench(&workload);
+    bench.plan.commit_every = 2;
+    bench.answer_in_turn([done(), done(), deadlock()]);
+    assert_eq!(bench.advance(), Step::Again);
+    bench.world.request_stop();
+    assert_eq!(bench.run(), Step::Finished);
+    assert_eq!(
+        bench.sent(),
+        ["<usage>", "BEGIN", "select 1;", "ROLLBACK", "<usage>"]
+    );
 }

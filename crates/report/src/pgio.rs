@@ -91,7 +91,7 @@ pub struct PgioReport {
     pub device_write_mb: Option<f64>,
     /// Blocks that became dirty.
     pub dirtied: Option<f64>,
-    /// Blocks that the sessions had to write to make room.
+    /// Blocks that the sessions wrote: to make room, or by which tables grew.
     pub written: Option<f64>,
     /// Blocks that they threw out of shared buffers to make room, if the server tells.
     pub evicted: Option<f64>,
@@ -173,15 +173,14 @@ pub(crate) fn figures(pgio: &PgioReport) -> Vec<String> {
         lines.push(format!("WAL: {} bytes/s{each}", rate(bytes)));
     }
     if let Some((mean_ms, percentiles)) = &pgio.reads_ms {
-        let percentiles: Vec<String> = percentiles
-            .iter()
-            .map(|(percent, ms)| format!("p{} {}", shortest(*percent), fixed(*ms, 3)))
-            .collect();
-        lines.push(format!(
-            "time of reading a block (ms): average {}, {}",
-            fixed(*mean_ms, 3),
-            percentiles.join(", ")
-        ));
+        let mut line = format!(
+            "time of reading a block (ms): average {}",
+            fixed(*mean_ms, 3)
+        );
+        for (percent, ms) in percentiles {
+            line += &format!(", p{} {}", shortest(*percent), fixed(*ms, 3));
+        }
+        lines.push(line);
     }
     lines.push(format!(
         "RIOPS >{}< CACHE_HITS/s >{}<",

@@ -873,6 +873,16 @@ fn pgio_has_its_parameters_and_figures() {
 }
 
 #[test]
+fn pgio_may_know_the_average_time_of_reading_alone() {
+    let mut average = pgio();
+    average.reads_ms = Some((0.125, Vec::new()));
+    assert_eq!(
+        pgio_lines(average)[14],
+        "time of reading a block (ms): average 0.125"
+    );
+}
+
+#[test]
 fn pgio_says_what_is_measured() {
     let mut fits = pgio();
     fits.working_set.memory_bytes = Some(1 << 30);
