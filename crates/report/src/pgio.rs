@@ -138,9 +138,7 @@ pub(crate) fn figures(pgio: &PgioReport) -> Vec<String> {
         rate(hits),
         rate(reads)
     )];
-    if let (Some(blocks), Some(read_mb), Some(write_mb)) =
-        (pgio.device_reads, pgio.device_read_mb, pgio.device_write_mb)
-    {
+    if let (Some(blocks), Some(read_mb)) = (pgio.device_reads, pgio.device_read_mb) {
         let share = if reads > 0.0 {
             format!(
                 ", {}% of the buffer reads",
@@ -154,6 +152,8 @@ pub(crate) fn figures(pgio: &PgioReport) -> Vec<String> {
             rate(blocks),
             fixed(read_mb, 3)
         ));
+    }
+    if let Some(write_mb) = pgio.device_write_mb {
         lines.push(format!("device writes: {} MB/s", fixed(write_mb, 3)));
     }
     if let (Some(dirtied), Some(written)) = (pgio.dirtied, pgio.written) {
