@@ -168,6 +168,33 @@ foreach (
 		"query $query ends its connection");
 }
 
+# A statement that has waited for a lock sees what was committed meanwhile.  The first transaction
+# makes the plan that the second one executes.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE watched (a int);
+	SELECT bench.define_script('watch', 'insert into lines select count(*)::text from watched;'
+		'select pg_advisory_xact_lock_shared(1);')});
+foreach my $mode (qw(spi libpq))
+{
+	my $blocked = q{WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = '%s') LOOP
+				PERFORM pg_sleep(0.01); END LOOP};
+	$node->safe_psql(
+		'postgres', sprintf(qq{
+		TRUNCATE watched;
+		SELECT pg_advisory_lock(1);
+		SELECT bench.start('{watch}', mode => '$mode', transactions => 2, vacuum => 'none') AS run \\gset
+		DO \$\$ BEGIN $blocked; END \$\$;
+		BEGIN;
+		LOCK TABLE watched;
+		INSERT INTO watched VALUES (1);
+		SELECT pg_advisory_unlock(1);
+		DO \$\$ BEGIN $blocked; END \$\$;
+		COMMIT;
+		SELECT bench.wait(:run)}, 'advisory', 'relation'));
+	is(lines($node), "0\n1", "$mode: the snapshot is not older than the locks");
+}
+
 ok(wait_until_quiet($node), 'no process is left');
 
 # The lines that a script has written, which are removed.
