@@ -60,6 +60,18 @@ insert into lines values ('gone');
 set transaction isolation level serializable;
 end;
 EOS
+	[ 'statement_timeout set back', 'simple extended prepared', <<'EOS' ],
+set statement_timeout = '200 ms';
+set statement_timeout = 0;
+select pg_sleep(0.3);
+insert into lines values ('not canceled');
+EOS
+	[ 'statement_timeout set back by a function', 'simple extended prepared', <<'EOS' ],
+select set_config('statement_timeout', '200 ms', false);
+select set_config('statement_timeout', '0', false);
+\sleep 300 ms
+insert into lines values ('not canceled');
+EOS
 	[ 'settings in a pipeline', 'extended prepared', <<'EOS' ],
 \startpipeline
 set my.own = 'mine';
