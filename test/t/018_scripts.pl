@@ -180,6 +180,31 @@ foreach (
 		"query $query ends its connection");
 }
 
+# Between statements, a request to cancel finds nothing to cancel.
+$node->safe_psql('postgres', q{SELECT bench.define_script('naps', E'\\\\sleep 1 s')});
+foreach my $mode (qw(spi libpq))
+{
+	is( $node->safe_psql(
+			'postgres', qq{
+			SELECT bench.start('{naps}', mode => '$mode', transactions => 2, label => 'naps') AS run \\gset
+			\\o /dev/null
+			DO \$\$
+			DECLARE
+				client text := CASE '$mode' WHEN 'spi' THEN 'pg_selfbench spi client' ELSE 'client backend' END;
+			BEGIN
+				WHILE NOT EXISTS (SELECT FROM bench.progress WHERE phase = 'running') LOOP
+					PERFORM pg_sleep(0.01);
+				END LOOP;
+				PERFORM pg_sleep(0.2);
+				PERFORM pg_cancel_backend(pid) FROM pg_stat_activity
+				WHERE pid <> pg_backend_pid() AND application_name LIKE 'pg_selfbench%' AND backend_type = client;
+			END \$\$;
+			\\o
+			SELECT state, transactions FROM bench.wait(:run)}),
+		'finished|2',
+		"$mode: a client that sleeps is not to be cancelled");
+}
+
 # A statement that has waited for a lock sees what was committed meanwhile.  The first transaction
 # makes the plan that the second one executes.
 $node->safe_psql(
