@@ -164,6 +164,8 @@ unsafe extern "C-unwind" {
     pub fn enable_timeout_after(id: TimeoutId, delay_ms: std::ffi::c_int);
     /// Disarms one of the server's timeouts. Raises no error.
     pub fn disable_timeout(id: TimeoutId, keep_indicator: bool);
+    /// Whether one of the server's timeouts is armed. Raises no error.
+    pub fn get_timeout_active(id: TimeoutId) -> bool;
     /// The hash by which rows are given to partitions, of values and the functions that hash them.
     /// Raises no error unless these functions do. The server's own binding would save the stack at
     /// each call, which takes longer than the hash.

@@ -2,8 +2,8 @@
 //!
 //! SPI makes and saves the plan of a prepared statement. A plan that consists of a single query is
 //! executed as SPI and the server's portals do it, by the plan cache and the executor, but without
-//! what SPI adds for callers who want rows: two memory contexts, a table of copied rows, another
-//! snapshot. Of this the statement has nothing, as its rows are thrown away.
+//! what SPI adds for callers who want rows: two memory contexts and a table of copied rows. Of this
+//! the statement has nothing, as its rows are thrown away.
 
 use crate::compat::unguarded;
 use pgrx::pg_sys;
@@ -157,8 +157,12 @@ impl SavedPlan {
         self.plan
     }
 
-    /// Executes the plan under the active snapshot and throws its rows away. Returns false, and has
-    /// done nothing, if it is not a single query; a rule can make it several at any time.
+    /// Executes the plan and throws its rows away. Returns false, and has done nothing, if it is not a
+    /// single query; a rule can make it several at any time.
+    ///
+    /// The snapshot of the execution is taken when the plan has its locks, as for a portal: an older one
+    /// would not see what those had committed that the locks were waited for, and no row of a table
+    /// that they had rewritten.
     ///
     /// # Safety
     /// In a transaction, within a guard; see [`unguarded`]. The values are those of the plan's
@@ -176,6 +180,7 @@ impl SavedPlan {
             let plan = unguarded::GetCachedPlan(self.source, values, owner, nothing);
             let query = single_query((*plan).stmt_list);
             if !query.is_null() {
+                unguarded::PushActiveSnapshot(unguarded::GetTransactionSnapshot());
                 let execution = unguarded::CreateQueryDesc(
                     query,
                     (*self.source).query_string,
@@ -191,6 +196,7 @@ impl SavedPlan {
                 unguarded::ExecutorFinish(execution);
                 unguarded::ExecutorEnd(execution);
                 unguarded::FreeQueryDesc(execution);
+                unguarded::PopActiveSnapshot();
             }
             unguarded::ReleaseCachedPlan(plan, owner);
             !query.is_null()

@@ -490,13 +490,9 @@ fn in_statement(text: &CStr, frame: &mut Frame, body: impl FnOnce() -> Result<()
             pg_sys::StartTransactionCommand();
             frame.started = true;
         }
-        if pg_sys::StatementTimeout > 0 {
-            compat::enable_timeout_after(compat::STATEMENT_TIMEOUT, pg_sys::StatementTimeout);
-        }
+        arm_statement_timeout();
         body()?;
-        if pg_sys::StatementTimeout > 0 {
-            compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
-        }
+        disarm_statement_timeout();
         if frame.stays {
             pg_sys::CommandCounterIncrement();
             return Ok(());
@@ -506,6 +502,33 @@ fn in_statement(text: &CStr, frame: &mut Frame, body: impl FnOnce() -> Result<()
     }
     end_statement(frame);
     Ok(())
+}
+
+/// # Safety
+/// At the beginning of a statement.
+#[inline]
+unsafe fn arm_statement_timeout() {
+    // SAFETY: the caller's promise; raises no error.
+    unsafe {
+        if pg_sys::StatementTimeout > 0 {
+            compat::enable_timeout_after(compat::STATEMENT_TIMEOUT, pg_sys::StatementTimeout);
+        }
+    }
+}
+
+/// Whatever the setting is by now: the statement may have changed it, and its failure may have set
+/// it back.
+///
+/// # Safety
+/// At the end of a statement.
+#[inline]
+unsafe fn disarm_statement_timeout() {
+    // SAFETY: the caller's promise; raises no error.
+    unsafe {
+        if pg_sys::StatementTimeout > 0 || compat::get_timeout_active(compat::STATEMENT_TIMEOUT) {
+            compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
+        }
+    }
 }
 
 /// Executes a saved plan whose rows nobody wants: what most transactions consist of. It does what
@@ -535,10 +558,7 @@ fn execute_saved(
                 frame.started = true;
                 outer = pg_sys::MemoryContextSwitchTo(memory);
             }
-            let timeout = pg_sys::StatementTimeout;
-            if timeout > 0 {
-                compat::enable_timeout_after(compat::STATEMENT_TIMEOUT, timeout);
-            }
+            arm_statement_timeout();
             if unguarded::IsAbortedTransactionBlockState() {
                 return IN_FAILED_BLOCK;
             }
@@ -556,9 +576,7 @@ fn execute_saved(
             unguarded::PopActiveSnapshot();
             pg_sys::MemoryContextSwitchTo(outer);
             unguarded::MemoryContextReset(memory);
-            if timeout > 0 {
-                compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
-            }
+            disarm_statement_timeout();
             if frame.stays {
                 unguarded::CommandCounterIncrement();
             } else {
@@ -771,9 +789,7 @@ fn end_statement(frame: &mut Frame) {
     const REPORT_EVERY_US: pg_sys::TimestampTz = 1_000_000;
     // SAFETY: between statements. Only the report may raise an error, and it has a guard.
     unsafe {
-        if pg_sys::StatementTimeout > 0 {
-            compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
-        }
+        disarm_statement_timeout();
         if !unguarded::IsTransactionOrTransactionBlock() {
             let now = unguarded::GetCurrentStatementStartTimestamp();
             if now - frame.reported >= REPORT_EVERY_US {

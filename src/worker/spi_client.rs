@@ -174,8 +174,9 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
             Step::Waiting => {}
             Step::Sleeping { until_ns } => {
                 session.rest();
-                check_for_interrupts();
                 process::wait_until(until_ns);
+                forget_cancel();
+                check_for_interrupts();
             }
             Step::Finished => break None,
             Step::Aborted { reason } => break Some(reason),
@@ -185,6 +186,12 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     head.end(clock::now_ns(), reason.as_deref());
     place.segment.worker(number).account.set(effort);
     transaction::abort();
+}
+
+/// A request to cancel that comes between statements is void, as for an idle backend.
+fn forget_cancel() {
+    // SAFETY: a flag of this process, which executes no statement.
+    unsafe { pg_sys::QueryCancelPending = 0 };
 }
 
 /// What this process uses of blocks and WAL, recorded after each transaction: so far, for whoever

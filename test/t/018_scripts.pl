@@ -60,6 +60,18 @@ insert into lines values ('gone');
 set transaction isolation level serializable;
 end;
 EOS
+	[ 'statement_timeout set back', 'simple extended prepared', <<'EOS' ],
+set statement_timeout = '200 ms';
+set statement_timeout = 0;
+select pg_sleep(0.3);
+insert into lines values ('not canceled');
+EOS
+	[ 'statement_timeout set back by a function', 'simple extended prepared', <<'EOS' ],
+select set_config('statement_timeout', '200 ms', false);
+select set_config('statement_timeout', '0', false);
+\sleep 300 ms
+insert into lines values ('not canceled');
+EOS
 	[ 'settings in a pipeline', 'extended prepared', <<'EOS' ],
 \startpipeline
 set my.own = 'mine';
@@ -166,6 +178,58 @@ foreach (
 	like($complaint,
 		qr/client 0 script 0 aborted in command 0 query $query: FATAL:  terminating connection/,
 		"query $query ends its connection");
+}
+
+# Between statements, a request to cancel finds nothing to cancel.
+$node->safe_psql('postgres', q{SELECT bench.define_script('naps', E'\\\\sleep 1 s')});
+foreach my $mode (qw(spi libpq))
+{
+	is( $node->safe_psql(
+			'postgres', qq{
+			SELECT bench.start('{naps}', mode => '$mode', transactions => 2, label => 'naps') AS run \\gset
+			\\o /dev/null
+			DO \$\$
+			DECLARE
+				client text := CASE '$mode' WHEN 'spi' THEN 'pg_selfbench spi client' ELSE 'client backend' END;
+			BEGIN
+				WHILE NOT EXISTS (SELECT FROM bench.progress WHERE phase = 'running') LOOP
+					PERFORM pg_sleep(0.01);
+				END LOOP;
+				PERFORM pg_sleep(0.2);
+				PERFORM pg_cancel_backend(pid) FROM pg_stat_activity
+				WHERE pid <> pg_backend_pid() AND application_name LIKE 'pg_selfbench%' AND backend_type = client;
+			END \$\$;
+			\\o
+			SELECT state, transactions FROM bench.wait(:run)}),
+		'finished|2',
+		"$mode: a client that sleeps is not to be cancelled");
+}
+
+# A statement that has waited for a lock sees what was committed meanwhile.  The first transaction
+# makes the plan that the second one executes.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE watched (a int);
+	SELECT bench.define_script('watch', 'insert into lines select count(*)::text from watched;'
+		'select pg_advisory_xact_lock_shared(1);')});
+foreach my $mode (qw(spi libpq))
+{
+	my $blocked = q{WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = '%s') LOOP
+				PERFORM pg_sleep(0.01); END LOOP};
+	$node->safe_psql(
+		'postgres', sprintf(qq{
+		TRUNCATE watched;
+		SELECT pg_advisory_lock(1);
+		SELECT bench.start('{watch}', mode => '$mode', transactions => 2, vacuum => 'none') AS run \\gset
+		DO \$\$ BEGIN $blocked; END \$\$;
+		BEGIN;
+		LOCK TABLE watched;
+		INSERT INTO watched VALUES (1);
+		SELECT pg_advisory_unlock(1);
+		DO \$\$ BEGIN $blocked; END \$\$;
+		COMMIT;
+		SELECT bench.wait(:run)}, 'advisory', 'relation'));
+	is(lines($node), "0\n1", "$mode: the snapshot is not older than the locks");
 }
 
 ok(wait_until_quiet($node), 'no process is left');
