@@ -7,7 +7,7 @@ use selfbench_stats::{Tally, summary};
 use serde::{Deserialize, Serialize};
 
 /// Which way a run's transactions take into the server.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Executed by workers inside the server.
@@ -41,8 +41,7 @@ impl fmt::Display for Mode {
 }
 
 /// What a run is to end after.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// A number of transactions.
     Transactions {
@@ -57,8 +56,7 @@ pub enum Limit {
 }
 
 /// How far a run has come.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RunState {
     /// Still going on; the figures are those up to now.
     Running,
@@ -89,7 +87,7 @@ impl fmt::Display for RunState {
 }
 
 /// One statement or meta command of a script.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StatementReport {
     /// The first line of a statement, or a whole meta command, cut to what is to be shown.
     pub text: String,
@@ -102,7 +100,7 @@ pub struct StatementReport {
 }
 
 /// One script of a run.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ScriptReport {
     /// Name under which the script was asked for.
     pub name: String,
@@ -119,7 +117,7 @@ pub struct ScriptReport {
 }
 
 /// Everything that a report of a run says.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
     /// Number under which the run is stored, `None` if it is not.
     pub run_id: Option<i64>,
@@ -211,26 +209,4 @@ impl RunReport {
     pub fn is_complete(&self) -> bool {
         self.state == RunState::Finished && self.aborted_clients == 0
     }
-
-    /// The latency in milliseconds at one of the report's percentiles, `None` if the report does
-    /// not have that percentile.
-    pub fn percentile_ms(&self, percentile: f64) -> Option<f64> {
-        lookup(&self.percentiles, percentile)
-    }
-}
-
-impl ScriptReport {
-    /// The latency in milliseconds at one of the report's percentiles, `None` if the report does
-    /// not have that percentile.
-    pub fn percentile_ms(&self, percentile: f64) -> Option<f64> {
-        lookup(&self.percentiles, percentile)
-    }
-}
-
-/// The milliseconds that stand beside `percentile` in a list of percent and milliseconds.
-fn lookup(percentiles: &[(f64, f64)], percentile: f64) -> Option<f64> {
-    percentiles
-        .iter()
-        .find(|(percent, _)| *percent == percentile)
-        .map(|(_, ms)| *ms)
 }
