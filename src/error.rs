@@ -66,6 +66,9 @@ pub enum Error {
     /// An argument without a default is NULL.
     #[error("{name} must not be null")]
     NullArgument { name: &'static str },
+    /// A percentile that is none.
+    #[error("percentile value {0} is not between 0 and 100")]
+    Percentile(f64),
     /// Two options that exclude each other, or one that needs another.
     #[error("{message}")]
     OptionConflict { message: String, hint: String },
@@ -193,7 +196,9 @@ impl Error {
             Error::NullOption { .. } | Error::NullArgument { .. } => {
                 Sqlstate::ERRCODE_NULL_VALUE_NOT_ALLOWED
             }
-            Error::OptionConflict { .. } => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::Percentile(_) | Error::OptionConflict { .. } => {
+                Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE
+            }
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::Script(_) => Sqlstate::ERRCODE_SYNTAX_ERROR,
             Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
