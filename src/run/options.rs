@@ -31,7 +31,7 @@ pub struct RunOptions {
     pub mode: Option<String>,
     /// Number of clients.
     pub clients: Option<i32>,
-    /// Number of workers in libpq mode.
+    /// Number of workers in mode libpq.
     pub jobs: Option<i32>,
     /// For how long.
     pub duration: Option<Interval>,

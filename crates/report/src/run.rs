@@ -1,7 +1,5 @@
 //! What there is to report about one run.
 
-use std::fmt;
-
 use crate::pgio::PgioReport;
 use selfbench_stats::{Tally, summary};
 use serde::{Deserialize, Serialize};
@@ -34,12 +32,6 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
 /// What a run is to end after.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
@@ -66,24 +58,6 @@ pub enum RunState {
     Canceled,
     /// Ended by an error.
     Failed,
-}
-
-impl RunState {
-    /// The name that tables and reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::Canceled => "canceled",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-impl fmt::Display for RunState {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
 }
 
 /// One statement or meta command of a script.
@@ -172,10 +146,9 @@ pub struct RunReport {
     /// Measured time in seconds: from the start barrier, or the end of the warm-up, to the end of
     /// the last client. Rates refer to it.
     pub seconds: f64,
-    /// Time in milliseconds that it took before the first transaction could start. In mode `libpq`
-    /// all connections together or, with [`reconnect`](Self::reconnect), the average of one (time
-    /// of all connections over successful and failed transactions). In mode `spi` from the launch
-    /// of the first worker until all were ready.
+    /// Time in milliseconds that it took before the first transaction could start: from the start
+    /// of the first worker until all clients were ready. With [`reconnect`](Self::reconnect) the
+    /// average of one connection: time of all of them over successful and failed transactions.
     pub connection_time_ms: f64,
     /// What the harness itself cost per transaction, in microseconds, if that is known: CPU time
     /// of the client workers in mode `libpq`, time outside of executor and commit in mode `spi`.
@@ -184,7 +157,7 @@ pub struct RunReport {
     pub harness_share: Option<f64>,
     /// Warm-up time in seconds before the measured time, 0 if there was none.
     pub warmup_seconds: f64,
-    /// Successful transactions of the warm-up, which no other figure includes.
+    /// Transactions, successful or failed, that ended during the warm-up; no other counter has them.
     pub warmup_transactions: u64,
     /// Number of clients that an error ended before the run did.
     pub aborted_clients: i32,
