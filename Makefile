@@ -10,8 +10,8 @@ DATA_built = $(SCRIPT)
 # The install script is made of these files of src/sql, in this order.
 SQL_PIECES = schema tables runs scripts initialize results pgbench pgio compare
 
-# Tests.  Order counts in the first two.
-REGRESS     = catalog errors results scripts pgio_tables pgio
+# Tests.  Order counts in the first two: test_setup and catalog come first.
+REGRESS     = test_setup catalog errors results scripts pgio_tables pgio
 ISOLATION   = rollback
 TAP_TESTS   = test/t
 PROVE_TESTS ?= $(TAP_TESTS)/*.pl

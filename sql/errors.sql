@@ -5,27 +5,11 @@ SET client_min_messages = error;
 CREATE SCHEMA errors;
 SET search_path = errors;
 
--- A statement's error as text.
-CREATE FUNCTION pg_temp.error_of(sql text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    state text; message text; detail text; hint text;
-BEGIN
-    EXECUTE sql;
-    RETURN NEXT 'no error: ' || sql;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
-        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN NEXT sql;
-    RETURN NEXT '  ' || state || ': ' || message;
-    IF detail <> '' THEN RETURN NEXT '  DETAIL: ' || detail; END IF;
-    IF hint <> '' THEN RETURN NEXT '  HINT: ' || hint; END IF;
-END $$;
-
 \t on
 \pset format unaligned
 
 -- bench.run: each option
-SELECT pg_temp.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
+SELECT public.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
     'clients => 0', 'clients => -1', 'clients => 2147483647', 'clients => NULL',
     'mode => ''libpq'', jobs => 0', 'mode => ''libpq'', jobs => -1',
     'mode => ''libpq'', jobs => 2147483647',
@@ -52,18 +36,18 @@ SELECT pg_temp.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
 ]) o;
 
 -- bench.start checks the same
-SELECT pg_temp.error_of('SELECT bench.start(clients => 0)');
-SELECT pg_temp.error_of('SELECT bench.start(duration => ''1 s'', transactions => 1)');
+SELECT public.error_of('SELECT bench.start(clients => 0)');
+SELECT public.error_of('SELECT bench.start(duration => ''1 s'', transactions => 1)');
 
 -- bench.compare: its own, and those of bench.run
-SELECT pg_temp.error_of(format('SELECT bench.compare(%s)', o)) FROM unnest(ARRAY[
+SELECT public.error_of(format('SELECT bench.compare(%s)', o)) FROM unnest(ARRAY[
     'repeats => 0', 'repeats => -1', 'repeats => NULL', 'repeats => 2147483647',
     'modes => NULL', 'modes => ''{}''', 'modes => ''{NULL}''', 'modes => ''{spi,direct}''',
     'clients => 0', 'transactions => 0', 'target => ''dbname=postgres'''
 ]) o;
 
 -- bench.initialize: each option
-SELECT pg_temp.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(ARRAY[
+SELECT public.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(ARRAY[
     'scale => 0', 'scale => -1', 'scale => NULL',
     'fillfactor => 9', 'fillfactor => 101', 'fillfactor => -1', 'fillfactor => NULL',
     'partitions => -1', 'partitions => NULL', 'partitions => 2, partition_method => ''list''',
@@ -77,92 +61,92 @@ SELECT pg_temp.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(AR
 SELECT to_regclass('pgbench_accounts') AS nothing_was_created;
 
 -- Runs that are not there
-SELECT pg_temp.error_of(format(f, v))
+SELECT public.error_of(format(f, v))
   FROM unnest(ARRAY['SELECT bench.wait(%s)', 'SELECT bench.cancel(%s)', 'SELECT bench.report(%s)']) f,
        unnest(ARRAY['0', '-1', '9223372036854775807', 'NULL']) v;
-SELECT pg_temp.error_of('SELECT bench.wait(1, ''-1 s'')');
+SELECT public.error_of('SELECT bench.wait(1, ''-1 s'')');
 
 -- Missing tables
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.run(scripts => ''{select-only}'', transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.start(transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''g'')');
-SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''v'')');
-SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''p'')');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.run(scripts => ''{select-only}'', transactions => 1)');
+SELECT public.error_of('SELECT bench.start(transactions => 1)');
+SELECT public.error_of('SELECT bench.initialize(steps => ''g'')');
+SELECT public.error_of('SELECT bench.initialize(steps => ''v'')');
+SELECT public.error_of('SELECT bench.initialize(steps => ''p'')');
 
 -- One table of the four is missing
 \o /dev/null
 SELECT bench.initialize(steps => 'dtgp');
 \o
 DROP TABLE pgbench_history;
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
 
 -- Tables without rows
 \o /dev/null
 SELECT bench.initialize(steps => 'dt');
 \o
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.run(scripts => ''{select-only}'', transactions => 1)');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.run(scripts => ''{select-only}'', transactions => 1)');
 
 -- Primary keys exist
 \o /dev/null
 SELECT bench.initialize();
 \o
-SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''p'')');
+SELECT public.error_of('SELECT bench.initialize(steps => ''p'')');
 
 -- The caller's own transaction is in the way
 BEGIN;
 SELECT count(*) FROM pgbench_accounts;
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.initialize()');
 ROLLBACK;
 BEGIN;
 LOCK TABLE pgbench_branches;
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.start(transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.start(transactions => 1)');
+SELECT public.error_of('SELECT bench.initialize()');
 ROLLBACK;
 BEGIN;
 UPDATE pgbench_branches SET bbalance = 0;
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1, vacuum => ''none'')');
+SELECT public.error_of('SELECT bench.run(transactions => 1, vacuum => ''none'')');
 ROLLBACK;
 BEGIN;
 SELECT bid FROM pgbench_branches FOR UPDATE;
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1, vacuum => ''none'')');
+SELECT public.error_of('SELECT bench.run(transactions => 1, vacuum => ''none'')');
 ROLLBACK;
 BEGIN;
 SELECT count(*) FROM pgbench_history;
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
 ROLLBACK;
 
 -- Transactions that must not write
 BEGIN READ ONLY;
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.start(transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.start(transactions => 1)');
+SELECT public.error_of('SELECT bench.initialize()');
 ROLLBACK;
 SET default_transaction_read_only = on;
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.initialize()');
 BEGIN READ WRITE;
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
 ROLLBACK;
 RESET default_transaction_read_only;
 
 -- Tables that are not pgbench's are not dropped, and neither is any other
 ALTER TABLE pgbench_history RENAME TO other;
 CREATE VIEW pgbench_history AS SELECT * FROM other;
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.initialize()');
 DROP VIEW pgbench_history;
 CREATE MATERIALIZED VIEW pgbench_history AS SELECT * FROM other;
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.initialize()');
 DROP MATERIALIZED VIEW pgbench_history;
 CREATE SEQUENCE pgbench_history;
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.initialize()');
 DROP SEQUENCE pgbench_history;
 CREATE TABLE pgbench_history (mine text);
 INSERT INTO pgbench_history VALUES ('precious');
-SELECT pg_temp.error_of('SELECT bench.initialize()');
-SELECT pg_temp.error_of('SELECT bench.initialize(steps => ''g'')');
+SELECT public.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.initialize(steps => ''g'')');
 TABLE pgbench_history;
 SELECT count(*) FROM pgbench_accounts;
 DROP TABLE pgbench_history;
@@ -170,19 +154,19 @@ ALTER TABLE other RENAME TO pgbench_history;
 
 -- A table that depends on pgbench's
 CREATE TABLE dependent (bid int REFERENCES pgbench_branches);
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.initialize()');
 DROP TABLE dependent;
 CREATE VIEW dependent AS SELECT * FROM pgbench_accounts;
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.initialize()');
 SELECT count(*) FROM dependent;
 DROP VIEW dependent;
 
 -- No schema to create tables in
 SET search_path = no_such_schema;
-SELECT pg_temp.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.initialize()');
 SET search_path = '';
-SELECT pg_temp.error_of('SELECT bench.initialize()');
-SELECT pg_temp.error_of('SELECT bench.run(transactions => 1)');
+SELECT public.error_of('SELECT bench.initialize()');
+SELECT public.error_of('SELECT bench.run(transactions => 1)');
 RESET search_path;
 
 -- None of it has stored a run.

@@ -4,28 +4,12 @@ SET client_min_messages = error;
 CREATE SCHEMA pgio;
 SET search_path = pgio;
 
--- A statement's error as text.
-CREATE FUNCTION pg_temp.error_of(sql text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    state text; message text; detail text; hint text;
-BEGIN
-    EXECUTE sql;
-    RETURN NEXT 'no error: ' || sql;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
-        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN NEXT sql;
-    RETURN NEXT '  ' || state || ': ' || message;
-    IF detail <> '' THEN RETURN NEXT '  DETAIL: ' || detail; END IF;
-    IF hint <> '' THEN RETURN NEXT '  HINT: ' || hint; END IF;
-END $$;
-
 \t on
 \pset format unaligned
 
 -- Without tables.
-SELECT pg_temp.error_of('SELECT bench.run_pgio()');
-SELECT pg_temp.error_of('SELECT bench.start_pgio(tables => 1)');
+SELECT public.error_of('SELECT bench.run_pgio()');
+SELECT public.error_of('SELECT bench.start_pgio(tables => 1)');
 
 \t off
 \pset format aligned
@@ -41,7 +25,7 @@ VACUUM ANALYZE pgio1, pgio2;
 \pset format unaligned
 
 -- Each option
-SELECT pg_temp.error_of(format('SELECT bench.run_pgio(%s)', o)) FROM unnest(ARRAY[
+SELECT public.error_of(format('SELECT bench.run_pgio(%s)', o)) FROM unnest(ARRAY[
     'tables => 0', 'tables => -1', 'tables => 1025', 'tables => 3', 'tables => 4',
     'threads_per_table => 0', 'threads_per_table => NULL', 'threads_per_table => 10001',
     'tables => 1000, threads_per_table => 263',
@@ -60,13 +44,13 @@ SELECT pg_temp.error_of(format('SELECT bench.run_pgio(%s)', o)) FROM unnest(ARRA
 ]) o;
 
 -- start_pgio checks the same.
-SELECT pg_temp.error_of('SELECT bench.start_pgio(update_pct => 101)');
-SELECT pg_temp.error_of('SELECT bench.start_pgio(scan => ''seq'')');
+SELECT public.error_of('SELECT bench.start_pgio(update_pct => 101)');
+SELECT public.error_of('SELECT bench.start_pgio(scan => ''seq'')');
 
 -- Locks of the caller's transaction
 BEGIN;
 UPDATE pgio2 SET scratch = 0 WHERE mykey = 1;
-SELECT pg_temp.error_of('SELECT bench.run_pgio(update_pct => 1)');
+SELECT public.error_of('SELECT bench.run_pgio(update_pct => 1)');
 ROLLBACK;
 
 \t off

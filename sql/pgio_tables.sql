@@ -5,27 +5,11 @@ SET client_min_messages = error;
 CREATE SCHEMA pgio;
 SET search_path = pgio;
 
--- A statement's error as text.
-CREATE FUNCTION pg_temp.error_of(sql text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    state text; message text; detail text; hint text;
-BEGIN
-    EXECUTE sql;
-    RETURN NEXT 'no error: ' || sql;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
-        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN NEXT sql;
-    RETURN NEXT '  ' || state || ': ' || message;
-    IF detail <> '' THEN RETURN NEXT '  DETAIL: ' || detail; END IF;
-    IF hint <> '' THEN RETURN NEXT '  HINT: ' || hint; END IF;
-END $$;
-
 \t on
 \pset format unaligned
 
 -- Each option
-SELECT pg_temp.error_of(format('SELECT bench.initialize_pgio(%s)', o)) FROM unnest(ARRAY[
+SELECT public.error_of(format('SELECT bench.initialize_pgio(%s)', o)) FROM unnest(ARRAY[
     'tables => 0', 'tables => -1', 'tables => 1025', 'tables => NULL',
     'size => ''''', 'size => '' ''', 'size => ''0''', 'size => ''1''', 'size => ''-2''',
     'size => ''1 block''', 'size => ''MB''', 'size => ''1.5GB''', 'size => ''15kB''',
@@ -40,45 +24,45 @@ SELECT pg_temp.error_of(format('SELECT bench.initialize_pgio(%s)', o)) FROM unne
 
 -- No place for tables
 SET search_path = no_such_schema;
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(size => ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(size => ''2'')');
 SET search_path = pgio;
 
 -- Names that are taken, and nothing is dropped
 CREATE TABLE pgio1 (mykey bigint, scratch bigint, filler char(1024));
 CREATE VIEW pgio2 AS SELECT 1 AS mykey;
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(2, ''2'')');
 DROP VIEW pgio2;
 CREATE MATERIALIZED VIEW pgio2 AS SELECT 1 AS mykey;
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(2, ''2'')');
 DROP MATERIALIZED VIEW pgio2;
 CREATE TABLE pgio2 (mykey bigint, scratch bigint, filler char(1024)) PARTITION BY RANGE (mykey);
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(2, ''2'')');
 DROP TABLE pgio2;
 CREATE TABLE pgio2 (mykey bigint, scratch bigint, filler text);
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(2, ''2'')');
 DROP TABLE pgio2;
 CREATE TABLE pgio2 (mykey int, scratch bigint, filler char(1024));
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(2, ''2'')');
 DROP TABLE pgio2;
 CREATE SEQUENCE pgio2;
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(2, ''2'')');
 DROP SEQUENCE pgio2;
 CREATE DOMAIN pgio2 AS int;
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(2, ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(2, ''2'')');
 DROP DOMAIN pgio2;
 -- Nor while somebody needs an old table
 CREATE VIEW needs AS SELECT * FROM pgio1;
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(size => ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(size => ''2'')');
 DROP VIEW needs;
 SELECT count(*) AS "the old one" FROM pg_class WHERE oid = 'pgio1'::regclass AND reloptions IS NULL;
 
 -- A lock of the caller that its own loader would wait for
 BEGIN;
 LOCK pgio1 IN ACCESS SHARE MODE;
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(size => ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(size => ''2'')');
 ROLLBACK;
 BEGIN READ ONLY;
-SELECT pg_temp.error_of('SELECT bench.initialize_pgio(size => ''2'')');
+SELECT public.error_of('SELECT bench.initialize_pgio(size => ''2'')');
 ROLLBACK;
 
 -- What is no table of pgio is left alone if its name is not needed; old tables are dropped,

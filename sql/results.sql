@@ -44,27 +44,17 @@ RESET ALL;
 SET client_min_messages = error;
 
 -- Wrong percentages
-CREATE FUNCTION pg_temp.error_of(sql text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    state text; message text; detail text; result text;
-BEGIN
-    EXECUTE sql INTO result;
-    RETURN 'no error: ' || sql || ' = ' || coalesce(result, 'NULL');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-    RETURN concat_ws(' | ', sql, state || ': ' || message, nullif(detail, ''));
-END $$;
-SELECT pg_temp.error_of(format('SELECT bench.percentile(histogram, %L) FROM bench.runs WHERE label = ''a''', p))
+SELECT public.error_of(format('SELECT bench.percentile(histogram, %L) FROM bench.runs WHERE label = ''a''', p))
   FROM unnest(ARRAY['-1', '100.001', 'NaN', 'Infinity', '-Infinity']) p;
 
 -- Bytes that are no histogram
-SELECT pg_temp.error_of(format('SELECT bench.histogram_count(%L)', b)) FROM unnest(ARRAY[
+SELECT public.error_of(format('SELECT bench.histogram_count(%L)', b)) FROM unnest(ARRAY[
     '', '\x00', '\x01', 'x', '\xffffffff', '\x1c849304', '\x1c84930400000000000000000000000000000000000000000000000000000000',
     '\x1c849313ffffffff', '\x1c849303ffffffff0000000000000003000000000000000100000000ffffffff3ff0000000000000'
 ]::bytea[]) b;
-SELECT pg_temp.error_of('SELECT bench.percentile(''\x00'', 50)');
-SELECT pg_temp.error_of('SELECT bench.merge_histograms(''\x00'', ''\x01'')');
-SELECT pg_temp.error_of('SELECT bench.histogram_count(bench.merge_histograms(''\x00'', NULL))');
+SELECT public.error_of('SELECT bench.percentile(''\x00'', 50)');
+SELECT public.error_of('SELECT bench.merge_histograms(''\x00'', ''\x01'')');
+SELECT public.error_of('SELECT bench.histogram_count(bench.merge_histograms(''\x00'', NULL))');
 
 -- Every histogram that is cut or changed in one place is refused or read, and the
 -- server lives.

@@ -66,6 +66,9 @@ pub enum Error {
     /// An argument without a default is NULL.
     #[error("{name} must not be null")]
     NullArgument { name: &'static str },
+    /// A percentile that is none.
+    #[error("percentile value {0} is not between 0 and 100")]
+    Percentile(f64),
     /// Two options that exclude each other, or one that needs another.
     #[error("{message}")]
     OptionConflict { message: String, hint: String },
@@ -141,13 +144,16 @@ pub enum Error {
     /// A worker ended without telling why.
     #[error("{what} ended unexpectedly")]
     WorkerDied { what: String },
+    /// A worker goes on although it was asked to end.
+    #[error("{what} did not end when it was asked to")]
+    WorkerStays { what: String },
     /// The run was cancelled.
     #[error("benchmark canceled {by}")]
     Canceled { by: String },
     /// No client could do its work.
     #[error("{message}")]
     AllAborted { message: String, first: String },
-    /// libpq reports a failure outside of any script command.
+    /// A client could not connect to the server.
     #[error("could not connect client {client} to the server: {message}")]
     Connect {
         client: usize,
@@ -190,7 +196,9 @@ impl Error {
             Error::NullOption { .. } | Error::NullArgument { .. } => {
                 Sqlstate::ERRCODE_NULL_VALUE_NOT_ALLOWED
             }
-            Error::OptionConflict { .. } => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::Percentile(_) | Error::OptionConflict { .. } => {
+                Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE
+            }
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::Script(_) => Sqlstate::ERRCODE_SYNTAX_ERROR,
             Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
@@ -208,7 +216,9 @@ impl Error {
             Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::WaitTimeout { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
-            Error::WorkerDied { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
+            Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
+                Sqlstate::ERRCODE_OPERATOR_INTERVENTION
+            }
             Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
             Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
             Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
@@ -320,7 +330,7 @@ impl Error {
             Error::WaitTimeout { .. } => {
                 Some("The run goes on; wait again, or end it with bench.cancel.".into())
             }
-            Error::WorkerDied { .. } => Some("The server log may tell why.".into()),
+            Error::WorkerDied { .. } | Error::WorkerStays { .. } => Some("The server log may tell why.".into()),
             Error::ScriptFile { .. } => Some("Files are those of the server; scripts that are stored with bench.define_script go by their names.".into()),
             Error::Server(report) => report.hint.clone(),
             _ => None,

@@ -2,8 +2,8 @@
 //!
 //! `api` is what SQL calls; `worker` the background processes and `shared` the memory that they
 //! share; `run` and `initialize` say what is to be done, `session` and `pq` how statements reach
-//! the server, `target` which server that is, `results` what becomes of the figures. Everything that needs no server lives in
-//! `crates`. Start reading at `worker/mod.rs`.
+//! the server, `target` which server that is, `results` what becomes of the figures. Everything
+//! that needs no server lives in `crates`. Start reading at `worker/mod.rs`.
 
 #![allow(missing_docs)]
 

@@ -112,8 +112,8 @@ pub fn without_triggers<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// Runs `body` with the rights of the owner of the result tables and `search_path` pinned.
 ///
-/// Must be called in a transaction. If `body` raises an error, the abort of the transaction restores
-/// the identity.
+/// Must be called in a transaction. If `body` raises an error, the abort of the transaction
+/// restores the identity.
 pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_search_path(|| {
         let owner = query::one::<pg_sys::Oid>(

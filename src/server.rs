@@ -254,8 +254,8 @@ pub fn version_num() -> i32 {
 /// Bytes of a block of the server's files and buffers.
 pub const BLOCK_BYTES: i32 = pg_sys::BLCKSZ as i32;
 
-/// Whether this session, and those that inherit its settings, measure the time of reading and writing
-/// blocks.
+/// Whether this session, and those that inherit its settings, measure the time of reading and
+/// writing blocks.
 pub fn tracks_io_timing() -> bool {
     // SAFETY: a plain setting.
     unsafe { pg_sys::track_io_timing }
@@ -276,8 +276,8 @@ pub fn shared_buffers_bytes() -> i64 {
     i64::from(unsafe { pg_sys::NBuffers }) * i64::from(BLOCK_BYTES)
 }
 
-/// Bytes of memory that the server may use: those of the machine, or of the control groups that this
-/// process is in, if one of them has less. `None` where the system does not tell.
+/// Bytes of memory that the server may use: those of the machine, or of the control groups that
+/// this process is in, if one of them has less. `None` where the system does not tell.
 pub fn memory_bytes() -> Option<i64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = meminfo

@@ -106,11 +106,7 @@ fn advice(
 fn percentile(histogram: &[u8], p: f64) -> Option<f64> {
     (|| {
         if !(0.0..=100.0).contains(&p) {
-            return Err(crate::run::options::illegal(
-                "p",
-                p.to_string(),
-                "The legal range is 0 to 100.",
-            ));
+            return Err(Error::Percentile(p));
         }
         Ok(decode(histogram)?.percentile_ms(p))
     })()

@@ -62,21 +62,18 @@ fn wait(
             let Some(finished) = store::load(run_id)? else {
                 return Err(Error::UnknownRun { run_id });
             };
-            match finished.run.state.as_str() {
-                "starting" | "running" => {
-                    if !is_alive(run_id, finished.run.segment) {
-                        // It may have ended between the two looks.
-                        let again = store::load(run_id)?;
-                        match again {
-                            Some(f) if !matches!(f.run.state.as_str(), "starting" | "running") => {
-                                return run_result(&f);
-                            }
-                            _ => return Err(Error::LostRun { run_id }),
-                        }
-                    }
-                }
-                "lost" => return Err(Error::LostRun { run_id }),
-                _ => return run_result(&finished),
+            if finished.run.state == "lost" {
+                return Err(Error::LostRun { run_id });
+            }
+            if !finished.run.is_in_progress() {
+                return run_result(&finished);
+            }
+            if !is_alive(run_id, finished.run.segment) {
+                // It may have ended between the two looks.
+                return match store::load(run_id)? {
+                    Some(ended) if !ended.run.is_in_progress() => run_result(&ended),
+                    _ => Err(Error::LostRun { run_id }),
+                };
             }
             if let (Some(limit), Some(timeout)) = (limit, &timeout)
                 && clock::now_ns() - begin >= limit
@@ -152,7 +149,7 @@ fn live_figures(
         let header = segment.header();
         let start = header.start_ns.load(Relaxed);
         let seconds = (start != 0).then(|| clock::now_ns().saturating_sub(start) as f64 / 1e9);
-        let tally = total(&segment);
+        let tally = recorder::read_total(&segment);
         let phase = match header.phase() {
             Phase::Launched | Phase::Preparing => "starting",
             Phase::Running => "running",
@@ -359,14 +356,6 @@ fn warn(finished: &Finished, told_backends: bool) -> Result<()> {
     Ok(())
 }
 
-fn total(segment: &Segment) -> Tally {
-    let mut total = Tally::default();
-    for script in recorder::read_all(segment) {
-        total.merge(&script);
-    }
-    total
-}
-
 /// The segment of a run in progress, if it is the caller's own or the caller a superuser.
 fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
     let handle = u32::try_from(handle?).ok()?;
@@ -484,7 +473,7 @@ impl Ticker {
 
     fn tell(&mut self, segment: &Segment, now: u64) {
         let start = segment.header().start_ns.load(Relaxed);
-        let tally = total(segment);
+        let tally = recorder::read_total(segment);
         let seconds = (now - start) as f64 / 1e9;
         let line = progress::line(
             if self.timestamp {

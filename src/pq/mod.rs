@@ -63,7 +63,6 @@ pub enum Status {
 /// A connection. Dropping it closes it.
 pub struct Connection {
     conn: *mut pq::PGconn,
-    external_fd: bool,
     password_required: bool,
 }
 
@@ -101,7 +100,6 @@ impl Connection {
         let conn = unsafe { pq::PQconnectStartParams(keys.as_ptr(), values.as_ptr(), 0) };
         let connection = Connection {
             conn,
-            external_fd: true,
             password_required: with.password_required,
         };
         if conn.is_null() {
@@ -327,12 +325,10 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // SAFETY: freed once; PQfinish takes null as well.
+        // SAFETY: freed once; PQfinish takes null as well. The descriptor was acquired in `start`.
         unsafe {
             pq::PQfinish(self.conn);
-            if self.external_fd {
-                pgrx::pg_sys::ReleaseExternalFD();
-            }
+            pgrx::pg_sys::ReleaseExternalFD();
         }
     }
 }

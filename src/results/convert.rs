@@ -3,10 +3,11 @@
 use super::rows::{Figures, Finished, PgioRun, PgioSession, Run, RunScript};
 use crate::error::{Error, Result};
 use crate::run::pgio::{self, PgioSpec};
+use crate::run::spec::MODES;
 use crate::server;
 use selfbench_client::Usage;
 use selfbench_report::pgio::{PgioReport, WorkingSet};
-use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport};
+use selfbench_report::{Limit, RunReport, RunState, ScriptReport, StatementReport};
 use selfbench_script::report_text;
 use selfbench_stats::{LatencyHistogram, Moments, Tally, summary};
 use std::fmt::Write;
@@ -192,16 +193,12 @@ pub fn pgio_run(
 /// A run's report from its rows.
 pub fn report(finished: &Finished) -> Result<RunReport> {
     let run = &finished.run;
-    let unreadable = |what: &str, value: &str| {
-        Error::Limit(format!(
-            "run {} has an unknown {what}: \"{value}\"",
-            run.run_id
-        ))
-    };
-    let mode = match run.mode.as_str() {
-        "spi" => Mode::Spi,
-        "libpq" => Mode::Libpq,
-        other => return Err(unreadable("mode", other)),
+    let mode = MODES.into_iter().find(|mode| mode.name() == run.mode);
+    let Some(mode) = mode else {
+        let (run_id, mode) = (run.run_id, &run.mode);
+        return Err(Error::Limit(format!(
+            "run {run_id} has an unknown mode: \"{mode}\""
+        )));
     };
     let state = match run.state.as_str() {
         "finished" => RunState::Finished,

@@ -139,7 +139,7 @@ pub struct Run {
     pub harness_us: Option<f64>,
     /// The same as a part of the time that the client workers had, 0 to 1.
     pub harness_share: Option<f64>,
-    /// Transactions that ended during the warm-up.
+    /// Transactions, successful or failed, that ended during the warm-up.
     pub warmup_transactions: i64,
     /// Clients that gave up.
     pub aborted_clients: i32,
@@ -152,6 +152,13 @@ pub struct Run {
     /// All transactions together.
     #[serde(flatten)]
     pub figures: Figures,
+}
+
+impl Run {
+    /// Whether the run has not ended, as far as the row tells.
+    pub fn is_in_progress(&self) -> bool {
+        matches!(self.state.as_str(), "starting" | "running")
+    }
 }
 
 /// A row of `bench.run_scripts`.

@@ -10,7 +10,6 @@ use crate::query;
 use crate::security::{as_owner, with_pinned_search_path, without_triggers};
 use crate::server;
 use crate::worker::transaction::transaction;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_report::log::{Logged, Outcome};
 use serde::Serialize;
@@ -273,7 +272,7 @@ fn unprintable(error: serde_json::Error) -> Error {
 /// Rows of a query with one JSON column and one parameter, under the latest snapshot.
 fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
     with_pinned_search_path(|| {
-        let texts = Spi::connect(|_| latest(sql, parameter))?;
+        let texts = query::latest(sql, parameter)?;
         texts
             .iter()
             .map(|text| {
@@ -282,48 +281,4 @@ fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> 
             })
             .collect()
     })
-}
-
-/// The first column of a query's rows under the latest snapshot; inside of an SPI connection.
-fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
-    let sql = std::ffi::CString::new(sql).unwrap_or_default();
-    let mut types = [pg_sys::INT8OID];
-    let mut values = [pg_sys::Datum::from(parameter)];
-    // SAFETY: connected to SPI; one parameter of the type given; the rows are read before the
-    // connection ends.
-    unsafe {
-        let plan = pg_sys::SPI_prepare(sql.as_ptr(), 1, types.as_mut_ptr());
-        if plan.is_null() {
-            return Err(Error::Limit(
-                "cannot prepare a query on the result tables".into(),
-            ));
-        }
-        pg_sys::SPI_execute_snapshot(
-            plan,
-            values.as_mut_ptr(),
-            std::ptr::null(),
-            pg_sys::GetLatestSnapshot(),
-            std::ptr::null_mut(),
-            true,
-            false,
-            0,
-        );
-        let table = pg_sys::SPI_tuptable;
-        if table.is_null() {
-            return Ok(Vec::new());
-        }
-        let rows = (*table).numvals as usize;
-        let mut texts = Vec::with_capacity(rows);
-        for i in 0..rows {
-            let value = pg_sys::SPI_getvalue(*(*table).vals.add(i), (*table).tupdesc, 1);
-            if !value.is_null() {
-                texts.push(
-                    std::ffi::CStr::from_ptr(value)
-                        .to_string_lossy()
-                        .into_owned(),
-                );
-            }
-        }
-        Ok(texts)
-    }
 }

@@ -3,6 +3,7 @@
 
 use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, ScriptSpec, Vacuum};
 use crate::error::{Error, Result};
+use crate::pq::ConnectWith;
 use crate::security;
 use crate::server;
 use crate::target;
@@ -31,7 +32,7 @@ pub struct RunOptions {
     pub mode: Option<String>,
     /// Number of clients.
     pub clients: Option<i32>,
-    /// Number of workers in libpq mode.
+    /// Number of workers in mode libpq.
     pub jobs: Option<i32>,
     /// For how long.
     pub duration: Option<Interval>,
@@ -104,21 +105,7 @@ impl RunOptions {
             1,
             MAX_CLIENTS,
         )? as usize;
-        let transactions = match self.transactions {
-            Some(n) => Some(in_range("transactions", n, 1, i64::MAX)?),
-            None => None,
-        };
-        if transactions.is_some() && self.duration.is_some() {
-            return Err(Error::OptionConflict {
-                message: "options \"duration\" and \"transactions\" exclude each other".into(),
-                hint: "Give one of them.".into(),
-            });
-        }
-        let duration_us = match (&self.duration, transactions) {
-            (Some(interval), _) => Some(duration("duration", interval, false)?),
-            (None, Some(_)) => None,
-            (None, None) => Some(DEFAULT_DURATION_US),
-        };
+        let (duration_us, transactions) = self.limits()?;
         let warmup = required("warmup", self.warmup.as_ref())?;
         let warmup_us = duration("warmup", warmup, true)?;
         let interval = required("interval", self.interval.as_ref())?;
@@ -131,21 +118,7 @@ impl RunOptions {
             ));
         }
         self.progress_us()?;
-        let seed = match &self.seed {
-            None => server::clock_seed(),
-            Some(text) => match parse_seed(text) {
-                Ok(Seed::Time) => server::clock_seed(),
-                Ok(Seed::Rand) => server::strong_seed(),
-                Ok(Seed::Value(value)) => value,
-                Err(_) => {
-                    return Err(illegal(
-                        "seed",
-                        format!("\"{text}\""),
-                        "An unsigned integer of 64 bits, \"time\" or \"rand\".",
-                    ));
-                }
-            },
-        };
+        let seed = self.seed()?;
         let rate = match self.rate {
             Some(rate) => Some(above_zero("rate", rate)?),
             None => None,
@@ -177,19 +150,7 @@ impl RunOptions {
         let variables = self.variables()?;
 
         server::require_login_role()?;
-        let target = match &self.target {
-            Some(_) if mode == Mode::Spi => {
-                return Err(Error::OptionConflict {
-                    message: "option \"target\" needs mode \"libpq\"".into(),
-                    hint:
-                        "Clients of mode \"spi\" run inside this server. Use mode => 'libpq', or \
-                           modes => '{libpq}' with bench.compare."
-                            .into(),
-                });
-            }
-            Some(target) => Some(target::resolve(target)?),
-            None => None,
-        };
+        let target = self.target(mode)?;
         let client_process = self.client_process(mode)?;
         let connection = match mode {
             Mode::Libpq if target.is_none() => {
@@ -238,6 +199,50 @@ impl RunOptions {
             security::require_server_program()?;
         }
         Ok(spec)
+    }
+
+    /// The duration in microseconds and the number of transactions of each client: one of them.
+    fn limits(&self) -> Result<(Option<i64>, Option<i64>)> {
+        match (&self.duration, self.transactions) {
+            (Some(_), Some(_)) => Err(Error::OptionConflict {
+                message: "options \"duration\" and \"transactions\" exclude each other".into(),
+                hint: "Give one of them.".into(),
+            }),
+            (Some(interval), None) => Ok((Some(duration("duration", interval, false)?), None)),
+            (None, Some(n)) => Ok((None, Some(in_range("transactions", n, 1, i64::MAX)?))),
+            (None, None) => Ok((Some(DEFAULT_DURATION_US), None)),
+        }
+    }
+
+    /// The base seed.
+    fn seed(&self) -> Result<u64> {
+        let Some(text) = &self.seed else {
+            return Ok(server::clock_seed());
+        };
+        match parse_seed(text) {
+            Ok(Seed::Time) => Ok(server::clock_seed()),
+            Ok(Seed::Rand) => Ok(server::strong_seed()),
+            Ok(Seed::Value(value)) => Ok(value),
+            Err(_) => Err(illegal(
+                "seed",
+                format!("\"{text}\""),
+                "An unsigned integer of 64 bits, \"time\" or \"rand\".",
+            )),
+        }
+    }
+
+    /// What connections to the target are made with, if there is one.
+    fn target(&self, mode: Mode) -> Result<Option<ConnectWith>> {
+        match &self.target {
+            Some(_) if mode == Mode::Spi => Err(Error::OptionConflict {
+                message: "option \"target\" needs mode \"libpq\"".into(),
+                hint: "Clients of mode \"spi\" run inside this server. Use mode => 'libpq', or \
+                       modes => '{libpq}' with bench.compare."
+                    .into(),
+            }),
+            Some(target) => target::resolve(target).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn client_process(&self, mode: Mode) -> Result<ClientProcess> {

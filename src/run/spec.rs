@@ -116,10 +116,10 @@ pub struct RunSpec {
     /// In what processes they run, in mode spi; `Auto` and `Backend` only if the caller may have
     /// backends.
     pub client_process: ClientProcess,
-    /// Number of threads in pgbench's sense: sets of clients that share a stream of script
-    /// choices. In SPI mode each client is one; in libpq mode each has a worker if there are enough.
+    /// Number of threads in pgbench's sense: sets of clients that share a stream of script choices.
+    /// In mode spi each client is one; in mode libpq each has a worker if there are enough.
     pub jobs: usize,
-    /// Client workers at most, in libpq mode: some may have to drive several threads.
+    /// Client workers at most, in mode libpq: some may have to drive several threads.
     pub max_workers: Option<usize>,
     /// Time during which transactions may start, in microseconds.
     pub duration_us: Option<i64>,
@@ -135,7 +135,7 @@ pub struct RunSpec {
     pub max_tries: u32,
     /// Names and texts of the user's variables.
     pub variables: Vec<(String, String)>,
-    /// Whether each transaction has a connection of its own, in libpq mode.
+    /// Whether each transaction has a connection of its own, in mode libpq.
     pub reconnect: bool,
     /// Whether an error of a statement ends the transaction only.
     pub continue_on_error: bool,
@@ -165,7 +165,8 @@ pub struct RunSpec {
     pub label: Option<String>,
     /// The caller's session settings.
     pub settings: Settings,
-    /// libpq's parameters for connections to this server, in libpq mode and for clients in backends.
+    /// libpq's parameters for connections to this server, in mode libpq and for clients in
+    /// backends.
     pub connection: Vec<(String, String)>,
     /// What the clients connect to, if it is not this server over loopback.
     pub target: Option<ConnectWith>,
@@ -192,7 +193,7 @@ impl RunSpec {
         }
     }
 
-    /// What each client connects with, in libpq mode. Over loopback the caller's session settings
+    /// What each client connects with, in mode libpq. Over loopback the caller's session settings
     /// are those of its clients; a target is another server and has its own.
     pub fn connect_with(&self) -> ConnectWith {
         match &self.target {

@@ -4,8 +4,8 @@
 //! in the activity view, `statement_timeout`, a transaction of its own unless a block is open, and
 //! at the end of the transaction the statistics are reported. The protocols mirror the wire's:
 //! *simple* parses and plans the substituted text each time, *extended* parses and plans with
-//! parameters each time, *prepared* keeps a plan per statement, which the executor executes without SPI
-//! where it can. Rows that no command stores are thrown away as they come.
+//! parameters each time, *prepared* keeps a plan per statement, which the executor executes without
+//! SPI where it can. Rows that no command stores are thrown away as they come.
 //!
 //! Transaction control goes to the server's own implementation as a utility command, so that
 //! blocks, savepoints, isolation levels and chains mean here what they mean there.
@@ -142,7 +142,8 @@ impl SpiSession {
         }
     }
 
-    /// Reports what a backend does that waits for its next statement; for a client that has to wait.
+    /// Reports what a backend does that waits for its next statement; for a client that has to
+    /// wait.
     pub fn rest(&mut self) {
         // SAFETY: between statements.
         unsafe {
@@ -310,8 +311,8 @@ impl SpiSession {
         let report = error.report();
         // SAFETY: reads this process's transaction state, which is still that of the error.
         let in_block = unsafe { pg_sys::IsTransactionBlock() };
-        // SAFETY: after an error; a block stays open as failed, until it is rolled back. Nothing uses
-        // the statement's memory any more.
+        // SAFETY: after an error; a block stays open as failed, until it is rolled back. Nothing
+        // uses the statement's memory any more.
         unsafe {
             pg_sys::AbortCurrentTransaction();
             pg_sys::MemoryContextReset(self.memory);
@@ -544,9 +545,9 @@ fn execute_saved(
 ) -> Result<()> {
     /// What the server's own codes do not say.
     const IN_FAILED_BLOCK: i32 = i32::MIN;
-    // SAFETY: the sequences of those functions. Between the guard and the calls there are references
-    // and plain values only. What the guard leaves of an error is in the context that is current
-    // here, and goes when that is reset.
+    // SAFETY: the sequences of those functions. Between the guard and the calls there are
+    // references and plain values only. What the guard leaves of an error is in the context that is
+    // current here, and goes when that is reset.
     let code = unsafe {
         let entry = pg_sys::MemoryContextSwitchTo(memory);
         pg_sys::ffi::pg_guard_ffi_boundary(|| {

@@ -6,7 +6,8 @@
 //! apart. There one turn of the client in [`SAMPLED`] is timed, as a whole and within the session,
 //! where statements are executed and committed; the difference is the harness's: choosing scripts,
 //! evaluating expressions, drawing random numbers, recording. All the others pass without a clock
-//! reading of their own, so that measuring costs one or two thousandths of a select-only transaction.
+//! reading of their own, so that measuring costs one or two thousandths of a select-only
+//! transaction.
 
 use crate::clock;
 use std::sync::atomic::{AtomicU64, Ordering::*};

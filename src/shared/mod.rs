@@ -23,4 +23,4 @@ pub mod recorder;
 pub mod ring;
 pub mod segment;
 
-pub use segment::{Phase, Segment};
+pub use segment::Segment;

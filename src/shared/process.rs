@@ -1,7 +1,7 @@
 //! Other processes: references to them in shared memory, waking and signalling them, and waiting
 //! to be woken.
 
-use crate::error::{Error, Result};
+use crate::error::Error;
 use pgrx::pg_sys;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::*};
 use std::time::Duration;
@@ -133,7 +133,7 @@ impl WorkerHandle {
     /// Registers a worker of ours.
     ///
     /// `function` is one of the entry points in `src/worker`, `kind` its `backend_type`, `argument`
-    /// the number of the task's segment. Fails if no worker slot is free.
+    /// the number of the task's segment. `None` if no worker slot is free.
     pub fn register(function: &str, kind: &str, name: &str, argument: u32) -> Option<WorkerHandle> {
         // SAFETY: all-zero is a valid BackgroundWorker; every text is cut to its field. The handle
         // is allocated in the top context, so that it outlives the current one.
@@ -173,6 +173,14 @@ impl WorkerHandle {
         // SAFETY: as for `status`.
         unsafe { pg_sys::TerminateBackgroundWorker(self.0) };
     }
+
+    /// Waits until the worker has ended, and its slot is free for another, at most `limit`.
+    pub fn wait_for_exit(&self, limit: Duration) {
+        let end = crate::clock::now_ns() + limit.as_nanos() as u64;
+        while self.status() != WorkerStatus::Stopped && crate::clock::now_ns() <= end {
+            wait(Duration::from_millis(20));
+        }
+    }
 }
 
 impl Drop for WorkerHandle {
@@ -182,7 +190,8 @@ impl Drop for WorkerHandle {
     }
 }
 
-/// Fails with `WorkerSlots` if the registration found no free slot.
+/// The error of a registration that found no free slot, after `free` others did; `needed` are those
+/// of the whole task.
 pub fn no_slot(needed: usize, free: usize) -> Error {
     // SAFETY: a plain setting.
     let limit = unsafe { pg_sys::max_worker_processes };
@@ -190,23 +199,6 @@ pub fn no_slot(needed: usize, free: usize) -> Error {
         needed,
         free,
         limit,
-    }
-}
-
-/// Waits until all of `handles` have stopped, at most `limit`; whether they have.
-pub fn wait_for_exit(handles: &[WorkerHandle], limit: Duration) -> Result<bool> {
-    let end = crate::clock::now_ns() + limit.as_nanos() as u64;
-    loop {
-        if handles
-            .iter()
-            .all(|handle| handle.status() == WorkerStatus::Stopped)
-        {
-            return Ok(true);
-        }
-        if crate::clock::now_ns() > end {
-            return Ok(false);
-        }
-        wait(Duration::from_millis(20));
     }
 }
 

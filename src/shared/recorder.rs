@@ -219,7 +219,8 @@ fn read_moments(words: &[AtomicU64; Moments::WORDS]) -> Moments {
     Moments::from_words(std::array::from_fn(|i| words[i].load(Relaxed)))
 }
 
-/// Copies a client's figures, one [`Tally`] per script, into `into`.
+/// Copies a client's figures, one [`Tally`] for each script, into `into`; they belong together
+/// unless the writer was interrupted, see [`READ_ATTEMPTS`].
 pub fn read_client(segment: &Segment, client: usize, into: &mut [Tally]) {
     let (head, counters) = segment.client(client);
     for _ in 0..READ_ATTEMPTS {
@@ -247,6 +248,15 @@ pub fn read_all(segment: &Segment) -> Vec<Tally> {
         }
     }
     sum
+}
+
+/// Sum of the figures of all clients and scripts.
+pub fn read_total(segment: &Segment) -> Tally {
+    let mut total = Tally::default();
+    for script in read_all(segment) {
+        total.merge(&script);
+    }
+    total
 }
 
 /// The writing end of one client's slot.

@@ -41,7 +41,7 @@ impl Kind {
     }
 }
 
-/// How far a task has come. Only the coordinator moves it, and only forward.
+/// How far a task has come. Only its coordinator or loader moves it, and only forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Phase {
@@ -99,9 +99,10 @@ pub struct Header {
     pub measure_ns: AtomicU64,
     /// No transaction starts after this; `u64::MAX` if the run is limited by a count.
     pub deadline_ns: AtomicU64,
-    /// Scale of pgbench's tables, 1 if no script needs them.
+    /// What scripts are told as `scale`: pgbench's, the number of keys of pgio's tables, or what
+    /// the user says.
     pub scale: AtomicI64,
-    /// Set once a vacuum or another long preparation is under way, for the caller's messages.
+    /// Number of the step of an initialization that is under way, from 1; 0 before the first.
     pub step: AtomicU32,
     /// When that step began.
     pub step_ns: AtomicU64,
@@ -109,11 +110,11 @@ pub struct Header {
     pub rows_done: AtomicU64,
     /// See `rows_done`.
     pub rows_total: AtomicU64,
-    /// Parts of the work that processes have taken.
+    /// Parts of the work that processes have taken; of page workers and their loader.
     pub parts_taken: AtomicU64,
     /// The backend that waits for the task, if one does.
     pub caller: ProcessRef,
-    /// The task's coordinator.
+    /// The task's coordinator, or the loader.
     pub coordinator: ProcessRef,
 }
 
@@ -150,7 +151,7 @@ impl Header {
         self.coordinator.wake();
     }
 
-    /// What kind of task it is.
+    /// Whether the task is a benchmark run.
     pub fn is_run(&self) -> bool {
         self.kind == Kind::Run as u32
     }
@@ -604,8 +605,8 @@ impl Segment {
         }
     }
 
-    /// Passes the lines that the workers tell, as far as they wait, to `line`. One process must read
-    /// them.
+    /// Passes the lines that the workers tell, as far as they wait, to `line`. One process must
+    /// read them.
     pub fn read_messages(&self, mut line: impl FnMut(&str)) {
         (0..self.layout.workers)
             .filter_map(|worker| self.messages(worker))

@@ -1,5 +1,5 @@
-//! The database that has pgbench's or pgio's tables: this server's, in this very process, or a target's, over
-//! a connection.
+//! The database that has pgbench's or pgio's tables: this server's, in this very process, or a
+//! target's, over a connection.
 
 use super::remote::Remote;
 use super::transaction::transaction;
@@ -59,8 +59,8 @@ impl Database {
         }
     }
 
-    /// The first row of a query whose columns are texts, in a transaction of its own; empty if there
-    /// is no row.
+    /// The first row of a query whose columns are texts, in a transaction of its own; empty if
+    /// there is no row.
     pub fn first_row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
         match self {
             Database::Here => transaction(|| query::first_row(sql)),

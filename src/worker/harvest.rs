@@ -62,10 +62,7 @@ impl Harvest {
         if now_ns <= self.begins_ns {
             return None;
         }
-        let mut total = Tally::default();
-        for script in recorder::read_all(segment) {
-            total.merge(&script);
-        }
+        let total = recorder::read_total(segment);
         let mut tally = total.minus(&self.tally);
         let histogram = self.latencies(segment);
         let extremes = (0..segment.layout().clients)
@@ -116,8 +113,8 @@ impl Harvest {
         self.histograms.get(segment.layout().scripts)
     }
 
-    /// The figures of the whole run by script, when all clients have ended; behind the last script's
-    /// histogram that of reads, if they are measured.
+    /// The figures of the whole run by script, when all clients have ended; behind the last
+    /// script's histogram that of reads, if they are measured.
     pub fn totals(&mut self, segment: &Segment) -> (Vec<Tally>, Vec<LatencyHistogram>) {
         self.latencies(segment);
         (recorder::read_all(segment), self.histograms.clone())

@@ -72,7 +72,7 @@ impl Task {
         loop {
             let phase = header.phase();
             if phase == Phase::Finished {
-                process::wait_for_exit(std::slice::from_ref(&self.coordinator), EXIT_LIMIT)?;
+                self.coordinator.wait_for_exit(EXIT_LIMIT);
                 check_for_interrupts();
                 return Ok(());
             }
@@ -105,7 +105,7 @@ impl Task {
                 Some(at) if now - at > CANCEL_GRACE_NS => {
                     self.coordinator.terminate();
                     check_for_interrupts();
-                    return Err(Error::WorkerDied {
+                    return Err(Error::WorkerStays {
                         what: "the coordinator".into(),
                     });
                 }

@@ -15,9 +15,9 @@ use crate::run::RunSpec;
 use crate::session::LibpqSession;
 use crate::shared::effort::Stopwatch;
 use crate::shared::recorder::Recorder;
-use crate::shared::segment::Stop;
+use crate::shared::segment::{Segment, Stop};
 use pgrx::{pg_guard, pg_sys};
-use selfbench_client::{Client, Step};
+use selfbench_client::{Client, Plan, Step, Thread};
 use selfbench_script::{Workload, clients_per_thread};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -177,15 +177,13 @@ fn run(place: &Place, ready: Ready) {
     } = ready;
     let segment = place.segment;
     let header = segment.header();
-    let control = Shared::new(place, false);
-    let (streams, mut threads) = streams(header, &spec, spec.threads(place.index));
+    let (streams, threads) = streams(header, &spec, spec.threads(place.index));
     let plans: Vec<_> = workloads
         .all
         .iter()
         .map(|workload| plan(header, &spec, workload))
         .collect();
-    let mut events = compat::EventSet::new(connections.len());
-    let mut driven: Vec<Driven> = clients
+    let driven: Vec<Driven> = clients
         .into_iter()
         .zip(connections)
         .map(|((number, thread), connection)| {
@@ -212,120 +210,177 @@ fn run(place: &Place, ready: Ready) {
             }
         })
         .collect();
-    // A schedule asks for more precision than milliseconds.
-    let mut alarm = spec.rate.and_then(|_| compat::Alarm::new());
-    watch_sockets(&mut events, &mut driven, alarm.as_ref());
-    let mut queue: VecDeque<usize> = (0..driven.len()).collect();
-    let mut active = driven.len();
-    let mut sleeping = 0usize;
-    // Whether the event set still has the sockets of connections that are gone.
-    let mut outdated = false;
+    let mut event_loop = EventLoop {
+        segment,
+        control: Shared::new(place, false),
+        plans: &plans,
+        threads,
+        events: compat::EventSet::new(driven.len()),
+        outdated: true,
+        // A schedule asks for more precision than milliseconds.
+        alarm: spec.rate.and_then(|_| compat::Alarm::new()),
+        queue: (0..driven.len()).collect(),
+        active: driven.len(),
+        sleeping: 0,
+        driven,
+        stopped_ns: None,
+        canceled: false,
+    };
+    event_loop.watch_sockets();
+    event_loop.run();
+    event_loop.end();
+}
 
-    let mut stopped_ns = None;
-    let mut canceled = false;
+/// The event loop over the connections of a worker's clients.
+struct EventLoop<'s, 'p> {
+    segment: &'s Segment,
+    control: Shared<'s>,
+    plans: &'p [Plan<'p>],
+    /// Those of this worker, which its clients share.
+    threads: Vec<Thread>,
+    driven: Vec<Driven<'s, 'p>>,
+    /// Clients that can go on at once, by position.
+    queue: VecDeque<usize>,
+    /// How many clients have not ended.
+    active: usize,
+    /// How many of them sleep.
+    sleeping: usize,
+    events: compat::EventSet,
+    /// Whether the event set still has the sockets of connections that are gone.
+    outdated: bool,
+    alarm: Option<compat::Alarm>,
+    /// When the run was seen to be stopped.
+    stopped_ns: Option<u64>,
+    /// Whether the statements that were under way then have been cancelled.
+    canceled: bool,
+}
 
-    while active > 0 {
+impl EventLoop<'_, '_> {
+    /// Drives the clients until all have ended, or those of a stopped run have been given up.
+    fn run(&mut self) {
+        while self.active > 0 {
+            if !self.answer_requests() {
+                break;
+            }
+            self.advance_clients();
+            if self.active == 0 {
+                break;
+            }
+            if self.outdated {
+                self.events = compat::EventSet::new(self.driven.len());
+                self.watch_sockets();
+            }
+            let timeout_ms = self.wake_sleepers();
+            self.wait(timeout_ms);
+        }
+    }
+
+    /// Once the run is to end: has no client begin anything, and cancels what takes too long.
+    /// Whether it is worth going on.
+    fn answer_requests(&mut self) -> bool {
+        let header = self.segment.header();
         // A worker that is terminated ends the run, and takes its connections with it: the server
         // would not notice that they are closed while they wait for a lock.
         if asked_to_end() {
             header.request_stop(Stop::Terminated);
         }
-        if header.stop() != Stop::No {
-            let now = clock::now_ns();
-            match stopped_ns {
-                // The outcome of what is under way is awaited: a transaction that has committed
-                // counts.
-                None => {
-                    stopped_ns = Some(now);
-                    for (i, d) in driven.iter_mut().enumerate() {
-                        if d.sleeps_until_ns.take().is_some() {
-                            sleeping -= 1;
-                        }
-                        if !d.queued {
-                            d.queued = true;
-                            queue.push_back(i);
-                        }
+        if header.stop() == Stop::No {
+            return true;
+        }
+        let now = clock::now_ns();
+        match self.stopped_ns {
+            // The outcome of what is under way is awaited: a transaction that has committed counts.
+            None => {
+                self.stopped_ns = Some(now);
+                self.sleeping = 0;
+                for (i, d) in self.driven.iter_mut().enumerate() {
+                    d.sleeps_until_ns = None;
+                    if !d.queued {
+                        d.queued = true;
+                        self.queue.push_back(i);
                     }
                 }
-                Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => break,
-                Some(since) if now - since > STOP_GRACE_NS && !canceled => {
-                    canceled = true;
-                    let sessions = driven.iter().filter_map(|d| d.session.as_ref());
-                    cancel::in_background(sessions.filter_map(LibpqSession::cancel).collect());
-                }
-                Some(_) => {}
             }
+            Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => return false,
+            Some(since) if now - since > STOP_GRACE_NS && !self.canceled => {
+                self.canceled = true;
+                let sessions = self.driven.iter().filter_map(|d| d.session.as_ref());
+                cancel::in_background(sessions.filter_map(LibpqSession::cancel).collect());
+            }
+            Some(_) => {}
         }
-        // Clients that can go on, each for one step, so that none keeps the others waiting.
-        for _ in 0..queue.len() {
-            let Some(i) = queue.pop_front() else { break };
-            let d = &mut driven[i];
+        true
+    }
+
+    /// Advances the clients that can go on, each by one step, so that none keeps the others waiting.
+    fn advance_clients(&mut self) {
+        for _ in 0..self.queue.len() {
+            let Some(i) = self.queue.pop_front() else {
+                break;
+            };
+            let d = &mut self.driven[i];
             d.queued = false;
             let Some(session) = &mut d.session else {
                 continue;
             };
-            let thread = &mut threads[d.thread];
-            let plan = &plans[d.plan];
-            let recorder = &mut d.recorder;
-            let mut step = d.client.advance(session, plan, thread, &control, recorder);
+            let thread = &mut self.threads[d.thread];
+            let plan = &self.plans[d.plan];
+            let (control, recorder) = (&self.control, &mut d.recorder);
+            let mut step = d.client.advance(session, plan, thread, control, recorder);
             // After the last answer of a transaction the server waits for this client, and need
             // not wait for the others. A script without statements takes turns with them.
             if step == Step::Again && std::mem::take(&mut d.answered) {
-                step = d.client.advance(session, plan, thread, &control, recorder);
+                step = d.client.advance(session, plan, thread, control, recorder);
             }
             match step {
                 Step::Again => {
                     d.queued = true;
-                    queue.push_back(i);
+                    self.queue.push_back(i);
                 }
                 Step::Waiting => {}
                 Step::Sleeping { until_ns } => {
                     d.sleeps_until_ns = Some(until_ns);
-                    sleeping += 1;
+                    self.sleeping += 1;
                 }
                 Step::Finished | Step::Aborted { .. } => {
                     let reason = match &step {
                         Step::Aborted { reason } => Some(reason.as_str()),
                         _ => None,
                     };
-                    let (head, _) = segment.client(d.number);
+                    let (head, _) = self.segment.client(d.number);
                     head.end(clock::now_ns(), reason);
                     d.session = None;
-                    active -= 1;
+                    self.active -= 1;
                     continue;
                 }
             }
             if session.socket() != d.socket {
-                outdated = true;
+                self.outdated = true;
             } else if session.wants_write() != d.waits_for_write
                 && let Some(event) = d.event
             {
                 d.waits_for_write = session.wants_write();
-                events.want_write(event, d.waits_for_write);
+                self.events.want_write(event, d.waits_for_write);
             }
         }
-        if active == 0 {
-            break;
-        }
-        if outdated {
-            outdated = false;
-            events = compat::EventSet::new(driven.len());
-            watch_sockets(&mut events, &mut driven, alarm.as_ref());
-        }
-        // Sleepers whose time has come.
-        let mut timeout_ms = if queue.is_empty() { -1 } else { 0 };
+    }
+
+    /// Queues the sleepers whose time has come, and sets the alarm for the next one. How long to
+    /// wait for events, in milliseconds; -1 is without limit.
+    fn wake_sleepers(&mut self) -> i64 {
+        let mut timeout_ms = if self.queue.is_empty() { -1 } else { 0 };
         let mut next_ns = u64::MAX;
-        if sleeping > 0 {
+        if self.sleeping > 0 {
             let now = clock::now_ns();
-            for (i, d) in driven.iter_mut().enumerate() {
+            for (i, d) in self.driven.iter_mut().enumerate() {
                 let Some(until) = d.sleeps_until_ns else {
                     continue;
                 };
                 if until <= now {
                     d.sleeps_until_ns = None;
-                    sleeping -= 1;
+                    self.sleeping -= 1;
                     d.queued = true;
-                    queue.push_back(i);
+                    self.queue.push_back(i);
                     timeout_ms = 0;
                 } else {
                     next_ns = next_ns.min(until);
@@ -338,15 +393,20 @@ fn run(place: &Place, ready: Ready) {
                 }
             }
         }
-        if stopped_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
+        if self.stopped_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
             timeout_ms = STOP_TICK_MS;
         }
-        if let Some(alarm) = &mut alarm
+        if let Some(alarm) = &mut self.alarm
             && next_ns != u64::MAX
         {
             alarm.set(next_ns);
         }
-        for event in events.wait(timeout_ms) {
+        timeout_ms
+    }
+
+    /// Waits for events, and queues the clients whose sockets have news.
+    fn wait(&mut self, timeout_ms: i64) {
+        for event in self.events.wait(timeout_ms) {
             match event {
                 compat::Event::Latch => check_for_interrupts(),
                 compat::Event::Socket {
@@ -355,7 +415,7 @@ fn run(place: &Place, ready: Ready) {
                     writable,
                 } => {
                     // The alarm is not among them.
-                    let Some(d) = driven.get_mut(index) else {
+                    let Some(d) = self.driven.get_mut(index) else {
                         continue;
                     };
                     let Some(session) = &mut d.session else {
@@ -370,37 +430,41 @@ fn run(place: &Place, ready: Ready) {
                     if !d.queued && d.sleeps_until_ns.is_none() {
                         d.queued = true;
                         d.answered = true;
-                        queue.push_back(index);
+                        self.queue.push_back(index);
                     }
                 }
             }
         }
     }
-    for d in &mut driven {
-        if d.session.take().is_some() {
-            let (head, _) = segment.client(d.number);
-            head.end(clock::now_ns(), None);
+
+    /// Adds the sockets that there are, and the alarm, to a new event set.
+    fn watch_sockets(&mut self) {
+        self.outdated = false;
+        if let Some(alarm) = &self.alarm {
+            self.events
+                .add_socket(alarm.descriptor(), self.driven.len());
+        }
+        for (i, d) in self.driven.iter_mut().enumerate() {
+            d.socket = d.session.as_ref().and_then(LibpqSession::socket);
+            d.event = d
+                .socket
+                .map(|(_, socket)| self.events.add_socket(socket, i));
+            d.waits_for_write = d.session.as_ref().is_some_and(LibpqSession::wants_write);
+            if d.waits_for_write
+                && let Some(event) = d.event
+            {
+                self.events.want_write(event, true);
+            }
         }
     }
-}
 
-/// Adds the sockets that there are, and the alarm, to a new event set.
-fn watch_sockets(
-    events: &mut compat::EventSet,
-    driven: &mut [Driven],
-    alarm: Option<&compat::Alarm>,
-) {
-    if let Some(alarm) = alarm {
-        events.add_socket(alarm.descriptor(), driven.len());
-    }
-    for (i, d) in driven.iter_mut().enumerate() {
-        d.socket = d.session.as_ref().and_then(LibpqSession::socket);
-        d.event = d.socket.map(|(_, socket)| events.add_socket(socket, i));
-        d.waits_for_write = d.session.as_ref().is_some_and(LibpqSession::wants_write);
-        if d.waits_for_write
-            && let Some(event) = d.event
-        {
-            events.want_write(event, true);
+    /// Ends the clients that have been given up.
+    fn end(&mut self) {
+        for d in &mut self.driven {
+            if d.session.take().is_some() {
+                let (head, _) = self.segment.client(d.number);
+                head.end(clock::now_ns(), None);
+            }
         }
     }
 }

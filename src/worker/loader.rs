@@ -1,5 +1,5 @@
-//! The loader: the worker that initializes pgbench's tables, each step in transactions of its own, or
-//! pgio's, in this server or in a target.
+//! The loader: the worker that initializes pgbench's tables, each step in transactions of its own,
+//! or pgio's, in this server or in a target.
 
 use super::database::Database;
 use super::transaction::transaction;

@@ -7,7 +7,6 @@
 use crate::error::{Error, Result};
 use crate::query;
 use crate::shared::Segment;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 /// What a task does to a table, hence which locks of the caller are in its way.
@@ -79,8 +78,7 @@ pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     let Some(process) = waiting else {
         return Ok(());
     };
-    // SAFETY: the id of this process.
-    let me = unsafe { pg_sys::MyProcPid };
+    let me = std::process::id() as i32;
     let blockers = query::one::<Vec<Option<i32>>>(
         "SELECT pg_catalog.pg_blocking_pids($1)",
         &[process.pid().into()],

@@ -10,7 +10,6 @@ use crate::run::{LogSpec, RunSpec};
 use crate::server;
 use crate::shared::Segment;
 use crate::shared::entry::Entry;
-use pgrx::pg_sys;
 use selfbench_report::log::{Aggregate, LogFormat, Logged, Outcome, transaction_line};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -64,8 +63,7 @@ impl Logbook {
         let epoch_us = server::epoch_us() - (clock::now_ns() / 1000) as i64;
         let mut files = Vec::new();
         if let Some(prefix) = &log.prefix {
-            // SAFETY: the id of this process.
-            let pid = unsafe { pg_sys::MyProcPid };
+            let pid = std::process::id();
             for worker in 0..spec.workers() {
                 let path = match worker {
                     0 => format!("{prefix}.{pid}"),

@@ -8,10 +8,14 @@
 //!
 //! The caller waits for the task's phase, the coordinator for its workers' states; both are woken
 //! by latch. Each process marks its own end in the segment, also when it is terminated, so that
-//! nobody waits for a process that is gone. `coordinator` runs a benchmark, `loader` an
-//! initialization, `spi_client` and `libpq_client` are the clients, `client_process` what an SPI
-//! client runs in if there is no worker for it; `transaction` and `statement`
-//! are how workers use the database, `remote` how they use a target, `database` either.
+//! nobody waits for a process that is gone.
+//!
+//! `launch` is the caller's side, `locks` what in its session would be in the way. `coordinator`
+//! runs a benchmark: `client_process` has the processes of its clients, `tables` what it asks about
+//! tables, `harvest` and `figures` what becomes of the clients' counters, `logbook` what becomes of
+//! their log. `spi_client` and `libpq_client` are the clients, `shell` their shell. `loader` runs
+//! an initialization. `transaction` and `statement` are how workers use the database, `remote` how
+//! they use a target, `database` either; `settings` are the caller's.
 //!
 //! ```text
 //! caller's backend ── registers ──> loader ── registers ──> page workers
@@ -24,6 +28,7 @@
 pub mod client_process;
 pub mod coordinator;
 pub mod database;
+pub mod figures;
 pub mod harvest;
 pub mod launch;
 pub mod libpq_client;
@@ -36,18 +41,21 @@ pub mod settings;
 pub mod shell;
 pub mod spi_client;
 pub mod statement;
+pub mod tables;
 pub mod transaction;
 
 use crate::compat;
 use crate::error::{Report, Result};
 use crate::run::{Mode, RunSpec};
 use crate::security;
-use crate::shared::segment::{Header, Segment, Stop, WorkerState};
+use crate::shared::process;
+use crate::shared::segment::{Header, Phase, Segment, Stop, WorkerState};
 use pgrx::pg_sys;
 use selfbench_client::{Plan, Thread};
 use selfbench_script::{Streams, Workload};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
+use std::time::Duration;
 
 /// Identity under which a task's workers connect.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -94,9 +102,14 @@ fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
                 pg_sys::ResourceOwnerCreate(std::ptr::null_mut(), c"pg_selfbench".as_ptr());
         }
     }
-    let segment = Segment::attach(argument.value() as u32)?.keep();
+    Some(keep(Segment::attach(argument.value() as u32)?))
+}
+
+/// Makes a segment the one of this process, for as long as the process lives.
+fn keep(segment: Segment) -> &'static Segment {
+    let segment = segment.keep();
     MY_SEGMENT.store(std::ptr::from_ref(segment).cast_mut(), Release);
-    Some(segment)
+    segment
 }
 
 /// Connects this worker to the database as the calling role.
@@ -125,7 +138,7 @@ fn at_exit(callback: unsafe extern "C-unwind" fn(i32, pg_sys::Datum), argument: 
 
 /// The segment of this process, in exit callbacks.
 fn my_segment() -> Option<&'static Segment> {
-    // SAFETY: `attach` leaked the segment, so that it lives as long as the process.
+    // SAFETY: `keep` leaked the segment, so that it lives as long as the process.
     unsafe { MY_SEGMENT.load(Acquire).as_ref() }
 }
 
@@ -232,12 +245,7 @@ impl Place {
     /// Takes a place; `None` if the task is over.
     fn take(argument: pg_sys::Datum) -> Option<Place> {
         let segment = attach(argument)?;
-        let index = segment.claim_worker()?;
-        let worker = segment.worker(index);
-        worker.process.set_to_me();
-        worker.set_state(WorkerState::Attached);
-        at_exit(client_worker_exit, index);
-        Some(Place { segment, index })
+        Some(Place::occupy(segment, segment.claim_worker()?))
     }
 
     /// Takes a place for a backend that was called with the number of the segment: of a run in
@@ -249,19 +257,21 @@ impl Place {
         let role = unsafe { pg_sys::GetUserId().to_u32() };
         if !header.is_run()
             || header.role != role
-            || header.phase() != crate::shared::Phase::Preparing
+            || header.phase() != Phase::Preparing
             || segment.spec::<RunSpec>().ok()?.mode != Mode::Spi
         {
             return None;
         }
         let index = segment.claim_worker()?;
-        let segment = segment.keep();
-        MY_SEGMENT.store(std::ptr::from_ref(segment).cast_mut(), Release);
+        Some(Place::occupy(keep(segment), index))
+    }
+
+    fn occupy(segment: &'static Segment, index: usize) -> Place {
         let worker = segment.worker(index);
         worker.process.set_to_me();
         worker.set_state(WorkerState::Attached);
         at_exit(client_worker_exit, index);
-        Some(Place { segment, index })
+        Place { segment, index }
     }
 
     /// Reports this worker ready and waits for the start barrier; whether the run has started.
@@ -275,11 +285,11 @@ impl Place {
             if header.stop() != Stop::No {
                 return false;
             }
-            if header.phase() >= crate::shared::Phase::Running {
+            if header.phase() >= Phase::Running {
                 return true;
             }
             check_for_interrupts();
-            crate::shared::process::wait(std::time::Duration::from_secs(10));
+            process::wait(Duration::from_secs(10));
         }
     }
 

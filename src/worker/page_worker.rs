@@ -59,8 +59,8 @@ fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>
     })
 }
 
-/// Serves interrupts, and ends this process if the postmaster has died: nobody who does not wait for
-/// anything notices that, and the next postmaster waits for all that are left.
+/// Serves interrupts, and ends this process if the postmaster has died: nobody who does not wait
+/// for anything notices that, and the next postmaster waits for all that are left.
 fn look_around() {
     process::wait(Duration::ZERO);
     check_for_interrupts();

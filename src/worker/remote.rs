@@ -127,8 +127,8 @@ impl Remote {
         Ok(row)
     }
 
-    /// Executes a COPY from the client. `fill` writes data into the buffer and returns its length, 0
-    /// at the end.
+    /// Executes a COPY from the client. `fill` writes data into the buffer and returns its length,
+    /// 0 at the end.
     pub fn copy_in(&mut self, sql: &str, mut fill: impl FnMut(&mut [u8]) -> usize) -> Result<()> {
         self.send(sql)?;
         match self.next_result()? {

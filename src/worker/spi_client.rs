@@ -195,8 +195,8 @@ fn forget_cancel() {
 }
 
 /// What this process uses of blocks and WAL, recorded after each transaction: so far, for whoever
-/// watches the run, and what has been read since the transaction before, as so many reads of the same
-/// length.
+/// watches the run, and what has been read since the transaction before, as so many reads of the
+/// same length.
 #[derive(Default)]
 struct Watched {
     /// Where what the session uses begins to count, once it does, and what had been used last.

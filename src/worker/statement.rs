@@ -41,13 +41,7 @@ pub fn execute(sql: &str) -> Result<()> {
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
         let mut context = CONTEXT.load(Relaxed);
         if context.is_null() {
-            context = pg_sys::AllocSetContextCreateInternal(
-                pg_sys::TopMemoryContext,
-                c"pg_selfbench statement".as_ptr(),
-                pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
-                pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
-                pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
-            );
+            context = compat::new_memory_context(c"pg_selfbench statement");
             CONTEXT.store(context, Relaxed);
         }
         pg_sys::MemoryContextReset(context);

@@ -7,9 +7,9 @@ use pgrx::pg_sys;
 /// Runs `body` in a transaction of its own with a snapshot, commits if it succeeds and aborts if
 /// it fails, whether by a returned error or by one that PostgreSQL raised.
 ///
-/// Its isolation level is READ COMMITTED, and it may write where the server can, whatever the calling
-/// session's defaults are: those are for the scripts. Under SERIALIZABLE, keeping the books of a run
-/// could fail because of what the run does.
+/// Its isolation level is READ COMMITTED, and it may write where the server can, whatever the
+/// calling session's defaults are: those are for the scripts. Under SERIALIZABLE, keeping the books
+/// of a run could fail because of what the run does.
 ///
 /// Must be called outside of a transaction.
 pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {

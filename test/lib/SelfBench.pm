@@ -13,7 +13,7 @@ use Test::More;
 
 our @EXPORT = qw(new_bench_node start_sql finish_sql signal_sql backend_of
   wait_for wait_for_transactions latest_run
-  invariants invariants_ok figures_ok wait_until_quiet nothing_left_ok);
+  invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok);
 
 # A running server with the extension created in database postgres.
 #   name, lines of postgresql.conf, named arguments of PostgreSQL::Test::Cluster's init
@@ -192,6 +192,23 @@ SQL
 	return is($found,
 		"scripts $n intervals $n histogram $n script histograms $n interval histograms $n",
 		"$name: figures agree");
+}
+
+# Tests that after whatever has happened a run works, in each of @modes, or in both.
+sub next_run_ok
+{
+	my ($node, $name, @modes) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	foreach my $mode (@modes ? @modes : qw(spi libpq))
+	{
+		is( $node->safe_psql('postgres',
+				"SELECT state, transactions FROM bench.run(mode => '$mode', clients => 2, transactions => 5, vacuum => 'none')"
+			),
+			'finished|10',
+			"$name: the next run works ($mode)");
+	}
+	return;
 }
 
 # Waits until no process of the extension and no connection of its is left;

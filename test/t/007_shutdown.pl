@@ -11,22 +11,6 @@ use Time::HiRes qw(usleep);
 my $node = new_bench_node('shutdown');
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 
-sub next_run_ok
-{
-	my ($name) = @_;
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-
-	foreach my $mode (qw(spi libpq))
-	{
-		is( $node->safe_psql('postgres',
-				"SELECT state, transactions FROM bench.run(mode => '$mode', clients => 2, transactions => 5, vacuum => 'none')"
-			),
-			'finished|10',
-			"$name: the next run works ($mode)");
-	}
-	return;
-}
-
 # A run that nobody ends.  The session that called bench.run, if there is one.
 sub endless
 {
@@ -62,7 +46,7 @@ foreach my $function (qw(run start))
 		  or diag "state: $run->{state}";
 		figures_ok($node, $run->{run_id}, $name) if $run->{state} ne 'running';
 		invariants_ok($node, undef, $name);
-		next_run_ok($name);
+		next_run_ok($node, $name);
 	}
 }
 
@@ -85,7 +69,7 @@ foreach my $mode (qw(spi libpq))
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'),
 		0, "$name: it is not in progress");
 	invariants_ok($node, undef, $name);
-	next_run_ok($name);
+	next_run_ok($node, $name);
 	is(latest_run($node, $name)->{state}, 'lost', "$name: the next run marks it");
 	($status, $stdout, $stderr) =
 	  $node->psql('postgres', "SELECT bench.wait($run->{run_id})");
@@ -119,7 +103,7 @@ foreach my $mode (qw(spi libpq))
 	  $node->psql('postgres', "SELECT bench.wait($run->{run_id})");
 	like($stderr, qr/run $run->{run_id} was lost/, "$name: bench.wait tells");
 	invariants_ok($node, undef, $name);
-	next_run_ok($name);
+	next_run_ok($node, $name);
 }
 
 $node->stop;

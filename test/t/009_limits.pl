@@ -27,14 +27,7 @@ sub works_ok
 	my ($node, $name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 
-	foreach my $mode (qw(spi libpq))
-	{
-		is( $node->safe_psql('postgres',
-				"SELECT state, transactions FROM bench.run(mode => '$mode', clients => 2, transactions => 3, scripts => '{select-only}', vacuum => 'none')"
-			),
-			'finished|6',
-			"$name: the next run works ($mode)");
-	}
+	next_run_ok($node, $name);
 	nothing_left_ok($node, $name);
 	return;
 }

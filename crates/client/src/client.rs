@@ -1062,10 +1062,11 @@ impl<'w> Client<'w> {
         ))
     }
 
-    /// `name` is what pgbench calls the command: as typed if an evaluation or assignment failed.
+    /// `message` is the cause, if there is a text for it; `name` what pgbench calls the command: as
+    /// typed if an evaluation or assignment failed.
     fn abort_meta(&mut self, name: &str, message: &str, summary: &str) -> Step {
         match self.abort_command(name, summary) {
-            Step::Aborted { reason } => Step::Aborted {
+            Step::Aborted { reason } if !message.is_empty() => Step::Aborted {
                 reason: format!("{message}; {reason}"),
             },
             other => other,

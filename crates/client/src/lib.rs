@@ -32,8 +32,8 @@ pub trait Control {
     /// Ends the whole run, since a client was aborted.
     fn request_stop(&self);
     /// Runs a command line in the system's shell and waits for its end. With `output`, appends its
-    /// standard output, of which the first line is enough, and gives whether it could be run; without,
-    /// tells its lines and gives whether it ended with status 0. A stop request ends it.
+    /// standard output, of which the first line is enough, and gives whether it could be run;
+    /// without, tells its lines and gives whether it ended with status 0. A stop request ends it.
     fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool;
     /// Tells whoever watches the run a line: what the function `debug` writes, and errors that do
     /// not abort the client, if they are to be told.

@@ -64,6 +64,17 @@ fn aset_stores_the_last_row_of_each_result() {
 }
 
 #[test]
+fn null_is_no_value_and_aborts_without_a_cause() {
+    let workload = script("select null as n \\gset\n\\set x :n + 1");
+    let mut bench = Bench::new(&workload);
+    bench.answer_in_turn([done().returning([rows(1, &[("n", None)])])]);
+    assert_eq!(
+        bench.abort_reason(),
+        "client 0 aborted in command 1 (set) of script 0; evaluation of meta-command failed"
+    );
+}
+
+#[test]
 fn null_is_stored_as_an_empty_text() {
     let workload = script("select null as n \\gset\nselect ':n';");
     let mut bench = Bench::new(&workload);

@@ -4,7 +4,6 @@
 //! of the server's inside never stand without the mode that they were measured in.
 
 mod advice;
-pub mod compare;
 pub mod initialize;
 pub mod log;
 mod number;

@@ -1,10 +1,9 @@
 //! What a run of pgio's workload amounts to, as text.
 
 use crate::number::{fixed, shortest};
-use serde::{Deserialize, Serialize};
 
 /// The blocks that a run uses, and the memory that they may find a place in.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkingSet {
     /// Bytes of all blocks in use.
     pub bytes: i64,
@@ -55,7 +54,7 @@ fn size(bytes: i64) -> String {
 
 /// What the report of such a run says beyond that of any run. Rates are per second, over all
 /// sessions; `None` is what nobody could tell.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PgioReport {
     /// Number of tables.
     pub tables: i32,

@@ -59,7 +59,7 @@ pub fn line(at: At, interval_seconds: f64, interval: &Tally, options: ProgressOp
     }
     // What pgbench prints must not be mistaken for what was measured inside of the server.
     match options.mode {
-        Mode::Spi => line + &format!(" ({})", options.mode),
+        Mode::Spi => line + &format!(" ({})", options.mode.name()),
         Mode::Libpq => line,
     }
 }

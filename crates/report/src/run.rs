@@ -1,13 +1,11 @@
 //! What there is to report about one run.
 
-use std::fmt;
-
 use crate::pgio::PgioReport;
 use selfbench_stats::{Tally, summary};
 use serde::{Deserialize, Serialize};
 
 /// Which way a run's transactions take into the server.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Executed by workers inside the server.
@@ -34,15 +32,8 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
 /// What a run is to end after.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// A number of transactions.
     Transactions {
@@ -57,8 +48,7 @@ pub enum Limit {
 }
 
 /// How far a run has come.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RunState {
     /// Still going on; the figures are those up to now.
     Running,
@@ -70,26 +60,8 @@ pub enum RunState {
     Failed,
 }
 
-impl RunState {
-    /// The name that tables and reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Finished => "finished",
-            Self::Canceled => "canceled",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-impl fmt::Display for RunState {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
-
 /// One statement or meta command of a script.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StatementReport {
     /// The first line of a statement, or a whole meta command, cut to what is to be shown.
     pub text: String,
@@ -102,7 +74,7 @@ pub struct StatementReport {
 }
 
 /// One script of a run.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ScriptReport {
     /// Name under which the script was asked for.
     pub name: String,
@@ -119,7 +91,7 @@ pub struct ScriptReport {
 }
 
 /// Everything that a report of a run says.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
     /// Number under which the run is stored, `None` if it is not.
     pub run_id: Option<i64>,
@@ -174,10 +146,9 @@ pub struct RunReport {
     /// Measured time in seconds: from the start barrier, or the end of the warm-up, to the end of
     /// the last client. Rates refer to it.
     pub seconds: f64,
-    /// Time in milliseconds that it took before the first transaction could start. In mode `libpq`
-    /// all connections together or, with [`reconnect`](Self::reconnect), the average of one (time
-    /// of all connections over successful and failed transactions). In mode `spi` from the launch
-    /// of the first worker until all were ready.
+    /// Time in milliseconds that it took before the first transaction could start: from the start
+    /// of the first worker until all clients were ready. With [`reconnect`](Self::reconnect) the
+    /// average of one connection: time of all of them over successful and failed transactions.
     pub connection_time_ms: f64,
     /// What the harness itself cost per transaction, in microseconds, if that is known: CPU time
     /// of the client workers in mode `libpq`, time outside of executor and commit in mode `spi`.
@@ -186,7 +157,7 @@ pub struct RunReport {
     pub harness_share: Option<f64>,
     /// Warm-up time in seconds before the measured time, 0 if there was none.
     pub warmup_seconds: f64,
-    /// Successful transactions of the warm-up, which no other figure includes.
+    /// Transactions, successful or failed, that ended during the warm-up; no other counter has them.
     pub warmup_transactions: u64,
     /// Number of clients that an error ended before the run did.
     pub aborted_clients: i32,
@@ -211,26 +182,4 @@ impl RunReport {
     pub fn is_complete(&self) -> bool {
         self.state == RunState::Finished && self.aborted_clients == 0
     }
-
-    /// The latency in milliseconds at one of the report's percentiles, `None` if the report does
-    /// not have that percentile.
-    pub fn percentile_ms(&self, percentile: f64) -> Option<f64> {
-        lookup(&self.percentiles, percentile)
-    }
-}
-
-impl ScriptReport {
-    /// The latency in milliseconds at one of the report's percentiles, `None` if the report does
-    /// not have that percentile.
-    pub fn percentile_ms(&self, percentile: f64) -> Option<f64> {
-        lookup(&self.percentiles, percentile)
-    }
-}
-
-/// The milliseconds that stand beside `percentile` in a list of percent and milliseconds.
-fn lookup(percentiles: &[(f64, f64)], percentile: f64) -> Option<f64> {
-    percentiles
-        .iter()
-        .find(|(percent, _)| *percent == percentile)
-        .map(|(_, ms)| *ms)
 }

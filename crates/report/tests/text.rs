@@ -719,19 +719,6 @@ fn tries_without_limit_have_no_line_for_it() {
 }
 
 #[test]
-fn a_report_survives_json() {
-    let mut report = several_scripts("18.6", 180_006);
-    report.percentiles = percentiles();
-    let json = serde_json::to_string(&report).unwrap();
-    assert!(json.contains(r#""mode":"libpq""#));
-    assert!(json.contains(r#""protocol":"simple""#));
-    assert!(json.contains(r#""state":"finished""#));
-    assert!(json.contains(r#""limit":{"duration":{"seconds":2.0}}"#));
-    let back: RunReport = serde_json::from_str(&json).unwrap();
-    assert_eq!(text(&back), text(&report));
-}
-
-#[test]
 fn pgbench_alone() {
     // Recorded: pgbench -n -S -c 2 -t 5
     let report = RunReport {

@@ -3,7 +3,7 @@
 use crate::error::{BuiltinError, WeightError};
 use crate::number::c_strtol;
 
-/// A builtin script.
+/// A built-in script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
     /// The name that selects it, or any unambiguous start of which does.
@@ -33,12 +33,12 @@ const BUILTINS: [Builtin; 3] = [
     },
 ];
 
-/// All builtin scripts; the first one is the default.
+/// All built-in scripts; the first one is the default.
 pub fn list() -> &'static [Builtin] {
     &BUILTINS
 }
 
-/// The builtin script whose name starts with `prefix`.
+/// The built-in script whose name starts with `prefix`.
 ///
 /// # Errors
 /// Unless there is exactly one.

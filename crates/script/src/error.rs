@@ -72,7 +72,7 @@ impl fmt::Display for ScriptError {
     }
 }
 
-/// Why no builtin script was chosen.
+/// Why no built-in script was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuiltinError {
     /// No name starts like that.

@@ -27,7 +27,7 @@ pub use assign::{InvalidName, SetCommand, SetError, Store, StoreKind};
 pub use distribution::{DistributionError, DrawRange};
 pub use error::{BuiltinError, ScriptError, WeightError, WorkloadError};
 pub use expr::{EvalContext, EvalError, Expr, SyntaxError, SyntaxErrorKind};
-pub use hash::{fnv1a, murmur2, permute};
+pub use hash::permute;
 pub use number::{c_atof, c_atoi, c_strtol, is_c_space};
 pub use protocol::{Protocol, ProtocolError};
 pub use rng::{Rng, Seed, SeedError, Streams, ThreadStreams, clients_per_thread, parse_seed};

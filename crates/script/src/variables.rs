@@ -84,16 +84,6 @@ impl Variables {
         self.set_text(slot, "");
     }
 
-    /// Forgets the variable.
-    pub fn unset(&mut self, slot: Slot) {
-        self.entry(slot).state = State::Unset;
-    }
-
-    /// Whether the variable has a value or a text.
-    pub fn is_set(&self, slot: Slot) -> bool {
-        !matches!(self.state(slot), State::Unset)
-    }
-
     /// The value of a variable that was assigned an integer, whose text is that number; `None` of
     /// any other.
     #[inline]

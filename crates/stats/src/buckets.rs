@@ -64,20 +64,13 @@ pub const fn lowest_of(index: usize) -> u64 {
 ///
 /// For the last bucket this is the highest value that its width spans; it counts higher latencies
 /// as well. An index of [`BUCKETS`] or more counts as the last bucket.
-#[inline]
-pub const fn highest_of(index: usize) -> u64 {
+#[cfg(test)]
+pub(crate) const fn highest_of(index: usize) -> u64 {
     lowest_of(index) + (width_of(index) - 1)
 }
 
-/// The middle of a bucket in nanoseconds: its lowest latency plus half its width.
-///
-/// An index of [`BUCKETS`] or more counts as the last bucket.
-#[inline]
-pub const fn midpoint_of(index: usize) -> u64 {
-    lowest_of(index) + width_of(index) / 2
-}
-
 /// Number of distinct nanosecond values in a bucket.
+#[cfg(test)]
 const fn width_of(index: usize) -> u64 {
     let (_, doublings) = locate(index);
     1 << (UNIT_MAGNITUDE + doublings)
@@ -106,7 +99,6 @@ mod tests {
         assert!(index < BUCKETS, "{ns}");
         assert_eq!(lowest_of(index), reference.lowest_equivalent(ns), "{ns}");
         assert_eq!(highest_of(index), reference.highest_equivalent(ns), "{ns}");
-        assert_eq!(midpoint_of(index), reference.median_equivalent(ns), "{ns}");
     }
 
     #[test]
@@ -130,7 +122,6 @@ mod tests {
         assert_eq!(lowest_of(0), 0);
         for index in 0..BUCKETS {
             assert_eq!(index_of(lowest_of(index)), index);
-            assert_eq!(index_of(midpoint_of(index)), index);
             assert_eq!(index_of(highest_of(index)), index);
             if index + 1 < BUCKETS {
                 assert_eq!(highest_of(index) + 1, lowest_of(index + 1));
@@ -144,7 +135,6 @@ mod tests {
         for index in [BUCKETS, BUCKETS + 1, usize::MAX] {
             assert_eq!(lowest_of(index), lowest_of(BUCKETS - 1));
             assert_eq!(highest_of(index), highest_of(BUCKETS - 1));
-            assert_eq!(midpoint_of(index), midpoint_of(BUCKETS - 1));
         }
     }
 

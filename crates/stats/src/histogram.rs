@@ -109,7 +109,8 @@ impl LatencyHistogram {
     }
 
     /// The buckets in use, by rising latency: index and number of samples, which is never 0.
-    pub fn recorded(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    #[cfg(test)]
+    fn recorded(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.inner.iter_recorded().map(|step| {
             (
                 buckets::index_of(step.value_iterated_to()),

@@ -1,7 +1,5 @@
 //! Count, sum, sum of squares, lowest and highest of a series of latencies.
 
-use serde::{Deserialize, Serialize};
-
 use crate::NS_PER_MS;
 
 /// What is needed for the exact average, standard deviation and range of latencies.
@@ -18,7 +16,7 @@ use crate::NS_PER_MS;
 /// addition errs by at most one part in 2^53: at the very worst by a millionth over a day at
 /// 150,000 transactions a second (1.3 * 10^10 additions), and usually far less as the errors
 /// cancel out.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     /// Number of latencies.
     pub count: u64,
@@ -232,8 +230,6 @@ mod tests {
             prop_assert_eq!(difference.sum_sq_ns2, added.sum_sq_ns2);
             prop_assert!(difference.min_ns <= added.min_ns && added.max_ns <= difference.max_ns);
             prop_assert_eq!(Moments::from_words(later.to_words()), later);
-            let json = serde_json::to_string(&later).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Moments>(&json).unwrap(), later);
         }
     }
 }

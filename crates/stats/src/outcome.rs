@@ -1,11 +1,9 @@
 //! How transactions ended.
 
-use serde::{Deserialize, Serialize};
-
 use crate::Moments;
 
 /// Failed transactions by the kind of their last error.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Failures {
     /// Serialization failures, SQLSTATE 40001.
     pub serialization: u64,
@@ -43,7 +41,7 @@ impl Failures {
 /// The counters of a run, of one of its clients or scripts, or of an interval.
 ///
 /// A transaction is one execution of a script; it is successful, failed or skipped, once.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Successful transactions.
     pub transactions: u64,
@@ -140,14 +138,5 @@ mod tests {
         assert_eq!(sum, tally(5));
         assert_eq!(sum.minus(&tally(2)), tally(3));
         assert_eq!(tally(2).minus(&tally(3)), Tally::default());
-    }
-
-    #[test]
-    fn json_names_every_counter() {
-        let json = serde_json::to_string(&tally(1)).unwrap();
-        assert!(json.starts_with(
-            r#"{"transactions":1,"failed":{"serialization":2,"deadlock":3,"other":4},"retried":5,"#
-        ));
-        assert_eq!(serde_json::from_str::<Tally>(&json).unwrap(), tally(1));
     }
 }

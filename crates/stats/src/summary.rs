@@ -1,7 +1,5 @@
 //! Rates, shares and medians.
 
-use serde::{Deserialize, Serialize};
-
 /// Transactions per second; 0 if `seconds` is not above 0.
 ///
 /// Whoever prints the figure names the mode beside it.
@@ -32,7 +30,7 @@ pub fn median(samples: &[f64]) -> Option<f64> {
 }
 
 /// Lowest, middle and highest of repeated measurements, in the unit of the samples.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Lowest sample.
     pub min: f64,
@@ -51,12 +49,6 @@ impl Spread {
             median: middle(&sorted),
             max: *sorted.last()?,
         })
-    }
-
-    /// Distance between highest and lowest as a share of the median: 0.1 means that the samples
-    /// lie within 10 %. `None` if the median is 0 or a sample is infinite.
-    pub fn relative_width(&self) -> Option<f64> {
-        ratio(self.max - self.min, self.median)
     }
 }
 
@@ -128,7 +120,6 @@ mod tests {
                 max: 110.0
             }
         );
-        assert_eq!(spread.relative_width(), Some(0.2));
         assert_eq!(Spread::of(&[]), None);
     }
 }

@@ -38,13 +38,6 @@ pub enum EvalError {
     MalformedProgram,
 }
 
-impl EvalError {
-    /// Whether there is a message to print besides that the evaluation failed.
-    pub fn has_message(&self) -> bool {
-        !matches!(self, Self::Text(TextError::Empty))
-    }
-}
-
 /// How many arguments a call can have when it is evaluated.
 pub(crate) const MAX_ARGUMENTS: usize = 16;
 

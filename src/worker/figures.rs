@@ -1,0 +1,264 @@
+//! The figures of a run, from its clients' counters to rows: those of intervals while it goes on,
+//! all others when its clients have ended.
+
+use super::harvest::Harvest;
+use crate::clock;
+use crate::error::Result;
+use crate::results::rows::{Finished, PgioSession, Run, RunInterval, RunScript, RunStatement};
+use crate::results::{convert, store};
+use crate::run::pgio::Scan;
+use crate::run::{Mode, RunSpec};
+use crate::server;
+use crate::shared::Segment;
+use crate::shared::effort::Effort;
+use crate::shared::recorder::{self, ClientState};
+use crate::shared::segment::WorkerState;
+use selfbench_client::Usage;
+use selfbench_stats::{LatencyHistogram, Tally};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Intervals are written in batches, so that storing them disturbs the run less.
+const INTERVALS_PER_BATCH: usize = 60;
+/// At most that many reasons are stored with a run; the clients of a run often fail alike.
+const MAX_ERRORS: usize = 20;
+
+/// The figures of a run that goes on.
+pub struct Figures<'s> {
+    segment: &'s Segment,
+    spec: &'s RunSpec,
+    harvest: Harvest,
+    intervals: Vec<RunInterval>,
+}
+
+impl<'s> Figures<'s> {
+    /// Those of a run whose start barrier has opened.
+    pub fn new(segment: &'s Segment, spec: &'s RunSpec) -> Figures<'s> {
+        let measure_ns = segment.header().measure_ns.load(Relaxed);
+        Figures {
+            segment,
+            spec,
+            harvest: Harvest::new(segment, measure_ns),
+            intervals: Vec::new(),
+        }
+    }
+
+    /// Ends the current interval at the clock reading `now_ns`, unless that is within the warm-up.
+    pub fn end_interval(&mut self, now_ns: u64) {
+        let header = self.segment.header();
+        let Some(interval) = self.harvest.interval(self.segment, now_ns) else {
+            return;
+        };
+        let seconds = (now_ns - interval.begins_ns) as f64 / 1e9;
+        let records = self.spec.pgio.is_some() && self.spec.mode == Mode::Spi;
+        let blocks = |i: usize| records.then_some(interval.blocks[i] as i64);
+        self.intervals.push(RunInterval {
+            run_id: header.run_id.load(Relaxed),
+            interval_no: interval.number,
+            begins_s: (interval.begins_ns - header.start_ns.load(Relaxed)) as f64 / 1e9,
+            seconds,
+            figures: convert::figures(&interval.tally, &interval.histogram, seconds),
+            blocks_hit: blocks(0),
+            blocks_read: blocks(1),
+            wal_bytes: blocks(2),
+        });
+    }
+
+    /// Whether there are enough intervals to be worth storing.
+    pub fn fill_a_batch(&self) -> bool {
+        self.intervals.len() >= INTERVALS_PER_BATCH
+    }
+
+    /// Stores the intervals so far.
+    pub fn store_intervals(&mut self) -> Result<()> {
+        store::intervals(&self.intervals)?;
+        self.intervals.clear();
+        Ok(())
+    }
+
+    /// The figures of the run, whose clients have ended; intervals and, of pgio's workload,
+    /// sessions that remain to be stored.
+    pub fn conclude(mut self, run: Run) -> (Finished, Vec<RunInterval>, Vec<PgioSession>) {
+        let mut finished = Finished {
+            run,
+            ..Finished::default()
+        };
+        conclude_run(self.segment, self.spec, &mut self.harvest, &mut finished);
+        let sessions = conclude_pgio(self.segment, self.spec, &self.harvest, &mut finished);
+        (finished, self.intervals, sessions)
+    }
+}
+
+/// Puts the figures of the whole run together, when its clients have ended.
+fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: &mut Finished) {
+    let measure = segment.header().measure_ns.load(Relaxed);
+    let run = &mut finished.run;
+    let mut last = 0;
+    let mut aborted = 0;
+    let mut connection_ns = 0;
+    for client in 0..spec.clients {
+        let (head, _) = segment.client(client);
+        last = last.max(head.finished_ns());
+        connection_ns += head.connection_ns();
+        run.warmup_transactions += head.warmup_transactions() as i64;
+        if head.state() == ClientState::Aborted {
+            aborted += 1;
+            if run.errors.len() < MAX_ERRORS {
+                run.errors.extend(head.reason());
+            }
+        }
+    }
+    // A client that was terminated has no end of its own.
+    let now = clock::now_ns();
+    let end = if last == 0 || segment.workers().any(|w| w.state() == WorkerState::Died) {
+        now
+    } else {
+        last
+    };
+    let seconds = end.saturating_sub(measure) as f64 / 1e9;
+    let (tallies, histograms) = harvest.totals(segment);
+    let mut total = Tally::default();
+    let mut all = LatencyHistogram::new();
+    for (index, script) in spec.scripts.iter().enumerate() {
+        total.merge(&tallies[index]);
+        if all.merge(&histograms[index]).is_err() {
+            run.errors
+                .push("too many transactions for one histogram".into());
+        }
+        finished.scripts.push(RunScript {
+            run_id: run.run_id,
+            script_no: index as i32,
+            name: script.name.clone(),
+            description: script.description.clone(),
+            body: script.body.clone(),
+            weight: script.weight,
+            figures: convert::figures(&tallies[index], &histograms[index], seconds),
+        });
+    }
+    finished.statements = statements(segment, spec, run.run_id);
+    run.state = if aborted == spec.clients {
+        "failed"
+    } else {
+        "finished"
+    }
+    .into();
+    run.aborted_clients = aborted as i32;
+    run.finished_at = Some(server::wall_clock());
+    run.seconds = Some(seconds);
+    run.figures = convert::figures(&total, &all, seconds);
+    measure_harness(segment, spec, &total, run);
+    if spec.reconnect {
+        let made = total.transactions + total.failed.total();
+        run.connection_ms = (made > 0).then(|| connection_ns as f64 / made as f64 / 1e6);
+    }
+}
+
+/// The figures of pgio's workload: those of the run, and of each session; none for other runs.
+fn conclude_pgio(
+    segment: &Segment,
+    spec: &RunSpec,
+    harvest: &Harvest,
+    finished: &mut Finished,
+) -> Vec<PgioSession> {
+    let Some(pgio) = &spec.pgio else {
+        return Vec::new();
+    };
+    let run = &finished.run;
+    let seconds = run.seconds.unwrap_or(0.0);
+    let layout = segment.layout();
+    // Index scans read for themselves, block by block.
+    let elsewhere =
+        pgio.scan != Scan::Index && spec.target.is_none() && server::reads_ahead_by_workers();
+    let used = |client| {
+        let usage: Usage = segment.client(client).0.usage()?;
+        Some(Usage {
+            device_read_bytes: usage.device_read_bytes.filter(|_| !elsewhere),
+            ..usage
+        })
+    };
+    let scripts: Vec<&str> = spec.scripts.iter().map(|s| s.name.as_str()).collect();
+    let mut tallies = vec![Tally::default(); layout.scripts];
+    let sessions: Vec<PgioSession> = (0..spec.clients)
+        .map(|client| {
+            recorder::read_client(segment, client, &mut tallies);
+            let histograms: Vec<_> = (0..layout.histograms())
+                .map(|number| harvest.of_set(segment, client, number))
+                .collect();
+            convert::pgio_session(&convert::Session {
+                run_id: run.run_id,
+                number: client,
+                table: pgio.table_of(client),
+                scripts: &scripts,
+                tallies: &tallies,
+                histograms: &histograms,
+                usage: used(client),
+                seconds,
+            })
+        })
+        .collect();
+    let usage = (0..spec.clients)
+        .map(used)
+        .reduce(|sum, next| Some(sum?.plus(&next?)))
+        .flatten();
+    let reads = harvest.reads(segment);
+    finished.pgio = Some(convert::pgio_run(
+        run,
+        &finished.scripts,
+        pgio,
+        usage,
+        reads,
+    ));
+    sessions
+}
+
+/// What the harness itself cost; nothing if a client worker could not tell.
+fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut Run) {
+    let accounts = segment.workers().map(|worker| worker.account.get());
+    let effort = match spec.mode {
+        // A client with too few transactions has no sample.
+        Mode::Spi => accounts.flatten().reduce(Effort::plus),
+        Mode::Libpq => accounts
+            .reduce(|sum, next| Some(sum?.plus(next?)))
+            .flatten(),
+    };
+    let Some(effort) = effort else { return };
+    let transactions = match spec.mode {
+        Mode::Spi => effort.turns,
+        // Their workers' time has those of the warm-up and those that failed in it, too.
+        Mode::Libpq => total.transactions + total.failed.total() + run.warmup_transactions as u64,
+    };
+    let us = effort.harness_ns as f64 / 1e3;
+    run.harness_us = (transactions > 0).then(|| us / transactions as f64);
+    run.harness_share = Some(effort.harness_ns as f64 / effort.of_ns as f64);
+}
+
+/// The figures of single commands, if they were measured.
+fn statements(segment: &Segment, spec: &RunSpec, run_id: i64) -> Vec<RunStatement> {
+    // It has been parsed before.
+    let (true, Ok(workload)) = (spec.per_statement, spec.workload()) else {
+        return Vec::new();
+    };
+    let mut tallies = recorder::read_commands(segment).into_iter();
+    let mut rows = Vec::new();
+    for (script_no, script) in workload.scripts.iter().enumerate() {
+        let measured = script.commands.iter().zip(&mut tallies);
+        rows.extend(measured.enumerate().map(|(command_no, (command, tally))| {
+            let latency = &tally.latency;
+            let some = |value: f64| (latency.count > 0).then_some(value);
+            RunStatement {
+                run_id,
+                script_no: script_no as i32,
+                command_no: command_no as i32,
+                line: command.line as i32,
+                command: command.text.clone(),
+                executions: latency.count as i64,
+                failures: tally.failures as i64,
+                retries: tally.retries as i64,
+                latency_avg_ms: some(latency.mean_ms()),
+                latency_stddev_ms: some(latency.stddev_ms()),
+                latency_min_ms: some(latency.min_ms()),
+                latency_max_ms: some(latency.max_ms()),
+            }
+        }));
+    }
+    rows
+}

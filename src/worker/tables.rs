@@ -1,0 +1,158 @@
+//! The tables that the scripts of a run use: whether they are there, and how large they are.
+
+use super::database::Database;
+use crate::error::{Error, Result};
+use crate::run::{PgioSpec, RunSpec, ScriptSpec, pgio};
+
+/// What a run needs to know about its tables.
+#[derive(Default)]
+pub struct Tables {
+    /// Scale of pgbench's tables, or number of keys of each of pgio's.
+    pub scale: i64,
+    /// How `pgbench_accounts` is partitioned: `range` or `hash`; `None` if it is not.
+    pub partition_method: Option<String>,
+    /// Into how many partitions.
+    pub partitions: Option<i32>,
+}
+
+/// Checks that the tables are there which the scripts need, and finds their scale.
+pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
+    if let Some(pgio) = &spec.pgio {
+        return Ok(Tables {
+            scale: pgio_keys(pgio, database)?,
+            ..Tables::default()
+        });
+    }
+    if !spec.uses_pgbench_tables() {
+        return Ok(Tables {
+            // Scripts of the user's have the scale that the user says they have.
+            scale: spec
+                .scale
+                .or_else(|| spec.variable("scale")?.parse().ok())
+                .unwrap_or(1),
+            ..Tables::default()
+        });
+    }
+    require_pgbench_tables(spec, database)?;
+    let scale = pgbench_scale(database)?;
+    let (partition_method, partitions) = partitioning(database)?;
+    Ok(Tables {
+        scale,
+        partition_method,
+        partitions,
+    })
+}
+
+/// Fails unless those of pgbench's tables are there that the built-in scripts use.
+fn require_pgbench_tables(spec: &RunSpec, database: &mut Database) -> Result<()> {
+    let writes = |script: &ScriptSpec| script.builtin && script.writes && script.weight > 0;
+    let needed: &[&str] = if spec.scripts.iter().any(writes) {
+        &[
+            "pgbench_accounts",
+            "pgbench_branches",
+            "pgbench_tellers",
+            "pgbench_history",
+        ]
+    } else {
+        &["pgbench_accounts", "pgbench_branches"]
+    };
+    for table in needed {
+        if !exists(database, table)? {
+            return Err(Error::TableMissing {
+                table: (*table).into(),
+                mode_hint: match database {
+                    Database::Here => {
+                        "Create pgbench's tables with SELECT * FROM bench.initialize(), or set \
+                         search_path so that they are found."
+                    }
+                    Database::There(_) => {
+                        "Create pgbench's tables in the target with SELECT * FROM \
+                         bench.initialize(target => ...), or connect to where they are found."
+                    }
+                }
+                .into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The scale of pgbench's tables: as pgbench finds it, by the number of branches.
+fn pgbench_scale(database: &mut Database) -> Result<i64> {
+    let branches = "SELECT pg_catalog.count(*)::pg_catalog.text FROM pgbench_branches";
+    match number(database, branches)? {
+        Some(scale) if scale > 0 => Ok(scale),
+        _ => Err(Error::TableEmpty {
+            table: "pgbench_branches".into(),
+            hint: match database {
+                Database::Here => "Fill pgbench's tables with SELECT * FROM bench.initialize().",
+                Database::There(_) => {
+                    "Fill pgbench's tables in the target with SELECT * FROM \
+                     bench.initialize(target => ...)."
+                }
+            }
+            .into(),
+        }),
+    }
+}
+
+/// How `pgbench_accounts` is partitioned, and into how many partitions; nothing unless it is by
+/// range or hash.
+fn partitioning(database: &mut Database) -> Result<(Option<String>, Option<i32>)> {
+    let row = database.first_row(
+        "SELECT CASE p.partstrat WHEN 'r' THEN 'range' WHEN 'h' THEN 'hash' END,
+                (SELECT pg_catalog.count(*)::pg_catalog.text FROM pg_catalog.pg_inherits i
+                  WHERE i.inhparent OPERATOR(pg_catalog.=) p.partrelid)
+           FROM pg_catalog.pg_partitioned_table p
+          WHERE p.partrelid OPERATOR(pg_catalog.=) 'pgbench_accounts'::pg_catalog.regclass",
+    )?;
+    let [Some(method), Some(partitions)] = row.as_slice() else {
+        return Ok((None, None));
+    };
+    Ok((Some(method.clone()), partitions.parse().ok()))
+}
+
+/// The number of keys of each of pgio's tables; the smallest one's if they differ.
+fn pgio_keys(pgio: &PgioSpec, database: &mut Database) -> Result<i64> {
+    let mut keys = i64::MAX;
+    for table in (1..=pgio.tables).map(PgioSpec::table) {
+        if !exists(database, &table)? {
+            return Err(Error::TableMissing {
+                table,
+                mode_hint: match database {
+                    Database::Here => pgio::MISSING_HERE,
+                    Database::There(_) => pgio::MISSING_THERE,
+                }
+                .into(),
+            });
+        }
+        let last = format!("SELECT pg_catalog.max(mykey)::pg_catalog.text FROM {table}");
+        match number(database, &last)? {
+            Some(last) if last > 0 => keys = keys.min(last),
+            _ => {
+                return Err(Error::TableEmpty {
+                    table,
+                    hint: "Fill pgio's tables with SELECT * FROM bench.initialize_pgio().".into(),
+                });
+            }
+        }
+    }
+    pgio.require_keys(keys)?;
+    Ok(keys)
+}
+
+/// Whether a table of that name is found.
+fn exists(database: &mut Database, table: &str) -> Result<bool> {
+    let oid = format!("SELECT pg_catalog.to_regclass('{table}')::pg_catalog.text");
+    Ok(value(database, &oid)?.is_some())
+}
+
+/// The number that a query returns as text, if it does.
+fn number(database: &mut Database, sql: &str) -> Result<Option<i64>> {
+    Ok(value(database, sql)?.and_then(|text| text.parse().ok()))
+}
+
+/// The first column of the first row of a query; `None` if there is no row or it is NULL.
+fn value(database: &mut Database, sql: &str) -> Result<Option<String>> {
+    Ok(database.first_row(sql)?.into_iter().next().flatten())
+}
