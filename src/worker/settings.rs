@@ -1,7 +1,9 @@
 //! Carrying the caller's session settings over to the workers of its task.
 
+use crate::compat;
 use crate::error::Result;
 use pgrx::pg_sys;
+use rustix::process::Signal;
 use std::ffi::CString;
 
 /// Settings of a session, by name.
@@ -104,6 +106,29 @@ pub fn apply(settings: &Settings) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Lets a worker hear that the configuration files have changed; a backend does anyway.
+pub fn follow_configuration() {
+    unsafe extern "C-unwind" fn on_sighup(signal: i32) {
+        // SAFETY: the server's own handler for this signal.
+        unsafe { pg_sys::SignalHandlerForConfigReload(signal) };
+    }
+    // SAFETY: that handler sets a flag and the latch.
+    unsafe { compat::set_signal_handler(Signal::HUP, on_sighup) };
+}
+
+/// Takes over what has changed in the configuration files, as a backend does between statements.
+#[inline]
+pub fn reload() {
+    // SAFETY: a flag that signals set, and what the server has for it, between statements.
+    unsafe {
+        let pending = &raw mut pg_sys::ConfigReloadPending;
+        if pending.read_volatile() != 0 {
+            pending.write_volatile(0);
+            pg_sys::ProcessConfigFile(pg_sys::GucContext::PGC_SIGHUP);
+        }
+    }
 }
 
 /// The settings as the value of libpq's connection option `options`.

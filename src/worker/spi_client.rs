@@ -84,6 +84,7 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     let Some(place) = Place::take(argument) else {
         return;
     };
+    settings::follow_configuration();
     let prepared = catch(|| {
         let spec: RunSpec = place.segment.spec()?;
         connect(spec.identity);
@@ -154,6 +155,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut watched = spec.pgio.as_ref().map(|_| Watched::default());
     let reason = loop {
         turn += 1;
+        settings::reload();
         let step = if turn.is_multiple_of(SAMPLED) {
             let begin = clock::now_ns();
             let mut metered = Metered::new(&mut session);

@@ -175,6 +175,30 @@ foreach my $mode (qw(spi libpq))
 	}
 }
 
+# What changes in the configuration files reaches clients while they run, unless the session has set
+# it for itself.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE seen (a text, b text, PRIMARY KEY (a, b));
+	SELECT bench.define_script('sees', $$
+		INSERT INTO seen VALUES (current_setting('work_mem'), current_setting('random_page_cost'))
+		ON CONFLICT DO NOTHING;
+	$$)});
+foreach my $how ("mode => 'spi'", "mode => 'spi', rate => 50", "mode => 'spi', client_process => 'backend'", "mode => 'libpq'")
+{
+	my $run = $node->safe_psql('postgres',
+		"SET random_page_cost = 2; SELECT bench.start('{sees}', $how, duration => '600 s', vacuum => 'none')");
+	my $sees = sub { wait_for($node, "SELECT EXISTS (SELECT FROM seen WHERE (a, b) = ('$_[0]', '2'))") };
+	$sees->('4MB');
+	$node->safe_psql('postgres', $_)
+	  foreach q(ALTER SYSTEM SET work_mem = '3MB'), 'ALTER SYSTEM SET random_page_cost = 3', 'SELECT pg_reload_conf()';
+	$sees->('3MB');
+	$node->safe_psql('postgres', $_)
+	  foreach "SELECT bench.cancel($run)", "SELECT bench.wait($run)", 'ALTER SYSTEM RESET ALL', 'SELECT pg_reload_conf()';
+	is($node->safe_psql('postgres', 'DELETE FROM seen RETURNING a, b'), "4MB|2\n3MB|2", "$how: configuration");
+	wait_for($node, "SELECT current_setting('work_mem') = '4MB'");
+}
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();

@@ -78,9 +78,13 @@ foreach my $protocol (qw(simple extended prepared))
 }
 ($result, $told) = $run->("'{open}', transactions => 1, client_process => 'backend'");
 like($told, qr/end of script reached without completing the last transaction/, 'block left open');
-($result, $told) = $node->psql('postgres',
-	"SET statement_timeout = '300ms'; SELECT state FROM bench.run('{select-only}', duration => '200 ms', client_process => 'backend')");
-is($result, 0, 'a short run within statement_timeout');
+is( $node->safe_psql(
+		'postgres', q{
+		SET statement_timeout = '3 s';
+		SELECT bench.start('{select-only}', duration => '4 s', client_process => 'backend') AS run \gset
+		RESET statement_timeout;
+		SELECT state FROM bench.wait(:run)}),
+	'finished', "statement_timeout is for the client's statements");
 
 # Whatever ends it.
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
