@@ -95,7 +95,7 @@ pub enum Error {
     },
     /// A table that the scripts need is not there.
     #[error("relation \"{table}\" does not exist")]
-    TableMissing { table: String, mode_hint: String },
+    TableMissing { table: String, hint: String },
     /// A table that tells the scale has no rows.
     #[error("relation \"{table}\" is empty")]
     TableEmpty { table: String, hint: String },
@@ -288,7 +288,9 @@ impl Error {
             | Error::UnknownScript { hint, .. }
             | Error::Denied { hint, .. }
             | Error::Misplaced { hint, .. }
-            | Error::ReadOnly { hint, .. } => Some(hint.clone()),
+            | Error::ReadOnly { hint, .. }
+            | Error::TableMissing { hint, .. }
+            | Error::TableEmpty { hint, .. } => Some(hint.clone()),
             Error::Script(error) => error.hint.clone(),
             Error::WorkerSlots { needed, free, limit } => Some(format!(
                 "Use fewer clients or jobs, or set \"max_worker_processes\" to at least {} and restart the server.",
@@ -298,8 +300,6 @@ impl Error {
                 "Use fewer clients, or set \"max_connections\" to at least {} and restart the server.",
                 *limit as i64 + (*needed as i64 - *free as i64)
             )),
-            Error::TableMissing { mode_hint, .. } => Some(mode_hint.clone()),
-            Error::TableEmpty { hint, .. } => Some(hint.clone()),
             Error::NameTaken { .. } => {
                 Some("Rename or drop it yourself, or set search_path so that another schema comes first.".into())
             }

@@ -289,7 +289,7 @@ fn count_tables() -> Result<i32> {
     match found.unwrap_or(0) {
         0 => Err(Error::TableMissing {
             table: PgioSpec::table(1),
-            mode_hint: MISSING_HERE.into(),
+            hint: MISSING_HERE.into(),
         }),
         tables => Ok(tables),
     }
