@@ -454,8 +454,8 @@ impl Ticker {
         }
     }
 
-    /// Tells, once the start barrier is open, whether the blocks of pgio's workload fit into memory,
-    /// and what is measured then.
+    /// Tells, once the start barrier is open, whether the blocks of pgio's workload fit into
+    /// memory, and what is measured then.
     fn tell_what_is_measured(&mut self, segment: &Segment) {
         let header = segment.header();
         let Some(pgio) = self.pgio.take_if(|_| header.start_ns.load(Relaxed) != 0) else {

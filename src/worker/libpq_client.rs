@@ -312,7 +312,8 @@ impl EventLoop<'_, '_> {
         true
     }
 
-    /// Advances the clients that can go on, each by one step, so that none keeps the others waiting.
+    /// Advances the clients that can go on, each by one step, so that none keeps the others
+    /// waiting.
     fn advance_clients(&mut self) {
         for _ in 0..self.queue.len() {
             let Some(i) = self.queue.pop_front() else {
