@@ -15,9 +15,11 @@ use pgrx::prelude::*;
 fn run_pgio(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.pgio_result") {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
     (|| {
-        let options = options(&mut Arguments::of_call(fcinfo));
+        let options = options(&mut arguments);
         let spec = options.check()?;
         let progress = Progress {
             every_us: options.run.progress_us()?,
@@ -36,9 +38,11 @@ fn run_pgio(
 /// Starts a run of pgio's workload that goes on without the session; its id.
 #[pg_extern(sql = false)]
 fn start_pgio(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
     (|| -> Result<i64> {
-        let options = options(&mut Arguments::of_call(fcinfo));
+        let options = options(&mut arguments);
         run::detach(&options.check()?, &horizon)
     })()
     .or_raise()

@@ -31,16 +31,20 @@ const MESSAGE_BYTES: usize = 64 << 10;
 
 #[pg_extern(sql = false)]
 fn run(fcinfo: pg_sys::FunctionCallInfo) -> pgrx::composite_type!('static, "bench.run_result") {
-    let horizon = Horizon::of_call(fcinfo);
-    let options = Arguments::of_call(fcinfo).take_run_options();
+    // SAFETY: the server passes the information on this call.
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    let options = arguments.take_run_options();
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
 }
 
 #[pg_extern(sql = false)]
 fn start(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    let horizon = Horizon::of_call(fcinfo);
-    let options = Arguments::of_call(fcinfo).take_run_options();
+    // SAFETY: the server passes the information on this call.
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    let options = arguments.take_run_options();
     (|| detach(&options.check()?, &horizon))().or_raise()
 }
 
@@ -50,7 +54,8 @@ fn wait(
     timeout: Option<Interval>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.run_result") {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let horizon = unsafe { Horizon::of_call(fcinfo) };
     (|| {
         let run_id = options::argument("run_id", run_id)?;
         let limit = match &timeout {
@@ -94,7 +99,8 @@ fn wait(
 fn spi_client(segment: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
     (|| {
         let segment = options::argument("segment", segment)?;
-        if !launch::may_commit(fcinfo) {
+        // SAFETY: the server passes the information on this call.
+        if !unsafe { launch::may_commit(fcinfo) } {
             return Err(Error::Misplaced {
                 message: "bench.spi_client cannot be called within a transaction block".into(),
                 hint: "Runs call this procedure by themselves.".into(),
