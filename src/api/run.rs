@@ -64,20 +64,16 @@ fn wait(
         };
         let begin = clock::now_ns();
         loop {
-            let Some(finished) = store::load(run_id)? else {
-                return Err(Error::UnknownRun { run_id });
-            };
-            if finished.run.state == "lost" {
-                return Err(Error::LostRun { run_id });
+            let found = look(run_id)?;
+            if !found.run.is_in_progress() {
+                return run_result(&found);
             }
-            if !finished.run.is_in_progress() {
-                return run_result(&finished);
-            }
-            if !is_alive(run_id, finished.run.segment) {
+            if !is_alive(run_id, found.run.segment) {
                 // It may have ended between the two looks.
-                return match store::load(run_id)? {
-                    Some(ended) if !ended.run.is_in_progress() => run_result(&ended),
-                    _ => Err(Error::LostRun { run_id }),
+                let ended = look(run_id)?;
+                return match ended.run.is_in_progress() {
+                    true => Err(Error::LostRun { run_id }),
+                    false => run_result(&ended),
                 };
             }
             if let (Some(limit), Some(timeout)) = (limit, &timeout)
@@ -92,6 +88,15 @@ fn wait(
         }
     })()
     .or_raise()
+}
+
+/// A run as it is stored; fails if it is known to be lost.
+fn look(run_id: i64) -> Result<Finished> {
+    match store::load(run_id)? {
+        None => Err(Error::UnknownRun { run_id }),
+        Some(found) if found.run.state == "lost" => Err(Error::LostRun { run_id }),
+        Some(found) => Ok(found),
+    }
 }
 
 /// Drives a client in this backend, which executes `CALL` at top level.
