@@ -141,6 +141,9 @@ pub enum Error {
     /// `bench.wait` gave up.
     #[error("run {run_id} did not finish within {timeout}")]
     WaitTimeout { run_id: i64, timeout: String },
+    /// The extension was dropped during the run, and the type of the result with it.
+    #[error("extension \"pg_selfbench\" was dropped while the run was in progress")]
+    ExtensionDropped,
     /// A worker ended without telling why.
     #[error("{what} ended unexpectedly")]
     WorkerDied { what: String },
@@ -216,6 +219,7 @@ impl Error {
             Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::WaitTimeout { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
+            Error::ExtensionDropped => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Sqlstate::ERRCODE_OPERATOR_INTERVENTION
             }
@@ -347,6 +351,9 @@ impl Error {
             Error::LostRun { .. } => Some("Look into the server log, then run it again.".into()),
             Error::WaitTimeout { .. } => {
                 Some("The run goes on; wait again, or end it with bench.cancel.".into())
+            }
+            Error::ExtensionDropped => {
+                Some("Create the extension again, then repeat the run.".into())
             }
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Some("The server log may tell why.".into())

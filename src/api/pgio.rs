@@ -1,6 +1,7 @@
 //! `bench.run_pgio` and `bench.start_pgio`.
 
 use super::arguments::Arguments;
+use super::result::cannot_form;
 use super::run::{self, Progress};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::PgioRun;
@@ -29,8 +30,7 @@ fn run_pgio(
         let Some(pgio) = &finished.pgio else {
             return Err(Error::Limit("the run has no figures of pgio's".into()));
         };
-        pgio_result(&finished.run.state, pgio)
-            .map_err(|e| Error::Limit(format!("cannot form bench.pgio_result: {e}")))
+        pgio_result(&finished.run.state, pgio).map_err(|e| cannot_form("bench.pgio_result", e))
     })()
     .or_raise()
 }
