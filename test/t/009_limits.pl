@@ -104,6 +104,16 @@ wait_for($node, 'SELECT true');
 works_ok($node, 'refused connections');
 $node->stop;
 
+# Files of one process.
+$node->append_conf('postgresql.conf', "max_files_per_process = 64\nmax_connections = 110");
+$node->start;
+fails_ok($node, "SELECT bench.run(mode => 'libpq', jobs => 1, clients => 100, transactions => 1)",
+	qr/this process may open no more connections; use more jobs/, 'files of a client worker');
+fails_ok($node, "SELECT bench.run(client_process => 'backend', clients => 100, transactions => 1)",
+	qr/this process may open no more connections; use fewer clients/, 'files of a coordinator');
+works_ok($node, 'files of one process');
+$node->stop;
+
 # No slots at all.
 $node->append_conf('postgresql.conf', 'max_worker_processes = 1');
 $node->start;
