@@ -457,8 +457,8 @@ pub unsafe fn smgr_extend(
 }
 
 /// Bytes of one system call that writes pages. More would spare little; less, and the time that the
-/// kernel takes for each call shows. The kernel's cache gets pages of that size, and larger ones are
-/// slow where a virtual machine gives memory that it does not use back to its host.
+/// kernel takes for each call shows. The kernel's cache gets pages of that size, and larger ones
+/// are slow where a virtual machine gives memory that it does not use back to its host.
 const WRITE_BYTES: usize = 32 * 1024;
 
 /// Writes consecutive pages that are within a file's end, several by one system call. Unless

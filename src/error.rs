@@ -95,7 +95,7 @@ pub enum Error {
     },
     /// A table that the scripts need is not there.
     #[error("relation \"{table}\" does not exist")]
-    TableMissing { table: String, mode_hint: String },
+    TableMissing { table: String, hint: String },
     /// A table that tells the scale has no rows.
     #[error("relation \"{table}\" is empty")]
     TableEmpty { table: String, hint: String },
@@ -141,6 +141,9 @@ pub enum Error {
     /// `bench.wait` gave up.
     #[error("run {run_id} did not finish within {timeout}")]
     WaitTimeout { run_id: i64, timeout: String },
+    /// The extension was dropped during the run, and the type of the result with it.
+    #[error("extension \"pg_selfbench\" was dropped while the run was in progress")]
+    ExtensionDropped,
     /// A worker ended without telling why.
     #[error("{what} ended unexpectedly")]
     WorkerDied { what: String },
@@ -216,6 +219,7 @@ impl Error {
             Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::WaitTimeout { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
+            Error::ExtensionDropped => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Sqlstate::ERRCODE_OPERATOR_INTERVENTION
             }
@@ -243,13 +247,20 @@ impl Error {
     fn detail(&self) -> Option<String> {
         match self {
             Error::Option { legal, .. } => Some(legal.clone()),
-            Error::WorkerSlots { limit, .. } => {
-                Some(format!("\"max_worker_processes\" is {limit}; other workers use some of them."))
-            }
-            Error::Connections { limit, reserved, .. } => Some(format!(
+            Error::WorkerSlots { limit, .. } => Some(format!(
+                "\"max_worker_processes\" is {limit}; other workers use some of them."
+            )),
+            Error::Connections {
+                limit, reserved, ..
+            } => Some(format!(
                 "\"max_connections\" is {limit}, of which {reserved} are reserved for superusers."
             )),
-            Error::DiskFull { needed, free, freed, .. } => Some(match freed {
+            Error::DiskFull {
+                needed,
+                free,
+                freed,
+                ..
+            } => Some(match freed {
                 Some(freed) => format!(
                     "They need about {needed}; {free} are free, and {freed} are those of tables \
                      that will be dropped."
@@ -264,9 +275,11 @@ impl Error {
                  only superusers may use them."
                     .into(),
             ),
-            Error::LostRun { .. } => {
-                Some("Its coordinator ended, by a crash or a restart of the server, before it stored a result.".into())
-            }
+            Error::LostRun { .. } => Some(
+                "Its coordinator ended, by a crash or a restart of the server, before it stored a \
+                 result."
+                    .into(),
+            ),
             Error::AllAborted { first, .. } => Some(first.clone()),
             Error::PasswordNotGiven => {
                 Some("A target of a role that is not a superuser must have a password.".into())
@@ -288,30 +301,39 @@ impl Error {
             | Error::UnknownScript { hint, .. }
             | Error::Denied { hint, .. }
             | Error::Misplaced { hint, .. }
-            | Error::ReadOnly { hint, .. } => Some(hint.clone()),
+            | Error::ReadOnly { hint, .. }
+            | Error::TableMissing { hint, .. }
+            | Error::TableEmpty { hint, .. } => Some(hint.clone()),
             Error::Script(error) => error.hint.clone(),
             Error::WorkerSlots { needed, free, limit } => Some(format!(
-                "Use fewer clients or jobs, or set \"max_worker_processes\" to at least {} and restart the server.",
+                "Use fewer clients or jobs, or set \"max_worker_processes\" to at least {} and \
+                 restart the server.",
                 *limit as i64 + (*needed as i64 - *free as i64)
             )),
             Error::Connections { needed, free, limit, .. } => Some(format!(
-                "Use fewer clients, or set \"max_connections\" to at least {} and restart the server.",
+                "Use fewer clients, or set \"max_connections\" to at least {} and restart the \
+                 server.",
                 *limit as i64 + (*needed as i64 - *free as i64)
             )),
-            Error::TableMissing { mode_hint, .. } => Some(mode_hint.clone()),
-            Error::TableEmpty { hint, .. } => Some(hint.clone()),
-            Error::NameTaken { .. } => {
-                Some("Rename or drop it yourself, or set search_path so that another schema comes first.".into())
-            }
-            Error::DiskFull { .. } => {
-                Some("Choose a smaller size or another tablespace; with force => true, this is not checked.".into())
-            }
-            Error::CallerLocks { .. } => {
-                Some("Commit or roll back before the call: workers run in transactions of their own.".into())
-            }
-            Error::RoleCannotLogin { .. } => {
-                Some("Background workers run as the calling role; call as a role with the LOGIN attribute.".into())
-            }
+            Error::NameTaken { .. } => Some(
+                "Rename or drop it yourself, or set search_path so that another schema comes \
+                 first."
+                    .into(),
+            ),
+            Error::DiskFull { .. } => Some(
+                "Choose a smaller size or another tablespace; with force => true, this is not \
+                 checked."
+                    .into(),
+            ),
+            Error::CallerLocks { .. } => Some(
+                "Commit or roll back before the call: workers run in transactions of their own."
+                    .into(),
+            ),
+            Error::RoleCannotLogin { .. } => Some(
+                "Background workers run as the calling role; call as a role with the LOGIN \
+                 attribute."
+                    .into(),
+            ),
             Error::LoopbackDenied => Some(
                 "Use mode => 'spi', or give a target that asks for a password of your own.".into(),
             ),
@@ -330,8 +352,17 @@ impl Error {
             Error::WaitTimeout { .. } => {
                 Some("The run goes on; wait again, or end it with bench.cancel.".into())
             }
-            Error::WorkerDied { .. } | Error::WorkerStays { .. } => Some("The server log may tell why.".into()),
-            Error::ScriptFile { .. } => Some("Files are those of the server; scripts that are stored with bench.define_script go by their names.".into()),
+            Error::ExtensionDropped => {
+                Some("Create the extension again, then repeat the run.".into())
+            }
+            Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
+                Some("The server log may tell why.".into())
+            }
+            Error::ScriptFile { .. } => Some(
+                "Files are those of the server; scripts that are stored with bench.define_script \
+                 go by their names."
+                    .into(),
+            ),
             Error::Server(report) => report.hint.clone(),
             _ => None,
         }

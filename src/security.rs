@@ -117,7 +117,10 @@ pub fn without_triggers<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_search_path(|| {
         let owner = query::one::<pg_sys::Oid>(
-            "SELECT relowner FROM pg_catalog.pg_class WHERE oid = 'bench.runs'::pg_catalog.regclass", &[])?
+            "SELECT relowner FROM pg_catalog.pg_class
+              WHERE oid = 'bench.runs'::pg_catalog.regclass",
+            &[],
+        )?
         .unwrap_or(pg_sys::InvalidOid);
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         // SAFETY: restored below, or by the abort of the transaction.

@@ -261,8 +261,8 @@ pub fn tracks_io_timing() -> bool {
     unsafe { pg_sys::track_io_timing }
 }
 
-/// Whether processes of the server's own do what others read ahead, so that the system does not charge
-/// those for it: PostgreSQL 18 and newer, unless `io_method` says otherwise.
+/// Whether processes of the server's own do what others read ahead, so that the system does not
+/// charge those for it: PostgreSQL 18 and newer, unless `io_method` says otherwise.
 pub fn reads_ahead_by_workers() -> bool {
     // SAFETY: null if there is no such setting.
     let method =

@@ -13,7 +13,10 @@ pub struct Arguments {
 
 impl Arguments {
     /// Those of the current call.
-    pub fn of_call(call: pg_sys::FunctionCallInfo) -> Arguments {
+    ///
+    /// # Safety
+    /// `call` must be the call information of the current call, and the value must not outlive it.
+    pub unsafe fn of_call(call: pg_sys::FunctionCallInfo) -> Arguments {
         Arguments { call, next: 0 }
     }
 
@@ -22,7 +25,7 @@ impl Arguments {
     pub fn take<T: FromDatum>(&mut self) -> Option<T> {
         let number = self.next;
         self.next += 1;
-        // SAFETY: the call information is that of the current call, and tells the number.
+        // SAFETY: promised to `of_call`; the call information tells the number of arguments.
         unsafe {
             (number < (*self.call).nargs as usize)
                 .then(|| pg_getarg(self.call, number))

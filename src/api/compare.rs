@@ -55,7 +55,8 @@ fn compare(
         name!(run_ids, Vec<i64>),
     ),
 > {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let horizon = unsafe { Horizon::of_call(fcinfo) };
     let arms = (|| -> Result<Vec<Arm>> {
         let repeats =
             options::in_range("repeats", options::required("repeats", repeats)?, 1, 1000)?;

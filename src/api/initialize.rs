@@ -36,7 +36,8 @@ fn initialize(
     workers: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let horizon = unsafe { Horizon::of_call(fcinfo) };
     let options = InitializeOptions {
         scale,
         steps,
@@ -68,7 +69,8 @@ fn initialize_pgio(
     seed: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let horizon = unsafe { Horizon::of_call(fcinfo) };
     let options = PgioOptions {
         tables,
         size,

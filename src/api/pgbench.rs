@@ -26,7 +26,8 @@ fn pgbench(
     arguments: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> SetOfIterator<'static, String> {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let horizon = unsafe { Horizon::of_call(fcinfo) };
     let lines = (|| {
         let arguments = crate::run::options::argument("arguments", arguments)?;
         let major = server::version_num() / 10_000;

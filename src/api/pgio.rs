@@ -1,6 +1,7 @@
 //! `bench.run_pgio` and `bench.start_pgio`.
 
 use super::arguments::Arguments;
+use super::result::cannot_form;
 use super::run::{self, Progress};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::PgioRun;
@@ -15,9 +16,11 @@ use pgrx::prelude::*;
 fn run_pgio(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.pgio_result") {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
     (|| {
-        let options = options(&mut Arguments::of_call(fcinfo));
+        let options = options(&mut arguments);
         let spec = options.check()?;
         let progress = Progress {
             every_us: options.run.progress_us()?,
@@ -27,8 +30,7 @@ fn run_pgio(
         let Some(pgio) = &finished.pgio else {
             return Err(Error::Limit("the run has no figures of pgio's".into()));
         };
-        pgio_result(&finished.run.state, pgio)
-            .map_err(|e| Error::Limit(format!("cannot form bench.pgio_result: {e}")))
+        pgio_result(&finished.run.state, pgio).map_err(|e| cannot_form("bench.pgio_result", e))
     })()
     .or_raise()
 }
@@ -36,9 +38,11 @@ fn run_pgio(
 /// Starts a run of pgio's workload that goes on without the session; its id.
 #[pg_extern(sql = false)]
 fn start_pgio(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
     (|| -> Result<i64> {
-        let options = options(&mut Arguments::of_call(fcinfo));
+        let options = options(&mut arguments);
         run::detach(&options.check()?, &horizon)
     })()
     .or_raise()

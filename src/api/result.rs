@@ -5,7 +5,7 @@ use crate::results::rows::Finished;
 use crate::results::{convert, store};
 use crate::run::options::argument;
 use pgrx::AllocatedByRust;
-use pgrx::heap_tuple::PgHeapTuple;
+use pgrx::heap_tuple::{PgHeapTuple, PgHeapTupleError};
 use pgrx::prelude::*;
 use selfbench_stats::LatencyHistogram;
 use std::str::FromStr;
@@ -16,7 +16,15 @@ type RunResult = pgrx::composite_type!('static, "bench.run_result");
 
 /// A finished run as `bench.run_result`.
 pub(super) fn run_result(finished: &Finished) -> Result<RunResult> {
-    fill(finished).map_err(|e| Error::Limit(format!("cannot form bench.run_result: {e}")))
+    fill(finished).map_err(|e| cannot_form("bench.run_result", e))
+}
+
+/// Why there is no result of that type.
+pub(super) fn cannot_form(name: &str, error: Box<dyn std::error::Error>) -> Error {
+    match error.downcast_ref() {
+        Some(PgHeapTupleError::NoSuchType(_)) => Error::ExtensionDropped,
+        _ => Error::Limit(format!("cannot form {name}: {error}")),
+    }
 }
 
 fn fill(

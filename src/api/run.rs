@@ -31,16 +31,20 @@ const MESSAGE_BYTES: usize = 64 << 10;
 
 #[pg_extern(sql = false)]
 fn run(fcinfo: pg_sys::FunctionCallInfo) -> pgrx::composite_type!('static, "bench.run_result") {
-    let horizon = Horizon::of_call(fcinfo);
-    let options = Arguments::of_call(fcinfo).take_run_options();
+    // SAFETY: the server passes the information on this call.
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    let options = arguments.take_run_options();
     let finished = execute(&options, &horizon).or_raise();
     run_result(&finished).or_raise()
 }
 
 #[pg_extern(sql = false)]
 fn start(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    let horizon = Horizon::of_call(fcinfo);
-    let options = Arguments::of_call(fcinfo).take_run_options();
+    // SAFETY: the server passes the information on this call.
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    let options = arguments.take_run_options();
     (|| detach(&options.check()?, &horizon))().or_raise()
 }
 
@@ -50,7 +54,8 @@ fn wait(
     timeout: Option<Interval>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> pgrx::composite_type!('static, "bench.run_result") {
-    let horizon = Horizon::of_call(fcinfo);
+    // SAFETY: the server passes the information on this call.
+    let horizon = unsafe { Horizon::of_call(fcinfo) };
     (|| {
         let run_id = options::argument("run_id", run_id)?;
         let limit = match &timeout {
@@ -59,20 +64,16 @@ fn wait(
         };
         let begin = clock::now_ns();
         loop {
-            let Some(finished) = store::load(run_id)? else {
-                return Err(Error::UnknownRun { run_id });
-            };
-            if finished.run.state == "lost" {
-                return Err(Error::LostRun { run_id });
+            let found = look(run_id)?;
+            if !found.run.is_in_progress() {
+                return run_result(&found);
             }
-            if !finished.run.is_in_progress() {
-                return run_result(&finished);
-            }
-            if !is_alive(run_id, finished.run.segment) {
+            if !is_alive(run_id, found.run.segment) {
                 // It may have ended between the two looks.
-                return match store::load(run_id)? {
-                    Some(ended) if !ended.run.is_in_progress() => run_result(&ended),
-                    _ => Err(Error::LostRun { run_id }),
+                let ended = look(run_id)?;
+                return match ended.run.is_in_progress() {
+                    true => Err(Error::LostRun { run_id }),
+                    false => run_result(&ended),
                 };
             }
             if let (Some(limit), Some(timeout)) = (limit, &timeout)
@@ -89,12 +90,22 @@ fn wait(
     .or_raise()
 }
 
+/// A run as it is stored; fails if it is known to be lost.
+fn look(run_id: i64) -> Result<Finished> {
+    match store::load(run_id)? {
+        None => Err(Error::UnknownRun { run_id }),
+        Some(found) if found.run.state == "lost" => Err(Error::LostRun { run_id }),
+        Some(found) => Ok(found),
+    }
+}
+
 /// Drives a client in this backend, which executes `CALL` at top level.
 #[pg_extern(sql = false)]
 fn spi_client(segment: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
     (|| {
         let segment = options::argument("segment", segment)?;
-        if !launch::may_commit(fcinfo) {
+        // SAFETY: the server passes the information on this call.
+        if !unsafe { launch::may_commit(fcinfo) } {
             return Err(Error::Misplaced {
                 message: "bench.spi_client cannot be called within a transaction block".into(),
                 hint: "Runs call this procedure by themselves.".into(),
@@ -454,8 +465,8 @@ impl Ticker {
         }
     }
 
-    /// Tells, once the start barrier is open, whether the blocks of pgio's workload fit into memory,
-    /// and what is measured then.
+    /// Tells, once the start barrier is open, whether the blocks of pgio's workload fit into
+    /// memory, and what is measured then.
     fn tell_what_is_measured(&mut self, segment: &Segment) {
         let header = segment.header();
         let Some(pgio) = self.pgio.take_if(|_| header.start_ns.load(Relaxed) != 0) else {

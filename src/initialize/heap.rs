@@ -133,8 +133,9 @@ impl Heap {
         unsafe { pg_sys::smgrnblocks(compat::smgr_open(self.file), MAIN_FORKNUM) }
     }
 
-    /// Gives the file its final size, so that several processes can write into it: the server itself
-    /// would fill the end of one gigabyte before it begins the next, over what others have written.
+    /// Gives the file its final size, so that several processes can write into it: the server
+    /// itself would fill the end of one gigabyte before it begins the next, over what others have
+    /// written.
     pub fn resize(&self, pages: u32) {
         let zeros = Pages::new(1);
         let mut end = 0;
@@ -502,8 +503,8 @@ impl<'t> Filler<'t> {
     #[inline]
     pub fn push(&mut self, key: i64, done: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
         let block = self.first + self.full as u32;
-        // SAFETY: the page has a tuple of the row's size at that offset, and it is not too small for
-        // a header and the numbers.
+        // SAFETY: the page has a tuple of the row's size at that offset, and it is not too small
+        // for a header and the numbers.
         unsafe {
             let tuple = self
                 .pages
@@ -628,8 +629,8 @@ impl PartitionHash {
     }
 }
 
-/// From now on, this process compresses pages in WAL by LZ4, if the server has it; PGLZ and Zstandard
-/// take as long as they save. The setting of others stays as it is.
+/// From now on, this process compresses pages in WAL by LZ4, if the server has it; PGLZ and
+/// Zstandard take as long as they save. The setting of others stays as it is.
 pub fn compress_wal() {
     // SAFETY: sets a setting of this process. The level keeps the server from raising an error if
     // it knows no such value.

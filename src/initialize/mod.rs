@@ -1,7 +1,7 @@
-//! Creating and filling pgbench's tables, as `pgbench -i` does, and pgio's (`pgio`): the options, the
-//! statements of each step, and the rows. pgio's tables and accounts of this server are written as
-//! finished pages where they are stored as pgbench and pgio create them: `pages` says which row goes
-//! where, `heap` makes and writes pages. All else is filled by COPY.
+//! Creating and filling pgbench's tables, as `pgbench -i` does, and pgio's (`pgio`): the options,
+//! the statements of each step, and the rows. pgio's tables and accounts of this server are written
+//! as finished pages where they are stored as pgbench and pgio create them: `pages` says which row
+//! goes where, `heap` makes and writes pages. All else is filled by COPY.
 
 pub mod heap;
 pub mod options;

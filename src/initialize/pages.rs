@@ -25,7 +25,8 @@ const PARTITIONS: &str = "
 SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catalog.text,
        (p.partnatts OPERATOR(pg_catalog.=) 1 AND p.partattrs[0] OPERATOR(pg_catalog.=) 1
         AND o.opcdefault
-        AND o.opcnamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace)::pg_catalog.text,
+        AND o.opcnamespace OPERATOR(pg_catalog.=)
+            'pg_catalog'::pg_catalog.regnamespace)::pg_catalog.text,
        (SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
                    i.inhrelid::pg_catalog.int8,
                    pg_catalog.pg_get_expr(r.relpartbound, r.oid)))
@@ -219,8 +220,8 @@ impl Plan {
         }
     }
 
-    /// Does parts of the work that nobody else has taken until none is left. `take` gives the number
-    /// of the next one; after each batch, `done` gets its number of rows.
+    /// Does parts of the work that nobody else has taken until none is left. `take` gives the
+    /// number of the next one; after each batch, `done` gets its number of rows.
     pub fn work(
         &self,
         mut take: impl FnMut() -> u64,

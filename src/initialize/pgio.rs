@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 /// The columns of a table, as the catalogs tell them.
 const COLUMNS: [&str; 3] = ["mykey bigint", "scratch bigint", "filler character(1024)"];
 
-/// What bears a name like those of pgio's tables in the schema where tables are created: name, kind,
-/// oid and columns. Types without a relation have names that no table may have.
+/// What bears a name like those of pgio's tables in the schema where tables are created: name,
+/// kind, oid and columns. Types without a relation have names that no table may have.
 const NAMED: &str = "
 SELECT pg_catalog.current_schema()::pg_catalog.text, coalesce((
 SELECT pg_catalog.json_agg(pg_catalog.json_build_array(

@@ -6,12 +6,10 @@ use super::pages::MAX_PAGES;
 use super::pgio::Keys;
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
-use crate::run::options::{illegal, in_range, required};
+use crate::run::options::{self, illegal, in_range, required};
 use crate::run::pgio::MAX_TABLES;
-use crate::server;
 use crate::worker::Identity;
 use crate::worker::settings::{self, Settings};
-use selfbench_script::{Seed, parse_seed};
 use serde::{Deserialize, Serialize};
 
 /// Fewest blocks of a table: of fewer, no order could be random.
@@ -84,18 +82,7 @@ impl PgioOptions {
         let rows_each = blocks(size).ok_or_else(|| illegal_size(size))?;
         let unlogged = required("unlogged", self.unlogged)?;
         let force = required("force", self.force)?;
-        let seed = match self.seed.as_deref().map(parse_seed) {
-            None | Some(Ok(Seed::Time)) => server::clock_seed(),
-            Some(Ok(Seed::Rand)) => server::strong_seed(),
-            Some(Ok(Seed::Value(value))) => value,
-            Some(Err(_)) => {
-                return Err(illegal(
-                    "seed",
-                    format!("\"{}\"", self.seed.as_deref().unwrap_or_default()),
-                    "An unsigned integer of 64 bits, \"time\" or \"rand\".",
-                ));
-            }
-        };
+        let seed = options::seed(self.seed.as_deref())?;
         let place = Place {
             what: "pgio's tables",
             tablespace: self.tablespace.as_deref(),
@@ -159,8 +146,8 @@ fn illegal_size(size: &str) -> Error {
         "size",
         format!("\"{size}\""),
         &format!(
-            "Legal are {MIN_BLOCKS} to {MAX_PAGES} blocks of {} kB, given as their number or in one \
-             of the units {units}.",
+            "Legal are {MIN_BLOCKS} to {MAX_PAGES} blocks of {} kB, given as their number or in \
+             one of the units {units}.",
             PAGE / 1024
         ),
     )

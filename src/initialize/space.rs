@@ -1,8 +1,8 @@
 //! Whether pgio's tables fit into the file systems of their tablespaces.
 //!
 //! What is not counted: WAL, of which finished pages make little, and which is recycled and may be
-//! elsewhere; the temporary files of an index's sort, about as large as the index; and other changes
-//! of the file system meanwhile. Nobody can look at a target's file systems.
+//! elsewhere; the temporary files of an index's sort, about as large as the index; and other
+//! changes of the file system meanwhile. Nobody can look at a target's file systems.
 
 use super::PgioSpec;
 use super::heap::PAGE;
@@ -70,7 +70,8 @@ pub fn require(spec: &PgioSpec, schema: &Schema) -> Result<()> {
 fn given_back(schema: &Schema) -> Result<Vec<Change>> {
     let oids: Vec<String> = schema.old.iter().map(|old| old.oid.to_string()).collect();
     let found = query::first_row(&format!(
-        "SELECT pg_catalog.json_agg(pg_catalog.json_build_array(f.tablespace, f.bytes))::pg_catalog.text
+        "SELECT pg_catalog.json_agg(
+                    pg_catalog.json_build_array(f.tablespace, f.bytes))::pg_catalog.text
            FROM (SELECT coalesce(nullif(c.reltablespace, 0), d.dattablespace)::pg_catalog.int8
                             AS tablespace,
                         sum(pg_catalog.pg_table_size(c.oid))::pg_catalog.int8 AS bytes

@@ -79,8 +79,8 @@ pub fn create(spec: &InitializeSpec, version_num: i32) -> impl Iterator<Item = S
     } else {
         "int"
     };
-    // Partitioned tables cannot be unlogged from 18 on. Its pgbench leaves that to the partitions, for
-    // the other tables as well.
+    // Partitioned tables cannot be unlogged from 18 on. Its pgbench leaves that to the partitions,
+    // for the other tables as well.
     let (partition_unlogged, unlogged) = match (spec.unlogged, spec.partitioning) {
         (false, _) => ("", ""),
         (true, Some(_)) if version_num >= 180_000 => ("UNLOGGED ", ""),

@@ -73,14 +73,27 @@ pub struct PqResult(*mut pq::PGresult);
 #[derive(Debug)]
 pub struct Lost;
 
+/// Why [`Connection::start`] gives none, and what helps where it is called.
+pub fn no_more_connections(remedy: &str) -> String {
+    format!("this process may open no more connections; {remedy}")
+}
+
 impl Connection {
     /// Begins to connect with these parameters. Poll until it is done or has failed.
     ///
     /// `None` if libpq is out of memory or the process may open no more descriptors.
     pub fn start(with: &ConnectWith) -> Option<Connection> {
-        // SAFETY: keeps the server's count of descriptors that it does not manage itself.
-        if !unsafe { pgrx::pg_sys::AcquireExternalFD() } {
-            return None;
+        // SAFETY: keeps the server's count of descriptors that it does not manage itself. Whoever
+        // waits for the socket needs one more for that.
+        unsafe {
+            if !pgrx::pg_sys::AcquireExternalFD() {
+                return None;
+            }
+            let can_wait = pgrx::pg_sys::AcquireExternalFD();
+            pgrx::pg_sys::ReleaseExternalFD();
+            if !can_wait {
+                return None;
+            }
         }
         let texts: Vec<(CString, CString)> = with
             .parameters

@@ -358,7 +358,8 @@ pub struct PgioSession {
     pub blocks_dirtied: Option<i64>,
     /// Blocks that it wrote: to make room for others, or by which its table grew.
     pub blocks_written: Option<i64>,
-    /// Blocks that it threw out of shared buffers to make room for others; NULL before PostgreSQL 18.
+    /// Blocks that it threw out of shared buffers to make room for others; NULL before PostgreSQL
+    /// 18.
     pub blocks_evicted: Option<i64>,
     /// Time of reading; 0 unless `track_io_timing` was on.
     pub read_ms: Option<f64>,

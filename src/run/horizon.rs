@@ -21,8 +21,11 @@ pub struct Horizon {
 
 impl Horizon {
     /// Looks at the statement that called the function with this call information.
-    pub fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Horizon {
-        // SAFETY: the call information is that of the current call.
+    ///
+    /// # Safety
+    /// `fcinfo` must be the call information of the current call.
+    pub unsafe fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Horizon {
+        // SAFETY: the caller's promise.
         let releasable = unsafe { is_releasable(fcinfo) };
         Horizon { releasable }
     }

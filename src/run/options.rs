@@ -118,7 +118,7 @@ impl RunOptions {
             ));
         }
         self.progress_us()?;
-        let seed = self.seed()?;
+        let seed = seed(self.seed.as_deref())?;
         let rate = match self.rate {
             Some(rate) => Some(above_zero("rate", rate)?),
             None => None,
@@ -211,23 +211,6 @@ impl RunOptions {
             (Some(interval), None) => Ok((Some(duration("duration", interval, false)?), None)),
             (None, Some(n)) => Ok((None, Some(in_range("transactions", n, 1, i64::MAX)?))),
             (None, None) => Ok((Some(DEFAULT_DURATION_US), None)),
-        }
-    }
-
-    /// The base seed.
-    fn seed(&self) -> Result<u64> {
-        let Some(text) = &self.seed else {
-            return Ok(server::clock_seed());
-        };
-        match parse_seed(text) {
-            Ok(Seed::Time) => Ok(server::clock_seed()),
-            Ok(Seed::Rand) => Ok(server::strong_seed()),
-            Ok(Seed::Value(value)) => Ok(value),
-            Err(_) => Err(illegal(
-                "seed",
-                format!("\"{text}\""),
-                "An unsigned integer of 64 bits, \"time\" or \"rand\".",
-            )),
         }
     }
 
@@ -474,6 +457,23 @@ pub fn one_of<T: Copy, const N: usize>(
                 &format!("Legal values are {}.", names.join(", ")),
             ))
         }
+    }
+}
+
+/// A base seed; that of the clock unless one is given.
+pub fn seed(text: Option<&str>) -> Result<u64> {
+    let Some(text) = text else {
+        return Ok(server::clock_seed());
+    };
+    match parse_seed(text) {
+        Ok(Seed::Time) => Ok(server::clock_seed()),
+        Ok(Seed::Rand) => Ok(server::strong_seed()),
+        Ok(Seed::Value(value)) => Ok(value),
+        Err(_) => Err(illegal(
+            "seed",
+            format!("\"{text}\""),
+            "An unsigned integer of 64 bits, \"time\" or \"rand\".",
+        )),
     }
 }
 

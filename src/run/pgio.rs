@@ -1,10 +1,10 @@
 //! pgio's workload: random reads and updates of single blocks, by sessions that have a table each
 //! or share one with others.
 //!
-//! A table `pgioN` has one row in each block, with keys from 1 in random order and an index on them.
-//! Each loop takes a random key and reads, or updates, the rows from there on up to `work_unit` keys
-//! further, as pgio does. The loops are transactions of two scripts, so that all that holds for
-//! scripts holds for them.
+//! A table `pgioN` has one row in each block, with keys from 1 in random order and an index on
+//! them. Each loop takes a random key and reads, or updates, the rows from there on up to
+//! `work_unit` keys further, as pgio does. The loops are transactions of two scripts, so that all
+//! that holds for scripts holds for them.
 
 use super::options::{MAX_CLIENTS, RunOptions, illegal, in_range, one_of, required};
 use super::spec::{RunSpec, ScriptSpec};
@@ -289,7 +289,7 @@ fn count_tables() -> Result<i32> {
     match found.unwrap_or(0) {
         0 => Err(Error::TableMissing {
             table: PgioSpec::table(1),
-            mode_hint: MISSING_HERE.into(),
+            hint: MISSING_HERE.into(),
         }),
         tables => Ok(tables),
     }

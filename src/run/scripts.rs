@@ -166,7 +166,10 @@ pub fn drop(name: &str) -> Result<()> {
         Spi::connect_mut(|client| {
             let arguments = [name.into(), caller.as_str().into(), superuser.into()];
             let rows = client.update(
-                &format!("DELETE FROM bench.scripts s WHERE s.name = $1 AND {MAY_CHANGE} RETURNING s.name"),
+                &format!(
+                    "DELETE FROM bench.scripts s WHERE s.name = $1 AND {MAY_CHANGE}
+                     RETURNING s.name"
+                ),
                 None,
                 &arguments,
             )?;

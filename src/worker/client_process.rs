@@ -209,7 +209,7 @@ enum ClientProcess {
 impl ClientProcess {
     /// Starts a backend that takes a client of the run with that segment.
     fn backend(client: usize, with: &ConnectWith, segment: u32) -> Result<ClientProcess> {
-        let mut connection = connect_client(client, with)?;
+        let mut connection = connect_client(client, with, "use fewer clients")?;
         let call = CString::new(format!("CALL bench.spi_client({segment})")).unwrap_or_default();
         // What is not sent at once is so few bytes that it never happens; a failure shows as the
         // end of the backend.

@@ -144,8 +144,11 @@ impl Drop for Task {
 }
 
 /// Whether a procedure that was called so may commit.
-pub fn may_commit(fcinfo: pg_sys::FunctionCallInfo) -> bool {
-    // SAFETY: the server passes a valid call, whose context, if it is that of CALL, says so.
+///
+/// # Safety
+/// `fcinfo` must be the call information of the current call.
+pub unsafe fn may_commit(fcinfo: pg_sys::FunctionCallInfo) -> bool {
+    // SAFETY: the caller's promise; the context of a call, if it is that of CALL, says so.
     unsafe {
         let context = (*fcinfo).context;
         !context.is_null()

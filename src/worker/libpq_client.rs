@@ -92,7 +92,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         connections.push(if spec.reconnect {
             None
         } else {
-            Some(connect_client(*client, &connect_with)?)
+            Some(connect_client(*client, &connect_with, "use more jobs")?)
         });
     }
     Ok(Some(Ready {
@@ -131,9 +131,13 @@ impl Workloads {
     }
 }
 
-/// Connects a client to the server.
-pub(super) fn connect_client(client: usize, with: &ConnectWith) -> Result<Connection> {
-    remote::connect(with).map_err(|error| match error {
+/// Connects a client to the server. `remedy` is what helps if this process has too many of them.
+pub(super) fn connect_client(
+    client: usize,
+    with: &ConnectWith,
+    remedy: &str,
+) -> Result<Connection> {
+    remote::connect(with, remedy).map_err(|error| match error {
         NotConnected::Failed(message, sqlstate) => Error::Connect {
             client,
             sqlstate,
@@ -312,7 +316,8 @@ impl EventLoop<'_, '_> {
         true
     }
 
-    /// Advances the clients that can go on, each by one step, so that none keeps the others waiting.
+    /// Advances the clients that can go on, each by one step, so that none keeps the others
+    /// waiting.
     fn advance_clients(&mut self) {
         for _ in 0..self.queue.len() {
             let Some(i) = self.queue.pop_front() else {

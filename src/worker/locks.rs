@@ -9,6 +9,22 @@ use crate::query;
 use crate::shared::Segment;
 use pgrx::prelude::*;
 
+/// A lock of this session on a table or a partition of it, but for those of some modes: its
+/// relation and its mode.
+const LOCK_HELD: &str = "
+SELECT c.oid::pg_catalog.regclass::pg_catalog.text, l.mode
+  FROM pg_catalog.pg_locks l
+  JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) l.relation
+ WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()
+   AND l.locktype OPERATOR(pg_catalog.=) 'relation'
+   AND l.granted
+   AND (c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
+        OR EXISTS (SELECT FROM pg_catalog.pg_inherits i
+                    WHERE i.inhrelid OPERATOR(pg_catalog.=) c.oid
+                      AND i.inhparent OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)))
+   AND NOT l.mode OPERATOR(pg_catalog.=) ANY ($2)
+ LIMIT 1";
+
 /// What a task does to a table, hence which locks of the caller are in its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
@@ -40,22 +56,8 @@ pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
         let harmless: Vec<String> = harmless.iter().map(|mode| (*mode).to_owned()).collect();
         let found = Spi::connect(
             |client| -> Result<Option<(String, String)>, pgrx::spi::Error> {
-                let mut rows = client.select(
-                "SELECT c.oid::pg_catalog.regclass::pg_catalog.text, l.mode
-                   FROM pg_catalog.pg_locks l
-                   JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) l.relation
-                  WHERE l.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()
-                    AND l.locktype OPERATOR(pg_catalog.=) 'relation'
-                    AND l.granted
-                    AND (c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)
-                         OR EXISTS (SELECT FROM pg_catalog.pg_inherits i
-                                     WHERE i.inhrelid OPERATOR(pg_catalog.=) c.oid
-                                       AND i.inhparent OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)))
-                    AND NOT l.mode OPERATOR(pg_catalog.=) ANY ($2)
-                  LIMIT 1",
-                Some(1),
-                &[(*table).into(), harmless.into()],
-            )?;
+                let mut rows =
+                    client.select(LOCK_HELD, Some(1), &[(*table).into(), harmless.into()])?;
                 match rows.next() {
                     None => Ok(None),
                     Some(row) => Ok(row.get::<String>(1)?.zip(row.get::<String>(2)?)),

@@ -185,6 +185,12 @@ fn check_for_interrupts() {
     pgrx::check_for_interrupts!();
 }
 
+/// A request to cancel that comes between statements is void, as for an idle backend.
+fn forget_cancel() {
+    // SAFETY: a flag of this process, which executes no statement.
+    unsafe { pg_sys::QueryCancelPending = 0 };
+}
+
 /// What the clients of a run have in common, once the start barrier is open.
 fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<'w> {
     Plan {
@@ -282,6 +288,7 @@ impl Place {
             .set_state(WorkerState::Ready);
         header.coordinator.wake();
         loop {
+            forget_cancel();
             if header.stop() != Stop::No {
                 return false;
             }

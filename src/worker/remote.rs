@@ -8,7 +8,10 @@ use super::check_for_interrupts;
 use crate::clock;
 use crate::compat;
 use crate::error::{Error, Report, Result};
-use crate::pq::{Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel};
+use crate::pq::{
+    Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel,
+    no_more_connections,
+};
 use crate::shared::process;
 use pgrx::pg_sys;
 use std::ffi::CString;
@@ -25,6 +28,9 @@ const CANCEL_TICK_MS: i64 = 50;
 /// Data of a COPY is handed to libpq in pieces of so many bytes.
 const COPY_BYTES: usize = 64 * 1024;
 
+/// What helps a process that has no other connection.
+const RAISE_LIMIT: &str = "raise \"max_files_per_process\" or the system's limit of open files";
+
 /// Why a connection did not come about.
 pub enum NotConnected {
     /// libpq's reason, and its SQLSTATE if one is known.
@@ -33,16 +39,15 @@ pub enum NotConnected {
     NoPassword,
 }
 
-/// Connects, answering interrupts meanwhile.
-pub fn connect(with: &ConnectWith) -> Result<Connection, NotConnected> {
+/// Connects, answering interrupts meanwhile. `remedy` is what helps if this process has too many
+/// connections.
+pub fn connect(with: &ConnectWith, remedy: &str) -> Result<Connection, NotConnected> {
     let failed = |message: String| {
         let sqlstate = message.contains("too many clients").then(|| "53300".into());
         NotConnected::Failed(message, sqlstate)
     };
     let Some(mut connection) = Connection::start(with) else {
-        return Err(failed(
-            "this process may open no more connections; use more jobs".into(),
-        ));
+        return Err(failed(no_more_connections(remedy)));
     };
     if connection.is_bad() {
         return Err(failed(connection.error_message()));
@@ -86,7 +91,7 @@ pub struct Remote {
 impl Remote {
     /// Connects to a target.
     pub fn connect(with: &ConnectWith) -> Result<Remote> {
-        let connection = connect(with).map_err(|error| match error {
+        let connection = connect(with, RAISE_LIMIT).map_err(|error| match error {
             NotConnected::Failed(message, sqlstate) => Error::ConnectTarget { sqlstate, message },
             NotConnected::NoPassword => Error::PasswordNotUsed,
         })?;

@@ -2,7 +2,8 @@
 //! process is a background worker, or a backend that was called for it.
 
 use super::{
-    Place, check_for_interrupts, check_rights, connect, plan, settings, shell, streams, transaction,
+    Place, check_for_interrupts, check_rights, connect, forget_cancel, plan, settings, shell,
+    streams, transaction,
 };
 use crate::clock;
 use crate::compat::{self, Blocks};
@@ -188,12 +189,6 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     head.end(clock::now_ns(), reason.as_deref());
     place.segment.worker(number).account.set(effort);
     transaction::abort();
-}
-
-/// A request to cancel that comes between statements is void, as for an idle backend.
-fn forget_cancel() {
-    // SAFETY: a flag of this process, which executes no statement.
-    unsafe { pg_sys::QueryCancelPending = 0 };
 }
 
 /// What this process uses of blocks and WAL, recorded after each transaction: so far, for whoever

@@ -60,7 +60,7 @@ fn require_pgbench_tables(spec: &RunSpec, database: &mut Database) -> Result<()>
         if !exists(database, table)? {
             return Err(Error::TableMissing {
                 table: (*table).into(),
-                mode_hint: match database {
+                hint: match database {
                     Database::Here => {
                         "Create pgbench's tables with SELECT * FROM bench.initialize(), or set \
                          search_path so that they are found."
@@ -119,7 +119,7 @@ fn pgio_keys(pgio: &PgioSpec, database: &mut Database) -> Result<i64> {
         if !exists(database, &table)? {
             return Err(Error::TableMissing {
                 table,
-                mode_hint: match database {
+                hint: match database {
                     Database::Here => pgio::MISSING_HERE,
                     Database::There(_) => pgio::MISSING_THERE,
                 }

@@ -257,6 +257,38 @@ foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordina
 	is( $run->{state}, $how eq 'coordinator' ? 'lost' : 'canceled', "$name: stored state");
 }
 
+# ... while clients wait at it, which have no statement that could be cancelled, ...
+foreach my $options (
+	"client_process => 'worker'",
+	"client_process => 'backend'",
+	"mode => 'libpq', jobs => $clients")
+{
+	my $name = "at the barrier, $options";
+	note "scenario: $name";
+	# The run will empty history.
+	$node->safe_psql('postgres', 'SELECT bench.initialize(scale => 2)');
+	my $locker = patient_session();
+	$locker->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIVE MODE');
+	my $caller = start_sql($node,
+		"SELECT state, transactions, aborted_clients FROM bench.run(clients => $clients, transactions => 10, $options)",
+		name => 'caller');
+	wait_for($node,
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query LIKE 'VACUUM%'"
+	);
+	is( $node->safe_psql(
+			'postgres', q{
+			SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+			 WHERE backend_type ~ '^pg_selfbench (spi|libpq) client'
+			    OR backend_type = 'client backend' AND query LIKE 'CALL bench.spi_client%'}),
+		$clients,
+		"$name: there are clients");
+	$locker->query_safe('ROLLBACK');
+	$locker->quit;
+	is((finish_sql($caller))[0], "finished|@{[ 10 * $clients ]}|0", "$name: none is lost");
+	$happened = 10 * $clients;
+	invariants_ok($node, $happened, $name);
+}
+
 # ... and while clients connect, which takes a while.
 foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator worker))
 {

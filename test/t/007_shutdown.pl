@@ -74,6 +74,24 @@ foreach my $mode (qw(spi libpq))
 	($status, $stdout, $stderr) =
 	  $node->psql('postgres', "SELECT bench.wait($run->{run_id})");
 	like($stderr, qr/run $run->{run_id} was lost/, "$name: bench.wait still says so");
+
+	# bench.wait looks at the run, then at its coordinator, then at the run again.  A
+	# lock holds it up in the first look, when it has seen a run in progress.
+	$node->safe_psql('postgres',
+		"UPDATE bench.runs SET state = 'running' WHERE run_id = $run->{run_id}");
+	my $locker = $node->background_psql('postgres');
+	$locker->query_safe('BEGIN; LOCK TABLE bench.run_scripts');
+	my $waiter = start_sql($node, "SELECT bench.wait($run->{run_id})", name => 'waiter');
+	wait_for($node,
+		"SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE application_name = 'waiter'");
+	$locker->query_safe(
+		"UPDATE bench.runs SET state = 'lost' WHERE run_id = $run->{run_id}; COMMIT");
+	$locker->quit;
+	(undef, $stderr) = finish_sql($waiter);
+	like(
+		$stderr,
+		qr/ERROR:  55000: run $run->{run_id} was lost/,
+		"$name: bench.wait says so if it is marked meanwhile");
 }
 
 # The postmaster is killed: nobody is told, and everybody has to notice.

@@ -7,6 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $node = new_bench_node('limits', 'max_connections = 20');
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
@@ -83,7 +84,12 @@ unlink $node->data_dir . '/pg_hba.conf';
 $node->append_conf('pg_hba.conf', "local all all reject\n");
 my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => [qw(-v VERBOSITY=verbose)]);
 $session->query_safe('SELECT pg_reload_conf()');
-sleep 1;
+foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+{
+	# As long as the postmaster has not read it, a connection is let in.
+	last if $node->psql('postgres', 'SELECT 1') != 0;
+	usleep(100_000);
+}
 $session->query("SELECT bench.run(mode => 'libpq', transactions => 1)");
 like(
 	$session->{stderr},
@@ -94,8 +100,18 @@ unlink $node->data_dir . '/pg_hba.conf';
 $node->append_conf('pg_hba.conf', $hba);
 $session->query_safe('SELECT pg_reload_conf()');
 $session->quit;
-sleep 1;
+wait_for($node, 'SELECT true');
 works_ok($node, 'refused connections');
+$node->stop;
+
+# Files of one process.
+$node->append_conf('postgresql.conf', "max_files_per_process = 64\nmax_connections = 110");
+$node->start;
+fails_ok($node, "SELECT bench.run(mode => 'libpq', jobs => 1, clients => 100, transactions => 1)",
+	qr/this process may open no more connections; use more jobs/, 'files of a client worker');
+fails_ok($node, "SELECT bench.run(client_process => 'backend', clients => 100, transactions => 1)",
+	qr/this process may open no more connections; use fewer clients/, 'files of a coordinator');
+works_ok($node, 'files of one process');
 $node->stop;
 
 # No slots at all.

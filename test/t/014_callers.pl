@@ -167,5 +167,20 @@ is( quietly(
 	'bench.compare');
 
 nothing_left_ok($node, 'at the end');
+
+# The extension is dropped while its function waits for a run.
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('BEGIN; LOCK TABLE pgbench_accounts');
+my $caller = start_sql($node, "SELECT bench.run('{select-only}', transactions => 1)", name => 'caller');
+wait_for($node,
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench spi client' AND wait_event_type = 'Lock'"
+);
+$node->safe_psql('postgres', 'DROP EXTENSION pg_selfbench');
+$locker->quit;
+like(
+	(finish_sql($caller))[1],
+	qr/ERROR:  42704: extension "pg_selfbench" was dropped while the run was in progress\n.*HINT:  Create/s,
+	'the extension is dropped');
+nothing_left_ok($node, 'the extension is dropped');
 $node->stop;
 done_testing();

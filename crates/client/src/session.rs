@@ -69,8 +69,8 @@ pub enum ColumnValue {
 }
 
 /// What a session has used since it began, as the server process that serves it counts it. Blocks
-/// are the server's, times nanoseconds. `None` is what the system or this version of the server does
-/// not tell.
+/// are the server's, times nanoseconds. `None` is what the system or this version of the server
+/// does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Blocks found in the server's shared buffers.

@@ -47,7 +47,8 @@ fn nothing_is_measured_unasked() {
 #[test]
 fn skipped_commands_are_not_measured() {
     let workload = script(
-        "\\if 0\nselect 1;\n\\elif 1\nselect 2;\n\\else\nselect 3;\n\\endif\n\\if 0\n\\endif\nselect 4;",
+        "\\if 0\nselect 1;\n\\elif 1\nselect 2;\n\\else\nselect 3;\n\\endif\n\
+         \\if 0\n\\endif\nselect 4;",
     );
     let mut bench = Bench::new(&workload);
     bench.plan.per_statement = true;

@@ -127,7 +127,8 @@ fn failing_shell_commands_abort() {
         (
             "\\setshell x echo",
             Some(""),
-            "echo: could not read result of shell command; client 0 aborted in command 0 (setshell)",
+            "echo: could not read result of shell command; client 0 aborted in command 0 \
+             (setshell)",
         ),
         (
             "\\setshell x echo",

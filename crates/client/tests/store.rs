@@ -50,7 +50,8 @@ fn gset_wants_exactly_one_row() {
 #[test]
 fn aset_stores_the_last_row_of_each_result() {
     let workload = script(
-        "select 1 as a \\; select 2 as b where false \\; select generate_series(1,3) as c \\aset q_\n\
+        "select 1 as a \\; select 2 as b where false \\; select generate_series(1,3) as c \
+         \\aset q_\n\
          select :q_a, :q_b, :q_c;",
     );
     let mut bench = Bench::new(&workload);

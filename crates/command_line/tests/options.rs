@@ -444,7 +444,8 @@ fn lines_of_the_manual() {
         &[
             "pgbench -c 10 -j 2 -T 60 -M prepared -P 5 -r mydb",
             "pgbench mydb -rP5 -Mprepared -T60 -j2 -c10",
-            "pgbench \\\n  --client=10 \\\n  --jobs=2 --time=60 \\\n  --protocol=prepared -P 5 -r mydb",
+            "pgbench \\\n  --client=10 \\\n  --jobs=2 --time=60 \\\n  \
+             --protocol=prepared -P 5 -r mydb",
         ],
         |run| {
             run.clients = 10;

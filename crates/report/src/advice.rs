@@ -64,17 +64,20 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
                 "{} of {} clients aborted",
                 report.aborted_clients, report.clients
             ),
-            "Look at the errors in its report. With continue_on_error, an error ends the transaction only.",
+            "Look at the errors in its report. With continue_on_error, an error ends the \
+             transaction only.",
         );
     }
     match (report.mode, report.harness_share) {
         (Mode::Libpq, Some(share)) if share > BUSY_SHARE => add(
             format!(
-                "the client workers were busy for {:.0}% of the time: they may have been the limit, not the server",
+                "the client workers were busy for {:.0}% of the time: they may have been the \
+                 limit, not the server",
                 100.0 * share
             ),
             if report.jobs < report.clients {
-                "Use more jobs, if there are processors left, or run from another server with target."
+                "Use more jobs, if there are processors left, or run from another server with \
+                 target."
             } else {
                 "Each client has a worker of its own: run from another server with target, or use \
                  mode => 'spi'."
@@ -99,15 +102,16 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
     if report.seconds < SHORT_SECONDS {
         add(
             format!("it took only {:.1} s", report.seconds),
-            "Let it run for at least 10 s, longer if checkpoints and autovacuum are to be part of it.",
+            "Let it run for at least 10 s, longer if checkpoints and autovacuum are to be part \
+             of it.",
         );
     }
     for (what, count, hint) in [
         (
             "failed",
             tally.failed.total(),
-            "Failed transactions are not among the figures: raise max_tries, or look at their errors \
-             with verbose_errors.",
+            "Failed transactions are not among the figures: raise max_tries, or look at their \
+             errors with verbose_errors.",
         ),
         (
             "were skipped",

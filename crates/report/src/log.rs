@@ -172,8 +172,8 @@ impl Aggregate {
         }
     }
 
-    /// `start, successful transactions, latency: sum, sum of squares, min, max, lag: the same, skipped retried
-    /// retries serialization deadlock [other]`; what the run does not have is 0.
+    /// `start, successful transactions, latency: sum, sum of squares, min, max, lag: the same,
+    /// skipped retried retries serialization deadlock [other]`; what the run does not have is 0.
     fn line(&self, out: &mut String) {
         let moments = |moments: &Moments| {
             format!(

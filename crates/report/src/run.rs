@@ -157,7 +157,8 @@ pub struct RunReport {
     pub harness_share: Option<f64>,
     /// Warm-up time in seconds before the measured time, 0 if there was none.
     pub warmup_seconds: f64,
-    /// Transactions, successful or failed, that ended during the warm-up; no other counter has them.
+    /// Transactions, successful or failed, that ended during the warm-up; no other counter has
+    /// them.
     pub warmup_transactions: u64,
     /// Number of clients that an error ended before the run did.
     pub aborted_clients: i32,

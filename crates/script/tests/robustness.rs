@@ -176,7 +176,9 @@ proptest! {
     }
 
     #[test]
-    fn statements_lose_nothing_but_blanks(words in prop::collection::vec("[a-z(),0-9]{1,6}", 1..20)) {
+    fn statements_lose_nothing_but_blanks(
+        words in prop::collection::vec("[a-z(),0-9]{1,6}", 1..20),
+    ) {
         let body = words.join(" ");
         let mut builder = WorkloadBuilder::new(Protocol::Simple);
         builder.add("F", "F", &body, 1).unwrap();
@@ -202,7 +204,8 @@ proptest! {
 
     #[test]
     fn integers_survive_printing(value in any::<i64>()) {
-        prop_assert_eq!(Client::with_seed(1).eval(&Value::Int(value).to_string()), Ok(Value::Int(value)));
+        let read = Client::with_seed(1).eval(&Value::Int(value).to_string());
+        prop_assert_eq!(read, Ok(Value::Int(value)));
     }
 
     #[test]
