@@ -8,6 +8,7 @@ use super::{column_value, usage};
 use crate::error::Error;
 use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, TransactionStatus,
+    no_more_connections,
 };
 use selfbench_client::{
     Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError, Usage,
@@ -584,7 +585,7 @@ impl Session for LibpqSession {
             None => {
                 self.outcome = Some(Outcome::Failed(SqlError {
                     sqlstate: "53000".into(),
-                    message: "this process may open no more connections; use more jobs".into(),
+                    message: no_more_connections("use more jobs"),
                     lost: true,
                     query: 0,
                 }));
