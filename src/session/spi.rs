@@ -319,7 +319,7 @@ impl SpiSession {
         let text = zero_terminated(sql.to_owned())?;
         let mut known = None;
         let protocol = self.protocol;
-        // A command of its own: it is not one of a pipeline's.
+        // Unless a command has been started, one of its own: a pipeline begins with what is executed.
         let mut frame = Frame {
             stays: self.frame.started,
             ..self.frame
@@ -1040,15 +1040,21 @@ fn may_be_utility(text: &str) -> bool {
         "do",
     ];
     let text = text.trim_start();
-    let word = text
-        .split(|c: char| !c.is_ascii_alphabetic())
-        .next()
-        .unwrap_or_default();
     // Behind a comment or in a variable there can be anything.
     text.starts_with("/*")
         || text.starts_with("--")
         || text.starts_with(':')
-        || WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
+        || begins_with(text, &WORDS)
+}
+
+/// Whether the first word of a text is one of these.
+fn begins_with(text: &str, words: &[&str]) -> bool {
+    let word = text
+        .trim_start()
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .next()
+        .unwrap_or_default();
+    words.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// The single statement of a text, if it is not for SPI, and its kind; in the current memory
@@ -1204,9 +1210,9 @@ fn zero_terminated(text: String) -> Result<CString> {
 }
 
 /// Names the statement in the error of one that SPI cannot run, such as VACUUM: outside of a block
-/// there is no other reason for "active SQL transaction".
+/// there is no other reason for "active SQL transaction", unless it comes from within CALL or DO.
 fn explain(report: Report, statement: &str, in_block: bool) -> Report {
-    if report.sqlstate != "25001" || in_block {
+    if report.sqlstate != "25001" || in_block || begins_with(statement, &["call", "do"]) {
         return report;
     }
     unsupported("cannot execute the statement in mode \"spi\"", statement)

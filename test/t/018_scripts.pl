@@ -212,6 +212,9 @@ begin
 end $$;
 EOS
 	[ 'isolation levels in a procedure', 'simple extended prepared', 'call levels();' ],
+	[ 'isolation level that a DO sets too late', 'simple extended prepared', <<'EOS' ],
+do $$ begin set transaction isolation level serializable; end $$;
+EOS
 	[ 'procedure that replaces itself', 'simple extended prepared', 'call replaces_itself();' ],
 	[ 'procedure in a block', 'simple extended prepared', <<'EOS' ],
 insert into lines values ('before');
