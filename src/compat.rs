@@ -10,16 +10,17 @@ pub const BYPASS_ROLE_LOGIN_CHECK: u32 = 0;
 #[cfg(any(feature = "pg17", feature = "pg18"))]
 pub const BYPASS_ROLE_LOGIN_CHECK: u32 = pg_sys::BGWORKER_BYPASS_ROLELOGINCHECK;
 
-/// Runs a portal to its end and throws its rows away.
+/// Runs a portal and throws away up to so many of its rows. A portal that keeps its rows, such as
+/// that of `CALL`, has been run to its end whatever their number, and has the others still.
 ///
 /// # Safety
 /// The portal must have been started.
-pub unsafe fn portal_run(portal: pg_sys::Portal) {
+pub unsafe fn portal_run(portal: pg_sys::Portal, rows: std::ffi::c_long) {
     // SAFETY: the caller's promise; the receiver that discards rows is always there.
     unsafe {
         pg_sys::PortalRun(
             portal,
-            std::ffi::c_long::MAX as _,
+            rows,
             true,
             #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
             true,
@@ -29,6 +30,9 @@ pub unsafe fn portal_run(portal: pg_sys::Portal) {
         );
     }
 }
+
+/// Whether the statements of a pipeline, from the second on, are in an implicit transaction block.
+pub const PIPELINE_IS_BLOCK: bool = cfg!(feature = "pg18");
 
 /// A memory context of the default size that lives as long as the process.
 pub fn new_memory_context(name: &'static std::ffi::CStr) -> pg_sys::MemoryContext {

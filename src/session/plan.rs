@@ -6,6 +6,7 @@
 //! the statement has nothing, as its rows are thrown away.
 
 use crate::compat::unguarded;
+use crate::worker::statement::new_portal;
 use pgrx::pg_sys;
 use selfbench_script::{Slot, Variables};
 
@@ -155,6 +156,29 @@ impl SavedPlan {
     /// The plan as SPI knows it.
     pub fn for_spi(self) -> pg_sys::SPIPlanPtr {
         self.plan
+    }
+
+    /// A portal that is to execute the plan with these values; see [`new_portal`].
+    ///
+    /// # Safety
+    /// In a transaction. The plan is that of a single statement.
+    pub unsafe fn define_portal(self, values: pg_sys::ParamListInfo) -> pg_sys::Portal {
+        let nothing = std::ptr::null_mut();
+        // SAFETY: the caller's promise. Between taking the plan and handing it to the portal there
+        // is nothing that could fail.
+        unsafe {
+            let portal = new_portal();
+            let plan = pg_sys::GetCachedPlan(self.source, values, std::ptr::null_mut(), nothing);
+            pg_sys::PortalDefineQuery(
+                portal,
+                std::ptr::null(),
+                (*self.source).query_string,
+                (*self.source).commandTag,
+                (*plan).stmt_list,
+                plan,
+            );
+            portal
+        }
     }
 
     /// Executes the plan and throws its rows away. Returns false, and has done nothing, if it is not a

@@ -8,7 +8,9 @@
 //! SPI where it can. Rows that no command stores are thrown away as they come.
 //!
 //! Transaction control goes to the server's own implementation as a utility command, so that
-//! blocks, savepoints, isolation levels and chains mean here what they mean there.
+//! blocks, savepoints, isolation levels and chains mean here what they mean there. CALL and DO go
+//! through a portal of their own instead of SPI, so that a procedure can commit as it can where a
+//! client calls it.
 //!
 //! Statements of a pipeline share a transaction up to the next sync, and once one has failed the
 //! others up to there are skipped. Statements that are sent together (`\;`) are executed one by one
@@ -18,7 +20,7 @@ use super::plan::{Parameters, SavedPlan};
 use super::{column_value, usage};
 use crate::compat::{self, unguarded};
 use crate::error::{Error, Report, Result, catch};
-use crate::worker::transaction;
+use crate::worker::{statement, transaction};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_client::{
     Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError, Usage,
@@ -36,6 +38,12 @@ enum Known {
     },
     /// Several statements that are sent together, or one of which the kind depends on variables.
     Several,
+    /// CALL or DO; in the prepared protocol with a plan that stays.
+    Call {
+        parameters: Parameters,
+        plan: Option<SavedPlan>,
+        text: CString,
+    },
     /// Anything else; in the prepared protocol with a plan that stays.
     Statement {
         parameters: Parameters,
@@ -52,6 +60,8 @@ enum Kind {
     /// As a utility command that must not have a snapshot: a snapshot fixes what SET TRANSACTION
     /// sets, and LOCK is there to come before it.
     Bare,
+    /// Through a portal, in which it can commit.
+    Call,
     /// Through SPI.
     Other,
 }
@@ -195,9 +205,47 @@ impl SpiSession {
                 text.clear();
                 command.simple_text(variables, text);
                 let sql = zero_terminated(std::mem::take(text))?;
-                let done = execute_several(&sql, frame, query, results);
+                let done = execute_several(&sql, frame, *memory, query, results);
                 *text = sql.into_string().unwrap_or_default();
                 done
+            }
+            Some(Known::Call {
+                parameters,
+                plan,
+                text: sql,
+            }) => {
+                let implicit_block = compat::PIPELINE_IS_BLOCK && frame.started;
+                in_statement(sql, frame, || {
+                    refuse_in_failed_block(Kind::Call)?;
+                    if *protocol == Protocol::Prepared && plan.is_none() {
+                        in_spi(|| {
+                            // SAFETY: connected to SPI; the plan has just been prepared.
+                            *plan = Some(unsafe { SavedPlan::save(prepare(sql, parameters)?) });
+                            Ok(())
+                        })?;
+                    }
+                    // SAFETY: in a transaction, where implicit blocks do nothing to others; the
+                    // guard is around nothing that has to be dropped; the values are those of the
+                    // portal's parameters.
+                    unsafe {
+                        if implicit_block {
+                            pg_sys::BeginImplicitTransactionBlock();
+                        }
+                        call(*memory, parameters.values(), results, || {
+                            pg_sys::ffi::pg_guard_ffi_boundary(|| {
+                                parameters.fill(command.parameters(), variables, text);
+                            });
+                            match plan {
+                                Some(saved) => Some(saved.define_portal(parameters.values())),
+                                None => define_portal(sql, &parameters.types()),
+                            }
+                        });
+                        if implicit_block {
+                            pg_sys::EndImplicitTransactionBlock();
+                        }
+                    }
+                    Ok(())
+                })
             }
             Some(Known::Statement { .. }) if *protocol == Protocol::Simple => {
                 text.clear();
@@ -271,17 +319,28 @@ impl SpiSession {
         let text = zero_terminated(sql.to_owned())?;
         let mut known = None;
         let protocol = self.protocol;
-        in_statement(&text, &mut self.frame, || {
+        // Unless a command has been started, one of its own: a pipeline begins with what is executed.
+        let mut frame = Frame {
+            stays: self.frame.started,
+            ..self.frame
+        };
+        in_statement(&text, &mut frame, || {
             // SAFETY: in a transaction. What must outlive it is copied to the top context, once
             // per statement of the script.
             unsafe {
-                if let Some((plan, kind)) = utility(&text)? {
+                let parsed = match may_be_utility(sql) {
+                    true => parse_utility(&text),
+                    false => None,
+                };
+                if let Some((raw, kind)) = parsed
+                    && kind != Kind::Call
+                {
                     if protocol != Protocol::Simple {
                         refuse_in_failed_block(kind)?;
                         require_parameters(command, protocol, 0)?;
                     }
                     known = Some(Known::Utility {
-                        plan,
+                        plan: saved_plan_of(raw),
                         kind,
                         text: text.clone(),
                     });
@@ -293,10 +352,19 @@ impl SpiSession {
                     types = parameter_types(&text)?;
                     require_parameters(command, protocol, types.len())?;
                 }
-                known = Some(Known::Statement {
-                    parameters: Parameters::look_up(&types),
-                    plan: None,
-                    text: text.clone(),
+                let (parameters, plan) = (Parameters::look_up(&types), None);
+                let text = text.clone();
+                known = Some(match parsed {
+                    Some(_) => Known::Call {
+                        parameters,
+                        plan,
+                        text,
+                    },
+                    None => Known::Statement {
+                        parameters,
+                        plan,
+                        text,
+                    },
                 });
             }
             Ok(())
@@ -311,10 +379,12 @@ impl SpiSession {
         let report = error.report();
         // SAFETY: reads this process's transaction state, which is still that of the error.
         let in_block = unsafe { pg_sys::IsTransactionBlock() };
-        // SAFETY: after an error; a block stays open as failed, until it is rolled back. Nothing
-        // uses the statement's memory any more.
+        // SAFETY: after an error; a block stays open as failed, until it is rolled back. The abort
+        // leaves the portals of loops in which a procedure has committed. Nothing uses the
+        // statement's memory any more.
         unsafe {
             pg_sys::AbortCurrentTransaction();
+            pg_sys::PortalErrorCleanup();
             pg_sys::MemoryContextReset(self.memory);
         }
         self.frame.started = false;
@@ -617,6 +687,7 @@ fn options(values: pg_sys::ParamListInfo, collect: bool) -> pg_sys::SPIExecuteOp
 fn execute_several(
     sql: &CString,
     frame: &mut Frame,
+    memory: pg_sys::MemoryContext,
     query: &mut usize,
     mut results: Option<&mut Vec<QueryResult>>,
 ) -> Result<()> {
@@ -647,18 +718,25 @@ fn execute_several(
                 // SAFETY: in a transaction; does nothing in a block.
                 unsafe { pg_sys::BeginImplicitTransactionBlock() };
             }
-            if part.kind != Kind::Other {
-                // SAFETY: in a transaction, with whose memory the plan goes.
-                unsafe {
-                    if let Some((statement, _)) = parse_utility(&part.text) {
-                        run_utility(plan_of(statement), &part.text);
+            match part.kind {
+                Kind::Other => execute_text(&part.text, results.as_deref_mut())?,
+                // SAFETY: in a transaction; no parameters.
+                Kind::Call => unsafe {
+                    call(memory, std::ptr::null_mut(), results.as_deref_mut(), || {
+                        define_portal(&part.text, &[])
+                    });
+                },
+                Kind::Control { .. } | Kind::Bare => {
+                    // SAFETY: in a transaction, with whose memory the plan goes.
+                    unsafe {
+                        if let Some((statement, _)) = parse_utility(&part.text) {
+                            run_utility(plan_of(statement), &part.text);
+                        }
+                    }
+                    if let Some(results) = results.as_deref_mut() {
+                        results.push(QueryResult::default());
                     }
                 }
-                if let Some(results) = results.as_deref_mut() {
-                    results.push(QueryResult::default());
-                }
-            } else {
-                execute_text(&part.text, results.as_deref_mut())?;
             }
             if several && i == last {
                 // SAFETY: as above.
@@ -782,6 +860,73 @@ unsafe fn run_utility(plan: *mut pg_sys::PlannedStmt, text: &CString) {
     }
 }
 
+/// Executes CALL or DO through the portal that `define` makes: at top level, so that it may commit
+/// unless in a block. What it needs until it ends, which includes what an error says, is in
+/// `memory`, which no commit empties.
+///
+/// # Safety
+/// In a transaction; the values are those of the portal's parameters.
+unsafe fn call(
+    memory: pg_sys::MemoryContext,
+    values: pg_sys::ParamListInfo,
+    results: Option<&mut Vec<QueryResult>>,
+    define: impl FnOnce() -> Option<pg_sys::Portal>,
+) {
+    let nothing = std::ptr::null_mut();
+    // SAFETY: the caller's promise; the sequence of the server's own statement loop. After an error,
+    // the abort of the transaction drops the portal.
+    unsafe {
+        pg_sys::MemoryContextSwitchTo(memory);
+        // For the parameters' input functions; the portal takes one of its own.
+        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        let portal = define();
+        pg_sys::PopActiveSnapshot();
+        if let Some(portal) = portal {
+            pg_sys::PortalStart(portal, values, 0, nothing);
+            compat::portal_run(portal, 0);
+            if let Some(results) = results {
+                results.push(result_of_portal(portal));
+            }
+            pg_sys::PortalDrop(portal, false);
+        }
+        // The transaction may be another one by now.
+        pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext);
+        pg_sys::MemoryContextReset(memory);
+    }
+}
+
+/// A portal for the CALL or DO of a text, with parameters of these types, in the current memory
+/// context; `None` if the text is another statement.
+///
+/// # Safety
+/// In a transaction.
+unsafe fn define_portal(text: &CString, types: &[pg_sys::Oid]) -> Option<pg_sys::Portal> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (raw, _) = parse_utility(text)?;
+        Some(statement::define_portal(raw, text, types))
+    }
+}
+
+/// What `\gset` and `\aset` need of what a portal has executed: the row of a procedure that returns
+/// one, which the portal has kept.
+///
+/// # Safety
+/// In a transaction; the portal has run and given no row away.
+unsafe fn result_of_portal(portal: pg_sys::Portal) -> QueryResult {
+    // SAFETY: the caller's promise; connected to SPI, if there is a row.
+    unsafe {
+        if (*portal).strategy != pg_sys::PortalStrategy::PORTAL_UTIL_SELECT {
+            return QueryResult::default();
+        }
+        pg_sys::SPI_connect();
+        pg_sys::SPI_cursor_fetch(portal, true, std::ffi::c_long::MAX);
+        let result = result_of_spi();
+        pg_sys::SPI_finish();
+        result
+    }
+}
+
 /// What a backend does when it is ready for the next statement. There is no wait for it, and
 /// nothing to report, unless the client says so: see [`SpiSession::rest`].
 #[inline]
@@ -876,30 +1021,9 @@ fn refuse_in_failed_block(kind: Kind) -> Result<()> {
     Ok(())
 }
 
-/// The plan of a statement that is not for SPI, in the top context, and its kind; `None` for other
-/// statements.
-///
-/// # Safety
-/// In a transaction.
-unsafe fn utility(text: &CString) -> Result<Option<(*mut pg_sys::PlannedStmt, Kind)>> {
-    if !may_be_utility(&text.to_string_lossy()) {
-        return Ok(None);
-    }
-    // SAFETY: the caller's promise; the parse tree is copied before the transaction ends.
-    unsafe {
-        let Some((raw, kind)) = parse_utility(text) else {
-            return Ok(None);
-        };
-        let outer = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
-        let plan = plan_of(pg_sys::copyObjectImpl(raw.cast()).cast());
-        pg_sys::MemoryContextSwitchTo(outer);
-        Ok(Some((plan, kind)))
-    }
-}
-
 /// Whether a text can be a statement that is not for SPI, going by its first word.
 fn may_be_utility(text: &str) -> bool {
-    const WORDS: [&str; 12] = [
+    const WORDS: [&str; 14] = [
         "begin",
         "start",
         "commit",
@@ -912,17 +1036,25 @@ fn may_be_utility(text: &str) -> bool {
         "set",
         "reset",
         "lock",
+        "call",
+        "do",
     ];
     let text = text.trim_start();
-    let word = text
-        .split(|c: char| !c.is_ascii_alphabetic())
-        .next()
-        .unwrap_or_default();
     // Behind a comment or in a variable there can be anything.
     text.starts_with("/*")
         || text.starts_with("--")
         || text.starts_with(':')
-        || WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
+        || begins_with(text, &WORDS)
+}
+
+/// Whether the first word of a text is one of these.
+fn begins_with(text: &str, words: &[&str]) -> bool {
+    let word = text
+        .trim_start()
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .next()
+        .unwrap_or_default();
+    words.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// The single statement of a text, if it is not for SPI, and its kind; in the current memory
@@ -960,6 +1092,20 @@ unsafe fn plan_of(raw: *mut pg_sys::RawStmt) -> *mut pg_sys::PlannedStmt {
     }
 }
 
+/// The plan of a utility command, in the top context.
+///
+/// # Safety
+/// In a transaction.
+unsafe fn saved_plan_of(raw: *mut pg_sys::RawStmt) -> *mut pg_sys::PlannedStmt {
+    // SAFETY: the caller's promise; the parse tree is copied.
+    unsafe {
+        let outer = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+        let plan = plan_of(pg_sys::copyObjectImpl(raw.cast()).cast());
+        pg_sys::MemoryContextSwitchTo(outer);
+        plan
+    }
+}
+
 /// How the server's own statement loop would execute this statement. A failed block takes what
 /// ends it, or goes back to a savepoint.
 ///
@@ -984,6 +1130,7 @@ unsafe fn kind_of(statement: *mut pg_sys::Node) -> Kind {
             }
         }
         T_VariableSetStmt | T_ConstraintsSetStmt | T_LockStmt => Kind::Bare,
+        T_CallStmt | T_DoStmt => Kind::Call,
         _ => Kind::Other,
     }
 }
@@ -1063,9 +1210,9 @@ fn zero_terminated(text: String) -> Result<CString> {
 }
 
 /// Names the statement in the error of one that SPI cannot run, such as VACUUM: outside of a block
-/// there is no other reason for "active SQL transaction".
+/// there is no other reason for "active SQL transaction", unless it comes from within CALL or DO.
 fn explain(report: Report, statement: &str, in_block: bool) -> Report {
-    if report.sqlstate != "25001" || in_block {
+    if report.sqlstate != "25001" || in_block || begins_with(statement, &["call", "do"]) {
         return report;
     }
     unsupported("cannot execute the statement in mode \"spi\"", statement)

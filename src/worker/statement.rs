@@ -1,12 +1,13 @@
 //! Executing SQL text at top level in a worker, as if a client had sent it alone.
 //!
-//! SPI cannot run VACUUM and other commands that must stand outside of a function; a portal can.
+//! SPI cannot run VACUUM and other commands that must stand outside of a function, nor what commits;
+//! a portal can. Clients of mode spi take the portals of CALL and DO from here.
 
 use super::transaction::settle;
 use crate::compat;
 use crate::error::{Result, catch};
 use pgrx::pg_sys;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Executes one statement in a transaction of its own; VACUUM and its like may open and commit
@@ -63,6 +64,26 @@ pub fn execute(sql: &str) -> Result<()> {
 unsafe fn run_portal(statement: *mut pg_sys::RawStmt, text: &CString) {
     // SAFETY: see `execute`.
     unsafe {
+        let portal = define_portal(statement, text, &[]);
+        pg_sys::PortalStart(portal, std::ptr::null_mut(), 0, std::ptr::null_mut());
+        compat::portal_run(portal, std::ffi::c_long::MAX);
+        pg_sys::PortalDrop(portal, false);
+        pg_sys::CommandCounterIncrement();
+    }
+}
+
+/// A portal that is to execute a statement with parameters of these types. What it is made of is in
+/// the current memory context, which must outlive it.
+///
+/// # Safety
+/// Inside a transaction, with a statement that was parsed from `text`.
+pub unsafe fn define_portal(
+    statement: *mut pg_sys::RawStmt,
+    text: &CStr,
+    types: &[pg_sys::Oid],
+) -> pg_sys::Portal {
+    // SAFETY: the caller's promise.
+    unsafe {
         let tag = pg_sys::CreateCommandTag((*statement).stmt);
         let snapshot = pg_sys::analyze_requires_snapshot(statement);
         if snapshot {
@@ -71,8 +92,8 @@ unsafe fn run_portal(statement: *mut pg_sys::RawStmt, text: &CString) {
         let queries = pg_sys::pg_analyze_and_rewrite_fixedparams(
             statement,
             text.as_ptr(),
-            std::ptr::null(),
-            0,
+            types.as_ptr(),
+            types.len() as i32,
             std::ptr::null_mut(),
         );
         let plans = pg_sys::pg_plan_queries(
@@ -84,8 +105,7 @@ unsafe fn run_portal(statement: *mut pg_sys::RawStmt, text: &CString) {
         if snapshot {
             pg_sys::PopActiveSnapshot();
         }
-        let portal = pg_sys::CreatePortal(c"".as_ptr(), true, true);
-        (*portal).visible = false;
+        let portal = new_portal();
         pg_sys::PortalDefineQuery(
             portal,
             std::ptr::null(),
@@ -94,9 +114,20 @@ unsafe fn run_portal(statement: *mut pg_sys::RawStmt, text: &CString) {
             plans,
             std::ptr::null_mut(),
         );
-        pg_sys::PortalStart(portal, std::ptr::null_mut(), 0, std::ptr::null_mut());
-        compat::portal_run(portal);
-        pg_sys::PortalDrop(portal, false);
-        pg_sys::CommandCounterIncrement();
+        portal
+    }
+}
+
+/// A portal that `pg_cursors` does not show. Its name is a new one, since a backend that was called
+/// is itself within the unnamed portal.
+///
+/// # Safety
+/// Inside a transaction.
+pub unsafe fn new_portal() -> pg_sys::Portal {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let portal = pg_sys::CreateNewPortal();
+        (*portal).visible = false;
+        portal
     }
 }

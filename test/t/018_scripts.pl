@@ -10,6 +10,69 @@ use Test::More;
 my $node = new_bench_node('scripts', "fsync = off\n");
 $node->safe_psql('postgres', 'CREATE TABLE lines (line text)');
 
+# Procedures that commit: on their own, in a loop over a query, and in a failing one.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE parents (i int PRIMARY KEY);
+	CREATE TABLE children (i int REFERENCES parents DEFERRABLE INITIALLY DEFERRED);
+	CREATE PROCEDURE commits(a int, INOUT b text, INOUT c int = NULL) LANGUAGE plpgsql AS $$
+	BEGIN
+		INSERT INTO lines VALUES ('committed ' || a || b);
+		COMMIT;
+		INSERT INTO lines VALUES ('rolled back');
+		ROLLBACK;
+		INSERT INTO lines VALUES ('at the end');
+		b := b || ' ' || a;
+	END $$;
+	CREATE PROCEDURE loops(last int, divisor int = 1) LANGUAGE plpgsql AS $$
+	DECLARE
+		i int;
+	BEGIN
+		FOR i IN SELECT generate_series(1, last) LOOP
+			INSERT INTO lines VALUES ('round ' || i);
+			COMMIT;
+		END LOOP;
+		INSERT INTO lines VALUES (1 / divisor);
+	END $$;
+	CREATE PROCEDURE naps() LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1 .. 100 LOOP
+			PERFORM pg_sleep(0.05);
+			COMMIT;
+		END LOOP;
+	END $$;
+	CREATE PROCEDURE levels() LANGUAGE plpgsql AS $$
+	BEGIN
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;
+		INSERT INTO lines VALUES (current_setting('transaction_isolation'));
+		COMMIT AND CHAIN;
+		INSERT INTO lines VALUES (current_setting('transaction_isolation'));
+		COMMIT;
+		INSERT INTO lines VALUES (current_setting('transaction_isolation'));
+	END $$;
+	CREATE PROCEDURE replaces_itself() LANGUAGE plpgsql AS $$
+	BEGIN
+		EXECUTE pg_get_functiondef('replaces_itself'::regproc);
+		COMMIT;
+		INSERT INTO lines VALUES ('replaced');
+	END $$;
+	CREATE PROCEDURE fails_late() LANGUAGE plpgsql AS $$
+	BEGIN
+		COMMIT;
+		INSERT INTO children VALUES (1);
+		COMMIT;
+	END $$;
+	CREATE PROCEDURE commits_in_subtransaction() LANGUAGE plpgsql AS $$
+	BEGIN
+		BEGIN
+			INSERT INTO lines VALUES ('rolled back');
+			COMMIT;
+		EXCEPTION WHEN division_by_zero THEN NULL;
+		END;
+	END $$;
+	CREATE PROCEDURE commits_as_another() SECURITY DEFINER LANGUAGE plpgsql AS 'BEGIN COMMIT; END'});
+
 # Name, protocols, script.  Two transactions with seed 42.
 my @scripts = (
 	[ 'gset', 'simple extended prepared', <<'EOS' ],
@@ -118,6 +181,79 @@ EOS
 	[ 'pipeline left open', 'extended prepared', "\\startpipeline\nselect 1;" ],
 	[ 'no pipeline', 'simple', "\\startpipeline\n\\endpipeline" ],
 	[ 'parameters in quotes', 'extended', "\\set x 1\nselect ':x';" ],
+	[ 'procedure that commits', 'simple extended prepared', <<'EOS' ],
+\set x random(1, 1000)
+call commits(:x::int, 'x', null);
+/* and */ call loops(:x::int % 3 + 1);
+call loops(2);
+insert into lines values ('after');
+EOS
+	[ 'row of a procedure that commits', 'simple extended prepared', <<'EOS' ],
+\set x random(1, 1000)
+\set c 0
+call commits(:x::int, 1::text, :x::int + 1) \gset
+insert into lines values (:c::int::text);
+call commits(1, 'x') \gset p_
+EOS
+	[ 'text of a procedure that commits', 'simple', <<'EOS' ],
+call commits(1, 'x') \aset
+insert into lines values (':b <:c>');
+EOS
+	[ 'no row of a procedure', 'simple extended prepared', 'call loops(1) \gset' ],
+	[ 'DO that commits', 'simple extended prepared', <<'EOS' ],
+do $$
+declare
+	a text := 'a';
+begin
+	insert into lines values (a);
+	commit;
+	insert into lines values ('gone');
+	rollback;
+end $$;
+EOS
+	[ 'isolation levels in a procedure', 'simple extended prepared', 'call levels();' ],
+	[ 'isolation level that a DO sets too late', 'simple extended prepared', <<'EOS' ],
+do $$ begin set transaction isolation level serializable; end $$;
+EOS
+	[ 'procedure that replaces itself', 'simple extended prepared', 'call replaces_itself();' ],
+	[ 'procedure in a block', 'simple extended prepared', <<'EOS' ],
+insert into lines values ('before');
+begin;
+insert into lines values ('gone');
+call loops(1);
+end;
+EOS
+	[ 'procedure in a failed block', 'simple extended prepared', "begin;\n\\set x 1\ncall loops(:x::int);\nend;" ],
+	[ 'procedure among several', 'simple', "insert into lines values ('gone') \\; call loops(1);" ],
+	[ 'procedure behind a commit', 'simple', "begin \\; end \\; call loops(1);" ],
+	[ 'procedures in a pipeline', 'extended prepared', <<'EOS' ],
+\startpipeline
+call commits(1, 'x', null);
+\endpipeline
+\startpipeline
+call loops(2);
+insert into lines values ('rolled back');
+select 1/0;
+\endpipeline
+EOS
+	[ 'procedure behind a statement of a pipeline', 'extended prepared', <<'EOS' ],
+\startpipeline
+insert into lines values ('before');
+call loops(2);
+select 1/0;
+\endpipeline
+EOS
+	[ 'error in a procedure', 'simple extended prepared', "\\set x 0\ncall loops(2, :x::int);" ],
+	[ 'error in a DO', 'simple', 'do $$ begin insert into lines values (1); commit; perform 1/0; end $$;' ],
+	[ 'error of a commit in a procedure', 'simple extended prepared', 'call fails_late();' ],
+	[ 'commit in a subtransaction', 'simple extended prepared', 'call commits_in_subtransaction();' ],
+	[ 'commit as another role', 'simple extended prepared', 'call commits_as_another();' ],
+	[ 'no such procedure', 'simple extended', 'call nothing(1);' ],
+	[ 'argument of a procedure', 'extended prepared', "select 'x' as x \\gset\ncall loops(:x);" ],
+	[ 'statement_timeout of a procedure', 'simple extended prepared', <<'EOS' ],
+set statement_timeout = '200 ms';
+call naps();
+EOS
 	[ 'shell', 'simple extended prepared', <<'EOS' ],
 \setshell v echo 41
 \set v :v + 1

@@ -13,12 +13,35 @@ $node->safe_psql('postgres',
 	'CREATE TABLE lines (line text);'
 	  . ' CREATE TABLE used (bytes bigint);'
 	  . ' CREATE TABLE taken (i int PRIMARY KEY); INSERT INTO taken VALUES (1)');
+# Both commit: one before it fails, within a loop over a query; one before it updates what others
+# update, too.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE counters (i int PRIMARY KEY, n int); INSERT INTO counters VALUES (1, 0);
+	CREATE PROCEDURE fails(a int, INOUT b text) LANGUAGE plpgsql AS $$
+	DECLARE
+		i int;
+	BEGIN
+		FOR i IN SELECT generate_series(1, 3) LOOP
+			COMMIT;
+			INSERT INTO taken VALUES (a);
+		END LOOP;
+	END $$;
+	CREATE PROCEDURE counts() LANGUAGE plpgsql AS $$
+	BEGIN
+		COMMIT;
+		PERFORM n FROM counters;
+		PERFORM pg_sleep(0.001);
+		UPDATE counters SET n = n + 1;
+	END $$});
 $node->safe_psql(
 	'postgres', q{
 	SELECT bench.define_script('sometimes', E'\\\\set x random(0, 1)\nbegin;\nselect 1 / :x;\nend;'),
 	       bench.define_script('never', 'select 1 / 0;'),
 	       bench.define_script('sleeps', E'\\\\shell sleep 300'),
 	       bench.define_script('fails', 'insert into taken values (1);'),
+	       bench.define_script('fails in a procedure', E'\\\\set one 1\ncall fails(:one::int, \'x\');'),
+	       bench.define_script('counts', 'call counts();'),
 	       bench.define_script('measures', $$
 	         -- The first level and the next; levels begin at 1 since 18.
 	         insert into used select sum(used_bytes) from pg_backend_memory_contexts
@@ -63,6 +86,19 @@ foreach my $mode (qw(spi libpq))
 	$happened += $done;
 	invariants_ok($node, $happened, "$mode: retries");
 
+	# Those in procedures that have committed, which begin anew.
+	($done, $failed, $retries) = split /\|/, $node->safe_psql(
+		'postgres', qq{
+		SET default_transaction_isolation = 'repeatable read';
+		SELECT transactions, failed, retries
+		FROM bench.run('{counts}', mode => '$mode', clients => 4, max_tries => 5, transactions => 50,
+		               vacuum => 'none')});
+	is($done + $failed, 200, "$mode: every call is counted once");
+	cmp_ok($retries, '>', 0, "$mode: calls are retried");
+	is($node->safe_psql('postgres', 'WITH old AS (SELECT n FROM counters), new AS (UPDATE counters SET n = 0)'
+			  . ' SELECT n FROM old'),
+		$done, "$mode: what is counted has been done");
+
 	# Errors that end the transaction, and those that end the run.
 	is( $run->(
 			'state, transactions + failed, transactions > 0, failed > 0, errors',
@@ -78,14 +114,17 @@ foreach my $mode (qw(spi libpq))
 		"$mode: exit_on_abort");
 
 	# They leave no memory behind: the process notes its own now and then.
-	foreach my $protocol (qw(simple extended prepared))
+	foreach my $script ('fails', 'fails in a procedure')
 	{
-		$run->('1', "scripts => '{fails\@99,measures\@1}', transactions => 20000,"
-			  . " protocol => '$protocol', continue_on_error => true, seed => '42'");
-		is($node->safe_psql('postgres',
-				'WITH d AS (DELETE FROM used RETURNING bytes)'
-				  . ' SELECT count(*) > 100, max(bytes) - min(bytes) < 300000 FROM d'),
-			't|t', "$mode, $protocol: errors leave no memory behind");
+		foreach my $protocol (qw(simple extended prepared))
+		{
+			$run->('1', "scripts => '{$script\@99,measures\@1}', transactions => 20000,"
+				  . " protocol => '$protocol', continue_on_error => true, seed => '42'");
+			is($node->safe_psql('postgres',
+					'WITH d AS (DELETE FROM used RETURNING bytes)'
+					  . ' SELECT count(*) > 100, max(bytes) - min(bytes) < 300000 FROM d'),
+				't|t', "$mode, $protocol: errors leave no memory behind: $script");
+		}
 	}
 
 	$run->('1', q(scripts => '{variables}', transactions => 1, protocol => 'extended',
