@@ -149,6 +149,10 @@ impl SavedPlan {
                 (Some(source), 1) => source,
                 _ => std::ptr::null_mut(),
             };
+            if !source.is_null() {
+                // What a client has prepared returns the same columns for ever.
+                (*source).fixed_result = true;
+            }
             SavedPlan { plan, source }
         }
     }

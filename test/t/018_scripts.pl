@@ -368,6 +368,21 @@ foreach my $mode (qw(spi libpq))
 	is(lines($node), "0\n1", "$mode: the snapshot is not older than the locks");
 }
 
+# What has been prepared returns the same columns for ever.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE grows (a int);
+	SELECT bench.define_script('grow', 'select * from grows; alter table grows add b int;')});
+foreach my $mode (qw(spi libpq))
+{
+	my (undef, $result) = $node->psql('postgres',
+		"SELECT transactions, state FROM bench.run('{grow}', mode => '$mode', transactions => 2)");
+	is($result, '1|failed', "$mode: other columns than when it was prepared");
+	like($node->safe_psql('postgres', 'SELECT errors FROM bench.runs ORDER BY run_id DESC LIMIT 1'),
+		qr/cached plan must not change result type/, "$mode: the reason");
+	$node->safe_psql('postgres', 'ALTER TABLE grows DROP COLUMN b');
+}
+
 ok(wait_until_quiet($node), 'no process is left');
 
 # The lines that a script has written, which are removed.
