@@ -393,6 +393,8 @@ impl Error {
             report = report.set_hint(hint);
         }
         report.report(PgLogLevel::ERROR);
+        // Whatever the input: at this level the report goes to the handler of errors and does not come
+        // back, which its signature does not say.
         unreachable!("an ERROR does not return")
     }
 }

@@ -185,12 +185,12 @@ impl SavedPlan {
         }
     }
 
-    /// Executes the plan and throws its rows away. Returns false, and has done nothing, if it is not a
-    /// single query; a rule can make it several at any time.
+    /// Executes the plan and throws its rows away. Returns false, and has done nothing, if it is not
+    /// a single query; a rule can make it several at any time.
     ///
-    /// The snapshot of the execution is taken when the plan has its locks, as for a portal: an older one
-    /// would not see what those had committed that the locks were waited for, and no row of a table
-    /// that they had rewritten.
+    /// The snapshot of the execution is taken when the plan has its locks, as for a portal: an older
+    /// one would not see what those had committed that the locks were waited for, and no row of a
+    /// table that they had rewritten.
     ///
     /// # Safety
     /// In a transaction, within a guard; see [`unguarded`]. The values are those of the plan's

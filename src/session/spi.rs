@@ -20,7 +20,7 @@ use super::plan::{Parameters, SavedPlan};
 use super::{column_value, usage};
 use crate::compat::{self, unguarded};
 use crate::error::{Error, Report, Result, catch};
-use crate::worker::{statement, transaction};
+use crate::worker::{self, statement, transaction};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_client::{
     Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError, Usage,
@@ -319,7 +319,8 @@ impl SpiSession {
         let text = zero_terminated(sql.to_owned())?;
         let mut known = None;
         let protocol = self.protocol;
-        // Unless a command has been started, one of its own: a pipeline begins with what is executed.
+        // Unless a command has been started, one of its own: a pipeline begins with what is
+        // executed.
         let mut frame = Frame {
             stays: self.frame.started,
             ..self.frame
@@ -328,9 +329,10 @@ impl SpiSession {
             // SAFETY: in a transaction. What must outlive it is copied to the top context, once
             // per statement of the script.
             unsafe {
-                let parsed = match may_be_utility(sql) {
-                    true => parse_utility(&text),
-                    false => None,
+                let parsed = if may_be_utility(sql) {
+                    parse_utility(&text)
+                } else {
+                    None
                 };
                 if let Some((raw, kind)) = parsed
                     && kind != Kind::Call
@@ -873,8 +875,8 @@ unsafe fn call(
     define: impl FnOnce() -> Option<pg_sys::Portal>,
 ) {
     let nothing = std::ptr::null_mut();
-    // SAFETY: the caller's promise; the sequence of the server's own statement loop. After an error,
-    // the abort of the transaction drops the portal.
+    // SAFETY: the caller's promise; the sequence of the server's own statement loop. After an
+    // error, the abort of the transaction drops the portal.
     unsafe {
         pg_sys::MemoryContextSwitchTo(memory);
         // For the parameters' input functions; the portal takes one of its own.
@@ -943,9 +945,9 @@ fn end_statement(frame: &mut Frame) {
                 pg_sys::pgstat_report_stat(false);
             }
         }
-        // A request to cancel that came too late for the statement is void, as it is for an idle
-        // backend; what has committed must not be reported as cancelled.
-        pg_sys::QueryCancelPending = 0;
+        // One that came too late for the statement: what has committed must not be reported as
+        // cancelled.
+        worker::forget_cancel();
         pgrx::check_for_interrupts!();
     }
 }

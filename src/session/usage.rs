@@ -18,8 +18,8 @@ pub fn of_process() -> Usage {
     // The kernel's account of this process; other systems have none.
     if let Ok(text) = std::fs::read_to_string("/proc/self/io") {
         usage.device_read_bytes = field(&text, "read_bytes");
-        // What is written counts in "write_bytes" by whole folios of the page cache, which may be two
-        // megabytes for a block.
+        // What is written counts in "write_bytes" by whole folios of the page cache, which may be
+        // two megabytes for a block.
         usage.device_write_bytes = field(&text, "wchar");
     }
     usage

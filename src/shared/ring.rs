@@ -38,8 +38,9 @@ pub struct Ring<'s> {
 impl<'s> Ring<'s> {
     /// The ring with that head and `capacity` bytes at `bytes`.
     ///
-    /// # Safety The bytes must be valid as long as `'s`, and used through rings with this head
-    /// only, of which one process writes and one reads.
+    /// # Safety
+    /// The bytes must be valid as long as `'s`, and used through rings with this head only, of
+    /// which one process writes and one reads.
     pub(super) unsafe fn new(head: &'s RingHead, bytes: *mut u8, capacity: usize) -> Ring<'s> {
         Ring {
             head,

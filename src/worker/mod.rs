@@ -186,7 +186,8 @@ fn check_for_interrupts() {
 }
 
 /// A request to cancel that comes between statements is void, as for an idle backend.
-fn forget_cancel() {
+#[inline]
+pub fn forget_cancel() {
     // SAFETY: a flag of this process, which executes no statement.
     unsafe { pg_sys::QueryCancelPending = 0 };
 }

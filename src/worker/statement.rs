@@ -1,7 +1,7 @@
 //! Executing SQL text at top level in a worker, as if a client had sent it alone.
 //!
-//! SPI cannot run VACUUM and other commands that must stand outside of a function, nor what commits;
-//! a portal can. Clients of mode spi take the portals of CALL and DO from here.
+//! SPI cannot run VACUUM and other commands that must stand outside of a function, nor what
+//! commits; a portal can. Clients of mode spi take the portals of CALL and DO from here.
 
 use super::transaction::settle;
 use crate::compat;
