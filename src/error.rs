@@ -85,6 +85,17 @@ pub enum Error {
         free: usize,
         limit: i32,
     },
+    /// Figures of single commands would take too much shared memory.
+    #[error(
+        "option \"per_statement\" needs {megabytes} MB of shared memory for {commands} commands \
+         of {processes} client processes"
+    )]
+    CommandHistograms {
+        commands: usize,
+        processes: usize,
+        megabytes: usize,
+        limit: usize,
+    },
     /// The server has too few connections.
     #[error("not enough connections: {needed} needed, {free} free")]
     Connections {
@@ -205,6 +216,7 @@ impl Error {
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::Script(_) => Sqlstate::ERRCODE_SYNTAX_ERROR,
             Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
+            Error::CommandHistograms { .. } => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::Connections { .. } => Sqlstate::ERRCODE_TOO_MANY_CONNECTIONS,
             Error::TableMissing { .. } => Sqlstate::ERRCODE_UNDEFINED_TABLE,
             Error::TableEmpty { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -250,6 +262,7 @@ impl Error {
             Error::WorkerSlots { limit, .. } => Some(format!(
                 "\"max_worker_processes\" is {limit}; other workers use some of them."
             )),
+            Error::CommandHistograms { limit, .. } => Some(format!("The limit is {limit} MB.")),
             Error::Connections {
                 limit, reserved, ..
             } => Some(format!(
@@ -315,6 +328,11 @@ impl Error {
                  server.",
                 *limit as i64 + (*needed as i64 - *free as i64)
             )),
+            Error::CommandHistograms { .. } => Some(
+                "Use fewer scripts or clients, or fewer jobs in mode libpq, or leave the option \
+                 out."
+                    .into(),
+            ),
             Error::NameTaken { .. } => Some(
                 "Rename or drop it yourself, or set search_path so that another schema comes \
                  first."

@@ -69,6 +69,7 @@ fn fill(
     row.set_by_name("latency_max_ms", figures.latency_max_ms)?;
     row.set_by_name("lag_avg_ms", figures.lag_avg_ms)?;
     row.set_by_name("lag_max_ms", figures.lag_max_ms)?;
+    row.set_by_name("sleep_avg_ms", figures.sleep_avg_ms)?;
     row.set_by_name("connection_ms", run.connection_ms)?;
     row.set_by_name("warmup_transactions", run.warmup_transactions)?;
     row.set_by_name("aborted_clients", run.aborted_clients)?;

@@ -28,6 +28,8 @@ use std::time::Duration;
 
 /// Room for what the clients of one worker tell while the caller looks elsewhere.
 const MESSAGE_BYTES: usize = 64 << 10;
+/// Shared memory that the histograms of single commands may take.
+const MAX_COMMAND_BYTES: usize = 1 << 30;
 
 #[pg_extern(sql = false)]
 fn run(fcinfo: pg_sys::FunctionCallInfo) -> pgrx::composite_type!('static, "bench.run_result") {
@@ -300,7 +302,21 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         client_histograms: spec.pgio.is_some(),
         reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
     };
+    require_room_for_commands(&layout)?;
     Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
+}
+
+/// Fails if the histograms of single commands would take more shared memory than is reasonable.
+fn require_room_for_commands(layout: &Layout) -> Result<()> {
+    match layout.command_histogram_bytes() {
+        Some(bytes) if bytes <= MAX_COMMAND_BYTES => Ok(()),
+        bytes => Err(Error::CommandHistograms {
+            commands: layout.commands,
+            processes: layout.histogram_sets(),
+            megabytes: bytes.unwrap_or(usize::MAX) >> 20,
+            limit: MAX_COMMAND_BYTES >> 20,
+        }),
+    }
 }
 
 /// Checks what this server and the caller's transaction have to allow, if the run is on it.

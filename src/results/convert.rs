@@ -1,14 +1,15 @@
 //! From counters to figures, from rows to a report.
 
-use super::rows::{Figures, Finished, PgioRun, PgioSession, Run, RunScript};
+use super::rows::{Figures, Finished, PgioRun, PgioSession, Run, RunScript, RunStatement};
 use crate::error::{Error, Result};
 use crate::run::pgio::{self, PgioSpec};
 use crate::run::spec::MODES;
 use crate::server;
+use crate::shared::recorder::CommandTally;
 use selfbench_client::Usage;
 use selfbench_report::pgio::{PgioReport, WorkingSet};
 use selfbench_report::{Limit, RunReport, RunState, ScriptReport, StatementReport};
-use selfbench_script::report_text;
+use selfbench_script::{Command, report_text};
 use selfbench_stats::{LatencyHistogram, Moments, Tally, summary};
 use std::fmt::Write;
 
@@ -19,13 +20,7 @@ const PERCENTILES: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
 /// during which they were counted.
 pub fn figures(tally: &Tally, histogram: &LatencyHistogram, seconds: f64) -> Figures {
     let some = |value: f64| (tally.latency.count > 0).then_some(value);
-    // A percentile is the upper end of its bucket; never print it above the longest latency.
-    let percentile = |p: f64| {
-        let max = tally.latency.max_ms();
-        histogram
-            .percentile_ms(p)
-            .map(|ms| if max > 0.0 { ms.min(max) } else { ms })
-    };
+    let percentile = |p: f64| percentile(histogram, &tally.latency, p);
     let lag = |value: f64| (tally.lag.count > 0).then_some(value);
     Figures {
         transactions: tally.transactions as i64,
@@ -50,6 +45,51 @@ pub fn figures(tally: &Tally, histogram: &LatencyHistogram, seconds: f64) -> Fig
         latency_sum_squares_ms2: tally.latency.sum_sq_ns2 / 1e12,
         lag_avg_ms: lag(tally.lag.mean_ms()),
         lag_max_ms: lag(tally.lag.max_ms()),
+        sleep_avg_ms: tally.sleep_mean_ms(),
+        histogram: stored(histogram),
+    }
+}
+
+/// A percentile of latencies with these moments, in milliseconds. A bucket's value may lie beyond all
+/// that were counted in it: never print a percentile below the shortest or above the longest latency.
+fn percentile(histogram: &LatencyHistogram, latency: &Moments, p: f64) -> Option<f64> {
+    let ms = histogram.percentile_ms(p)?;
+    Some(match latency.max_ms() {
+        max if max > 0.0 => ms.clamp(latency.min_ms().min(max), max),
+        _ => ms,
+    })
+}
+
+/// The figures of one command of a script.
+pub fn statement(
+    run_id: i64,
+    script_no: usize,
+    command_no: usize,
+    command: &Command,
+    tally: &CommandTally,
+    histogram: &LatencyHistogram,
+) -> RunStatement {
+    let latency = &tally.latency;
+    let some = |value: f64| (latency.count > 0).then_some(value);
+    let percentile = |p: f64| percentile(histogram, latency, p);
+    RunStatement {
+        run_id,
+        script_no: script_no as i32,
+        command_no: command_no as i32,
+        line: command.line as i32,
+        command: command.text.clone(),
+        executions: latency.count as i64,
+        failures: tally.failures as i64,
+        retries: tally.retries as i64,
+        latency_avg_ms: some(latency.mean_ms()),
+        latency_stddev_ms: some(latency.stddev_ms()),
+        latency_min_ms: some(latency.min_ms()),
+        latency_p50_ms: percentile(PERCENTILES[0]),
+        latency_p90_ms: percentile(PERCENTILES[1]),
+        latency_p95_ms: percentile(PERCENTILES[2]),
+        latency_p99_ms: percentile(PERCENTILES[3]),
+        latency_p999_ms: percentile(PERCENTILES[4]),
+        latency_max_ms: some(latency.max_ms()),
         histogram: stored(histogram),
     }
 }
@@ -350,6 +390,7 @@ fn tally(figures: &Figures) -> Tally {
                 max_ns: ns(figures.lag_max_ms),
                 ..Moments::default()
             }),
+        sleep_ns: ns(figures.sleep_avg_ms) * figures.transactions as u64,
         ..Tally::default()
     };
     tally.failed.serialization = figures.serialization_failures as u64;

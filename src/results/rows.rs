@@ -52,6 +52,8 @@ pub struct Figures {
     pub lag_avg_ms: Option<f64>,
     /// Longest schedule lag.
     pub lag_max_ms: Option<f64>,
+    /// Mean time in `\sleep`, a part of the latency; NULL if no transaction slept.
+    pub sleep_avg_ms: Option<f64>,
     /// Latency histogram, as `bytea` prints it.
     pub histogram: Option<String>,
 }
@@ -206,8 +208,20 @@ pub struct RunStatement {
     pub latency_stddev_ms: Option<f64>,
     /// Shortest time.
     pub latency_min_ms: Option<f64>,
+    /// Median.
+    pub latency_p50_ms: Option<f64>,
+    /// 90th percentile.
+    pub latency_p90_ms: Option<f64>,
+    /// 95th percentile.
+    pub latency_p95_ms: Option<f64>,
+    /// 99th percentile.
+    pub latency_p99_ms: Option<f64>,
+    /// 99.9th percentile.
+    pub latency_p999_ms: Option<f64>,
     /// Longest time.
     pub latency_max_ms: Option<f64>,
+    /// Histogram of the times, as `bytea` prints it; of two significant digits.
+    pub histogram: Option<String>,
 }
 
 /// A row of `bench.run_intervals`.

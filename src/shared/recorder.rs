@@ -9,7 +9,7 @@ use super::ring::Ring;
 use super::segment::{Header, REASON_BYTES, Segment, Stop, Text};
 use selfbench_client::{Failure, LogEntry, Record, Transaction, Usage};
 use selfbench_script::Workload;
-use selfbench_stats::{Moments, Tally, buckets};
+use selfbench_stats::{Moments, Tally, buckets, buckets::coarse};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
 
 /// A reader gives up on a consistent copy after that many tries and takes what it has; a writer
@@ -104,7 +104,7 @@ impl ClientHead {
         self.warmup_transactions.load(Relaxed)
     }
 
-    /// Time that it took to connect for single transactions, all together.
+    /// Time that it took to connect for the transactions that count, all together.
     pub fn connection_ns(&self) -> u64 {
         self.connection_ns.load(Relaxed)
     }
@@ -160,6 +160,7 @@ pub struct ScriptCounters {
     late: AtomicU64,
     latency: [AtomicU64; Moments::WORDS],
     lag: [AtomicU64; Moments::WORDS],
+    sleep_ns: AtomicU64,
 }
 
 impl ScriptCounters {
@@ -172,6 +173,7 @@ impl ScriptCounters {
             late: self.late.load(Relaxed),
             latency: read_moments(&self.latency),
             lag: read_moments(&self.lag),
+            sleep_ns: self.sleep_ns.load(Relaxed),
             ..Tally::default()
         };
         tally.failed.serialization = self.serialization.load(Relaxed);
@@ -268,6 +270,7 @@ pub struct Recorder<'s> {
     latency: Vec<Moments>,
     lag: Vec<Moments>,
     commands: &'s [CommandCounters],
+    command_histograms: Vec<&'s [AtomicU32; coarse::BUCKETS]>,
     /// Index of each script's first command among all commands.
     first_commands: Vec<usize>,
     command_latency: Vec<Moments>,
@@ -284,6 +287,9 @@ impl<'s> Recorder<'s> {
         let set = layout.histogram_set(worker, client);
         Recorder {
             commands: segment.commands(client),
+            command_histograms: (0..layout.commands)
+                .map(|command| segment.command_histogram(set, command))
+                .collect(),
             first_commands: first_commands(workload),
             command_latency: vec![Moments::default(); segment.layout().commands],
             log: segment.log(worker),
@@ -370,6 +376,9 @@ impl Record for Recorder<'_> {
             if transaction.lag_ns.is_some() {
                 publish(&counters.lag, &self.lag[script]);
             }
+            if transaction.sleep_ns > 0 {
+                add(&counters.sleep_ns, transaction.sleep_ns);
+            }
             if transaction.retries > 0 {
                 add(&counters.retried, 1);
                 add(&counters.retries, u64::from(transaction.retries));
@@ -428,6 +437,8 @@ impl Record for Recorder<'_> {
         let index = self.first_commands[script] + command;
         self.command_latency[index].record(duration_ns);
         publish(&self.commands[index].latency, &self.command_latency[index]);
+        let bucket = &self.command_histograms[index][coarse::index_of(duration_ns)];
+        bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
     fn command_failed(&mut self, script: usize, command: usize, again: bool) {

@@ -6,13 +6,13 @@ use super::recorder::{ClientHead, CommandCounters, ScriptCounters};
 use super::ring::{Messages, Ring, RingHead};
 use crate::error::{Error, Report, Result};
 use pgrx::pg_sys;
-use selfbench_stats::buckets;
+use selfbench_stats::buckets::{self, coarse};
 use serde::{Serialize, de::DeserializeOwned};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x04");
+const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x05");
 /// Room for the outcome: a report with the longest list of scripts fits.
 const OUTCOME_BYTES: usize = 512 * 1024;
 /// Room for the reason why a worker or a client gave up.
@@ -298,6 +298,7 @@ struct Offsets {
     clients: usize,
     client_stride: usize,
     histograms: usize,
+    command_histograms: usize,
     messages: usize,
     logs: usize,
     total: usize,
@@ -335,6 +336,14 @@ impl Layout {
         self.scripts + usize::from(self.reads)
     }
 
+    /// Bytes of the histograms of single commands: one in each set for each command. `None` if the
+    /// number is beyond all bounds.
+    pub fn command_histogram_bytes(&self) -> Option<usize> {
+        self.histogram_sets()
+            .checked_mul(self.commands)?
+            .checked_mul(size_of::<[AtomicU32; coarse::BUCKETS]>())
+    }
+
     fn offsets(&self, spec_len: usize) -> Option<Offsets> {
         let align = |n: usize| n.checked_add(127).map(|n| n & !127);
         let spec = align(size_of::<Header>())?;
@@ -352,7 +361,8 @@ impl Layout {
             .checked_mul(self.histograms())?
             .checked_mul(buckets::BUCKETS)?
             .checked_mul(4)?;
-        let messages = align(histograms.checked_add(counters)?)?;
+        let command_histograms = align(histograms.checked_add(counters)?)?;
+        let messages = align(command_histograms.checked_add(self.command_histogram_bytes()?)?)?;
         let message_rings = self.workers.checked_mul(ring_stride(self.message_bytes)?)?;
         let logs = messages.checked_add(message_rings)?;
         let log_rings = self.workers.checked_mul(ring_stride(self.log_bytes)?)?;
@@ -364,6 +374,7 @@ impl Layout {
             clients,
             client_stride,
             histograms,
+            command_histograms,
             messages,
             logs,
             total,
@@ -650,6 +661,22 @@ impl Segment {
                 .add(self.offsets.histograms)
                 .cast::<[AtomicU32; buckets::BUCKETS]>();
             &*first.add(index)
+        }
+    }
+
+    /// The latency counters of one command in a set, of two significant digits. Panics if there is
+    /// no such pair.
+    pub fn command_histogram(&self, set: usize, command: usize) -> &[AtomicU32; coarse::BUCKETS] {
+        let (sets, each) = (self.layout.histogram_sets(), self.layout.commands);
+        assert!(set < sets && command < each);
+        // SAFETY: in bounds, aligned, valid for all bytes.
+        unsafe {
+            let first = self
+                .base
+                .as_ptr()
+                .add(self.offsets.command_histograms)
+                .cast::<[AtomicU32; coarse::BUCKETS]>();
+            &*first.add(set * each + command)
         }
     }
 }

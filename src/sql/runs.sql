@@ -34,6 +34,7 @@ CREATE TYPE bench.run_result AS (
     latency_max_ms      float8,
     lag_avg_ms          float8,
     lag_max_ms          float8,
+    sleep_avg_ms        float8,
     connection_ms       float8,
     warmup_transactions bigint,
     aborted_clients     int,

@@ -79,6 +79,7 @@ CREATE TABLE bench.runs (
     latency_sum_squares_ms2 float8 NOT NULL,
     lag_avg_ms              float8,
     lag_max_ms              float8,
+    sleep_avg_ms            float8, -- time in \sleep, a part of the latency; NULL if none slept
     histogram               bytea
 );
 CREATE INDEX ON bench.runs (label, run_id) WHERE label IS NOT NULL;
@@ -114,6 +115,7 @@ CREATE TABLE bench.run_scripts (
     latency_sum_squares_ms2 float8 NOT NULL,
     lag_avg_ms              float8,
     lag_max_ms              float8,
+    sleep_avg_ms            float8,
     histogram               bytea,
     PRIMARY KEY (run_id, script_no)
 );
@@ -131,7 +133,13 @@ CREATE TABLE bench.run_statements (
     latency_avg_ms    float8,
     latency_stddev_ms float8,
     latency_min_ms    float8,
+    latency_p50_ms    float8,
+    latency_p90_ms    float8,
+    latency_p95_ms    float8,
+    latency_p99_ms    float8,
+    latency_p999_ms   float8,
     latency_max_ms    float8,
+    histogram         bytea, -- of two significant digits
     PRIMARY KEY (run_id, script_no, command_no)
 );
 COMMENT ON TABLE bench.run_statements IS 'commands of each run''s scripts, of runs with per_statement';
@@ -178,6 +186,7 @@ CREATE TABLE bench.run_intervals (
     latency_sum_squares_ms2 float8 NOT NULL,
     lag_avg_ms              float8,
     lag_max_ms              float8,
+    sleep_avg_ms            float8,
     histogram               bytea,
     blocks_hit              bigint, -- of pgio's workload in mode spi, as the two below
     blocks_read             bigint,

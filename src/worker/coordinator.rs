@@ -374,8 +374,14 @@ fn watch(
             logbook.drain(segment)?;
         }
         pass_messages(segment);
+        if now >= figures.due_ns() {
+            figures.read(now);
+        }
         check_for_interrupts();
-        process::wait(Duration::from_nanos(next.saturating_sub(clock::now_ns())));
+        let wake_ns = next.min(figures.due_ns());
+        process::wait(Duration::from_nanos(
+            wake_ns.saturating_sub(clock::now_ns()),
+        ));
     }
 }
 

@@ -42,6 +42,17 @@ impl<'s> Figures<'s> {
         }
     }
 
+    /// The clock reading at which [`read`](Self::read) is to be called.
+    pub fn due_ns(&self) -> u64 {
+        self.harvest.due_ns()
+    }
+
+    /// Reads the clients' latency counters, which must not wrap around twice between two readings,
+    /// at the clock reading `now_ns`.
+    pub fn read(&mut self, now_ns: u64) {
+        self.harvest.read(self.segment, now_ns);
+    }
+
     /// Ends the current interval at the clock reading `now_ns`, unless that is within the warm-up.
     pub fn end_interval(&mut self, now_ns: u64) {
         let header = self.segment.header();
@@ -134,7 +145,7 @@ fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finish
             figures: convert::figures(&tallies[index], &histograms[index], seconds),
         });
     }
-    finished.statements = statements(segment, spec, run.run_id);
+    finished.statements = statements(segment, spec, harvest, run.run_id);
     run.state = if aborted == spec.clients {
         "failed"
     } else {
@@ -232,32 +243,23 @@ fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut R
 }
 
 /// The figures of single commands, if they were measured.
-fn statements(segment: &Segment, spec: &RunSpec, run_id: i64) -> Vec<RunStatement> {
+fn statements(
+    segment: &Segment,
+    spec: &RunSpec,
+    harvest: &Harvest,
+    run_id: i64,
+) -> Vec<RunStatement> {
     // It has been parsed before.
     let (true, Ok(workload)) = (spec.per_statement, spec.workload()) else {
         return Vec::new();
     };
-    let mut tallies = recorder::read_commands(segment).into_iter();
+    let mut tallies = recorder::read_commands(segment).into_iter().enumerate();
     let mut rows = Vec::new();
     for (script_no, script) in workload.scripts.iter().enumerate() {
-        let measured = script.commands.iter().zip(&mut tallies);
-        rows.extend(measured.enumerate().map(|(command_no, (command, tally))| {
-            let latency = &tally.latency;
-            let some = |value: f64| (latency.count > 0).then_some(value);
-            RunStatement {
-                run_id,
-                script_no: script_no as i32,
-                command_no: command_no as i32,
-                line: command.line as i32,
-                command: command.text.clone(),
-                executions: latency.count as i64,
-                failures: tally.failures as i64,
-                retries: tally.retries as i64,
-                latency_avg_ms: some(latency.mean_ms()),
-                latency_stddev_ms: some(latency.stddev_ms()),
-                latency_min_ms: some(latency.min_ms()),
-                latency_max_ms: some(latency.max_ms()),
-            }
+        let measured = script.commands.iter().zip(&mut tallies).enumerate();
+        rows.extend(measured.map(|(command_no, (command, (number, tally)))| {
+            let histogram = harvest.of_command(segment, number);
+            convert::statement(run_id, script_no, command_no, command, &tally, &histogram)
         }));
     }
     rows

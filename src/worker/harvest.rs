@@ -1,10 +1,12 @@
 //! Taking the clients' figures while they run: what has been added since the last time, and the
 //! totals.
 
+use crate::clock;
 use crate::shared::Segment;
 use crate::shared::recorder;
-use selfbench_stats::{LatencyHistogram, Tally, buckets};
-use std::collections::HashMap;
+use selfbench_stats::buckets::{self, coarse};
+use selfbench_stats::counters::READ_EVERY_NS;
+use selfbench_stats::{Counters, LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What happened between two readings.
@@ -23,18 +25,22 @@ pub struct Interval {
 
 /// The state between readings.
 ///
-/// Latency counters in shared memory have 32 bits and may wrap around in a long run; readings are
-/// taken often enough for their differences to be right, and the totals are kept here.
+/// Latency counters in shared memory have 32 bits and may wrap around in a long run: they are read
+/// at least every [`READ_EVERY_NS`], however long an interval is, and the totals are kept here.
 pub struct Harvest {
-    /// Latency counters as of the last reading, by set and histogram.
-    counters: Vec<u32>,
-    /// How often those have wrapped around that have.
-    wraps: HashMap<usize, u64>,
+    /// Latency counters, by set and histogram.
+    counters: Counters,
+    /// Those of single commands, by set and command.
+    command_counters: Counters,
     /// Latencies up to the last reading, by script; then those of reads, if they are measured.
     histograms: Vec<LatencyHistogram>,
-    /// Figures of all scripts as of the last reading.
+    /// Latencies of transactions up to the last reading, since the current interval began.
+    interval: LatencyHistogram,
+    /// When the counters were last read.
+    read_ns: u64,
+    /// Figures of all scripts at the beginning of the current interval.
     tally: Tally,
-    /// What [`Interval::blocks`] counts, as of the last reading.
+    /// What [`Interval::blocks`] counts, at that time.
     blocks: [u64; 3],
     begins_ns: u64,
     number: i32,
@@ -44,17 +50,30 @@ impl Harvest {
     /// Begins with the clock reading from which transactions count.
     pub fn new(segment: &Segment, measure_ns: u64) -> Harvest {
         let layout = segment.layout();
+        let sets = layout.histogram_sets();
         Harvest {
-            counters: vec![0; layout.histogram_sets() * layout.histograms() * buckets::BUCKETS],
-            wraps: HashMap::new(),
-            histograms: (0..layout.histograms())
-                .map(|_| LatencyHistogram::new())
-                .collect(),
+            counters: Counters::new(sets * layout.histograms() * buckets::BUCKETS),
+            command_counters: Counters::new(sets * layout.commands * coarse::BUCKETS),
+            histograms: vec![LatencyHistogram::new(); layout.histograms()],
+            interval: LatencyHistogram::new(),
+            read_ns: measure_ns,
             tally: Tally::default(),
             blocks: [0; 3],
             begins_ns: measure_ns,
             number: 0,
         }
+    }
+
+    /// The clock reading at which the counters are to be read, if no interval ends before.
+    pub fn due_ns(&self) -> u64 {
+        self.read_ns.saturating_add(READ_EVERY_NS)
+    }
+
+    /// Reads the counters at the clock reading `now_ns`.
+    pub fn read(&mut self, segment: &Segment, now_ns: u64) {
+        self.read_ns = now_ns;
+        self.read_latencies(segment);
+        self.read_commands(segment);
     }
 
     /// Ends the current interval at the clock reading `now_ns`; `None` if it has no length.
@@ -64,7 +83,8 @@ impl Harvest {
         }
         let total = recorder::read_total(segment);
         let mut tally = total.minus(&self.tally);
-        let histogram = self.latencies(segment);
+        self.read_latencies(segment);
+        let histogram = std::mem::take(&mut self.interval);
         let extremes = (0..segment.layout().clients)
             .filter_map(|client| segment.client(client).0.take_interval_extremes())
             .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
@@ -97,12 +117,28 @@ impl Harvest {
     pub fn of_set(&self, segment: &Segment, set: usize, number: usize) -> LatencyHistogram {
         let mut histogram = LatencyHistogram::new();
         let first = (set * segment.layout().histograms() + number) * buckets::BUCKETS;
-        let seen = &self.counters[first..first + buckets::BUCKETS];
-        for (bucket, seen) in seen.iter().enumerate() {
-            let wraps = self.wraps.get(&(first + bucket)).copied().unwrap_or(0);
-            let count = (wraps << 32) + u64::from(*seen);
+        for bucket in 0..buckets::BUCKETS {
+            let count = self.counters.count(first + bucket);
             if count > 0 {
                 histogram.record_bucket(bucket, count);
+            }
+        }
+        histogram
+    }
+
+    /// The latencies of one command of all scripts', as of the last reading, if commands are
+    /// measured.
+    pub fn of_command(&self, segment: &Segment, command: usize) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        let layout = segment.layout();
+        for set in 0..layout.histogram_sets() {
+            let first = (set * layout.commands + command) * coarse::BUCKETS;
+            for bucket in 0..coarse::BUCKETS {
+                let count = self.command_counters.count(first + bucket);
+                if count > 0 {
+                    let middle_ns = coarse::middle_of(bucket);
+                    histogram.record_bucket(buckets::index_of(middle_ns), count);
+                }
             }
         }
         histogram
@@ -116,35 +152,42 @@ impl Harvest {
     /// The figures of the whole run by script, when all clients have ended; behind the last
     /// script's histogram that of reads, if they are measured.
     pub fn totals(&mut self, segment: &Segment) -> (Vec<Tally>, Vec<LatencyHistogram>) {
-        self.latencies(segment);
+        self.read(segment, clock::now_ns());
         (recorder::read_all(segment), self.histograms.clone())
     }
 
-    /// Adds the latencies since the last reading to the totals and returns those of transactions.
-    fn latencies(&mut self, segment: &Segment) -> LatencyHistogram {
+    /// Adds the latencies since the last reading to the totals and to the current interval.
+    fn read_latencies(&mut self, segment: &Segment) {
         let layout = segment.layout();
-        let mut new = LatencyHistogram::new();
         for set in 0..layout.histogram_sets() {
             for number in 0..layout.histograms() {
                 let first = (set * layout.histograms() + number) * buckets::BUCKETS;
-                let seen = &mut self.counters[first..first + buckets::BUCKETS];
                 let counters = segment.histogram(set, number);
-                for (bucket, (seen, counter)) in seen.iter_mut().zip(counters).enumerate() {
-                    let value = counter.load(Relaxed);
-                    let added = value.wrapping_sub(*seen);
+                for (bucket, counter) in counters.iter().enumerate() {
+                    let added = self.counters.read(first + bucket, counter.load(Relaxed));
                     if added != 0 {
-                        if value < *seen {
-                            *self.wraps.entry(first + bucket).or_default() += 1;
-                        }
-                        *seen = value;
                         if number < layout.scripts {
-                            new.record_bucket(bucket, u64::from(added));
+                            self.interval.record_bucket(bucket, added);
                         }
-                        self.histograms[number].record_bucket(bucket, u64::from(added));
+                        self.histograms[number].record_bucket(bucket, added);
                     }
                 }
             }
         }
-        new
+    }
+
+    /// Follows the counters of commands, which are many and belong to no interval.
+    fn read_commands(&mut self, segment: &Segment) {
+        let layout = segment.layout();
+        for set in 0..layout.histogram_sets() {
+            for command in 0..layout.commands {
+                let first = (set * layout.commands + command) * coarse::BUCKETS;
+                let counters = segment.command_histogram(set, command);
+                for (bucket, counter) in counters.iter().enumerate() {
+                    self.command_counters
+                        .read(first + bucket, counter.load(Relaxed));
+                }
+            }
+        }
     }
 }

@@ -58,8 +58,8 @@ enum State {
     AwaitResults,
     /// A pipeline is being started.
     StartPipeline,
-    /// In `\sleep`, until this clock reading.
-    Sleep(u64),
+    /// In `\sleep`, from and until these clock readings.
+    Sleep { since_ns: u64, until_ns: u64 },
     /// A rollback is in progress, after a failure that may be retried.
     RollBack(Failure),
     /// The block is being committed, after its last script.
@@ -101,6 +101,10 @@ pub struct Client<'w> {
     scheduled_ns: u64,
     /// Whether a pipeline is open.
     pipeline: bool,
+    /// Time in `\sleep` since the transaction began, with all tries.
+    sleep_ns: u64,
+    /// How long it took to connect for the current transaction, if it has a connection of its own.
+    connection_ns: u64,
     /// The generator as it was at the beginning, for a retry.
     rng_at_begin: Rng,
     tries: u32,
@@ -145,6 +149,8 @@ impl<'w> Client<'w> {
             command_begin_ns: 0,
             scheduled_ns: 0,
             pipeline: false,
+            sleep_ns: 0,
+            connection_ns: 0,
             rng_at_begin: rng,
             tries: 0,
             counted: 0,
@@ -251,7 +257,7 @@ impl<'w> Client<'w> {
                     None => return Step::Waiting,
                     Some(Outcome::Done) => {
                         let now = control.now_ns();
-                        record.connected(now.saturating_sub(since_ns));
+                        self.connection_ns = now.saturating_sub(since_ns);
                         self.begin(now, plan);
                     }
                     Some(Outcome::Failed(_)) if control.stop() => return self.finish(),
@@ -372,13 +378,15 @@ impl<'w> Client<'w> {
                         ));
                     }
                 },
-                State::Sleep(until_ns) => {
+                State::Sleep { since_ns, until_ns } => {
                     if control.stop() {
                         return self.finish();
                     }
-                    if control.now_ns() < until_ns {
+                    let now = control.now_ns();
+                    if now < until_ns {
                         return Step::Sleeping { until_ns };
                     }
+                    self.sleep_ns += now.saturating_sub(since_ns);
                     self.complete(self.command + 1, plan, control, record);
                 }
                 State::CommitBlock => match session.poll() {
@@ -405,7 +413,7 @@ impl<'w> Client<'w> {
                     if now < plan.measure_ns {
                         record.warmed_up();
                     } else {
-                        self.counted += 1;
+                        self.count(plan, record);
                         let transaction = self.transaction(now, plan);
                         record.succeeded(self.script, &transaction);
                         if plan.log {
@@ -539,7 +547,17 @@ impl<'w> Client<'w> {
         }
         self.rng_at_begin = self.rng;
         self.tries = 1;
+        self.sleep_ns = 0;
         self.state = self.first_state(plan);
+    }
+
+    /// Counts a transaction that was begun and has ended, successful or failed.
+    #[inline]
+    fn count(&mut self, plan: &Plan<'w>, record: &mut impl Record) {
+        self.counted += 1;
+        if plan.reconnect {
+            record.connected(self.connection_ns);
+        }
     }
 
     /// The state in which the execution of a script begins.
@@ -569,6 +587,7 @@ impl<'w> Client<'w> {
             lag_ns: plan
                 .throttle_us
                 .map(|_| self.begin_ns.saturating_sub(self.scheduled_ns)),
+            sleep_ns: self.sleep_ns,
             retries: self.tries - 1,
             late: plan
                 .latency_limit_ns
@@ -777,8 +796,9 @@ impl<'w> Client<'w> {
             Action::EndIf => self.complete(self.command + 1, plan, control, record),
             Action::Sleep(sleep) => match sleep.duration_us(&self.variables, &mut self.scratch) {
                 Ok(us) => {
-                    let wait_ns = u64::from(us) * 1000;
-                    self.state = State::Sleep(control.now_ns().saturating_add(wait_ns));
+                    let since_ns = control.now_ns();
+                    let until_ns = since_ns.saturating_add(u64::from(us) * 1000);
+                    self.state = State::Sleep { since_ns, until_ns };
                 }
                 Err(error) => {
                     let message = error.to_string();
@@ -967,7 +987,7 @@ impl<'w> Client<'w> {
         if now < plan.measure_ns {
             record.warmed_up();
         } else {
-            self.counted += 1;
+            self.count(plan, record);
             record.failed(self.script, failure, self.tries - 1);
             if plan.log {
                 let retries = self.tries - 1;

@@ -50,7 +50,8 @@ pub trait Record {
     fn skipped(&mut self, script: usize);
     /// A transaction ended before transactions count.
     fn warmed_up(&mut self);
-    /// A connection was made for a transaction, within that time.
+    /// A connection was made within that time for a transaction that is counted, successful or
+    /// failed.
     fn connected(&mut self, duration_ns: u64);
     /// A command was executed within that time, if commands are measured.
     fn executed(&mut self, script: usize, command: usize, duration_ns: u64);

@@ -109,6 +109,8 @@ pub struct Transaction {
     pub latency_ns: u64,
     /// From its scheduled start to its beginning, if there is a schedule.
     pub lag_ns: Option<u64>,
+    /// Time in `\sleep`, which is part of the latency.
+    pub sleep_ns: u64,
     /// Tries beyond the first.
     pub retries: u32,
     /// Whether its latency is above the limit, if there is one.

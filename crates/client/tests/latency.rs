@@ -8,6 +8,7 @@ use selfbench_client::Transaction;
 fn latency(latency_ns: u64) -> Transaction {
     Transaction {
         latency_ns,
+        sleep_ns: 0,
         lag_ns: None,
         late: false,
         retries: 0,
@@ -20,7 +21,11 @@ fn it_is_the_sum_of_all_commands() {
     let mut bench = Bench::new(&workload);
     bench.answer_in_turn([done().after_ns(3 * MS), done().after_ns(4 * MS + 1)]);
     bench.run_transactions(1);
-    assert_eq!(bench.succeeded(), [latency(12 * MS + 1)]);
+    let sum = Transaction {
+        sleep_ns: 5 * MS,
+        ..latency(12 * MS + 1)
+    };
+    assert_eq!(bench.succeeded(), [sum]);
 }
 
 #[test]

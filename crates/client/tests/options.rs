@@ -180,6 +180,31 @@ fn each_transaction_connects() {
 }
 
 #[test]
+fn connections_of_transactions_that_do_not_count_do_not_count() {
+    let workload = script("select 1;");
+    let mut bench = Bench::reconnecting(&workload);
+    bench.plan.measure_ns = 10 * MS;
+    let mut connections = 0;
+    bench.answer(move |what| match what {
+        "<connect>" => {
+            connections += 1;
+            done().after_ns(connections * MS)
+        }
+        _ if connections == 5 => deadlock(),
+        _ => done(),
+    });
+    assert_eq!(bench.run_transactions(2), Step::Finished);
+    // The warm-up has connections of 1, 2 and 3 ms; the fifth transaction fails.
+    let connected = |event: &&Event| matches!(event, Event::Connected(_));
+    let counted: Vec<_> = bench.record.0.iter().filter(connected).collect();
+    assert_eq!(
+        counted,
+        [&Event::Connected(4 * MS), &Event::Connected(5 * MS)]
+    );
+    assert_eq!(bench.succeeded().len(), 1);
+}
+
+#[test]
 fn a_retry_keeps_the_connection_a_failure_ends_it() {
     let workload = script("select 1;");
     let mut bench = Bench::reconnecting(&workload);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, MS, script};
+use common::{Bench, MS, done, script, serialization_failure};
 use selfbench_client::{Control, Step};
 
 #[test]
@@ -70,4 +70,31 @@ fn the_end_of_time_does_not_overflow() {
     let mut bench = Bench::new(&workload);
     bench.world.pass(u64::MAX - 1);
     assert_eq!(bench.advance(), Step::Sleeping { until_ns: u64::MAX });
+}
+
+#[test]
+fn the_time_asleep_is_part_of_the_latency_and_counted_beside_it() {
+    let workload = script("select 1;\n\\sleep 10 ms\nselect 2;\n\\sleep 5 ms");
+    let mut bench = Bench::new(&workload);
+    bench.answer(|_| done().after_ns(MS));
+    assert_eq!(bench.run_transactions(2), Step::Finished);
+    for transaction in bench.succeeded() {
+        assert_eq!(transaction.latency_ns, 17 * MS);
+        assert_eq!(transaction.sleep_ns, 15 * MS);
+    }
+}
+
+#[test]
+fn time_asleep_is_that_of_all_tries_and_as_long_as_it_was() {
+    let workload = script("\\sleep 10 ms\nselect 1;");
+    let mut bench = Bench::new(&workload);
+    bench.plan.max_tries = 2;
+    bench.answer_in_turn([serialization_failure()]);
+    bench.plan.transactions = Some(1);
+    assert_eq!(bench.advance(), Step::Sleeping { until_ns: 10 * MS });
+    // Others kept the thread busy.
+    bench.world.pass(14 * MS);
+    assert_eq!(bench.run(), Step::Finished);
+    assert_eq!(bench.succeeded()[0].sleep_ns, 24 * MS);
+    assert_eq!(bench.succeeded()[0].latency_ns, 24 * MS);
 }

@@ -317,6 +317,7 @@ fn one_of_several(lines: &mut Lines, report: &RunReport, script: &ScriptReport, 
     latency(lines, &tally.latency, " - ");
     if lines.style == Style::Full {
         percentiles(lines, &script.percentiles, &tally.latency, " - ");
+        sleep(lines, tally, " - ");
     }
 }
 
@@ -370,9 +371,21 @@ fn percentiles(lines: &mut Lines, values: &[(f64, f64)], latency: &Moments, pref
     ));
 }
 
+/// What of the latency was time in `\sleep`, nothing if no transaction slept.
+fn sleep(lines: &mut Lines, tally: &Tally, prefix: &str) {
+    if let Some(sleep_ms) = tally.sleep_mean_ms() {
+        lines.push(format!(
+            "{prefix}latency average without \\sleep = {} ms ({} ms of it in \\sleep)",
+            fixed((tally.latency.mean_ms() - sleep_ms).max(0.0), 3),
+            fixed(sleep_ms, 3)
+        ));
+    }
+}
+
 /// What pgbench does not report, and whether the run is complete.
 fn additions(lines: &mut Lines, report: &RunReport) {
     percentiles(lines, &report.percentiles, &report.tally.latency, "");
+    sleep(lines, &report.tally, "");
     if let Some(pgio) = &report.pgio {
         pgio::figures(pgio)
             .into_iter()

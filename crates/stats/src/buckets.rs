@@ -26,12 +26,56 @@ const UNIT_MAGNITUDE: u32 = 6;
 /// `2 * 10^SIGNIFICANT_DIGITS`, so that a step of one is discernible up to that number of units.
 const SUB_BUCKET_MAGNITUDE: u32 = 11;
 
-/// Buckets that each further power of two adds: the upper half of its range, the lower half is
-/// that of the powers before.
-const SUB_BUCKET_HALF_MAGNITUDE: u32 = SUB_BUCKET_MAGNITUDE - 1;
+/// The same layout with two significant digits and an eighth of the buckets, for figures of which
+/// there are many: the time of each command of each client.
+///
+/// A first range of 256 buckets of 64 ns each, then 128 buckets for every further power of two, none
+/// of which is wider than 1/128 of the values in it.
+pub mod coarse {
+    /// Number of buckets. The last one holds 24 hours and everything above.
+    pub const BUCKETS: usize = index_of(super::HIGHEST_NS) + 1;
 
-/// Highest latency of the first range, where all buckets are as wide as the lowest latency.
-const FIRST_RANGE_HIGHEST_NS: u64 = (1 << (UNIT_MAGNITUDE + SUB_BUCKET_MAGNITUDE)) - 1;
+    const SUB_BUCKET_MAGNITUDE: u32 = 8;
+
+    /// The bucket of a latency in nanoseconds: a number below [`BUCKETS`], for every input.
+    #[inline]
+    pub const fn index_of(latency_ns: u64) -> usize {
+        super::index::<SUB_BUCKET_MAGNITUDE>(latency_ns)
+    }
+
+    /// The latency in nanoseconds in the middle of a bucket, which no other in it is further from
+    /// than by 1/256 or 32 ns.
+    pub const fn middle_of(index: usize) -> u64 {
+        let index = if index < BUCKETS { index } else { BUCKETS - 1 };
+        super::lowest::<SUB_BUCKET_MAGNITUDE>(index)
+            + super::width::<SUB_BUCKET_MAGNITUDE>(index) / 2
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use proptest::prelude::*;
+
+        #[test]
+        fn buckets_follow_each_other() {
+            for bucket in 0..BUCKETS {
+                assert_eq!(index_of(middle_of(bucket)), bucket);
+            }
+            assert_eq!(index_of(u64::MAX), BUCKETS - 1);
+            assert_eq!(middle_of(usize::MAX), middle_of(BUCKETS - 1));
+            assert!(BUCKETS < super::super::BUCKETS / 7);
+        }
+
+        proptest! {
+            #[test]
+            fn the_middle_is_near(bits in 0_u32..64, noise: u64) {
+                let ns = (noise >> bits).min(super::super::HIGHEST_NS);
+                let distance = middle_of(index_of(ns)).abs_diff(ns);
+                prop_assert!(distance <= (ns / 256).max(32));
+            }
+        }
+    }
+}
 
 /// The bucket of a latency in nanoseconds: a number below [`BUCKETS`], for every input.
 ///
@@ -39,15 +83,7 @@ const FIRST_RANGE_HIGHEST_NS: u64 = (1 << (UNIT_MAGNITUDE + SUB_BUCKET_MAGNITUDE
 /// power of two comes from counting leading zeros.
 #[inline]
 pub const fn index_of(latency_ns: u64) -> usize {
-    let ns = if latency_ns > HIGHEST_NS {
-        HIGHEST_NS
-    } else {
-        latency_ns
-    };
-    let doublings =
-        FIRST_RANGE_HIGHEST_NS.leading_zeros() - (ns | FIRST_RANGE_HIGHEST_NS).leading_zeros();
-    let within = ns >> (UNIT_MAGNITUDE + doublings);
-    ((doublings as usize) << SUB_BUCKET_HALF_MAGNITUDE) + within as usize
+    index::<SUB_BUCKET_MAGNITUDE>(latency_ns)
 }
 
 /// The lowest latency in nanoseconds that belongs to a bucket.
@@ -55,9 +91,7 @@ pub const fn index_of(latency_ns: u64) -> usize {
 /// An index of [`BUCKETS`] or more counts as the last bucket.
 #[inline]
 pub const fn lowest_of(index: usize) -> u64 {
-    let (index, doublings) = locate(index);
-    let within = index - ((doublings as usize) << SUB_BUCKET_HALF_MAGNITUDE);
-    (within as u64) << (UNIT_MAGNITUDE + doublings)
+    lowest::<SUB_BUCKET_MAGNITUDE>(clamped(index))
 }
 
 /// The highest latency in nanoseconds that belongs to a bucket.
@@ -66,21 +100,48 @@ pub const fn lowest_of(index: usize) -> u64 {
 /// as well. An index of [`BUCKETS`] or more counts as the last bucket.
 #[cfg(test)]
 pub(crate) const fn highest_of(index: usize) -> u64 {
-    lowest_of(index) + (width_of(index) - 1)
+    lowest_of(index) + (width::<SUB_BUCKET_MAGNITUDE>(clamped(index)) - 1)
+}
+
+/// The index, not above the last one.
+const fn clamped(index: usize) -> usize {
+    if index < BUCKETS { index } else { BUCKETS - 1 }
+}
+
+/// The bucket of a latency where 2^`MAGNITUDE` buckets have the lowest width.
+#[inline]
+const fn index<const MAGNITUDE: u32>(latency_ns: u64) -> usize {
+    let ns = if latency_ns > HIGHEST_NS {
+        HIGHEST_NS
+    } else {
+        latency_ns
+    };
+    let first_range_highest_ns = (1_u64 << (UNIT_MAGNITUDE + MAGNITUDE)) - 1;
+    let doublings =
+        first_range_highest_ns.leading_zeros() - (ns | first_range_highest_ns).leading_zeros();
+    let within = ns >> (UNIT_MAGNITUDE + doublings);
+    // Each further power of two adds the upper half of its range; the lower half is that of the
+    // powers before.
+    ((doublings as usize) << (MAGNITUDE - 1)) + within as usize
+}
+
+/// The lowest latency of a bucket.
+#[inline]
+const fn lowest<const MAGNITUDE: u32>(index: usize) -> u64 {
+    let doublings = doublings::<MAGNITUDE>(index);
+    let within = index - ((doublings as usize) << (MAGNITUDE - 1));
+    (within as u64) << (UNIT_MAGNITUDE + doublings)
 }
 
 /// Number of distinct nanosecond values in a bucket.
-#[cfg(test)]
-const fn width_of(index: usize) -> u64 {
-    let (_, doublings) = locate(index);
-    1 << (UNIT_MAGNITUDE + doublings)
+const fn width<const MAGNITUDE: u32>(index: usize) -> u64 {
+    1 << (UNIT_MAGNITUDE + doublings::<MAGNITUDE>(index))
 }
 
-/// The index, not above the last one, and how often the bucket width has doubled there.
-const fn locate(index: usize) -> (usize, u32) {
-    let index = if index < BUCKETS { index } else { BUCKETS - 1 };
-    let doublings = (index >> SUB_BUCKET_HALF_MAGNITUDE).saturating_sub(1);
-    (index, doublings as u32)
+/// How often the width has doubled at a bucket.
+#[inline]
+const fn doublings<const MAGNITUDE: u32>(index: usize) -> u32 {
+    (index >> (MAGNITUDE - 1)).saturating_sub(1) as u32
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! whole nanoseconds and go out as milliseconds, the unit of pgbench's reports.
 
 pub mod buckets;
+pub mod counters;
 mod error;
 mod histogram;
 mod moments;
 mod outcome;
 pub mod summary;
 
+pub use counters::Counters;
 pub use error::StatsError;
 pub use histogram::LatencyHistogram;
 pub use moments::Moments;

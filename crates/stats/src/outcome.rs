@@ -1,6 +1,6 @@
 //! How transactions ended.
 
-use crate::Moments;
+use crate::{Moments, NS_PER_MS};
 
 /// Failed transactions by the kind of their last error.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -59,6 +59,8 @@ pub struct Tally {
     pub latency: Moments,
     /// Schedule lags of the successful transactions: actual minus scheduled start.
     pub lag: Moments,
+    /// Time in `\sleep` of the successful transactions, in nanoseconds: a part of their latency.
+    pub sleep_ns: u64,
 }
 
 impl Tally {
@@ -72,6 +74,7 @@ impl Tally {
         self.late = self.late.saturating_add(other.late);
         self.latency.merge(&other.latency);
         self.lag.merge(&other.lag);
+        self.sleep_ns = self.sleep_ns.saturating_add(other.sleep_ns);
     }
 
     /// What has been added since `earlier`, an earlier state of the same counters; never below
@@ -86,7 +89,14 @@ impl Tally {
             late: self.late.saturating_sub(earlier.late),
             latency: self.latency.minus(&earlier.latency),
             lag: self.lag.minus(&earlier.lag),
+            sleep_ns: self.sleep_ns.saturating_sub(earlier.sleep_ns),
         }
+    }
+
+    /// Average time in `\sleep` of a successful transaction in milliseconds; `None` if none slept.
+    pub fn sleep_mean_ms(&self) -> Option<f64> {
+        (self.sleep_ns > 0 && self.transactions > 0)
+            .then(|| self.sleep_ns as f64 / self.transactions as f64 / NS_PER_MS)
     }
 
     /// Transactions of all outcomes: successful, failed and skipped. pgbench's percentages refer
@@ -122,6 +132,7 @@ mod tests {
             late: 8 * factor,
             latency,
             lag,
+            sleep_ns: 9 * factor,
         }
     }
 
@@ -129,6 +140,17 @@ mod tests {
     fn total_counts_every_outcome_once() {
         assert_eq!(tally(1).total(), 1 + 2 + 3 + 4 + 7);
         assert_eq!(Tally::default().total(), 0);
+    }
+
+    #[test]
+    fn the_mean_sleep_is_that_of_all_successful_transactions() {
+        let slept = Tally {
+            transactions: 4,
+            sleep_ns: 10_000_000,
+            ..Tally::default()
+        };
+        assert_eq!(slept.sleep_mean_ms(), Some(2.5));
+        assert_eq!(Tally::default().sleep_mean_ms(), None);
     }
 
     #[test]
