@@ -10,44 +10,55 @@ SELECT * FROM bench.check_script(E'\\if 1\n\\else\n\\elif 0\n\\endif');
 SELECT * FROM bench.check_script('');
 SELECT * FROM bench.check_script(NULL);
 
--- What is stored parses, and has a name of its own.
+-- What is stored parses, and has a name that no built-in script, file or other role's script has.
 SELECT bench.define_script('broken', E'select 1;\n  \\sleep 1 week');
 SELECT bench.define_script('select-only', 'select 1;');
+SELECT bench.define_script('sel', 'select 1;');
+SELECT bench.define_script('s', 'select 1;');
 SELECT bench.define_script('a@2', 'select 1;');
+SELECT bench.define_script('/tmp/x.sql', 'select 1;');
+SELECT bench.define_script('x.sql', 'select 1;');
 SELECT bench.define_script('', 'select 1;');
 SELECT bench.define_script('one', NULL);
 SELECT bench.drop_script('one');
 
--- By full name, before what starts like a built-in script.
-SELECT bench.define_script('select', E'select 1 as one \\gset\nselect :one;', 'my select');
+SELECT bench.define_script('mine', E'select 1 as one \\gset\nselect :one;', 'my script');
 SELECT state, scripts, transactions, skipped, late, retried, lag_avg_ms
-FROM bench.run('{select}', transactions => 5);
-SELECT bench.define_script('select', 'select 2;');
+FROM bench.run('{mine}', transactions => 5);
+SELECT bench.define_script('mine', 'select 2;');
 SELECT name, description, body FROM bench.scripts;
-SELECT * FROM bench.run('{sel}', transactions => 1);
 SELECT * FROM bench.run('{s}', transactions => 1);
 SELECT * FROM bench.run('{nothing}', transactions => 1);
-SELECT bench.drop_script('select');
+SELECT * FROM bench.run('{/nothing}', transactions => 1);
+SELECT bench.drop_script('mine');
 
--- Whose script it is decides who may change it; anybody may run it.
+-- Each role has scripts of its own; another role's is named with its owner.
 SELECT bench.define_script('admins', 'select 1;'), bench.define_script('shell', E'\\shell true');
+SELECT owner || '.admins' AS admins, owner || '.shell' AS shell FROM bench.scripts WHERE name = 'admins' \gset
 CREATE ROLE selfbench_user LOGIN;
 GRANT USAGE ON SCHEMA bench TO selfbench_user;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO selfbench_user;
 SET ROLE selfbench_user;
-SELECT bench.define_script('admins', 'select 2;');
 SELECT bench.drop_script('admins');
+\set VERBOSITY sqlstate
+SELECT bench.drop_script(:'admins');
+\set VERBOSITY default
+SELECT * FROM bench.run('{admins}', transactions => 1);
 SELECT bench.define_script('users', 'select 1;');
-SELECT state, transactions FROM bench.run('{admins@1,users@1}', transactions => 5);
+SELECT state, transactions FROM bench.run(ARRAY[:'admins', 'users'], transactions => 5);
+SELECT bench.define_script('admins', 'select 2;');
+SELECT state, transactions FROM bench.run('{admins}', transactions => 5);
 -- Programs run as the server's user.
-SELECT * FROM bench.run('{shell}', transactions => 1);
+SELECT * FROM bench.run(ARRAY[:'shell'], transactions => 1);
 RESET ROLE;
 GRANT pg_execute_server_program TO selfbench_user;
 SET ROLE selfbench_user;
-SELECT state, transactions FROM bench.run('{shell}', transactions => 2);
+SELECT state, transactions FROM bench.run(ARRAY[:'shell'], transactions => 2);
 RESET ROLE;
-SELECT name, owner = current_user AS mine FROM bench.scripts ORDER BY name;
-SELECT bench.drop_script('users'), bench.drop_script('admins'), bench.drop_script('shell');
+SELECT name, owner::text = current_user AS mine FROM bench.scripts ORDER BY name, mine;
+SELECT * FROM bench.run('{users}', transactions => 1);
+SELECT state, transactions FROM bench.run('{selfbench_user.users}', transactions => 5);
+SELECT bench.drop_script('selfbench_user.users'), bench.drop_script('selfbench_user.admins'), bench.drop_script('admins'), bench.drop_script('shell');
 DROP OWNED BY selfbench_user;
 DROP ROLE selfbench_user;
 

@@ -377,8 +377,8 @@ impl Error {
                 Some("The server log may tell why.".into())
             }
             Error::ScriptFile { .. } => Some(
-                "Files are those of the server; scripts that are stored with bench.define_script \
-                 go by their names."
+                "A file is a path with a slash, on the server. A stored script goes by its name, \
+                 another role's by owner.name."
                     .into(),
             ),
             Error::Server(report) => report.hint.clone(),

@@ -80,6 +80,12 @@ pub fn database_name() -> String {
     unsafe { c_text(pg_sys::get_database_name(pg_sys::MyDatabaseId)) }
 }
 
+/// Oid of the current role.
+pub fn role() -> pg_sys::Oid {
+    // SAFETY: a backend that runs SQL has one.
+    unsafe { pg_sys::GetUserId() }
+}
+
 /// Name of the current role.
 pub fn role_name() -> String {
     // SAFETY: in a transaction; errors if the role has just been dropped.

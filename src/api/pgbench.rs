@@ -11,7 +11,7 @@ use crate::pq::conninfo;
 use crate::results::convert;
 use crate::run::horizon::Horizon;
 use crate::run::{LogSpec, Mode, RunOptions, RunSpec, ScriptSpec, scripts};
-use crate::{security, server};
+use crate::server;
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
@@ -221,22 +221,15 @@ fn share_workers(spec: &mut RunSpec) -> Result<()> {
     Ok(())
 }
 
-/// The stored script of that name, or the file on the server.
+/// What -f names.
 fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
-    if let Some(script) = scripts::stored(name, weight)? {
-        return Ok(script);
-    }
-    let unreadable = |message: String| Error::ScriptFile {
+    scripts::stored_or_file(name, weight)?.ok_or_else(|| Error::ScriptFile {
         name: name.to_owned(),
-        message,
-    };
-    if name == "-" {
-        return Err(unreadable("there is no standard input here".into()));
-    }
-    security::require_server_files("read", "script files")?;
-    let body = std::fs::read(name).map_err(|error| unreadable(crate::error::reason(&error)))?;
-    let body = String::from_utf8(body).map_err(|_| unreadable("it is no UTF-8 text".into()))?;
-    Ok(scripts::own(name, name.to_owned(), body, weight))
+        message: match name {
+            "-" => "there is no standard input here".into(),
+            _ => "No such file or directory".into(),
+        },
+    })
 }
 
 /// The connection string of what -h, -p, -U and the database name say; nothing if they say nothing

@@ -63,8 +63,9 @@ pub struct Figures {
 pub struct Run {
     /// Number of the run; 0 on a standby, which cannot store it.
     pub run_id: i64,
-    /// Who ran it.
-    pub role_name: String,
+    /// The role that ran it: its number when the row is written, so that it may be renamed or
+    /// dropped meanwhile, and its name when it is read.
+    pub owner: String,
     /// In which database.
     pub database_name: String,
     /// Host, port, database and user of the target; `None` is this server.

@@ -1,65 +1,93 @@
-//! Scripts by name: the built-in ones, and those that are stored in `bench.scripts`.
+//! Scripts by name: the built-in ones, those that are stored in `bench.scripts`, and files.
 //!
-//! Whoever may call the functions may use every stored script, with rights of their own; only a
-//! script's owner may replace or drop it.
+//! What a name means depends on its form and on who asks, never on what others have stored:
+//!
+//! * a start of a built-in script's name is that built-in script, or an error if several start so;
+//! * a name with a slash is a file of the server;
+//! * `owner.name` is the script that this role has stored, with the owner as `regrole` prints it;
+//! * any other name is a script that the caller has stored.
+//!
+//! So no role can have a script of its own executed in the place of another one, with the rights of
+//! whoever executes it. Whoever may call the functions may use every stored script, with rights of
+//! their own; only a script's owner may replace or drop it.
 
 use super::spec::ScriptSpec;
 use crate::error::{Error, Result};
-use crate::security::as_owner;
+use crate::query;
+use crate::security::{as_owner, require_server_files};
 use crate::server;
-use crate::{query, security};
 use pgrx::prelude::*;
+use selfbench_script::builtin;
 use selfbench_script::{
-    Action, Command, Protocol, ScriptError, Workload, WorkloadBuilder, builtin,
+    Action, BuiltinError, Command, Protocol, ScriptError, Workload, WorkloadBuilder,
 };
 
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Whether the role `$2` has the rights of the owner of the script `s`; `$3` tells whether it is a
-/// superuser, who may drop what belongs to a role that is gone.
-const MAY_CHANGE: &str = "($3 OR EXISTS (SELECT FROM pg_roles r
-    WHERE r.rolname = s.owner AND pg_has_role($2::name, r.oid, 'USAGE')))";
+/// Whether `s` is the script with the name `$1` of the role `$2`, or of the caller `$3` if `$2` is
+/// NULL.
+const IS_NAMED: &str = "s.name = $1 AND (s.owner::text = $2 OR $2 IS NULL AND s.owner = $3)";
 
-/// The script of that name: a built-in one by its full name, a stored one by its full name, or a
-/// built-in one by an unambiguous start of its name.
+/// The script that a name means.
 pub fn find(name: &str, weight: i64) -> Result<ScriptSpec> {
-    let found = builtin::find_builtin(name);
-    match found {
-        Ok(script) if script.name == name => return Ok(built_in(script, weight)),
-        _ => {}
-    }
-    if let Some(script) = stored(name, weight)? {
-        return Ok(script);
-    }
-    match found {
+    let unknown = |message: String| Error::UnknownScript {
+        message,
+        hint: format!(
+            "Built-in scripts are {}; stored ones are listed in bench.scripts. A script of another \
+             role is written owner.name, a file with a slash.",
+            builtin::list()
+                .iter()
+                .map(|b| b.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    };
+    match builtin::find_builtin(name) {
         Ok(script) => Ok(built_in(script, weight)),
-        Err(error) => Err(Error::UnknownScript {
-            message: error.to_string(),
-            hint: format!(
-                "Built-in scripts are {}; stored ones are listed in bench.scripts.",
-                builtin::list()
-                    .iter()
-                    .map(|b| b.name)
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
-        }),
+        Err(error @ BuiltinError::Ambiguous { .. }) => Err(unknown(error.to_string())),
+        Err(BuiltinError::Unknown(_)) => stored_or_file(name, weight)?
+            .ok_or_else(|| unknown(format!("script \"{name}\" does not exist"))),
     }
 }
 
-/// The stored script of that name, if there is one.
-pub fn stored(name: &str, weight: i64) -> Result<Option<ScriptSpec>> {
+/// The stored script or file that a name means; `None` if no such script is stored.
+pub fn stored_or_file(name: &str, weight: i64) -> Result<Option<ScriptSpec>> {
+    if name.contains('/') {
+        return file(name, weight).map(Some);
+    }
+    let (owner, own_name) = split(name);
+    let caller = server::role();
     let (body, description) = as_owner(|| {
         query::two::<String, String>(
-            "SELECT body, coalesce(description, name) FROM bench.scripts WHERE name = $1",
-            &[name.into()],
+            &format!("SELECT s.body, s.description FROM bench.scripts s WHERE {IS_NAMED}"),
+            &[own_name.into(), owner.into(), caller.into()],
         )
     })?;
-    let (Some(body), Some(description)) = (body, description) else {
-        return Ok(None);
+    Ok(body.map(|body| {
+        let description = description.unwrap_or_else(|| name.to_owned());
+        own(name, description, body, weight)
+    }))
+}
+
+/// A script in a file of the server, which the caller must be allowed to read.
+fn file(path: &str, weight: i64) -> Result<ScriptSpec> {
+    require_server_files("read", "script files")?;
+    let unreadable = |message: String| Error::ScriptFile {
+        name: path.to_owned(),
+        message,
     };
-    Ok(Some(own(name, description, body, weight)))
+    let body = std::fs::read(path).map_err(|error| unreadable(crate::error::reason(&error)))?;
+    let body = String::from_utf8(body).map_err(|_| unreadable("it is not UTF-8 text".into()))?;
+    Ok(own(path, path.to_owned(), body, weight))
+}
+
+/// The owner that a name of a stored script has before its last dot, if it has one, and the rest.
+fn split(name: &str) -> (Option<&str>, &str) {
+    match name.rsplit_once('.') {
+        Some((owner, own_name)) => (Some(owner), own_name),
+        None => (None, name),
+    }
 }
 
 /// A script of the user's.
@@ -113,91 +141,79 @@ pub fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
     }
 }
 
-/// Stores a script, or replaces one that the caller owns.
+/// Stores a script of the caller's, or replaces it.
 pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
     if name.is_empty()
         || name.len() > MAX_NAME_BYTES
-        || name.contains('@')
+        || name.contains(['@', '/', '.'])
         || name.contains(char::is_control)
-        || builtin::list().iter().any(|builtin| builtin.name == name)
     {
         return Err(Error::OptionConflict {
             message: format!("invalid script name: \"{name}\""),
-            hint: "A name has 1 to 255 bytes, no \"@\" and no control characters, and is not that \
-                   of a built-in script."
+            hint: "A name has 1 to 255 bytes, no \"@\", \"/\" or \".\", and no control characters."
+                .into(),
+        });
+    }
+    if !matches!(builtin::find_builtin(name), Err(BuiltinError::Unknown(_))) {
+        return Err(Error::OptionConflict {
+            message: format!("script name \"{name}\" is reserved for built-in scripts"),
+            hint: "A built-in script can be called by the start of its name. Choose another name."
                 .into(),
         });
     }
     parse(name, body)?;
-    let caller = server::role_name();
-    let superuser = security::is_superuser();
-    let stored = as_owner(|| {
-        Spi::connect_mut(|client| {
-            let rows = client.update(
-                &format!(
-                    "INSERT INTO bench.scripts AS s (name, owner, body, description)
-                     SELECT $1, $2::name, $4, $5 WHERE $3 IS NOT NULL
-                     ON CONFLICT (name) DO UPDATE
-                     SET body = excluded.body, description = excluded.description,
-                         created_at = now()
-                     WHERE {MAY_CHANGE}
-                     RETURNING s.name"
-                ),
-                None,
-                &[
-                    name.into(),
-                    caller.as_str().into(),
-                    superuser.into(),
-                    body.into(),
-                    description.into(),
-                ],
-            )?;
-            Ok(!rows.is_empty())
-        })
-    })?;
-    if stored { Ok(()) } else { Err(denied(name)) }
+    let caller = server::role();
+    as_owner(|| {
+        Spi::run_with_args(
+            "INSERT INTO bench.scripts (name, owner, body, description) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (owner, name) DO UPDATE
+             SET body = excluded.body, description = excluded.description, created_at = now()",
+            &[name.into(), caller.into(), body.into(), description.into()],
+        )?;
+        Ok(())
+    })
 }
 
-/// Drops a stored script that the caller owns.
+/// Drops a stored script whose owner's rights the caller has.
 pub fn drop(name: &str) -> Result<()> {
-    let caller = server::role_name();
-    let superuser = security::is_superuser();
+    let (owner, own_name) = split(name);
+    let arguments = [own_name.into(), owner.into(), server::role().into()];
     let (dropped, exists) = as_owner(|| {
         Spi::connect_mut(|client| {
-            let arguments = [name.into(), caller.as_str().into(), superuser.into()];
-            let rows = client.update(
-                &format!(
-                    "DELETE FROM bench.scripts s WHERE s.name = $1 AND {MAY_CHANGE}
-                     RETURNING s.name"
-                ),
-                None,
-                &arguments,
-            )?;
-            if !rows.is_empty() {
-                return Ok((true, true));
-            }
-            let rows = client.select(
-                "SELECT FROM bench.scripts s WHERE s.name = $1",
-                None,
-                &[name.into()],
-            )?;
-            Ok((false, !rows.is_empty()))
+            let exists = client
+                .select(
+                    &format!("SELECT FROM bench.scripts s WHERE {IS_NAMED}"),
+                    None,
+                    &arguments,
+                )?
+                .len();
+            let dropped = client
+                .update(
+                    &format!(
+                        "DELETE FROM bench.scripts s
+                          WHERE {IS_NAMED} AND pg_has_role($3, s.owner, 'USAGE')
+                          RETURNING s.name"
+                    ),
+                    None,
+                    &arguments,
+                )?
+                .len();
+            Ok((dropped > 0, exists > 0))
         })
     })?;
     match (dropped, exists) {
         (true, _) => Ok(()),
-        (false, true) => Err(denied(name)),
+        (false, true) => Err(Error::Denied {
+            what: format!("script \"{name}\""),
+            hint: "Only its owner may drop it.".into(),
+        }),
         (false, false) => Err(Error::UnknownScript {
             message: format!("script \"{name}\" does not exist"),
-            hint: "Stored scripts are listed in bench.scripts.".into(),
+            hint:
+                "Stored scripts are listed in bench.scripts. A script of another role is written \
+                   owner.name."
+                    .into(),
         }),
-    }
-}
-
-fn denied(name: &str) -> Error {
-    Error::Denied {
-        what: format!("script \"{name}\""),
-        hint: "Only its owner may replace or drop it.".into(),
     }
 }
 

@@ -134,7 +134,7 @@ CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
            p.device_write_mb_per_s, p.blocks_dirtied_per_s, p.blocks_written_per_s,
            p.blocks_evicted_per_s, p.wal_bytes_per_s, p.wal_bytes_per_update, p.select_avg_ms,
            p.select_p99_ms, p.select_max_ms, p.update_avg_ms, p.update_p99_ms, p.update_max_ms,
-           p.read_avg_ms, p.read_p50_ms, p.read_p95_ms, p.read_p99_ms, p.read_max_ms, r.role_name,
+           p.read_avg_ms, p.read_p50_ms, p.read_p95_ms, p.read_p99_ms, p.read_max_ms, r.owner,
            r.database_name, r.target
       FROM bench.pgio_runs p
       JOIN bench.runs r USING (run_id);

@@ -1,19 +1,24 @@
-/* The result tables. Each role sees its own runs; the owner and superusers see all. */
+/* The result tables. Each role sees its own runs; the owner of the tables and superusers see all.
+
+   Runs and scripts belong to roles, not to names of roles: a renamed role keeps them, a new role with
+   a dropped role's name does not get them. pg_dump writes a regrole as a name, or, if the role was
+   dropped, as a number. */
 
 CREATE SEQUENCE bench.run_id_seq;
 
 CREATE TABLE bench.scripts (
-    name        text PRIMARY KEY,
+    name        text NOT NULL,
     description text,
     body        text NOT NULL,
-    owner       name NOT NULL DEFAULT current_user,
-    created_at  timestamptz NOT NULL DEFAULT now()
+    owner       regrole NOT NULL DEFAULT quote_ident(current_user)::regrole,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (owner, name)
 );
 COMMENT ON TABLE bench.scripts IS 'stored benchmark scripts';
 
 CREATE TABLE bench.runs (
     run_id                  bigint PRIMARY KEY,
-    role_name               name NOT NULL,
+    owner                   regrole NOT NULL,
     database_name           name NOT NULL,
     target                  text, -- host, port, dbname and user, never a password; NULL is this server
     label                   text,
@@ -289,7 +294,8 @@ ALTER TABLE bench.run_settings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.pgio_runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE bench.pgio_sessions ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY own ON bench.runs USING (role_name = current_user);
+CREATE POLICY own ON bench.runs
+    USING (owner = (SELECT quote_ident(current_user)::regrole));
 CREATE POLICY own ON bench.run_scripts
     USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_scripts.run_id));
 CREATE POLICY own ON bench.run_statements

@@ -235,7 +235,7 @@ fn describe(
 ) -> Result<Run> {
     Ok(Run {
         run_id,
-        role_name: server::role_name(),
+        owner: spec.identity.role.to_string(),
         database_name: server::database_name(),
         target: database.description(),
         label: spec.label.clone(),

@@ -102,7 +102,7 @@ is(as('runner', "SELECT state, transactions FROM bench.run(clients => 2, transac
 is(as('runner', 'SELECT count(*) FROM pgbench_history'), 20, 'on its own tables');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM public.pgbench_history'),
 	0, 'and on no others');
-is($node->safe_psql('postgres', "SELECT role_name FROM bench.runs WHERE label = 'by runner'"),
+is($node->safe_psql('postgres', "SELECT owner FROM bench.runs WHERE label = 'by runner'"),
 	'runner', 'the run is stored as its own');
 denied_ok('other', 'SET search_path = runner; SELECT bench.run(transactions => 1)',
 	qr/ERROR:  42\w+: /, 'tables of another role');
@@ -128,7 +128,7 @@ is( as('postgres',
 		"SET ROLE runner; SET search_path = runner; SELECT state FROM bench.run(transactions => 1, label => 'set role')"
 	),
 	'finished', 'a superuser who became another role');
-is($node->safe_psql('postgres', "SELECT role_name FROM bench.runs WHERE label = 'set role'"),
+is($node->safe_psql('postgres', "SELECT owner FROM bench.runs WHERE label = 'set role'"),
 	'runner', 'the run is the role\'s');
 denied_ok('postgres', "SET ROLE runner; SELECT bench.run(mode => 'libpq', transactions => 1)",
 	qr/ERROR:  42501: permission denied for mode "libpq"/,

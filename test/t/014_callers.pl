@@ -63,7 +63,7 @@ $happened += 5;
 
 # The caller takes a lock, and then a worker waits for it where no check looks.
 ($status, $stdout, $stderr) = $node->psql('postgres',
-	"\\set VERBOSITY verbose\nBEGIN; SELECT pg_advisory_xact_lock(1); INSERT INTO bench.scripts VALUES ('x', 'x', 'x'); LOCK TABLE bench.runs IN SHARE MODE; SELECT bench.run(transactions => 1, vacuum => 'none');"
+	"\\set VERBOSITY verbose\nBEGIN; SELECT pg_advisory_xact_lock(1); INSERT INTO bench.scripts (name, description, body) VALUES ('x', 'x', 'x'); LOCK TABLE bench.runs IN SHARE MODE; SELECT bench.run(transactions => 1, vacuum => 'none');"
 );
 like($stderr, qr/ERROR:  55006: the current transaction holds a lock that the benchmark's workers need/,
 	'a lock on the result tables');

@@ -352,7 +352,7 @@ runner_fails("'no_mapping'", qr/ERROR:  42704: user mapping not found for (?:use
 	'no user mapping');
 runner_fails("'not_granted'", qr/ERROR:  42501: permission denied for foreign server "?not_granted/,
 	'no USAGE');
-is($here->safe_psql('postgres', 'SELECT count(DISTINCT target) FROM bench.runs WHERE role_name = \'runner\''),
+is($here->safe_psql('postgres', 'SELECT count(DISTINCT target) FROM bench.runs WHERE owner = \'runner\'::regrole'),
 	3, 'targets of the role\'s runs');
 nothing_left_ok($here, 'roles');
 ok(wait_until_quiet($far), 'roles: no connection is left in the target');

@@ -154,6 +154,7 @@ is_deeply(
 	'steps of the client');
 
 # Stored scripts go by their names, files are for those who may read them.
+my $owner = $node->safe_psql('postgres', q(SELECT owner FROM bench.scripts WHERE name = 'own'));
 like((bench_pgbench('-n -f own -t 2'))[0], qr/^transaction type: own$/m, 'stored script');
 $node->safe_psql('postgres', q{
 	CREATE ROLE tester LOGIN;
@@ -164,7 +165,8 @@ $node->safe_psql('postgres', q{
 foreach (
 	[ "--mode=spi -n -f $dir/mix.sql", '42501: permission denied for script files' ],
 	[ '-S -n', '42501: permission denied for mode "libpq"' ],
-	[ '--mode=spi -n -f own -t 2', undef ],
+	[ '--mode=spi -n -f own -t 2', '58P01: could not read script file "own"' ],
+	[ "--mode=spi -n -f $owner.own -t 2", undef ],
 	[ '--mode=spi -n -S -t 2', undef ],)
 {
 	my ($arguments, $error) = @$_;

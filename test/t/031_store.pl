@@ -1,0 +1,180 @@
+# What is stored and who owns it: runs and scripts of roles that are renamed,
+# dropped or missing, and names of scripts that stand for something else.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('store');
+my $dir  = PostgreSQL::Test::Utils::tempdir();
+my $database = 'postgres';
+
+# SQL as a role: what it printed and what it complained about.
+sub as
+{
+	my ($user, $sql) = @_;
+	my ($status, $stdout, $stderr) = $node->psql(
+		$database, "\\set VERBOSITY verbose\nSET client_min_messages = warning;\n$sql",
+		extra_params => [ '-U', $user ]);
+	return wantarray ? ($stdout, $stderr) : $stdout;
+}
+
+sub fails_ok
+{
+	my ($user, $sql, $pattern, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my ($stdout, $stderr) = as($user, $sql);
+	like($stderr, $pattern, $name) or diag $stdout;
+	return;
+}
+
+sub grants
+{
+	return map { "GRANT USAGE ON SCHEMA bench TO $_;
+	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO $_;
+	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO $_;" } @_;
+}
+
+my $quick = "transactions => 2, vacuum => 'none'";
+my $root = $node->safe_psql('postgres', 'SELECT current_user');
+$node->safe_psql('postgres', join "\n",
+	map({ "CREATE ROLE $_ LOGIN;" } qw(tester mallory "Odd.Name")),
+	'CREATE TABLE loot (who name); GRANT INSERT, SELECT ON loot TO PUBLIC;',
+	'SELECT bench.initialize();',
+	'GRANT SELECT ON pgbench_accounts, pgbench_branches TO PUBLIC;',
+	grants(qw(tester mallory "Odd.Name")));
+
+# A script of another role's is never taken for something else.
+my $trojan = q(insert into loot values (current_user););
+append_to_file("$dir/x.sql", 'SELECT 1;');
+foreach my $name ('select', 'sel', 's', 't', 'select-only', 'tpcb-like', '')
+{
+	fails_ok('mallory', "SELECT bench.define_script('$name', '$trojan')",
+		qr/ERROR:  22023: (?:script name "\Q$name\E" is reserved for built-in scripts|invalid script name)/,
+		"\"$name\" cannot be defined");
+}
+foreach my $name ("$dir/x.sql", 'dir/x', 'x.sql', "$root.mine", 'a@1', "a\nb", 'n' x 256)
+{
+	fails_ok('mallory', "SELECT bench.define_script('$name', '$trojan')",
+		qr/ERROR:  22023: invalid script name/, "\"$name\" cannot be defined");
+}
+is(as('mallory', "SELECT bench.define_script('nightly', '$trojan')"), '', 'but others can');
+# A dump of another version may hold any name.
+$node->safe_psql('postgres', join '', map { "
+	INSERT INTO bench.scripts (owner, name, body) VALUES ('mallory', '$_', '$trojan');" }
+	'select', 'sel', 'tpcb-like', "$dir/x.sql");
+foreach my $script ('select', 'sel', 'select-only', "$dir/x.sql")
+{
+	is(as($root, "SELECT state FROM bench.run('{$script}', $quick)"),
+		'finished', "a superuser runs $script");
+}
+is(as($root, "SELECT count(*) > 0 FROM bench.pgbench('--mode=spi -n -t 2 $_')"), 't', "and pgbench's $_")
+  foreach ('-b select', '-b tpcb', '-S', "-f $dir/x.sql");
+fails_ok($root, "SELECT bench.run('{nightly}', $quick)",
+	qr/ERROR:  42704: script "nightly" does not exist.*HINT:.*owner\.name/s,
+	'nor does a bare name mean a script of another role');
+fails_ok($root, "SELECT bench.pgbench('--mode=spi -n -f $_')",
+	qr/ERROR:  58P01: /, "nor after -f: $_") foreach ('nightly', 'select', 'x.sql');
+fails_ok('tester', "SELECT bench.run('{$dir/x.sql}', $quick)",
+	qr/ERROR:  42501: permission denied for script files/, 'files are for those who may read them');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM loot'), 0, 'no trojan was executed');
+is(as('tester', "SELECT state FROM bench.run('{mallory.nightly}', $quick)"),
+	'finished', 'unless somebody asks for it');
+is(as('tester', "SELECT count(*) > 0 FROM bench.pgbench('--mode=spi -n -t 2 -f mallory.nightly')"),
+	't', 'by owner.name');
+is(as('mallory', "SELECT state FROM bench.run('{mallory.select}', $quick)"), 'finished',
+	'a stored script that a built-in one hides');
+is($node->safe_psql('postgres', "SELECT string_agg(who || '=' || n, ' ' ORDER BY who) FROM (SELECT who, count(*) n FROM loot GROUP BY who) l"),
+	'mallory=2 tester=4', 'with the rights of the role that runs it');
+# Each role has names of its own.
+foreach my $role (qw(tester Odd.Name))
+{
+	is(as($role, "SELECT bench.define_script('nightly', 'select 1;'); SELECT state FROM bench.run('{nightly}', $quick)"),
+		"\nfinished", "the same name of another role: $role");
+}
+is(as('tester', "SELECT state FROM bench.run(ARRAY['\"Odd.Name\".nightly'], $quick)"),
+	'finished', 'a name in quotes');
+fails_ok('tester', "SELECT bench.run(ARRAY['Odd.Name.nightly'], $quick)", qr/ERROR:  42704: /,
+	'and without');
+fails_ok('tester', "SELECT bench.drop_script('mallory.nightly')",
+	qr/ERROR:  42501: permission denied for script "mallory.nightly"/, 'another role cannot drop it');
+is(as($root, "SELECT bench.drop_script('mallory.sel')"), '', 'a superuser can');
+$node->safe_psql('postgres', 'GRANT mallory TO tester');
+is(as('tester', "SELECT bench.drop_script('mallory.select')"), '', 'and a member of the role');
+$node->safe_psql('postgres', 'REVOKE mallory FROM tester');
+
+# A role keeps what it has when it is renamed; another one does not get it with
+# the name.
+my $run = "SELECT run_id FROM bench.run('{select-only}', $quick, label => 'before')";
+is(as('tester', $run) =~ /^\d+$/, 1, 'a run');
+sub owned
+{
+	my ($role) = @_;
+	return as($role, "SELECT (SELECT count(*) FROM bench.runs WHERE label = 'before'), "
+		  . '(SELECT count(*) FROM bench.run_scripts), '
+		  . '(SELECT count(*) FROM bench.scripts WHERE owner::text = quote_ident(current_user))');
+}
+my $before = owned('tester');
+like($before, qr/^1\|[1-9]\d*\|1$/, 'a role has a run and a script');
+$node->safe_psql('postgres', 'ALTER ROLE tester RENAME TO renamed');
+is(owned('renamed'), $before, 'renamed, it has them still');
+is(as('renamed', "SELECT state FROM bench.run('{nightly}', $quick)"), 'finished', 'runs its script');
+is(as('renamed', "SELECT bench.define_script('nightly', 'select 2;')"), '', 'and replaces it');
+my $live = as('renamed', "SELECT bench.start('{nightly}', duration => '10 min', label => 'live')");
+$node->safe_psql('postgres', 'ALTER ROLE renamed RENAME TO again');
+is(as('again', "SELECT bench.cancel($live)"), 't', 'renamed during a run');
+is(as('again', "SELECT state FROM bench.wait($live)"), 'canceled', 'which is stored as its own');
+$node->safe_psql('postgres', 'DROP OWNED BY again; DROP ROLE again');
+$node->safe_psql('postgres', join "\n", 'CREATE ROLE tester LOGIN; CREATE ROLE again LOGIN;', grants(qw(tester again)));
+is(owned($_), '0|0|0', "a new role with its name, $_, has nothing") foreach qw(tester again);
+fails_ok('tester', "SELECT bench.run('{nightly}', $quick)", qr/ERROR:  42704: /, 'not even its script');
+my $number = $node->safe_psql('postgres', "SELECT owner FROM bench.runs WHERE label = 'before'");
+like($number, qr/^\d+$/, 'the owner of its runs is a number');
+is(as($root, "SELECT state FROM bench.run('{$number.nightly}', $quick)"), 'finished',
+	'with which a superuser can run its script');
+
+# Dumps have names of roles.  One whose role was dropped has a number, and belongs
+# to superusers then.
+as('Odd.Name', $run);
+$node->command_ok([ 'pg_dump', '-f', "$dir/dump.sql", 'postgres' ], 'dumped');
+$node->safe_psql('postgres', 'CREATE DATABASE copy');
+$node->command_ok([ 'psql', qw(-X -q -v ON_ERROR_STOP=1 -f), "$dir/dump.sql", 'copy' ], 'restored');
+my $contents = 'SELECT owner, label FROM bench.runs ORDER BY run_id; SELECT owner, name FROM bench.scripts ORDER BY 1, 2';
+is($node->safe_psql('copy', $contents), $node->safe_psql('postgres', $contents), 'with the same owners');
+$database = 'copy';
+is(owned('Odd.Name'), '1|2|1', 'a role sees what is its own') or diag as($root, $contents);
+is(owned('tester'), '0|0|0', 'and no other does');
+is( as($root, "SELECT count(*) FROM bench.runs WHERE owner::text = '$number'"),
+	$node->safe_psql('postgres', "SELECT count(*) FROM bench.runs WHERE owner::text = '$number'"),
+	'a superuser sees rows of a dropped role');
+is(as($root, "SELECT bench.drop_script('$number.nightly')"), '', 'and drops its script');
+
+# Roles come first: where one is missing, nothing of the table is restored, as
+# the error says.
+my $other = PostgreSQL::Test::Cluster->new('other');
+$other->init;
+$other->start;
+my (undef, $complaint) = ('', '');
+IPC::Run::run(
+	[ $other->installed_command('psql'), qw(-X -q -f), "$dir/dump.sql", '-d', $other->connstr('postgres') ],
+	'>', \my $ignored, '2>', \$complaint);
+like($complaint, qr/ERROR:  role "(mallory|Odd.Name)" does not exist.*COPY runs, line \d+, column owner/s,
+	'a role is missing where a dump is restored');
+is($other->safe_psql('postgres', 'SELECT count(*) FROM bench.runs'), 0, 'no run is restored to another one');
+$other->safe_psql('postgres',
+	'DROP EXTENSION pg_selfbench; DROP TABLE IF EXISTS loot, pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers');
+$other->safe_psql('postgres', 'CREATE ROLE mallory; CREATE ROLE "Odd.Name"; CREATE ROLE tester; CREATE ROLE again');
+$other->command_ok([ 'psql', qw(-X -q -v ON_ERROR_STOP=1 -f), "$dir/dump.sql", 'postgres' ],
+	'restored where the roles are');
+is( $other->safe_psql('postgres', q(SELECT count(*) FROM bench.runs WHERE owner = '"Odd.Name"'::regrole)),
+	$node->safe_psql('postgres', q(SELECT count(*) FROM bench.runs WHERE owner = '"Odd.Name"'::regrole)),
+	'with other numbers of roles');
+$other->stop;
+
+nothing_left_ok($node, 'at the end');
+$node->stop;
+done_testing();
