@@ -55,9 +55,14 @@ build: $(LIBRARY) $(SCRIPT)
 
 all: build
 
+# The libpq to link, and to find at run time, is the server's: its own modules have the same
+# run path, and a process can load one libpq only.
+LINK_ARGS = $(if $(filter yes,$(enable_rpath)),$(addprefix -C link-arg=,$(rpath)))
+
 $(LIBRARY): $(SOURCES) $(OUT)/server
-	PGRX_PG_CONFIG_PATH='$(shell command -v $(PG_CONFIG))' \
-	cargo build --release --locked --target-dir $(OUT) --no-default-features --features $(FEATURE)
+	PGRX_PG_CONFIG_PATH='$(shell command -v $(PG_CONFIG))' PQ_LIB_DIR='$(libdir)' \
+	cargo rustc --release --locked --target-dir $(OUT) --no-default-features --features $(FEATURE) \
+	  -- $(LINK_ARGS)
 	@touch $@
 
 # Names the server that the library was built for; another one rebuilds it.
@@ -103,6 +108,7 @@ make demo         install what is missing, build, benchmark a scratch server in
                   DEMO_SECONDS=5 DEMO_SCALE=10 DEMO_CLIENTS=2
                   KEEP=1 leaves the server running
 make test         install what is missing, build, run all tests on scratch servers
+                  TEST_JOBS=2 TAP tests at a time
                   KEEP=1 leaves the server, its log and the results
                   SEED=1,2 repeats the seeds of the differential tests
 make bench        install what is missing, build, measure everything beside pgbench

@@ -10,6 +10,8 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
+needs_extensions(qw(dblink pg_visibility postgres_fdw));
+
 my $secret = 'pW9kq2Zx';
 
 # The operating system user of the server has a password in a file, which is not for
@@ -316,6 +318,18 @@ is($here->safe_psql('postgres', 'SELECT count(*) FROM self.pgbench_history'),
 runner_fails(literal($here->connstr('postgres')), $not_given, 'this very server without a password');
 runner_fails(literal($here->connstr('postgres') . " password=$secret"),
 	$not_used, 'this very server, as whoever the server is');
+
+# The server's other modules that use libpq work beside the extension, in whatever order they
+# are loaded: all have the same one.
+is( $here->safe_psql('postgres', <<'SQL'), '1', 'modules of the server use the same libpq');
+LOAD 'pg_selfbench';
+LOAD 'postgres_fdw';
+LOAD 'dblink';
+LOAD 'libpqwalreceiver';
+SELECT count(DISTINCT split_part(line, ' ', -1))
+  FROM regexp_split_to_table(pg_read_file('/proc/' || pg_backend_pid() || '/maps', 0, 10000000), '\n') AS line
+ WHERE line ~ '/libpq\.so';
+SQL
 
 # Foreign servers.
 my $options = "OPTIONS (host '$host', port '$port', dbname 'postgres'";
