@@ -11,9 +11,19 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(new_bench_node start_sql finish_sql signal_sql backend_of
+our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql signal_sql backend_of
   wait_for wait_for_transactions latest_run
   invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok);
+
+# Skips the whole test, unless these extensions, which not every server comes with,
+# are installed.
+sub needs_extensions
+{
+	my ($directory) = run_command([ 'pg_config', '--sharedir' ]);
+	my @missing = grep { !-f "$directory/extension/$_.control" } @_;
+	plan skip_all => 'the server has no extension ' . join(', ', @missing) if @missing;
+	return;
+}
 
 # A running server with the extension created in database postgres.
 #   name, lines of postgresql.conf, named arguments of PostgreSQL::Test::Cluster's init

@@ -50,9 +50,8 @@ my %ways = (
 sub tables
 {
 	return $node->safe_psql('postgres', <<'SQL');
-SELECT relname, (xpath('/row/n/text()', query_to_xml(
-         'SELECT count(*) AS n FROM ' || oid::regclass, false, true, '')))[1]::text
-  FROM pg_class WHERE relname LIKE 'pgbench%' AND relkind = 'r' ORDER BY 1;
+SELECT format('SELECT %L, count(*) FROM %s', relname, oid::regclass)
+  FROM pg_class WHERE relname LIKE 'pgbench%' AND relkind = 'r' ORDER BY relname \gexec
 SELECT conname FROM pg_constraint
  WHERE conrelid::regclass::text LIKE 'pgbench%' AND contype <> 'n' ORDER BY 1;
 SQL

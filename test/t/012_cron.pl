@@ -7,6 +7,8 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
+needs_extensions(qw(pg_cron));
+
 # Jobs come over a connection or in a worker of pg_cron; both wait for the next minute.
 my %nodes;
 foreach my $how (qw(socket worker))

@@ -7,6 +7,8 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
+needs_extensions(qw(dblink));
+
 my $node = new_bench_node('dblink');
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 $node->safe_psql('postgres', 'CREATE DATABASE far');

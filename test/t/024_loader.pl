@@ -8,6 +8,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
+
+needs_extensions(qw(amcheck pageinspect pg_visibility));
 use Time::HiRes qw(usleep);
 
 my $page_worker = "backend_type = 'pg_selfbench page worker'";
@@ -448,11 +450,13 @@ max_worker_processes = 2
 log_min_messages = debug1
 CONF
 initialize($logical, "steps => 'dt'");
-$logical->safe_psql('postgres', "SELECT pg_create_logical_replication_slot('slot', 'test_decoding')");
+$logical->safe_psql('postgres', 'CREATE PUBLICATION accounts FOR TABLE pgbench_accounts');
+$logical->safe_psql('postgres', "SELECT pg_create_logical_replication_slot('slot', 'pgoutput')");
 initialize($logical, "steps => 'g'");
 is( $logical->safe_psql('postgres', <<'SQL'), '100000', 'rows of accounts that are decoded');
-SELECT count(*) FROM pg_logical_slot_get_changes('slot', NULL, NULL)
- WHERE data LIKE 'table public.pgbench_accounts: INSERT%'
+SELECT count(*) FROM pg_logical_slot_get_binary_changes('slot', NULL, NULL,
+         'proto_version', '1', 'publication_names', 'accounts')
+ WHERE get_byte(data, 0) = ascii('I')
 SQL
 $logical->safe_psql('postgres', "SELECT pg_drop_replication_slot('slot')");
 $logical->append_conf('postgresql.conf', "wal_level = replica\n");

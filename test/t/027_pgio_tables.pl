@@ -9,6 +9,8 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
+needs_extensions(qw(amcheck pg_visibility));
+
 my $columns = 'mykey bigint, scratch bigint, filler char(1024)';
 
 my $node = new_bench_node('pgio_tables',
@@ -288,11 +290,14 @@ command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums of a
 # Changes that are decoded have rows; and another access method.
 my $logical = new_bench_node('pgio_logical', "wal_level = logical\nmax_wal_senders = 2\nautovacuum = off");
 create_extensions($logical, 'postgres');
-$logical->safe_psql('postgres', "SELECT pg_create_logical_replication_slot('slot', 'test_decoding')");
+$logical->safe_psql('postgres', 'CREATE PUBLICATION everything FOR ALL TABLES');
+$logical->safe_psql('postgres', "SELECT pg_create_logical_replication_slot('slot', 'pgoutput')");
 initialize($logical, $of_two);
 is_deeply([ map { contents($logical, "pgio$_") } 1, 2 ], \@by_pages, 'logical: the same rows');
 is( $logical->safe_psql('postgres', <<'SQL'), '600', 'logical: rows that are decoded');
-SELECT count(*) FROM pg_logical_slot_get_changes('slot', NULL, NULL) WHERE data LIKE '%INSERT%'
+SELECT count(*) FROM pg_logical_slot_get_binary_changes('slot', NULL, NULL,
+         'proto_version', '1', 'publication_names', 'everything')
+ WHERE get_byte(data, 0) = ascii('I')
 SQL
 $logical->safe_psql('postgres', "SELECT pg_drop_replication_slot('slot')");
 initialize($logical, "size => '$blocks'");
