@@ -65,6 +65,27 @@ pub unsafe fn set_signal_handler(
     }
 }
 
+/// Calls `visit` with each expression right below a node until one returns true; whether one did.
+///
+/// # Safety
+/// `node` must be an expression or a list of them; `visit` must do with `context`.
+pub unsafe fn walk_expression(
+    node: *mut pg_sys::Node,
+    visit: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut std::ffi::c_void) -> bool,
+    context: *mut std::ffi::c_void,
+) -> bool {
+    unsafe extern "C-unwind" {
+        #[cfg_attr(not(feature = "pg15"), link_name = "expression_tree_walker_impl")]
+        fn expression_tree_walker(
+            node: *mut pg_sys::Node,
+            visit: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut std::ffi::c_void) -> bool,
+            context: *mut std::ffi::c_void,
+        ) -> bool;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| expression_tree_walker(node, visit, context)) }
+}
+
 /// Number of one of the server's timeouts.
 pub type TimeoutId = std::ffi::c_uint;
 /// The timeout of `statement_timeout`; the same number in all supported versions.

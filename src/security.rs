@@ -118,10 +118,11 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_search_path(|| {
         let owner = query::one::<pg_sys::Oid>(
             "SELECT relowner FROM pg_catalog.pg_class
-              WHERE oid = 'bench.runs'::pg_catalog.regclass",
+              WHERE oid = pg_catalog.to_regclass('bench.runs')",
             &[],
         )?
-        .unwrap_or(pg_sys::InvalidOid);
+        // Without an owner there are no rights to take: role 0 would be nobody's.
+        .ok_or(Error::ExtensionDropped)?;
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         // SAFETY: restored below, or by the abort of the transaction.
         unsafe {

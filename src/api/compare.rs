@@ -1,21 +1,52 @@
 //! `bench.compare`: the same options in each mode, in turn, several times.
 
+use super::run::{Progress, perform};
 use crate::error::{OrRaise, Result};
+use crate::results::rows::{Figures, Run};
 use crate::run::horizon::Horizon;
 use crate::run::options::{self, RunOptions};
-use crate::run::spec::MODES;
+use crate::run::spec::{MODES, RunSpec};
 use pgrx::datum::{Interval, JsonB};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_stats::{Spread, summary};
 
-/// What one mode has shown so far.
+/// One mode, and what it has shown so far.
 struct Arm {
-    mode: String,
-    tps: Vec<f64>,
-    latency_avg_ms: Vec<f64>,
-    latency_p95_ms: Vec<f64>,
-    run_ids: Vec<i64>,
+    spec: RunSpec,
+    /// Its runs, by round: what they have shown, if they count.
+    rounds: Vec<(i64, Option<Figures>)>,
+}
+
+impl Arm {
+    /// One figure of the runs that count.
+    fn values(&self, figure: fn(&Figures) -> Option<f64>) -> Vec<f64> {
+        let figures = self.rounds.iter().filter_map(|(_, run)| run.as_ref());
+        figures.filter_map(figure).collect()
+    }
+
+    /// Their tps by that of another arm, by rounds in which both count: the machine may drift
+    /// from one to the next.
+    fn ratios(&self, to: &Arm) -> Vec<f64> {
+        let tps = |round: &(i64, Option<Figures>)| round.1.as_ref()?.tps;
+        let pairs = self.rounds.iter().zip(&to.rounds);
+        pairs
+            .filter_map(|(round, to)| summary::ratio(tps(round)?, tps(to)?))
+            .collect()
+    }
+
+    /// Ids of the runs that count, or of those that do not.
+    fn run_ids(&self, counting: bool) -> Vec<i64> {
+        let runs = self.rounds.iter();
+        runs.filter(|(_, run)| run.is_some() == counting)
+            .map(|(run_id, _)| *run_id)
+            .collect()
+    }
+}
+
+/// The figures of a run that did all that it was asked for, with all of its clients.
+fn complete(run: &Run) -> Option<Figures> {
+    (run.state == "finished" && run.aborted_clients == 0).then(|| run.figures.clone())
 }
 
 #[pg_extern(sql = false)]
@@ -53,6 +84,7 @@ fn compare(
         name!(latency_p95_ms, Option<f64>),
         name!(ratio, Option<f64>),
         name!(run_ids, Vec<i64>),
+        name!(missing, Vec<i64>),
     ),
 > {
     // SAFETY: the server passes the information on this call.
@@ -61,23 +93,9 @@ fn compare(
         let repeats =
             options::in_range("repeats", options::required("repeats", repeats)?, 1, 1000)?;
         let names = options::required("modes", modes)?;
-        let mut arms = Vec::new();
-        for name in names {
-            let mode = options::one_of("modes", &name, MODES.map(|m| (m.name(), m)))?;
-            arms.push(Arm {
-                mode: mode.name().into(),
-                tps: Vec::new(),
-                latency_avg_ms: Vec::new(),
-                latency_p95_ms: Vec::new(),
-                run_ids: Vec::new(),
-            });
-        }
-        if arms.is_empty() {
-            return Err(options::illegal("modes", "{}".into(), "At least one mode."));
-        }
-        let run_options = |mode: &str| RunOptions {
+        let run_options = |mode: Option<String>| RunOptions {
             scripts: scripts.clone(),
-            mode: Some(mode.into()),
+            mode,
             clients,
             jobs,
             duration,
@@ -105,45 +123,57 @@ fn compare(
             target: target.clone(),
             client_process: Some("auto".into()),
         };
-        // Wrong options are told before anything has run.
-        for arm in &arms {
-            run_options(&arm.mode).check()?;
+        // Everything is looked up before the first wait: what is wrong is told before anything has
+        // run, and what others change meanwhile changes no run.
+        let mut arms = Vec::with_capacity(names.len());
+        for name in names {
+            options::one_of("modes", &name, MODES.map(|m| (m.name(), m)))?;
+            arms.push(Arm {
+                spec: run_options(name).check()?,
+                rounds: Vec::new(),
+            });
+        }
+        if arms.is_empty() {
+            return Err(options::illegal("modes", "{}".into(), "At least one mode."));
         }
         for _ in 0..repeats {
             for arm in &mut arms {
-                let finished = super::run::execute(&run_options(&arm.mode), &horizon)?;
-                let figures = &finished.run.figures;
-                arm.tps.extend(figures.tps);
-                arm.latency_avg_ms.extend(figures.latency_avg_ms);
-                arm.latency_p95_ms.extend(figures.latency_p95_ms);
-                arm.run_ids.push(finished.run.run_id);
+                arm.spec.seed = options::seed(seed.as_deref())?;
+                let run = perform(&arm.spec, Progress::default(), &horizon)?.run;
+                arm.rounds.push((run.run_id, complete(&run)));
             }
         }
         Ok(arms)
     })()
     .or_raise();
-    // Repeats are paired: the machine may drift between them.
-    let first = arms.first().map(|arm| arm.tps.clone()).unwrap_or_default();
+    let missing: Vec<i64> = arms.iter().flat_map(|arm| arm.run_ids(false)).collect();
+    if !missing.is_empty() {
+        pgrx::ereport!(
+            PgLogLevel::WARNING,
+            PgSqlErrorCode::ERRCODE_WARNING,
+            format!(
+                "{} of {} runs are missing in the comparison",
+                missing.len(),
+                arms.iter().map(|arm| arm.rounds.len()).sum::<usize>()
+            ),
+            format!("They were canceled or lost clients: {missing:?}.")
+        );
+    }
     let rows: Vec<_> = arms
-        .into_iter()
+        .iter()
         .map(|arm| {
-            let tps = Spread::of(&arm.tps);
-            let ratios: Vec<f64> = arm
-                .tps
-                .iter()
-                .zip(&first)
-                .filter_map(|(tps, first)| summary::ratio(*tps, *first))
-                .collect();
+            let tps = Spread::of(&arm.values(|figures| figures.tps));
             (
-                arm.mode,
-                arm.run_ids.len() as i32,
+                arm.spec.mode.name().to_owned(),
+                arm.run_ids(true).len() as i32,
                 tps.map(|spread| spread.median),
                 tps.map(|spread| spread.min),
                 tps.map(|spread| spread.max),
-                summary::median(&arm.latency_avg_ms),
-                summary::median(&arm.latency_p95_ms),
-                summary::median(&ratios),
-                arm.run_ids,
+                summary::median(&arm.values(|figures| figures.latency_avg_ms)),
+                summary::median(&arm.values(|figures| figures.latency_p95_ms)),
+                summary::median(&arm.ratios(&arms[0])),
+                arm.run_ids(true),
+                arm.run_ids(false),
             )
         })
         .collect();

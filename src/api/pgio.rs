@@ -15,11 +15,11 @@ use pgrx::prelude::*;
 #[pg_extern(sql = false)]
 fn run_pgio(
     fcinfo: pg_sys::FunctionCallInfo,
-) -> pgrx::composite_type!('static, "bench.pgio_result") {
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.pgio_result")> {
     // SAFETY: the server passes the information on this call.
     let (horizon, mut arguments) =
         unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
-    (|| {
+    let result = (|| {
         let options = options(&mut arguments);
         let spec = options.check()?;
         let progress = Progress {
@@ -31,8 +31,8 @@ fn run_pgio(
             return Err(Error::Limit("the run has no figures of pgio's".into()));
         };
         pgio_result(&finished.run.state, pgio).map_err(|e| cannot_form("bench.pgio_result", e))
-    })()
-    .or_raise()
+    })();
+    run::once(result.or_raise())
 }
 
 /// Starts a run of pgio's workload that goes on without the session; its id.

@@ -8,7 +8,7 @@ use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::store;
 use crate::run::horizon::Horizon;
-use crate::run::{ClientProcess, Mode, PgioSpec, RunOptions, RunSpec, Vacuum, options};
+use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum, options};
 use crate::server;
 use crate::shared::process;
 use crate::shared::recorder;
@@ -31,14 +31,28 @@ const MESSAGE_BYTES: usize = 64 << 10;
 /// Shared memory that the histograms of single commands may take.
 const MAX_COMMAND_BYTES: usize = 1 << 30;
 
+/// A caller of `bench.wait` that waits for so short a time, again and again in transactions of their
+/// own, does no harm to a run.
+const HARMLESS_NS: u64 = 1_000_000_000;
+
 #[pg_extern(sql = false)]
-fn run(fcinfo: pg_sys::FunctionCallInfo) -> pgrx::composite_type!('static, "bench.run_result") {
+fn run(
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.run_result")> {
     // SAFETY: the server passes the information on this call.
     let (horizon, mut arguments) =
         unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
     let options = arguments.take_run_options();
-    let finished = execute(&options, &horizon).or_raise();
-    run_result(&finished).or_raise()
+    (|| {
+        let spec = options.check()?;
+        let progress = Progress {
+            every_us: options.progress_us()?,
+            timestamp: false,
+        };
+        let finished = perform(&spec, progress, &horizon)?;
+        Ok(once(run_result(&finished)?))
+    })()
+    .or_raise()
 }
 
 #[pg_extern(sql = false)]
@@ -55,28 +69,33 @@ fn wait(
     run_id: Option<i64>,
     timeout: Option<Interval>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> pgrx::composite_type!('static, "bench.run_result") {
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.run_result")> {
     // SAFETY: the server passes the information on this call.
     let horizon = unsafe { Horizon::of_call(fcinfo) };
-    (|| {
+    let ended = (|| {
         let run_id = options::argument("run_id", run_id)?;
         let limit = match &timeout {
             None => None,
             Some(timeout) => Some(options::duration("timeout", timeout, true)? as u64 * 1000),
         };
         let begin = clock::now_ns();
+        let mut advised = false;
         loop {
             let found = look(run_id)?;
             if !found.run.is_in_progress() {
                 return run_result(&found);
             }
-            if !is_alive(run_id, found.run.segment) {
+            let Some(segment) = live_segment(run_id, found.run.segment) else {
                 // It may have ended between the two looks.
                 let ended = look(run_id)?;
                 return match ended.run.is_in_progress() {
                     true => Err(Error::LostRun { run_id }),
                     false => run_result(&ended),
                 };
+            };
+            if !advised && clock::now_ns() - begin >= HARMLESS_NS {
+                advised = true;
+                advise(&segment.spec()?, &horizon);
             }
             if let (Some(limit), Some(timeout)) = (limit, &timeout)
                 && clock::now_ns() - begin >= limit
@@ -88,8 +107,14 @@ fn wait(
             horizon.release();
             process::wait(Duration::from_millis(100));
         }
-    })()
-    .or_raise()
+    })();
+    once(ended.or_raise())
+}
+
+/// A result as a set of one. The server calls a function that returns a set once for all columns of
+/// `SELECT (function(...)).*`, and any other once for each.
+pub(super) fn once<T: 'static>(result: T) -> SetOfIterator<'static, T> {
+    SetOfIterator::new(std::iter::once(result))
 }
 
 /// A run as it is stored; fails if it is known to be lost.
@@ -207,16 +232,6 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     Ok(task.segment().header().run_id.load(Relaxed))
 }
 
-/// Runs with these options and waits for the result.
-pub(super) fn execute(options: &RunOptions, horizon: &Horizon) -> Result<Finished> {
-    let spec = options.check()?;
-    let progress = Progress {
-        every_us: options.progress_us()?,
-        timestamp: false,
-    };
-    perform(&spec, progress, horizon)
-}
-
 /// Runs as specified and waits for the result.
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
     let task = begin(spec)?;
@@ -254,9 +269,11 @@ fn advise(spec: &RunSpec, horizon: &Horizon) {
     } else if spec.writes() && !horizon.releasable() {
         notice(
             "the calling statement keeps dead rows from being removed during the run",
-            "Its snapshot stays in use, so that tables that are updated grow.",
-            "Call SELECT * FROM bench.run(...) by itself at top level in READ COMMITTED mode, or \
-             use bench.start.",
+            "Its snapshot stays in use. Tables that are updated grow, and figures may be several \
+             times too low.",
+            "Use SELECT ... FROM bench.run(...) at top level, in READ COMMITTED mode, in a \
+             transaction that has written nothing, and read no table in it. Functions, procedures \
+             and DO blocks should only start runs, with bench.start; wait for them afterwards.",
         );
     }
 }

@@ -8,10 +8,13 @@
 //! So while this backend only waits, it takes its advertised `xmin` away, as an idle backend does.
 //! That is safe only if nothing will be read with that snapshot afterwards: the isolation level is
 //! READ COMMITTED, no transaction id is assigned, no other snapshot is in use (an open cursor has
-//! one), the function was called directly by a top-level statement, and that statement reads no
-//! table and calls no other function that could. Anything else keeps its snapshot advertised, and
-//! the caller is told.
+//! one), the function was called directly by a top-level statement, and that statement, with all
+//! its subqueries, reads no table and calls no function that could. It may call this extension's
+//! functions as often as it likes: their own queries have snapshots of their own (see `query`).
+//! Anything else keeps its snapshot advertised, and the caller is told.
 
+use crate::compat;
+use pgrx::pg_catalog::pg_proc::PgProc;
 use pgrx::pg_sys;
 
 /// Whether and how this backend may stop holding back the horizon.
@@ -54,6 +57,8 @@ impl Horizon {
 unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     // SAFETY: the executor's structures of the running statement; every pointer is checked.
     unsafe {
+        // That of catalog look-ups is taken anew when it is needed.
+        pg_sys::InvalidateCatalogSnapshot();
         if pg_sys::XactIsoLevel != pg_sys::XACT_READ_COMMITTED as i32
             || pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId
             || pg_sys::IsSubTransaction()
@@ -64,7 +69,6 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         {
             return false;
         }
-        let function = (*(*fcinfo).flinfo).fn_oid;
         let portal = pg_sys::ActivePortal;
         if portal.is_null() || (*portal).strategy != pg_sys::PortalStrategy::PORTAL_ONE_SELECT {
             return false;
@@ -77,54 +81,194 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         if pg_sys::GetActiveSnapshot() != (*query).snapshot {
             return false;
         }
-        let statement = (*query).plannedstmt;
-        let plan = (*statement).planTree;
-        if plan.is_null()
-            || !(*statement).subplans.is_null()
-            || !(*plan).initPlan.is_null()
-            || !(*plan).lefttree.is_null()
-            || !(*plan).righttree.is_null()
-        {
+        let Some(function) = PgProc::new((*(*fcinfo).flinfo).fn_oid) else {
             return false;
-        }
-        match (*plan).type_ {
-            pg_sys::NodeTag::T_FunctionScan => {
-                let scan = plan.cast::<pg_sys::FunctionScan>();
-                let functions =
-                    pgrx::PgList::<pg_sys::RangeTblFunction>::from_pg((*scan).functions);
-                functions.len() == 1
-                    && functions
-                        .get_ptr(0)
-                        .is_some_and(|f| calls(function, (*f).funcexpr.cast()))
-                    && !pg_sys::contain_mutable_functions((*plan).targetlist.cast())
-                    && !pg_sys::contain_mutable_functions((*plan).qual.cast())
-            }
-            pg_sys::NodeTag::T_Result => {
-                let result = plan.cast::<pg_sys::Result>();
-                let targets = pgrx::PgList::<pg_sys::TargetEntry>::from_pg((*plan).targetlist);
-                (*result).resconstantqual.is_null()
-                    && targets.iter_ptr().all(|target| {
-                        let expression = (*target).expr.cast::<pg_sys::Node>();
-                        calls(function, expression)
-                            || !pg_sys::contain_mutable_functions(expression)
-                    })
-            }
-            _ => false,
-        }
+        };
+        let reader = Reader {
+            library: function.probin(),
+        };
+        let statement = (*query).plannedstmt;
+        // One that was not needed is null.
+        reader.skips_plan((*statement).planTree)
+            && plans((*statement).subplans).all(|plan| plan.is_null() || reader.skips_plan(plan))
     }
 }
 
-/// Whether the expression is a call of the function, with arguments that read nothing.
-///
-/// # Safety
-/// `expression` must be null or a node.
-unsafe fn calls(function: pg_sys::Oid, expression: *mut pg_sys::Node) -> bool {
-    // SAFETY: the caller's promise; the cast follows the node's tag.
-    unsafe {
-        if expression.is_null() || !pgrx::is_a(expression, pg_sys::NodeTag::T_FuncExpr) {
+/// Looks for what reads tables, or could.
+struct Reader {
+    /// The library of this extension's functions.
+    library: Option<String>,
+}
+
+impl Reader {
+    /// Whether a plan reads no table.
+    ///
+    /// # Safety
+    /// `plan` must be null or a plan.
+    unsafe fn skips_plan(&self, plan: *mut pg_sys::Plan) -> bool {
+        use pg_sys::NodeTag::*;
+        if plan.is_null() {
             return false;
         }
-        let call = expression.cast::<pg_sys::FuncExpr>();
-        (*call).funcid == function && !pg_sys::contain_mutable_functions((*call).args.cast())
+        // SAFETY: the caller's promise; casts follow the node's tag.
+        unsafe {
+            let (own, below) = match (*plan).type_ {
+                T_ProjectSet | T_CteScan | T_Material | T_Sort | T_Agg | T_Group | T_Unique => {
+                    (vec![], vec![])
+                }
+                T_Result => {
+                    let result = plan.cast::<pg_sys::Result>();
+                    (vec![(*result).resconstantqual], vec![])
+                }
+                T_FunctionScan => {
+                    let scan = plan.cast::<pg_sys::FunctionScan>();
+                    (vec![(*scan).functions.cast()], vec![])
+                }
+                T_ValuesScan => {
+                    let scan = plan.cast::<pg_sys::ValuesScan>();
+                    (vec![(*scan).values_lists.cast()], vec![])
+                }
+                T_NestLoop => {
+                    let join = plan.cast::<pg_sys::NestLoop>();
+                    (vec![(*join).join.joinqual.cast()], vec![])
+                }
+                T_Limit => {
+                    let limit = plan.cast::<pg_sys::Limit>();
+                    (vec![(*limit).limitOffset, (*limit).limitCount], vec![])
+                }
+                T_WindowAgg => {
+                    let window = plan.cast::<pg_sys::WindowAgg>();
+                    (vec![(*window).startOffset, (*window).endOffset], vec![])
+                }
+                T_SubqueryScan => {
+                    let scan = plan.cast::<pg_sys::SubqueryScan>();
+                    (vec![], vec![(*scan).subplan])
+                }
+                T_Append => {
+                    let append = plan.cast::<pg_sys::Append>();
+                    (vec![], plans((*append).appendplans).collect())
+                }
+                _ => return false,
+            };
+            let common: [*mut pg_sys::Node; 2] = [(*plan).targetlist.cast(), (*plan).qual.cast()];
+            let sides = [(*plan).lefttree, (*plan).righttree];
+            let sides = sides.into_iter().filter(|side| !side.is_null());
+            common
+                .into_iter()
+                .chain(own)
+                .all(|node| self.skips_expression(node))
+                && below.into_iter().chain(sides).all(|p| self.skips_plan(p))
+        }
     }
+
+    /// Whether an expression calls nothing that may read a table. What subqueries in it read is
+    /// seen in their plans.
+    ///
+    /// # Safety
+    /// `node` must be null or an expression, or a list of them.
+    unsafe fn skips_expression(&self, node: *mut pg_sys::Node) -> bool {
+        let this = std::ptr::from_ref(self).cast_mut().cast();
+        // SAFETY: the caller's promise, and the visitor's.
+        !unsafe { reads(node, this) }
+    }
+
+    /// Whether a function reads nothing with the calling statement's snapshot.
+    fn skips(&self, function: pg_sys::Oid) -> bool {
+        // SAFETY: in a transaction.
+        let volatility = unsafe { pg_sys::func_volatile(function) } as u8;
+        volatility == pg_sys::PROVOLATILE_IMMUTABLE
+            || STABLE.contains(&function.to_u32())
+            || (self.library.is_some()
+                && PgProc::new(function).is_some_and(|p| p.probin() == self.library))
+    }
+}
+
+/// Functions of the server's own that depend on settings or the clock alone. Those that take a
+/// value of any type call its output function, which has no snapshot either.
+const STABLE: [u32; 32] = [
+    pg_sys::F_ARRAY_IN,
+    pg_sys::F_ARRAY_OUT,
+    pg_sys::F_ARRAY_TO_STRING_ANYARRAY_TEXT,
+    pg_sys::F_ARRAY_TO_STRING_ANYARRAY_TEXT_TEXT,
+    pg_sys::F_CLOCK_TIMESTAMP,
+    pg_sys::F_CONCAT,
+    pg_sys::F_CONCAT_WS,
+    pg_sys::F_CURRENT_SETTING_TEXT,
+    pg_sys::F_CURRENT_SETTING_TEXT_BOOL,
+    pg_sys::F_DATE_TIMESTAMPTZ,
+    pg_sys::F_DATE_TRUNC_TEXT_TIMESTAMPTZ,
+    pg_sys::F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT,
+    pg_sys::F_EXTRACT_TEXT_TIMESTAMPTZ,
+    pg_sys::F_FORMAT_TEXT,
+    pg_sys::F_FORMAT_TEXT_ANY,
+    pg_sys::F_INTERVAL_IN,
+    pg_sys::F_NOW,
+    pg_sys::F_PG_BACKEND_PID,
+    pg_sys::F_RANDOM,
+    pg_sys::F_RECORD_OUT,
+    pg_sys::F_STATEMENT_TIMESTAMP,
+    pg_sys::F_TIMESTAMPTZ_IN,
+    pg_sys::F_TIMESTAMPTZ_OUT,
+    pg_sys::F_TIMESTAMPTZ_TIMESTAMP,
+    pg_sys::F_TO_CHAR_FLOAT4_TEXT,
+    pg_sys::F_TO_CHAR_FLOAT8_TEXT,
+    pg_sys::F_TO_CHAR_INT4_TEXT,
+    pg_sys::F_TO_CHAR_INT8_TEXT,
+    pg_sys::F_TO_CHAR_INTERVAL_TEXT,
+    pg_sys::F_TO_CHAR_NUMERIC_TEXT,
+    pg_sys::F_TO_CHAR_TIMESTAMPTZ_TEXT,
+    pg_sys::F_VERSION,
+];
+
+/// The first object id that the server's own types do not have.
+const FIRST_FOREIGN_TYPE: u32 = 10_000;
+
+/// Visits an expression: whether something in it may read a table.
+///
+/// # Safety
+/// `node` must be null or an expression, or a list of them; `reader` a [`Reader`].
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn reads(node: *mut pg_sys::Node, reader: *mut std::ffi::c_void) -> bool {
+    if node.is_null() {
+        return false;
+    }
+    // SAFETY: the caller's promise; the cast follows the node's tag.
+    unsafe {
+        match (*node).type_ {
+            // Domains have constraints, which may call anything.
+            pg_sys::NodeTag::T_CoerceToDomain | pg_sys::NodeTag::T_NextValueExpr => return true,
+            pg_sys::NodeTag::T_CoerceViaIO
+                if (*node.cast::<pg_sys::CoerceViaIO>()).resulttype.to_u32()
+                    >= FIRST_FOREIGN_TYPE =>
+            {
+                return true;
+            }
+            _ => {}
+        }
+        pg_sys::check_functions_in_node(node, Some(function_reads), reader)
+            || compat::walk_expression(node, reads, reader)
+    }
+}
+
+/// Whether a function may read a table.
+///
+/// # Safety
+/// `reader` must be a [`Reader`].
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn function_reads(
+    function: pg_sys::Oid,
+    reader: *mut std::ffi::c_void,
+) -> bool {
+    // SAFETY: the caller's promise.
+    !unsafe { &*reader.cast::<Reader>() }.skips(function)
+}
+
+/// The plans of a list.
+///
+/// # Safety
+/// `list` must be null or a list of plans.
+unsafe fn plans(list: *mut pg_sys::List) -> impl Iterator<Item = *mut pg_sys::Plan> {
+    // SAFETY: the caller's promise.
+    let list = unsafe { pgrx::PgList::<pg_sys::Plan>::from_pg(list) };
+    (0..list.len()).filter_map(move |i| list.get_ptr(i).or(Some(std::ptr::null_mut())))
 }

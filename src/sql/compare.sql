@@ -28,7 +28,8 @@ CREATE FUNCTION bench.compare(
     OUT latency_avg_ms float8,
     OUT latency_p95_ms float8,
     OUT ratio          float8,
-    OUT run_ids        bigint[]
+    OUT run_ids        bigint[],
+    OUT missing        bigint[]
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'compare_wrapper';
 COMMENT ON FUNCTION bench.compare IS 'run the same options in each mode in turn, several times; medians, and the ratio of tps to the first mode';

@@ -73,8 +73,8 @@ CREATE FUNCTION bench.run(
     log_prefix        text    DEFAULT NULL,
     target            text    DEFAULT NULL,
     client_process    text    DEFAULT 'auto'
-) RETURNS bench.run_result
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_wrapper';
+) RETURNS SETOF bench.run_result
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
 
 CREATE FUNCTION bench.start(
@@ -110,8 +110,8 @@ CREATE FUNCTION bench.start(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the session, and return its run id';
 
-CREATE FUNCTION bench.wait(run_id bigint, timeout interval DEFAULT NULL) RETURNS bench.run_result
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'wait_wrapper';
+CREATE FUNCTION bench.wait(run_id bigint, timeout interval DEFAULT NULL) RETURNS SETOF bench.run_result
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'wait_wrapper';
 COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result';
 
 CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean

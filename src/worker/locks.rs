@@ -7,7 +7,6 @@
 use crate::error::{Error, Result};
 use crate::query;
 use crate::shared::Segment;
-use pgrx::prelude::*;
 
 /// A lock of this session on a table or a partition of it, but for those of some modes: its
 /// relation and its mode.
@@ -54,17 +53,8 @@ pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
             ],
         };
         let harmless: Vec<String> = harmless.iter().map(|mode| (*mode).to_owned()).collect();
-        let found = Spi::connect(
-            |client| -> Result<Option<(String, String)>, pgrx::spi::Error> {
-                let mut rows =
-                    client.select(LOCK_HELD, Some(1), &[(*table).into(), harmless.into()])?;
-                match rows.next() {
-                    None => Ok(None),
-                    Some(row) => Ok(row.get::<String>(1)?.zip(row.get::<String>(2)?)),
-                }
-            },
-        )?;
-        if let Some((relation, lock)) = found {
+        let found = query::two::<String, String>(LOCK_HELD, &[(*table).into(), harmless.into()])?;
+        if let (Some(relation), Some(lock)) = found {
             return Err(Error::CallerLocks { relation, lock });
         }
     }

@@ -45,6 +45,13 @@ my %released = (
 	'FROM'            => "SELECT * FROM $run",
 	'FROM, columns'   => "SELECT state, transactions FROM $run",
 	'SELECT list'     => "SELECT $run",
+	'columns of one'  => "SELECT ($run).*",
+	'columns as text' => "SELECT state, errors::text, to_char(tps, '990'), started_at - now() FROM $run",
+	'a loop'          => "SELECT n, r.state FROM generate_series(1, 1) n, LATERAL bench.run(clients => n, duration => '10 min', vacuum => 'none', label => '%s') r ORDER BY tps LIMIT 1",
+	'a list'          => "SELECT v.mode, max(r.state) FROM (VALUES ('spi')) v (mode), LATERAL bench.run(mode => v.mode, duration => '10 min', vacuum => 'none', label => format('%%s', '%s')) r GROUP BY 1",
+	'WITH'            => "WITH r AS (SELECT * FROM $run) SELECT state, (SELECT max(transactions) > 0 FROM r) FROM r",
+	'UNION ALL'       => "SELECT state FROM $run UNION ALL SELECT 'none'",
+	'a report'        => "SELECT state, bench.report(run_id) FROM $run",
 	'a transaction'   => "BEGIN; SELECT state FROM $run; COMMIT",
 	'with progress'   => "SELECT state FROM bench.run(duration => '10 min', vacuum => 'none', progress => '100 ms', label => '%s')",
 	'libpq'           => "SELECT state FROM bench.run(mode => 'libpq', duration => '10 min', vacuum => 'none', label => '%s')");
@@ -57,12 +64,18 @@ foreach my $name (sort keys %released)
 	like($stdout, qr/canceled/, "$name: result");
 }
 
+$node->safe_psql('postgres', sprintf(<<'SQL', $run =~ s/'%s'/label/r));
+CREATE PROCEDURE benchmark(label text) LANGUAGE plpgsql AS $$ BEGIN COMMIT; PERFORM %s; END $$
+SQL
 my %kept = (
 	'another table'   => "SELECT state FROM $run, pgbench_branches",
 	'a subquery'      => "SELECT state, (SELECT count(*) FROM pgbench_branches) FROM $run",
 	'REPEATABLE READ' => "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT state FROM $run; COMMIT",
 	'a DO block'      => "DO \$\$ BEGIN PERFORM $run; END \$\$",
 	'a subtransaction' => "BEGIN; SAVEPOINT s; SELECT state FROM $run; COMMIT",
+	'a reading function' => "SELECT state, pg_get_viewdef('bench.run_summary') <> '' FROM $run",
+	'a table below'   => "SELECT state FROM $run UNION ALL (SELECT 'none' FROM pgbench_branches LIMIT 1)",
+	'a procedure'     => "CALL benchmark('%s')",
 	'an open cursor'  => "BEGIN; DECLARE c CURSOR FOR SELECT * FROM pg_class; FETCH 1 FROM c; SELECT state FROM $run; COMMIT",
 	'writing'         => "CREATE TABLE result AS SELECT state FROM $run");
 foreach my $name (sort keys %kept)
@@ -122,6 +135,15 @@ $node->safe_psql('postgres', "SELECT bench.start(duration => '10 min', vacuum =>
 my $run_id = latest_run($node, 'waited')->{run_id};
 ($kept, $stderr) = horizon_of("SELECT * FROM bench.wait($run_id)", 'waited');
 cmp_ok($kept, '<', 15, 'bench.wait keeps nothing');
+unlike($stderr, $notice, 'bench.wait: no notice');
+
+$node->safe_psql('postgres', "SELECT bench.start(duration => '10 min', vacuum => 'none', label => 'started')");
+$run_id = latest_run($node, 'started')->{run_id};
+$caller = start_sql($node, "DO \$\$ BEGIN COMMIT; PERFORM bench.wait($run_id); END \$\$", name => 'caller');
+$caller->{run}->pump until $caller->{stderr} =~ $notice || $caller->{timer}->is_expired;
+like($caller->{stderr}, $notice, 'bench.wait in a DO block: notice');
+$node->safe_psql('postgres', "SELECT bench.cancel($run_id)");
+finish_sql($caller);
 
 nothing_left_ok($node, 'at the end');
 $node->stop;
