@@ -6,7 +6,7 @@
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport, ErrorReportWithLevel};
 use pgrx::{PgLogLevel, PgTryBuilder};
-use selfbench_script::ScriptError;
+use selfbench_script::{ScriptError, ScriptErrorKind};
 use serde::{Deserialize, Serialize};
 use std::panic::AssertUnwindSafe;
 
@@ -214,7 +214,11 @@ impl Error {
                 Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE
             }
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
-            Error::Script(_) => Sqlstate::ERRCODE_SYNTAX_ERROR,
+            Error::Script(error) => match error.kind {
+                ScriptErrorKind::Syntax => Sqlstate::ERRCODE_SYNTAX_ERROR,
+                ScriptErrorKind::Limit => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                ScriptErrorKind::OutOfMemory => Sqlstate::ERRCODE_OUT_OF_MEMORY,
+            },
             Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
             Error::CommandHistograms { .. } => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::Connections { .. } => Sqlstate::ERRCODE_TOO_MANY_CONNECTIONS,

@@ -1,9 +1,30 @@
 //! The arguments of a call by position, for functions that have too many to name them twice.
 
+use crate::error::{Error, OrRaise, Result};
 use crate::run::RunOptions;
 use pgrx::datum::JsonB;
 use pgrx::fcinfo::pg_getarg;
-use pgrx::{FromDatum, pg_sys};
+use pgrx::{FromDatum, IntoDatum, pg_sys};
+
+/// How long a text, an array or a document that is given to a function may be, in bytes; scripts
+/// have a limit of their own. They are copied before anything is known of them, and a copy for
+/// which there is no memory would end the process.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Fails if a text that is given to a function is too long.
+pub fn require_short<'t>(name: &str, text: &'t str) -> Result<&'t str> {
+    require_size(format_args!("argument \"{name}\""), text.len())?;
+    Ok(text)
+}
+
+fn require_size(what: std::fmt::Arguments<'_>, bytes: usize) -> Result<()> {
+    if bytes > MAX_BYTES {
+        return Err(Error::Limit(format!(
+            "{what} has {bytes} bytes (maximum is {MAX_BYTES})"
+        )));
+    }
+    Ok(())
+}
 
 /// Arguments of a call, one after the other.
 pub struct Arguments {
@@ -21,15 +42,22 @@ impl Arguments {
     }
 
     /// The next one, which must be of the type that the function is declared with in SQL; `None` is
-    /// NULL, or that there are no more.
-    pub fn take<T: FromDatum>(&mut self) -> Option<T> {
+    /// NULL, or that there are no more. Raises an error if it is too long.
+    pub fn take<T: FromDatum + IntoDatum>(&mut self) -> Option<T> {
         let number = self.next;
         self.next += 1;
-        // SAFETY: promised to `of_call`; the call information tells the number of arguments.
+        // SAFETY: promised to `of_call`; the call information tells the number of arguments; a
+        // value of variable length, which is a pointer, tells its size.
         unsafe {
-            (number < (*self.call).nargs as usize)
-                .then(|| pg_getarg(self.call, number))
-                .flatten()
+            if number >= (*self.call).nargs as usize {
+                return None;
+            }
+            let argument = (*self.call).args.as_ptr().add(number);
+            if !(*argument).isnull && pg_sys::get_typlen(T::type_oid()) == -1 {
+                let bytes = pg_sys::toast_raw_datum_size((*argument).value);
+                require_size(format_args!("argument {}", number + 1), bytes).or_raise();
+            }
+            pg_getarg(self.call, number)
         }
     }
 

@@ -1,5 +1,6 @@
 //! `bench.initialize` and `bench.initialize_pgio`.
 
+use super::arguments::Arguments;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::initialize::steps::TABLES;
@@ -21,66 +22,48 @@ const PROGRESS_NS: u64 = 1_000_000_000;
 const QUIET_NS: u64 = 5_000_000_000;
 
 #[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)]
 fn initialize(
-    scale: Option<i32>,
-    steps: Option<String>,
-    fillfactor: Option<i32>,
-    partitions: Option<i32>,
-    partition_method: Option<String>,
-    foreign_keys: Option<bool>,
-    unlogged: Option<bool>,
-    tablespace: Option<String>,
-    index_tablespace: Option<String>,
-    target: Option<String>,
-    workers: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     // SAFETY: the server passes the information on this call.
-    let horizon = unsafe { Horizon::of_call(fcinfo) };
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    // Fields are evaluated in the order in which they stand here, which is that of the arguments.
     let options = InitializeOptions {
-        scale,
-        steps,
-        fillfactor,
-        partitions,
-        partition_method,
-        foreign_keys,
-        unlogged,
-        tablespace,
-        index_tablespace,
-        target,
-        workers,
+        scale: arguments.take(),
+        steps: arguments.take(),
+        fillfactor: arguments.take(),
+        partitions: arguments.take(),
+        partition_method: arguments.take(),
+        foreign_keys: arguments.take(),
+        unlogged: arguments.take(),
+        tablespace: arguments.take(),
+        index_tablespace: arguments.take(),
+        target: arguments.take(),
+        workers: arguments.take(),
     };
     let seconds = execute(&options, Told::default(), &horizon).or_raise();
     TableIterator::new(seconds)
 }
 
 #[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)]
 fn initialize_pgio(
-    tables: Option<i32>,
-    size: Option<String>,
-    workers: Option<i32>,
-    target: Option<String>,
-    tablespace: Option<String>,
-    index_tablespace: Option<String>,
-    unlogged: Option<bool>,
-    force: Option<bool>,
-    seed: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     // SAFETY: the server passes the information on this call.
-    let horizon = unsafe { Horizon::of_call(fcinfo) };
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    // As above.
     let options = PgioOptions {
-        tables,
-        size,
-        workers,
-        target,
-        tablespace,
-        index_tablespace,
-        unlogged,
-        force,
-        seed,
+        tables: arguments.take(),
+        size: arguments.take(),
+        workers: arguments.take(),
+        target: arguments.take(),
+        tablespace: arguments.take(),
+        index_tablespace: arguments.take(),
+        unlogged: arguments.take(),
+        force: arguments.take(),
+        seed: arguments.take(),
     };
     let seconds = execute_pgio(&options, &horizon).or_raise();
     TableIterator::new(seconds)

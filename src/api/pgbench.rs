@@ -3,6 +3,7 @@
 //! What the command line means is `crates/command_line`'s business. Here it becomes the options of
 //! a run or an initialization, and the result the lines that pgbench prints.
 
+use super::arguments::require_short;
 use super::initialize::{self, Told};
 use super::run::{self, Progress};
 use crate::error::{Error, OrRaise, Report, Result};
@@ -23,15 +24,16 @@ use selfbench_report::Style;
 
 #[pg_extern(sql = false)]
 fn pgbench(
-    arguments: Option<String>,
+    arguments: Option<&str>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> SetOfIterator<'static, String> {
     // SAFETY: the server passes the information on this call.
     let horizon = unsafe { Horizon::of_call(fcinfo) };
     let lines = (|| {
         let arguments = crate::run::options::argument("arguments", arguments)?;
+        let arguments = require_short("arguments", arguments)?;
         let major = server::version_num() / 10_000;
-        match parse(&arguments, major as u32)? {
+        match parse(arguments, major as u32)? {
             Invocation::Help => Ok(split(&help(major as u32))),
             Invocation::Version => Ok(split(&version(&server::version()))),
             Invocation::ListScripts => Ok(split(&list_scripts())),

@@ -303,7 +303,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         server::require_connections(spec.clients)?;
     }
     let commands = match spec.per_statement {
-        true => spec.workload()?.commands(),
+        true => spec.checked_workload()?.commands(),
         false => 0,
     };
     let layout = Layout {

@@ -153,7 +153,7 @@ impl InitializeOptions {
             unlogged: required("unlogged", self.unlogged)?,
             tablespace: self.tablespace.clone(),
             index_tablespace: self.index_tablespace.clone(),
-            settings: settings::of_session(),
+            settings: settings::of_session()?,
             target,
             workers: self.workers,
         })

@@ -100,7 +100,7 @@ impl PgioOptions {
             tablespace: self.tablespace.clone(),
             index_tablespace: self.index_tablespace.clone(),
             force,
-            settings: settings::of_session(),
+            settings: settings::of_session()?,
             target,
             workers: self.workers,
         })

@@ -9,7 +9,9 @@ use crate::server;
 use crate::target;
 use crate::worker::{Identity, settings};
 use pgrx::datum::Interval;
-use selfbench_script::{Protocol, Seed, builtin, parse_seed, valid_variable_name};
+use selfbench_script::{
+    MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, Seed, builtin, parse_seed, valid_variable_name,
+};
 use serde_json::Value;
 
 /// The largest number of clients: what the server could ever have as processes.
@@ -189,13 +191,13 @@ impl RunOptions {
             interval_us,
             seed,
             label: self.label.clone(),
-            settings: settings::of_session(),
+            settings: settings::of_session()?,
             connection,
             target,
             pgio: None,
         };
         // What is wrong with a script is told before anything starts.
-        if spec.workload()?.runs_programs() {
+        if spec.checked_workload()?.runs_programs() {
             security::require_server_program()?;
         }
         Ok(spec)
@@ -374,7 +376,15 @@ impl RunOptions {
         if names.is_empty() {
             return Err(illegal("scripts", "{}".into(), "At least one script."));
         }
+        if names.len() > MAX_SCRIPTS {
+            return Err(illegal(
+                "scripts",
+                format!("{} scripts", names.len()),
+                &format!("At most {MAX_SCRIPTS} scripts."),
+            ));
+        }
         let mut scripts = Vec::with_capacity(names.len());
+        let mut bytes = 0;
         for name in names {
             let text = required("scripts", name.as_ref())?;
             let (name, weight) = builtin::parse_weight(text).map_err(|e| {
@@ -384,7 +394,17 @@ impl RunOptions {
                     &format!("{e}; a weight is an integer from 0 to 2147483647."),
                 )
             })?;
-            scripts.push(super::scripts::find(name, weight)?);
+            let script = super::scripts::find(name, weight)?;
+            // Before all of them are in memory.
+            bytes += script.body.len();
+            if bytes > MAX_SCRIPT_BYTES {
+                return Err(illegal(
+                    "scripts",
+                    format!("more than {MAX_SCRIPT_BYTES} bytes"),
+                    "All scripts of a run together have a length of at most 16 MB.",
+                ));
+            }
+            scripts.push(script);
         }
         if scripts.iter().all(|script| script.weight == 0) {
             return Err(illegal(

@@ -19,8 +19,10 @@ use crate::server;
 use pgrx::prelude::*;
 use selfbench_script::builtin;
 use selfbench_script::{
-    Action, BuiltinError, Command, Protocol, ScriptError, Workload, WorkloadBuilder,
+    Action, BuiltinError, Command, MAX_SCRIPT_BYTES, Protocol, ScriptError, Workload,
+    WorkloadBuilder,
 };
+use std::io::Read;
 
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
@@ -77,9 +79,27 @@ fn file(path: &str, weight: i64) -> Result<ScriptSpec> {
         name: path.to_owned(),
         message,
     };
-    let body = std::fs::read(path).map_err(|error| unreadable(crate::error::reason(&error)))?;
-    let body = String::from_utf8(body).map_err(|_| unreadable("it is not UTF-8 text".into()))?;
+    let body = read(path).map_err(unreadable)?;
     Ok(own(path, path.to_owned(), body, weight))
+}
+
+/// The text of a file, or why it cannot be a script.
+fn read(path: &str) -> Result<String, String> {
+    let reason = |error| crate::error::reason(&error);
+    // A pipe would keep this process waiting for a writer.
+    let kind = std::fs::metadata(path).map_err(reason)?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        return Err("it is not a regular file".into());
+    }
+    // Files may grow, and those of /proc have no size.
+    let limit = MAX_SCRIPT_BYTES as u64 + 1;
+    let mut body = Vec::new();
+    let file = std::fs::File::open(path).map_err(reason)?;
+    file.take(limit).read_to_end(&mut body).map_err(reason)?;
+    if body.len() as u64 == limit {
+        return Err(format!("it is longer than {MAX_SCRIPT_BYTES} bytes"));
+    }
+    String::from_utf8(body).map_err(|_| "it is not UTF-8 text".into())
 }
 
 /// The owner that a name of a stored script has before its last dot, if it has one, and the rest.
@@ -217,9 +237,15 @@ pub fn drop(name: &str) -> Result<()> {
     }
 }
 
-/// Parses a single script. Limits of other protocols than the simple one show when it is run.
+/// Parses a single script, looking at interrupts. Limits of other protocols than the simple one
+/// show when it is run.
 pub fn parse(name: &str, body: &str) -> Result<Workload, ScriptError> {
-    let mut builder = WorkloadBuilder::new(Protocol::Simple);
+    let mut builder = WorkloadBuilder::checking(Protocol::Simple, look_around);
     builder.add(name, name, body, 1)?;
     builder.finish()
+}
+
+/// Serves interrupts of the calling backend; for [`WorkloadBuilder::checking`].
+pub fn look_around() {
+    pgrx::check_for_interrupts!();
 }

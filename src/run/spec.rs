@@ -217,7 +217,14 @@ impl RunSpec {
 
     /// The scripts, parsed. Every process parses for itself; the result is the same.
     pub fn workload(&self) -> Result<Workload> {
-        self.parse(&self.scripts)
+        parse(&self.scripts, WorkloadBuilder::new(self.protocol()))
+    }
+
+    /// The same in the calling backend, which looks at interrupts meanwhile. A worker does not:
+    /// what it parses has been parsed before, and a request to cancel means nothing to it.
+    pub fn checked_workload(&self) -> Result<Workload> {
+        let builder = WorkloadBuilder::checking(self.protocol(), super::scripts::look_around);
+        parse(&self.scripts, builder)
     }
 
     /// Which of several sets of scripts a client executes: they differ in the table that they use,
@@ -230,21 +237,11 @@ impl RunSpec {
     pub fn workload_of(&self, variant: usize) -> Result<Workload> {
         match &self.pgio {
             None => self.workload(),
-            Some(pgio) => self.parse(&pgio.scripts(variant)),
+            Some(pgio) => parse(
+                &pgio.scripts(variant),
+                WorkloadBuilder::new(self.protocol()),
+            ),
         }
-    }
-
-    fn parse(&self, scripts: &[ScriptSpec]) -> Result<Workload> {
-        let mut builder = WorkloadBuilder::new(self.protocol());
-        for script in scripts {
-            builder.add(
-                &script.name,
-                &script.description,
-                &script.body,
-                script.weight,
-            )?;
-        }
-        Ok(builder.finish()?)
     }
 
     /// The protocol.
@@ -288,4 +285,16 @@ impl RunSpec {
             .iter()
             .any(|script| script.writes && script.weight > 0)
     }
+}
+
+fn parse(scripts: &[ScriptSpec], mut builder: WorkloadBuilder) -> Result<Workload> {
+    for script in scripts {
+        builder.add(
+            &script.name,
+            &script.description,
+            &script.body,
+            script.weight,
+        )?;
+    }
+    Ok(builder.finish()?)
 }

@@ -1,13 +1,16 @@
 //! Carrying the caller's session settings over to the workers of its task.
 
 use crate::compat;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use pgrx::pg_sys;
 use rustix::process::Signal;
 use std::ffi::CString;
 
 /// Settings of a session, by name.
 pub type Settings = Vec<(String, String)>;
+
+/// Room that the settings of a session take at most, in bytes.
+const MAX_BYTES: usize = 16 << 20;
 
 /// Settings that say who the session is, or belong to its connection or transaction.
 const NOT_CARRIED: [&str; 7] = [
@@ -26,16 +29,24 @@ const NOT_CARRIED: [&str; 7] = [
 ///
 /// The source is what the server itself hands to its parallel workers, since no view shows
 /// settings with names of their own.
-pub fn of_session() -> Settings {
+///
+/// # Errors
+/// If they are too large to be carried over.
+pub fn of_session() -> Result<Settings> {
     // SAFETY: the buffer has the size that the server asks for; it begins with the length of what
     // follows.
     let state = unsafe {
         let room = pg_sys::EstimateGUCStateSpace();
+        if room > MAX_BYTES {
+            return Err(Error::Limit(format!(
+                "the settings of this session have {room} bytes (maximum is {MAX_BYTES})"
+            )));
+        }
         let mut state = vec![0u8; room];
         pg_sys::SerializeGUCState(room, state.as_mut_ptr().cast());
         state
     };
-    parse(&state).unwrap_or_default()
+    Ok(parse(&state).unwrap_or_default())
 }
 
 /// Reads the server's serialized settings: for each its name, value and source file as texts with

@@ -6,12 +6,26 @@ use thiserror::Error;
 
 use crate::script::MAX_SCRIPTS;
 
+/// What kind of error a [`ScriptError`] is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScriptErrorKind {
+    /// The script is wrong.
+    #[default]
+    Syntax,
+    /// The scripts are larger than this crate accepts.
+    Limit,
+    /// There is not enough memory for parsing the script.
+    OutOfMemory,
+}
+
 /// An error in a script, or in the set of scripts.
 ///
 /// Displays as pgbench prints it: the message with its place, then, where there is a column, the
 /// source line and a caret under the column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Error)]
 pub struct ScriptError {
+    /// What kind of error it is.
+    pub kind: ScriptErrorKind,
     /// The description of the script, usually a file name.
     pub script: Box<str>,
     /// The line of the command, from 1; `None` if the error concerns the script as a whole.

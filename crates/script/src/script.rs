@@ -6,6 +6,7 @@
 use crate::assign::{SetCommand, Store};
 use crate::error::{ScriptError, WorkloadError};
 use crate::expr::Expr;
+use crate::limits::Room;
 use crate::parse::parse_script;
 use crate::protocol::Protocol;
 use crate::rng::Rng;
@@ -71,12 +72,20 @@ impl Workload {
 #[derive(Clone, Debug)]
 pub struct WorkloadBuilder {
     workload: Workload,
+    room: Room,
 }
 
 impl WorkloadBuilder {
     /// Without scripts so far; `protocol` decides whether the limit on parameters applies.
     pub fn new(protocol: Protocol) -> Self {
+        Self::checking(protocol, || {})
+    }
+
+    /// The same, with a function that is called for each command that is parsed, so that a long
+    /// script does not keep its caller from looking at other things. It may unwind.
+    pub fn checking(protocol: Protocol, check: fn()) -> Self {
         Self {
+            room: Room::new(check),
             workload: Workload {
                 scripts: Vec::new(),
                 symbols: Symbols::new(),
@@ -92,8 +101,9 @@ impl WorkloadBuilder {
     /// relative frequency, within 0 and 2^31 - 1.
     ///
     /// # Errors
-    /// If the script has an error or no command, or is one too many. The builder is then of no
-    /// further use.
+    /// If the script has an error or no command, is one too many, or if all scripts together are
+    /// larger than [`MAX_SCRIPT_BYTES`](crate::MAX_SCRIPT_BYTES) and
+    /// [`MAX_ELEMENTS`](crate::MAX_ELEMENTS) allow. The builder is then of no further use.
     pub fn add(
         &mut self,
         name: &str,
@@ -116,6 +126,7 @@ impl WorkloadBuilder {
             workload.protocol,
             &mut workload.symbols,
             &mut workload.sql_commands,
+            &mut self.room,
         )?;
         workload.total_weight += weight;
         workload.scripts.push(Script {
@@ -247,6 +258,25 @@ pub enum Action {
     SyncPipeline,
     /// Waits for all results of the pipeline.
     EndPipeline,
+}
+
+impl Action {
+    /// How many parts it has that take memory, besides its text.
+    pub(crate) fn elements(&self) -> usize {
+        match self {
+            Self::Sql(sql) => sql.parameters().len(),
+            Self::Set(set) => set.expr.operations(),
+            Self::If { condition, .. } | Self::Elif { condition, .. } => condition.operations(),
+            Self::Shell(shell) => shell.words(),
+            Self::SetShell(shell) => shell.command().words(),
+            Self::Else { .. }
+            | Self::EndIf
+            | Self::Sleep(_)
+            | Self::StartPipeline
+            | Self::SyncPipeline
+            | Self::EndPipeline => 0,
+        }
+    }
 }
 
 /// Where a condition that does not hold leads to, as an index into the script's commands.

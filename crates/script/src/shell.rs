@@ -93,6 +93,11 @@ impl ShellCommand {
         &self.program
     }
 
+    /// How many words there are.
+    pub(crate) fn words(&self) -> usize {
+        self.words.len()
+    }
+
     /// Replaces the contents of `line` by the words, joined by blanks, with the variables' texts
     /// in their places.
     ///

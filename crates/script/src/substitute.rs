@@ -20,9 +20,10 @@ struct Mention {
 }
 
 impl Template {
-    /// Finds the mentions in a statement; their names get slots.
-    pub(crate) fn new(text: String, symbols: &mut Symbols) -> Self {
-        let mentions = find_mentions(&text);
+    /// Finds the mentions in a statement, at most `most`; their names get slots. `None` if there
+    /// are more.
+    pub(crate) fn new(text: String, symbols: &mut Symbols, most: usize) -> Option<Self> {
+        let mentions = find_mentions(&text, most)?;
         let mut slots = Vec::with_capacity(mentions.len());
         let mut parameterized = String::with_capacity(text.len());
         let mut copied = 0;
@@ -34,12 +35,12 @@ impl Template {
             copied = mention.end;
         }
         parameterized.push_str(&text[copied..]);
-        Self {
+        Some(Self {
             text,
             mentions,
             slots,
             parameterized,
-        }
+        })
     }
 
     /// The statement as it was written.
@@ -74,8 +75,9 @@ impl Template {
 }
 
 /// A colon starts a mention if a name follows; a run of colons that no name follows directly
-/// behind its first is skipped as a whole, so that `::type` is none.
-fn find_mentions(text: &str) -> Vec<Mention> {
+/// behind its first is skipped as a whole, so that `::type` is none. `None` if there are more than
+/// `most`.
+fn find_mentions(text: &str, most: usize) -> Option<Vec<Mention>> {
     let mut mentions = Vec::new();
     let mut position = 0;
     while let Some(offset) = text[position..].find(':') {
@@ -84,6 +86,9 @@ fn find_mentions(text: &str) -> Vec<Mention> {
         if rest.starts_with(is_name_start) {
             let length = rest.find(|c| !is_name_part(c)).unwrap_or(rest.len());
             position = start + 1 + length;
+            if mentions.len() == most {
+                return None;
+            }
             mentions.push(Mention {
                 start,
                 end: position,
@@ -93,5 +98,5 @@ fn find_mentions(text: &str) -> Vec<Mention> {
             position = start + 1 + length;
         }
     }
-    mentions
+    Some(mentions)
 }

@@ -85,6 +85,11 @@ impl Expr {
         }
     }
 
+    /// How many operations the program has.
+    pub(crate) fn operations(&self) -> usize {
+        self.ops.len()
+    }
+
     /// Evaluates the expression, from left to right, except that `a > b` and `a >= b` evaluate
     /// `b` first.
     ///
