@@ -175,7 +175,7 @@ pub enum Error {
         message: String,
     },
     /// A file that is to be a script cannot be read.
-    #[error("could not read script file \"{name}\": {message}")]
+    #[error("could not open file \"{name}\": {message}")]
     ScriptFile { name: String, message: String },
     /// A log file cannot be created or written.
     #[error("could not write log file \"{path}\": {message}")]

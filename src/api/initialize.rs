@@ -90,8 +90,9 @@ pub(super) fn execute(
     let teller = Teller {
         told,
         steps: spec.steps.chars().filter_map(Step::from_letter).collect(),
-        tables: "pgbench's tables",
-        rows: spec.rows() as u64,
+        // As pgbench does: the other tables are small.
+        tables: "pgbench_accounts",
+        rows: spec.accounts() as u64,
         partitions: spec.partitioning.map_or(0, |(count, _)| count),
         ..Teller::default()
     };

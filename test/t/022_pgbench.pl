@@ -33,6 +33,9 @@ foreach my $arguments ('-i', '-i -s 2', '-i -I dtGvpf -q', '-i --partitions=3 --
 	my $expected = $node->safe_psql('postgres', $tables);
 	my ($stdout, $told) = bench_pgbench($arguments);
 	is($stdout, '', "$arguments: no report");
+	my ($tuples) = $arguments =~ /G/ ? () : $told =~ /NOTICE:  (\d+) of \g1 tuples \(100%\)/;
+	is($tuples // 0, $arguments =~ /G/ ? 0 : $node->safe_psql('postgres', 'SELECT count(*) FROM pgbench_accounts'),
+		"$arguments: tuples are counted as pgbench does");
 	like($told, qr/NOTICE:  creating tables\.\.\..*NOTICE:  done in [\d.]+ s \(.*\)\.\n?\z/s,
 		"$arguments: steps");
 	is($node->safe_psql('postgres', $tables), $expected, "$arguments: tables");
@@ -63,9 +66,10 @@ foreach my $arguments (
 	'postgres -t 1 -S',
 	"-t 2 'postgres' \"--select-only\"",)
 {
-	my ($expected) = pgbench($arguments);
-	my ($report) = bench_pgbench($arguments);
+	my ($expected, $vacuum) = pgbench($arguments);
+	my ($report, $told) = bench_pgbench($arguments);
 	is(without_figures($report), without_figures($expected), "report: $arguments");
+	is_deeply([ $told =~ /NOTICE:  (starting vacuum.*)/g ], [ $vacuum =~ /^(starting vacuum.*)/mg ], "vacuum: $arguments");
 }
 
 # More threads than the server has workers share them.
@@ -121,12 +125,16 @@ foreach my $arguments ('-b list', '--show-script=tpcb-like', '--show-script se')
 	is($report =~ s/\n+\z//r, $expected =~ s/\n+\z//r, $arguments);
 }
 like((bench_pgbench('--version'))[0],
-	qr/^pg_selfbench \d+\.\d+\.\d+ \(as pgbench of PostgreSQL \d+/, '--version');
+	qr/^\Q@{[ (pgbench('--version'))[0] =~ s{\n}{}r ]}\E \(pg_selfbench \d+\.\d+\.\d+\)$/m, '--version');
 my ($help) = pgbench('--help');
 my ($our_help) = bench_pgbench('--help');
 foreach my $option ($help =~ /(?<=\s)(--[a-z-]+)/g)
 {
 	like($our_help, qr/\Q$option\E\b/, "help on $option");
+}
+foreach my $section ($help =~ /^([A-Z].*:)$/mg)
+{
+	like($our_help, qr/^\Q$section\E$/m, "help has a section \"$section\"");
 }
 
 # The log.
@@ -165,7 +173,7 @@ $node->safe_psql('postgres', q{
 foreach (
 	[ "--mode=spi -n -f $dir/mix.sql", '42501: permission denied for script files' ],
 	[ '-S -n', '42501: permission denied for mode "libpq"' ],
-	[ '--mode=spi -n -f own -t 2', '58P01: could not read script file "own"' ],
+	[ '--mode=spi -n -f own -t 2', '58P01: could not open file "own"' ],
 	[ "--mode=spi -n -f $owner.own -t 2", undef ],
 	[ '--mode=spi -n -S -t 2', undef ],)
 {
@@ -205,7 +213,7 @@ foreach my $arguments (
 }
 like((bench_pgbench('-S "'))[1], qr/ERROR:  .*quot/, 'unbalanced quotes');
 like((bench_pgbench("-f $dir/nosuch.sql"))[1],
-	qr/ERROR:  could not read script file "\Q$dir\E\/nosuch.sql": No such file or directory/,
+	qr/ERROR:  could not open file "\Q$dir\E\/nosuch.sql": No such file or directory/,
 	'no such file');
 like((bench_pgbench('-f -'))[1], qr/ERROR:  .*standard input/, 'no standard input');
 like((bench_pgbench('--mode=spi -h elsewhere -S'))[1],

@@ -6,11 +6,11 @@ use selfbench_script::builtin::{self, Builtin};
 
 use crate::options::{OPTIONS, OptionSpec, Section};
 
-/// What `--version` prints: the name and version of this project, and `server_version`, such as
-/// `15.20`, whose pgbench it stands for.
+/// What `--version` prints: as pgbench of `server_version`, such as `15.20`, does, and then the name
+/// and version of this project.
 pub fn version(server_version: &str) -> String {
     format!(
-        "pg_selfbench {} (as pgbench of PostgreSQL {server_version})\n",
+        "pgbench (PostgreSQL) {server_version} (pg_selfbench {})\n",
         env!("CARGO_PKG_VERSION")
     )
 }
@@ -38,14 +38,15 @@ pub fn show_script(script: &Builtin) -> String {
 /// that it has in pgbench of version `major`.
 pub fn help(major: u32) -> String {
     let mut text = String::from(
-        "bench.pgbench() does what pgbench does, inside the server.\n\n\
+        "pgbench is a benchmarking tool for PostgreSQL.\n\
+         bench.pgbench() does the same inside the server.\n\n\
          Usage:\n  SELECT * FROM bench.pgbench('[OPTION]... [DBNAME]')\n",
     );
     for (section, title) in [
-        (Section::Initialization, "Options of initializations"),
-        (Section::Scripts, "Options that choose scripts"),
-        (Section::Run, "Other options of runs"),
-        (Section::Common, "Options of both"),
+        (Section::Initialization, "Initialization options"),
+        (Section::Scripts, "Options to select what to run"),
+        (Section::Run, "Benchmarking options"),
+        (Section::Common, "Common options"),
         (Section::Ours, "Options that pgbench does not have"),
     ] {
         _ = write!(text, "\n{title}:\n");

@@ -151,8 +151,10 @@ impl Settings {
             Id::Define => self.define(value)?,
             Id::RandomSeed => {
                 parse_seed(value).map_err(|error| {
-                    Error::invalid(error.to_string())
-                        .detail("Expecting an unsigned integer, \"time\" or \"rand\".")
+                    Error::invalid(error.to_string()).detail(
+                        "Expecting an unsigned integer, \"time\" or \"rand\".\n\
+                             error while setting random seed from --random-seed option",
+                    )
                 })?;
                 self.seed = text();
             }

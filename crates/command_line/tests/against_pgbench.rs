@@ -91,10 +91,7 @@ impl Pgbench {
         }
         stderr
             .lines()
-            .filter(|line| {
-                !line.starts_with("pgbench: setting random seed to")
-                    && !line.ends_with("error while setting random seed from --random-seed option")
-            })
+            .filter(|line| !line.starts_with("pgbench: setting random seed to"))
             .map(|line| match line.strip_prefix("pgbench: ") {
                 Some(rest) => rest.strip_prefix("error: ").unwrap_or(rest),
                 None => line,

@@ -201,7 +201,10 @@ fn other_values() {
     );
     check(
         ErrorKind::InvalidValue,
-        Some("Expecting an unsigned integer, \"time\" or \"rand\"."),
+        Some(
+            "Expecting an unsigned integer, \"time\" or \"rand\".\n\
+             error while setting random seed from --random-seed option",
+        ),
         None,
         &[
             ("--random-seed=x", "unrecognized random seed option \"x\""),

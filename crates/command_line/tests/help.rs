@@ -54,6 +54,10 @@ fn help_has_the_familiar_layout() {
     let text = help(15);
     for line in [
         "Usage:",
+        "Initialization options:",
+        "Options to select what to run:",
+        "Benchmarking options:",
+        "Common options:",
         "  -c, --client=NUM         clients that run scripts at the same time (default: 1)",
         "  --progress-timestamp     progress shows seconds since 1970",
         "  -M, --protocol=simple|extended|prepared",
@@ -98,7 +102,7 @@ fn version_names_both_programs() {
     assert_eq!(
         version("15.20"),
         format!(
-            "pg_selfbench {} (as pgbench of PostgreSQL 15.20)\n",
+            "pgbench (PostgreSQL) 15.20 (pg_selfbench {})\n",
             env!("CARGO_PKG_VERSION")
         )
     );
