@@ -1,6 +1,6 @@
 //! `bench.compare`: the same options in each mode, in turn, several times.
 
-use super::run::{Progress, perform};
+use super::run::{Progress, perform, require_transactions};
 use crate::error::{OrRaise, Result};
 use crate::results::rows::{Figures, Run};
 use crate::run::horizon::Horizon;
@@ -139,7 +139,9 @@ fn compare(
         for _ in 0..repeats {
             for arm in &mut arms {
                 arm.spec.seed = options::seed(seed.as_deref())?;
-                let run = perform(&arm.spec, Progress::default(), &horizon)?.run;
+                let finished = perform(&arm.spec, Progress::default(), &horizon)?;
+                require_transactions(&finished)?;
+                let run = finished.run;
                 arm.rounds.push((run.run_id, complete(&run)));
             }
         }

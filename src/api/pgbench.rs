@@ -22,6 +22,9 @@ use selfbench_command_line::{
 };
 use selfbench_report::Style;
 
+/// SQLSTATE of a run whose tables are not there.
+const UNDEFINED_TABLE: &str = "42P01";
+
 #[pg_extern(sql = false)]
 fn pgbench(
     arguments: Option<&str>,
@@ -110,8 +113,9 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
     let progress = Progress {
         every_us: wanted.progress_s.map(|s| i64::from(s) * 1_000_000),
         timestamp: wanted.progress_timestamp,
+        vacuum: true,
     };
-    let finished = run::perform(&spec, progress, horizon)?;
+    let finished = run::perform(&spec, progress, horizon).map_err(point_to_initialization)?;
     if wanted.scale.is_some() && spec.uses_pgbench_tables() {
         pgrx::warning!(
             "scale option ignored, using count from pgbench_branches table ({})",
@@ -121,10 +125,29 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
     if finished.run.run_id != 0 {
         pgrx::notice!("results are stored as run {}", finished.run.run_id);
     }
+    if wanted.exit_on_abort && finished.run.aborted_clients > 0 {
+        // pgbench exits on the spot. The result is stored.
+        return Ok(Vec::new());
+    }
     let style = Style::Pgbench {
         progress: wanted.progress_s.is_some(),
     };
     Ok(selfbench_report::lines(&convert::report(&finished)?, style))
+}
+
+/// Says about missing tables what pgbench says.
+fn point_to_initialization(error: Error) -> Error {
+    match error {
+        Error::Server(mut report) if report.sqlstate == UNDEFINED_TABLE => {
+            report.hint = Some(format!(
+                "Perhaps you need to do initialization (\"pgbench -i\") in database \"{}\". Here, \
+                 that is bench.pgbench('-i').",
+                server::database_name()
+            ));
+            Error::Server(report)
+        }
+        other => other,
+    }
 }
 
 fn specify(wanted: &Run) -> Result<RunSpec> {

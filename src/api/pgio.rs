@@ -24,9 +24,10 @@ fn run_pgio(
         let spec = options.check()?;
         let progress = Progress {
             every_us: options.run.progress_us()?,
-            timestamp: false,
+            ..Progress::default()
         };
         let finished = run::perform(&spec, progress, &horizon)?;
+        run::require_transactions(&finished)?;
         let Some(pgio) = &finished.pgio else {
             return Err(Error::Limit("the run has no figures of pgio's".into()));
         };

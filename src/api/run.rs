@@ -47,9 +47,10 @@ fn run(
         let spec = options.check()?;
         let progress = Progress {
             every_us: options.progress_us()?,
-            timestamp: false,
+            ..Progress::default()
         };
         let finished = perform(&spec, progress, &horizon)?;
+        require_transactions(&finished)?;
         Ok(once(run_result(&finished)?))
     })()
     .or_raise()
@@ -212,6 +213,8 @@ pub(super) struct Progress {
     pub every_us: Option<i64>,
     /// Whether it has the time of the clock instead of that since the start.
     pub timestamp: bool,
+    /// Whether the vacuum before the run is told, too, without lines of progress.
+    pub vacuum: bool,
 }
 
 /// Starts a run as specified, which goes on without the session; its id.
@@ -232,7 +235,19 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     Ok(task.segment().header().run_id.load(Relaxed))
 }
 
-/// Runs as specified and waits for the result.
+/// Fails if a run came to nothing: its figures are not worth a row.
+pub(super) fn require_transactions(finished: &Finished) -> Result<()> {
+    let run = &finished.run;
+    if run.state == "failed" && run.figures.transactions == 0 {
+        return Err(Error::AllAborted {
+            message: "no client could finish a transaction".into(),
+            first: run.errors.first().cloned().unwrap_or_default(),
+        });
+    }
+    Ok(())
+}
+
+/// Runs as specified and waits for the result, whatever it is.
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
     let task = begin(spec)?;
     advise(spec, horizon);
@@ -243,7 +258,7 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     })?;
     ticker.end(task.segment());
     let finished: Finished = task.outcome()?;
-    warn(&finished, spec.client_process == ClientProcess::Auto)?;
+    warn(&finished, spec.client_process == ClientProcess::Auto);
     Ok(finished)
 }
 
@@ -369,7 +384,7 @@ fn check_here(spec: &RunSpec) -> Result<()> {
 }
 
 /// Tells the caller what makes the result doubtful.
-fn warn(finished: &Finished, told_backends: bool) -> Result<()> {
+fn warn(finished: &Finished, told_backends: bool) {
     let run = &finished.run;
     if run.run_id == 0 {
         pgrx::notice!("the result is not stored, since this server is a standby");
@@ -381,23 +396,17 @@ fn warn(finished: &Finished, told_backends: bool) -> Result<()> {
             run.clients
         );
     }
-    if run.state == "failed" && run.figures.transactions == 0 {
-        return Err(Error::AllAborted {
-            message: "no client could finish a transaction".into(),
-            first: run.errors.first().cloned().unwrap_or_default(),
-        });
-    }
     if run.state != "finished" || run.aborted_clients > 0 {
+        // Programs tell this warning from others by its SQLSTATE: pgbench's exit status is 2 then.
         pgrx::ereport!(
             PgLogLevel::WARNING,
-            PgSqlErrorCode::ERRCODE_WARNING,
+            PgSqlErrorCode::ERRCODE_OPERATOR_INTERVENTION,
             "run was aborted; its results are incomplete",
             run.errors.join("\n")
         );
     } else if !run.errors.is_empty() {
         pgrx::warning!("{}", run.errors.join("\n"));
     }
-    Ok(())
 }
 
 /// The segment of a run in progress, if it is the caller's own or the caller a superuser.
@@ -432,8 +441,8 @@ struct Ticker {
     options: ProgressOptions,
     last_ns: u64,
     tally: Tally,
-    announced: bool,
-    vacuums: bool,
+    /// What is vacuumed before, until that is told.
+    vacuum: Option<Vacuum>,
     /// pgio's workload, until the caller has been told what it measures here.
     pgio: Option<PgioSpec>,
 }
@@ -451,23 +460,21 @@ impl Ticker {
             },
             last_ns: 0,
             tally: Tally::default(),
-            announced: false,
-            vacuums: spec.vacuums(),
+            vacuum: (progress.vacuum || progress.every_us.is_some())
+                .then_some(spec.vacuum)
+                .filter(|_| spec.vacuums())
+                // A standby has nothing to vacuum.
+                .filter(|_| spec.target.is_some() || !server::in_recovery()),
             pgio: spec.pgio.clone().filter(|_| spec.target.is_none()),
         }
     }
 
     fn tick(&mut self, segment: &Segment) {
         pass_messages(segment);
+        self.tell_vacuum(segment);
         self.tell_what_is_measured(segment);
         let Some(every) = self.every_ns else { return };
         let header = segment.header();
-        if !self.announced {
-            self.announced = true;
-            if self.vacuums {
-                pgrx::notice!("starting vacuum...");
-            }
-        }
         if header.phase() != Phase::Running {
             return;
         }
@@ -487,6 +494,7 @@ impl Ticker {
     fn end(&mut self, segment: &Segment) {
         pass_messages(segment);
         // A short run may have ended before anybody looked.
+        self.tell_vacuum(segment);
         self.tell_what_is_measured(segment);
         let Some(every) = self.every_ns else { return };
         let last = (0..segment.layout().clients)
@@ -495,6 +503,18 @@ impl Ticker {
             .unwrap_or(0);
         if self.last_ns != 0 && last >= self.last_ns + every {
             self.tell(segment, last);
+        }
+    }
+
+    /// Tells, once the start barrier is open, what has been vacuumed.
+    fn tell_vacuum(&mut self, segment: &Segment) {
+        let started = segment.header().start_ns.load(Relaxed) != 0;
+        let Some(vacuum) = self.vacuum.take_if(|_| started) else {
+            return;
+        };
+        pgrx::notice!("starting vacuum...end.");
+        if vacuum == Vacuum::All {
+            pgrx::notice!("starting vacuum pgbench_accounts...end.");
         }
     }
 

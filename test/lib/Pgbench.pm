@@ -35,14 +35,19 @@ sub pgbench
 	return ($stdout, $stderr, $? >> 8);
 }
 
-# What bench.pgbench returns, and what it tells meanwhile.
+# What bench.pgbench returns, what it tells meanwhile, and the exit status of pgbench
+# that this means: 1 after an error, 2 after a warning of SQLSTATE 57000.
 sub bench_pgbench
 {
 	my ($arguments) = @_;
 
 	my (undef, $stdout, $stderr) =
-	  $node->psql('postgres', "SELECT * FROM bench.pgbench(\$args\$$arguments\$args\$)");
-	return ("$stdout\n" =~ s/^\n\z//r, $stderr);
+	  $node->psql('postgres', "SELECT * FROM bench.pgbench(\$args\$$arguments\$args\$)",
+		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	my $status = $stderr =~ /^psql:\S+ (?:ERROR|FATAL): /m ? 1 : $stderr =~ /^psql:\S+ WARNING:  57000: /m ? 2 : 0;
+	$stderr =~ s/^LOCATION: .*\n?//mg;
+	$stderr =~ s/^(psql:\S+ [A-Z]+:  )[0-9A-Z]{5}: /$1/mg;
+	return ("$stdout\n" =~ s/^\n\z//r, $stderr, $status);
 }
 
 # A report without its figures.  What a script did, and how much of it, stays.
