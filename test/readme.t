@@ -1,10 +1,11 @@
 # Runs every command of README.md: each line of a ```sh block and each ```sql
-# block is one test.  The environment names a server and an empty database for
-# the SQL.
+# block is one test.  Then the SQL of docs/*.md, one session for each page, and the
+# commands of lines of crontab.  The environment names a server and an empty
+# database for the SQL.
 #
-# What differs from typing the commands in: runs last one second and scale is 1,
-# the other server is this one, "make install" goes to a directory of its own, sudo
-# is left out, and "make test" is not run by itself.
+# What differs from typing the commands in: runs last one second, scale is 1 and
+# tables are small, other servers are this one, as its superuser, "make install" goes
+# to a directory of its own, sudo is left out, and "make test" is not run by itself.
 use strict;
 use warnings;
 
@@ -20,6 +21,7 @@ chmod 0755, "$scratch/sudo";
 $ENV{PATH} = "$scratch:$ENV{PATH}";
 
 my $this_server = "host=$ENV{PGHOST} port=$ENV{PGPORT} user=$ENV{PGUSER} dbname=$ENV{PGDATABASE}";
+my $without_cron = qx(psql -XAt -c 'SHOW shared_preload_libraries') !~ /pg_cron/;
 
 my $number = 0;
 foreach my $block (blocks('README.md'))
@@ -27,17 +29,28 @@ foreach my $block (blocks('README.md'))
 	my ($language, $text) = @$block;
 	if ($language eq 'sql')
 	{
-		$text =~ s/\b(duration|timeout)(\s*=>\s*)'[^']*'/$1$2'1 s'/g;
-		$text =~ s/\b(scale\s*=>\s*)\d+/${1}1/g;
-		$text =~ s/\bhost=db2 dbname=bench\b/$this_server/g;
-		my $file = "$scratch/" . ++$number . '.sql';
-		write_file($file, $text);
-		succeeds("psql -X -v ON_ERROR_STOP=1 -f $file", (split /\n/, $text)[0]);
+		sql_succeeds(adapted($text), (split /\n/, $text)[0]);
 	}
 	elsif ($language eq 'sh')
 	{
 		succeeds($_, $_) foreach split /\n/, $text;
 	}
+}
+foreach my $page (glob 'docs/*.md')
+{
+	my $session = '';
+	foreach my $block (blocks($page))
+	{
+		my ($language, $text) = @$block;
+		succeeds(adapted($1), "$page: crontab") if $language eq 'cron' && $text =~ /^(?:\S+ ){5}(.*)/;
+		next if $language ne 'sql';
+	  SKIP:
+		{
+			skip "$page: pg_cron is not preloaded", 1 if $without_cron && $text =~ /\bcron\b|pg_cron/;
+			$session .= adapted($text);
+		}
+	}
+	sql_succeeds($session, $page) if $session ne '';
 }
 done_testing();
 
@@ -50,7 +63,7 @@ sub blocks
 	my $inside;
 	while (<$in>)
 	{
-		if (/^```(\w*)$/)
+		if (/^ *```(\w*)$/)
 		{
 			push @blocks, [ $1, '' ] unless $inside;
 			$inside = !$inside;
@@ -58,6 +71,29 @@ sub blocks
 		elsif ($inside) { $blocks[-1][1] .= $_ }
 	}
 	return @blocks;
+}
+
+# A command as it is run here.
+sub adapted
+{
+	my ($text) = @_;
+	$text =~ s/\b((?:duration|timeout|warmup)\s*=>\s*)'[^']*'/$1'1 s'/g;
+	$text =~ s/\b(scale\s*=>\s*)\d+/${1}1/g;
+	$text =~ s/\b(size\s*=>\s*)'\d+MB'/$1'8MB'/g;
+	$text =~ s/\bhost=db\d dbname=bench\b/$this_server/g;
+	$text =~ s/\bhost 'db2', dbname 'bench'/host '$ENV{PGHOST}', port '$ENV{PGPORT}', dbname '$ENV{PGDATABASE}'/;
+	$text =~ s/\buser 'tester', password 'a secret'/user '$ENV{PGUSER}'/;
+	$text =~ s/ -d bench\b/ -d $ENV{PGDATABASE}/;
+	return $text;
+}
+
+# Tests that SQL succeeds in a session of its own.
+sub sql_succeeds
+{
+	my ($sql, $name) = @_;
+	my $file = "$scratch/" . ++$number . '.sql';
+	write_file($file, $sql);
+	return succeeds("psql -X -v ON_ERROR_STOP=1 -f $file", $name);
 }
 
 # Tests that a shell command succeeds; shows what it printed if not.
