@@ -124,6 +124,9 @@ pub enum Error {
     /// The caller's own transaction stands in its workers' way.
     #[error("the current transaction holds a lock that the benchmark's workers need")]
     CallerLocks { relation: String, lock: String },
+    /// A client waits until the caller's own transaction has ended.
+    #[error("the run waits for the calling transaction to end, which waits for the run")]
+    CallerAwaited { pid: i32, statement: String },
     /// The server or the session does not allow writing.
     #[error("cannot {what} {why}")]
     ReadOnly {
@@ -226,7 +229,9 @@ impl Error {
             Error::TableEmpty { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::NameTaken { .. } => Sqlstate::ERRCODE_WRONG_OBJECT_TYPE,
             Error::DiskFull { .. } => Sqlstate::ERRCODE_DISK_FULL,
-            Error::CallerLocks { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
+            Error::CallerLocks { .. } | Error::CallerAwaited { .. } => {
+                Sqlstate::ERRCODE_OBJECT_IN_USE
+            }
             Error::ReadOnly { .. } => Sqlstate::ERRCODE_READ_ONLY_SQL_TRANSACTION,
             Error::Misplaced { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::RoleCannotLogin { .. } => Sqlstate::ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
@@ -287,6 +292,10 @@ impl Error {
             Error::CallerLocks { relation, lock } => {
                 Some(format!("It holds {lock} on relation \"{relation}\"."))
             }
+            Error::CallerAwaited { pid, statement } => Some(format!(
+                "Process {pid} waits for all transactions that have an older snapshot or use the \
+                 same table: {statement}"
+            )),
             Error::LoopbackDenied => Some(
                 "Loopback connections are authenticated as the server's operating system user; \
                  only superusers may use them."
@@ -349,6 +358,11 @@ impl Error {
             ),
             Error::CallerLocks { .. } => Some(
                 "Commit or roll back before the call: workers run in transactions of their own."
+                    .into(),
+            ),
+            Error::CallerAwaited { .. } => Some(
+                "Use SELECT ... FROM bench.run(...) or bench.wait(...) at top level, in READ \
+                 COMMITTED mode, in a transaction of its own, and read no table in it."
                     .into(),
             ),
             Error::RoleCannotLogin { .. } => Some(

@@ -34,6 +34,8 @@ const MAX_COMMAND_BYTES: usize = 1 << 30;
 /// A caller of `bench.wait` that waits for so short a time, again and again in transactions of their
 /// own, does no harm to a run.
 const HARMLESS_NS: u64 = 1_000_000_000;
+/// How often it looks whether the run waits for it.
+const LOOK_NS: u64 = 500_000_000;
 
 #[pg_extern(sql = false)]
 fn run(
@@ -81,6 +83,7 @@ fn wait(
         };
         let begin = clock::now_ns();
         let mut advised = false;
+        let mut looked = begin;
         loop {
             let found = look(run_id)?;
             if !found.run.is_in_progress() {
@@ -97,6 +100,10 @@ fn wait(
             if !advised && clock::now_ns() - begin >= HARMLESS_NS {
                 advised = true;
                 advise(&segment.spec()?, &horizon);
+            }
+            if clock::now_ns() - looked >= LOOK_NS {
+                looked = clock::now_ns();
+                locks::fail_if_workers_wait_for_me(&segment)?;
             }
             if let (Some(limit), Some(timeout)) = (limit, &timeout)
                 && clock::now_ns() - begin >= limit

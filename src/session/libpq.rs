@@ -128,6 +128,11 @@ impl LibpqSession {
         (socket >= 0).then_some((self.generation, socket))
     }
 
+    /// Process id of the server's process behind the connection; 0 if none is known.
+    pub fn backend_pid(&self) -> i32 {
+        self.connection.as_ref().map_or(0, Connection::backend_pid)
+    }
+
     /// Tells the session that its socket has something to read.
     #[inline]
     pub fn readable(&mut self) {

@@ -52,16 +52,35 @@ impl ProcessRef {
             let _ = rustix::process::kill_process(pid, signal);
         }
     }
+}
 
-    /// Whether the process waits for a lock of the server's lock manager.
-    pub fn waits_for_lock(&self) -> bool {
-        let proc = self.proc.load(Acquire);
+/// Whether a process of this server has waited for a lock of the server's lock manager for at least
+/// `limit`.
+pub fn waits_for_lock(pid: i32, limit: Duration) -> bool {
+    // SAFETY: null, or points into ProcGlobal, see [`ProcessRef`]; the words are read as the
+    // activity views read them, without a lock.
+    unsafe {
+        let proc = pg_sys::BackendPidGetProc(pid);
         if proc.is_null() {
             return false;
         }
-        // SAFETY: as for `wake`; the word is read as the activity views read it, without a lock.
-        let info = unsafe { (&raw const (*proc).wait_event_info).read_volatile() };
+        let info = (&raw const (*proc).wait_event_info).read_volatile();
+        let since_us = (&raw const (*proc).waitStart.value).read_volatile() as i64;
+        let waited_us = pg_sys::GetCurrentTimestamp() - since_us;
         info & 0xFF00_0000 == pg_sys::PG_WAIT_LOCK
+            && since_us != 0
+            && waited_us >= limit.as_micros() as i64
+    }
+}
+
+/// What a process of this server executes now, as far as the caller may know.
+pub fn statement_of(pid: i32) -> String {
+    // SAFETY: in a transaction; a text that ends in a zero byte, copied at once.
+    unsafe {
+        let text = pg_sys::pgstat_get_backend_current_activity(pid, true);
+        std::ffi::CStr::from_ptr(text)
+            .to_string_lossy()
+            .into_owned()
     }
 }
 

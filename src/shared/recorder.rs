@@ -10,7 +10,7 @@ use super::segment::{Header, REASON_BYTES, Segment, Stop, Text};
 use selfbench_client::{Failure, LogEntry, Record, Transaction, Usage};
 use selfbench_script::Workload;
 use selfbench_stats::{Moments, Tally, buckets, buckets::coarse};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*, fence};
 
 /// A reader gives up on a consistent copy after that many tries and takes what it has; a writer
 /// that was interrupted in the middle must not hang its readers.
@@ -33,6 +33,7 @@ pub enum ClientState {
 pub struct ClientHead {
     sequence: AtomicU32,
     state: AtomicU32,
+    backend_pid: AtomicI32,
     finished_ns: AtomicU64,
     warmup_transactions: AtomicU64,
     connection_ns: AtomicU64,
@@ -92,6 +93,17 @@ impl ClientHead {
             ClientState::Finished
         };
         self.state.store(state as u32, Release);
+    }
+
+    /// Makes the process known that serves the client's connection; 0 is none.
+    pub fn set_backend_pid(&self, pid: i32) {
+        self.backend_pid.store(pid, Relaxed);
+    }
+
+    /// Process id of the server's process that serves the client's connection, on the server that
+    /// this leads to; 0 if none is known.
+    pub fn backend_pid(&self) -> i32 {
+        self.backend_pid.load(Relaxed)
     }
 
     /// Clock reading at which the client ended; 0 before.

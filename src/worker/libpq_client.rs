@@ -160,6 +160,8 @@ struct Driven<'s, 'p> {
     recorder: Recorder<'s>,
     /// Its socket, as it is in the event set.
     socket: Option<(u64, i32)>,
+    /// The server's process behind it, once it is known.
+    backend_pid: i32,
     /// Position of its socket in the event set, if it has one.
     event: Option<i32>,
     /// Whether the event set waits for its socket to become writable, too.
@@ -206,6 +208,7 @@ fn run(place: &Place, ready: Ready) {
                 )),
                 recorder: Recorder::new(segment, workload, place.index, number),
                 socket: None,
+                backend_pid: 0,
                 event: None,
                 waits_for_write: false,
                 queued: true,
@@ -354,13 +357,21 @@ impl EventLoop<'_, '_> {
                     };
                     let (head, _) = self.segment.client(d.number);
                     head.end(clock::now_ns(), reason);
+                    head.set_backend_pid(0);
                     d.session = None;
                     self.active -= 1;
                     continue;
                 }
             }
+            // A new connection has a process only when it is made.
+            if d.backend_pid == 0 && session.backend_pid() != 0 {
+                d.backend_pid = session.backend_pid();
+                let (head, _) = self.segment.client(d.number);
+                head.set_backend_pid(d.backend_pid);
+            }
             if session.socket() != d.socket {
                 self.outdated = true;
+                d.backend_pid = 0;
             } else if session.wants_write() != d.waits_for_write
                 && let Some(event) = d.event
             {

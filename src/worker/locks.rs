@@ -1,4 +1,5 @@
-//! Locks of the caller that its own workers would wait for.
+//! What workers would wait for in the caller's transaction: its locks, or, as CREATE INDEX
+//! CONCURRENTLY does, its end.
 //!
 //! The server cannot see such a deadlock: the caller waits for its workers on a latch, not on a
 //! lock. So the caller's locks are looked at before a task starts, and while it waits, whether one
@@ -7,6 +8,8 @@
 use crate::error::{Error, Result};
 use crate::query;
 use crate::shared::Segment;
+use crate::shared::process::{self, ProcessRef};
+use std::time::Duration;
 
 /// A lock of this session on a table or a partition of it, but for those of some modes: its
 /// relation and its mode.
@@ -61,35 +64,55 @@ pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
     Ok(())
 }
 
-/// Fails if one of the task's processes waits for a lock that this backend holds.
+/// Fails if one of the task's processes, or one that serves a client's connection, waits for this
+/// backend's transaction, or for another process that does.
+///
+/// A client of another server may have the number of a process here. It would have to be one that
+/// waits for this backend, too, to be taken for it.
 pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
-    let coordinator = &segment.header().coordinator;
-    let waiting = std::iter::once(coordinator)
+    let clients = 0..segment.layout().clients;
+    let waiting: Vec<i32> = std::iter::once(&segment.header().coordinator)
         .chain(segment.workers().map(|worker| &worker.process))
-        .find(|process| process.pid() != 0 && process.waits_for_lock());
-    let Some(process) = waiting else {
-        return Ok(());
-    };
-    let me = std::process::id() as i32;
-    let blockers = query::one::<Vec<Option<i32>>>(
-        "SELECT pg_catalog.pg_blocking_pids($1)",
-        &[process.pid().into()],
-    )?
-    .unwrap_or_default();
-    if !blockers.contains(&Some(me)) {
+        .map(ProcessRef::pid)
+        .chain(clients.map(|client| segment.client(client).0.backend_pid()))
+        .filter(|pid| *pid != 0 && process::waits_for_lock(*pid, LONG_WAIT))
+        .collect();
+    if waiting.is_empty() {
         return Ok(());
     }
+    let Some(pid) = query::one::<i32>(WAITS_FOR_ME, &[waiting.into()])? else {
+        return Ok(());
+    };
     let found = query::two::<String, String>(
         "SELECT coalesce(relation::pg_catalog.regclass::pg_catalog.text, locktype), mode
            FROM pg_catalog.pg_locks
           WHERE pid OPERATOR(pg_catalog.=) $1 AND NOT granted LIMIT 1",
-        &[process.pid().into()],
+        &[pid.into()],
     )?;
-    let (Some(relation), Some(lock)) = found else {
-        return Ok(());
-    };
-    Err(Error::CallerLocks {
-        relation,
-        lock: format!("a lock that conflicts with {lock}"),
-    })
+    match found {
+        (Some(lock), _) if lock == "virtualxid" => Err(Error::CallerAwaited {
+            pid,
+            statement: process::statement_of(pid),
+        }),
+        (Some(relation), Some(lock)) => Err(Error::CallerLocks {
+            relation,
+            lock: format!("a lock that conflicts with {lock}"),
+        }),
+        _ => Ok(()),
+    }
 }
+
+/// Shorter waits are no reason to look for what is waited for.
+const LONG_WAIT: Duration = Duration::from_millis(500);
+
+/// The process that waits for this backend, and that some of these processes wait for, or are.
+const WAITS_FOR_ME: &str = "
+WITH RECURSIVE waits (pid, blocker) AS (
+    SELECT p.pid, b.pid
+      FROM pg_catalog.unnest($1::pg_catalog.int4[]) p (pid),
+           pg_catalog.unnest(pg_catalog.pg_blocking_pids(p.pid)) b (pid)
+     UNION
+    SELECT w.blocker, b.pid
+      FROM waits w, pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.blocker)) b (pid))
+SELECT pid FROM waits WHERE blocker OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()
+ LIMIT 1";

@@ -67,6 +67,55 @@ $node->safe_psql('postgres',
 is($stdout, "spi|0|||2\nlibpq|0|||2", 'bench.compare: runs that lost a client do not count');
 like($stderr, qr/WARNING:  4 of 4 runs are missing in the comparison/, 'bench.compare: none does');
 
+# Statements that wait for the end of older transactions, and for that of the caller
+# if it keeps a snapshot or has a lock.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE indexed (i int PRIMARY KEY);
+	SELECT bench.define_script('reindex', 'REINDEX TABLE CONCURRENTLY indexed');
+	SELECT bench.define_script('gate, reindex', E'SELECT pg_advisory_xact_lock_shared(1);\nREINDEX TABLE CONCURRENTLY indexed;');
+	SELECT bench.define_script('write', 'INSERT INTO indexed SELECT max(i) + 1 FROM indexed')});
+my $connstr = $node->connstr('postgres') =~ s/'/''/gr;
+my $reindex = "bench.run('{reindex}', mode => 'libpq', transactions => 1";
+foreach (
+	[ 'expressions on the result', "SELECT state, errors::text FROM $reindex)" ],
+	[ 'a loop', "SELECT r.state, r.errors FROM generate_series(1, 1) n, LATERAL $reindex, label => n::text) r" ])
+{
+	my ($name, $sql) = @$_;
+	is($node->safe_psql('postgres', $sql), 'finished|{}', "REINDEX CONCURRENTLY: $name");
+}
+my $awaited = qr/ERROR:  55006: the run waits for the calling transaction to end.*\nDETAIL:  Process \d+ waits for .*: REINDEX TABLE CONCURRENTLY indexed;?\nHINT:  Use SELECT/;
+foreach (
+	[ 'REPEATABLE READ', "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT $reindex)" ],
+	[ 'a DO block', "DO \$\$ BEGIN PERFORM $reindex); END \$\$" ],
+	[ 'a table that the caller has read', "BEGIN; SELECT FROM indexed; SELECT $reindex)" ],
+	[ 'a target that is this server', "DO \$\$ BEGIN PERFORM $reindex, target => '$connstr'); END \$\$" ],
+	[ 'a connection for each transaction', "DO \$\$ BEGIN PERFORM $reindex, reconnect => true); END \$\$" ])
+{
+	my ($name, $sql) = @$_;
+	my (undef, $stderr) = finish_sql(start_sql($node, $sql));
+	like($stderr, $awaited, "REINDEX CONCURRENTLY: $name");
+}
+my (undef, $complaint) = finish_sql(start_sql($node,
+	"BEGIN; LOCK TABLE indexed; SELECT bench.run('{write}', mode => 'libpq', transactions => 1)"));
+like($complaint, qr/ERROR:  55006: the current transaction holds a lock.*\nDETAIL:  It holds a lock that conflicts with RowExclusiveLock on relation "indexed"/,
+	'a connection that waits for a lock of the caller');
+
+# bench.wait ends then, and the run goes on.
+my $keeper = $node->background_psql('postgres');
+$keeper->query_safe('SELECT pg_advisory_lock(1)');
+my $run_id = $node->safe_psql('postgres',
+	"SELECT bench.start('{\"gate, reindex\"}', mode => 'libpq', transactions => 1)");
+my $waiting = start_sql($node, "DO \$\$ BEGIN PERFORM bench.wait($run_id); END \$\$", name => 'waiting');
+wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'waiting' AND backend_xmin IS NOT NULL");
+$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+$keeper->quit;
+(undef, $stderr) = finish_sql($waiting);
+like($stderr, $awaited, 'REINDEX CONCURRENTLY: bench.wait from another session');
+is($node->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"), 'finished',
+	'REINDEX CONCURRENTLY: the run goes on then');
+ok(wait_until_quiet($node), 'REINDEX CONCURRENTLY: no process is left');
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();
