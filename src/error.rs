@@ -4,10 +4,12 @@
 //! to the backend through shared memory as a [`Report`], and stored with a run as text.
 
 use pgrx::PgSqlErrorCode as Sqlstate;
+use pgrx::pg_sys;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport, ErrorReportWithLevel};
 use pgrx::{PgLogLevel, PgTryBuilder};
 use selfbench_script::{ScriptError, ScriptErrorKind};
 use serde::{Deserialize, Serialize};
+use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
 
 /// Why a file cannot be used, without the number of the error.
@@ -497,6 +499,27 @@ impl From<&ErrorReportWithLevel> for Report {
             detail: report.detail().map(str::to_owned),
             hint: report.hint().map(str::to_owned),
         }
+    }
+}
+
+/// The report of an error of the server.
+///
+/// # Safety
+/// Its texts end in a zero byte, or are missing.
+pub unsafe fn report_of(error: &pg_sys::ErrorData) -> Report {
+    let text = |text: *mut std::ffi::c_char| {
+        (!text.is_null()).then(|| {
+            // SAFETY: the caller's promise.
+            unsafe { CStr::from_ptr(text) }
+                .to_string_lossy()
+                .into_owned()
+        })
+    };
+    Report {
+        sqlstate: decode(Sqlstate::from(error.sqlerrcode)),
+        message: text(error.message).unwrap_or_default(),
+        detail: text(error.detail),
+        hint: text(error.hint),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::shared::recorder;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Use};
-use crate::worker::{logbook, spi_client};
+use crate::worker::{logbook, own_segment, spi_client, transaction};
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -89,6 +89,12 @@ fn wait(
             if !found.run.is_in_progress() {
                 return run_result(&found);
             }
+            if found.run.segment.is_some() && found.run.segment == own_segment() {
+                return Err(Error::Misplaced {
+                    message: format!("a client of run {run_id} cannot wait for the run"),
+                    hint: "Wait for it in another session.".into(),
+                });
+            }
             let Some(segment) = live_segment(run_id, found.run.segment) else {
                 // It may have ended between the two looks.
                 let ended = look(run_id)?;
@@ -136,17 +142,20 @@ fn look(run_id: i64) -> Result<Finished> {
 
 /// Drives a client in this backend, which executes `CALL` at top level.
 #[pg_extern(sql = false)]
-fn spi_client(segment: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
+fn spi_client(segment: Option<i64>, secret: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
     (|| {
         let segment = options::argument("segment", segment)?;
+        let secret = options::argument("secret", secret)?;
         // SAFETY: the server passes the information on this call.
-        if !unsafe { launch::may_commit(fcinfo) } {
+        if !unsafe { transaction::may_leave_call(fcinfo) } {
             return Err(Error::Misplaced {
-                message: "bench.spi_client cannot be called within a transaction block".into(),
+                message: "bench.spi_client can only be called at top level, outside of a \
+                          transaction block"
+                    .into(),
                 hint: "Runs call this procedure by themselves.".into(),
             });
         }
-        spi_client::serve(u32::try_from(segment).unwrap_or(0))
+        spi_client::serve(u32::try_from(segment).unwrap_or(0), secret as u64)
     })()
     .or_raise();
 }

@@ -560,6 +560,7 @@ fn in_statement(text: &CStr, frame: &mut Frame, body: impl FnOnce() -> Result<()
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
         frame.shown = None;
         if !frame.started {
+            worker::forget_cancel();
             pg_sys::StartTransactionCommand();
             frame.started = true;
         }
@@ -627,6 +628,7 @@ fn execute_saved(
             frame.show(text);
             let mut outer = entry;
             if !frame.started {
+                worker::forget_cancel();
                 unguarded::StartTransactionCommand();
                 frame.started = true;
                 outer = pg_sys::MemoryContextSwitchTo(memory);
@@ -945,11 +947,9 @@ fn end_statement(frame: &mut Frame) {
                 pg_sys::pgstat_report_stat(false);
             }
         }
-        // One that came too late for the statement: what has committed must not be reported as
-        // cancelled.
-        worker::forget_cancel();
-        pgrx::check_for_interrupts!();
     }
+    // What has committed must not be reported as canceled.
+    worker::check_between_statements();
 }
 
 /// Runs `body` connected to SPI and with a snapshot.

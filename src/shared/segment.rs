@@ -84,6 +84,8 @@ pub struct Header {
     reads: bool,
     /// Oid of the role that the task belongs to.
     pub role: u32,
+    /// What only processes of the task know.
+    pub secret: u64,
     spec_len: u64,
     total_len: u64,
     phase: AtomicU32,
@@ -400,6 +402,13 @@ impl Segment {
         let spec = serde_json::to_vec(spec)
             .map_err(|e| Error::Limit(format!("cannot describe the task: {e}")))?;
         let offsets = layout.offsets(spec.len()).ok_or_else(too_large)?;
+        let mut secret = 0u64;
+        // SAFETY: fills so many bytes.
+        let random =
+            unsafe { pg_sys::pg_strong_random((&raw mut secret).cast(), size_of::<u64>()) };
+        if !random {
+            return Err(Error::Limit("could not generate a random number".into()));
+        }
         // SAFETY: dsm_create either raises an error or returns a mapped segment of that size.
         let (dsm, base) = unsafe {
             let dsm = pg_sys::dsm_create(offsets.total, 0);
@@ -422,6 +431,7 @@ impl Segment {
             (*header).client_histograms = layout.client_histograms;
             (*header).reads = layout.reads;
             (*header).role = pg_sys::GetUserId().to_u32();
+            (*header).secret = secret;
             (*header).spec_len = spec.len() as u64;
             (*header).total_len = offsets.total as u64;
             std::ptr::copy_nonoverlapping(
@@ -442,12 +452,22 @@ impl Segment {
     }
 
     /// Maps the segment of that number; `None` if there is none, or it is not one of ours.
+    ///
+    /// If this process has it mapped already, as a client that looks at its own run has, the value
+    /// uses that mapping and must not outlive it: it is for the duration of a call.
     pub fn attach(handle: u32) -> Option<Segment> {
-        // SAFETY: dsm_attach returns null for a segment that is gone, else a mapping; the header
-        // is read only after its size and magic number have been checked, and its plain fields
-        // never change after creation.
+        // SAFETY: dsm_find_mapping returns null unless this process has mapped the segment, and
+        // dsm_attach for a segment that is gone, else a mapping; the header is read only after its
+        // size and magic number have been checked, and its plain fields never change after
+        // creation.
         unsafe {
-            let dsm = pg_sys::dsm_attach(handle);
+            let mapped = pg_sys::dsm_find_mapping(handle);
+            let owned = mapped.is_null();
+            let dsm = if owned {
+                pg_sys::dsm_attach(handle)
+            } else {
+                mapped
+            };
             if dsm.is_null() {
                 return None;
             }
@@ -460,7 +480,9 @@ impl Segment {
                     && (*header).total_len as usize <= length
             });
             let Some(base) = ours else {
-                pg_sys::dsm_detach(dsm);
+                if owned {
+                    pg_sys::dsm_detach(dsm);
+                }
                 return None;
             };
             let header = &*base.as_ptr().cast::<Header>();
@@ -480,7 +502,7 @@ impl Segment {
                 dsm,
                 layout,
                 offsets,
-                owned: AtomicBool::new(true),
+                owned: AtomicBool::new(owned),
             })
         }
     }

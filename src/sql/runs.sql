@@ -118,8 +118,8 @@ CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
 COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
 
-/* What a client of mode spi is that runs in a backend; runs call it. */
-CREATE PROCEDURE bench.spi_client(segment bigint)
+/* What a client of mode spi is that runs in a backend; runs call it, and only they know the secret. */
+CREATE PROCEDURE bench.spi_client(segment bigint, secret bigint)
 LANGUAGE c AS 'MODULE_PATHNAME', 'spi_client_wrapper';
 
 /* Whether a run's coordinator is there. */

@@ -4,7 +4,7 @@
 //! A server that cannot be restarted has as many worker slots as it has. A backend takes its slot
 //! from `max_connections` instead: the coordinator opens a connection to this very server whose
 //! only statement is `CALL bench.spi_client(...)`, which drives one SPI client by the same code as
-//! a worker does. The connection comes from the server's own operating system user, so that only
+//! a worker does. A secret of the run goes with the call, so that nobody else can make it. The connection comes from the server's own operating system user, so that only
 //! superusers may have clients in backends.
 
 use super::check_for_interrupts;
@@ -75,7 +75,7 @@ impl ClientProcesses {
             self.processes.push(match worker {
                 Some(worker) => ClientProcess::Worker(worker),
                 None if may_be_backends => {
-                    ClientProcess::backend(index, &spec.connect_with(), handle)?
+                    ClientProcess::backend(index, &spec.connect_with(), self.segment)?
                 }
                 // One more for the coordinator.
                 None => return Err(no_slot(wanted + 1, index + 1)),
@@ -208,12 +208,18 @@ enum ClientProcess {
 
 impl ClientProcess {
     /// Starts a backend that takes a client of the run with that segment.
-    fn backend(client: usize, with: &ConnectWith, segment: u32) -> Result<ClientProcess> {
+    fn backend(client: usize, with: &ConnectWith, segment: &Segment) -> Result<ClientProcess> {
         let mut connection = connect_client(client, with, "use fewer clients")?;
-        let call = CString::new(format!("CALL bench.spi_client({segment})")).unwrap_or_default();
+        // Parameters, so that pg_stat_activity does not show the secret.
+        let parameter = |number: i64| CString::new(number.to_string()).unwrap_or_default();
+        let handle = parameter(i64::from(segment.handle()));
+        let secret = parameter(segment.header().secret as i64);
         // What is not sent at once is so few bytes that it never happens; a failure shows as the
         // end of the backend.
-        let _ = connection.send_query(&call);
+        let _ = connection.send_query_params(
+            c"CALL bench.spi_client($1, $2)",
+            &[handle.as_ptr(), secret.as_ptr()],
+        );
         let _ = connection.flush();
         Ok(ClientProcess::Backend(Box::new(Backend {
             connection: RefCell::new(connection),

@@ -332,15 +332,23 @@ fn watch(
     let mut next = header.measure_ns.load(Relaxed) + interval_ns;
     loop {
         let now = clock::now_ns();
-        let is_in = |state| segment.workers().any(|worker| worker.state() == state);
+        let died = || {
+            segment
+                .workers()
+                .find(|worker| worker.state() == WorkerState::Died)
+        };
         let reason = if asked_to_end() && header.stop() == Stop::No {
-            Some("its coordinator was terminated")
-        } else if is_in(WorkerState::Died) {
-            Some("a client worker was terminated")
+            Some("its coordinator was terminated".into())
+        } else if let Some(worker) = died() {
+            let what = "a client worker was terminated";
+            Some(match worker.failure() {
+                Some(report) => format!("{what}: {}", report.one_line()),
+                None => what.into(),
+            })
         } else if segment.workers().any(|worker| worker.failure().is_some()) {
-            Some("a client worker failed")
+            Some("a client worker failed".into())
         } else if header.stop() != Stop::No {
-            Some("on request")
+            Some(String::from("on request"))
         } else {
             None
         };

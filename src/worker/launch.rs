@@ -143,20 +143,6 @@ impl Drop for Task {
     }
 }
 
-/// Whether a procedure that was called so may commit.
-///
-/// # Safety
-/// `fcinfo` must be the call information of the current call.
-pub unsafe fn may_commit(fcinfo: pg_sys::FunctionCallInfo) -> bool {
-    // SAFETY: the caller's promise; the context of a call, if it is that of CALL, says so.
-    unsafe {
-        let context = (*fcinfo).context;
-        !context.is_null()
-            && pgrx::is_a(context, pg_sys::NodeTag::T_CallContext)
-            && !(*context.cast::<pg_sys::CallContext>()).atomic
-    }
-}
-
 /// Asks a task to end: between transactions by its flag, in a long statement by SIGINT.
 pub fn cancel(segment: &Segment) {
     segment.header().request_stop(Stop::Requested);

@@ -4,8 +4,8 @@
 use super::remote::{self, NotConnected};
 use super::spi_client::Shared;
 use super::{
-    Place, asked_to_end, check_for_interrupts, check_rights, connect, enter_cooperative, plan,
-    streams, transaction,
+    Place, asked_to_end, check_for_interrupts, check_rights, connect, enter_cooperative,
+    ignore_cancels, plan, streams, transaction,
 };
 use crate::clock;
 use crate::compat;
@@ -44,6 +44,7 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
         };
         if place.wait_for_start() {
             enter_cooperative();
+            ignore_cancels();
             let stopwatch = Stopwatch::start();
             run(&place, ready);
             let account = &place.segment.worker(place.index).account;

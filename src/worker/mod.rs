@@ -15,7 +15,8 @@
 //! tables, `harvest` and `figures` what becomes of the clients' counters, `logbook` what becomes of
 //! their log. `spi_client` and `libpq_client` are the clients, `shell` their shell. `loader` runs
 //! an initialization. `transaction` and `statement` are how workers use the database, `remote` how
-//! they use a target, `database` either; `settings` are the caller's.
+//! they use a target, `database` either; `settings` are the caller's. `fatal` keeps why a process
+//! ended.
 //!
 //! ```text
 //! caller's backend ── registers ──> loader ── registers ──> page workers
@@ -28,6 +29,7 @@
 pub mod client_process;
 pub mod coordinator;
 pub mod database;
+pub mod fatal;
 pub mod figures;
 pub mod harvest;
 pub mod launch;
@@ -107,6 +109,7 @@ fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
 
 /// Makes a segment the one of this process, for as long as the process lives.
 fn keep(segment: Segment) -> &'static Segment {
+    fatal::watch();
     let segment = segment.keep();
     MY_SEGMENT.store(std::ptr::from_ref(segment).cast_mut(), Release);
     segment
@@ -140,6 +143,11 @@ fn at_exit(callback: unsafe extern "C-unwind" fn(i32, pg_sys::Datum), argument: 
 fn my_segment() -> Option<&'static Segment> {
     // SAFETY: `keep` leaked the segment, so that it lives as long as the process.
     unsafe { MY_SEGMENT.load(Acquire).as_ref() }
+}
+
+/// The number of the segment of this process, if it is a process of a task.
+pub fn own_segment() -> Option<i64> {
+    my_segment().map(|segment| i64::from(segment.handle()))
 }
 
 /// From here on, SIGTERM and SIGINT ask this process to end the task instead of ending the process
@@ -185,11 +193,33 @@ fn check_for_interrupts() {
     pgrx::check_for_interrupts!();
 }
 
-/// A request to cancel that comes between statements is void, as for an idle backend.
+/// Handles the interrupts of a client between its statements. A request to cancel that comes there
+/// is void, as for an idle backend, also one that comes while others are handled.
+#[inline]
+pub fn check_between_statements() {
+    // SAFETY: flags and a counter of this process, which executes no statement. An error sets the
+    // counter back to zero.
+    unsafe {
+        pg_sys::QueryCancelHoldoffCount += 1;
+        check_for_interrupts();
+        pg_sys::QueryCancelHoldoffCount -= 1;
+    }
+    forget_cancel();
+}
+
+/// At the beginning of a statement: a request to cancel meant what was before it.
 #[inline]
 pub fn forget_cancel() {
     // SAFETY: a flag of this process, which executes no statement.
-    unsafe { pg_sys::QueryCancelPending = 0 };
+    unsafe { (&raw mut pg_sys::QueryCancelPending).write_volatile(0) };
+}
+
+/// Lets requests to cancel do nothing from here on, in a process that executes no statements of its
+/// own.
+fn ignore_cancels() {
+    unsafe extern "C-unwind" fn ignore(_signal: i32) {}
+    // SAFETY: that handler does nothing.
+    unsafe { compat::set_signal_handler(rustix::process::Signal::INT, ignore) };
 }
 
 /// What the clients of a run have in common, once the start barrier is open.
@@ -255,14 +285,19 @@ impl Place {
         Some(Place::occupy(segment, segment.claim_worker()?))
     }
 
-    /// Takes a place for a backend that was called with the number of the segment: of a run in
-    /// mode spi, of the same role, that still waits for clients.
-    fn join(handle: u32) -> Option<Place> {
+    /// Takes a place for a backend that was called with the number and the secret of the segment: of
+    /// a run in mode spi, of the same role, that still waits for clients. The secret shows that it
+    /// was the coordinator who called. A process takes one place in its life.
+    fn join(handle: u32, secret: u64) -> Option<Place> {
+        if my_segment().is_some() {
+            return None;
+        }
         let segment = Segment::attach(handle)?;
         let header = segment.header();
         // SAFETY: in a transaction.
         let role = unsafe { pg_sys::GetUserId().to_u32() };
         if !header.is_run()
+            || header.secret != secret
             || header.role != role
             || header.phase() != Phase::Preparing
             || segment.spec::<RunSpec>().ok()?.mode != Mode::Spi
@@ -289,14 +324,13 @@ impl Place {
             .set_state(WorkerState::Ready);
         header.coordinator.wake();
         loop {
-            forget_cancel();
             if header.stop() != Stop::No {
                 return false;
             }
             if header.phase() >= Phase::Running {
                 return true;
             }
-            check_for_interrupts();
+            check_between_statements();
             process::wait(Duration::from_secs(10));
         }
     }
@@ -318,8 +352,14 @@ impl Place {
 }
 
 unsafe extern "C-unwind" fn client_worker_exit(_code: i32, index: pg_sys::Datum) {
+    shell::end();
     if let Some(segment) = my_segment() {
         let worker = segment.worker(index.value());
+        if worker.state() < WorkerState::Done
+            && let Some(report) = fatal::report()
+        {
+            worker.fail(&report);
+        }
         worker.set_state(WorkerState::Died);
         worker.process.clear();
         segment.header().coordinator.wake();

@@ -2,8 +2,8 @@
 //! process is a background worker, or a backend that was called for it.
 
 use super::{
-    Place, check_for_interrupts, check_rights, connect, forget_cancel, plan, settings, shell,
-    streams, transaction,
+    Place, check_between_statements, check_rights, connect, plan, settings, shell, streams,
+    transaction,
 };
 use crate::clock;
 use crate::compat::{self, Blocks};
@@ -106,10 +106,10 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     }
 }
 
-/// Drives one client of the run with that segment, in a backend that executes `CALL` at top level
-/// and nothing else, outside of any transaction block.
-pub fn serve(segment: u32) -> Result<()> {
-    let Some(place) = Place::join(segment) else {
+/// Drives one client of the run with that segment and secret, in a backend that executes `CALL` at
+/// top level and nothing else, outside of any transaction block.
+pub fn serve(segment: u32, secret: u64) -> Result<()> {
+    let Some(place) = Place::join(segment, secret) else {
         return Err(Error::Misplaced {
             message: "no run of yours waits for a client".into(),
             hint: "Runs call this procedure by themselves.".into(),
@@ -178,8 +178,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
             Step::Sleeping { until_ns } => {
                 session.rest();
                 process::wait_until(until_ns);
-                forget_cancel();
-                check_for_interrupts();
+                check_between_statements();
             }
             Step::Finished => break None,
             Step::Aborted { reason } => break Some(reason),

@@ -34,6 +34,38 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     settle(result)
 }
 
+/// Whether a procedure was called by a `CALL` that a client has sent outside of a transaction block:
+/// only then, ending its transaction takes nothing from anybody. In a procedure or DO block the call
+/// is not atomic either, but SPI and the language's own state are above it.
+///
+/// # Safety
+/// `fcinfo` must be the call information of the current call.
+pub unsafe fn may_leave_call(fcinfo: pg_sys::FunctionCallInfo) -> bool {
+    // SAFETY: the caller's promise; the context of a call, if it is that of CALL, says so. The
+    // active portal is that of the statement that the client has sent, with its statements.
+    unsafe {
+        let context = (*fcinfo).context;
+        let portal = pg_sys::ActivePortal;
+        if context.is_null()
+            || !pgrx::is_a(context, pg_sys::NodeTag::T_CallContext)
+            || (*context.cast::<pg_sys::CallContext>()).atomic
+            || pg_sys::IsSubTransaction()
+            || pg_sys::MyBackendType != pg_sys::BackendType::B_BACKEND
+            || portal.is_null()
+        {
+            return false;
+        }
+        let statements = pgrx::PgList::<pg_sys::PlannedStmt>::from_pg((*portal).stmts);
+        let (Some(statement), 1) = (statements.get_ptr(0), statements.len()) else {
+            return false;
+        };
+        let call = (*statement).utilityStmt;
+        !call.is_null()
+            && pgrx::is_a(call, pg_sys::NodeTag::T_CallStmt)
+            && (*(*call.cast::<pg_sys::CallStmt>()).funcexpr).funcid == (*(*fcinfo).flinfo).fn_oid
+    }
+}
+
 /// Commits the transaction of the `CALL` that this backend executes, as a procedure's COMMIT does;
 /// from here on, this process begins and ends transactions itself.
 pub fn leave_call() {

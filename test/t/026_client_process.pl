@@ -127,12 +127,17 @@ like($told, qr/ERROR:  not enough background worker slots/, 'without rights: not
 (undef, $told) = $run->("'{select-only}', client_process => 'backend'", @tester);
 like($told, qr/ERROR:  permission denied for mode "libpq"/, 'without rights: no backends');
 
-# The procedure is for runs alone.
+# The procedure is for runs alone: only they know the secret, and nothing may be above it.
+$node->safe_psql('postgres',
+	'CREATE PROCEDURE calls() LANGUAGE plpgsql AS $$BEGIN CALL bench.spi_client(1, 1); END$$');
+my $outside = 'can only be called at top level';
 foreach (
-	[ 'CALL bench.spi_client(1)',                     'no run of yours waits for a client' ],
-	[ 'CALL bench.spi_client(NULL)',                  'segment must not be null' ],
-	[ 'BEGIN; CALL bench.spi_client(1)',              'cannot be called within a transaction block' ],
-	[ q(DO $$BEGIN CALL bench.spi_client(1); END$$),  'waits for a client|within a transaction block' ],
+	[ 'CALL bench.spi_client(1, 1)',                    'no run of yours waits for a client' ],
+	[ 'CALL bench.spi_client(NULL, 1)',                 'segment must not be null' ],
+	[ 'CALL bench.spi_client(1, NULL)',                 'secret must not be null' ],
+	[ 'BEGIN; CALL bench.spi_client(1, 1)',             $outside ],
+	[ q(DO $$BEGIN CALL bench.spi_client(1, 1); END$$), $outside ],
+	[ 'CALL calls()',                                   $outside ],
 	[ q(SELECT bench.run(mode => 'libpq', client_process => 'worker')), 'needs mode "spi"' ],
 	[ q(SELECT bench.run(client_process => 'thread')), 'invalid value for option "client_process"' ],)
 {
@@ -140,6 +145,22 @@ foreach (
 	my (undef, undef, $stderr) = $node->psql('postgres', $sql);
 	like($stderr, qr/ERROR:  .*(?:$error)/, $sql);
 }
+# A person who guesses the number of a run that waits for its clients has no part in it.
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIVE MODE');
+my $waiting = start_sql($node, "SELECT state FROM bench.run(transactions => 5, client_process => 'backend')");
+wait_for($node,
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'VACUUM%' AND wait_event_type = 'Lock'");
+my $called = q{FROM pg_stat_activity WHERE query LIKE 'CALL bench.spi_client(%' AND backend_type = 'client backend'};
+is($node->safe_psql('postgres', "SELECT query $called"),
+	'CALL bench.spi_client($1, $2)', 'the activity view does not show the secret');
+(undef, undef, $told) = $node->psql('postgres', q{
+	SELECT segment FROM bench.runs WHERE state = 'starting' \gset
+	CALL bench.spi_client(:segment, 0)});
+like($told, qr/ERROR:  no run of yours waits for a client/, 'without the secret');
+$locker->query_safe('ROLLBACK');
+$locker->quit;
+is((finish_sql($waiting))[0], 'finished', 'and the run does not notice');
 nothing_left_ok($node, 'at the end');
 
 done_testing();

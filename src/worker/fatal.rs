@@ -1,0 +1,49 @@
+//! Why this process ends: the report of its FATAL error.
+//!
+//! A FATAL ends a process where it is raised, and only the server's log has its text. Processes of
+//! a task keep it for their exit callbacks, which leave it in the segment.
+
+use crate::error::{Report, report_of};
+use pgrx::{pg_guard, pg_sys};
+use std::sync::{Mutex, OnceLock};
+
+/// The first FATAL of this process.
+static REPORT: OnceLock<Report> = OnceLock::new();
+/// The hook that was installed before ours, once ours is.
+static PREVIOUS: Mutex<Option<pg_sys::emit_log_hook_type>> = Mutex::new(None);
+
+/// Keeps the report of a FATAL from here on. A server that does not log FATAL errors
+/// (`log_min_messages = panic`) keeps it from us, too.
+pub fn watch() {
+    let Ok(mut previous) = PREVIOUS.lock() else {
+        return;
+    };
+    if previous.is_none() {
+        // SAFETY: a hook of this process, which has one thread.
+        unsafe {
+            *previous = Some(pg_sys::emit_log_hook);
+            pg_sys::emit_log_hook = Some(on_log);
+        }
+    }
+}
+
+/// The report of the FATAL by which this process ends, if it does. May be called in exit callbacks.
+pub fn report() -> Option<Report> {
+    REPORT.get().cloned()
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn on_log(error: *mut pg_sys::ErrorData) {
+    // SAFETY: the server passes the error that it is about to log, with texts that end in a zero
+    // byte.
+    unsafe {
+        if (*error).elevel >= pg_sys::FATAL as i32 {
+            let _ = REPORT.set(report_of(&*error));
+        }
+    }
+    let previous = PREVIOUS.lock().ok().and_then(|previous| *previous);
+    if let Some(Some(hook)) = previous {
+        // SAFETY: as the server would have called it.
+        unsafe { hook(error) };
+    }
+}
