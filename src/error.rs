@@ -182,6 +182,9 @@ pub enum Error {
     /// A file that is to be a script cannot be read.
     #[error("could not open file \"{name}\": {message}")]
     ScriptFile { name: String, message: String },
+    /// The row of a run is gone before the run has ended.
+    #[error("run {run_id} was deleted while it was in progress")]
+    RunDeleted { run_id: i64 },
     /// A log file cannot be created or written.
     #[error("could not write log file \"{path}\": {message}")]
     LogFile { path: String, message: String },
@@ -249,6 +252,7 @@ impl Error {
             Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
             Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
             Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
+            Error::RunDeleted { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::LogFile { .. } => Sqlstate::ERRCODE_IO_ERROR,
             Error::Connect { sqlstate, .. } | Error::ConnectTarget { sqlstate, .. } => {
                 match sqlstate.as_deref().and_then(encode) {
@@ -399,6 +403,11 @@ impl Error {
             Error::ScriptFile { .. } => Some(
                 "A file is a path with a slash, on the server. A stored script goes by its name, \
                  another role's by owner.name."
+                    .into(),
+            ),
+            Error::RunDeleted { .. } => Some(
+                "Use bench.cancel to end a run, and bench.delete_runs to delete runs that have \
+                 ended."
                     .into(),
             ),
             Error::Server(report) => report.hint.clone(),

@@ -21,6 +21,7 @@ use selfbench_command_line::{
     Vacuum, help, list_scripts, parse, show_script, version,
 };
 use selfbench_report::Style;
+use selfbench_script::{Seed, parse_seed};
 
 /// SQLSTATE of a run whose tables are not there.
 const UNDEFINED_TABLE: &str = "42P01";
@@ -183,7 +184,11 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         ),
         warmup: Some(seconds(0)),
         interval: Some(seconds(aggregate.unwrap_or(1))),
-        seed: wanted.seed.clone(),
+        // As C reads it: -1 is the largest number.
+        seed: wanted.seed.as_ref().map(|text| match parse_seed(text) {
+            Ok(Seed::Value(value)) => value.to_string(),
+            _ => text.clone(),
+        }),
         rate: wanted.rate,
         latency_limit: wanted.latency_limit_us.map(|us| us as f64 / 1000.0),
         max_tries: Some(wanted.max_tries),

@@ -57,6 +57,7 @@ fn fill(
     row.set_by_name("retries", figures.retries)?;
     row.set_by_name("skipped", figures.skipped)?;
     row.set_by_name("late", figures.late)?;
+    row.set_by_name("rate", run.rate)?;
     row.set_by_name("tps", figures.tps)?;
     row.set_by_name("latency_avg_ms", figures.latency_avg_ms)?;
     row.set_by_name("latency_stddev_ms", figures.latency_stddev_ms)?;

@@ -2,6 +2,7 @@
 //! it, as JSON, by its columns' names.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Figures of a set of transactions: columns that `runs`, `run_scripts` and `run_intervals` share.
 ///
@@ -100,16 +101,28 @@ pub struct Run {
     pub latency_limit_ms: Option<f64>,
     /// Tries of a transaction at most; 0 for any number.
     pub max_tries: i32,
+    /// The user's variables, as texts.
+    pub variables: BTreeMap<String, String>,
     /// Whether each transaction had a connection of its own.
     pub reconnect: bool,
+    /// Whether an error of a statement ended the transaction only.
+    pub continue_on_error: bool,
+    /// Whether the run was to end when a client was aborted.
+    pub exit_on_abort: bool,
     /// Whether single commands were measured.
     pub per_statement: bool,
     /// Whether the report tells failures apart by their kinds.
     pub failures_detailed: bool,
+    /// Whether errors that did not abort a client were told.
+    pub verbose_errors: bool,
     /// Whether transactions were logged.
     pub log: bool,
     /// The part of the transactions that was logged, if not all.
     pub sampling_rate: Option<f64>,
+    /// What the names of log files began with.
+    pub log_prefix: Option<String>,
+    /// In what processes clients of mode spi were to run.
+    pub client_process: String,
     /// What was vacuumed before.
     pub vacuum: String,
     /// Base seed, an unsigned number.

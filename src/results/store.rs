@@ -14,7 +14,9 @@ use pgrx::prelude::*;
 use selfbench_report::log::{Logged, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter};
 use std::collections::HashMap;
+use std::io::Write;
 
 /// The next run's number.
 pub fn next_run_id() -> Result<i64> {
@@ -68,19 +70,40 @@ pub fn settings_query() -> Result<Option<String>> {
     })
 }
 
-/// Brings the stored row of a run up to date.
+/// Brings the stored row of a run up to date. As all that stores something of a run, fails if its
+/// row has been deleted.
 pub fn update(run: &Run) -> Result<()> {
     transaction(|| as_owner(|| update_row(run)))
 }
 
+/// Keeps the row of a run from being deleted until the end of the transaction.
+fn hold(run_id: i64) -> Result<()> {
+    let found = Spi::connect_mut(|client| {
+        client
+            .update(
+                "SELECT FROM bench.runs WHERE run_id = $1 FOR KEY SHARE",
+                None,
+                &[run_id.into()],
+            )
+            .map(|rows| rows.len())
+    })?;
+    match found {
+        0 => Err(Error::RunDeleted { run_id }),
+        _ => Ok(()),
+    }
+}
+
 /// Stores intervals, without waiting for the disk: the end of the run will.
 pub fn intervals(rows: &[RunInterval]) -> Result<()> {
-    if rows.is_empty() {
+    let Some(first) = rows.first() else {
         return Ok(());
-    }
+    };
     transaction(|| {
         Spi::run("SET LOCAL synchronous_commit = off")?;
-        as_owner(|| insert_all("bench.run_intervals", rows))
+        as_owner(|| {
+            hold(first.run_id)?;
+            insert_all("bench.run_intervals", rows)
+        })
     })
 }
 
@@ -120,8 +143,11 @@ pub fn transactions(run_id: i64, rows: Vec<Logged>) -> Result<()> {
     };
     transaction(|| {
         Spi::run("SET LOCAL synchronous_commit = off")?;
-        // Their run exists; looking it up for each of them would take longer than storing them.
-        as_owner(|| without_triggers(|| copy_in(&target, Box::new(source))))
+        as_owner(|| {
+            hold(run_id)?;
+            // Looking their run up for each of them would take longer than storing them.
+            without_triggers(|| copy_in(&target, Box::new(source)))
+        })
     })
 }
 
@@ -246,23 +272,47 @@ fn update_row(run: &Run) -> Result<()> {
         .filter(|column| *column != "run_id")
         .map(|column| format!("{column} = n.{column}"))
         .collect();
-    Spi::run_with_args(
-        &format!(
-            "UPDATE bench.runs r SET {}
-               FROM jsonb_populate_record(NULL::bench.runs, $1::jsonb) n
-              WHERE r.run_id = n.run_id",
-            columns.join(", ")
-        ),
-        &[json(run)?.into()],
-    )?;
-    Ok(())
+    let sql = format!(
+        "UPDATE bench.runs r SET {}
+           FROM jsonb_populate_record(NULL::bench.runs, $1::jsonb) n
+          WHERE r.run_id = n.run_id
+          RETURNING r.run_id",
+        columns.join(", ")
+    );
+    let row = json(run)?;
+    let updated = Spi::connect_mut(|client| {
+        client
+            .update(&sql, None, &[row.into()])
+            .map(|rows| rows.len())
+    })?;
+    match updated {
+        0 => Err(Error::RunDeleted { run_id: run.run_id }),
+        _ => Ok(()),
+    }
 }
 
 fn json<T: Serialize>(value: &T) -> Result<String> {
-    // A zero character cannot be stored, and no text of ours has a meaning with one.
-    serde_json::to_string(value)
-        .map(|text| text.replace("\\u0000", ""))
-        .map_err(unprintable)
+    let mut text = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, WithoutZeros);
+    value.serialize(&mut serializer).map_err(unprintable)?;
+    String::from_utf8(text).map_err(|e| Error::Limit(format!("cannot describe a result: {e}")))
+}
+
+/// Leaves zero characters out of texts: they cannot be stored, and no text of ours has a meaning
+/// with one.
+struct WithoutZeros;
+
+impl Formatter for WithoutZeros {
+    fn write_char_escape<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        escape: CharEscape,
+    ) -> std::io::Result<()> {
+        match escape {
+            CharEscape::AsciiControl(0) => Ok(()),
+            escape => CompactFormatter.write_char_escape(writer, escape),
+        }
+    }
 }
 
 fn unprintable(error: serde_json::Error) -> Error {

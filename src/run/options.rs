@@ -9,13 +9,13 @@ use crate::server;
 use crate::target;
 use crate::worker::{Identity, settings};
 use pgrx::datum::Interval;
-use selfbench_script::{
-    MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, Seed, builtin, parse_seed, valid_variable_name,
-};
+use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, builtin, valid_variable_name};
 use serde_json::Value;
 
 /// The largest number of clients: what the server could ever have as processes.
 pub const MAX_CLIENTS: i32 = 262_143;
+/// The longest label, in bytes; it is the key of an index.
+const MAX_LABEL_BYTES: usize = 1024;
 /// Longest duration, in seconds; pgbench's.
 const MAX_SECONDS: i64 = i32::MAX as i64;
 const US_PER_SECOND: i64 = 1_000_000;
@@ -121,6 +121,15 @@ impl RunOptions {
         }
         self.progress_us()?;
         let seed = seed(self.seed.as_deref())?;
+        if let Some(label) = &self.label
+            && label.len() > MAX_LABEL_BYTES
+        {
+            return Err(illegal(
+                "label",
+                format!("{} bytes", label.len()),
+                &format!("At most {MAX_LABEL_BYTES} bytes."),
+            ));
+        }
         let rate = match self.rate {
             Some(rate) => Some(above_zero("rate", rate)?),
             None => None,
@@ -485,15 +494,17 @@ pub fn seed(text: Option<&str>) -> Result<u64> {
     let Some(text) = text else {
         return Ok(server::clock_seed());
     };
-    match parse_seed(text) {
-        Ok(Seed::Time) => Ok(server::clock_seed()),
-        Ok(Seed::Rand) => Ok(server::strong_seed()),
-        Ok(Seed::Value(value)) => Ok(value),
-        Err(_) => Err(illegal(
-            "seed",
-            format!("\"{text}\""),
-            "An unsigned integer of 64 bits, \"time\" or \"rand\".",
-        )),
+    match text {
+        "time" => Ok(server::clock_seed()),
+        "rand" => Ok(server::strong_seed()),
+        // Not as C reads it: nothing wraps around.
+        _ => text.parse().map_err(|_| {
+            illegal(
+                "seed",
+                format!("\"{text}\""),
+                "An unsigned integer of 64 bits, \"time\" or \"rand\".",
+            )
+        }),
     }
 }
 

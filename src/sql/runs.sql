@@ -22,6 +22,7 @@ CREATE TYPE bench.run_result AS (
     retries             bigint,
     skipped             bigint,
     late                bigint,
+    rate                float8,
     tps                 float8,
     latency_avg_ms      float8,
     latency_stddev_ms   float8,

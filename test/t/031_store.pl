@@ -153,6 +153,57 @@ is( as($root, "SELECT count(*) FROM bench.runs WHERE owner::text = '$number'"),
 	'a superuser sees rows of a dropped role');
 is(as($root, "SELECT bench.drop_script('$number.nightly')"), '', 'and drops its script');
 
+# A run can be repeated from its row.
+$database = 'postgres';
+as($root, q(SELECT bench.define_script('options', 'SELECT :a, 1')));
+my $result = as($root, q(SELECT run_id, rate FROM bench.run('{options}', transactions => 2, rate => 1000, seed => '18446744073709551615', variables => '{"a": 1, "b": "it''s\n"}'::jsonb, continue_on_error => true, exit_on_abort => true, verbose_errors => true, client_process => 'worker', label => '\u0000')));
+like($result, qr/^(\d+)\|1000$/, 'options of many kinds');
+my ($first) = $result =~ /^(\d+)/;
+my $options = "SELECT scripts, mode, clients, transactions_per_client, rate, seed, variables, continue_on_error, exit_on_abort, verbose_errors, client_process, label FROM bench.runs";
+my $row = as($root, "$options WHERE run_id = $first");
+is($row, q({options}|spi|1|2|1000|18446744073709551615|{"a": "1", "b": "it's\n"}|t|t|t|worker|\u0000), 'are stored');
+my $second = as($root, "SELECT (bench.run(scripts, mode, clients, transactions => transactions_per_client, rate => rate, seed => seed, variables => variables, continue_on_error => continue_on_error, exit_on_abort => exit_on_abort, verbose_errors => verbose_errors, client_process => client_process, label => label)).run_id FROM bench.runs WHERE run_id = $first");
+is(as($root, "$options WHERE run_id = $second"), $row, 'and can be given again');
+
+# Texts with what JSON escapes.
+as($root, q(SELECT bench.define_script('escapes', 'SELECT ''\u0000\\u0000'', ''' || E'\b\f\x7f' || ''';')));
+like(as($root, "SELECT run_id FROM bench.run('{escapes}', transactions => 1)"), qr/^\d+$/, 'a script with escapes');
+is(as($root, "SELECT body = (SELECT body FROM bench.scripts WHERE name = 'escapes') FROM bench.run_scripts WHERE name = 'escapes'"),
+	't', 'is stored as it is');
+
+# What cannot be stored is refused before anything starts.
+my $runs = as($root, 'SELECT count(*) FROM bench.runs');
+fails_ok($root, "SELECT bench.run('{select-only}', transactions => 1, label => repeat('é', 513))",
+	qr/ERROR:  22023: invalid value for option "label": 1026 bytes.*DETAIL:  At most 1024 bytes/s, 'a long label');
+foreach my $seed ('-1', '18446744073709551616', '1.5', '', ' 1', 'x')
+{
+	fails_ok($root, "SELECT bench.run('{select-only}', transactions => 1, seed => '$seed')",
+		qr/ERROR:  22023: invalid value for option "seed": "\Q$seed\E"/, "seed \"$seed\"");
+}
+like(as($root, "SELECT bench.pgbench('-S -n -t 1 --mode=spi --random-seed=-1')"), qr/tps/, 'pgbench takes -1');
+is(as($root, "SELECT seed FROM bench.runs ORDER BY run_id DESC LIMIT 1"), '18446744073709551615', 'as C does');
+is(as($root, 'SELECT count(*) FROM bench.runs'), $runs + 1, 'nothing else ran');
+is(as($root, "SELECT state FROM bench.run('{select-only}', $quick, label => repeat(md5(random()::text), 32))"),
+	'finished', 'a label as long as possible');
+
+# Deleting a run in progress leaves nothing of it behind.
+foreach my $log ('false', 'true')
+{
+	my $session = start_sql($node,
+		qq{SELECT state, errors FROM bench.run('{select-only}', duration => '10 min', "interval" => '0.1 s', vacuum => 'none', log => $log, label => 'deleted')});
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM bench.progress WHERE label = 'deleted' AND transactions > 0"),
+		"log $log: a run in progress");
+	my $id = as($root, "DELETE FROM bench.runs WHERE label = 'deleted' RETURNING run_id");
+	like($id, qr/^\d+$/, "log $log: deleted");
+	my ($out, $err) = finish_sql($session);
+	like("$out$err", qr/run $id was deleted while it was in progress/, "log $log: the caller is told");
+	unlike("$out$err", qr/foreign key/, "log $log: in plain words");
+	is(as($root, join ' UNION ALL ', map { "SELECT * FROM (SELECT '$_' FROM bench.$_ WHERE run_id = $id LIMIT 1) x" }
+				qw(runs run_scripts run_statements run_intervals run_settings transactions)),
+		'', "log $log: nothing is left of it");
+}
+ok(wait_until_quiet($node), 'no process is left');
+
 # Roles come first: where one is missing, nothing of the table is restored, as
 # the error says.
 my $other = PostgreSQL::Test::Cluster->new('other');
