@@ -154,9 +154,9 @@ pub enum Error {
     /// The run's coordinator is gone and it left no result.
     #[error("run {run_id} was lost")]
     LostRun { run_id: i64 },
-    /// `bench.wait` gave up.
-    #[error("run {run_id} did not finish within {timeout}")]
-    WaitTimeout { run_id: i64, timeout: String },
+    /// `bench.report` without a run, and the caller has none.
+    #[error("there is no run to report")]
+    NoRun,
     /// The extension was dropped during the run, and the type of the result with it.
     #[error("extension \"pg_selfbench\" was dropped while the run was in progress")]
     ExtensionDropped,
@@ -244,7 +244,7 @@ impl Error {
             Error::LoopbackDenied => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
             Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            Error::WaitTimeout { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
+            Error::NoRun => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::ExtensionDropped => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Sqlstate::ERRCODE_OPERATOR_INTERVENTION
@@ -391,9 +391,7 @@ impl Error {
                 Some("Runs are listed in bench.run_summary.".into())
             }
             Error::LostRun { .. } => Some("Look into the server log, then run it again.".into()),
-            Error::WaitTimeout { .. } => {
-                Some("The run goes on; wait again, or end it with bench.cancel.".into())
-            }
+            Error::NoRun => Some("Start one with bench.run.".into()),
             Error::ExtensionDropped => {
                 Some("Create the extension again, then repeat the run.".into())
             }

@@ -3,6 +3,7 @@
 mod arguments;
 mod compare;
 mod initialize;
+mod live;
 mod pgbench;
 mod pgio;
 mod result;

@@ -1,14 +1,17 @@
 //! Results as SQL values: the composite type `bench.run_result`, reports, percentiles.
 
+use super::live::load;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::{convert, store};
 use crate::run::options::argument;
+use crate::shared::Segment;
 use pgrx::AllocatedByRust;
 use pgrx::heap_tuple::{PgHeapTuple, PgHeapTupleError};
 use pgrx::prelude::*;
 use selfbench_stats::LatencyHistogram;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// The composite type `bench.run_result`. Signatures of SQL functions spell it out, since the
 /// schema generator of cargo-pgrx does not see through an alias.
@@ -86,10 +89,45 @@ fn fill(
 fn report(run_id: Option<i64>) -> String {
     (|| {
         let run_id = argument("run_id", run_id)?;
-        let finished = store::load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
-        Ok(selfbench_report::text(&convert::report(&finished)?))
+        text_of(load(run_id)?.ok_or(Error::UnknownRun { run_id })?)
     })()
     .or_raise()
+}
+
+/// The last run of this session, 0 before its first.
+static LAST_RUN: AtomicI64 = AtomicI64::new(0);
+
+/// Remembers a run as the last one of this session, unless it is not stored.
+pub(super) fn remember(segment: &Segment) {
+    let run_id = segment.header().run_id.load(Relaxed);
+    if run_id != 0 {
+        LAST_RUN.store(run_id, Relaxed);
+    }
+}
+
+/// The report of the last run of this session; if it has none that the caller may see, of the
+/// caller's last one.
+#[pg_extern(sql = false)]
+fn report_last() -> String {
+    (|| {
+        let of_session = match LAST_RUN.load(Relaxed) {
+            0 => None,
+            run_id => load(run_id)?,
+        };
+        let found = match of_session {
+            Some(found) => Some(found),
+            None => match store::last_run_of_caller()? {
+                Some(run_id) => load(run_id)?,
+                None => None,
+            },
+        };
+        text_of(found.ok_or(Error::NoRun)?)
+    })()
+    .or_raise()
+}
+
+fn text_of(finished: Finished) -> Result<String> {
+    Ok(selfbench_report::text(&convert::report(&finished)?))
 }
 
 /// What makes the figures of a run doubtful that the caller may see, and what to do about it.
@@ -99,7 +137,7 @@ fn advice(
 ) -> TableIterator<'static, (name!(advice, String), name!(hint, String))> {
     let advice = (|| {
         let run_id = argument("run_id", run_id)?;
-        let finished = store::load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+        let finished = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
         let settings = store::load_settings(run_id)?;
         let setting = |name: &str| settings.get(name).map(String::as_str);
         Ok(selfbench_report::advice(

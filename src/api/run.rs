@@ -1,8 +1,8 @@
-//! `bench.run`, `bench.start`, `bench.wait`, `bench.cancel` and what the view `bench.progress`
-//! needs.
+//! `bench.run`, `bench.start`, `bench.wait` and `bench.cancel`.
 
 use super::arguments::Arguments;
-use super::result::run_result;
+use super::live::{self, live_segment};
+use super::result::{self, run_result};
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
@@ -85,7 +85,7 @@ fn wait(
         let mut advised = false;
         let mut looked = begin;
         loop {
-            let found = look(run_id)?;
+            let mut found = look(run_id)?;
             if !found.run.is_in_progress() {
                 return run_result(&found);
             }
@@ -111,11 +111,9 @@ fn wait(
                 looked = clock::now_ns();
                 locks::fail_if_workers_wait_for_me(&segment)?;
             }
-            if let (Some(limit), Some(timeout)) = (limit, &timeout)
-                && clock::now_ns() - begin >= limit
-            {
-                let timeout = server::interval_text(timeout);
-                return Err(Error::WaitTimeout { run_id, timeout });
+            if limit.is_some_and(|limit| clock::now_ns() - begin >= limit) {
+                live::add_figures(&mut found, &segment)?;
+                return run_result(&found);
             }
             pgrx::check_for_interrupts!();
             horizon.release();
@@ -177,51 +175,6 @@ fn cancel(run_id: Option<i64>) -> bool {
     .or_raise()
 }
 
-#[pg_extern(sql = false)]
-fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
-    run_id.is_some_and(|run_id| is_alive(run_id, segment))
-}
-
-/// A run in progress: phase, seconds since the start barrier opened, transactions, failures, and
-/// mean latency in milliseconds.
-#[pg_extern(sql = false)]
-#[allow(clippy::type_complexity)]
-fn live_figures(
-    run_id: Option<i64>,
-    segment: Option<i64>,
-) -> TableIterator<
-    'static,
-    (
-        name!(phase, String),
-        name!(seconds, Option<f64>),
-        name!(transactions, i64),
-        name!(failed, i64),
-        name!(latency_avg_ms, Option<f64>),
-    ),
-> {
-    let row = run_id.and_then(|run_id| {
-        let segment = live_segment(run_id, segment)?;
-        let header = segment.header();
-        let start = header.start_ns.load(Relaxed);
-        let seconds = (start != 0).then(|| clock::now_ns().saturating_sub(start) as f64 / 1e9);
-        let tally = recorder::read_total(&segment);
-        let phase = match header.phase() {
-            Phase::Launched | Phase::Preparing => "starting",
-            Phase::Running => "running",
-            Phase::Storing | Phase::Finished => "storing",
-        };
-        let mean = (tally.latency.count > 0).then(|| tally.latency.mean_ms());
-        Some((
-            phase.to_owned(),
-            seconds,
-            tally.transactions as i64,
-            tally.failed.total() as i64,
-            mean,
-        ))
-    });
-    TableIterator::new(row)
-}
-
 /// What the caller is told while it waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
@@ -243,7 +196,9 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
         });
     }
     let task = begin(spec)?;
-    task.wait(Phase::Running, horizon, |_| Ok(()))?;
+    let waited = task.wait(Phase::Running, horizon, |_| Ok(()));
+    result::remember(task.segment());
+    waited?;
     if let Some(Err(error)) = task.segment().outcome::<Finished>() {
         return Err(error);
     }
@@ -268,10 +223,12 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     let task = begin(spec)?;
     advise(spec, horizon);
     let mut ticker = Ticker::new(spec, progress);
-    task.wait(Phase::Finished, horizon, |segment| {
+    let waited = task.wait(Phase::Finished, horizon, |segment| {
         ticker.tick(segment);
         Ok(())
-    })?;
+    });
+    result::remember(task.segment());
+    waited?;
     ticker.end(task.segment());
     let finished: Finished = task.outcome()?;
     warn(&finished, spec.client_process == ClientProcess::Auto);
@@ -425,25 +382,6 @@ fn warn(finished: &Finished, told_backends: bool) {
     }
 }
 
-/// The segment of a run in progress, if it is the caller's own or the caller a superuser.
-fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
-    let handle = u32::try_from(handle?).ok()?;
-    let segment = Segment::attach(handle)?;
-    let header = segment.header();
-    // SAFETY: in a transaction.
-    let (role, superuser) = unsafe { (pg_sys::GetUserId().to_u32(), pg_sys::superuser()) };
-    ((header.role == role || superuser)
-        && header.is_run()
-        && header.run_id.load(Relaxed) == run_id
-        && header.phase() != Phase::Finished
-        && header.coordinator.pid() != 0)
-        .then_some(segment)
-}
-
-fn is_alive(run_id: i64, handle: Option<i64>) -> bool {
-    live_segment(run_id, handle).is_some()
-}
-
 /// Shows the caller what clients tell.
 fn pass_messages(segment: &Segment) {
     segment.read_messages(|line| pgrx::notice!("{line}"));
@@ -459,6 +397,8 @@ struct Ticker {
     tally: Tally,
     /// What is vacuumed before, until that is told.
     vacuum: Option<Vacuum>,
+    /// Transactions of the warm-up that have been told.
+    warmup_transactions: u64,
     /// pgio's workload, until the caller has been told what it measures here.
     pgio: Option<PgioSpec>,
 }
@@ -481,6 +421,7 @@ impl Ticker {
                 .filter(|_| spec.vacuums())
                 // A standby has nothing to vacuum.
                 .filter(|_| spec.target.is_some() || !server::in_recovery()),
+            warmup_transactions: 0,
             pgio: spec.pgio.clone().filter(|_| spec.target.is_none()),
         }
     }
@@ -494,15 +435,29 @@ impl Ticker {
         if header.phase() != Phase::Running {
             return;
         }
-        let start = header.start_ns.load(Relaxed);
+        let (start, measure) = (
+            header.start_ns.load(Relaxed),
+            header.measure_ns.load(Relaxed),
+        );
         if self.last_ns == 0 {
             self.last_ns = start;
         }
         let now = clock::now_ns();
-        if now >= self.last_ns + every {
+        if self.last_ns < measure {
+            // No line is for both the warm-up and the time that counts.
+            let end = now.min(measure);
+            if end >= self.last_ns + every {
+                self.tell_warmup(segment, end);
+                self.last_ns = start + (end - start) / every * every;
+            }
+            if now >= measure {
+                self.last_ns = measure;
+            }
+        }
+        if now >= measure && now >= self.last_ns + every {
             self.tell(segment, now);
             // The next line is due at the next multiple, however late this one is.
-            self.last_ns = start + (now - start) / every * every;
+            self.last_ns = measure + (now - measure) / every * every;
         }
     }
 
@@ -517,7 +472,9 @@ impl Ticker {
             .map(|client| segment.client(client).0.finished_ns())
             .max()
             .unwrap_or(0);
-        if self.last_ns != 0 && last >= self.last_ns + every {
+        let begin = self.last_ns.max(segment.header().measure_ns.load(Relaxed));
+        if self.last_ns != 0 && last >= begin + every {
+            self.last_ns = begin;
             self.tell(segment, last);
         }
     }
@@ -551,16 +508,32 @@ impl Ticker {
         }
     }
 
+    fn at(&self, segment: &Segment, now: u64) -> At {
+        if self.timestamp {
+            At::Epoch(server::epoch_us() as f64 / 1e6)
+        } else {
+            At::Elapsed((now - segment.header().start_ns.load(Relaxed)) as f64 / 1e9)
+        }
+    }
+
+    fn tell_warmup(&mut self, segment: &Segment, now: u64) {
+        let transactions = (0..segment.layout().clients)
+            .map(|client| segment.client(client).0.warmup_transactions())
+            .sum();
+        let line = progress::warmup_line(
+            self.at(segment, now),
+            (now - self.last_ns) as f64 / 1e9,
+            transactions - self.warmup_transactions,
+            self.options.mode,
+        );
+        pgrx::notice!("{line}");
+        self.warmup_transactions = transactions;
+    }
+
     fn tell(&mut self, segment: &Segment, now: u64) {
-        let start = segment.header().start_ns.load(Relaxed);
         let tally = recorder::read_total(segment);
-        let seconds = (now - start) as f64 / 1e9;
         let line = progress::line(
-            if self.timestamp {
-                At::Epoch(server::epoch_us() as f64 / 1e6)
-            } else {
-                At::Elapsed(seconds)
-            },
+            self.at(segment, now),
             (now - self.last_ns) as f64 / 1e9,
             &tally.minus(&self.tally),
             self.options,

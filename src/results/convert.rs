@@ -9,7 +9,7 @@ use crate::shared::recorder::CommandTally;
 use selfbench_client::Usage;
 use selfbench_report::pgio::{PgioReport, WorkingSet};
 use selfbench_report::{Limit, RunReport, RunState, ScriptReport, StatementReport};
-use selfbench_script::{Command, report_text};
+use selfbench_script::{Command, builtin, report_text};
 use selfbench_stats::{LatencyHistogram, Moments, Tally, summary};
 use std::fmt::Write;
 
@@ -256,28 +256,31 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         target: run.target.clone(),
         mode,
         protocol: run.protocol.clone(),
-        scripts: finished
-            .scripts
-            .iter()
-            .map(|script| ScriptReport {
-                name: script.name.clone(),
-                description: script.description.clone(),
-                weight: script.weight,
-                tally: tally(&script.figures),
-                percentiles: percentiles(&script.figures),
-                statements: finished
-                    .statements
-                    .iter()
-                    .filter(|statement| statement.script_no == script.script_no)
-                    .map(|statement| StatementReport {
-                        latency_ms: statement.latency_avg_ms.unwrap_or(0.0),
-                        failures: statement.failures as u64,
-                        retries: statement.retries as u64,
-                        text: report_text(&statement.command).to_owned(),
-                    })
-                    .collect(),
-            })
-            .collect(),
+        scripts: match finished.scripts.as_slice() {
+            // They are stored at the end.
+            [] => run.scripts.iter().map(|text| named(text)).collect(),
+            scripts => scripts
+                .iter()
+                .map(|script| ScriptReport {
+                    name: script.name.clone(),
+                    description: script.description.clone(),
+                    weight: script.weight,
+                    tally: tally(&script.figures),
+                    percentiles: percentiles(&script.figures),
+                    statements: finished
+                        .statements
+                        .iter()
+                        .filter(|statement| statement.script_no == script.script_no)
+                        .map(|statement| StatementReport {
+                            latency_ms: statement.latency_avg_ms.unwrap_or(0.0),
+                            failures: statement.failures as u64,
+                            retries: statement.retries as u64,
+                            text: report_text(&statement.command).to_owned(),
+                        })
+                        .collect(),
+                })
+                .collect(),
+        },
         scale: run.scale,
         partition_method: run.partition_method.clone(),
         partitions: run.partitions,
@@ -307,6 +310,23 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         errors: run.errors.clone(),
         pgio: finished.pgio.as_ref().map(pgio_report),
     })
+}
+
+/// A script of which only the name is known, with its weight as it was given.
+fn named(text: &str) -> ScriptReport {
+    let (name, weight) = builtin::parse_weight(text).unwrap_or((text, 1));
+    let description = match builtin::find_builtin(name) {
+        Ok(script) if script.name == name => script.description,
+        _ => name,
+    };
+    ScriptReport {
+        name: name.into(),
+        description: description.into(),
+        weight,
+        tally: Tally::default(),
+        percentiles: Vec::new(),
+        statements: Vec::new(),
+    }
 }
 
 fn pgio_report(pgio: &PgioRun) -> PgioReport {

@@ -233,6 +233,17 @@ pub fn load(run_id: i64) -> Result<Option<Finished>> {
     }))
 }
 
+/// The last run of the current role, if it may see one.
+pub fn last_run_of_caller() -> Result<Option<i64>> {
+    with_pinned_search_path(|| {
+        query::one::<i64>(
+            "SELECT max(run_id) FROM bench.runs
+              WHERE owner = (SELECT quote_ident(current_user)::regrole)",
+            &[],
+        )
+    })
+}
+
 /// The settings under which a run took place that the caller may see, by name.
 pub fn load_settings(run_id: i64) -> Result<HashMap<String, String>> {
     let settings = query_json::<HashMap<String, String>>(

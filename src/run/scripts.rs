@@ -60,16 +60,13 @@ pub fn stored_or_file(name: &str, weight: i64) -> Result<Option<ScriptSpec>> {
     }
     let (owner, own_name) = split(name);
     let caller = server::role();
-    let (body, description) = as_owner(|| {
-        query::two::<String, String>(
-            &format!("SELECT s.body, s.description FROM bench.scripts s WHERE {IS_NAMED}"),
+    let body = as_owner(|| {
+        query::one::<String>(
+            &format!("SELECT s.body FROM bench.scripts s WHERE {IS_NAMED}"),
             &[own_name.into(), owner.into(), caller.into()],
         )
     })?;
-    Ok(body.map(|body| {
-        let description = description.unwrap_or_else(|| name.to_owned());
-        own(name, description, body, weight)
-    }))
+    Ok(body.map(|body| own(name, name.to_owned(), body, weight)))
 }
 
 /// A script in a file of the server, which the caller must be allowed to read.

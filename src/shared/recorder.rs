@@ -9,7 +9,8 @@ use super::ring::Ring;
 use super::segment::{Header, REASON_BYTES, Segment, Stop, Text};
 use selfbench_client::{Failure, LogEntry, Record, Transaction, Usage};
 use selfbench_script::Workload;
-use selfbench_stats::{Moments, Tally, buckets, buckets::coarse};
+use selfbench_stats::buckets::{self, coarse};
+use selfbench_stats::{LatencyHistogram, Moments, Tally};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*, fence};
 
 /// A reader gives up on a consistent copy after that many tries and takes what it has; a writer
@@ -159,6 +160,70 @@ impl ClientHead {
     }
 }
 
+/// The figures of the interval that ended last; the coordinator alone writes them.
+#[repr(C)]
+pub struct LastInterval {
+    sequence: AtomicU32,
+    tps: AtomicU64,
+    latency_avg_ms: AtomicU64,
+}
+
+/// Figures of an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IntervalFigures {
+    /// Transactions per second.
+    pub tps: f64,
+    /// Mean latency in milliseconds, if there was a transaction.
+    pub latency_avg_ms: Option<f64>,
+}
+
+impl LastInterval {
+    /// Replaces the figures.
+    pub fn set(&self, figures: &IntervalFigures) {
+        write(&self.sequence, || {
+            let latency = figures.latency_avg_ms.unwrap_or(f64::NAN);
+            self.tps.store(figures.tps.to_bits(), Relaxed);
+            self.latency_avg_ms.store(latency.to_bits(), Relaxed);
+        });
+    }
+
+    /// The figures; `None` before the first interval has ended.
+    pub fn get(&self) -> Option<IntervalFigures> {
+        let mut figures = None;
+        read(&self.sequence, || {
+            let latency = f64::from_bits(self.latency_avg_ms.load(Relaxed));
+            figures = Some(IntervalFigures {
+                tps: f64::from_bits(self.tps.load(Relaxed)),
+                latency_avg_ms: (!latency.is_nan()).then_some(latency),
+            });
+        });
+        figures.filter(|_| self.sequence.load(Relaxed) != 0)
+    }
+}
+
+/// Brackets the stores of the one writer.
+#[inline]
+fn write(sequence: &AtomicU32, stores: impl FnOnce()) {
+    let number = sequence.load(Relaxed);
+    sequence.store(number.wrapping_add(1), Relaxed);
+    fence(Release);
+    stores();
+    sequence.store(number.wrapping_add(2), Release);
+}
+
+/// Repeats `loads` until what they see belongs together; see [`READ_ATTEMPTS`].
+fn read(sequence: &AtomicU32, mut loads: impl FnMut()) {
+    for _ in 0..READ_ATTEMPTS {
+        let before = sequence.load(Acquire);
+        loads();
+        fence(Acquire);
+        if before % 2 == 0 && sequence.load(Relaxed) == before {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+}
+
 /// One client's figures for one script: the words of a [`Tally`].
 #[repr(C)]
 pub struct ScriptCounters {
@@ -237,17 +302,11 @@ fn read_moments(words: &[AtomicU64; Moments::WORDS]) -> Moments {
 /// unless the writer was interrupted, see [`READ_ATTEMPTS`].
 pub fn read_client(segment: &Segment, client: usize, into: &mut [Tally]) {
     let (head, counters) = segment.client(client);
-    for _ in 0..READ_ATTEMPTS {
-        let before = head.sequence.load(Acquire);
+    read(&head.sequence, || {
         for (tally, counters) in into.iter_mut().zip(counters) {
             *tally = counters.read();
         }
-        fence(Acquire);
-        if before % 2 == 0 && head.sequence.load(Relaxed) == before {
-            return;
-        }
-        std::hint::spin_loop();
-    }
+    });
 }
 
 /// Sum of the figures of all clients, by script.
@@ -262,6 +321,25 @@ pub fn read_all(segment: &Segment) -> Vec<Tally> {
         }
     }
     sum
+}
+
+/// Latencies of all clients at this moment, by script. Those that a counter has wrapped around over
+/// are missing, which takes more than an hour.
+pub fn read_latencies(segment: &Segment) -> Vec<LatencyHistogram> {
+    let layout = segment.layout();
+    let of_script = |script| {
+        let mut sum = LatencyHistogram::new();
+        for set in 0..layout.histogram_sets() {
+            for (bucket, counter) in segment.histogram(set, script).iter().enumerate() {
+                match counter.load(Relaxed) {
+                    0 => {}
+                    count => sum.record_bucket(bucket, u64::from(count)),
+                }
+            }
+        }
+        sum
+    };
+    (0..layout.scripts).map(of_script).collect()
 }
 
 /// Sum of the figures of all clients and scripts.
@@ -339,11 +417,7 @@ impl<'s> Recorder<'s> {
 
     #[inline]
     fn write(&self, stores: impl FnOnce()) {
-        let sequence = self.head.sequence.load(Relaxed);
-        self.head.sequence.store(sequence.wrapping_add(1), Relaxed);
-        fence(Release);
-        stores();
-        self.head.sequence.store(sequence.wrapping_add(2), Release);
+        write(&self.head.sequence, stores);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::effort::Account;
 use super::process::ProcessRef;
-use super::recorder::{ClientHead, CommandCounters, ScriptCounters};
+use super::recorder::{ClientHead, CommandCounters, LastInterval, ScriptCounters};
 use super::ring::{Messages, Ring, RingHead};
 use crate::error::{Error, Report, Result};
 use pgrx::pg_sys;
@@ -101,6 +101,8 @@ pub struct Header {
     pub measure_ns: AtomicU64,
     /// No transaction starts after this; `u64::MAX` if the run is limited by a count.
     pub deadline_ns: AtomicU64,
+    /// The figures of the interval that ended last.
+    pub last_interval: LastInterval,
     /// What scripts are told as `scale`: pgbench's, the number of keys of pgio's tables, or what
     /// the user says.
     pub scale: AtomicI64,

@@ -2,7 +2,11 @@
 
 CREATE FUNCTION bench.report(run_id bigint) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_wrapper';
-COMMENT ON FUNCTION bench.report IS 'report of a run in pgbench''s layout, with percentiles';
+COMMENT ON FUNCTION bench.report(bigint) IS 'report of a run in pgbench''s layout, with percentiles';
+
+CREATE FUNCTION bench.report() RETURNS text
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_last_wrapper';
+COMMENT ON FUNCTION bench.report() IS 'report of the last run of this session, else of the last one of this role';
 
 CREATE FUNCTION bench.advice(run_id bigint, OUT advice text, OUT hint text) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper';
@@ -42,9 +46,20 @@ CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
 COMMENT ON VIEW bench.run_summary IS 'runs, one row each';
 
 CREATE VIEW bench.progress WITH (security_invoker = true) AS
-    SELECT r.run_id, r.label, r.mode, r.scripts, r.clients, f.phase, f.seconds, f.transactions,
-           f.failed, f.transactions / nullif(f.seconds - r.warmup_s, 0) AS tps, f.latency_avg_ms,
+    SELECT r.run_id, r.label, r.mode, r.scripts, r.clients, f.phase, f.seconds,
+           round(least(CASE WHEN r.duration_s IS NOT NULL
+                            THEN 100 * f.seconds / (r.warmup_s + r.duration_s)
+                            ELSE 100.0 * d.ended / d.planned END, 100)::numeric, 1) AS percent_done,
+           round(greatest(CASE WHEN r.duration_s IS NOT NULL
+                               THEN r.warmup_s + r.duration_s - f.seconds
+                               ELSE (d.planned - d.ended) * d.measured_s / nullif(d.ended, 0) END,
+                          0)::numeric, 1) AS seconds_left,
+           f.transactions, f.failed, f.skipped, f.transactions / d.measured_s AS tps,
+           f.latency_avg_ms, f.interval_tps, f.interval_latency_avg_ms,
            r.duration_s, r.transactions_per_client, r.warmup_s, r.coordinator_pid
-      FROM bench.runs r, LATERAL bench.live_figures(r.run_id, r.segment) f
+      FROM bench.runs r, LATERAL bench.live_figures(r.run_id, r.segment) f,
+           LATERAL (SELECT f.transactions + f.failed + f.skipped AS ended,
+                           r.clients::numeric * r.transactions_per_client AS planned,
+                           CASE WHEN f.seconds > r.warmup_s THEN f.seconds - r.warmup_s END AS measured_s) d
      WHERE r.state IN ('starting', 'running');
 COMMENT ON VIEW bench.progress IS 'runs in progress, with their figures of this moment';

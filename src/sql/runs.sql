@@ -113,7 +113,7 @@ COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the s
 
 CREATE FUNCTION bench.wait(run_id bigint, timeout interval DEFAULT NULL) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'wait_wrapper';
-COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result';
+COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result, or after the timeout its figures so far';
 
 CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
@@ -131,7 +131,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'is_live_wrapper';
 CREATE FUNCTION bench.live_figures(
     run_id bigint, segment bigint,
     OUT phase text, OUT seconds float8, OUT transactions bigint, OUT failed bigint,
-    OUT latency_avg_ms float8
+    OUT skipped bigint, OUT latency_avg_ms float8, OUT interval_tps float8,
+    OUT interval_latency_avg_ms float8
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'live_figures_wrapper';
 

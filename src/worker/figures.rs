@@ -11,7 +11,7 @@ use crate::run::{Mode, RunSpec};
 use crate::server;
 use crate::shared::Segment;
 use crate::shared::effort::Effort;
-use crate::shared::recorder::{self, ClientState};
+use crate::shared::recorder::{self, ClientState, IntervalFigures};
 use crate::shared::segment::WorkerState;
 use selfbench_client::Usage;
 use selfbench_stats::{LatencyHistogram, Tally};
@@ -60,6 +60,11 @@ impl<'s> Figures<'s> {
             return;
         };
         let seconds = (now_ns - interval.begins_ns) as f64 / 1e9;
+        let figures = convert::figures(&interval.tally, &interval.histogram, seconds);
+        header.last_interval.set(&IntervalFigures {
+            tps: figures.tps.unwrap_or_default(),
+            latency_avg_ms: figures.latency_avg_ms,
+        });
         let records = self.spec.pgio.is_some() && self.spec.mode == Mode::Spi;
         let blocks = |i: usize| records.then_some(interval.blocks[i] as i64);
         self.intervals.push(RunInterval {
@@ -67,7 +72,7 @@ impl<'s> Figures<'s> {
             interval_no: interval.number,
             begins_s: (interval.begins_ns - header.start_ns.load(Relaxed)) as f64 / 1e9,
             seconds,
-            figures: convert::figures(&interval.tally, &interval.histogram, seconds),
+            figures,
             blocks_hit: blocks(0),
             blocks_read: blocks(1),
             wal_bytes: blocks(2),

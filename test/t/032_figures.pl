@@ -88,4 +88,91 @@ like(
 	'more histograms of commands than are reasonable');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'), 0, 'nothing has started');
 
+
+# A run that warms up, then counts, seen from outside.
+my $columns = 'phase, percent_done BETWEEN 0 AND 100, seconds_left >= 0, tps > 0';
+my $run = $node->safe_psql('postgres',
+	"SELECT bench.start('{select-only}', warmup => '5 min', duration => '5 min', label => 'warms up')");
+wait_for($node, "SELECT warmup_transactions > 0 FROM bench.wait($run, '0')");
+is($node->safe_psql('postgres', "SELECT $columns, transactions, interval_tps FROM bench.progress"),
+	'warming up|t|t||0|', 'bench.progress during the warm-up has no tps');
+$node->safe_psql('postgres', "SELECT bench.cancel($run)");
+wait_until_quiet($node);
+
+$run = $node->safe_psql('postgres',
+	q{SELECT bench.start('{select-only}', clients => 2, duration => '5 min', "interval" => '100 ms', label => 'counts')});
+wait_for($node, 'SELECT interval_tps > 0 FROM bench.progress');
+is( $node->safe_psql('postgres',
+		"SELECT $columns, interval_latency_avg_ms > 0, abs(300 - seconds - seconds_left) < 0.1, percent_done < 50 FROM bench.progress"),
+	'running|t|t|t|t|t|t', 'bench.progress has the last interval, percent and time left');
+
+# Its report.
+my $report = $node->safe_psql('postgres', "SELECT bench.report($run)");
+like($report, qr/^transaction type: <builtin: select only>\n/m, 'a running run: its script');
+like($report, qr/^number of transactions actually processed: [1-9]\d*\nnumber of failed transactions: 0 \(0\.000%\)\nlatency average = .*^tps = .*^latency percentiles \(ms\): p50.*^Run is still going on; the above results are incomplete\.$/ms,
+	'its figures so far');
+$node->safe_psql('postgres', "SELECT bench.cancel($run)");
+wait_until_quiet($node);
+$run = $node->safe_psql('postgres',
+	q{SELECT bench.start('{sleeper}', clients => 2, transactions => 100000, "interval" => '100 ms', label => 'limited')});
+wait_for($node, 'SELECT transactions > 0 AND interval_tps > 0 FROM bench.progress');
+is($node->safe_psql('postgres', "SELECT $columns, percent_done < 50 FROM bench.progress"),
+	'running|t|t|t|t', 'bench.progress of a run that counts transactions');
+is( $node->safe_psql('postgres', "SELECT sleep_avg_ms >= 20 FROM bench.wait($run, '0')"),
+	't', 'time asleep so far');
+like($node->safe_psql('postgres', "SELECT bench.report($run)"),
+	qr/^transaction type: sleeper\n/m, 'a stored script has its name');
+$node->safe_psql('postgres', "SELECT bench.cancel($run)");
+wait_until_quiet($node);
+
+# A run that was canceled before it started.
+$node->safe_psql('postgres', "SELECT bench.define_script('described', 'SELECT 1', 'what it is for')");
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE MODE');
+my $caller = start_sql($node,
+	"SELECT bench.run('{described,tpcb-like\@3}', duration => '5 min', label => 'never')",
+	name => 'caller');
+wait_for($node, "SELECT count(*) = 1 FROM bench.runs WHERE label = 'never' AND state = 'starting'");
+wait_for($node,
+	"SELECT count(pg_cancel_backend(pid)) = 1 FROM pg_stat_activity WHERE application_name = 'caller' AND state = 'active'");
+finish_sql($caller);
+$locker->query_safe('ROLLBACK');
+$locker->quit;
+$report = $node->safe_psql('postgres', "SELECT bench.report(run_id) FROM bench.runs WHERE label = 'never'");
+unlike($report, qr/NaN/, 'canceled before start: nothing that is not a number');
+like($report, qr/^transaction type: multiple scripts\n.*actually processed: 0\nnumber of failed transactions: 0 \(0\.000%\)\n.*the run was canceled/ms,
+	'but what it would have been');
+
+# The last run of the session, else of the role.
+$node->safe_psql('postgres', "SELECT bench.run('{described}', transactions => 3, label => 'last')");
+like($node->safe_psql('postgres', 'SELECT bench.report()'),
+	qr/^transaction type: described\n.*^label: last$/ms, 'the last run, a stored script by its name');
+my $session = $node->background_psql('postgres');
+$session->query_safe("SELECT bench.run('{select-only}', transactions => 3, label => 'of the session')");
+$node->safe_psql('postgres', "SELECT bench.run('{select-only}', transactions => 3, label => 'of another')");
+like($session->query_safe('SELECT bench.report()'),
+	qr/^label: of the session$/m, 'the last run of the session, although another one came later');
+$session->quit;
+$node->safe_psql(
+	'postgres', q{
+	CREATE ROLE newcomer LOGIN;
+	GRANT USAGE ON SCHEMA bench TO newcomer;
+	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO newcomer;
+	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO newcomer});
+(undef, undef, $error) = $node->psql('postgres',
+	'SET ROLE newcomer; SELECT bench.report()', extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+like($error, qr/ERROR:  42704: there is no run to report\nHINT:  Start one with bench\.run\./, 'none yet');
+
+# Lines of progress: the warm-up has its own.
+(undef, undef, $error) = $node->psql('postgres',
+	"SELECT bench.run('{select-only}', warmup => '1 s', duration => '1 s', progress => '400 ms')");
+my @progress = $error =~ /NOTICE:  (progress: .*)$/mg;
+my @warmup = grep { /^progress: [\d.]+ s, warm-up, [1-9][\d.]* tps \(spi\)$/ } @progress;
+my @measured = grep { /^progress: [\d.]+ s, [1-9][\d.]* tps, lat [\d.]+ ms stddev [\d.]+, 0 failed \(spi\)$/ } @progress;
+cmp_ok(scalar @warmup, '>=', 1, 'lines of the warm-up');
+cmp_ok(scalar @measured, '>=', 1, 'lines of the time that counts');
+is(scalar @warmup + @measured, scalar @progress, 'no others');
+is_deeply([ @warmup, @measured ], \@progress, 'one after the other');
+ok((!grep { (/progress: ([\d.]+) s/)[0] < 1.4 } @measured), 'the latter cover nothing of the former');
+
 done_testing();

@@ -1,5 +1,7 @@
 //! One line of progress while a run goes on.
 
+use std::fmt::{self, Display, Formatter};
+
 use selfbench_stats::{Tally, summary};
 
 use crate::Mode;
@@ -27,6 +29,15 @@ pub enum At {
     Epoch(f64),
 }
 
+impl Display for At {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&match *self {
+            At::Elapsed(seconds) => fixed(seconds, 1),
+            At::Epoch(seconds) => fixed(seconds, 3),
+        })
+    }
+}
+
 /// The progress line of an interval as pgbench prints it with `-P`, in mode `spi` followed by the
 /// mode in brackets, without a line end.
 ///
@@ -35,11 +46,7 @@ pub enum At {
 /// transaction.
 pub fn line(at: At, interval_seconds: f64, interval: &Tally, options: ProgressOptions) -> String {
     let mut line = format!(
-        "progress: {} s, {} tps, lat {} ms stddev {}, {} failed",
-        match at {
-            At::Elapsed(seconds) => fixed(seconds, 1),
-            At::Epoch(seconds) => fixed(seconds, 3),
-        },
+        "progress: {at} s, {} tps, lat {} ms stddev {}, {} failed",
         fixed(summary::tps(interval.transactions, interval_seconds), 1),
         fixed(interval.latency.mean_ms(), 3),
         fixed(interval.latency.stddev_ms(), 3),
@@ -57,9 +64,20 @@ pub fn line(at: At, interval_seconds: f64, interval: &Tally, options: ProgressOp
             interval.retried, interval.retries
         );
     }
-    // What pgbench prints must not be mistaken for what was measured inside of the server.
-    match options.mode {
-        Mode::Spi => line + &format!(" ({})", options.mode.name()),
+    labelled(line, options.mode)
+}
+
+/// The progress line of an interval of the warm-up, whose transactions do not count.
+pub fn warmup_line(at: At, interval_seconds: f64, transactions: u64, mode: Mode) -> String {
+    let tps = fixed(summary::tps(transactions, interval_seconds), 1);
+    labelled(format!("progress: {at} s, warm-up, {tps} tps"), mode)
+}
+
+/// A line with the mode behind it: what pgbench prints must not be mistaken for what was measured
+/// inside of the server.
+fn labelled(line: String, mode: Mode) -> String {
+    match mode {
+        Mode::Spi => line + &format!(" ({})", mode.name()),
         Mode::Libpq => line,
     }
 }
@@ -142,6 +160,18 @@ mod tests {
     fn the_time_may_be_that_of_the_clock() {
         let epoch = line(At::Epoch(1_700_000_000.25), 1.0, &interval(), PLAIN);
         assert!(epoch.starts_with("progress: 1700000000.250 s, 3.0 tps"));
+    }
+
+    #[test]
+    fn the_warm_up_has_lines_of_its_own() {
+        assert_eq!(
+            warmup_line(At::Elapsed(2.0), 2.0, 5, Mode::Spi),
+            "progress: 2.0 s, warm-up, 2.5 tps (spi)"
+        );
+        assert_eq!(
+            warmup_line(At::Epoch(1.0), 0.0, 0, Mode::Libpq),
+            "progress: 1.000 s, warm-up, 0.0 tps"
+        );
     }
 
     #[test]

@@ -165,7 +165,7 @@ fn results(lines: &mut Lines, report: &RunReport) {
         }
         _ => latency(lines, &tally.latency, ""),
     }
-    if report.rate_per_second.is_some() {
+    if report.rate_per_second.is_some() && (lines.style != Style::Full || !tally.lag.is_empty()) {
         // Without a successful transaction there is no average; pgbench divides 0 by 0 here.
         let average_ms = if tally.lag.is_empty() {
             f64::NAN
@@ -217,10 +217,19 @@ fn harness(lines: &mut Lines, report: &RunReport) {
     });
 }
 
+/// What `part` is of `total`, in percent. pgbench says NaN of 0 transactions.
+fn percent(style: Style, part: u64, total: u64) -> f64 {
+    match (style, total) {
+        (Style::Full, 0) => 0.0,
+        _ => summary::percent(part, total),
+    }
+}
+
 /// Failures and retries of a run or script.
 fn failures(lines: &mut Lines, report: &RunReport, tally: &Tally, prefix: &str) {
     let total = tally.total();
-    let share = |part| fixed(summary::percent(part, total), 3);
+    let style = lines.style;
+    let share = |part| fixed(percent(style, part, total), 3);
     let failed = &tally.failed;
     lines.push(format!(
         "{prefix}number of failed transactions: {} ({}%)",
@@ -260,7 +269,7 @@ fn skipped(lines: &mut Lines, tally: &Tally, prefix: &str) {
     lines.push(format!(
         "{prefix}number of transactions skipped: {} ({}%)",
         tally.skipped,
-        fixed(summary::percent(tally.skipped, tally.total()), 3)
+        fixed(percent(lines.style, tally.skipped, tally.total()), 3)
     ));
 }
 
@@ -293,7 +302,7 @@ fn one_of_several(lines: &mut Lines, report: &RunReport, script: &ScriptReport, 
         lines.push(format!(
             " - {} transactions ({}% of total)",
             tally.total(),
-            fixed(summary::percent(tally.total(), report.tally.total()), 1)
+            fixed(percent(lines.style, tally.total(), report.tally.total()), 1)
         ));
         if tally.total() > 0 {
             lines.push(format!(
@@ -303,7 +312,7 @@ fn one_of_several(lines: &mut Lines, report: &RunReport, script: &ScriptReport, 
             failures(lines, report, tally, " - ");
         }
     } else {
-        let of_total = summary::percent(tally.transactions, report.tally.transactions);
+        let of_total = percent(lines.style, tally.transactions, report.tally.transactions);
         lines.push(format!(
             " - {} transactions ({}% of total, tps = {tps})",
             tally.transactions,

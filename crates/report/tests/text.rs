@@ -320,7 +320,6 @@ fn all_transactions_skipped() {
 number of failed transactions: 0 (0.000%)
 number of transactions skipped: 100 (100.000%)
 number of transactions above the 0.0 ms latency limit: 0/0 (0.000%)
-rate limit schedule lag: avg NaN (max 0.000) ms
 initial connection time = 2.016 ms
 tps = 0.000000 (without initial connection time)
 random seed: 42
@@ -435,10 +434,10 @@ SQL script 2: slow.sql
 SQL script 3: one.sql
  - weight: 0 (targets 0.0% of total)
  - 0 transactions (0.0% of total, tps = 0.000000)
- - number of failed transactions: 0 (NaN%)
- - number of serialization failures: 0 (NaN%)
- - number of deadlock failures: 0 (NaN%)
- - number of transactions retried: 0 (NaN%)
+ - number of failed transactions: 0 (0.000%)
+ - number of serialization failures: 0 (0.000%)
+ - number of deadlock failures: 0 (0.000%)
+ - number of transactions retried: 0 (0.000%)
  - total number of retries: 0
  - statement latencies in milliseconds, failures and retries:
          0.000           0           0  select 1;
@@ -600,10 +599,10 @@ number of threads: 1
 maximum number of tries: 2
 number of transactions per client: 2
 number of transactions actually processed: 0/2
-number of failed transactions: 0 (NaN%)
-number of serialization failures: 0 (NaN%)
-number of deadlock failures: 0 (NaN%)
-number of transactions retried: 0 (NaN%)
+number of failed transactions: 0 (0.000%)
+number of serialization failures: 0 (0.000%)
+number of deadlock failures: 0 (0.000%)
+number of transactions retried: 0 (0.000%)
 total number of retries: 0
 random seed: 42
 Run was aborted; the above results are incomplete.
@@ -611,6 +610,47 @@ reason: 1 of 1 clients aborted
 error: client 0 script 0 aborted in command 0 query 0: ERROR:  division by zero
 ",
     );
+}
+
+#[test]
+fn pgbench_has_a_share_of_nothing_that_is_not_a_number() {
+    let pgbench = Style::Pgbench { progress: false };
+    let all = lines(&nothing_done("15.20", 150_020), pgbench).join("\n");
+    assert!(
+        all.contains("number of failed transactions: 0 (NaN%)"),
+        "{all}"
+    );
+    let report = RunReport {
+        rate_per_second: Some(100.0),
+        ..run_on_15(
+            Mode::Libpq,
+            Tally {
+                skipped: 100,
+                ..Tally::default()
+            },
+        )
+    };
+    let all = lines(&report, pgbench).join("\n");
+    assert!(all.contains("lag: avg NaN (max 0.000) ms"), "{all}");
+}
+
+#[test]
+fn time_asleep_is_told_apart() {
+    let tally = Tally {
+        sleep_ns: 40_000_000,
+        ..succeeded(4, 12.5, 0.5)
+    };
+    let line = "latency average without \\sleep = 2.500 ms (10.000 ms of it in \\sleep)";
+    let mut report = run_on_15(Mode::Spi, tally);
+    assert!(text(&report).contains(line), "{}", text(&report));
+    let pgbench = lines(&report, Style::Pgbench { progress: true }).join("\n");
+    assert!(!pgbench.contains("sleep"));
+    report.scripts = vec![
+        script("a", 1, tally),
+        script("b", 1, succeeded(4, 1.0, 0.0)),
+    ];
+    assert_eq!(text(&report).matches(line).count(), 2);
+    assert!(text(&report).contains(&format!(" - {line}")));
 }
 
 #[test]

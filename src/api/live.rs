@@ -1,0 +1,134 @@
+//! A run in progress, as others see it: its segment, if the caller may, and its figures so far.
+
+use crate::clock;
+use crate::error::Result;
+use crate::results::rows::{Finished, RunScript};
+use crate::results::{convert, store};
+use crate::run::RunSpec;
+use crate::shared::recorder::{self, ClientState};
+use crate::shared::segment::{Header, Phase, Segment};
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use selfbench_stats::{LatencyHistogram, Tally};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The segment of a run in progress, if it is the caller's own or the caller a superuser.
+pub(super) fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
+    let handle = u32::try_from(handle?).ok()?;
+    let segment = Segment::attach(handle)?;
+    let header = segment.header();
+    // SAFETY: in a transaction.
+    let (role, superuser) = unsafe { (pg_sys::GetUserId().to_u32(), pg_sys::superuser()) };
+    ((header.role == role || superuser)
+        && header.is_run()
+        && header.run_id.load(Relaxed) == run_id
+        && header.phase() != Phase::Finished
+        && header.coordinator.pid() != 0)
+        .then_some(segment)
+}
+
+#[pg_extern(sql = false)]
+fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
+    run_id.is_some_and(|run_id| live_segment(run_id, segment).is_some())
+}
+
+/// A run in progress: phase, seconds since the start barrier opened, transactions, failures, skipped
+/// transactions, mean latency in milliseconds; transactions per second and mean latency of the
+/// interval that ended last.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn live_figures(
+    run_id: Option<i64>,
+    segment: Option<i64>,
+) -> TableIterator<
+    'static,
+    (
+        name!(phase, String),
+        name!(seconds, Option<f64>),
+        name!(transactions, i64),
+        name!(failed, i64),
+        name!(skipped, i64),
+        name!(latency_avg_ms, Option<f64>),
+        name!(interval_tps, Option<f64>),
+        name!(interval_latency_avg_ms, Option<f64>),
+    ),
+> {
+    let row = run_id.and_then(|run_id| {
+        let segment = live_segment(run_id, segment)?;
+        let header = segment.header();
+        let tally = recorder::read_total(&segment);
+        let last = header.last_interval.get();
+        Some((
+            phase(header).to_owned(),
+            seconds_since(header.start_ns.load(Relaxed)),
+            tally.transactions as i64,
+            tally.failed.total() as i64,
+            tally.skipped as i64,
+            (tally.latency.count > 0).then(|| tally.latency.mean_ms()),
+            last.map(|last| last.tps),
+            last.and_then(|last| last.latency_avg_ms),
+        ))
+    });
+    TableIterator::new(row)
+}
+
+fn phase(header: &Header) -> &'static str {
+    match header.phase() {
+        Phase::Launched | Phase::Preparing => "starting",
+        Phase::Running if clock::now_ns() < header.measure_ns.load(Relaxed) => "warming up",
+        Phase::Running => "running",
+        Phase::Storing | Phase::Finished => "storing",
+    }
+}
+
+/// Seconds since a clock reading; `None` if it has not come, or is not known yet.
+fn seconds_since(since_ns: u64) -> Option<f64> {
+    let passed_ns = clock::now_ns().checked_sub(since_ns)?;
+    (since_ns != 0).then_some(passed_ns as f64 / 1e9)
+}
+
+/// A run that the caller may see, as it is stored; one in progress with its figures so far.
+pub(super) fn load(run_id: i64) -> Result<Option<Finished>> {
+    let mut found = store::load(run_id)?;
+    if let Some(found) = found.as_mut().filter(|found| found.run.is_in_progress())
+        && let Some(segment) = live_segment(run_id, found.run.segment)
+    {
+        add_figures(found, &segment)?;
+    }
+    Ok(found)
+}
+
+/// Adds to the stored row of a run in progress what is stored at its end: the scripts, and the
+/// figures of this moment.
+pub(super) fn add_figures(found: &mut Finished, segment: &Segment) -> Result<()> {
+    let run = &mut found.run;
+    let spec: RunSpec = segment.spec()?;
+    let seconds = seconds_since(segment.header().measure_ns.load(Relaxed));
+    let tallies = recorder::read_all(segment);
+    let histograms = recorder::read_latencies(segment);
+    let figures =
+        |tally, histogram| convert::figures(tally, histogram, seconds.unwrap_or_default());
+    let (mut total, mut all) = (Tally::default(), LatencyHistogram::new());
+    found.scripts.clear();
+    for (number, script) in spec.scripts.into_iter().enumerate() {
+        total.merge(&tallies[number]);
+        // The run's end tells if there are too many.
+        let _ = all.merge(&histograms[number]);
+        found.scripts.push(RunScript {
+            run_id: run.run_id,
+            script_no: number as i32,
+            name: script.name,
+            description: script.description,
+            body: script.body,
+            weight: script.weight,
+            figures: figures(&tallies[number], &histograms[number]),
+        });
+    }
+    run.figures = figures(&total, &all);
+    run.seconds = seconds;
+    let heads = || (0..spec.clients).map(|client| segment.client(client).0);
+    run.warmup_transactions = heads().map(|head| head.warmup_transactions() as i64).sum();
+    let aborted = heads().filter(|head| head.state() == ClientState::Aborted);
+    run.aborted_clients = aborted.count() as i32;
+    Ok(())
+}
