@@ -5,6 +5,7 @@
 //! have in progress lives in a thread-local variable.
 
 use crate::error::{Error, Result};
+use crate::query;
 use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
@@ -19,10 +20,8 @@ thread_local! {
 /// Which table, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'t> {
-    /// The table's schema; found by `search_path` if there is none.
-    pub schema: Option<&'t CStr>,
-    /// The table.
-    pub table: &'t CStr,
+    /// The table, as SQL has it.
+    pub table: &'t str,
     /// COPY's format: `text` or `binary`.
     pub format: &'t CStr,
     /// Whether rows are frozen, where that is possible: the current transaction must have created
@@ -33,14 +32,19 @@ pub struct Target<'t> {
 /// Copies everything that `source` gives into a table, in the current transaction. The current role
 /// must have the right to insert into it.
 pub fn copy_in(target: &Target, source: Source) -> Result<()> {
+    let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
+    let table = query::one::<pg_sys::Oid>(sql, &[target.table.into()])?;
+    let table = table.ok_or_else(|| Error::TableMissing {
+        table: target.table.into(),
+        hint: "It was dropped while it was to be filled.".into(),
+    })?;
     SOURCE.with_borrow_mut(|current| *current = Some(source));
     // SAFETY: in a transaction with a snapshot; the sequence is that of logical replication's
     // initial copy. Errors are raised, and the abort of the transaction cleans up. The names are
     // only read.
     unsafe {
-        let schema = target.schema.map_or(std::ptr::null(), CStr::as_ptr);
-        let range = pg_sys::makeRangeVar(schema.cast_mut(), target.table.as_ptr().cast_mut(), -1);
-        let relation = pg_sys::table_openrv(range, pg_sys::RowExclusiveLock as i32);
+        let relation = pg_sys::table_open(table, pg_sys::RowExclusiveLock as i32);
+        let name = CStr::from_ptr((*(*relation).rd_rel).relname.data.as_ptr()).to_string_lossy();
         let allowed = pg_sys::pg_class_aclcheck(
             (*relation).rd_id,
             pg_sys::GetUserId(),
@@ -48,8 +52,15 @@ pub fn copy_in(target: &Target, source: Source) -> Result<()> {
         );
         if allowed != pg_sys::AclResult::ACLCHECK_OK {
             return Err(Error::Denied {
-                what: format!("table \"{}\"", target.table.to_string_lossy()),
-                hint: "Have INSERT on it granted to you.".into(),
+                what: format!("table \"{name}\""),
+                hint: "Ask for the INSERT privilege on it.".into(),
+            });
+        }
+        // With row_security off, this raises the server's own error.
+        let row_security = pg_sys::check_enable_rls(table, pg_sys::InvalidOid, false);
+        if row_security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32 {
+            return Err(Error::RowSecurity {
+                table: name.into_owned(),
             });
         }
         let state = pg_sys::make_parsestate(std::ptr::null_mut());

@@ -142,6 +142,9 @@ pub enum Error {
     /// The role cannot be used by background workers.
     #[error("role \"{role}\" is not permitted to log in")]
     RoleCannotLogin { role: String },
+    /// Row security applies to the caller in a table that is to be filled by COPY.
+    #[error("cannot fill table \"{table}\" with row-level security")]
+    RowSecurity { table: String },
     /// The caller lacks a privilege.
     #[error("permission denied for {what}")]
     Denied { what: String, hint: String },
@@ -241,6 +244,7 @@ impl Error {
             Error::Misplaced { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::RoleCannotLogin { .. } => Sqlstate::ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
             Error::Denied { .. } => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
+            Error::RowSecurity { .. } => Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
             Error::LoopbackDenied => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
             Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -376,6 +380,9 @@ impl Error {
                  attribute."
                     .into(),
             ),
+            Error::RowSecurity { .. } => {
+                Some("Call as the owner of the table, or as a role with BYPASSRLS.".into())
+            }
             Error::LoopbackDenied => Some(
                 "Use mode => 'spi', or give a target that asks for a password of your own.".into(),
             ),

@@ -3,8 +3,9 @@
 use super::arguments::Arguments;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
-use crate::initialize::steps::TABLES;
+use crate::initialize::tables::TABLES;
 use crate::initialize::{InitializeOptions, Job, PgioOptions, pgio};
+use crate::query;
 use crate::run::horizon::Horizon;
 use crate::server;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
@@ -18,6 +19,8 @@ use std::sync::atomic::Ordering::*;
 
 /// How often the number of rows is told.
 const PROGRESS_NS: u64 = 1_000_000_000;
+/// Room for what the loader tells: the names of all of pgio's tables, cut if need be.
+const MESSAGE_BYTES: usize = 16 << 10;
 /// How often, if it is to be quiet.
 const QUIET_NS: u64 = 5_000_000_000;
 
@@ -41,6 +44,7 @@ fn initialize(
         index_tablespace: arguments.take(),
         target: arguments.take(),
         workers: arguments.take(),
+        as_pgbench: false,
     };
     let seconds = execute(&options, Told::default(), &horizon).or_raise();
     TableIterator::new(seconds)
@@ -84,7 +88,17 @@ pub(super) fn execute(
 ) -> Result<Vec<(String, f64)>> {
     let spec = options.check()?;
     if spec.target.is_none() {
-        let tables = TABLES.map(|(table, _)| (table, Use::Replace));
+        let schema = match spec.is_in_first_schema() {
+            true => query::one::<String>(
+                "SELECT pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text)
+                        OPERATOR(pg_catalog.||) '.'",
+                &[],
+            )?,
+            false => None,
+        };
+        let schema = schema.unwrap_or_default();
+        let tables = TABLES.map(|(table, _)| format!("{schema}{table}"));
+        let tables: Vec<_> = tables.iter().map(|t| (t.as_str(), Use::Replace)).collect();
         locks::require_none(&tables)?;
     }
     let teller = Teller {
@@ -120,7 +134,13 @@ fn execute_pgio(options: &PgioOptions, horizon: &Horizon) -> Result<Vec<(String,
 }
 
 fn perform(job: &Job, mut teller: Teller, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
-    let task = Task::launch(Kind::Initialize, Layout::default(), job, 1)?;
+    // For what the loader tells.
+    let layout = Layout {
+        workers: 1,
+        message_bytes: MESSAGE_BYTES,
+        ..Layout::default()
+    };
+    let task = Task::launch(Kind::Initialize, layout, job, 1)?;
     task.wait(Phase::Finished, horizon, |segment| {
         teller.tick(segment);
         Ok(())
@@ -162,6 +182,8 @@ impl Teller {
         let now = clock::now_ns();
         let finished = header.phase() == Phase::Finished;
         let current = header.step.load(Acquire) as usize;
+        // What it tells, it tells before the first step.
+        segment.read_messages(|line| pgrx::notice!("{line}"));
         while self.announced < current {
             let begun = header.step_ns.load(Relaxed);
             self.end_generation(begun);

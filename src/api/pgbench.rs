@@ -101,6 +101,7 @@ fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
         index_tablespace: wanted.index_tablespace.clone(),
         target: target(&wanted.connection),
         workers: None,
+        as_pgbench: true,
     };
     let told = Told {
         quiet: wanted.quiet,

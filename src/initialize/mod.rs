@@ -10,7 +10,8 @@ pub mod pgio;
 mod pgio_options;
 pub mod rows;
 pub mod space;
-pub mod steps;
+mod steps;
+pub mod tables;
 
 pub use options::{InitializeOptions, InitializeSpec};
 pub use pgio_options::{PgioOptions, PgioSpec};
@@ -51,6 +52,15 @@ impl Job {
         match self {
             Job::Pgbench(spec) => spec.rows(),
             Job::Pgio(spec) => spec.rows(),
+        }
+    }
+
+    /// What is added to the oid of a schema for the advisory lock that keeps others from
+    /// initializing the same tables in it.
+    pub fn lock(&self) -> i64 {
+        match self {
+            Job::Pgbench(_) => i64::from_be_bytes(*b"pgb-\0\0\0\0"),
+            Job::Pgio(_) => i64::from_be_bytes(*b"pgio\0\0\0\0"),
         }
     }
 

@@ -45,6 +45,8 @@ pub struct InitializeOptions {
     pub target: Option<String>,
     /// Processes that fill accounts.
     pub workers: Option<i32>,
+    /// Whether tables are dropped wherever `search_path` finds them, as by pgbench.
+    pub as_pgbench: bool,
 }
 
 /// How accounts are partitioned.
@@ -81,6 +83,8 @@ pub struct InitializeSpec {
     pub target: Option<ConnectWith>,
     /// Processes that fill accounts, the loader among them; by default, the server's settings tell.
     pub workers: Option<i32>,
+    /// Whether tables are dropped wherever `search_path` finds them, as by pgbench.
+    pub as_pgbench: bool,
 }
 
 impl InitializeOptions {
@@ -156,6 +160,7 @@ impl InitializeOptions {
             settings: settings::of_session()?,
             target,
             workers: self.workers,
+            as_pgbench: self.as_pgbench,
         })
     }
 }
@@ -211,6 +216,12 @@ impl InitializeSpec {
     /// Number of rows of accounts.
     pub fn accounts(&self) -> i64 {
         ACCOUNTS * self.scale
+    }
+
+    /// Whether its tables are those of the first schema of `search_path`, where it drops or creates
+    /// them, and not those that `search_path` finds.
+    pub fn is_in_first_schema(&self) -> bool {
+        !self.as_pgbench && self.steps.contains(['d', 't'])
     }
 
     /// Number of rows of all tables.

@@ -5,6 +5,7 @@
 
 use super::heap::{self, Content, Filler, Heap, PartitionHash, Row, Template};
 use super::pgio::Keys;
+use super::tables::quote_literal;
 use super::{InitializeSpec, PgioSpec};
 use crate::error::Result;
 use crate::query;
@@ -20,7 +21,8 @@ const PART_PAGES: u32 = 1024;
 /// Memory, in pages, that a process has for the batches of several hash partitions.
 const HASH_PAGES: usize = 4096;
 
-/// The table as `pg_inherits` and its like tell it.
+/// The table as `pg_inherits` and its like tell it; none if it is a partition itself, so that rows
+/// must not go beyond its own bounds. `{}` is its name as a literal.
 const PARTITIONS: &str = "
 SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catalog.text,
        (p.partnatts OPERATOR(pg_catalog.=) 1 AND p.partattrs[0] OPERATOR(pg_catalog.=) 1
@@ -36,7 +38,7 @@ SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catal
   FROM pg_catalog.pg_class c
   LEFT JOIN pg_catalog.pg_partitioned_table p ON p.partrelid OPERATOR(pg_catalog.=) c.oid
   LEFT JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) p.partclass[0]
- WHERE c.oid OPERATOR(pg_catalog.=) 'pgbench_accounts'::pg_catalog.regclass";
+ WHERE c.oid OPERATOR(pg_catalog.=) {}::pg_catalog.regclass AND NOT c.relispartition";
 
 /// What processes need to know to fill tables together.
 #[derive(Debug, Serialize, Deserialize)]
@@ -125,11 +127,15 @@ impl Bound {
 }
 
 impl Plan {
-    /// How to fill accounts in this transaction, which has emptied them; `None` if that is COPY's
-    /// business. `processes` may take part.
-    pub fn of_accounts(spec: &InitializeSpec, processes: usize) -> Result<Option<Plan>> {
+    /// How to fill accounts, the table of that name in SQL, in this transaction, which has emptied
+    /// them; `None` if that is COPY's business. `processes` may take part.
+    pub fn of_accounts(
+        spec: &InitializeSpec,
+        accounts: &str,
+        processes: usize,
+    ) -> Result<Option<Plan>> {
         let rows = spec.accounts();
-        let layout = layout(rows, processes)?;
+        let layout = layout(accounts, rows, processes)?;
         Ok(layout.and_then(|layout| Plan::make(spec.identity, rows, layout, Content::Accounts)))
     }
 
@@ -317,11 +323,12 @@ impl Plan {
 }
 
 /// The files of accounts; `None` unless they are pgbench's.
-fn layout(rows: i64, processes: usize) -> Result<Option<Layout>> {
+fn layout(accounts: &str, rows: i64, processes: usize) -> Result<Option<Layout>> {
     if heap::decodes_wal() {
         return Ok(None);
     }
-    let mut found = query::first_row(PARTITIONS)?.into_iter();
+    let sql = PARTITIONS.replace("{}", &quote_literal(accounts));
+    let mut found = query::first_row(&sql)?.into_iter();
     let mut next = || found.next().flatten();
     let (Some(oid), Some(kind)) = (next().and_then(|oid| oid.parse::<u32>().ok()), next()) else {
         return Ok(None);

@@ -5,7 +5,7 @@
 
 use super::PgioSpec;
 use super::options::no_schema;
-use super::steps::{not_a_table, quote_identifier};
+use super::tables::{OldTable, announce_drop, not_a_table, quote_identifier};
 use crate::error::{Error, Result};
 use crate::query;
 use crate::worker::database::Database;
@@ -21,6 +21,7 @@ const NAMED: &str = "
 SELECT pg_catalog.current_schema()::pg_catalog.text, coalesce((
 SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
            taken.name, taken.kind, taken.oid::pg_catalog.int8,
+           pg_catalog.format('%I.%I', n.nspname, taken.name), taken.rows,
            ARRAY(SELECT pg_catalog.concat_ws(' ', a.attname,
                             pg_catalog.format_type(a.atttypid, a.atttypmod))
                    FROM pg_catalog.pg_attribute a
@@ -28,10 +29,12 @@ SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
                     AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
                   ORDER BY a.attnum)))
   FROM (SELECT c.relname::pg_catalog.text AS name, c.relkind::pg_catalog.text AS kind,
-               c.oid AS oid, c.relnamespace AS namespace
+               c.oid AS oid, c.relnamespace AS namespace,
+               CASE WHEN c.reltuples OPERATOR(pg_catalog.>) 0
+                    THEN c.reltuples::pg_catalog.int8 END AS rows
           FROM pg_catalog.pg_class c
         UNION ALL
-        SELECT t.typname::pg_catalog.text, 'type', 0, t.typnamespace
+        SELECT t.typname::pg_catalog.text, 'type', 0, t.typnamespace, NULL
           FROM pg_catalog.pg_type t
          WHERE t.typrelid OPERATOR(pg_catalog.=) 0) taken
   JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) taken.namespace
@@ -78,6 +81,8 @@ pub struct Old {
     number: String,
     /// Its oid.
     pub oid: u32,
+    /// The same for people.
+    table: OldTable,
 }
 
 /// The schema of pgio's tables, which is the first one of `search_path`, and what is there.
@@ -94,14 +99,15 @@ impl Schema {
         let (Some(name), Some(named)) = (found.next(), found.next()) else {
             return Err(no_schema());
         };
-        let named: Vec<(String, String, u32, Vec<String>)> =
+        let named: Vec<(String, String, u32, String, Option<i64>, Vec<String>)> =
             serde_json::from_str(&named).unwrap_or_default();
         let mut old = Vec::new();
-        for (relation, kind, oid, columns) in named {
+        for (relation, kind, oid, name, rows, columns) in named {
             let number = relation.trim_start_matches("pgio").to_owned();
             let why = match kind.as_str() {
                 "r" if columns == COLUMNS => {
-                    old.push(Old { number, oid });
+                    let table = OldTable { name, rows };
+                    old.push(Old { number, oid, table });
                     continue;
                 }
                 "r" => format!(
@@ -123,9 +129,9 @@ impl Schema {
         Ok(Schema { name, old })
     }
 
-    /// The schema's name.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// What the caller is told before tables are dropped; `None` if there are none.
+    pub fn announce_drop(&self) -> Option<String> {
+        announce_drop(self.old.iter().map(|old| &old.table))
     }
 
     /// A table with its schema, as SQL has it.

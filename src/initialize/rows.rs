@@ -2,10 +2,8 @@
 
 use super::options::{ACCOUNTS, TELLERS};
 use super::pgio::Keys;
-use super::steps::quote_identifier;
 use crate::copy::{Target, copy_in};
 use crate::error::Result;
-use std::ffi::CString;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -62,7 +60,7 @@ enum Content {
 
 /// The rows of a table, one after the other, in COPY's text format.
 pub struct Rows {
-    schema: Option<String>,
+    /// As SQL has it.
     table: String,
     content: Content,
     next: i64,
@@ -73,11 +71,11 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// All rows of one of pgbench's tables. `done` counts those that have been taken.
-    pub fn of_pgbench(table: Table, scale: i64, done: &'static AtomicU64) -> Rows {
+    /// All rows of one of pgbench's tables, as SQL names it. `done` counts those that have been
+    /// taken.
+    pub fn of_pgbench(name: String, table: Table, scale: i64, done: &'static AtomicU64) -> Rows {
         Rows {
-            schema: None,
-            table: table.name().into(),
+            table: name,
             content: Content::Pgbench(table),
             next: 1,
             last: table.rows(scale),
@@ -87,11 +85,10 @@ impl Rows {
         }
     }
 
-    /// All rows of one of pgio's tables, in a schema. `done` counts those that have been taken.
-    pub fn of_pgio(schema: &str, number: i32, keys: Keys, done: &'static AtomicU64) -> Rows {
+    /// All rows of one of pgio's tables, as SQL names it. `done` counts those that have been taken.
+    pub fn of_pgio(name: String, keys: Keys, done: &'static AtomicU64) -> Rows {
         Rows {
-            schema: Some(schema.into()),
-            table: format!("pgio{number}"),
+            table: name,
             content: Content::Pgio(keys),
             next: 1,
             last: keys.rows,
@@ -102,11 +99,8 @@ impl Rows {
     }
 
     /// The table, as SQL has it.
-    pub fn table(&self) -> String {
-        match &self.schema {
-            Some(schema) => format!("{}.{}", quote_identifier(schema), self.table),
-            None => self.table.clone(),
-        }
+    pub fn table(&self) -> &str {
+        &self.table
     }
 
     /// Whether the table may have partitions.
@@ -160,12 +154,9 @@ impl Rows {
 
 /// Fills a table in the current transaction, which must have emptied or created it.
 pub fn copy(mut rows: Rows) -> Result<()> {
-    let schema = rows.schema.clone().map(CString::new);
-    let schema = schema.transpose().unwrap_or_default();
-    let name = CString::new(rows.table.as_str()).unwrap_or_default();
+    let table = rows.table().to_owned();
     let target = Target {
-        schema: schema.as_deref(),
-        table: &name,
+        table: &table,
         format: c"text",
         freeze: true,
     };

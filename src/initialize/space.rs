@@ -72,9 +72,9 @@ fn given_back(schema: &Schema) -> Result<Vec<Change>> {
     let found = query::first_row(&format!(
         "SELECT pg_catalog.json_agg(
                     pg_catalog.json_build_array(f.tablespace, f.bytes))::pg_catalog.text
-           FROM (SELECT coalesce(nullif(c.reltablespace, 0), d.dattablespace)::pg_catalog.int8
-                            AS tablespace,
-                        sum(pg_catalog.pg_table_size(c.oid))::pg_catalog.int8 AS bytes
+           FROM (SELECT CASE WHEN c.reltablespace OPERATOR(pg_catalog.=) 0 THEN d.dattablespace
+                             ELSE c.reltablespace END::pg_catalog.int8 AS tablespace,
+                        pg_catalog.sum(pg_catalog.pg_table_size(c.oid))::pg_catalog.int8 AS bytes
                    FROM pg_catalog.pg_class c, pg_catalog.pg_database d
                   WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
                     AND (c.oid OPERATOR(pg_catalog.=) ANY ('{{{oids}}}'::pg_catalog.oid[])

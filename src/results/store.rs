@@ -113,8 +113,7 @@ pub fn transactions(run_id: i64, rows: Vec<Logged>) -> Result<()> {
         return Ok(());
     }
     let target = Target {
-        schema: Some(c"bench"),
-        table: c"transactions",
+        table: "bench.transactions",
         format: c"binary",
         freeze: false,
     };

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::initialize::pages::Plan;
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{self, Rows, Table};
+use crate::initialize::tables::quote_literal;
 use crate::initialize::{InitializeSpec, PgioSpec};
 use crate::pq::ConnectWith;
 use crate::query;
@@ -68,6 +69,35 @@ impl Database {
         }
     }
 
+    /// Takes a lock that is for the initialization of tables in the first schema of `search_path`,
+    /// for as long as the session lasts. Whether it has been taken, if `wait` is false. It is an
+    /// advisory one: no lock on what is dropped and created lasts so long.
+    pub fn lock(&mut self, lock: i64, wait: bool) -> Result<bool> {
+        let function = if wait {
+            "pg_advisory_lock"
+        } else {
+            "pg_try_advisory_lock"
+        };
+        let found = self.call_on_schema(function, lock)?;
+        // Without a schema, what follows will fail.
+        Ok(found.is_none_or(|taken| taken != "false"))
+    }
+
+    /// Gives it back.
+    pub fn unlock(&mut self, lock: i64) -> Result<()> {
+        self.call_on_schema("pg_advisory_unlock", lock).map(drop)
+    }
+
+    fn call_on_schema(&mut self, function: &str, lock: i64) -> Result<Option<String>> {
+        let found = self.first_row(&format!(
+            "SELECT pg_catalog.{function}({lock}::pg_catalog.int8 OPERATOR(pg_catalog.+)
+                                          n.oid::pg_catalog.int8)::pg_catalog.text
+               FROM pg_catalog.pg_namespace n
+              WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()"
+        ))?;
+        Ok(found.into_iter().next().flatten())
+    }
+
     /// Executes one statement in a transaction of its own; VACUUM and its like may make more.
     pub fn execute_alone(&mut self, sql: &str) -> Result<()> {
         match self {
@@ -99,15 +129,25 @@ impl Database {
 
     /// Fills accounts within a transaction that has emptied them: by finished pages where that is
     /// possible. `header` counts the rows.
-    pub fn fill_accounts(&mut self, spec: &InitializeSpec, header: &'static Header) -> Result<()> {
+    pub fn fill_accounts(
+        &mut self,
+        spec: &InitializeSpec,
+        accounts: String,
+        header: &'static Header,
+    ) -> Result<()> {
         if let Database::Here = self {
             let processes = page_worker::processes(spec.workers);
-            if let Some(plan) = Plan::of_accounts(spec, processes)? {
+            if let Some(plan) = Plan::of_accounts(spec, &accounts, processes)? {
                 return page_worker::fill(&plan, processes, header);
             }
         }
         let done = &header.rows_done;
-        self.copy(Rows::of_pgbench(Table::Accounts, spec.scale, done))
+        self.copy(Rows::of_pgbench(
+            accounts,
+            Table::Accounts,
+            spec.scale,
+            done,
+        ))
     }
 
     /// Fills pgio's tables within a transaction that has created them: by finished pages where that
@@ -131,8 +171,8 @@ impl Database {
             }
         }
         (1..=spec.tables).try_for_each(|number| {
-            let (name, keys) = (schema.name(), spec.keys(number));
-            self.copy(Rows::of_pgio(name, number, keys, &header.rows_done))
+            let (table, keys) = (schema.table(number), spec.keys(number));
+            self.copy(Rows::of_pgio(table, keys, &header.rows_done))
         })
     }
 
@@ -142,12 +182,13 @@ impl Database {
             Database::Here => return rows::copy(rows),
             Database::There(remote) => remote,
         };
-        let table = rows.table();
+        let table = rows.table().to_owned();
         // Freezing is not possible across partitions.
         let plain = if rows.may_be_partitioned() {
             let kind = remote.first_row(&format!(
                 "SELECT c.relkind::pg_catalog.text FROM pg_catalog.pg_class c
-                  WHERE c.oid OPERATOR(pg_catalog.=) '{table}'::pg_catalog.regclass"
+                  WHERE c.oid OPERATOR(pg_catalog.=) {}::pg_catalog.regclass",
+                quote_literal(&table)
             ))?;
             kind.first().and_then(Option::as_deref) == Some("r")
         } else {

@@ -8,8 +8,9 @@ use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
-use crate::initialize::{InitializeSpec, Job, PgioSpec, heap, space, steps};
-use crate::shared::segment::{Header, Phase, Stop};
+use crate::initialize::tables::{Tables, announce_drop};
+use crate::initialize::{InitializeSpec, Job, PgioSpec, heap, space};
+use crate::shared::segment::{Header, Phase, Segment, Stop};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
 
@@ -34,7 +35,7 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
         transaction(|| settings::apply(job.settings()))?;
         // Of what it fills, and of the keys.
         heap::compress_wal();
-        initialize(header, &job)
+        initialize(segment, &job)
     });
     super::transaction::abort();
     segment.finish(outcome.map_err(|error| error.report()));
@@ -49,14 +50,26 @@ unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
     }
 }
 
-fn initialize(header: &'static Header, job: &Job) -> Result<StepSeconds> {
+fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
+    let header = segment.header();
+    let tell = |line: &str| {
+        if let Some(messages) = segment.messages(0) {
+            messages.tell(header, line);
+        }
+    };
     let mut database = Database::open(job.target())?;
     let mut steps = Steps::new(header, job.rows());
+    let lock = job.lock();
+    if !database.lock(lock, false)? {
+        tell("waiting for another initialization of the same tables to end");
+        database.lock(lock, true)?;
+    }
     match job {
-        Job::Pgbench(spec) => pgbench(&mut database, &mut steps, spec)?,
-        Job::Pgio(spec) => pgio(&mut database, &mut steps, spec)?,
+        Job::Pgbench(spec) => pgbench(&mut database, &mut steps, spec, tell)?,
+        Job::Pgio(spec) => pgio(&mut database, &mut steps, spec, tell)?,
     }
     steps.end();
+    database.unlock(lock)?;
     Ok(steps.seconds)
 }
 
@@ -106,22 +119,40 @@ impl Steps {
     }
 }
 
-fn pgbench(database: &mut Database, steps: &mut Steps, spec: &InitializeSpec) -> Result<()> {
+fn pgbench(
+    database: &mut Database,
+    steps: &mut Steps,
+    spec: &InitializeSpec,
+    tell: impl Fn(&str),
+) -> Result<()> {
     // Before anything is dropped or emptied.
-    steps::require_pgbench_tables(database)?;
+    let tables = Tables::find(database, spec)?;
+    if spec.steps.contains('d')
+        && let Some(line) = announce_drop(tables.old())
+    {
+        tell(&line);
+    }
     for letter in spec.steps.chars() {
         steps.begin()?;
-        step(steps.header, spec, database, letter)?;
+        step(steps.header, spec, &tables, database, letter)?;
     }
     Ok(())
 }
 
 /// Old tables are gone before new ones need their space. What follows is one transaction: tables
 /// that are not whole are never seen, and nothing is left of them.
-fn pgio(database: &mut Database, steps: &mut Steps, spec: &PgioSpec) -> Result<()> {
+fn pgio(
+    database: &mut Database,
+    steps: &mut Steps,
+    spec: &PgioSpec,
+    tell: impl Fn(&str),
+) -> Result<()> {
     let schema = Schema::find(database, spec)?;
     if let (Database::Here, false) = (&database, spec.force) {
         transaction(|| space::require(spec, &schema))?;
+    }
+    if let Some(line) = schema.announce_drop() {
+        tell(&line);
     }
     steps.begin()?;
     if let Some(drop) = schema.drop() {
@@ -150,33 +181,41 @@ fn pgio(database: &mut Database, steps: &mut Steps, spec: &PgioSpec) -> Result<(
 fn step(
     header: &'static Header,
     spec: &InitializeSpec,
+    tables: &Tables,
     database: &mut Database,
     letter: char,
 ) -> Result<()> {
     match letter {
-        'd' => database.execute_alone(steps::DROP),
-        't' => steps::create(spec, database.version_num())
+        'd' => database.execute_alone(&tables.drop()),
+        't' => tables
+            .create(spec, database.version_num())
             .try_for_each(|statement| database.execute_alone(&statement)),
         'g' => database.transaction(|database| {
-            database.execute(steps::TRUNCATE)?;
+            database.execute(&tables.truncate())?;
             for table in [Table::Branches, Table::Tellers] {
-                database.copy(Rows::of_pgbench(table, spec.scale, &header.rows_done))?;
+                let name = tables.name(table.name());
+                database.copy(Rows::of_pgbench(name, table, spec.scale, &header.rows_done))?;
             }
-            database.fill_accounts(spec, header)
+            let accounts = tables.name(Table::Accounts.name());
+            database.fill_accounts(spec, accounts, header)
         }),
         'G' => database.transaction(|database| {
-            database.execute(steps::TRUNCATE)?;
-            steps::generate_on_server(spec)
+            database.execute(&tables.truncate())?;
+            tables
+                .generate_on_server(spec)
                 .iter()
                 .try_for_each(|statement| database.execute(statement))
         }),
-        'v' => steps::VACUUM
+        'v' => tables
+            .vacuum()
             .iter()
             .try_for_each(|statement| database.execute_alone(statement)),
-        'p' => steps::primary_keys(spec)
+        'p' => tables
+            .primary_keys(spec)
             .iter()
             .try_for_each(|statement| database.execute_alone(statement)),
-        _ => steps::foreign_keys()
+        _ => tables
+            .foreign_keys()
             .iter()
             .try_for_each(|statement| database.execute_alone(statement)),
     }

@@ -156,7 +156,8 @@ my @notices = $stderr =~ /NOTICE:  (.*)/g;
 s/\d+\.\d\d s/N s/g foreach @notices;
 is_deeply(
 	\@notices,
-	[   'dropping old tables...',
+	[   'tables to be dropped: public.pgbench_accounts (about 100000 rows), public.pgbench_branches (about 1 row), public.pgbench_history, public.pgbench_tellers (about 10 rows)',
+		'dropping old tables...',
 		'creating tables...',
 		'creating 2 partitions...',
 		'generating data (client-side)...',
@@ -177,6 +178,187 @@ is( $node->safe_psql('ours',
 	),
 	'2|1',
 	'a schema of its own; tables of another schema are left alone');
+
+# What SQL in a schema returns and complains about, as a role.
+sub in_schema
+{
+	my ($path, $sql, $role) = @_;
+	my ($status, $stdout, $stderr) = $node->psql('ours',
+		"\\set VERBOSITY verbose\nSET search_path = $path;\n$sql",
+		defined $role ? (extra_params => [ '-U', $role ]) : ());
+	return wantarray ? ($stdout, $stderr) : "$stdout$stderr";
+}
+
+# The first schema of search_path alone, even if it has no such tables and another one
+# does: what is dropped there is named.
+$node->safe_psql('ours', 'CREATE SCHEMA first; CREATE SCHEMA "The \'second"; CREATE SCHEMA third');
+$node->safe_psql('ours', 'SELECT bench.initialize()');
+(undef, $stderr) = in_schema('first, public', 'SELECT count(*) FROM bench.initialize(scale => 2)');
+unlike($stderr, qr/ERROR|tables to be dropped/, 'nothing is dropped');
+is( $node->safe_psql('ours',
+		'SELECT (SELECT count(*) FROM first.pgbench_branches), (SELECT count(*) FROM public.pgbench_branches)'
+	),
+	'2|1',
+	'tables that search_path finds elsewhere are left alone');
+like(in_schema('first, public', 'SELECT bench.initialize()'),
+	qr/tables to be dropped: first\.pgbench_accounts \(about 200000 rows\), first\.pgbench_branches \(about 2 rows\)/,
+	'tables that are dropped are named');
+like( in_schema('third, public', "SELECT bench.initialize(steps => 'dg')"),
+	qr/ERROR:  42P01: relation "third\.pgbench_accounts" does not exist/,
+	'tables elsewhere are not emptied either');
+is($node->safe_psql('ours', 'SELECT count(*) FROM public.pgbench_branches'), 1, 'they have their rows');
+unlike(in_schema('third, public', "SELECT bench.initialize(steps => 'gv')"),
+	qr/ERROR/, 'steps that neither drop nor create find tables as pgbench does');
+unlike(
+	in_schema(
+		q{"The 'second", public},
+		"SELECT bench.initialize(partitions => 2, foreign_keys => true); SELECT bench.initialize(steps => 'dtGvp'); SELECT bench.initialize_pgio(size => '100'); SELECT bench.initialize_pgio(size => '100')"
+	),
+	qr/ERROR/,
+	'a schema whose name has to be quoted');
+is($node->safe_psql('ours', q{SELECT count(*) FROM "The 'second".pgbench_accounts}), 100000, 'its rows');
+like(in_schema(q{"The 'second", public}, "SELECT bench.initialize_pgio(size => '100')"),
+	qr/tables to be dropped: "The 'second"\.pgio1 \(about 100 rows\)/, 'tables of pgio are named, too');
+like(in_schema('third, public', "SELECT bench.pgbench('-i')"),
+	qr/tables to be dropped: public\.pgbench_accounts \(about 100000 rows\), /,
+	'bench.pgbench drops what search_path finds, as pgbench does, and names it');
+is( $node->safe_psql('ours',
+		"SELECT to_regclass('public.pgbench_accounts') IS NULL, (SELECT count(*) FROM third.pgbench_accounts)"),
+	't|100000',
+	'and creates tables in the first schema');
+
+# Names that would be in the way are found before anything is dropped.
+$node->safe_psql('ours', <<'SQL');
+CREATE SCHEMA taken;
+SET search_path = taken;
+SELECT bench.initialize(steps => 'dt');
+DROP TABLE pgbench_tellers;
+CREATE DOMAIN pgbench_tellers AS int;
+SQL
+like(in_schema('taken', 'SELECT bench.initialize()'),
+	qr/ERROR:  42809: refusing to replace "pgbench_tellers": it is a type/, 'a type');
+$node->safe_psql('ours', 'DROP DOMAIN taken.pgbench_tellers; CREATE TABLE taken.pgbench_accounts_2 ()');
+like(in_schema('taken', 'SELECT bench.initialize(partitions => 3)'),
+	qr/ERROR:  42809: refusing to replace "pgbench_accounts_2": it is not a partition of "pgbench_accounts"/,
+	'a name that a partition will need');
+is($node->safe_psql('ours', "SELECT to_regclass('taken.pgbench_accounts') IS NOT NULL"),
+	't', 'nothing is dropped');
+unlike(in_schema('taken', 'SELECT bench.initialize(partitions => 1); SELECT bench.initialize(partitions => 1)'),
+	qr/ERROR/, 'a name that no partition will need');
+
+# Accounts that are a partition, or partitioned below another table.
+$node->safe_psql('ours', <<'SQL');
+CREATE SCHEMA below;
+SET search_path = below;
+SELECT bench.initialize(steps => 'dt');
+DROP TABLE pgbench_accounts;
+CREATE TABLE parent (aid int NOT NULL, bid int, abalance int, filler char(84)) PARTITION BY RANGE (aid);
+SQL
+foreach my $case (
+	[ 'a partition',         '' ],
+	[ 'a partitioned table', 'PARTITION BY RANGE (aid)' ])
+{
+	my ($what, $clause) = @$case;
+	foreach my $to (10, 100001)
+	{
+		$node->safe_psql('ours', <<"SQL");
+SET search_path = below;
+CREATE TABLE pgbench_accounts PARTITION OF parent FOR VALUES FROM (1) TO ($to) $clause;
+SQL
+		$node->safe_psql('ours', <<'SQL') if $clause;
+SET search_path = below;
+CREATE TABLE low PARTITION OF pgbench_accounts FOR VALUES FROM (MINVALUE) TO (50001);
+CREATE TABLE high PARTITION OF pgbench_accounts FOR VALUES FROM (50001) TO (MAXVALUE);
+SQL
+		my ($out, $err) = in_schema('below', "SELECT count(*) FROM bench.initialize(steps => 'g')");
+		if ($to == 10)
+		{
+			like($err, qr/ERROR:  23514: new row for relation "\w+" violates partition constraint/,
+				"accounts are $what: no row goes beyond its bounds");
+			is(in_schema('below', 'SELECT count(*) FROM parent'), 0, "accounts are $what: nothing is left");
+		}
+		else
+		{
+			is($out, 1, "accounts are $what with room for all rows") or diag $err;
+			is(in_schema('below', 'SELECT count(*), max(aid) FROM parent'),
+				'100000|100000', "accounts are $what: rows");
+		}
+		$node->safe_psql('ours', 'DROP TABLE below.pgbench_accounts');
+	}
+}
+
+# Row security is the same for all tables, and as for pgbench.
+$node->safe_psql('ours', <<'SQL');
+CREATE ROLE filler LOGIN;
+CREATE SCHEMA secured;
+GRANT USAGE ON SCHEMA bench, secured TO filler;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO filler;
+SET search_path = secured;
+SELECT bench.initialize();
+GRANT ALL ON ALL TABLES IN SCHEMA secured TO filler;
+SQL
+is((in_schema('secured', "SELECT count(*) FROM bench.initialize(steps => 'g')", 'filler'))[0],
+	1, 'a role that may fill tables');
+foreach my $table (qw(branches tellers accounts))
+{
+	$node->safe_psql('ours', "ALTER TABLE secured.pgbench_$table ENABLE ROW LEVEL SECURITY");
+	like(
+		in_schema('secured', "SELECT bench.initialize(steps => 'g')", 'filler'),
+		qr/ERROR:  0A000: cannot fill table "pgbench_$table" with row-level security/,
+		"row security of $table");
+	like(
+		in_schema('secured', "SET row_security = off; SELECT bench.initialize(steps => 'g')", 'filler'),
+		qr/ERROR:  42501: query would be affected by row-level security policy for table "pgbench_$table"/,
+		"row security of $table, and row_security = off");
+	local $ENV{PGOPTIONS} = '-c search_path=secured';
+	$node->command_fails_like(
+		[ 'pgbench', '-i', '-I', 'g', '-U', 'filler', 'ours' ],
+		qr/COPY FROM not supported with row-level security|violates row-level security policy/,
+		"row security of $table: pgbench is refused, too");
+	is((in_schema('secured', "SELECT count(*) FROM bench.initialize(steps => 'g')"))[0],
+		1, "row security of $table does not concern the owner");
+	$node->safe_psql('ours', "ALTER TABLE secured.pgbench_$table DISABLE ROW LEVEL SECURITY");
+}
+
+# Several at once in the same schema: one after the other, here and on a target.
+foreach my $case (
+	[ 'bench.initialize',      'bench.initialize()',                             5 ],
+	[ 'bench.initialize_pgio', "bench.initialize_pgio(size => '100')",           5 ],
+	[ 'bench.pgbench',         "bench.pgbench('-i -q')",                         0 ],
+	[   'a target',
+		'bench.initialize(target => $$' . $node->connstr('ours') . q{ options='-c search_path=crowd'$$)}, 5 ])
+{
+	my ($what, $call, $rows) = @$case;
+	$node->safe_psql('ours', 'DROP SCHEMA IF EXISTS crowd CASCADE; CREATE SCHEMA crowd');
+	foreach my $round ('new tables', 'old tables')
+	{
+		my @sessions = map {
+			start_sql($node, "SET search_path = crowd; SELECT count(*) FROM $call", database => 'ours')
+		} 1 .. 3;
+		foreach my $session (@sessions)
+		{
+			my ($out, $err) = finish_sql($session);
+			is($out, $rows, "$what, three at once, $round") or diag $err;
+		}
+	}
+}
+my $holder = start_sql($node,
+	'BEGIN; LOCK TABLE crowd.pgbench_accounts IN ACCESS SHARE MODE; SELECT pg_sleep(600)',
+	database => 'ours', name => 'holder');
+my $holder_pid = backend_of($node, 'holder');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE pid = $holder_pid AND mode = 'AccessShareLock' AND relation > 16384");
+my $first = start_sql($node, 'SET search_path = crowd; SELECT count(*) FROM bench.initialize()', database => 'ours');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'");
+my $second = start_sql($node, 'SET search_path = crowd; SELECT count(*) FROM bench.initialize()', database => 'ours');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'");
+signal_sql($second, 'INT');
+my ($out, $err) = finish_sql($second);
+like($err, qr/waiting for another initialization of the same tables.*ERROR:  57014/s,
+	'the second one says what it waits for, and can be canceled');
+$node->safe_psql('ours', "SELECT pg_terminate_backend($holder_pid)");
+finish_sql($holder);
+($out, $err) = finish_sql($first);
+is($out, 5, 'the first one goes on') or diag $err;
 
 nothing_left_ok($node, 'at the end');
 $node->stop;

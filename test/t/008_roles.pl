@@ -226,6 +226,23 @@ CREATE FUNCTION to_regclass(a text) RETURNS regclass LANGUAGE plpgsql AS $$
 BEGIN PERFORM hostile.note('to_regclass'); RETURN pg_catalog.to_regclass(a); END $$;
 CREATE FUNCTION count(a boolean) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN PERFORM hostile.note('count'); RETURN 1; END $$;
+CREATE FUNCTION minus(a int, b int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN PERFORM hostile.note('loader: -'); RETURN int4mi(a, b); END $$;
+CREATE OPERATOR - (LEFTARG = int, RIGHTARG = int, FUNCTION = minus);
+CREATE FUNCTION over(a int, b int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN PERFORM hostile.note('loader: /'); RETURN int4div(a, b); END $$;
+CREATE OPERATOR / (LEFTARG = int, RIGHTARG = int, FUNCTION = over);
+CREATE FUNCTION plus(a int, b int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN PERFORM hostile.note('loader: +'); RETURN int4pl(a, b); END $$;
+CREATE OPERATOR + (LEFTARG = int, RIGHTARG = int, FUNCTION = plus);
+CREATE FUNCTION generate_series(a int, b int) RETURNS SETOF int LANGUAGE plpgsql AS $$
+BEGIN PERFORM hostile.note('loader: generate_series'); RETURN QUERY SELECT * FROM pg_catalog.generate_series(a, b); END $$;
+CREATE FUNCTION sum_state(a numeric, b bigint) RETURNS numeric LANGUAGE plpgsql AS $$
+BEGIN PERFORM hostile.note('loader: sum'); RETURN coalesce(a, 0) OPERATOR(pg_catalog.+) b; END $$;
+CREATE AGGREGATE sum(bigint) (SFUNC = sum_state, STYPE = numeric);
+CREATE FUNCTION equal_id(a oid, b int) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN PERFORM hostile.note('loader: oid = int'); RETURN oideq(a, b::oid); END $$;
+CREATE OPERATOR = (LEFTARG = oid, RIGHTARG = int, FUNCTION = equal_id);
 CREATE FUNCTION pg_blocking_pids(a int) RETURNS int[] LANGUAGE plpgsql AS $$
 BEGIN PERFORM hostile.note('pg_blocking_pids'); RETURN pg_catalog.pg_blocking_pids(a); END $$;
 CREATE VIEW pg_settings AS SELECT * FROM pg_catalog.pg_settings WHERE note('pg_settings') IS NOT NULL;
@@ -235,6 +252,14 @@ my ($out, $err) = as('runner', $hostile);
 is($err, '', 'hostile objects are there');
 is(as('runner', 'SET search_path = hostile, pg_catalog; SELECT count(*) FROM bench.initialize()'),
 	5, 'initialization among hostile objects');
+foreach my $call ("bench.initialize(steps => 'dtGvp')", "bench.initialize_pgio(size => '100')",
+	"bench.initialize_pgio(size => '100')", 'bench.initialize(partitions => 2)', 'bench.initialize()')
+{
+	is(as('runner', "SET search_path = hostile, pg_catalog; SELECT count(*) FROM $call"),
+		5, "$call among hostile objects");
+}
+is($node->safe_psql('postgres', 'SELECT DISTINCT what FROM hostile.seen'),
+	'', 'the loader calls none of them');
 ($out, $err) = as('runner', <<'SQL');
 SET search_path = hostile, pg_catalog;
 CREATE FUNCTION by_trigger() RETURNS trigger LANGUAGE plpgsql AS $$

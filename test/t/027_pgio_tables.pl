@@ -176,7 +176,8 @@ my @notices = $stderr =~ /NOTICE:  (.*)/g;
 s/\d+\.\d\d s/N s/g foreach @notices;
 is_deeply(
 	\@notices,
-	[   'dropping old tables...',
+	[   "tables to be dropped: public.pgio1 (about $blocks rows)",
+		'dropping old tables...',
 		'creating tables...',
 		'generating rows...',
 		grep({ /tuples/ } @notices),

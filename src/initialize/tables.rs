@@ -1,0 +1,206 @@
+//! Which tables of pgbench's there are, and whether something else bears the name of one.
+
+use super::InitializeSpec;
+use super::options::no_schema;
+use crate::error::{Error, Result};
+use crate::worker::database::Database;
+
+/// pgbench's tables with their columns.
+pub const TABLES: [(&str, &[&str]); 4] = [
+    ("pgbench_accounts", &["aid", "bid", "abalance", "filler"]),
+    ("pgbench_branches", &["bid", "bbalance", "filler"]),
+    (
+        "pgbench_history",
+        &["tid", "bid", "aid", "delta", "mtime", "filler"],
+    ),
+    ("pgbench_tellers", &["tid", "bid", "tbalance", "filler"]),
+];
+
+/// A relation's kind, its columns as a JSON array, its name with its schema, and about how many rows
+/// it and its partitions have; `{}` is its name as a literal.
+const FIND: &str = "
+SELECT c.relkind::pg_catalog.text,
+       pg_catalog.to_json(ARRAY(
+           SELECT a.attname::pg_catalog.text FROM pg_catalog.pg_attribute a
+            WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
+              AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+            ORDER BY a.attnum))::pg_catalog.text,
+       pg_catalog.format('%I.%I', n.nspname, c.relname),
+       (SELECT pg_catalog.sum(p.reltuples)::pg_catalog.int8 FROM pg_catalog.pg_class p
+         WHERE p.relkind OPERATOR(pg_catalog.=) 'r' AND p.reltuples OPERATOR(pg_catalog.>) 0
+           AND (p.oid OPERATOR(pg_catalog.=) c.oid
+                OR EXISTS (SELECT FROM pg_catalog.pg_inherits i
+                            WHERE i.inhparent OPERATOR(pg_catalog.=) c.oid
+                              AND i.inhrelid OPERATOR(pg_catalog.=) p.oid)))::pg_catalog.text
+  FROM (SELECT pg_catalog.to_regclass({}) AS oid) t
+  JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid
+  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace";
+
+/// What in the schema where tables are created bears a name that will be needed for a table, and is
+/// neither pgbench's nor found by [`FIND`]: types, and relations with names of partitions.
+const IN_THE_WAY: &str = "
+SELECT t.typname::pg_catalog.text, 'it is a type'
+  FROM pg_catalog.pg_type t
+  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+ WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()
+   AND t.typrelid OPERATOR(pg_catalog.=) 0
+   AND CASE WHEN t.typname::pg_catalog.text OPERATOR(pg_catalog.~)
+                 '^pgbench_accounts_[1-9][0-9]{0,8}$'
+            THEN pg_catalog.substr(t.typname::pg_catalog.text, 18)::pg_catalog.int4
+                 OPERATOR(pg_catalog.<=) {partitions}
+            ELSE t.typname::pg_catalog.text OPERATOR(pg_catalog.=)
+                 ANY ('{tables}'::pg_catalog.text[]) END
+UNION ALL
+SELECT c.relname::pg_catalog.text, 'it is not a partition of \"pgbench_accounts\"'
+  FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+ WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()
+   AND CASE WHEN c.relname::pg_catalog.text OPERATOR(pg_catalog.~)
+                 '^pgbench_accounts_[1-9][0-9]{0,8}$'
+            THEN pg_catalog.substr(c.relname::pg_catalog.text, 18)::pg_catalog.int4
+                 OPERATOR(pg_catalog.<=) {partitions}
+            ELSE false END
+   AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits i
+                    WHERE i.inhrelid OPERATOR(pg_catalog.=) c.oid
+                      AND i.inhparent OPERATOR(pg_catalog.=) pg_catalog.to_regclass({accounts}))
+ LIMIT 1";
+
+/// pgbench's tables as the statements name them.
+#[derive(Debug)]
+pub struct Tables {
+    /// What stands before each name: a schema with a dot, or nothing.
+    pub(super) prefix: String,
+    /// Those that there are, with their schemas, and about how many rows they have.
+    old: Vec<OldTable>,
+}
+
+/// A table that an earlier initialization has left.
+#[derive(Clone, Debug)]
+pub struct OldTable {
+    /// Its name with its schema, as SQL has it.
+    pub name: String,
+    /// About how many rows it has, if it has been analyzed.
+    pub rows: Option<i64>,
+}
+
+impl Tables {
+    /// Looks for them, where an initialization drops and creates them: in the first schema of
+    /// `search_path`. One that only fills, and one that does everything as pgbench does, takes
+    /// those that `search_path` finds.
+    ///
+    /// # Errors
+    /// If the name of one of them is taken by something else.
+    pub fn find(database: &mut Database, spec: &InitializeSpec) -> Result<Tables> {
+        let prefix = if spec.is_in_first_schema() {
+            let schema =
+                database.first_row("SELECT pg_catalog.current_schema()::pg_catalog.text")?;
+            let schema = schema.into_iter().next().flatten().ok_or_else(no_schema)?;
+            format!("{}.", quote_identifier(&schema))
+        } else {
+            String::new()
+        };
+        let mut tables = Tables {
+            prefix,
+            old: Vec::new(),
+        };
+        for (table, columns) in TABLES {
+            let name = quote_literal(&tables.name(table));
+            let found = database.first_row(&FIND.replace("{}", &name))?;
+            tables.old.extend(accept(table, columns, found)?);
+        }
+        if spec.steps.contains('t') {
+            let partitions = spec.partitioning.map_or(0, |(count, _)| count);
+            let names: Vec<_> = TABLES.iter().map(|(table, _)| *table).collect();
+            let sql = IN_THE_WAY
+                .replace("{tables}", &format!("{{{}}}", names.join(",")))
+                .replace("{partitions}", &partitions.to_string())
+                .replace(
+                    "{accounts}",
+                    &quote_literal(&tables.name("pgbench_accounts")),
+                );
+            let mut found = database.first_row(&sql)?.into_iter().flatten();
+            if let (Some(relation), Some(why)) = (found.next(), found.next()) {
+                return Err(Error::NameTaken { relation, why });
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Those that there are.
+    pub fn old(&self) -> &[OldTable] {
+        &self.old
+    }
+
+    /// A table, as SQL has it.
+    pub fn name(&self, table: &str) -> String {
+        format!("{}{table}", self.prefix)
+    }
+}
+
+/// One of pgbench's tables as [`FIND`] has found it, if it is one.
+fn accept(table: &str, columns: &[&str], found: Vec<Option<String>>) -> Result<Option<OldTable>> {
+    let mut found = found.into_iter();
+    let mut next = || found.next().flatten();
+    let why = match next().as_deref() {
+        None => return Ok(None),
+        Some("r" | "p") => {
+            let names: Vec<String> =
+                serde_json::from_str(&next().unwrap_or_default()).unwrap_or_default();
+            if names == columns {
+                return Ok(next().map(|name| OldTable {
+                    name,
+                    rows: next().and_then(|rows| rows.parse().ok()),
+                }));
+            }
+            format!(
+                "its columns are ({}), not pgbench's ({})",
+                names.join(", "),
+                columns.join(", ")
+            )
+        }
+        Some(kind) => not_a_table(kind).into(),
+    };
+    Err(Error::NameTaken {
+        relation: table.into(),
+        why,
+    })
+}
+
+/// What the caller is told before tables are dropped; `None` if there are none.
+pub fn announce_drop<'t>(old: impl IntoIterator<Item = &'t OldTable>) -> Option<String> {
+    let tables: Vec<_> = old
+        .into_iter()
+        .map(|table| match table.rows {
+            Some(1) => format!("{} (about 1 row)", table.name),
+            Some(rows) => format!("{} (about {rows} rows)", table.name),
+            None => table.name.clone(),
+        })
+        .collect();
+    (!tables.is_empty()).then(|| format!("tables to be dropped: {}", tables.join(", ")))
+}
+
+/// What a relation of some kind, that of an ordinary table excepted, is.
+pub(super) fn not_a_table(relkind: &str) -> &'static str {
+    match relkind {
+        "v" => "it is a view",
+        "m" => "it is a materialized view",
+        "f" => "it is a foreign table",
+        "p" => "it is a partitioned table",
+        _ => "it is not a table",
+    }
+}
+
+/// A name as SQL has it.
+pub(super) fn quote_identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A text as SQL has it, whatever `standard_conforming_strings` is.
+pub fn quote_literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    if quoted.contains('\\') {
+        format!(" E'{}'", quoted.replace('\\', "\\\\"))
+    } else {
+        format!("'{quoted}'")
+    }
+}
