@@ -302,6 +302,7 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         percentiles: percentiles(&run.figures),
         harness_us: run.harness_us,
         harness_share: run.harness_share,
+        snapshot_held: run.snapshot_held_s.zip(run.snapshot_held_by.clone()),
         warmup_seconds: run.warmup_s,
         warmup_transactions: run.warmup_transactions as u64,
         seconds: run.seconds.unwrap_or(0.0),

@@ -155,6 +155,10 @@ pub struct Run {
     pub harness_us: Option<f64>,
     /// The same as a part of the time that the client workers had, 0 to 1.
     pub harness_share: Option<f64>,
+    /// For how long an old snapshot kept the run's dead rows from being removed.
+    pub snapshot_held_s: Option<f64>,
+    /// By whom, if one did.
+    pub snapshot_held_by: Option<String>,
     /// Transactions, successful or failed, that ended during the warm-up.
     pub warmup_transactions: i64,
     /// Clients that gave up.

@@ -40,7 +40,7 @@ CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
            latency_p90_ms, latency_p95_ms, latency_p99_ms, latency_p999_ms, latency_max_ms,
            lag_avg_ms, lag_max_ms, sleep_avg_ms, rate, latency_limit_ms, max_tries, variables, reconnect,
            continue_on_error, exit_on_abort, client_process, connection_ms,
-           harness_us, harness_share, warmup_transactions, aborted_clients, owner, database_name, target,
+           harness_us, harness_share, snapshot_held_s, snapshot_held_by, warmup_transactions, aborted_clients, owner, database_name, target,
            server_version_num, started_at, finished_at, errors
       FROM bench.runs;
 COMMENT ON VIEW bench.run_summary IS 'runs, one row each';

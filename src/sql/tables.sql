@@ -63,6 +63,8 @@ CREATE TABLE bench.runs (
     connection_ms           float8,
     harness_us              float8, -- per transaction: CPU time of the client workers (libpq), time outside executor and commit (spi)
     harness_share           float8, -- the same as a part of the time that the client workers had
+    snapshot_held_s         float8, -- for how long an old snapshot kept the run's dead rows; NULL if that is not known
+    snapshot_held_by        text,
     warmup_transactions     bigint NOT NULL,
     aborted_clients         int NOT NULL,
     errors                  text[] NOT NULL,

@@ -5,6 +5,7 @@ use super::client_process::ClientProcesses;
 use super::database::Database;
 use super::figures::Figures;
 use super::logbook::Logbook;
+use super::snapshots::Snapshots;
 use super::tables::{self, Tables};
 use super::transaction::transaction;
 use super::{
@@ -95,13 +96,16 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
             Some(log) => Some(Logbook::open(spec, log, run_id, stores, clock::now_ns())?),
             None => None,
         };
+        let snapshots = Snapshots::before(&mut database);
         enter_cooperative();
-        Ok(logbook)
+        Ok((logbook, snapshots))
     });
     // A connection of its own would be none of the run's.
     drop(database);
     match prepared {
-        Ok(logbook) => conduct(segment, spec, run, stores, &clients, logbook),
+        Ok((logbook, snapshots)) => {
+            conduct(segment, spec, run, stores, &clients, logbook, snapshots)
+        }
         Err(error) => {
             give_up(run, stores, &clients, &error)?;
             Err(error)
@@ -133,6 +137,7 @@ fn conduct(
     stores: bool,
     clients: &ClientProcesses,
     mut logbook: Option<Logbook>,
+    mut snapshots: Snapshots,
 ) -> Result<Finished> {
     run.state = "running".into();
     run.started_at = Some(server::wall_clock());
@@ -142,7 +147,15 @@ fn conduct(
     }
 
     let mut figures = Figures::new(segment, spec);
-    let ended = watch(segment, spec, stores, clients, &mut figures, &mut logbook);
+    let ended = watch(
+        segment,
+        spec,
+        stores,
+        clients,
+        &mut figures,
+        &mut logbook,
+        &mut snapshots,
+    );
     // Whatever ended the run, its workers must be gone and its figures stored.
     let urgency = if ended.is_ok() {
         Stop::No
@@ -179,6 +192,7 @@ fn conduct(
     if let Some(Err(error)) = logbook.map(|logbook| logbook.close(segment)) {
         run.errors.push(error.report().one_line());
     }
+    snapshots.after(segment, spec, run);
     run.coordinator_pid = None;
     run.segment = None;
     if stores && let Err(error) = store::finish(&finished, &intervals, &sessions) {
@@ -332,6 +346,7 @@ fn watch(
     clients: &ClientProcesses,
     figures: &mut Figures,
     logbook: &mut Option<Logbook>,
+    snapshots: &mut Snapshots,
 ) -> Result<Option<String>> {
     let header = segment.header();
     let interval_ns = spec.interval_us as u64 * 1000;
@@ -392,7 +407,7 @@ fn watch(
             figures.read(now);
         }
         check_for_interrupts();
-        let wake_ns = next.min(figures.due_ns());
+        let wake_ns = next.min(figures.due_ns()).min(snapshots.look(segment));
         process::wait(Duration::from_nanos(
             wake_ns.saturating_sub(clock::now_ns()),
         ));

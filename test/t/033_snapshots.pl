@@ -116,6 +116,62 @@ is($node->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"), 'finis
 	'REINDEX CONCURRENTLY: the run goes on then');
 ok(wait_until_quiet($node), 'REINDEX CONCURRENTLY: no process is left');
 
+# Who holds a snapshot during a run is stored, and said.
+sub held_ok
+{
+	my ($sql, $by, $name) = @_;
+
+	$node->safe_psql('postgres', $sql =~ s/RUN\((.*?)\)/bench.run('{simple-update}', transactions => 300, vacuum => 'none', label => '$name'$1)/r);
+	my $run_id = latest_run($node, $name)->{run_id};
+	my ($all, $held_by) = split /\|/, $node->safe_psql('postgres',
+		"SELECT snapshot_held_s = seconds, snapshot_held_by FROM bench.run_summary WHERE run_id = $run_id"), -1;
+	like($held_by, $by, "$name: by whom");
+	is($all, $held_by eq '' ? 'f' : 't', "$name: for how long");
+	my $said = $held_by eq '' ? qr/^(?!.*a snapshot was held)/s
+	  : qr/^a snapshot was held for \d+\.\d s of \d+\.\d s: figures may be several times too low \(held by \Q$held_by\E\)/m;
+	like($node->safe_psql('postgres', "SELECT bench.report($run_id)"), $said, "$name: report");
+	like($node->safe_psql('postgres', "SELECT advice FROM bench.advice($run_id)"), $said, "$name: advice");
+	return;
+}
+held_ok('SELECT * FROM RUN()', qr/^$/, 'nobody');
+held_ok("SELECT * FROM RUN(, mode => 'libpq')", qr/^$/, 'nobody, libpq');
+held_ok('DO $$ BEGIN PERFORM RUN(); END $$', qr/^the calling statement$/, 'caller');
+held_ok("DO \$\$ BEGIN PERFORM RUN(, mode => 'libpq', target => '$connstr'); END \$\$",
+	qr/^process \d+ \(role \w+, 033_snapshots.pl\)$/, 'caller, as the target sees it');
+my $holder = $node->background_psql('postgres');
+$holder->query_safe("SET application_name = 'holder'");
+$holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+held_ok('SELECT * FROM RUN()', qr/^process \d+ \(role \w+, holder\)$/, 'another session');
+$holder->query_safe('COMMIT');
+$holder->query_safe("BEGIN; INSERT INTO indexed VALUES (-1)");
+held_ok('SELECT * FROM RUN()', qr/^process \d+ \(role \w+, holder\)$/, 'another session that has written');
+$holder->query_safe("PREPARE TRANSACTION 'left over'");
+$holder->quit;
+held_ok('SELECT * FROM RUN()', qr/^prepared transaction 'left over'$/, 'a prepared transaction');
+held_ok("SELECT * FROM RUN(, mode => 'libpq', target => '$connstr')", qr/^prepared transaction 'left over'$/, 'on a target');
+$node->safe_psql('postgres', "ROLLBACK PREPARED 'left over'");
+$run_id = $node->safe_psql('postgres', "SELECT bench.start('{simple-update}', duration => '10 min', vacuum => 'none')");
+$waiting = start_sql($node, "DO \$\$ BEGIN COMMIT; PERFORM bench.wait($run_id); END \$\$", name => 'waiting');
+wait_for($node, "SELECT backend_xmin IS NOT NULL AND xact_start < now() - interval '2.5 s' FROM pg_stat_activity WHERE application_name = 'waiting'");
+$node->safe_psql('postgres', "SELECT bench.cancel($run_id)");
+finish_sql($waiting);
+like($node->safe_psql('postgres', "SELECT snapshot_held_s > 1, snapshot_held_by FROM bench.runs WHERE run_id = $run_id"),
+	qr/^t\|process \d+ \(role \w+, waiting\)$/, 'bench.wait in a DO block');
+
+# A role sees who it is without further rights, and runs that read are not concerned.
+$node->safe_psql('postgres', q{
+	CREATE ROLE runner LOGIN;
+	GRANT USAGE ON SCHEMA bench TO runner;
+	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO runner;
+	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO runner;
+	GRANT SELECT, UPDATE, INSERT ON ALL TABLES IN SCHEMA public TO runner});
+held_ok('SET ROLE runner; DO $$ BEGIN PERFORM RUN(); END $$', qr/^the calling statement$/, 'plain role');
+is( $node->safe_psql('postgres',
+		"DO \$\$ BEGIN PERFORM bench.run('{select-only}', transactions => 300, label => 'reads'); END \$\$; SELECT snapshot_held_s, snapshot_held_by FROM bench.runs WHERE label = 'reads'"
+	),
+	'0|',
+	'a run that reads');
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();

@@ -68,6 +68,14 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
              transaction only.",
         );
     }
+    if let Some(held) = report.held_snapshot() {
+        add(
+            held,
+            "Rows that died during the run could not be removed. Run it without that snapshot: end \
+             the transaction or drop the slot that is named; SELECT ... FROM bench.run(...) at top \
+             level holds none.",
+        );
+    }
     match (report.mode, report.harness_share) {
         (Mode::Libpq, Some(share)) if share > BUSY_SHARE => add(
             format!(

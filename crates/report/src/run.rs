@@ -155,6 +155,9 @@ pub struct RunReport {
     pub harness_us: Option<f64>,
     /// The same as a part of the time that the client workers had, 0 to 1.
     pub harness_share: Option<f64>,
+    /// For how many seconds an old snapshot kept dead rows from being removed, and by whom it was
+    /// held, if one was.
+    pub snapshot_held: Option<(f64, String)>,
     /// Warm-up time in seconds before the measured time, 0 if there was none.
     pub warmup_seconds: f64,
     /// Transactions, successful or failed, that ended during the warm-up; no other counter has
@@ -177,6 +180,18 @@ impl RunReport {
     /// Major version of the server, such as 15.
     pub const fn server_major(&self) -> i32 {
         self.server_version_num / 10_000
+    }
+
+    /// What an old snapshot did to the run, if it was held for more than a tenth of it.
+    pub fn held_snapshot(&self) -> Option<String> {
+        let (held_s, by) = self.snapshot_held.as_ref()?;
+        (*held_s > 0.1 * self.seconds).then(|| {
+            format!(
+                "a snapshot was held for {held_s:.1} s of {:.1} s: figures may be several times \
+                 too low (held by {by})",
+                self.seconds
+            )
+        })
     }
 
     /// Whether the run did all that it was asked for: it finished and no client was aborted.

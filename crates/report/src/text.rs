@@ -400,6 +400,9 @@ fn additions(lines: &mut Lines, report: &RunReport) {
             .into_iter()
             .for_each(|line| lines.push(line));
     }
+    if let Some(held) = report.held_snapshot() {
+        lines.push(held);
+    }
     if report.warmup_seconds > 0.0 {
         lines.push(format!(
             "warm-up: {} s, {} transactions, not included above",

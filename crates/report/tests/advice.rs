@@ -50,6 +50,7 @@ fn run(mode: Mode, description: &str) -> RunReport {
         connection_time_ms: 2.0,
         harness_us: Some(5.0),
         harness_share: Some(0.1),
+        snapshot_held: None,
         warmup_seconds: 0.0,
         warmup_transactions: 0,
         aborted_clients: 0,
@@ -71,6 +72,19 @@ fn said(report: &RunReport, value: Option<&str>) -> Vec<String> {
 fn assert_one(report: &RunReport, part: &str) {
     let said = said(report, None);
     assert!(said.len() == 1 && said[0].contains(part), "{said:?}");
+}
+
+#[test]
+fn held_snapshots() {
+    let mut report = run(Mode::Spi, SELECT_ONLY);
+    report.snapshot_held = Some((6.1, "the calling statement".to_owned()));
+    assert_one(
+        &report,
+        "a snapshot was held for 6.1 s of 60.0 s: figures may be several times too low (held by \
+         the calling statement)",
+    );
+    report.snapshot_held = Some((6.0, "the calling statement".to_owned()));
+    assert!(said(&report, None).is_empty());
 }
 
 #[test]

@@ -89,6 +89,7 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
         connection_time_ms: 2.016,
         harness_us: None,
         harness_share: None,
+        snapshot_held: None,
         warmup_seconds: 0.0,
         warmup_transactions: 0,
         aborted_clients: 0,

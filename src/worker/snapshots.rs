@@ -1,0 +1,216 @@
+//! Snapshots that are held while a run goes on.
+//!
+//! Row versions that die are removed only when no snapshot is left that might see them. One that is
+//! as old as the run, be it of the caller, of another session, of a prepared transaction or of a
+//! standby, makes tables that are updated grow, and figures of the run say more about that than
+//! about anything else. So the coordinator looks from time to time who has one, and the run tells.
+
+use super::database::Database;
+use super::transaction::transaction;
+use crate::clock;
+use crate::error::{Error, Result, catch};
+use crate::query;
+use crate::results::rows::Run;
+use crate::run::RunSpec;
+use crate::security::as_owner;
+use crate::server;
+use crate::shared::segment::Segment;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// How often it looks,
+const EVERY_NS: u64 = 1_000_000_000;
+/// and how soon for the second time: callers that wait for the run come when it has started.
+const SOON_NS: u64 = 100_000_000;
+/// Fewer transaction ids for each of the run's transactions are not those of a run that writes.
+const WRITES: f64 = 0.01;
+/// So many holders are named.
+const NAMED: usize = 3;
+
+/// The next transaction id, and who keeps rows of transactions that have ended in this database,
+/// with the oldest transaction id that they keep: sessions but those that vacuum, prepared
+/// transactions, replication slots. Who may not see that of others sees none.
+const HOLDERS: &str = "
+SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
+       coalesce(json_agg(json_build_array(h.pid, h.oldest, h.who))::text, '[]')
+  FROM (SELECT pid,
+               CASE WHEN backend_xmin IS NULL OR age(backend_xid) > age(backend_xmin)
+                    THEN backend_xid ELSE backend_xmin END::text,
+               format('process %s (%s)', pid,
+                      concat_ws(', ', nullif(backend_type, 'client backend'), 'role ' || usename,
+                                nullif(application_name, '')))
+          FROM pg_stat_activity
+         WHERE (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)
+           AND pid <> pg_backend_pid()
+           AND (datname = current_database() OR backend_type = 'walsender')
+           AND backend_type <> 'autovacuum worker'
+           AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
+         UNION ALL
+        SELECT 0, transaction::text, format('prepared transaction %s', quote_literal(gid))
+          FROM pg_prepared_xacts WHERE database = current_database()
+         UNION ALL
+        SELECT 0, xmin::text, format('replication slot %s', slot_name)
+          FROM pg_replication_slots WHERE xmin IS NOT NULL
+       ) h (pid, oldest, who)";
+
+/// Who keeps what: process id (0 if it is none), oldest transaction id, description.
+#[derive(Deserialize, PartialEq)]
+struct Holder(i32, String, String);
+
+/// What there was at some moment.
+struct Look {
+    at_ns: u64,
+    next_xid: i64,
+    holders: Vec<Holder>,
+}
+
+impl Look {
+    fn at(database: &mut Database) -> Result<Look> {
+        let at_ns = clock::now_ns();
+        let mut row = Vec::new();
+        match database {
+            // The owner sees all sessions; of those, everybody may know what is told of them.
+            Database::Here => {
+                row = transaction(|| as_owner(|| query::first_row(HOLDERS)))?;
+            }
+            Database::There(_) => database.transaction(|database| {
+                database.execute("SET LOCAL search_path = pg_catalog, pg_temp")?;
+                row = database.first_row(HOLDERS)?;
+                Ok(())
+            })?,
+        }
+        let look = match row.as_slice() {
+            [Some(next_xid), Some(holders)] => next_xid
+                .parse()
+                .ok()
+                .zip(serde_json::from_str(holders).ok()),
+            _ => None,
+        };
+        let (next_xid, holders) =
+            look.ok_or_else(|| Error::Limit("cannot read who holds snapshots".into()))?;
+        Ok(Look {
+            at_ns,
+            next_xid,
+            holders,
+        })
+    }
+}
+
+/// Snapshots that are held during a run, as far as that is known. What goes wrong ends the
+/// knowledge, not the run.
+pub struct Snapshots {
+    /// Whether clients are connected to a target, which is asked at the beginning and the end only.
+    of_target: bool,
+    /// The first and the latest look.
+    looks: Option<(i64, Look)>,
+    /// The time between the latest look and the next one.
+    gap_ns: u64,
+    /// For how long one was held, and by whom, in nanoseconds.
+    held_ns: u64,
+    by: BTreeMap<String, u64>,
+}
+
+impl Snapshots {
+    /// Looks for the first time, before the run starts.
+    pub fn before(database: &mut Database) -> Snapshots {
+        let here = matches!(database, Database::Here);
+        let known = !(here && server::in_recovery());
+        let look = known.then(|| observe(database)).flatten();
+        Snapshots {
+            of_target: !here,
+            looks: look.map(|look| (look.next_xid, look)),
+            gap_ns: SOON_NS,
+            held_ns: 0,
+            by: BTreeMap::new(),
+        }
+    }
+
+    /// Looks again if it is time to. When the next time is; `u64::MAX` if it is never.
+    pub fn look(&mut self, segment: &Segment) -> u64 {
+        match &self.looks {
+            Some((_, last)) if !self.of_target => {
+                let due = last.at_ns + self.gap_ns;
+                if clock::now_ns() < due {
+                    return due;
+                }
+                self.gap_ns = EVERY_NS;
+                self.compare(segment, observe(&mut Database::Here));
+                clock::now_ns() + EVERY_NS
+            }
+            _ => u64::MAX,
+        }
+    }
+
+    /// Looks for the last time, when the run has ended, and tells the run.
+    pub fn after(mut self, segment: &Segment, spec: &RunSpec, run: &mut Run) {
+        if self.looks.is_none() {
+            return;
+        }
+        let database = catch(|| Database::open(spec.target.as_ref()));
+        let look = match database {
+            Ok(mut database) => observe(&mut database),
+            Err(_) => None,
+        };
+        self.compare(segment, look);
+        let Some((first, last)) = &self.looks else {
+            return;
+        };
+        let wrote = (last.next_xid - first) as f64 > WRITES * run.figures.transactions as f64;
+        let held_ns = if wrote { self.held_ns } else { 0 };
+        let held_s = held_ns as f64 / 1e9;
+        run.snapshot_held_s = Some(run.seconds.map_or(held_s, |seconds| held_s.min(seconds)));
+        if held_ns > 0 {
+            let mut by: Vec<_> = self.by.into_iter().collect();
+            by.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+            let others = by.len().saturating_sub(NAMED);
+            let mut named: Vec<_> = by.into_iter().take(NAMED).map(|(who, _)| who).collect();
+            if others > 0 {
+                named.push(format!("{others} others"));
+            }
+            run.snapshot_held_by = Some(named.join(", "));
+        }
+    }
+
+    /// Those who are in two looks and keep the same have held it from one to the other. The run's
+    /// own clients do what its scripts say.
+    fn compare(&mut self, segment: &Segment, look: Option<Look>) {
+        let (Some((first, last)), Some(look)) = (self.looks.take(), look) else {
+            return;
+        };
+        let header = segment.header();
+        let clients = 0..segment.layout().clients;
+        let own: Vec<i32> = std::iter::once(std::process::id() as i32)
+            .chain(segment.workers().map(|worker| worker.process.pid()))
+            .chain(clients.map(|client| segment.client(client).0.backend_pid()))
+            .collect();
+        let from_ns = last.at_ns.max(header.measure_ns.load(Relaxed));
+        let length_ns = look.at_ns.saturating_sub(from_ns);
+        let mut held = false;
+        for holder in look.holders.iter().filter(|h| last.holders.contains(h)) {
+            let Holder(pid, _, who) = holder;
+            if *pid != 0 && own.contains(pid) {
+                continue;
+            }
+            held = true;
+            let who = match self.of_target || *pid == 0 || *pid != header.caller.pid() {
+                true => who,
+                false => "the calling statement",
+            };
+            *self.by.entry(who.to_owned()).or_default() += length_ns;
+        }
+        if held {
+            self.held_ns += length_ns;
+        }
+        self.looks = Some((first, look));
+    }
+}
+
+/// Looks; `None` if that is not possible.
+fn observe(database: &mut Database) -> Option<Look> {
+    let look = catch(|| Look::at(database));
+    if look.is_err() {
+        super::transaction::abort();
+    }
+    look.ok()
+}
