@@ -28,7 +28,7 @@ sub contents
 {
 	my ($node, $database) = @_;
 	return $node->safe_psql($database, join '', map { <<"SQL" } heaps($node, $database));
-SELECT '$_', count(*), md5(string_agg(t.ctid::text || t::text, ';' ORDER BY t.ctid)),
+SELECT '$_', count(*), sum(hash_record_extended(ROW(t.ctid, t.*), 0)),
        pg_relation_size('$_') / current_setting('block_size')::int, pg_relation_size('$_', 'vm')
   FROM $_ t;
 SQL
