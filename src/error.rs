@@ -86,6 +86,8 @@ pub enum Error {
         needed: usize,
         free: usize,
         limit: i32,
+        /// What `max_connections` is to be at least for the clients to be backends instead.
+        connections: Option<i64>,
     },
     /// Figures of single commands would take too much shared memory.
     #[error(
@@ -341,11 +343,21 @@ impl Error {
             | Error::TableMissing { hint, .. }
             | Error::TableEmpty { hint, .. } => Some(hint.clone()),
             Error::Script(error) => error.hint.clone(),
-            Error::WorkerSlots { needed, free, limit } => Some(format!(
-                "Use fewer clients or jobs, or set \"max_worker_processes\" to at least {} and \
-                 restart the server.",
-                *limit as i64 + (*needed as i64 - *free as i64)
-            )),
+            Error::WorkerSlots { needed, free, limit, connections } => {
+                let wanted = *limit as i64 + (*needed as i64 - *free as i64);
+                Some(match connections {
+                    None => format!(
+                        "Use fewer clients or jobs, or set \"max_worker_processes\" to at least \
+                         {wanted} and restart the server."
+                    ),
+                    Some(connections) => format!(
+                        "Clients need no worker slots with client_process => 'backend' or mode => \
+                         'libpq': they take connections, for which \"max_connections\" must be at \
+                         least {connections}. Otherwise use fewer clients, or set \
+                         \"max_worker_processes\" to at least {wanted} and restart the server."
+                    ),
+                })
+            }
             Error::Connections { needed, free, limit, .. } => Some(format!(
                 "Use fewer clients, or set \"max_connections\" to at least {} and restart the \
                  server.",

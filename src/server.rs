@@ -174,14 +174,19 @@ pub fn with_settings(
     connection
 }
 
-/// Fails if the server's own limit leaves too few connections for `needed` more.
-pub fn require_connections(needed: usize) -> Result<()> {
+/// Connections that clients have to this server.
+pub fn used_connections() -> Result<i64> {
     let used = query::one::<i64>(
         "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
           WHERE backend_type OPERATOR(pg_catalog.=) 'client backend'",
         &[],
-    )?
-    .unwrap_or(0);
+    )?;
+    Ok(used.unwrap_or(0))
+}
+
+/// Fails if the server's own limit leaves too few connections for `needed` more.
+pub fn require_connections(needed: usize) -> Result<()> {
+    let used = used_connections()?;
     // SAFETY: plain settings.
     let (limit, reserved, superuser) = unsafe {
         (
@@ -215,6 +220,7 @@ pub fn require_worker_slots(needed: usize) -> Result<()> {
         needed,
         free: free_worker_slots()?,
         limit,
+        connections: None,
     })
 }
 
@@ -255,6 +261,12 @@ pub fn version_num() -> i32 {
     }
     .parse()
     .unwrap_or(0)
+}
+
+/// Processors that this process may use.
+pub fn processors() -> Option<i32> {
+    let processors = std::thread::available_parallelism().ok()?;
+    i32::try_from(processors.get()).ok()
 }
 
 /// Bytes of a block of the server's files and buffers.

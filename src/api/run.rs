@@ -9,6 +9,7 @@ use crate::results::rows::Finished;
 use crate::results::store;
 use crate::run::horizon::Horizon;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum, options};
+use crate::security;
 use crate::server;
 use crate::shared::process;
 use crate::shared::recorder;
@@ -28,6 +29,8 @@ use std::time::Duration;
 
 /// Room for what the clients of one worker tell while the caller looks elsewhere.
 const MESSAGE_BYTES: usize = 64 << 10;
+/// The caller is told of that many clients of mode spi for each processor.
+const MANY_CLIENTS: i64 = 4;
 /// Shared memory that the histograms of single commands may take.
 const MAX_COMMAND_BYTES: usize = 1 << 30;
 
@@ -195,7 +198,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
             hint: "Use bench.run, which returns the result.".into(),
         });
     }
-    let task = begin(spec)?;
+    let task = begin_advised(spec)?;
     let waited = task.wait(Phase::Running, horizon, |_| Ok(()));
     result::remember(task.segment());
     waited?;
@@ -220,7 +223,7 @@ pub(super) fn require_transactions(finished: &Finished) -> Result<()> {
 
 /// Runs as specified and waits for the result, whatever it is.
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
-    let task = begin(spec)?;
+    let task = begin_advised(spec)?;
     advise(spec, horizon);
     let mut ticker = Ticker::new(spec, progress);
     let waited = task.wait(Phase::Finished, horizon, |segment| {
@@ -235,14 +238,42 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     Ok(finished)
 }
 
+fn notice(message: &'static str, detail: &str, hint: &str) {
+    ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
+        .set_detail(detail)
+        .set_hint(hint)
+        .report(PgLogLevel::NOTICE);
+}
+
+/// Starts the run's coordinator, and tells the caller what will make its figures doubtful.
+fn begin_advised(spec: &RunSpec) -> Result<Task> {
+    let others = store::runs_in_progress()?;
+    let task = begin(spec)?;
+    if others > 0 {
+        notice(
+            "another run is in progress on this server",
+            &format!("Runs in progress, of all roles and databases: {others}."),
+            "The figures of both are those of what the other one leaves. Wait for it with \
+             bench.wait, or end it with bench.cancel.",
+        );
+    }
+    if let Some(processors) = server::processors()
+        && spec.mode == Mode::Spi
+        && spec.rate.is_none()
+        && spec.clients as i64 > MANY_CLIENTS * i64::from(processors)
+    {
+        notice(
+            "there are many more clients than processors",
+            &format!("{} clients share {processors} processors.", spec.clients),
+            "Latency will include the time that clients wait for a processor. Use fewer clients, \
+             or a rate.",
+        );
+    }
+    Ok(task)
+}
+
 /// Tells the caller what it does to a run on this server by waiting for it.
 fn advise(spec: &RunSpec, horizon: &Horizon) {
-    let notice = |message: &'static str, detail: &str, hint: &str| {
-        ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
-            .set_detail(detail)
-            .set_hint(hint)
-            .report(PgLogLevel::NOTICE);
-    };
     if spec.target.is_some() {
         return;
     }
@@ -284,7 +315,16 @@ fn begin(spec: &RunSpec) -> Result<Task> {
             }
         }
     };
-    server::require_worker_slots(spec.workers() - backends + 1)?;
+    if let Err(mut error) = server::require_worker_slots(spec.workers() - backends + 1) {
+        // Backends of superusers can do what workers do.
+        if let Error::WorkerSlots { connections, .. } = &mut error
+            && spec.mode == Mode::Spi
+            && security::is_superuser()
+        {
+            *connections = Some(server::used_connections()? + spec.clients as i64);
+        }
+        return Err(error);
+    }
     if !spec.connection.is_empty()
         && (spec.mode == Mode::Libpq || spec.client_process == ClientProcess::Backend)
     {

@@ -303,6 +303,8 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         harness_us: run.harness_us,
         harness_share: run.harness_share,
         snapshot_held: run.snapshot_held_s.zip(run.snapshot_held_by.clone()),
+        processors: run.processors,
+        other_runs: run.other_runs,
         warmup_seconds: run.warmup_s,
         warmup_transactions: run.warmup_transactions as u64,
         seconds: run.seconds.unwrap_or(0.0),

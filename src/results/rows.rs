@@ -159,6 +159,10 @@ pub struct Run {
     pub snapshot_held_s: Option<f64>,
     /// By whom, if one did.
     pub snapshot_held_by: Option<String>,
+    /// Processors of this server's machine that the run could use.
+    pub processors: Option<i32>,
+    /// Other runs that were in progress on this server meanwhile, of all roles.
+    pub other_runs: i32,
     /// Transactions, successful or failed, that ended during the warm-up.
     pub warmup_transactions: i64,
     /// Clients that gave up.

@@ -218,6 +218,7 @@ pub fn no_slot(needed: usize, free: usize) -> Error {
         needed,
         free,
         limit,
+        connections: None,
     }
 }
 

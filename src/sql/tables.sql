@@ -65,6 +65,8 @@ CREATE TABLE bench.runs (
     harness_share           float8, -- the same as a part of the time that the client workers had
     snapshot_held_s         float8, -- for how long an old snapshot kept the run's dead rows; NULL if that is not known
     snapshot_held_by        text,
+    processors              int,
+    other_runs              int NOT NULL, -- in progress on this server meanwhile, of all roles
     warmup_transactions     bigint NOT NULL,
     aborted_clients         int NOT NULL,
     errors                  text[] NOT NULL,

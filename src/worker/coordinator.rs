@@ -97,6 +97,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
             None => None,
         };
         let snapshots = Snapshots::before(&mut database);
+        run.other_runs = store::other_runs(&run)?;
         enter_cooperative();
         Ok((logbook, snapshots))
     });
@@ -193,6 +194,8 @@ fn conduct(
         run.errors.push(error.report().one_line());
     }
     snapshots.after(segment, spec, run);
+    // Some may have begun or ended meanwhile.
+    run.other_runs = run.other_runs.max(store::other_runs(run).unwrap_or(0));
     run.coordinator_pid = None;
     run.segment = None;
     if stores && let Err(error) = store::finish(&finished, &intervals, &sessions) {
@@ -295,6 +298,7 @@ fn describe(
         server_version_num: database.version_num(),
         extension_version: env!("CARGO_PKG_VERSION").into(),
         created_at: server::wall_clock(),
+        processors: server::processors(),
         coordinator_pid: Some(std::process::id() as i32),
         segment: Some(i64::from(segment.handle())),
         ..Run::default()

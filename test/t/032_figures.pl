@@ -163,6 +163,57 @@ $node->safe_psql(
 	'SET ROLE newcomer; SELECT bench.report()', extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 like($error, qr/ERROR:  42704: there is no run to report\nHINT:  Start one with bench\.run\./, 'none yet');
 
+# What makes figures doubtful, at the start and afterwards; another role's run counts,
+# and nothing of it shows.
+$node->safe_psql('postgres', "SELECT bench.define_script('quick', 'SELECT 1')");
+my $beside = $node->safe_psql('postgres',
+	"SELECT bench.start('{sleeper}', duration => '10 min', label => 'beside')");
+$node->safe_psql('postgres', 'CREATE TABLE of_newcomer (i int); GRANT ALL ON of_newcomer TO newcomer');
+foreach my $role ('newcomer', $node->safe_psql('postgres', 'SELECT current_user'))
+{
+	my ($status, $advice, $told) = $node->psql('postgres',
+		qq{SET ROLE "$role"; SELECT bench.define_script('mine', 'SELECT 1');
+		SELECT bench.advice(run_id) FROM bench.run('{mine}', transactions => 200)});
+	like($told, qr/NOTICE:  another run is in progress on this server\nDETAIL:  Runs in progress, of all roles and databases: 1\./,
+		"$role: told of another run");
+	like($advice, qr/another run was in progress on this server at the same time/, "$role: advised on it");
+	unlike($advice . $told, qr/beside|sleeper/, "$role: nothing of it shows");
+}
+$node->safe_psql('postgres', "SELECT bench.cancel($beside)");
+wait_until_quiet($node);
+is($node->safe_psql('postgres', "SELECT other_runs > 0 FROM bench.runs WHERE run_id = $beside"),
+	't', 'the other one knows, although those have ended before');
+is( last_of("SELECT bench.run('{quick}', transactions => 200, label => 'alone'); SELECT other_runs FROM bench.runs WHERE label = 'alone'"),
+	0, 'a run alone');
+
+my $processors = $node->safe_psql('postgres', "SELECT processors FROM bench.runs WHERE label = 'alone'");
+cmp_ok($processors, '>', 0, 'the number of processors is stored');
+SKIP:
+{
+	skip "too many processors for this test: $processors", 3 if $processors > 4;
+	my $clients = 4 * $processors + 1;
+	my $advice = "SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE advice ~ 'processor'";
+	(undef, my $out, $error) = $node->psql('postgres',
+		"SELECT transactions FROM bench.run('{quick}', clients => $clients, transactions => 100); $advice");
+	like($out, qr/^$clients clients of mode spi shared $processors processor/m, 'more clients than processors');
+	like($error, qr/NOTICE:  there are many more clients than processors\nDETAIL:  $clients clients share $processors processors\./,
+		'and a notice if they are many more');
+	is(last_of("SELECT transactions FROM bench.run('{sleeper}', clients => $clients, transactions => 5); $advice"),
+		5 * $clients, 'which does not matter to clients that sleep');
+}
+like(
+	last_of(
+		q{SELECT FROM bench.run('{sleeper}', rate => 1000, duration => '2 s');
+		SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE advice ~ '^the rate'}),
+	qr/^the rate was missed by 9\d%: \d\d\.\d instead of 1000\.0 transactions per second$/,
+	'a rate that was missed');
+
+# What clients need, and what would do instead.
+(undef, undef, $error) = $node->psql('postgres', 'SELECT bench.run(clients => 300)');
+like($error,
+	qr/not enough background worker slots: 301 needed.*HINT:  Clients need no worker slots with client_process => 'backend' or mode => 'libpq': they take connections, for which "max_connections" must be at least 30\d\. .*"max_worker_processes" to at least 30\d /s,
+	'what 300 clients need');
+
 # Lines of progress: the warm-up has its own.
 (undef, undef, $error) = $node->psql('postgres',
 	"SELECT bench.run('{select-only}', warmup => '1 s', duration => '1 s', progress => '400 ms')");

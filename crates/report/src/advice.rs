@@ -1,6 +1,6 @@
 //! What makes the figures of a run doubtful, as far as that is certain.
 
-use crate::{Mode, RunReport, RunState};
+use crate::{Limit, Mode, RunReport, RunState};
 use selfbench_stats::summary;
 
 /// In mode libpq: client workers that used more of the time that they had were the limit.
@@ -13,6 +13,27 @@ const SHORT_SECONDS: f64 = 10.0;
 const FEW_TRANSACTIONS: u64 = 100;
 /// More transactions in a hundred that did not succeed are not an accident.
 const LOST_PERCENT: f64 = 1.0;
+
+/// Rates that are missed by more do not do so by chance.
+const MISSED_SHARE: f64 = 0.05;
+/// Arrivals are random: their number deviates by more than so many standard deviations, the square
+/// root of it, in one of a thousand runs.
+const DEVIATIONS: f64 = 3.0;
+
+/// Transactions per second that were begun or skipped, and that were to be, of a run that missed its
+/// rate.
+fn missed_rate(report: &RunReport) -> Option<(f64, f64)> {
+    let wanted = report.rate_per_second?;
+    // The last transactions may end long after the last one was due.
+    let seconds = match report.limit {
+        Limit::Duration { seconds } => seconds.min(report.seconds),
+        Limit::Transactions { .. } => report.seconds,
+    };
+    let (due, done) = (wanted * seconds, report.tally.total() as f64);
+    let missed = due - done;
+    (missed > MISSED_SHARE * due && missed > DEVIATIONS * due.sqrt())
+        .then(|| (done / seconds, wanted))
+}
 
 /// One reason for doubt, and what to do about it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -76,6 +97,18 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
              level holds none.",
         );
     }
+    if report.other_runs > 0 {
+        let (runs, they) = match report.other_runs {
+            1 => ("another run was".into(), "it"),
+            runs => (format!("{runs} other runs were"), "they"),
+        };
+        add(
+            format!(
+                "{runs} in progress on this server at the same time: {they} took part of what it can do"
+            ),
+            "Let runs follow each other; bench.wait waits for one.",
+        );
+    }
     match (report.mode, report.harness_share) {
         (Mode::Libpq, Some(share)) if share > BUSY_SHARE => add(
             format!(
@@ -131,6 +164,38 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
         if percent > LOST_PERCENT {
             add(format!("{percent:.1}% of the transactions {what}"), hint);
         }
+    }
+    if let Some((done, wanted)) = missed_rate(report) {
+        add(
+            format!(
+                "the rate was missed by {:.0}%: {done:.1} instead of {wanted:.1} transactions per \
+                 second",
+                100.0 * (1.0 - done / wanted)
+            ),
+            "The clients did not keep up: use more of them, or a lower rate. Latency counts from \
+             the scheduled start, so that it has the delay in it.",
+        );
+    }
+    if let Some(processors) = report.processors
+        && report.mode == Mode::Spi
+        && report.clients > processors
+        && report.rate_per_second.is_none()
+        && tally.sleep_ns as f64 <= tally.latency.sum_ns / 2.0
+    {
+        add(
+            format!(
+                "{} clients of mode spi shared {processors} {}: latency includes the time that \
+                 they waited for one",
+                report.clients,
+                if processors == 1 {
+                    "processor"
+                } else {
+                    "processors"
+                }
+            ),
+            "Use as many clients as there are processors, or a rate. More clients only help where \
+             transactions wait for locks or for the disk.",
+        );
     }
     let is = |name: &str| {
         report

@@ -158,6 +158,10 @@ pub struct RunReport {
     /// For how many seconds an old snapshot kept dead rows from being removed, and by whom it was
     /// held, if one was.
     pub snapshot_held: Option<(f64, String)>,
+    /// Processors that the clients could use, if that is known.
+    pub processors: Option<i32>,
+    /// Other runs that were in progress on this server meanwhile, of all roles.
+    pub other_runs: i32,
     /// Warm-up time in seconds before the measured time, 0 if there was none.
     pub warmup_seconds: f64,
     /// Transactions, successful or failed, that ended during the warm-up; no other counter has

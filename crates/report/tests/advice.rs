@@ -51,6 +51,8 @@ fn run(mode: Mode, description: &str) -> RunReport {
         harness_us: Some(5.0),
         harness_share: Some(0.1),
         snapshot_held: None,
+        processors: Some(10),
+        other_runs: 0,
         warmup_seconds: 0.0,
         warmup_transactions: 0,
         aborted_clients: 0,
@@ -229,4 +231,73 @@ fn a_working_set_that_fits_into_memory() {
     };
     assert_one(&with(of(mb, Some(gb), None)), "fits into shared_buffers");
     assert!(said(&with(of(2 * gb, Some(gb), Some(gb))), None).is_empty());
+}
+
+#[test]
+fn runs_at_the_same_time() {
+    let with = |other_runs| RunReport {
+        other_runs,
+        ..run(Mode::Libpq, SELECT_ONLY)
+    };
+    assert_one(&with(1), "another run was in progress on this server");
+    assert_one(&with(2), "2 other runs were in progress on this server");
+}
+
+#[test]
+fn more_clients_than_processors() {
+    let of = |mode, clients| RunReport {
+        clients,
+        ..run(mode, SELECT_ONLY)
+    };
+    assert!(said(&of(Mode::Spi, 10), None).is_empty());
+    assert_one(
+        &of(Mode::Spi, 11),
+        "11 clients of mode spi shared 10 processors",
+    );
+    assert!(said(&of(Mode::Libpq, 11), None).is_empty());
+    let unknown = RunReport {
+        processors: None,
+        ..of(Mode::Spi, 100)
+    };
+    assert!(said(&unknown, None).is_empty());
+    // Clients that mostly sleep need no processor of their own.
+    let mut sleeping = of(Mode::Spi, 100);
+    sleeping.tally.latency.sum_ns = 100.0;
+    sleeping.tally.sleep_ns = 51;
+    assert!(said(&sleeping, None).is_empty());
+    let throttled = RunReport {
+        rate_per_second: Some(100_000.0 / 60.0),
+        ..of(Mode::Spi, 100)
+    };
+    assert!(said(&throttled, None).is_empty());
+}
+
+#[test]
+fn a_rate_that_was_missed() {
+    let at = |rate, transactions| {
+        let mut report = RunReport {
+            rate_per_second: Some(rate),
+            ..run(Mode::Spi, SELECT_ONLY)
+        };
+        report.tally.transactions = transactions;
+        report
+    };
+    assert_one(
+        &at(1000.0, 6_000),
+        "the rate was missed by 90%: 100.0 instead of 1000.0 transactions per second",
+    );
+    assert_one(&at(1000.0, 56_900), "missed by 5%");
+    assert!(said(&at(1000.0, 57_100), None).is_empty());
+    // Few arrivals deviate by more than that.
+    assert!(said(&at(2.0, 105), None).is_empty());
+    // What was skipped was begun in time, as far as the schedule goes.
+    let mut skipping = at(1000.0, 59_500);
+    skipping.tally.skipped = 500;
+    assert!(said(&skipping, None).is_empty());
+    // The last transaction of a run may take long.
+    let late = RunReport {
+        seconds: 90.0,
+        ..at(1000.0, 60_000)
+    };
+    assert!(said(&late, None).is_empty());
 }

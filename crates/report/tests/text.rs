@@ -90,6 +90,8 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
         harness_us: None,
         harness_share: None,
         snapshot_held: None,
+        processors: None,
+        other_runs: 0,
         warmup_seconds: 0.0,
         warmup_transactions: 0,
         aborted_clients: 0,
