@@ -31,6 +31,24 @@ pub unsafe fn portal_run(portal: pg_sys::Portal, rows: std::ffi::c_long) {
     }
 }
 
+/// Releases the replication slot that this process uses, and drops its temporary ones, as the server
+/// does after an error.
+///
+/// # Safety
+/// Outside of a transaction, or in one that has failed.
+pub unsafe fn release_replication_slots() {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !pg_sys::MyReplicationSlot.is_null() {
+            pg_sys::ReplicationSlotRelease();
+        }
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        pg_sys::ReplicationSlotCleanup();
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        pg_sys::ReplicationSlotCleanup(false);
+    }
+}
+
 /// Whether the statements of a pipeline, from the second on, are in an implicit transaction block.
 pub const PIPELINE_IS_BLOCK: bool = cfg!(feature = "pg18");
 

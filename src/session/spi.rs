@@ -8,9 +8,9 @@
 //! SPI where it can. Rows that no command stores are thrown away as they come.
 //!
 //! Transaction control goes to the server's own implementation as a utility command, so that
-//! blocks, savepoints, isolation levels and chains mean here what they mean there. CALL and DO go
-//! through a portal of their own instead of SPI, so that a procedure can commit as it can where a
-//! client calls it.
+//! blocks, savepoints, isolation levels and chains mean here what they mean there. CALL, DO and DECLARE
+//! CURSOR go through a portal of their own instead of SPI: a procedure can commit as it can where a
+//! client calls it, and a cursor must be in a block.
 //!
 //! Statements of a pipeline share a transaction up to the next sync, and once one has failed the
 //! others up to there are skipped. Statements that are sent together (`\;`) are executed one by one
@@ -38,7 +38,7 @@ enum Known {
     },
     /// Several statements that are sent together, or one of which the kind depends on variables.
     Several,
-    /// CALL or DO; in the prepared protocol with a plan that stays.
+    /// CALL, DO or DECLARE CURSOR; in the prepared protocol with a plan that stays.
     Call {
         parameters: Parameters,
         plan: Option<SavedPlan>,
@@ -60,8 +60,8 @@ enum Kind {
     /// As a utility command that must not have a snapshot: a snapshot fixes what SET TRANSACTION
     /// sets, and LOCK is there to come before it.
     Bare,
-    /// Through a portal, in which it can commit.
-    Call,
+    /// Through a portal at top level: it can commit, or has to be in a block.
+    Portal,
     /// Through SPI.
     Other,
 }
@@ -155,8 +155,10 @@ impl SpiSession {
     /// Reports what a backend does that waits for its next statement; for a client that has to
     /// wait.
     pub fn rest(&mut self) {
-        // SAFETY: between statements.
+        // SAFETY: between statements. A snapshot for catalogs would hold back the removal of dead
+        // rows during the wait.
         unsafe {
+            pg_sys::InvalidateCatalogSnapshotConditionally();
             let state = if pg_sys::IsAbortedTransactionBlockState() {
                 pg_sys::BackendState::STATE_IDLEINTRANSACTION_ABORTED
             } else if pg_sys::IsTransactionOrTransactionBlock() {
@@ -214,9 +216,8 @@ impl SpiSession {
                 plan,
                 text: sql,
             }) => {
-                let implicit_block = compat::PIPELINE_IS_BLOCK && frame.started;
                 in_statement(sql, frame, || {
-                    refuse_in_failed_block(Kind::Call)?;
+                    refuse_in_failed_block(Kind::Portal)?;
                     if *protocol == Protocol::Prepared && plan.is_none() {
                         in_spi(|| {
                             // SAFETY: connected to SPI; the plan has just been prepared.
@@ -224,13 +225,9 @@ impl SpiSession {
                             Ok(())
                         })?;
                     }
-                    // SAFETY: in a transaction, where implicit blocks do nothing to others; the
-                    // guard is around nothing that has to be dropped; the values are those of the
-                    // portal's parameters.
+                    // SAFETY: in a transaction; the guard is around nothing that has to be dropped;
+                    // the values are those of the portal's parameters.
                     unsafe {
-                        if implicit_block {
-                            pg_sys::BeginImplicitTransactionBlock();
-                        }
                         call(*memory, parameters.values(), results, || {
                             pg_sys::ffi::pg_guard_ffi_boundary(|| {
                                 parameters.fill(command.parameters(), variables, text);
@@ -240,9 +237,6 @@ impl SpiSession {
                                 None => define_portal(sql, &parameters.types()),
                             }
                         });
-                        if implicit_block {
-                            pg_sys::EndImplicitTransactionBlock();
-                        }
                     }
                     Ok(())
                 })
@@ -335,14 +329,14 @@ impl SpiSession {
                     None
                 };
                 if let Some((raw, kind)) = parsed
-                    && kind != Kind::Call
+                    && kind != Kind::Portal
                 {
                     if protocol != Protocol::Simple {
                         refuse_in_failed_block(kind)?;
                         require_parameters(command, protocol, 0)?;
                     }
                     known = Some(Known::Utility {
-                        plan: saved_plan_of(raw),
+                        plan: saved_plan_of(raw, &text),
                         kind,
                         text: text.clone(),
                     });
@@ -381,14 +375,9 @@ impl SpiSession {
         let report = error.report();
         // SAFETY: reads this process's transaction state, which is still that of the error.
         let in_block = unsafe { pg_sys::IsTransactionBlock() };
-        // SAFETY: after an error; a block stays open as failed, until it is rolled back. The abort
-        // leaves the portals of loops in which a procedure has committed. Nothing uses the
-        // statement's memory any more.
-        unsafe {
-            pg_sys::AbortCurrentTransaction();
-            pg_sys::PortalErrorCleanup();
-            pg_sys::MemoryContextReset(self.memory);
-        }
+        transaction::recover();
+        // SAFETY: nothing uses the statement's memory any more.
+        unsafe { pg_sys::MemoryContextReset(self.memory) };
         self.frame.started = false;
         end_statement(&mut self.frame);
         let report = explain(report, statement, in_block);
@@ -421,8 +410,12 @@ impl SpiSession {
     fn sync(&mut self) {
         if self.frame.started {
             let result = catch(|| {
-                // SAFETY: the command was started; see `in_statement`.
-                unsafe { pg_sys::CommitTransactionCommand() };
+                // SAFETY: the command was started; see `in_statement`. There may be no implicit
+                // block.
+                unsafe {
+                    pg_sys::EndImplicitTransactionBlock();
+                    pg_sys::CommitTransactionCommand();
+                }
                 Ok(())
             });
             let failure = match result {
@@ -458,8 +451,18 @@ impl Session for SpiSession {
         if command.store.is_some() {
             self.results.clear();
         }
+        if compat::PIPELINE_IS_BLOCK && self.frame.started {
+            // SAFETY: in the transaction of the pipeline; does nothing in a block.
+            unsafe { pg_sys::BeginImplicitTransactionBlock() };
+        }
         let failure = match catch(|| self.execute(command, variables)) {
-            Ok(()) => None,
+            Ok(()) => {
+                if self.frame.started {
+                    // SAFETY: a variable of this process; the transaction goes on.
+                    unsafe { pg_sys::MyXactFlags |= pg_sys::XACT_FLAGS_PIPELINING as i32 };
+                }
+                None
+            }
             Err(error) => Some(self.fail(&error, command.text())),
         };
         match (&mut self.pipeline, failure) {
@@ -558,6 +561,7 @@ fn in_statement(text: &CStr, frame: &mut Frame, body: impl FnOnce() -> Result<()
     unsafe {
         pg_sys::SetCurrentStatementStartTimestamp();
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
+        pg_sys::debug_query_string = text.as_ptr();
         frame.shown = None;
         if !frame.started {
             worker::forget_cancel();
@@ -626,6 +630,7 @@ fn execute_saved(
         pg_sys::ffi::pg_guard_ffi_boundary(|| {
             unguarded::SetCurrentStatementStartTimestamp();
             frame.show(text);
+            pg_sys::debug_query_string = text.as_ptr();
             let mut outer = entry;
             if !frame.started {
                 worker::forget_cancel();
@@ -725,7 +730,7 @@ fn execute_several(
             match part.kind {
                 Kind::Other => execute_text(&part.text, results.as_deref_mut())?,
                 // SAFETY: in a transaction; no parameters.
-                Kind::Call => unsafe {
+                Kind::Portal => unsafe {
                     call(memory, std::ptr::null_mut(), results.as_deref_mut(), || {
                         define_portal(&part.text, &[])
                     });
@@ -734,7 +739,7 @@ fn execute_several(
                     // SAFETY: in a transaction, with whose memory the plan goes.
                     unsafe {
                         if let Some((statement, _)) = parse_utility(&part.text) {
-                            run_utility(plan_of(statement), &part.text);
+                            run_utility(plan_of(statement, &part.text), &part.text);
                         }
                     }
                     if let Some(results) = results.as_deref_mut() {
@@ -849,10 +854,12 @@ unsafe fn result_of_spi() -> QueryResult {
 /// In a transaction; the plan is that of a utility command with that text, which is executed
 /// without a snapshot.
 unsafe fn run_utility(plan: *mut pg_sys::PlannedStmt, text: &CString) {
-    // SAFETY: the caller's promise; such commands need no receiver of rows.
+    // SAFETY: the caller's promise; such commands need no receiver of rows. Extensions change the
+    // plan, which is to be used again: they get a copy.
     unsafe {
+        let mut once = *plan;
         pg_sys::ProcessUtility(
-            plan,
+            &mut once,
             text.as_ptr(),
             true,
             pg_sys::ProcessUtilityContext::PROCESS_UTILITY_TOPLEVEL,
@@ -932,7 +939,8 @@ unsafe fn result_of_portal(portal: pg_sys::Portal) -> QueryResult {
 }
 
 /// What a backend does when it is ready for the next statement. There is no wait for it, and
-/// nothing to report, unless the client says so: see [`SpiSession::rest`].
+/// nothing to report, unless the client says so: see [`SpiSession::rest`]. No notifications come,
+/// since no client of mode spi can LISTEN.
 #[inline]
 fn end_statement(frame: &mut Frame) {
     /// As often as the server takes them, at most.
@@ -940,6 +948,8 @@ fn end_statement(frame: &mut Frame) {
     // SAFETY: between statements. Only the report may raise an error, and it has a guard.
     unsafe {
         disarm_statement_timeout();
+        // The text may go.
+        pg_sys::debug_query_string = std::ptr::null();
         if !unguarded::IsTransactionOrTransactionBlock() {
             let now = unguarded::GetCurrentStatementStartTimestamp();
             if now - frame.reported >= REPORT_EVERY_US {
@@ -1025,7 +1035,7 @@ fn refuse_in_failed_block(kind: Kind) -> Result<()> {
 
 /// Whether a text can be a statement that is not for SPI, going by its first word.
 fn may_be_utility(text: &str) -> bool {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 15] = [
         "begin",
         "start",
         "commit",
@@ -1039,6 +1049,7 @@ fn may_be_utility(text: &str) -> bool {
         "reset",
         "lock",
         "call",
+        "declare",
         "do",
     ];
     let text = text.trim_start();
@@ -1076,35 +1087,41 @@ unsafe fn parse_utility(text: &CString) -> Option<(*mut pg_sys::RawStmt, Kind)> 
     }
 }
 
-/// The plan of a utility command, in the current memory context.
+/// The plan of a utility command, in the current memory context: analyzed as any statement is, so
+/// that it has an identifier for extensions that count statements.
 ///
 /// # Safety
-/// The statement lives as long as the plan is used.
-unsafe fn plan_of(raw: *mut pg_sys::RawStmt) -> *mut pg_sys::PlannedStmt {
-    // SAFETY: the caller's promise.
+/// In a transaction; the statement was parsed from `text`, and lives as long as the plan is used.
+unsafe fn plan_of(raw: *mut pg_sys::RawStmt, text: &CStr) -> *mut pg_sys::PlannedStmt {
+    let nothing = std::ptr::null_mut();
+    // SAFETY: the caller's promise. A utility command is a single query with a plan.
     unsafe {
-        let plan = pg_sys::palloc0(size_of::<pg_sys::PlannedStmt>()).cast::<pg_sys::PlannedStmt>();
-        (*plan).type_ = pg_sys::NodeTag::T_PlannedStmt;
-        (*plan).commandType = pg_sys::CmdType::CMD_UTILITY;
-        (*plan).canSetTag = true;
-        (*plan).utilityStmt = (*raw).stmt;
-        (*plan).stmt_location = (*raw).stmt_location;
-        (*plan).stmt_len = (*raw).stmt_len;
-        plan
+        let queries = pg_sys::pg_analyze_and_rewrite_fixedparams(
+            raw,
+            text.as_ptr(),
+            std::ptr::null(),
+            0,
+            nothing,
+        );
+        let plans = pg_sys::pg_plan_queries(queries, text.as_ptr(), 0, nothing.cast());
+        pgrx::PgList::<pg_sys::PlannedStmt>::from_pg(plans)
+            .get_ptr(0)
+            .unwrap_or(std::ptr::null_mut())
     }
 }
 
 /// The plan of a utility command, in the top context.
 ///
 /// # Safety
-/// In a transaction.
-unsafe fn saved_plan_of(raw: *mut pg_sys::RawStmt) -> *mut pg_sys::PlannedStmt {
-    // SAFETY: the caller's promise; the parse tree is copied.
+/// In a transaction; the statement was parsed from `text`.
+unsafe fn saved_plan_of(raw: *mut pg_sys::RawStmt, text: &CStr) -> *mut pg_sys::PlannedStmt {
+    // SAFETY: the caller's promise; the plan is copied.
     unsafe {
+        let plan = plan_of(raw, text);
         let outer = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
-        let plan = plan_of(pg_sys::copyObjectImpl(raw.cast()).cast());
+        let saved = pg_sys::copyObjectImpl(plan.cast()).cast();
         pg_sys::MemoryContextSwitchTo(outer);
-        plan
+        saved
     }
 }
 
@@ -1132,7 +1149,7 @@ unsafe fn kind_of(statement: *mut pg_sys::Node) -> Kind {
             }
         }
         T_VariableSetStmt | T_ConstraintsSetStmt | T_LockStmt => Kind::Bare,
-        T_CallStmt | T_DoStmt => Kind::Call,
+        T_CallStmt | T_DoStmt | T_DeclareCursorStmt => Kind::Portal,
         _ => Kind::Other,
     }
 }

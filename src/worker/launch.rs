@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::run::horizon::Horizon;
 use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
 use crate::shared::segment::{Kind, Layout, Phase, Segment, Stop};
-use pgrx::pg_sys;
 use rustix::process::Signal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::clock;
 use crate::compat::{self, Blocks};
-use crate::error::{Error, Result, catch};
+use crate::error::{Error, Result, catch, new_report};
 use crate::run::RunSpec;
 use crate::session::{Metered, SpiSession};
 use crate::shared::effort::{Effort, SAMPLED};
@@ -15,9 +15,11 @@ use crate::shared::process;
 use crate::shared::recorder::Recorder;
 use crate::shared::ring::Messages;
 use crate::shared::segment::{Header, Stop};
-use pgrx::{pg_guard, pg_sys};
+use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
 use selfbench_client::{Client, Control, Step};
 use selfbench_script::Workload;
+use std::ffi::c_char;
+use std::sync::OnceLock;
 
 /// The world of a client: the shared clock, the run's stop request, the shell, whoever watches.
 pub struct Shared<'s> {
@@ -116,6 +118,7 @@ pub fn serve(segment: u32, secret: u64) -> Result<()> {
         });
     };
     transaction::leave_call();
+    refuse_listen();
     let served = catch(|| {
         let (spec, workload) = prepare(place.segment.spec()?, place.index)?;
         if place.wait_for_start() {
@@ -133,6 +136,69 @@ pub fn serve(segment: u32, secret: u64) -> Result<()> {
     }
     transaction::reenter_call();
     served
+}
+
+/// Lets this backend refuse LISTEN from here on, as the server does in workers: it never reads the
+/// queue of notifications, which would fill up for the whole server.
+fn refuse_listen() {
+    // SAFETY: a hook of this process, which has one thread.
+    unsafe {
+        if PREVIOUS_UTILITY.set(pg_sys::ProcessUtility_hook).is_ok() {
+            pg_sys::ProcessUtility_hook = Some(utility_without_listen);
+        }
+    }
+}
+
+/// The hook that was installed before ours.
+static PREVIOUS_UTILITY: OnceLock<pg_sys::ProcessUtility_hook_type> = OnceLock::new();
+
+#[pg_guard]
+unsafe extern "C-unwind" fn utility_without_listen(
+    plan: *mut pg_sys::PlannedStmt,
+    text: *const c_char,
+    read_only: bool,
+    context: pg_sys::ProcessUtilityContext::Type,
+    parameters: pg_sys::ParamListInfo,
+    environment: *mut pg_sys::QueryEnvironment,
+    receiver: *mut pg_sys::DestReceiver,
+    completion: *mut pg_sys::QueryCompletion,
+) {
+    // SAFETY: the server passes the plan of a utility command.
+    if unsafe { pgrx::is_a((*plan).utilityStmt, pg_sys::NodeTag::T_ListenStmt) } {
+        Error::from(new_report(
+            Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
+            "cannot execute LISTEN within a background process",
+            None,
+            None,
+        ))
+        .raise();
+    }
+    let previous = PREVIOUS_UTILITY.get().copied().flatten();
+    // SAFETY: as the server would have called it.
+    unsafe {
+        match previous {
+            Some(hook) => hook(
+                plan,
+                text,
+                read_only,
+                context,
+                parameters,
+                environment,
+                receiver,
+                completion,
+            ),
+            None => pg_sys::standard_ProcessUtility(
+                plan,
+                text,
+                read_only,
+                context,
+                parameters,
+                environment,
+                receiver,
+                completion,
+            ),
+        }
+    }
 }
 
 fn prepare(spec: RunSpec, client: usize) -> Result<(RunSpec, Workload)> {

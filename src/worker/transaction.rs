@@ -91,6 +91,29 @@ pub fn abort() {
     unsafe { pg_sys::AbortOutOfAnyTransaction() };
 }
 
+/// What the server's main loop does after an error: aborts the transaction, of which a block stays
+/// open as failed until it is rolled back, and takes back what no transaction owns.
+///
+/// The main loop also disarms all timeouts. Of those that a client of mode spi arms, the abort ends
+/// all but that of the statement; that for the check of the connection must go on, since no other
+/// statement comes that would arm it.
+pub fn recover() {
+    // SAFETY: after an error, outside of any statement. Nothing must interrupt it.
+    unsafe {
+        pg_sys::InterruptHoldoffCount += 1;
+        compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
+        super::forget_cancel();
+        // The text may be gone.
+        pg_sys::debug_query_string = std::ptr::null();
+        pg_sys::AbortCurrentTransaction();
+        // Portals of loops in which a procedure has committed.
+        pg_sys::PortalErrorCleanup();
+        compat::release_replication_slots();
+        pg_sys::jit_reset_after_error();
+        pg_sys::InterruptHoldoffCount -= 1;
+    }
+}
+
 /// Ends a transaction that has been committed or has failed: aborts it if it failed, then reports
 /// statistics and idleness, as a backend does between transactions.
 pub(super) fn settle<T>(result: Result<T>) -> Result<T> {

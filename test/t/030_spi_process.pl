@@ -3,12 +3,19 @@
 use strict;
 use warnings;
 
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $node = new_bench_node('spi_process', 'fsync = off');
+my $node = PostgreSQL::Test::Cluster->new('spi_process');
+$node->init;
+$node->append_conf('postgresql.conf', "fsync = off\nwal_level = replica");
+my $counts = -e $node->config_data('--pkglibdir') . '/pg_stat_statements.so';
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'") if $counts;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_selfbench');
 my $client = "backend_type = 'pg_selfbench spi client'";
 
 # Whether a process is gone, or soon will be.
@@ -137,5 +144,91 @@ is((result_of("'{looks}', clients => 2, transactions => 10, vacuum => 'none'"))[
 like((result_of("'{cancels}', duration => '10 min', vacuum => 'none'"))[0], qr/^canceled\|/, 'bench.cancel of one\'s own run');
 like((result_of("'{waits}', transactions => 1, vacuum => 'none'"))[1], qr/ERROR:  a client of run \d+ cannot wait for the run/, 'bench.wait for one\'s own run');
 nothing_left_ok($node, 'own run');
+
+# No client reads notifications, so that none may LISTEN, on whatever way.
+my %listens = (
+	listen   => 'listen something;',
+	together => 'select 1\;listen something;',
+	do       => q{do $$begin listen something; end$$;},
+	function => 'select listens();');
+$node->safe_psql('postgres',
+	q{CREATE FUNCTION listens() RETURNS void LANGUAGE plpgsql AS $$BEGIN EXECUTE 'LISTEN something'; END$$});
+foreach my $how (sort keys %listens)
+{
+	$node->safe_psql('postgres', "SELECT bench.define_script('$how', \$script\$$listens{$how}\$script\$)");
+	foreach my $process (qw(worker backend))
+	{
+		like((result_of("'{$how}', transactions => 1, vacuum => 'none', protocol => 'simple', client_process => '$process'"))[1],
+			qr/ERROR:  cannot execute LISTEN within a background process/, "$process: $how");
+	}
+}
+
+# What an error releases beside the transaction: a temporary replication slot.
+$node->safe_psql('postgres', q{
+	SELECT bench.define_script('slot', E'select pg_create_physical_replication_slot(''temporary'', false, true);\ninsert into rows values (1);\nselect 1 / 0;')});
+is((result_of("'{slot}', transactions => 3, continue_on_error => true, vacuum => 'none', protocol => 'simple'"))[0],
+	'finished|0|3|0', 'errors, each time');
+is($node->safe_psql('postgres', 'WITH d AS (DELETE FROM rows RETURNING v) SELECT count(*) FROM d'), 3,
+	'an error drops temporary replication slots');
+
+# Commands that need a block, or must not be in one, in pipelines and alone: as the
+# server treats them.
+my %commands = (
+	lock_first    => "\\startpipeline\nlock table rows;\nselect 1;\n\\endpipeline",
+	lock_second   => "\\startpipeline\nselect 1;\nlock table rows;\n\\endpipeline",
+	lock_synced   => "\\startpipeline\nselect 1;\n\\syncpipeline\nlock table rows;\n\\endpipeline",
+	cursor_first  => "\\startpipeline\ndeclare c cursor for select 1;\nselect 1;\n\\endpipeline",
+	cursor_second => "\\startpipeline\nselect 1;\ndeclare c cursor for select 1;\nfetch c;\n\\endpipeline",
+	cursor_block  => "begin;\ndeclare c cursor for select 1;\nfetch c;\nclose c;\nend;",
+	cursor_alone  => 'declare c cursor for select 1;',
+	savepoint     => "\\startpipeline\nselect 1;\nsavepoint s;\n\\endpipeline",
+	rollback      => "\\startpipeline\ninsert into rows values (2);\nrollback;\nselect 1;\n\\endpipeline",
+	local         => "\\startpipeline\nselect 1;\nset local work_mem = '1MB';\n\\endpipeline");
+foreach my $name (sort keys %commands)
+{
+	$node->safe_psql('postgres', "SELECT bench.define_script('$name', \$script\$$commands{$name}\$script\$)");
+	foreach my $protocol (qw(extended prepared))
+	{
+		my %outcome;
+		foreach my $mode (qw(spi libpq))
+		{
+			my ($stdout, $stderr) =
+			  result_of("'{$name}', transactions => 2, vacuum => 'none', mode => '$mode', protocol => '$protocol'");
+			$outcome{$mode} = join ' ', $stdout, $stderr =~ /ERROR:  (?!no client)(.*)/g;
+		}
+		is($outcome{spi}, $outcome{libpq}, "$name, $protocol: as in mode libpq");
+	}
+}
+is($node->safe_psql('postgres', 'WITH d AS (DELETE FROM rows RETURNING v) SELECT count(*) FROM d'), 0, 'rolled back');
+
+# Statements are counted by pg_stat_statements as those of mode libpq are.
+SKIP:
+{
+	skip 'the server has no pg_stat_statements', 3 if !$counts;
+	$node->safe_psql('postgres', q{
+		CREATE EXTENSION pg_stat_statements;
+		SELECT bench.define_script('counted', E'begin;\nset local work_mem = ''1MB'';\nselect 1 as counted;\nsavepoint s;\nlock table rows;\nrelease s;\ncommit;')});
+	foreach my $protocol (qw(simple extended prepared))
+	{
+		my %counted;
+		foreach my $mode (qw(spi libpq))
+		{
+			$node->safe_psql('postgres', 'SELECT pg_stat_statements_reset()');
+			is((result_of("'{counted}', transactions => 3, vacuum => 'none', mode => '$mode', protocol => '$protocol'"))[0],
+				'finished|3|0|0', "counted in mode $mode");
+			# Others send some of these, too.
+			$counted{$mode} = $node->safe_psql('postgres', q{
+				SELECT string_agg(query || ' ' || CASE WHEN query ~ '^(begin|commit)' THEN calls >= 3 ELSE calls = 3 END, '; ' ORDER BY query)
+				  FROM pg_stat_statements
+				 WHERE query ~ '^(begin|set local work_mem|select .* as counted|savepoint|lock|release|commit)'});
+		}
+		# pg_stat_statements may count a utility command that a client has prepared once
+		# only: it takes the identifier from the plan.
+		is($counted{spi}, $counted{libpq}, "$protocol: counted as in mode libpq")
+		  if $protocol ne 'prepared';
+		unlike($counted{spi}, qr/false/, "$protocol: each of them");
+		like($counted{spi}, qr/^begin true; commit true; lock/, "$protocol: with transaction control");
+	}
+}
 
 done_testing();
