@@ -176,7 +176,11 @@ pub enum Error {
     Canceled { by: String },
     /// No client could do its work.
     #[error("{message}")]
-    AllAborted { message: String, first: String },
+    AllAborted {
+        message: String,
+        first: String,
+        hint: Option<String>,
+    },
     /// A client could not connect to the server.
     #[error("could not connect client {client} to the server: {message}")]
     Connect {
@@ -382,6 +386,7 @@ impl Error {
                 "Commit or roll back before the call: workers run in transactions of their own."
                     .into(),
             ),
+            Error::AllAborted { hint, .. } => hint.clone(),
             Error::CallerAwaited { .. } => Some(
                 "Use SELECT ... FROM bench.run(...) or bench.wait(...) at top level, in READ \
                  COMMITTED mode, in a transaction of its own, and read no table in it."

@@ -45,6 +45,12 @@ pub fn in_serializable_transaction() -> bool {
     unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
 }
 
+/// Whether the session's transaction has changed something.
+pub fn has_written() -> bool {
+    // SAFETY: plain variables of this session.
+    unsafe { pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId }
+}
+
 /// Fails unless the server, the session and its transaction allow writing.
 pub fn require_writable(what: &str) -> Result<()> {
     // SAFETY: plain variables of this session.

@@ -140,7 +140,7 @@ fn compare(
             for arm in &mut arms {
                 arm.spec.seed = options::seed(seed.as_deref())?;
                 let finished = perform(&arm.spec, Progress::default(), &horizon)?;
-                require_transactions(&finished)?;
+                require_transactions(&arm.spec, &finished)?;
                 let run = finished.run;
                 arm.rounds.push((run.run_id, complete(&run)));
             }

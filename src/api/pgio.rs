@@ -27,7 +27,7 @@ fn run_pgio(
             ..Progress::default()
         };
         let finished = run::perform(&spec, progress, &horizon)?;
-        run::require_transactions(&finished)?;
+        run::require_transactions(&spec, &finished)?;
         let Some(pgio) = &finished.pgio else {
             return Err(Error::Limit("the run has no figures of pgio's".into()));
         };

@@ -55,7 +55,7 @@ fn run(
             ..Progress::default()
         };
         let finished = perform(&spec, progress, &horizon)?;
-        require_transactions(&finished)?;
+        require_transactions(&spec, &finished)?;
         Ok(once(run_result(&finished)?))
     })()
     .or_raise()
@@ -210,12 +210,13 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
 }
 
 /// Fails if a run came to nothing: its figures are not worth a row.
-pub(super) fn require_transactions(finished: &Finished) -> Result<()> {
+pub(super) fn require_transactions(spec: &RunSpec, finished: &Finished) -> Result<()> {
     let run = &finished.run;
     if run.state == "failed" && run.figures.transactions == 0 {
         return Err(Error::AllAborted {
             message: "no client could finish a transaction".into(),
             first: run.errors.first().cloned().unwrap_or_default(),
+            hint: remedy(spec),
         });
     }
     Ok(())
@@ -234,7 +235,7 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     waited?;
     ticker.end(task.segment());
     let finished: Finished = task.outcome()?;
-    warn(&finished, spec.client_process == ClientProcess::Auto);
+    warn(spec, &finished);
     Ok(finished)
 }
 
@@ -397,12 +398,12 @@ fn check_here(spec: &RunSpec) -> Result<()> {
 }
 
 /// Tells the caller what makes the result doubtful.
-fn warn(finished: &Finished, told_backends: bool) {
+fn warn(spec: &RunSpec, finished: &Finished) {
     let run = &finished.run;
     if run.run_id == 0 {
         pgrx::notice!("the result is not stored, since this server is a standby");
     }
-    if run.backends > 0 && told_backends {
+    if run.backends > 0 && spec.client_process == ClientProcess::Auto {
         pgrx::notice!(
             "{} of {} clients ran in backends, since there are no more background workers",
             run.backends,
@@ -411,15 +412,46 @@ fn warn(finished: &Finished, told_backends: bool) {
     }
     if run.state != "finished" || run.aborted_clients > 0 {
         // Programs tell this warning from others by its SQLSTATE: pgbench's exit status is 2 then.
-        pgrx::ereport!(
-            PgLogLevel::WARNING,
+        let mut report = ErrorReport::new(
             PgSqlErrorCode::ERRCODE_OPERATOR_INTERVENTION,
             "run was aborted; its results are incomplete",
-            run.errors.join("\n")
-        );
+            "",
+        )
+        .set_detail(run.errors.join("\n"));
+        if let Some(hint) = remedy(spec).filter(|_| run.aborted_clients > 0) {
+            report = report.set_hint(hint);
+        }
+        report.report(PgLogLevel::WARNING);
     } else if !run.errors.is_empty() {
         pgrx::warning!("{}", run.errors.join("\n"));
     }
+}
+
+/// What may help if clients are aborted.
+fn remedy(spec: &RunSpec) -> Option<String> {
+    let mut remedies = Vec::new();
+    if let Ok(workload) = spec.workload() {
+        let unset = workload.unset_variables();
+        let unset: Vec<_> = unset
+            .filter(|name| spec.variable(name).is_none())
+            .map(|name| format!("\"{name}\""))
+            .collect();
+        if let Some(first) = unset.first() {
+            remedies.push(format!(
+                "The scripts use variables that nothing sets: {}. Give them values, such as \
+                 variables => '{{{first}: 1}}'.",
+                unset.join(", ")
+            ));
+        }
+    }
+    if spec.target.is_none() && server::has_written() {
+        remedies.push(
+            "Clients do not see what the calling transaction has created or changed: commit it \
+             before the call."
+                .into(),
+        );
+    }
+    (!remedies.is_empty()).then(|| remedies.join(" "))
 }
 
 /// Shows the caller what clients tell.

@@ -172,6 +172,23 @@ is( $node->safe_psql('postgres',
 	'0|',
 	'a run that reads');
 
+# What clients cannot see, and what nothing sets.
+$node->safe_psql(
+	'postgres', q{
+	SELECT bench.define_script('fresh', 'SELECT FROM fresh');
+	SELECT bench.define_script('unset', E'\\\\set x :nothing + 1\nSELECT :x, :more;')});
+foreach my $mode (qw(spi libpq))
+{
+	my (undef, $stderr) = finish_sql(start_sql($node,
+		"BEGIN; CREATE TABLE fresh (); SELECT bench.run('{fresh}', mode => '$mode', transactions => 1)"));
+	like($stderr, qr/ERROR: .*\nDETAIL:  .*relation "fresh" does not exist.*HINT:  Clients do not see what the calling transaction has created or changed/s,
+		"$mode: a table of the calling transaction");
+	(undef, $stderr) = finish_sql(start_sql($node,
+		"SELECT bench.run('{unset}', mode => '$mode', transactions => 1, variables => '{\"more\": 1}')"));
+	like($stderr, qr/ERROR: .*\nDETAIL:  .*undefined variable "nothing".*\nHINT:  The scripts use variables that nothing sets: "nothing"\. Give them values, such as variables => '\{"nothing": 1\}'\.\n/s,
+		"$mode: a variable that nothing sets");
+}
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();

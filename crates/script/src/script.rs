@@ -43,6 +43,26 @@ impl Workload {
             .any(|command| matches!(command.action, Action::Shell(_) | Action::SetShell(_)))
     }
 
+    /// The variables that scripts mention and that none of them can set, but for automatic ones.
+    /// What `\gset` and `\aset` set depends on columns, so that each name with their prefix counts
+    /// as set.
+    pub fn unset_variables(&self) -> impl Iterator<Item = &str> {
+        let sets = |slot: Slot, name: &str| {
+            let commands = self.scripts.iter().flat_map(|script| &script.commands);
+            commands.into_iter().any(|command| match &command.action {
+                Action::Set(set) => set.target.slot() == Ok(slot),
+                Action::SetShell(shell) => shell.target.slot() == Ok(slot),
+                Action::Sql(sql) => {
+                    let store = sql.store.as_ref();
+                    store.is_some_and(|store| name.starts_with(&store.prefix))
+                }
+                _ => false,
+            })
+        };
+        let mentioned = self.symbols.mentioned();
+        mentioned.filter_map(move |(slot, name)| (!sets(slot, name)).then_some(name))
+    }
+
     /// The number of commands in all scripts.
     pub fn commands(&self) -> usize {
         self.scripts

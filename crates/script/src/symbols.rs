@@ -65,6 +65,12 @@ impl Symbols {
         self.names.get(slot.index()).map_or("", |name| name)
     }
 
+    /// The variables that scripts mention, but for automatic ones.
+    pub fn mentioned(&self) -> impl Iterator<Item = (Slot, &str)> {
+        let names = self.names.iter().enumerate().skip(AUTOMATIC.len());
+        names.map(|(i, name)| (Slot(i as u32), &**name))
+    }
+
     /// The number of slots.
     pub fn len(&self) -> usize {
         self.names.len()

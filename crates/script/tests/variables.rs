@@ -3,7 +3,9 @@
 mod common;
 
 use common::Client;
-use selfbench_script::{EvalError, Symbols, TextError, Value, Variables, valid_variable_name};
+use selfbench_script::{
+    EvalError, Protocol, Symbols, TextError, Value, Variables, WorkloadBuilder, valid_variable_name,
+};
 
 /// What an expression reads from a variable with this text.
 fn read(text: &str) -> String {
@@ -166,4 +168,20 @@ fn automatic_variables_have_slots() {
         assert_eq!(symbols.name(slot), name);
     }
     assert_eq!(symbols.find("other"), None);
+}
+
+#[test]
+fn variables_that_no_script_sets() {
+    let unset = |script: &str| {
+        let mut builder = WorkloadBuilder::new(Protocol::Simple);
+        builder.add("a", "a", script, 1).unwrap();
+        let workload = builder.finish().unwrap();
+        let names: Vec<String> = workload.unset_variables().map(str::to_owned).collect();
+        names
+    };
+    assert_eq!(unset("\\set x :scale\nSELECT :x, :y, :client_id;"), ["y"]);
+    assert_eq!(unset("\\setshell x echo :z\nSELECT :x;"), ["z"]);
+    assert_eq!(unset("SELECT 1 AS y \\gset p_\nSELECT :p_y, :y;"), ["y"]);
+    assert!(unset("SELECT 1 AS y \\gset\nSELECT :z;").is_empty());
+    assert!(unset("SELECT now()::text;").is_empty());
 }
