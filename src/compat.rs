@@ -202,6 +202,22 @@ pub mod unguarded {
     }
 }
 
+/// The timeout of `lock_timeout`; the same number in all supported versions.
+const LOCK_TIMEOUT: TimeoutId = 2;
+
+/// Whether one of the timeouts that cancel a statement has come, and the statement has not ended
+/// yet. May be called in a signal handler.
+pub fn statement_has_timed_out() -> bool {
+    unsafe extern "C-unwind" {
+        /// Whether a timeout has come. Raises no error.
+        fn get_timeout_indicator(id: TimeoutId, reset: bool) -> bool;
+    }
+    // SAFETY: reads a flag of this process.
+    [LOCK_TIMEOUT, STATEMENT_TIMEOUT]
+        .into_iter()
+        .any(|id| unsafe { get_timeout_indicator(id, false) })
+}
+
 unsafe extern "C-unwind" {
     /// Arms one of the server's timeouts, in milliseconds. Raises no error.
     pub fn enable_timeout_after(id: TimeoutId, delay_ms: std::ffi::c_int);
@@ -219,6 +235,37 @@ unsafe extern "C-unwind" {
         values: *const pg_sys::Datum,
         nulls: *const bool,
     ) -> u64;
+}
+
+/// Whether it is worth asking whether the postmaster is alive, for loops that never wait: the
+/// system's signal has told so.
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
+#[inline]
+pub fn postmaster_may_be_dead() -> bool {
+    unsafe extern "C-unwind" {
+        static postmaster_possibly_dead: std::ffi::c_int;
+    }
+    // SAFETY: a flag that a signal handler of the server sets.
+    unsafe { (&raw const postmaster_possibly_dead).read_volatile() != 0 }
+}
+
+/// Whether it is worth asking whether the postmaster is alive. Where no signal tells, asking takes
+/// a system call: it is done once in so many calls.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+pub fn postmaster_may_be_dead() -> bool {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    CALLS.fetch_add(1, Relaxed).is_multiple_of(1024)
+}
+
+/// Whether the postmaster lives. Takes a system call.
+pub fn postmaster_is_alive() -> bool {
+    unsafe extern "C-unwind" {
+        /// Raises no error but FATAL.
+        fn PostmasterIsAliveInternal() -> bool;
+    }
+    // SAFETY: reads a pipe of the postmaster's.
+    unsafe { PostmasterIsAliveInternal() }
 }
 
 /// What this process has used of blocks and WAL since it began.

@@ -43,6 +43,11 @@ impl Report {
         new_report(Sqlstate::ERRCODE_CONNECTION_FAILURE, &message, None, None)
     }
 
+    /// Whether it tells of a process that was terminated from outside.
+    pub fn is_shutdown(&self) -> bool {
+        self.sqlstate == decode(Sqlstate::ERRCODE_ADMIN_SHUTDOWN)
+    }
+
     /// The message and, in parentheses, its detail: one line for logs and result tables.
     pub fn one_line(&self) -> String {
         match &self.detail {

@@ -116,9 +116,11 @@ pub fn without_triggers<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 /// restores the identity.
 pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_search_path(|| {
+        // Without a cast to regclass, which a role without USAGE on the schema may not use.
         let owner = query::one::<pg_sys::Oid>(
-            "SELECT relowner FROM pg_catalog.pg_class
-              WHERE oid = pg_catalog.to_regclass('bench.runs')",
+            "SELECT c.relowner FROM pg_catalog.pg_class c
+               JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+              WHERE n.nspname = 'bench' AND c.relname = 'runs'",
             &[],
         )?
         // Without an owner there are no rights to take: role 0 would be nobody's.

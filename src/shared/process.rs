@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use pgrx::pg_sys;
+use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::*};
 use std::time::Duration;
 
@@ -47,9 +48,9 @@ impl ProcessRef {
     }
 
     /// Sends a signal; nothing happens if the process is gone.
-    pub fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(pid) = rustix::process::Pid::from_raw(self.pid()) {
-            let _ = rustix::process::kill_process(pid, signal);
+    pub fn signal(&self, signal: Signal) {
+        if let Some(pid) = Pid::from_raw(self.pid()) {
+            let _ = kill_process(pid, signal);
         }
     }
 }
@@ -104,11 +105,16 @@ pub fn wait_until(until_ns: u64) {
 
 /// Waits until this process's latch is set or `timeout` has passed, and clears the latch.
 ///
-/// Ends the process if the postmaster has died. Does not look at interrupts: the caller does.
+/// Ends the process if the postmaster has died; one that is about to exit just returns. Does not
+/// look at interrupts: the caller does.
 pub fn wait(timeout: Duration) {
     // A process may be woken often; rounding up keeps it from spinning at the end.
     let ms = timeout.min(LONGEST_WAIT).as_micros().div_ceil(1000) as i64;
-    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+    let death = match is_exiting() {
+        true => pg_sys::WL_POSTMASTER_DEATH,
+        false => pg_sys::WL_EXIT_ON_PM_DEATH,
+    };
+    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | death;
     // SAFETY: waits on this process's own latch.
     unsafe {
         pg_sys::WaitLatch(
@@ -129,10 +135,40 @@ pub fn wake_myself() {
 
 /// Whether this backend's query was cancelled or the backend is to end.
 pub fn interrupted() -> bool {
-    // SAFETY: signal flags, read as CHECK_FOR_INTERRUPTS reads them.
-    unsafe {
-        (&raw const pg_sys::QueryCancelPending).read_volatile() != 0
-            || (&raw const pg_sys::ProcDiePending).read_volatile() != 0
+    must_end() || cancel_pending()
+}
+
+/// Whether this backend's query was cancelled.
+pub fn cancel_pending() -> bool {
+    // SAFETY: a signal flag, read as CHECK_FOR_INTERRUPTS reads it.
+    unsafe { (&raw const pg_sys::QueryCancelPending).read_volatile() != 0 }
+}
+
+/// At the beginning of a statement: a request to cancel meant what was before it.
+#[inline]
+pub fn forget_cancel() {
+    // SAFETY: a flag of this process, which executes no statement.
+    unsafe { (&raw mut pg_sys::QueryCancelPending).write_volatile(0) };
+}
+
+/// Whether this process was told to end.
+pub fn must_end() -> bool {
+    // SAFETY: a signal flag, read as CHECK_FOR_INTERRUPTS reads it.
+    unsafe { (&raw const pg_sys::ProcDiePending).read_volatile() != 0 }
+}
+
+/// Whether this process is about to exit: its exit callbacks run.
+pub fn is_exiting() -> bool {
+    // SAFETY: a plain variable of this process.
+    unsafe { pg_sys::proc_exit_inprogress }
+}
+
+/// Ends this process if the postmaster has died, for loops that never wait: a process that goes on
+/// would block the next start of the server.
+#[inline]
+pub fn exit_with_postmaster() {
+    if crate::compat::postmaster_may_be_dead() {
+        wait(Duration::ZERO);
     }
 }
 
@@ -178,12 +214,22 @@ impl WorkerHandle {
 
     /// Whether the worker is still there.
     pub fn status(&self) -> WorkerStatus {
+        self.look().0
+    }
+
+    /// Its process id, if it runs.
+    pub fn pid(&self) -> Option<Pid> {
+        self.look().1
+    }
+
+    fn look(&self) -> (WorkerStatus, Option<Pid>) {
         let mut pid = 0;
         // SAFETY: the handle comes from a successful registration by this process.
         match unsafe { pg_sys::GetBackgroundWorkerPid(self.0, &mut pid) } {
-            pg_sys::BgwHandleStatus::BGWH_STOPPED => WorkerStatus::Stopped,
-            pg_sys::BgwHandleStatus::BGWH_POSTMASTER_DIED => WorkerStatus::Stopped,
-            _ => WorkerStatus::Alive,
+            pg_sys::BgwHandleStatus::BGWH_STOPPED
+            | pg_sys::BgwHandleStatus::BGWH_POSTMASTER_DIED => (WorkerStatus::Stopped, None),
+            pg_sys::BgwHandleStatus::BGWH_STARTED => (WorkerStatus::Alive, Pid::from_raw(pid)),
+            _ => (WorkerStatus::Alive, None),
         }
     }
 
@@ -191,14 +237,6 @@ impl WorkerHandle {
     pub fn terminate(&self) {
         // SAFETY: as for `status`.
         unsafe { pg_sys::TerminateBackgroundWorker(self.0) };
-    }
-
-    /// Waits until the worker has ended, and its slot is free for another, at most `limit`.
-    pub fn wait_for_exit(&self, limit: Duration) {
-        let end = crate::clock::now_ns() + limit.as_nanos() as u64;
-        while self.status() != WorkerStatus::Stopped && crate::clock::now_ns() <= end {
-            wait(Duration::from_millis(20));
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! So a reader gets figures that belong together, and the writer never waits.
 
 use super::entry::Entry;
+use super::process;
 use super::ring::Ring;
 use super::segment::{Header, REASON_BYTES, Segment, Stop, Text};
 use selfbench_client::{Failure, LogEntry, Record, Transaction, Usage};
@@ -544,11 +545,15 @@ impl Record for Recorder<'_> {
         let (bytes, length) = Entry::of(entry).to_bytes();
         // What is logged is complete: a client waits between two transactions if the coordinator
         // is behind.
-        ring.write_or_wait(
+        let waited = ring.write_or_wait(
             &bytes[..length],
             || self.header.coordinator.wake(),
-            || self.header.stop() == Stop::Terminated,
+            || self.header.stop() >= Stop::Terminated,
         );
+        if waited {
+            // There was no statement that it could have been meant for.
+            process::forget_cancel();
+        }
         if !was_half_full && ring.is_half_full() {
             self.header.coordinator.wake();
         }

@@ -6,6 +6,7 @@
 
 use super::process;
 use super::segment::{Header, Stop};
+use crate::clock;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
@@ -90,24 +91,25 @@ impl<'s> Ring<'s> {
     }
 
     /// Writes an entry, waiting for room if need be; `wake` wakes the reader. Gives up, and the
-    /// entry is lost, once `give_up` or an interrupt says that nobody reads any more.
-    pub fn write_or_wait(&self, entry: &[u8], wake: impl Fn(), give_up: impl Fn() -> bool) {
-        if entry.len() > self.capacity {
-            return;
+    /// entry is lost, once `give_up` says that it is not worth waiting for or this process is to
+    /// end. Whether it had to wait.
+    ///
+    /// A request to cancel does not end the wait: it is for statements.
+    #[inline]
+    pub fn write_or_wait(&self, entry: &[u8], wake: impl Fn(), give_up: impl Fn() -> bool) -> bool {
+        if entry.len() > self.capacity || self.write(entry) {
+            return false;
         }
-        let mut waited = false;
-        while !self.write(entry) {
-            if give_up() || process::interrupted() {
-                break;
-            }
+        while !give_up() && !process::must_end() {
             wake();
             process::wait(ROOM_WAIT);
-            waited = true;
+            if self.write(entry) {
+                break;
+            }
         }
-        if waited {
-            // Whoever woke this process meanwhile meant its main loop.
-            process::wake_myself();
-        }
+        // Whoever woke this process meanwhile meant its main loop.
+        process::wake_myself();
+        true
     }
 
     /// Appends everything that waits to `into`. For the one reader.
@@ -137,7 +139,8 @@ pub struct Messages<'s>(pub Ring<'s>);
 const LINE_BYTES: usize = 4096;
 
 impl Messages<'_> {
-    /// Tells a line. Waits while the watcher is behind, unless the run is to end.
+    /// Tells a line. Waits while the watcher is behind, unless the run is to end or its time is
+    /// over.
     pub fn tell(&self, header: &Header, line: &str) {
         let mut length = line.len().min(LINE_BYTES);
         while !line.is_char_boundary(length) {
@@ -150,8 +153,9 @@ impl Messages<'_> {
             header.caller.wake();
             header.coordinator.wake();
         };
-        self.0
-            .write_or_wait(&entry, wake, || header.stop() != Stop::No);
+        self.0.write_or_wait(&entry, wake, || {
+            header.stop() != Stop::No || clock::now_ns() > header.deadline_ns.load(Relaxed)
+        });
         wake();
     }
 

@@ -67,6 +67,9 @@ pub enum Stop {
     Requested = 1,
     /// One of our processes was terminated, or the server shuts down.
     Terminated = 2,
+    /// The process that waits for the task, or conducts it, is gone: nobody has a use for a result,
+    /// and nothing is left to finish in peace.
+    Abandoned = 3,
 }
 
 /// Head of the segment.
@@ -145,7 +148,8 @@ impl Header {
         match self.stop.load(Relaxed) {
             0 => Stop::No,
             1 => Stop::Requested,
-            _ => Stop::Terminated,
+            2 => Stop::Terminated,
+            _ => Stop::Abandoned,
         }
     }
 

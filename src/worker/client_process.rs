@@ -8,51 +8,160 @@
 //! superusers may have clients in backends.
 
 use super::check_for_interrupts;
+use super::ending::{self, Ending, Left, Owned, Processes};
 use super::libpq_client::{STOP_GRACE_NS, connect_client};
 use super::logbook::Logbook;
+use super::remote;
 use crate::clock;
-use crate::error::{Error, Result};
+use crate::error::{Error, Report, Result};
 use crate::pq::{ConnectWith, Connection, Status};
 use crate::run::{ClientProcess as Wanted, Mode, RunSpec};
-use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
+use crate::shared::process::{self, WorkerHandle, no_slot};
 use crate::shared::segment::{Segment, Stop, WorkerState};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal};
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::time::Duration;
 
 /// Clients that are asked to stop get that long before they are terminated.
-const TERMINATE_NS: u64 = 3_000_000_000;
-/// How long to wait for them to be gone.
-const EXIT_LIMIT_NS: u64 = 10_000_000_000;
-/// How often to look whether they are.
-const EXIT_TICK: Duration = Duration::from_millis(50);
+const TERMINATE_NS: u64 = 1_500_000_000;
+/// How often to look whether they are gone.
+const TICK: Duration = Duration::from_millis(20);
 
-/// The processes of the clients of a run.
-pub struct ClientProcesses {
+/// The processes of the clients of a run. When it is dropped, none is left.
+pub struct ClientProcesses(Owned<Started>);
+
+struct Started {
     segment: &'static Segment,
     mode: Mode,
-    processes: Vec<ClientProcess>,
+    processes: RefCell<Vec<ClientProcess>>,
+}
+
+impl Processes for Started {
+    fn abandon(&self) {
+        self.segment.header().request_stop(Stop::Abandoned);
+    }
+
+    fn for_each_left(&self, each: &mut dyn FnMut(Left)) {
+        if let Ok(processes) = self.processes.try_borrow() {
+            processes
+                .iter()
+                .filter_map(ClientProcess::left)
+                .for_each(each);
+        }
+    }
 }
 
 impl ClientProcesses {
-    /// Starts as many as the run needs. If that fails, none is left.
+    /// Starts as many as the run needs.
     pub fn start(segment: &'static Segment, spec: &RunSpec) -> Result<ClientProcesses> {
-        let mut started = ClientProcesses {
+        let started = ClientProcesses(Owned::new(Started {
             segment,
             mode: spec.mode,
-            processes: Vec::with_capacity(spec.workers()),
-        };
-        match started.start_all(spec) {
-            Ok(()) => Ok(started),
-            Err(error) => {
-                started.stop(Stop::Requested, None)?;
-                Err(error)
+            processes: RefCell::new(Vec::with_capacity(spec.workers())),
+        }));
+        started.0.start_all(spec)?;
+        Ok(started)
+    }
+
+    /// How many of them are backends.
+    pub fn backends(&self) -> usize {
+        self.0
+            .processes
+            .borrow()
+            .iter()
+            .filter(|process| matches!(process, ClientProcess::Backend(_)))
+            .count()
+    }
+
+    /// Waits until all wait at the start barrier; fails if one has ended, or the run is to end.
+    pub fn wait_until_ready(&self) -> Result<()> {
+        let segment = self.0.segment;
+        loop {
+            if segment.header().stop() != Stop::No {
+                return Err(Error::Canceled {
+                    by: "before it started".into(),
+                });
             }
+            // One that has ended has left its reason by then, if it had a place in the segment.
+            let ended = self.0.first_ended();
+            let mut ready = 0;
+            for worker in segment.workers() {
+                match worker.state() {
+                    WorkerState::Ready => ready += 1,
+                    WorkerState::Done | WorkerState::Died => {
+                        return Err(match worker.failure() {
+                            Some(report) if !report.is_shutdown() => report.into(),
+                            _ => died(),
+                        });
+                    }
+                    WorkerState::Absent | WorkerState::Attached => {}
+                }
+            }
+            if ready == self.0.processes.borrow().len() {
+                return Ok(());
+            }
+            if let Some(complaint) = ended {
+                return Err(complaint.unwrap_or_else(died));
+            }
+            check_for_interrupts();
+            process::wait(Duration::from_secs(1));
         }
     }
 
-    fn start_all(&mut self, spec: &RunSpec) -> Result<()> {
+    /// Waits until all are gone. With a request to `stop`, those that have not ended are asked,
+    /// then have their statement canceled; in any case they are terminated in the end, and at once
+    /// if nobody waits for the run any more. What they log meanwhile is taken; why it could not be.
+    pub fn stop(&self, stop: Stop, mut logbook: Option<&mut Logbook>) -> Result<()> {
+        let started = &*self.0;
+        let segment = started.segment;
+        if stop != Stop::No {
+            segment.header().request_stop(stop);
+        }
+        let begin = clock::now_ns();
+        let mut signalled = false;
+        let mut ending: Option<Ending> = None;
+        let mut failed = Ok(());
+        while !ending::are_gone(started) {
+            let waited = clock::now_ns() - begin;
+            if stop != Stop::No {
+                segment.workers().for_each(|worker| worker.process.wake());
+                // A libpq client worker cancels its clients' statements itself.
+                if !signalled && waited > STOP_GRACE_NS && started.mode == Mode::Spi {
+                    segment
+                        .workers()
+                        .filter(|worker| worker.state() < WorkerState::Done)
+                        .for_each(|worker| worker.process.signal(Signal::INT));
+                    signalled = true;
+                }
+            }
+            match &mut ending {
+                None => {
+                    let at_once = segment.header().stop() == Stop::Abandoned;
+                    if at_once || waited > TERMINATE_NS {
+                        ending = Some(Ending::begin(started));
+                    }
+                }
+                Some(ending) => {
+                    if ending.is_over(started) {
+                        return failed.and(Err(Error::WorkerStays {
+                            what: "a client worker".into(),
+                        }));
+                    }
+                }
+            }
+            // A client that waits for room in the log must not wait for longer.
+            if let Some(logbook) = &mut logbook {
+                failed = failed.and(logbook.drain(segment));
+            }
+            process::wait(TICK);
+        }
+        failed
+    }
+}
+
+impl Started {
+    fn start_all(&self, spec: &RunSpec) -> Result<()> {
         let (function, kind) = match spec.mode {
             Mode::Spi => ("pg_selfbench_spi_client_main", "pg_selfbench spi client"),
             Mode::Libpq => (
@@ -72,123 +181,24 @@ impl ClientProcesses {
             };
             // Where there is none for one, there is none for those after it.
             worker_slots = worker.is_some();
-            self.processes.push(match worker {
+            let process = match worker {
                 Some(worker) => ClientProcess::Worker(worker),
                 None if may_be_backends => {
                     ClientProcess::backend(index, &spec.connect_with(), self.segment)?
                 }
                 // One more for the coordinator.
                 None => return Err(no_slot(wanted + 1, index + 1)),
-            });
+            };
+            self.processes.borrow_mut().push(process);
         }
         Ok(())
     }
 
-    /// How many of them are backends.
-    pub fn backends(&self) -> usize {
-        self.processes
-            .iter()
-            .filter(|process| matches!(process, ClientProcess::Backend(_)))
-            .count()
-    }
-
-    /// Waits until all wait at the start barrier; fails if one has ended, or the run is to end.
-    pub fn wait_until_ready(&self) -> Result<()> {
-        let segment = self.segment;
-        loop {
-            if segment.header().stop() != Stop::No {
-                return Err(Error::Canceled {
-                    by: "before it started".into(),
-                });
-            }
-            let mut ready = 0;
-            for worker in segment.workers() {
-                match worker.state() {
-                    WorkerState::Ready => ready += 1,
-                    WorkerState::Done | WorkerState::Died => {
-                        return Err(match worker.failure() {
-                            Some(report) => report.into(),
-                            None => died(),
-                        });
-                    }
-                    WorkerState::Absent | WorkerState::Attached => {}
-                }
-            }
-            if ready == self.processes.len() {
-                return Ok(());
-            }
-            // One that ended before it had a place in the segment.
-            let ended = self
-                .processes
-                .iter()
-                .find(|process| process.status() == WorkerStatus::Stopped);
-            if let Some(ended) = ended
-                && !segment
-                    .workers()
-                    .any(|worker| worker.state() >= WorkerState::Done)
-            {
-                return Err(match ended.complaint() {
-                    Some(message) => Error::Connect {
-                        client: 0,
-                        sqlstate: None,
-                        message,
-                    },
-                    None => died(),
-                });
-            }
-            check_for_interrupts();
-            process::wait(Duration::from_secs(1));
-        }
-    }
-
-    /// Waits until all are gone. With a request to `stop`, those that have not ended are asked,
-    /// then have their statement cancelled; in any case they are terminated in the end. What they
-    /// log meanwhile is taken.
-    pub fn stop(&self, stop: Stop, mut logbook: Option<&mut Logbook>) -> Result<()> {
-        let segment = self.segment;
-        if stop != Stop::No {
-            segment.header().request_stop(stop);
-        }
-        let begin = clock::now_ns();
-        let mut signalled = false;
-        let mut terminated = false;
-        loop {
-            if self
-                .processes
-                .iter()
-                .all(|process| process.status() == WorkerStatus::Stopped)
-            {
-                return Ok(());
-            }
-            let waited = clock::now_ns() - begin;
-            if stop != Stop::No {
-                for worker in segment.workers() {
-                    worker.process.wake();
-                }
-                // A libpq client worker cancels its clients' statements itself.
-                if !signalled && waited > STOP_GRACE_NS && self.mode == Mode::Spi {
-                    segment
-                        .workers()
-                        .filter(|worker| worker.state() < WorkerState::Done)
-                        .for_each(|worker| worker.process.signal(Signal::INT));
-                    signalled = true;
-                }
-            }
-            if !terminated && waited > TERMINATE_NS {
-                self.processes.iter().for_each(ClientProcess::terminate);
-                terminated = true;
-            }
-            // A client that waits for room in the log must not wait for longer.
-            if let Some(logbook) = &mut logbook {
-                logbook.drain(segment)?;
-            }
-            if waited > EXIT_LIMIT_NS {
-                return Err(Error::WorkerStays {
-                    what: "a client worker".into(),
-                });
-            }
-            process::wait(EXIT_TICK);
-        }
+    /// The complaint, if there is one, of the first that has ended.
+    fn first_ended(&self) -> Option<Option<Error>> {
+        let processes = self.processes.borrow();
+        let ended = processes.iter().find(|process| process.left().is_none())?;
+        Some(ended.complaint())
     }
 }
 
@@ -226,27 +236,19 @@ impl ClientProcess {
         })))
     }
 
-    /// Whether the process still drives its clients.
-    fn status(&self) -> WorkerStatus {
+    /// The process, unless it has ended.
+    fn left(&self) -> Option<Left<'_>> {
         match self {
-            ClientProcess::Worker(worker) => worker.status(),
-            ClientProcess::Backend(backend) => backend.status(),
+            ClientProcess::Worker(worker) => Left::of_worker(worker),
+            ClientProcess::Backend(backend) => backend.left(),
         }
     }
 
     /// Why a backend that has ended did not do what it was called for.
-    fn complaint(&self) -> Option<String> {
+    fn complaint(&self) -> Option<Error> {
         match self {
             ClientProcess::Worker(_) => None,
             ClientProcess::Backend(backend) => backend.complaint(),
-        }
-    }
-
-    /// Asks the process to end.
-    fn terminate(&self) {
-        match self {
-            ClientProcess::Worker(worker) => worker.terminate(),
-            ClientProcess::Backend(backend) => backend.terminate(),
         }
     }
 }
@@ -257,30 +259,21 @@ struct Backend {
 }
 
 impl Backend {
-    fn status(&self) -> WorkerStatus {
-        let mut connection = self.connection.borrow_mut();
-        if connection.consume_input().is_ok() && connection.is_busy() {
-            WorkerStatus::Alive
-        } else {
-            WorkerStatus::Stopped
-        }
+    /// It is left as long as it executes its statement.
+    fn left(&self) -> Option<Left<'_>> {
+        let mut connection = self.connection.try_borrow_mut().ok()?;
+        let is_busy = connection.consume_input().is_ok() && connection.is_busy();
+        is_busy.then(|| Left::Backend(Pid::from_raw(connection.backend_pid())))
     }
 
-    fn complaint(&self) -> Option<String> {
+    fn complaint(&self) -> Option<Error> {
         let mut connection = self.connection.borrow_mut();
         if connection.is_busy() {
             return None;
         }
         match connection.next_result() {
-            Some(result) if result.status() == Status::Error => Some(result.error_message()),
-            Some(_) => None,
-            None => Some(connection.error_message()),
-        }
-    }
-
-    fn terminate(&self) {
-        if let Some(pid) = Pid::from_raw(self.connection.borrow().backend_pid()) {
-            let _ = kill_process(pid, Signal::TERM);
+            Some(result) => (result.status() == Status::Error).then(|| remote::failure(&result)),
+            None => Some(Report::of_lost_connection(connection.error_message()).into()),
         }
     }
 }

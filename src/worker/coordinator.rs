@@ -9,8 +9,8 @@ use super::snapshots::Snapshots;
 use super::tables::{self, Tables};
 use super::transaction::transaction;
 use super::{
-    asked_to_end, at_exit, attach, check_for_interrupts, connect, enter_cooperative,
-    leave_cooperative, my_segment, settings,
+    asked_to_end, at_exit, attach, check_for_interrupts, connect, enter_cooperative, fatal,
+    heed_cancel, leave_cooperative, my_segment, settings,
 };
 use crate::clock;
 use crate::error::{Error, Result, catch};
@@ -21,7 +21,6 @@ use crate::server;
 use crate::shared::process;
 use crate::shared::segment::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
-use rustix::process::Signal;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
@@ -50,17 +49,14 @@ unsafe extern "C-unwind" fn coordinator_exit(_code: i32, _argument: pg_sys::Datu
     if segment.header().phase() == Phase::Finished {
         return;
     }
-    // Terminated in the middle of a statement: nobody must wait for this process, and its workers
-    // must not go on without it.
-    segment.header().request_stop(Stop::Terminated);
-    for worker in segment.workers() {
-        worker.process.wake();
-        worker.process.signal(Signal::TERM);
-    }
-    let error = Error::Canceled {
-        by: "because its coordinator was terminated".into(),
-    };
-    segment.finish(Err::<(), _>(error.report()));
+    // In the middle of a statement: nobody must wait for this process.
+    let report = fatal::failure().unwrap_or_else(|| {
+        Error::Canceled {
+            by: "because its coordinator was terminated".into(),
+        }
+        .report()
+    });
+    segment.finish(Err::<(), _>(report));
 }
 
 fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
@@ -99,6 +95,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
         let snapshots = Snapshots::before(&mut database);
         run.other_runs = store::other_runs(&run)?;
         enter_cooperative();
+        heed_cancel();
         Ok((logbook, snapshots))
     });
     // A connection of its own would be none of the run's.
@@ -108,25 +105,46 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
             conduct(segment, spec, run, stores, &clients, logbook, snapshots)
         }
         Err(error) => {
-            give_up(run, stores, &clients, &error)?;
+            give_up(segment, run, stores, &clients, &error);
             Err(error)
         }
     }
 }
 
 /// Ends a run that cannot begin because of an error, which is stored if the run is.
-fn give_up(mut run: Run, stores: bool, clients: &ClientProcesses, error: &Error) -> Result<()> {
+fn give_up(
+    segment: &Segment,
+    mut run: Run,
+    stores: bool,
+    clients: &ClientProcesses,
+    error: &Error,
+) {
     super::transaction::abort();
-    clients.stop(Stop::Requested, None)?;
+    run.state = state_after(segment, error);
+    let stopped = clients.stop(Stop::Requested, None);
     if stores && run.connection_ms.is_some() {
-        let canceled = matches!(error, Error::Canceled { .. });
-        run.state = if canceled { "canceled" } else { "failed" }.into();
         run.errors.push(error.report().one_line());
+        run.errors
+            .extend(stopped.err().map(|e| e.report().one_line()));
         run.coordinator_pid = None;
         run.segment = None;
-        store::update(&run)?;
+        if let Err(error) = store::update(&run) {
+            tell_unstored(&run, &error);
+        }
     }
-    Ok(())
+}
+
+/// The state of a run that an error has ended: somebody wanted it to end, or not.
+fn state_after(segment: &Segment, error: &Error) -> String {
+    let wanted = error.is_cancel() || asked_to_end() || segment.header().stop() != Stop::No;
+    if wanted { "canceled" } else { "failed" }.into()
+}
+
+/// What cannot be stored is told to those who look after the server.
+fn tell_unstored(run: &Run, error: &Error) -> String {
+    let text = format!("results could not be stored: {}", error.report().one_line());
+    pgrx::log!("run {} of pg_selfbench: {text}", run.run_id);
+    text
 }
 
 /// From the start barrier, at which all clients wait, to the stored result. What goes wrong is a
@@ -143,27 +161,34 @@ fn conduct(
     run.state = "running".into();
     run.started_at = Some(server::wall_clock());
     open_start_barrier(segment, spec);
-    if stores {
-        store::update(&run)?;
-    }
-
     let mut figures = Figures::new(segment, spec);
-    let ended = watch(
-        segment,
-        spec,
-        stores,
-        clients,
-        &mut figures,
-        &mut logbook,
-        &mut snapshots,
-    );
+    let ended = catch(|| {
+        if stores {
+            store::update(&run)?;
+        }
+        watch(
+            segment,
+            spec,
+            stores,
+            &mut figures,
+            &mut logbook,
+            &mut snapshots,
+        )
+    });
     // Whatever ended the run, its workers must be gone and its figures stored.
-    let urgency = if ended.is_ok() {
-        Stop::No
-    } else {
-        Stop::Requested
+    let mut failed_state = None;
+    if let Err(error) = &ended {
+        super::transaction::abort();
+        failed_state = Some(state_after(segment, error));
+    }
+    let stopped = match &ended {
+        Ok(None) => clients.stop(Stop::No, logbook.as_mut()),
+        _ => {
+            let stopped = clients.stop(Stop::Requested, logbook.as_mut());
+            figures.end_interval(clock::now_ns());
+            stopped
+        }
     };
-    let stopped = clients.stop(urgency, logbook.as_mut());
     pass_messages(segment);
     segment.header().advance(Phase::Storing);
     let (mut finished, intervals, sessions) = figures.conclude(run);
@@ -182,8 +207,7 @@ fn conduct(
             run.errors.insert(0, reason);
         }
         Err(error) => {
-            super::transaction::abort();
-            run.state = "failed".into();
+            run.state = failed_state.unwrap_or_default();
             run.errors.insert(0, error.report().one_line());
         }
     }
@@ -199,10 +223,8 @@ fn conduct(
     run.coordinator_pid = None;
     run.segment = None;
     if stores && let Err(error) = store::finish(&finished, &intervals, &sessions) {
-        finished.run.errors.push(format!(
-            "results could not be stored: {}",
-            error.report().one_line()
-        ));
+        let told = tell_unstored(&finished.run, &error);
+        finished.run.errors.push(told);
     }
     Ok(finished)
 }
@@ -347,7 +369,6 @@ fn watch(
     segment: &Segment,
     spec: &RunSpec,
     stores: bool,
-    clients: &ClientProcesses,
     figures: &mut Figures,
     logbook: &mut Option<Logbook>,
     snapshots: &mut Snapshots,
@@ -362,7 +383,10 @@ fn watch(
                 .workers()
                 .find(|worker| worker.state() == WorkerState::Died)
         };
-        let reason = if asked_to_end() && header.stop() == Stop::No {
+        let stop = header.stop();
+        let reason = if stop == Stop::Abandoned {
+            Some("the session that waited for it has ended".into())
+        } else if asked_to_end() && stop == Stop::No {
             Some("its coordinator was terminated".into())
         } else if let Some(worker) = died() {
             let what = "a client worker was terminated";
@@ -370,16 +394,14 @@ fn watch(
                 Some(report) => format!("{what}: {}", report.one_line()),
                 None => what.into(),
             })
-        } else if segment.workers().any(|worker| worker.failure().is_some()) {
-            Some("a client worker failed".into())
-        } else if header.stop() != Stop::No {
+        } else if let Some(report) = segment.workers().find_map(|worker| worker.failure()) {
+            Some(format!("a client worker failed: {}", report.one_line()))
+        } else if stop != Stop::No {
             Some(String::from("on request"))
         } else {
             None
         };
         if let Some(reason) = reason {
-            clients.stop(Stop::Requested, logbook.as_mut())?;
-            figures.end_interval(clock::now_ns());
             return Ok(Some(format!("canceled: {reason}")));
         }
         if segment

@@ -5,10 +5,13 @@
 
 use crate::error::{Report, report_of};
 use pgrx::{pg_guard, pg_sys};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
 /// The first FATAL of this process.
 static REPORT: OnceLock<Report> = OnceLock::new();
+/// Whether this process has connected to its database.
+static CONNECTED: AtomicBool = AtomicBool::new(false);
 /// The hook that was installed before ours, once ours is.
 static PREVIOUS: Mutex<Option<pg_sys::emit_log_hook_type>> = Mutex::new(None);
 
@@ -27,9 +30,23 @@ pub fn watch() {
     }
 }
 
+/// What ends this process from here on is not a failure to connect.
+pub fn has_connected() {
+    CONNECTED.store(true, Relaxed);
+}
+
 /// The report of the FATAL by which this process ends, if it does. May be called in exit callbacks.
 pub fn report() -> Option<Report> {
-    REPORT.get().cloned()
+    let mut report = REPORT.get()?.clone();
+    if !CONNECTED.load(Relaxed) && report.hint.is_none() {
+        report.hint = Some("Background workers connect as the role that calls a benchmark.".into());
+    }
+    Some(report)
+}
+
+/// [`report`], unless this process was terminated from outside.
+pub fn failure() -> Option<Report> {
+    report().filter(|report| !report.is_shutdown())
 }
 
 #[pg_guard]

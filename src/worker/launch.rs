@@ -1,10 +1,11 @@
 //! The caller's side of a task: start its coordinator, wait for it, cancel it.
 
 use super::check_for_interrupts;
+use super::ending::{self, Left, Owned, Processes};
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::run::horizon::Horizon;
-use crate::shared::process::{self, WorkerHandle, WorkerStatus, no_slot};
+use crate::shared::process::{self, WorkerHandle, no_slot};
 use crate::shared::segment::{Kind, Layout, Phase, Segment, Stop};
 use rustix::process::Signal;
 use serde::Serialize;
@@ -14,19 +15,59 @@ use std::time::Duration;
 
 /// How often the caller looks at its task while it waits.
 const TICK: Duration = Duration::from_millis(100);
-/// A cancelled task gets that long to end by itself; then its coordinator is terminated.
+/// How often while the task ends.
+const END_TICK: Duration = Duration::from_millis(20);
+/// A canceled task gets that long to end by itself; then its coordinator is terminated.
 const CANCEL_GRACE_NS: u64 = 10_000_000_000;
-/// How long to wait for the coordinator's process to be gone after the task has finished.
-const EXIT_LIMIT: Duration = Duration::from_secs(5);
+/// The same if the caller itself is told to end.
+const LAST_GRACE_NS: u64 = 1_500_000_000;
 /// How often to look whether workers wait for the caller's locks.
 const LOCK_CHECK_NS: u64 = 500_000_000;
 
-/// A task that this backend has started. Dropping it before it has finished cancels it, unless it
-/// was detached.
-pub struct Task {
+/// A task that this backend has started. Dropping it cancels it unless it has finished, and awaits
+/// the end of its coordinator, unless it was detached.
+pub struct Task(Owned<Launched>);
+
+struct Launched {
     segment: Segment,
     coordinator: WorkerHandle,
     detached: Cell<bool>,
+}
+
+impl Processes for Launched {
+    fn end(&self) {
+        let header = self.segment.header();
+        let grace_ns = match process::must_end() {
+            true => LAST_GRACE_NS,
+            false => CANCEL_GRACE_NS,
+        };
+        if header.phase() != Phase::Finished {
+            cancel(&self.segment);
+        }
+        let end = clock::now_ns() + grace_ns;
+        while clock::now_ns() < end && !ending::are_gone(self) {
+            process::wait(END_TICK);
+        }
+        if !ending::are_gone(self) {
+            self.abandon();
+            ending::end(self);
+        }
+    }
+
+    fn abandon(&self) {
+        if !self.detached.get() {
+            self.segment.header().caller.clear();
+            self.segment.header().request_stop(Stop::Abandoned);
+        }
+    }
+
+    fn for_each_left(&self, each: &mut dyn FnMut(Left)) {
+        if !self.detached.get() {
+            Left::of_worker(&self.coordinator)
+                .into_iter()
+                .for_each(each);
+        }
+    }
 }
 
 impl Task {
@@ -45,16 +86,16 @@ impl Task {
         let (function, name) = kind.process();
         let coordinator = WorkerHandle::register(function, name, name, segment.handle())
             .ok_or_else(|| no_slot(needed, 0))?;
-        Ok(Task {
+        Ok(Task(Owned::new(Launched {
             segment,
             coordinator,
             detached: Cell::new(false),
-        })
+        })))
     }
 
     /// The task's segment.
     pub fn segment(&self) -> &Segment {
-        &self.segment
+        &self.0.segment
     }
 
     /// Waits until the task has come to `until`, or has finished. `tick` is called again and again
@@ -65,50 +106,33 @@ impl Task {
         horizon: &Horizon,
         mut tick: impl FnMut(&Segment) -> Result<()>,
     ) -> Result<()> {
-        let header = self.segment.header();
-        let mut canceled_at = None;
+        let header = self.segment().header();
         let mut locks_checked = clock::now_ns();
         loop {
+            if process::interrupted() {
+                self.0.end();
+                check_for_interrupts();
+            }
+            // It may finish between two looks.
+            let gone = ending::are_gone(&*self.0);
             let phase = header.phase();
             if phase == Phase::Finished {
-                self.coordinator.wait_for_exit(EXIT_LIMIT);
                 check_for_interrupts();
                 return Ok(());
             }
-            if self.coordinator.status() == WorkerStatus::Stopped {
-                if header.phase() == Phase::Finished {
-                    continue;
-                }
+            if gone {
                 check_for_interrupts();
-                return Err(Error::WorkerDied {
-                    what: "the coordinator".into(),
-                });
+                return Err(coordinator_died());
             }
+            if phase >= until {
+                return Ok(());
+            }
+            check_for_interrupts();
+            tick(self.segment())?;
             let now = clock::now_ns();
-            match canceled_at {
-                None if process::interrupted() => {
-                    cancel(&self.segment);
-                    canceled_at = Some(now);
-                }
-                None => {
-                    if phase >= until {
-                        return Ok(());
-                    }
-                    check_for_interrupts();
-                    tick(&self.segment)?;
-                    if now.saturating_sub(locks_checked) > LOCK_CHECK_NS {
-                        locks_checked = now;
-                        super::locks::fail_if_workers_wait_for_me(&self.segment)?;
-                    }
-                }
-                Some(at) if now - at > CANCEL_GRACE_NS => {
-                    self.coordinator.terminate();
-                    check_for_interrupts();
-                    return Err(Error::WorkerStays {
-                        what: "the coordinator".into(),
-                    });
-                }
-                Some(_) => {}
+            if now.saturating_sub(locks_checked) > LOCK_CHECK_NS {
+                locks_checked = now;
+                super::locks::fail_if_workers_wait_for_me(self.segment())?;
             }
             horizon.release();
             process::wait(TICK);
@@ -117,28 +141,21 @@ impl Task {
 
     /// The outcome of a task that has finished.
     pub fn outcome<T: DeserializeOwned>(&self) -> Result<T> {
-        self.segment.outcome().unwrap_or_else(|| {
-            Err(Error::WorkerDied {
-                what: "the coordinator".into(),
-            })
-        })
+        self.segment()
+            .outcome()
+            .unwrap_or_else(|| Err(coordinator_died()))
     }
 
     /// Lets the task go on without this backend.
     pub fn detach(&self) {
-        self.segment.header().caller.clear();
-        self.detached.set(true);
+        self.segment().header().caller.clear();
+        self.0.detached.set(true);
     }
 }
 
-impl Drop for Task {
-    fn drop(&mut self) {
-        if !self.detached.get() {
-            self.segment.header().caller.clear();
-            if self.segment.header().phase() != Phase::Finished {
-                cancel(&self.segment);
-            }
-        }
+fn coordinator_died() -> Error {
+    Error::WorkerDied {
+        what: "the coordinator".into(),
     }
 }
 

@@ -310,7 +310,10 @@ impl EventLoop<'_, '_> {
                 }
             }
             Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => return false,
-            Some(since) if now - since > STOP_GRACE_NS && !self.canceled => {
+            Some(since)
+                if !self.canceled
+                    && (now - since > STOP_GRACE_NS || header.stop() == Stop::Abandoned) =>
+            {
                 self.canceled = true;
                 let sessions = self.driven.iter().filter_map(|d| d.session.as_ref());
                 cancel::in_background(sessions.filter_map(LibpqSession::cancel).collect());

@@ -3,7 +3,7 @@
 
 use super::database::Database;
 use super::transaction::transaction;
-use super::{at_exit, attach, connect, my_segment, page_worker, settings};
+use super::{at_exit, attach, connect, fatal, my_segment, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::initialize::pgio::Schema;
@@ -31,7 +31,6 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
     let outcome = catch(|| {
         let job: Job = segment.spec()?;
         connect(job.identity());
-        page_worker::end_workers_at_exit();
         transaction(|| settings::apply(job.settings()))?;
         // Of what it fills, and of the keys.
         heap::compress_wal();
@@ -43,10 +42,13 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
 
 unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
     if let Some(segment) = my_segment() {
-        let error = Error::Canceled {
-            by: "because its loader was terminated".into(),
-        };
-        segment.finish(Err::<(), _>(error.report()));
+        let report = fatal::failure().unwrap_or_else(|| {
+            Error::Canceled {
+                by: "because its loader was terminated".into(),
+            }
+            .report()
+        });
+        segment.finish(Err::<(), _>(report));
     }
 }
 

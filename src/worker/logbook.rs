@@ -32,6 +32,9 @@ pub struct Logbook {
     epoch_us: i64,
     format: LogFormat,
     files: Vec<LogFile>,
+    /// Whether it could not be stored or written: what comes afterwards is thrown away, so that no
+    /// client waits for room.
+    failed: bool,
     bytes: Vec<u8>,
     text: String,
 }
@@ -86,6 +89,7 @@ impl Logbook {
             epoch_us,
             format,
             files,
+            failed: false,
             bytes: Vec::new(),
             text: String::new(),
         })
@@ -98,8 +102,22 @@ impl Logbook {
             .any(|ring| ring.is_half_full())
     }
 
-    /// Stores and writes what the clients have logged since the last time.
+    /// Stores and writes what the clients have logged since the last time; once that has failed,
+    /// it is thrown away.
     pub fn drain(&mut self, segment: &Segment) -> Result<()> {
+        if self.failed {
+            self.bytes.clear();
+            (0..segment.layout().workers)
+                .filter_map(|worker| segment.log(worker))
+                .for_each(|ring| ring.read(&mut self.bytes));
+            return Ok(());
+        }
+        let drained = self.take(segment);
+        self.failed = drained.is_err();
+        drained
+    }
+
+    fn take(&mut self, segment: &Segment) -> Result<()> {
         let has_rate = self.format.rate;
         let has_lag = |outcome| has_rate && outcome == Outcome::Success;
         let mut rows = Vec::new();
@@ -145,6 +163,9 @@ impl Logbook {
     /// Takes what is left when the clients have ended.
     pub fn close(mut self, segment: &Segment) -> Result<()> {
         self.drain(segment)?;
+        if self.failed {
+            return Ok(());
+        }
         let now_us = self.epoch_us + (clock::now_ns() / 1000) as i64;
         for file in &mut self.files {
             self.text.clear();

@@ -8,7 +8,7 @@
 //!
 //! The caller waits for the task's phase, the coordinator for its workers' states; both are woken
 //! by latch. Each process marks its own end in the segment, also when it is terminated, so that
-//! nobody waits for a process that is gone.
+//! nobody waits for a process that is gone. Whoever starts processes ends them: `ending` says how.
 //!
 //! `launch` is the caller's side, `locks` what in its session would be in the way. `coordinator`
 //! runs a benchmark: `client_process` has the processes of its clients, `tables` what it asks about
@@ -29,6 +29,7 @@
 pub mod client_process;
 pub mod coordinator;
 pub mod database;
+pub mod ending;
 pub mod fatal;
 pub mod figures;
 pub mod harvest;
@@ -52,6 +53,7 @@ use crate::error::{Report, Result};
 use crate::run::{Mode, RunSpec};
 use crate::security;
 use crate::shared::process;
+pub use crate::shared::process::forget_cancel;
 use crate::shared::segment::{Header, Phase, Segment, Stop, WorkerState};
 use pgrx::pg_sys;
 use selfbench_client::{Plan, Thread};
@@ -87,6 +89,8 @@ impl Identity {
 static COOPERATIVE: AtomicBool = AtomicBool::new(false);
 /// Set by SIGTERM or SIGINT while cooperative.
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+/// Set by SIGTERM while cooperative: the next one ends the process.
+static TERMINATED: AtomicBool = AtomicBool::new(false);
 /// The segment of this process, for its exit callback.
 static MY_SEGMENT: AtomicPtr<Segment> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -132,6 +136,7 @@ fn connect(identity: Identity) {
             pg_sys::GucSource::PGC_S_SESSION,
         );
     }
+    fatal::has_connected();
 }
 
 /// Calls `callback` when this process exits, however it does.
@@ -152,9 +157,19 @@ pub fn own_segment() -> Option<i64> {
 }
 
 /// From here on, SIGTERM and SIGINT ask this process to end the task instead of ending the process
-/// in the middle of what it does.
+/// in the middle of what it does. A second SIGTERM ends the process all the same: what it does may
+/// take for ever.
 fn enter_cooperative() {
     COOPERATIVE.store(true, Release);
+}
+
+/// Takes a request to cancel that came before, when there was no statement to cancel, for one to
+/// end the task.
+fn heed_cancel() {
+    if process::cancel_pending() {
+        forget_cancel();
+        ASKED_TO_END.store(true, Release);
+    }
 }
 
 /// Undoes [`enter_cooperative`], for statements that may take long.
@@ -168,7 +183,7 @@ fn asked_to_end() -> bool {
 }
 
 unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
-    if COOPERATIVE.load(Acquire) {
+    if COOPERATIVE.load(Acquire) && !TERMINATED.swap(true, AcqRel) {
         ASKED_TO_END.store(true, Release);
         // SAFETY: setting one's own latch is allowed in a signal handler.
         unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
@@ -179,7 +194,8 @@ unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
 }
 
 unsafe extern "C-unwind" fn on_sigint(signal: i32) {
-    if COOPERATIVE.load(Acquire) {
+    // The server's timeouts cancel a statement by this signal, too.
+    if COOPERATIVE.load(Acquire) && !compat::statement_has_timed_out() {
         ASKED_TO_END.store(true, Release);
         // SAFETY: as above.
         unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
@@ -206,13 +222,6 @@ pub fn check_between_statements() {
         pg_sys::QueryCancelHoldoffCount -= 1;
     }
     forget_cancel();
-}
-
-/// At the beginning of a statement: a request to cancel meant what was before it.
-#[inline]
-pub fn forget_cancel() {
-    // SAFETY: a flag of this process, which executes no statement.
-    unsafe { (&raw mut pg_sys::QueryCancelPending).write_volatile(0) };
 }
 
 /// Lets requests to cancel do nothing from here on, in a process that executes no statements of its

@@ -4,26 +4,23 @@
 //! The loader makes a segment of its own for them, with the plan as its specification. All take
 //! parts of the plan from a counter in its header until none is left.
 
+use super::ending::{self, Left, Owned, Processes};
 use super::transaction::{abort, transaction};
-use super::{Place, at_exit, check_for_interrupts, connect};
+use super::{Place, check_for_interrupts, connect};
 use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::Plan;
-use crate::shared::process::{self, WorkerHandle, WorkerStatus};
+use crate::shared::process::{self, WorkerHandle};
 use crate::shared::segment::{Header, Kind, Layout, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
-use std::sync::atomic::{AtomicPtr, Ordering::*};
+use std::cell::RefCell;
+use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
 /// Pages that are worth a worker: filling them takes several times as long as starting it.
 const PAGES_PER_PROCESS: u64 = 4096;
 /// How often the loader looks at its workers while it waits for them.
 const TICK: Duration = Duration::from_millis(100);
-/// How often it does while they end.
-const END_TICK: Duration = Duration::from_millis(20);
-
-/// The crew of this process, for its exit callback.
-static MY_CREW: AtomicPtr<Crew> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Entry point of the process.
 #[pg_guard]
@@ -66,19 +63,6 @@ fn look_around() {
     check_for_interrupts();
 }
 
-/// For once in the life of a loader, when it has connected: from then on, its exit ends its workers
-/// before its transaction is aborted.
-pub fn end_workers_at_exit() {
-    at_exit(loader_exit, 0);
-}
-
-unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
-    // SAFETY: set as long as the crew lives.
-    if let Some(crew) = unsafe { MY_CREW.load(Acquire).as_ref() } {
-        crew.stop();
-    }
-}
-
 /// How many processes may fill tables, the loader among them: as many as are asked for, else one
 /// for each processor, within the limit that the server has for those of other maintenance.
 pub fn processes(asked: Option<i32>) -> usize {
@@ -108,14 +92,14 @@ pub fn fill(plan: &Plan, processes: usize, task: &Header) -> Result<()> {
 /// The page workers of this process.
 struct Crew {
     segment: Segment,
-    workers: Vec<WorkerHandle>,
+    workers: RefCell<Vec<WorkerHandle>>,
     /// Rows of other tables that the task has counted before.
     rows_before: u64,
 }
 
 impl Crew {
     /// Starts up to `wanted` workers, as many as there are free slots.
-    fn start(plan: &Plan, wanted: usize, task: &Header) -> Result<Box<Crew>> {
+    fn start(plan: &Plan, wanted: usize, task: &Header) -> Result<Owned<Crew>> {
         let layout = Layout {
             workers: wanted,
             ..Layout::default()
@@ -123,17 +107,16 @@ impl Crew {
         let segment = Segment::create(Kind::Pages, layout, plan)?;
         segment.header().coordinator.set_to_me();
         let handle = segment.handle();
-        let mut crew = Box::new(Crew {
+        let crew = Owned::new(Crew {
             segment,
-            workers: Vec::with_capacity(wanted),
+            workers: RefCell::new(Vec::with_capacity(wanted)),
             rows_before: task.rows_done.load(Relaxed),
         });
-        MY_CREW.store(&raw mut *crew, Release);
         let (function, kind) = Kind::Pages.process();
         for number in 0..wanted {
             let name = format!("{kind} {number}");
             match WorkerHandle::register(function, kind, &name, handle) {
-                Some(worker) => crew.workers.push(worker),
+                Some(worker) => crew.workers.borrow_mut().push(worker),
                 None => break,
             }
         }
@@ -142,16 +125,11 @@ impl Crew {
 
     /// Waits until the workers have ended, and their slots are free for others.
     fn wait(&self, task: &Header) -> Result<()> {
-        while self.is_working() {
+        while !ending::are_gone(self) {
             self.check(task)?;
             process::wait(TICK);
         }
         self.check(task)
-    }
-
-    fn is_working(&self) -> bool {
-        let mut statuses = self.workers.iter().map(WorkerHandle::status);
-        statuses.any(|status| status != WorkerStatus::Stopped)
     }
 
     /// Tells how far the work is, and fails if it must not go on.
@@ -172,22 +150,23 @@ impl Crew {
         }
         Ok(())
     }
-
-    /// Makes sure that no worker is left. A worker that wrote to a file after it has been removed
-    /// would have the checkpointer look for it.
-    fn stop(&self) {
-        self.segment.header().request_stop(Stop::Terminated);
-        self.workers.iter().for_each(WorkerHandle::terminate);
-        while self.is_working() {
-            process::wait(END_TICK);
-        }
-    }
 }
 
-impl Drop for Crew {
-    fn drop(&mut self) {
-        self.stop();
-        MY_CREW.store(std::ptr::null_mut(), Release);
+impl Processes for Crew {
+    fn abandon(&self) {
+        self.segment.header().request_stop(Stop::Abandoned);
+    }
+
+    fn for_each_left(&self, each: &mut dyn FnMut(Left)) {
+        if let Ok(workers) = self.workers.try_borrow() {
+            workers.iter().filter_map(Left::of_worker).for_each(each);
+        }
+    }
+
+    /// A worker that wrote to a file after it has been removed would have the checkpointer look for
+    /// it: better to be late.
+    fn limit_ns(&self) -> u64 {
+        u64::MAX
     }
 }
 

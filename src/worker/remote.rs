@@ -271,7 +271,7 @@ impl Remote {
 }
 
 /// The error of a result, as the target reports it.
-fn failure(result: &PqResult) -> Error {
+pub(super) fn failure(result: &PqResult) -> Error {
     match result.sqlstate() {
         Some(sqlstate) => Report {
             sqlstate,

@@ -129,10 +129,7 @@ pub fn serve(segment: u32, secret: u64) -> Result<()> {
     transaction::abort();
     match &served {
         Ok(()) => place.leave(None),
-        Err(error) => {
-            place.leave(Some(error.report()));
-            place.die();
-        }
+        Err(error) => place.leave(Some(error.report())),
     }
     transaction::reenter_call();
     served
@@ -222,6 +219,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut watched = spec.pgio.as_ref().map(|_| Watched::default());
     let reason = loop {
         turn += 1;
+        process::exit_with_postmaster();
         settings::reload();
         let step = if turn.is_multiple_of(SAMPLED) {
             let begin = clock::now_ns();

@@ -1,0 +1,190 @@
+//! Who starts processes ends them: when the value that owns them is dropped, and before this
+//! process exits, since a FATAL error drops nothing.
+//!
+//! Nothing here raises an error: a second one while an error unwinds, or in an exit callback, would
+//! end the server.
+
+use super::at_exit;
+use crate::clock;
+use crate::compat;
+use crate::shared::process::{self, WorkerHandle, WorkerStatus};
+use pgrx::pg_sys;
+use rustix::process::{Pid, Signal, kill_process};
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+/// How long to wait for processes to be gone that were told to end.
+const LIMIT_NS: u64 = 10_000_000_000;
+/// How long in an exit callback, where this process does not answer SIGTERM itself.
+const EXIT_LIMIT_NS: u64 = 2_000_000_000;
+/// Processes that take the first SIGTERM for a request get another one then.
+const INSIST_NS: u64 = 1_000_000_000;
+/// How often to look whether they are gone.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Processes that this process has started. No method may raise an error.
+pub trait Processes: 'static {
+    /// Ends all that are left, as the value is dropped.
+    fn end(&self) {
+        self.abandon();
+        end(self);
+    }
+
+    /// Tells them, in shared memory, that nobody is left whom they could serve.
+    fn abandon(&self);
+
+    /// Calls `each` for all that are left.
+    fn for_each_left(&self, each: &mut dyn FnMut(Left));
+
+    /// How long to wait for them after SIGTERM was sent.
+    fn limit_ns(&self) -> u64 {
+        match process::is_exiting() {
+            true => EXIT_LIMIT_NS,
+            false => LIMIT_NS,
+        }
+    }
+}
+
+/// A process that has not ended.
+#[derive(Clone, Copy)]
+pub enum Left<'p> {
+    /// A background worker, which may not have begun yet.
+    Worker(&'p WorkerHandle),
+    /// A backend.
+    Backend(Option<Pid>),
+}
+
+impl Left<'_> {
+    /// That of a worker; `None` if it has ended.
+    pub fn of_worker(worker: &WorkerHandle) -> Option<Left<'_>> {
+        (worker.status() != WorkerStatus::Stopped).then_some(Left::Worker(worker))
+    }
+
+    /// Asks the process to end. The postmaster passes that on to a worker, but once.
+    pub fn terminate(self) {
+        match self {
+            Left::Worker(worker) => worker.terminate(),
+            Left::Backend(_) => self.insist(),
+        }
+    }
+
+    fn insist(self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    fn pid(self) -> Option<Pid> {
+        match self {
+            Left::Worker(worker) => worker.pid(),
+            Left::Backend(pid) => pid,
+        }
+    }
+}
+
+/// Whether all are gone.
+pub fn are_gone(processes: &(impl Processes + ?Sized)) -> bool {
+    let mut gone = true;
+    processes.for_each_left(&mut |_| gone = false);
+    gone
+}
+
+/// SIGTERM to all that are left, and then waiting until they are gone: see [`Ending`].
+pub fn end(processes: &(impl Processes + ?Sized)) {
+    let mut ending = Ending::begin(processes);
+    while !ending.is_over(processes) {
+        process::wait(TICK);
+    }
+}
+
+/// Processes that were told to end.
+pub struct Ending {
+    begin_ns: u64,
+    insisted: bool,
+}
+
+impl Ending {
+    /// Sends SIGTERM to all that are left.
+    pub fn begin(processes: &(impl Processes + ?Sized)) -> Ending {
+        processes.for_each_left(&mut |left| left.terminate());
+        Ending {
+            begin_ns: clock::now_ns(),
+            insisted: false,
+        }
+    }
+
+    /// Whether it is no use to wait any longer: they are gone, or will not go. To be asked again
+    /// and again.
+    pub fn is_over(&mut self, processes: &(impl Processes + ?Sized)) -> bool {
+        // Without a postmaster nobody knows which workers are left. They look for themselves.
+        if are_gone(processes) || !compat::postmaster_is_alive() {
+            return true;
+        }
+        let waited = clock::now_ns() - self.begin_ns;
+        if !self.insisted && waited > INSIST_NS {
+            self.insisted = true;
+            processes.for_each_left(&mut |left| left.insist());
+        }
+        if waited <= processes.limit_ns() {
+            return false;
+        }
+        let mut pids = Vec::new();
+        processes.for_each_left(&mut |left| pids.extend(left.pid().map(Pid::as_raw_nonzero)));
+        pgrx::log!("processes of a benchmark did not end when they were told to: PIDs {pids:?}");
+        true
+    }
+}
+
+thread_local! {
+    /// The values whose processes are to end with this process.
+    static OWNED: RefCell<Vec<*const dyn Processes>> = const { RefCell::new(Vec::new()) };
+    /// Whether the callback has been registered. It stays for good: taking it back would raise an
+    /// error if another one had come after it.
+    static REGISTERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A value whose processes end when it is dropped, or this process exits.
+pub struct Owned<P: Processes>(Box<P>);
+
+impl<P: Processes> Owned<P> {
+    /// Takes care of the processes of a value from here on.
+    pub fn new(processes: P) -> Owned<P> {
+        if !REGISTERED.replace(true) {
+            at_exit(end_all, 0);
+        }
+        let owned = Owned(Box::new(processes));
+        let pointer: *const P = &raw const *owned.0;
+        OWNED.with_borrow_mut(|all| all.push(pointer));
+        owned
+    }
+}
+
+impl<P: Processes> std::ops::Deref for Owned<P> {
+    type Target = P;
+
+    fn deref(&self) -> &P {
+        &self.0
+    }
+}
+
+impl<P: Processes> Drop for Owned<P> {
+    fn drop(&mut self) {
+        if !are_gone(&*self.0) {
+            self.0.end();
+        }
+        let pointer: *const P = &raw const *self.0;
+        OWNED.with_borrow_mut(|all| all.retain(|one| !std::ptr::addr_eq(*one, pointer)));
+    }
+}
+
+unsafe extern "C-unwind" fn end_all(_code: i32, _argument: pg_sys::Datum) {
+    // A FATAL error leaves nothing borrowed: none is raised while something is.
+    let all = OWNED.with(|all| all.try_borrow().map(|all| all.clone()).unwrap_or_default());
+    // SAFETY: values are boxed, and leave the list before they are freed.
+    let all = || all.iter().map(|processes| unsafe { &**processes });
+    all().for_each(Processes::abandon);
+    let mut endings: Vec<_> = all().map(|p| (p, Ending::begin(p))).collect();
+    while !endings.iter_mut().all(|(p, ending)| ending.is_over(*p)) {
+        process::wait(TICK);
+    }
+}
