@@ -50,13 +50,13 @@ CREATE FUNCTION bench.run(
     mode         text     DEFAULT 'spi',
     clients      int      DEFAULT 1,
     jobs         int      DEFAULT NULL,
-    duration     interval DEFAULT NULL,
+    duration     bench.span DEFAULT NULL,
     transactions bigint   DEFAULT NULL,
     protocol     text     DEFAULT 'prepared',
     vacuum       text     DEFAULT 'auto',
-    warmup       interval DEFAULT '0',
-    progress     interval DEFAULT NULL,
-    "interval"   interval DEFAULT '1 s',
+    warmup       bench.span DEFAULT '0',
+    progress     bench.span DEFAULT NULL,
+    "interval"   bench.span DEFAULT '1 s',
     seed         text     DEFAULT NULL,
     label        text     DEFAULT NULL,
     rate              float8  DEFAULT NULL,
@@ -83,13 +83,13 @@ CREATE FUNCTION bench.start(
     mode         text     DEFAULT 'spi',
     clients      int      DEFAULT 1,
     jobs         int      DEFAULT NULL,
-    duration     interval DEFAULT NULL,
+    duration     bench.span DEFAULT NULL,
     transactions bigint   DEFAULT NULL,
     protocol     text     DEFAULT 'prepared',
     vacuum       text     DEFAULT 'auto',
-    warmup       interval DEFAULT '0',
-    progress     interval DEFAULT NULL,
-    "interval"   interval DEFAULT '1 s',
+    warmup       bench.span DEFAULT '0',
+    progress     bench.span DEFAULT NULL,
+    "interval"   bench.span DEFAULT '1 s',
     seed         text     DEFAULT NULL,
     label        text     DEFAULT NULL,
     rate              float8  DEFAULT NULL,
@@ -111,7 +111,7 @@ CREATE FUNCTION bench.start(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the session, and return its run id';
 
-CREATE FUNCTION bench.wait(run_id bigint, timeout interval DEFAULT NULL) RETURNS SETOF bench.run_result
+CREATE FUNCTION bench.wait(run_id bigint, timeout bench.span DEFAULT NULL) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'wait_wrapper';
 COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result, or after the timeout its figures so far';
 

@@ -214,6 +214,31 @@ like($error,
 	qr/not enough background worker slots: 301 needed.*HINT:  Clients need no worker slots with client_process => 'backend' or mode => 'libpq': they take connections, for which "max_connections" must be at least 30\d\. .*"max_worker_processes" to at least 30\d /s,
 	'what 300 clients need');
 
+# Spans of time are intervals or numbers of seconds.
+foreach my $mode (qw(spi libpq))
+{
+	(undef, my $out, $error) = $node->psql('postgres',
+		qq{SELECT count(*) FROM bench.run('{simple-update}', mode => '$mode', duration => 1, warmup => 0.5, "interval" => 0.2::float8, label => '$mode seconds');
+		SELECT duration_s, warmup_s, interval_s FROM bench.runs WHERE label = '$mode seconds'});
+	is($out, "1\n1|0.5|0.2", "$mode: seconds as numbers");
+	is($error, '', "$mode: the call still holds no snapshot");
+}
+is( last_of(
+		q{DO $$ DECLARE t interval = '1 s'; i int = 1; id bigint; BEGIN
+			id := bench.start('{quick}', duration => t);
+			PERFORM bench.wait(id, i);
+			PERFORM bench.wait(id, NULL);
+		END $$;
+		SELECT state FROM bench.wait((SELECT max(run_id) FROM bench.runs), interval '1 min')}),
+	'finished', 'variables of other types');
+foreach my $wrong ('-1', '0', "'x'", '1e10', "'NaN'::float8")
+{
+	(undef, undef, $error) = $node->psql('postgres', "SELECT bench.run(duration => $wrong)");
+	like($error, qr/ERROR:  (invalid value for option "duration"|invalid input syntax|interval out of range)/, "duration => $wrong");
+}
+is($node->safe_psql('postgres', q{SELECT now() - interval '1 s' < now(), 5 + 5, interval '1 s' * 2, pg_sleep(0)}),
+	't|10|00:00:02|', 'nothing else changes');
+
 # Lines of progress: the warm-up has its own.
 (undef, undef, $error) = $node->psql('postgres',
 	"SELECT bench.run('{select-only}', warmup => '1 s', duration => '1 s', progress => '400 ms')");
