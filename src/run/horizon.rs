@@ -185,7 +185,7 @@ impl Reader {
 
 /// Functions of the server's own that depend on settings or the clock alone. Those that take a
 /// value of any type call its output function, which has no snapshot either.
-const STABLE: [u32; 32] = [
+const STABLE: [u32; 31] = [
     pg_sys::F_ARRAY_IN,
     pg_sys::F_ARRAY_OUT,
     pg_sys::F_ARRAY_TO_STRING_ANYARRAY_TEXT,
@@ -204,7 +204,6 @@ const STABLE: [u32; 32] = [
     pg_sys::F_INTERVAL_IN,
     pg_sys::F_NOW,
     pg_sys::F_PG_BACKEND_PID,
-    pg_sys::F_RANDOM,
     pg_sys::F_RECORD_OUT,
     pg_sys::F_STATEMENT_TIMESTAMP,
     pg_sys::F_TIMESTAMPTZ_IN,
