@@ -32,7 +32,7 @@ CARGO_TARGET_DIR ?= target
 EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/fuzz
 
 .DEFAULT_GOAL := build
-.PHONY: build install-library uninstall-library demo test bench fuzz help FORCE
+.PHONY: build install-library uninstall-library demo test soak bench fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -92,6 +92,9 @@ demo:
 test:
 	+@test/run
 
+soak:
+	+@test/soak
+
 bench:
 	+@test/bench/run
 
@@ -111,6 +114,7 @@ make test         install what is missing, build, run all tests on scratch serve
                   TEST_JOBS=2 TAP tests at a time
                   KEEP=1 leaves the server, its log and the results
                   SEED=1,2 repeats the seeds of the differential tests
+make soak         end processes of runs at random moments, COUNT=200 times; SEED= repeats
 make bench        install what is missing, build, measure everything beside pgbench
                   and other peers on a scratch server; see docs/performance.md
                   QUICK=1 takes three minutes instead of fifteen

@@ -135,13 +135,8 @@ pub fn wake_myself() {
 
 /// Whether this backend's query was cancelled or the backend is to end.
 pub fn interrupted() -> bool {
-    must_end() || cancel_pending()
-}
-
-/// Whether this backend's query was cancelled.
-pub fn cancel_pending() -> bool {
     // SAFETY: a signal flag, read as CHECK_FOR_INTERRUPTS reads it.
-    unsafe { (&raw const pg_sys::QueryCancelPending).read_volatile() != 0 }
+    must_end() || unsafe { (&raw const pg_sys::QueryCancelPending).read_volatile() != 0 }
 }
 
 /// At the beginning of a statement: a request to cancel meant what was before it.

@@ -89,6 +89,8 @@ impl Identity {
 static COOPERATIVE: AtomicBool = AtomicBool::new(false);
 /// Set by SIGTERM or SIGINT while cooperative.
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+/// Set by each SIGINT that is a request to cancel.
+static CANCELED: AtomicBool = AtomicBool::new(false);
 /// Set by SIGTERM while cooperative: the next one ends the process.
 static TERMINATED: AtomicBool = AtomicBool::new(false);
 /// The segment of this process, for its exit callback.
@@ -163,10 +165,10 @@ fn enter_cooperative() {
     COOPERATIVE.store(true, Release);
 }
 
-/// Takes a request to cancel that came before, when there was no statement to cancel, for one to
-/// end the task.
+/// Takes a request to cancel that came before for one to end the task: there may have been no
+/// statement to cancel, or one whose failure does not matter.
 fn heed_cancel() {
-    if process::cancel_pending() {
+    if CANCELED.load(Acquire) {
         forget_cancel();
         ASKED_TO_END.store(true, Release);
     }
@@ -195,7 +197,11 @@ unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
 
 unsafe extern "C-unwind" fn on_sigint(signal: i32) {
     // The server's timeouts cancel a statement by this signal, too.
-    if COOPERATIVE.load(Acquire) && !compat::statement_has_timed_out() {
+    let asked = !compat::statement_has_timed_out();
+    if asked {
+        CANCELED.store(true, Release);
+    }
+    if asked && COOPERATIVE.load(Acquire) {
         ASKED_TO_END.store(true, Release);
         // SAFETY: as above.
         unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
