@@ -2,9 +2,11 @@
 
 use crate::error::{Error, OrRaise, Result};
 use crate::run::RunOptions;
-use pgrx::datum::JsonB;
+use crate::run::options::illegal;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::{FromDatum, IntoDatum, pg_sys};
+use serde_json::Value;
+use std::ffi::CStr;
 
 /// How long a text, an array or a document that is given to a function may be, in bytes; scripts
 /// have a limit of their own. They are copied before anything is known of them, and a copy for
@@ -61,6 +63,19 @@ impl Arguments {
         }
     }
 
+    /// The next one as the variables of a run, a document. Raises an error if it cannot be read.
+    pub fn take_variables(&mut self) -> Option<Value> {
+        let text: JsonbText = self.take()?;
+        let value = serde_json::from_str(&text.0).map_err(|error| {
+            illegal(
+                "variables",
+                error.to_string(),
+                "An object of texts, numbers and booleans.",
+            )
+        });
+        Some(value.or_raise())
+    }
+
     /// The options of a run, in the order of `bench.run` and `bench.start`.
     pub fn take_run_options(&mut self) -> RunOptions {
         // Fields are evaluated in the order in which they stand here.
@@ -81,7 +96,7 @@ impl Arguments {
             rate: self.take(),
             latency_limit: self.take(),
             max_tries: self.take(),
-            variables: self.take::<JsonB>().map(|variables| variables.0),
+            variables: self.take_variables(),
             reconnect: self.take(),
             continue_on_error: self.take(),
             exit_on_abort: self.take(),
@@ -94,5 +109,36 @@ impl Arguments {
             target: self.take(),
             client_process: self.take(),
         }
+    }
+}
+
+/// The text of a value of type `jsonb`.
+struct JsonbText(String);
+
+impl FromDatum for JsonbText {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _oid: pg_sys::Oid,
+    ) -> Option<JsonbText> {
+        // SAFETY: the caller promises a value of that type; its output function gives a text that
+        // ends in a zero byte.
+        unsafe {
+            if is_null {
+                return None;
+            }
+            let text: &CStr = pgrx::direct_function_call(pg_sys::jsonb_out, &[Some(datum)])?;
+            Some(JsonbText(text.to_string_lossy().into_owned()))
+        }
+    }
+}
+
+impl IntoDatum for JsonbText {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        None
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::JSONBOID
     }
 }

@@ -1,15 +1,19 @@
 //! `bench.compare`: the same options in each mode, in turn, several times.
 
+use super::arguments::Arguments;
 use super::run::{Progress, perform, require_transactions};
 use crate::error::{OrRaise, Result};
 use crate::results::rows::{Figures, Run};
 use crate::run::horizon::Horizon;
 use crate::run::options::{self, RunOptions};
 use crate::run::spec::{MODES, RunSpec};
-use pgrx::datum::{Interval, JsonB};
+use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_stats::{Spread, summary};
+
+/// Most modes, of which each takes memory of its own.
+const MAX_ARMS: usize = 100;
 
 /// One mode, and what it has shown so far.
 struct Arm {
@@ -50,27 +54,8 @@ fn complete(run: &Run) -> Option<Figures> {
 }
 
 #[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments, clippy::type_complexity)]
+#[allow(clippy::type_complexity)]
 fn compare(
-    scripts: Option<Vec<Option<String>>>,
-    modes: Option<Vec<Option<String>>>,
-    repeats: Option<i32>,
-    clients: Option<i32>,
-    jobs: Option<i32>,
-    duration: Option<Interval>,
-    transactions: Option<i64>,
-    protocol: Option<String>,
-    vacuum: Option<String>,
-    warmup: Option<Interval>,
-    seed: Option<String>,
-    label: Option<String>,
-    rate: Option<f64>,
-    latency_limit: Option<f64>,
-    max_tries: Option<i32>,
-    variables: Option<JsonB>,
-    continue_on_error: Option<bool>,
-    exit_on_abort: Option<bool>,
-    target: Option<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
@@ -88,11 +73,38 @@ fn compare(
     ),
 > {
     // SAFETY: the server passes the information on this call.
-    let horizon = unsafe { Horizon::of_call(fcinfo) };
+    let (horizon, mut arguments) =
+        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    let scripts: Option<Vec<Option<String>>> = arguments.take();
+    let modes: Option<Vec<Option<String>>> = arguments.take();
+    let repeats: Option<i32> = arguments.take();
+    let clients: Option<i32> = arguments.take();
+    let jobs: Option<i32> = arguments.take();
+    let duration: Option<Interval> = arguments.take();
+    let transactions: Option<i64> = arguments.take();
+    let protocol: Option<String> = arguments.take();
+    let vacuum: Option<String> = arguments.take();
+    let warmup: Option<Interval> = arguments.take();
+    let seed: Option<String> = arguments.take();
+    let label: Option<String> = arguments.take();
+    let rate: Option<f64> = arguments.take();
+    let latency_limit: Option<f64> = arguments.take();
+    let max_tries: Option<i32> = arguments.take();
+    let variables = arguments.take_variables();
+    let continue_on_error: Option<bool> = arguments.take();
+    let exit_on_abort: Option<bool> = arguments.take();
+    let target: Option<String> = arguments.take();
     let arms = (|| -> Result<Vec<Arm>> {
         let repeats =
             options::in_range("repeats", options::required("repeats", repeats)?, 1, 1000)?;
         let names = options::required("modes", modes)?;
+        if names.len() > MAX_ARMS {
+            return Err(options::illegal(
+                "modes",
+                format!("{} modes", names.len()),
+                &format!("At most {MAX_ARMS} modes."),
+            ));
+        }
         let run_options = |mode: Option<String>| RunOptions {
             scripts: scripts.clone(),
             mode,
@@ -110,7 +122,7 @@ fn compare(
             rate,
             latency_limit,
             max_tries,
-            variables: variables.as_ref().map(|variables| variables.0.clone()),
+            variables: variables.clone(),
             reconnect: Some(false),
             continue_on_error,
             exit_on_abort,

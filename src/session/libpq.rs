@@ -13,7 +13,7 @@ use crate::pq::{
 use selfbench_client::{
     Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError, Usage,
 };
-use selfbench_script::{Action, Command, Protocol, SqlCommand, Variables};
+use selfbench_script::{Action, Command, Protocol, SqlCommand, StatementTooLong, Variables};
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_char};
 use std::rc::Rc;
@@ -71,9 +71,14 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn fill(&mut self, command: &SqlCommand, variables: &Variables) {
+    fn fill(
+        &mut self,
+        command: &SqlCommand,
+        variables: &Variables,
+    ) -> Result<(), StatementTooLong> {
         self.texts.clear();
         self.starts.clear();
+        command.reserve_parameters(variables, &mut self.texts)?;
         for slot in command.parameters() {
             let start = self.texts.len();
             let is_set = variables.write_text(*slot, &mut self.texts);
@@ -87,6 +92,7 @@ impl Parameters {
                 Some(start) => base.wrapping_add(*start).cast::<c_char>(),
                 None => std::ptr::null(),
             }));
+        Ok(())
     }
 }
 
@@ -190,6 +196,19 @@ impl LibpqSession {
         match sent {
             Ok(()) => self.flush(),
             Err(Lost) => self.lose(),
+        }
+    }
+
+    /// Fails what cannot even be sent.
+    fn refuse(&mut self, error: &StatementTooLong) {
+        let failure = SqlError {
+            sqlstate: "54000".into(),
+            message: format!("ERROR:  {error}"),
+            ..SqlError::default()
+        };
+        self.failure.get_or_insert(failure);
+        if self.pipeline.is_none() {
+            self.finish();
         }
     }
 
@@ -430,18 +449,22 @@ impl Session for LibpqSession {
                 self.results.clear();
             }
         }
+        let filled = match self.protocol {
+            Protocol::Simple => command.simple_text(variables, &mut self.parameters.texts),
+            Protocol::Extended | Protocol::Prepared => self.parameters.fill(command, variables),
+        };
+        if let Err(error) = filled {
+            return self.refuse(&error);
+        }
         match self.protocol {
             Protocol::Simple => {
                 let texts = &mut self.parameters.texts;
-                texts.clear();
-                command.simple_text(variables, texts);
                 let sql = CString::new(std::mem::take(texts)).unwrap_or_default();
                 let sent = self.with_connection(|connection, _| connection.send_query(&sql));
                 self.parameters.texts = sql.into_string().unwrap_or_default();
                 self.sent(Activity::Executing, sent);
             }
             Protocol::Extended => {
-                self.parameters.fill(command, variables);
                 let sql = CString::new(command.parameterized()).unwrap_or_default();
                 let sent = self.with_connection(|connection, parameters| {
                     connection.send_query_params(&sql, &parameters.pointers)
@@ -449,7 +472,6 @@ impl Session for LibpqSession {
                 self.sent(Activity::Executing, sent);
             }
             Protocol::Prepared => {
-                self.parameters.fill(command, variables);
                 let number = command.number;
                 if self.prepared[number].is_some() {
                     self.execute_prepared(number);

@@ -205,7 +205,7 @@ impl SpiSession {
             }
             Some(Known::Several) => {
                 text.clear();
-                command.simple_text(variables, text);
+                fill_in(command, variables, text)?;
                 let sql = zero_terminated(std::mem::take(text))?;
                 let done = execute_several(&sql, frame, *memory, query, results);
                 *text = sql.into_string().unwrap_or_default();
@@ -243,7 +243,7 @@ impl SpiSession {
             }
             Some(Known::Statement { .. }) if *protocol == Protocol::Simple => {
                 text.clear();
-                command.simple_text(variables, text);
+                fill_in(command, variables, text)?;
                 // One pass over the text; the buffer is given back afterwards.
                 let sql = zero_terminated(std::mem::take(text))?;
                 let done = in_statement(&sql, frame, || {
@@ -1224,6 +1224,12 @@ fn require_parameters(command: &SqlCommand, protocol: Protocol, required: usize)
 }
 
 /// A text with a zero byte at its end; one that has such a byte inside is refused.
+fn fill_in(command: &SqlCommand, variables: &Variables, text: &mut String) -> Result<()> {
+    command
+        .simple_text(variables, text)
+        .map_err(|error| Error::Limit(error.to_string()))
+}
+
 fn zero_terminated(text: String) -> Result<CString> {
     CString::new(text).map_err(|_| Error::Limit("a statement contains a zero byte".into()))
 }

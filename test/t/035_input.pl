@@ -62,6 +62,9 @@ foreach my $call (
 	"bench.run(target => $long, mode => 'libpq')",
 	"bench.run(log_prefix => $long, log => true)",
 	"bench.run(variables => jsonb_build_object('a', $long))",
+	"bench.compare(label => $long)",
+	"bench.compare(variables => jsonb_build_object('a', $long))",
+	"bench.compare(modes => array_fill('spi'::text, ARRAY[101]))",
 	"bench.start(scripts => array_fill('select-only'::text, ARRAY[100000]))",
 	"bench.run_pgio(label => $long)",
 	"bench.start_pgio(scan => $long)",
@@ -78,9 +81,28 @@ like(error_of("SET my.setting = '" . 'x' x 100 . "'; SELECT set_config('my.setti
 is(error_of("SELECT bench.run(scripts => array_fill('select-only'::text, ARRAY[129]))"),
 	'22023: invalid value for option "scripts": 129 scripts', 'too many scripts');
 
+# Documents that PostgreSQL accepts and a parser of ours does not.
+foreach my $document (q('{"a": 1e400}'), "(repeat('[', 1000) || repeat(']', 1000))::jsonb")
+{
+	like(error_of("SELECT bench.run(variables => $document)"),
+		qr/^22023: invalid value for option "variables": /, "variables => $document");
+}
+
+# A statement that variables make longer than the server takes.
+my $wide = 'SELECT repeat($$x$$, 16000000) AS v \\\\gset\\n' . 'SELECT length(:v)' . ', :v' x 99;
+$node->safe_psql('postgres', "SELECT bench.define_script('wide', E'$wide;\n')");
+foreach my $case ([qw(spi simple)], [qw(libpq simple)], [qw(libpq extended)], [qw(libpq prepared)])
+{
+	my ($mode, $protocol) = @$case;
+	my ($status, $stdout, $stderr) = $node->psql('postgres',
+		"SELECT bench.run(scripts => '{wide}', mode => '$mode', protocol => '$protocol', transactions => 1)");
+	like($stderr, qr/the statement with the texts of its variables is too long/,
+		"texts of variables that are too long together, $mode, $protocol");
+}
+
 # Files.
 like(error_of("SELECT bench.pgbench('-n -t 1 -f /dev/zero')"),
-	qr/could not read script file "\/dev\/zero": it is not a regular file/, 'a device');
+	qr/it is not a regular file/, 'a device');
 my $pipe = $node->basedir . '/pipe';
 system_or_bail('mkfifo', $pipe);
 like(error_of("SELECT bench.pgbench('-n -t 1 -f $pipe')"),

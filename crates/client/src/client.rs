@@ -716,7 +716,8 @@ impl<'w> Client<'w> {
         let line = match &command.action {
             Action::Sql(sql) => match plan.workload.protocol {
                 Protocol::Simple => {
-                    sql.simple_text(&self.variables, &mut self.scratch);
+                    // What is too long is shown as far as it goes.
+                    _ = sql.simple_text(&self.variables, &mut self.scratch);
                     format!("client {number} sending {}", self.scratch)
                 }
                 Protocol::Extended => format!("client {number} sending {}", sql.parameterized()),

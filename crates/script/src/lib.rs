@@ -38,6 +38,7 @@ pub use script::{
 };
 pub use shell::{SetShellCommand, ShellCommand, ShellError};
 pub use sleep::{Sleep, SleepError, SleepUnit};
+pub use substitute::StatementTooLong;
 pub use symbols::{Slot, Symbols, valid_variable_name};
 pub use value::{CoercionError, DebugForm, Value};
 pub use variables::{TextError, Variables};

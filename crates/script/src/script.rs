@@ -12,7 +12,7 @@ use crate::protocol::Protocol;
 use crate::rng::Rng;
 use crate::shell::{SetShellCommand, ShellCommand};
 use crate::sleep::Sleep;
-use crate::substitute::Template;
+use crate::substitute::{StatementTooLong, Template, reserve};
 use crate::symbols::{Slot, Symbols};
 use crate::variables::Variables;
 
@@ -333,9 +333,33 @@ impl SqlCommand {
     }
 
     /// Replaces the contents of `out` by the statement with the variables' texts in place of
-    /// their names; unknown variables stay as they are. Allocates only to make `out` grow.
-    pub fn simple_text(&self, variables: &Variables, out: &mut String) {
-        self.template.substitute(variables, out);
+    /// their names; unknown variables stay as they are. Allocates only to make `out` grow, with one
+    /// byte to spare.
+    ///
+    /// # Errors
+    /// If it becomes too long; `out` has a part of it then.
+    pub fn simple_text(
+        &self,
+        variables: &Variables,
+        out: &mut String,
+    ) -> Result<(), StatementTooLong> {
+        self.template.substitute(variables, out)
+    }
+
+    /// Makes room in `out` for the texts of all parameters, with a byte to spare for each.
+    ///
+    /// # Errors
+    /// If they are too long together.
+    pub fn reserve_parameters(
+        &self,
+        variables: &Variables,
+        out: &mut String,
+    ) -> Result<(), StatementTooLong> {
+        let rooms = self
+            .parameters()
+            .iter()
+            .map(|slot| variables.room(*slot) + 1);
+        reserve(out, rooms.sum())
     }
 
     /// The statement with `$1`, `$2`, ... in place of the variables' names.

@@ -2,6 +2,7 @@
 
 use crate::symbols::{Slot, Symbols, is_name_part, is_name_start};
 use crate::variables::Variables;
+use thiserror::Error;
 
 /// A statement, cut up at the variables that it mentions, be it in quotes or in comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +61,15 @@ impl Template {
 
     /// Replaces the contents of `out` by the statement with the variables' texts in it. Mentions
     /// of unset variables stay as they are.
-    pub(crate) fn substitute(&self, variables: &Variables, out: &mut String) {
+    pub(crate) fn substitute(
+        &self,
+        variables: &Variables,
+        out: &mut String,
+    ) -> Result<(), StatementTooLong> {
         out.clear();
+        let rooms: usize = self.slots.iter().map(|slot| variables.room(*slot)).sum();
+        // A zero byte may follow.
+        reserve(out, self.text.len() + rooms + 1)?;
         let mut copied = 0;
         for (mention, slot) in self.mentions.iter().zip(&self.slots) {
             out.push_str(&self.text[copied..mention.start]);
@@ -71,7 +79,28 @@ impl Template {
             copied = mention.end;
         }
         out.push_str(&self.text[copied..]);
+        Ok(())
     }
+}
+
+/// A statement that is too long once its variables are filled in: longer than the server takes, or
+/// than there is memory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the statement with the texts of its variables is too long")]
+pub struct StatementTooLong;
+
+/// The longest text that the server takes, in bytes.
+const MAX_BYTES: usize = 0x3fff_fffe;
+
+/// Makes room for so many more bytes.
+pub(crate) fn reserve(out: &mut String, bytes: usize) -> Result<(), StatementTooLong> {
+    if out.capacity() - out.len() >= bytes {
+        return Ok(());
+    }
+    if out.len().saturating_add(bytes) > MAX_BYTES {
+        return Err(StatementTooLong);
+    }
+    out.try_reserve(bytes).map_err(|_| StatementTooLong)
 }
 
 /// A colon starts a mention if a name follows; a run of colons that no name follows directly

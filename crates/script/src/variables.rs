@@ -94,6 +94,17 @@ impl Variables {
         }
     }
 
+    /// How many bytes the variable's text has at most.
+    #[inline]
+    pub(crate) fn room(&self, slot: Slot) -> usize {
+        /// Bytes of the longest number.
+        const NUMBER: usize = 32;
+        match self.by_slot.get(slot.index()) {
+            Some(variable) => variable.text.len().max(NUMBER),
+            None => 0,
+        }
+    }
+
     /// Appends what the variable is substituted by, and returns true; does nothing and returns
     /// false if it is unset. A typed null is written as `NULL`.
     pub fn write_text(&self, slot: Slot, out: &mut String) -> bool {

@@ -7,7 +7,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use selfbench_script::{
-    MAX_ELEMENTS, MAX_SCRIPT_BYTES, Protocol, ScriptErrorKind, WorkloadBuilder, parser_memory,
+    Action, MAX_ELEMENTS, MAX_SCRIPT_BYTES, Protocol, ScriptErrorKind, StatementTooLong, Variables,
+    WorkloadBuilder, parser_memory,
 };
 
 /// Counts the bytes that the current thread has allocated, and the most that it had.
@@ -195,4 +196,26 @@ fn each_command_is_checked() {
     });
     builder.add("F", "F", "a;\\sleep 1\n;;", 1).unwrap();
     assert_eq!(CALLS.load(Relaxed), 4);
+}
+
+#[test]
+fn a_statement_that_variables_make_too_long_is_refused() {
+    let mut builder = WorkloadBuilder::new(Protocol::Simple);
+    builder.add("F", "F", &":a ".repeat(100), 1).unwrap();
+    let workload = builder.finish().unwrap();
+    let Action::Sql(sql) = &workload.scripts[0].commands[0].action else {
+        panic!("a statement");
+    };
+    let mut variables = Variables::new(&workload.symbols);
+    let slot = workload.symbols.find("a").unwrap();
+    let mut out = String::new();
+    variables.set_text(slot, "12");
+    assert_eq!(sql.simple_text(&variables, &mut out), Ok(()));
+    assert_eq!(out, "12 ".repeat(100));
+    variables.set_text(slot, &"x".repeat(16 << 20));
+    assert_eq!(sql.simple_text(&variables, &mut out), Err(StatementTooLong));
+    assert_eq!(
+        sql.reserve_parameters(&variables, &mut out),
+        Err(StatementTooLong)
+    );
 }

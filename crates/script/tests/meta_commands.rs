@@ -38,7 +38,7 @@ fn run(body: &str) -> Vec<String> {
         match &command.action {
             Action::Sql(sql) => {
                 let mut text = String::new();
-                sql.simple_text(&variables, &mut text);
+                sql.simple_text(&variables, &mut text).unwrap();
                 sent.push(text.trim().to_owned());
             }
             Action::Set(set) => set.execute(&mut context).unwrap(),

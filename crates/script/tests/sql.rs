@@ -41,7 +41,7 @@ fn sent(body: &str, value: Value) -> String {
     }
     let mut out = String::from("old");
     let sql = statements(&workload).next().unwrap();
-    sql.simple_text(&variables, &mut out);
+    sql.simple_text(&variables, &mut out).unwrap();
     out
 }
 

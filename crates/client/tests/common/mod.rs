@@ -223,7 +223,7 @@ impl MockSession {
 impl Session for MockSession {
     fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
         let mut sql = String::new();
-        command.simple_text(variables, &mut sql);
+        command.simple_text(variables, &mut sql).unwrap();
         self.begin(sql.clone());
         if let Some(Outcome::Done) = &self.pipeline {
             let reply = self.pending.take().expect("begun");

@@ -33,7 +33,7 @@ pub fn script(body: &str, protocol: Protocol) {
         match &command.action {
             Action::Sql(sql) => {
                 buffer.clear();
-                sql.simple_text(&variables, &mut buffer);
+                sql.simple_text(&variables, &mut buffer).unwrap();
                 assert!(sql.first_line().len() <= 127);
             }
             Action::Set(set) => _ = set.execute(&mut context),
