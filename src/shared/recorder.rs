@@ -218,7 +218,7 @@ fn read(sequence: &AtomicU32, mut loads: impl FnMut()) {
         let before = sequence.load(Acquire);
         loads();
         fence(Acquire);
-        if before % 2 == 0 && sequence.load(Relaxed) == before {
+        if before.is_multiple_of(2) && sequence.load(Relaxed) == before {
             return;
         }
         std::hint::spin_loop();
