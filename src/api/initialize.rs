@@ -183,7 +183,9 @@ impl Teller {
         let finished = header.phase() == Phase::Finished;
         let current = header.step.load(Acquire) as usize;
         // What it tells, it tells before the first step.
-        segment.read_messages(|line| pgrx::notice!("{line}"));
+        for messages in segment.all_messages() {
+            messages.read(|line| pgrx::notice!("{line}"));
+        }
         while self.announced < current {
             let begun = header.step_ns.load(Relaxed);
             self.end_generation(begun);

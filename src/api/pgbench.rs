@@ -117,6 +117,9 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
         timestamp: wanted.progress_timestamp,
         vacuum: true,
     };
+    if wanted.debug && wanted.mode == Mode::Libpq {
+        tell_connection(wanted, &spec);
+    }
     let finished = run::perform(&spec, progress, horizon).map_err(point_to_initialization)?;
     if wanted.scale.is_some() && spec.uses_pgbench_tables() {
         pgrx::warning!(
@@ -135,6 +138,23 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
         progress: wanted.progress_s.is_some(),
     };
     Ok(selfbench_report::lines(&convert::report(&finished)?, style))
+}
+
+/// Tells where clients connect to and what for.
+fn tell_connection(wanted: &Run, spec: &RunSpec) {
+    let connection = spec.connect_with();
+    let parameter = |keyword| connection.get(keyword).unwrap_or_default();
+    let (kind, limit) = match wanted.limit {
+        Limit::Seconds(seconds) => ("duration", seconds),
+        Limit::TransactionsPerClient(number) => ("nxacts", number),
+    };
+    pgrx::notice!(
+        "pghost: {} pgport: {} nclients: {} {kind}: {limit} dbName: {}",
+        parameter("host"),
+        parameter("port"),
+        wanted.clients,
+        parameter("dbname")
+    );
 }
 
 /// Says about missing tables what pgbench says.

@@ -11,6 +11,7 @@ use crate::run::horizon::Horizon;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum, options};
 use crate::security;
 use crate::server;
+use crate::shared::messages::{self, Watcher};
 use crate::shared::process;
 use crate::shared::recorder;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
@@ -27,8 +28,6 @@ use selfbench_stats::Tally;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Room for what the clients of one worker tell while the caller looks elsewhere.
-const MESSAGE_BYTES: usize = 64 << 10;
 /// The caller is told of that many clients of mode spi for each processor.
 const MANY_CLIENTS: i64 = 4;
 /// Shared memory that the histograms of single commands may take.
@@ -340,7 +339,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         clients: spec.clients,
         scripts: spec.scripts.len(),
         commands,
-        message_bytes: if spec.tells() { MESSAGE_BYTES } else { 0 },
+        message_bytes: messages::room(spec.workers()),
         log_bytes: match spec.log {
             Some(_) => logbook::room(spec.workers()),
             None => 0,
@@ -454,13 +453,15 @@ fn remedy(spec: &RunSpec) -> Option<String> {
     (!remedies.is_empty()).then(|| remedies.join(" "))
 }
 
-/// Shows the caller what clients tell.
-fn pass_messages(segment: &Segment) {
-    segment.read_messages(|line| pgrx::notice!("{line}"));
+/// Shows the caller what a client tells.
+fn show(line: &str) {
+    pgrx::notice!("{line}");
 }
 
-/// Prints a progress line as pgbench does, at every multiple of the time asked for.
+/// Tells the caller what goes on: what clients tell and, as pgbench does, a progress line at every
+/// multiple of the time asked for.
 struct Ticker {
+    watcher: Watcher,
     every_ns: Option<u64>,
     /// Whether lines have the time of the clock.
     timestamp: bool,
@@ -478,6 +479,7 @@ struct Ticker {
 impl Ticker {
     fn new(spec: &RunSpec, progress: Progress) -> Ticker {
         Ticker {
+            watcher: Watcher::new(clock::now_ns()),
             every_ns: progress.every_us.map(|us| us as u64 * 1000),
             timestamp: progress.timestamp,
             options: ProgressOptions {
@@ -499,8 +501,8 @@ impl Ticker {
     }
 
     fn tick(&mut self, segment: &Segment) {
-        pass_messages(segment);
         self.tell_vacuum(segment);
+        self.watcher.pass(segment, clock::now_ns(), show);
         self.tell_what_is_measured(segment);
         let Some(every) = self.every_ns else { return };
         let header = segment.header();
@@ -535,9 +537,9 @@ impl Ticker {
 
     /// Prints the last line, if its time has come with the end of the run.
     fn end(&mut self, segment: &Segment) {
-        pass_messages(segment);
         // A short run may have ended before anybody looked.
         self.tell_vacuum(segment);
+        self.watcher.end(segment, clock::now_ns(), show);
         self.tell_what_is_measured(segment);
         let Some(every) = self.every_ns else { return };
         let last = (0..segment.layout().clients)

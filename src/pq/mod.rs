@@ -11,6 +11,7 @@ pub use conninfo::ConnectWith;
 
 use pq_sys as pq;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::OnceLock;
 
 /// What a connection attempt waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl Connection {
             return None;
         }
         // SAFETY: the connection exists; the callback ignores its arguments.
-        unsafe { pq::PQsetNoticeProcessor(conn, Some(ignore_notice), std::ptr::null_mut()) };
+        unsafe { pq::PQsetNoticeProcessor(conn, Some(on_notice), std::ptr::null_mut()) };
         Some(connection)
     }
 
@@ -462,4 +463,18 @@ unsafe fn text(text: *const c_char) -> String {
     text.to_string_lossy().trim_end().to_owned()
 }
 
-unsafe extern "C" fn ignore_notice(_: *mut c_void, _: *const c_char) {}
+/// Where notices of the connections of this process go.
+static NOTICES: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Passes what servers say over all connections of this process, as psql shows it, to a function
+/// that must not raise errors. Otherwise, and before, it is thrown away.
+pub fn pass_notices_to(receiver: fn(&str)) {
+    let _ = NOTICES.set(receiver);
+}
+
+unsafe extern "C" fn on_notice(_: *mut c_void, message: *const c_char) {
+    if let Some(receiver) = NOTICES.get() {
+        // SAFETY: libpq passes a text that ends in a zero byte.
+        receiver(&unsafe { text(message) });
+    }
+}

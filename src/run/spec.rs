@@ -264,16 +264,6 @@ impl RunSpec {
         }
     }
 
-    /// Whether clients may have something to tell while they run.
-    pub fn tells(&self) -> bool {
-        // More often than needed does no harm: it only takes a little memory.
-        let may_tell = |script: &ScriptSpec| {
-            let body = script.body.to_ascii_lowercase();
-            body.contains("debug") || body.contains("shell")
-        };
-        self.verbose_errors || self.debug || self.scripts.iter().any(may_tell)
-    }
-
     /// Whether any script is one of pgbench's own, which need its tables.
     pub fn uses_pgbench_tables(&self) -> bool {
         self.scripts.iter().any(|script| script.builtin)

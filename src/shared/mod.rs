@@ -14,10 +14,11 @@
 //! handful of request flags; there is no lock. `segment` holds the memory and its layout,
 //! `process` the calls that concern other processes (latches, signals), `recorder` what a client
 //! writes per transaction and how others read it, `ring` what is passed on piece by piece, `entry`
-//! the pieces of the log of transactions, `effort` what a worker says about its own cost.
+//! the pieces of the log of transactions, `messages` what clients tell, `effort` what a worker says about its own cost.
 
 pub mod effort;
 pub mod entry;
+pub mod messages;
 pub mod process;
 pub mod recorder;
 pub mod ring;

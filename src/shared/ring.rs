@@ -5,8 +5,6 @@
 //! at once, so that no reader sees a part of an entry.
 
 use super::process;
-use super::segment::{Header, Stop};
-use crate::clock;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
@@ -22,6 +20,8 @@ pub(super) struct RingHead {
     written: Padded,
     /// Bytes read since the beginning.
     read: Padded,
+    /// Entries for which there was no room.
+    lost: Padded,
 }
 
 #[repr(C, align(128))]
@@ -90,6 +90,18 @@ impl<'s> Ring<'s> {
         true
     }
 
+    /// Writes an entry, or counts it as lost. For the one writer.
+    pub fn write_or_count(&self, entry: &[u8]) {
+        if !self.write(entry) {
+            self.head.lost.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// How many entries were lost so.
+    pub fn lost(&self) -> u64 {
+        self.head.lost.0.load(Relaxed)
+    }
+
     /// Writes an entry, waiting for room if need be; `wake` wakes the reader. Gives up, and the
     /// entry is lost, once `give_up` says that it is not worth waiting for or this process is to
     /// end. Whether it had to wait.
@@ -128,47 +140,5 @@ impl<'s> Ring<'s> {
             into.extend_from_slice(std::slice::from_raw_parts(self.bytes, waiting - first));
         }
         self.head.read.0.store(read + waiting as u64, Release);
-    }
-}
-
-/// The ring through which a client worker tells the watcher of a run its lines.
-#[derive(Clone, Copy)]
-pub struct Messages<'s>(pub Ring<'s>);
-
-/// Longer lines are cut, in bytes.
-const LINE_BYTES: usize = 4096;
-
-impl Messages<'_> {
-    /// Tells a line. Waits while the watcher is behind, unless the run is to end or its time is
-    /// over.
-    pub fn tell(&self, header: &Header, line: &str) {
-        let mut length = line.len().min(LINE_BYTES);
-        while !line.is_char_boundary(length) {
-            length -= 1;
-        }
-        let mut entry = Vec::with_capacity(4 + length);
-        entry.extend_from_slice(&(length as u32).to_ne_bytes());
-        entry.extend_from_slice(&line.as_bytes()[..length]);
-        let wake = || {
-            header.caller.wake();
-            header.coordinator.wake();
-        };
-        self.0.write_or_wait(&entry, wake, || {
-            header.stop() != Stop::No || clock::now_ns() > header.deadline_ns.load(Relaxed)
-        });
-        wake();
-    }
-
-    /// Passes the lines that wait to `line`.
-    pub fn read(&self, mut line: impl FnMut(&str)) {
-        let mut bytes = Vec::new();
-        self.0.read(&mut bytes);
-        let mut rest = bytes.as_slice();
-        while let Some((length, after)) = rest.split_first_chunk::<4>() {
-            let length = (u32::from_ne_bytes(*length) as usize).min(after.len());
-            let (text, after) = after.split_at(length);
-            line(&String::from_utf8_lossy(text));
-            rest = after;
-        }
     }
 }

@@ -1,9 +1,10 @@
 //! The segment's memory: creation, mapping, layout. The only file that knows offsets.
 
 use super::effort::Account;
+use super::messages::Messages;
 use super::process::ProcessRef;
 use super::recorder::{ClientHead, CommandCounters, LastInterval, ScriptCounters};
-use super::ring::{Messages, Ring, RingHead};
+use super::ring::{Ring, RingHead};
 use crate::error::{Error, Report, Result};
 use pgrx::pg_sys;
 use selfbench_stats::buckets::{self, coarse};
@@ -644,16 +645,16 @@ impl Segment {
         }
     }
 
-    /// Passes the lines that the workers tell, as far as they wait, to `line`. One process must
-    /// read them.
-    pub fn read_messages(&self, mut line: impl FnMut(&str)) {
-        (0..self.layout.workers)
-            .filter_map(|worker| self.messages(worker))
-            .for_each(|messages| messages.read(&mut line));
+    /// What each worker tells; one process must read it.
+    pub fn all_messages(&self) -> impl Iterator<Item = Messages<'_>> {
+        (0..self.layout.workers).filter_map(|worker| self.messages(worker))
     }
 
-    /// What a worker tells; `None` if the run has nothing to tell. One process must read it.
+    /// What a worker tells; `None` if nothing is to be told, and if there is no such worker.
     pub fn messages(&self, worker: usize) -> Option<Messages<'_>> {
+        if worker >= self.layout.workers {
+            return None;
+        }
         self.ring(self.offsets.messages, self.layout.message_bytes, worker)
             .map(Messages)
     }

@@ -18,6 +18,7 @@ use crate::results::rows::{Finished, Run};
 use crate::results::store;
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
+use crate::shared::messages::Watcher;
 use crate::shared::process;
 use crate::shared::segment::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
@@ -162,6 +163,7 @@ fn conduct(
     run.started_at = Some(server::wall_clock());
     open_start_barrier(segment, spec);
     let mut figures = Figures::new(segment, spec);
+    let mut watcher = Watcher::new(clock::now_ns());
     let ended = catch(|| {
         if stores {
             store::update(&run)?;
@@ -173,6 +175,7 @@ fn conduct(
             &mut figures,
             &mut logbook,
             &mut snapshots,
+            &mut watcher,
         )
     });
     // Whatever ended the run, its workers must be gone and its figures stored.
@@ -189,7 +192,9 @@ fn conduct(
             stopped
         }
     };
-    pass_messages(segment);
+    if segment.header().caller.pid() == 0 {
+        watcher.end(segment, clock::now_ns(), note);
+    }
     segment.header().advance(Phase::Storing);
     let (mut finished, intervals, sessions) = figures.conclude(run);
     let run = &mut finished.run;
@@ -372,6 +377,7 @@ fn watch(
     figures: &mut Figures,
     logbook: &mut Option<Logbook>,
     snapshots: &mut Snapshots,
+    watcher: &mut Watcher,
 ) -> Result<Option<String>> {
     let header = segment.header();
     let interval_ns = spec.interval_us as u64 * 1000;
@@ -428,7 +434,9 @@ fn watch(
         if drains && let Some(logbook) = logbook {
             logbook.drain(segment)?;
         }
-        pass_messages(segment);
+        if header.caller.pid() == 0 {
+            watcher.pass(segment, clock::now_ns(), note);
+        }
         if now >= figures.due_ns() {
             figures.read(now);
         }
@@ -441,8 +449,6 @@ fn watch(
 }
 
 /// What clients tell goes to the server's log, unless a caller waits for it.
-fn pass_messages(segment: &Segment) {
-    if segment.header().caller.pid() == 0 {
-        segment.read_messages(|line| pgrx::log!("{line}"));
-    }
+fn note(line: &str) {
+    pgrx::log!("{line}");
 }

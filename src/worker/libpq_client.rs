@@ -5,7 +5,7 @@ use super::remote::{self, NotConnected};
 use super::spi_client::Shared;
 use super::{
     Place, asked_to_end, check_for_interrupts, check_rights, connect, enter_cooperative,
-    ignore_cancels, plan, streams, transaction,
+    ignore_cancels, notices, plan, streams, transaction,
 };
 use crate::clock;
 use crate::compat;
@@ -75,6 +75,7 @@ struct Ready {
 fn prepare(place: &Place) -> Result<Option<Ready>> {
     let spec: RunSpec = place.segment.spec()?;
     connect(spec.identity);
+    notices::of_connections(place);
     let threads: Vec<_> = clients_per_thread(spec.clients, spec.jobs).collect();
     let threads = &threads[spec.threads(place.index)];
     let clients: Vec<_> = threads

@@ -13,7 +13,8 @@
 //! `launch` is the caller's side, `locks` what in its session would be in the way. `coordinator`
 //! runs a benchmark: `client_process` has the processes of its clients, `tables` what it asks about
 //! tables, `harvest` and `figures` what becomes of the clients' counters, `logbook` what becomes of
-//! their log, `snapshots` who else is in the way of its figures. `spi_client` and `libpq_client` are the clients, `shell` their shell. `loader` runs
+//! their log, `snapshots` who else is in the way of its figures. `spi_client` and `libpq_client` are
+//! the clients, `shell` their shell, `notices` what the server says to them. `loader` runs
 //! an initialization. `transaction` and `statement` are how workers use the database, `remote` how
 //! they use a target, `database` either; `settings` are the caller's. `fatal` keeps why a process
 //! ended.
@@ -38,6 +39,7 @@ pub mod libpq_client;
 pub mod loader;
 pub mod locks;
 pub mod logbook;
+mod notices;
 pub mod page_worker;
 pub mod remote;
 pub mod settings;

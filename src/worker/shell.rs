@@ -7,61 +7,64 @@ use super::check_between_statements;
 use crate::compat;
 use crate::shared::process;
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How often it looks whether it is to stop, in milliseconds.
 const TICK_MS: i64 = 10;
-/// Output beyond that many bytes is thrown away.
+/// Output beyond that many bytes is thrown away, and so are errors.
 const MAX_OUTPUT: usize = 4096;
 
 /// The process group of the command that runs, else 0; for the exit callback.
 static GROUP: AtomicI32 = AtomicI32::new(0);
 
 /// Runs a command line in the system's shell, as the operating system user of the server, until it
-/// ends or `stop` says so, and appends its standard output. Gives whether it ended with status 0;
-/// `None` if it could not be run or was stopped.
-pub fn run(line: &str, output: &mut Vec<u8>, stop: impl Fn() -> bool) -> Option<bool> {
+/// ends or `stop` says so, and appends what it writes to standard output and standard error. Gives
+/// whether it ended with status 0; `None` if it could not be run or was stopped.
+pub fn run(
+    line: &str,
+    output: &mut Vec<u8>,
+    errors: &mut Vec<u8>,
+    stop: impl Fn() -> bool,
+) -> Option<bool> {
     let spawned = Command::new("/bin/sh")
         .arg("-c")
         .arg(line)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         // A group of its own, so that all of it can be ended.
         .process_group(0)
         .spawn();
     let mut running = Running::new(spawned.ok()?);
     let child = &mut running.0;
-    let mut pipe = child.stdout.take();
-    let mut text = Vec::new();
+    let mut output = Pipe::new(child.stdout.take().map(OwnedFd::from), output);
+    let mut errors = Pipe::new(child.stderr.take().map(OwnedFd::from), errors);
     loop {
         if stop() {
             return None;
         }
         check_between_statements();
-        match &mut pipe {
-            Some(open) if compat::wait_for_socket(open.as_raw_fd(), false, TICK_MS) => {
-                if !read(open, &mut text) {
-                    pipe = None;
-                }
-                continue;
-            }
-            Some(_) => {}
-            None => process::wait(Duration::from_millis(1)),
+        // One of them is waited for, and the other looked at.
+        let (awaited, other) = match output.is_open() {
+            true => (&mut output, &mut errors),
+            false => (&mut errors, &mut output),
+        };
+        if !awaited.is_open() {
+            process::wait(Duration::from_millis(1));
+        } else if awaited.read_one(TICK_MS) | other.read_one(0) {
+            continue;
         }
         match child.try_wait() {
             Ok(None) => {}
             Ok(Some(status)) => {
                 // What it wrote may not have been read yet.
-                while let Some(open) = &mut pipe
-                    && compat::wait_for_socket(open.as_raw_fd(), false, 0)
-                    && read(open, &mut text)
-                {}
-                output.append(&mut text);
+                while output.read_one(0) | errors.read_one(0) {}
                 return Some(status.success());
             }
             Err(_) => return None,
@@ -69,16 +72,46 @@ pub fn run(line: &str, output: &mut Vec<u8>, stop: impl Fn() -> bool) -> Option<
     }
 }
 
-/// Reads what there is; false at the end.
-fn read(pipe: &mut ChildStdout, text: &mut Vec<u8>) -> bool {
-    let mut buffer = [0; 4096];
-    match pipe.read(&mut buffer) {
-        Ok(0) | Err(_) => false,
-        Ok(length) => {
-            let room = MAX_OUTPUT.saturating_sub(text.len()).min(length);
-            text.extend_from_slice(&buffer[..room]);
-            true
+/// What a command writes to one of its streams.
+struct Pipe<'t> {
+    /// Until its end has been read.
+    file: Option<File>,
+    text: &'t mut Vec<u8>,
+    /// Bytes that are still kept.
+    room: usize,
+}
+
+impl<'t> Pipe<'t> {
+    fn new(descriptor: Option<OwnedFd>, text: &'t mut Vec<u8>) -> Pipe<'t> {
+        Pipe {
+            file: descriptor.map(File::from),
+            text,
+            room: MAX_OUTPUT,
         }
+    }
+
+    fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Reads what there is within so many milliseconds, once. Whether there was anything.
+    fn read_one(&mut self, wait_ms: i64) -> bool {
+        let Some(file) = &mut self.file else {
+            return false;
+        };
+        if !compat::wait_for_socket(file.as_raw_fd(), false, wait_ms) {
+            return false;
+        }
+        let mut buffer = [0; 4096];
+        match file.read(&mut buffer) {
+            Ok(0) | Err(_) => self.file = None,
+            Ok(length) => {
+                let kept = self.room.min(length);
+                self.text.extend_from_slice(&buffer[..kept]);
+                self.room -= kept;
+            }
+        }
+        true
     }
 }
 

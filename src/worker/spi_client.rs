@@ -2,8 +2,8 @@
 //! process is a background worker, or a backend that was called for it.
 
 use super::{
-    Place, check_between_statements, check_rights, connect, plan, settings, shell, streams,
-    transaction,
+    Place, check_between_statements, check_rights, connect, notices, plan, settings, shell,
+    streams, transaction,
 };
 use crate::clock;
 use crate::compat::{self, Blocks};
@@ -11,9 +11,9 @@ use crate::error::{Error, Result, catch, new_report};
 use crate::run::RunSpec;
 use crate::session::{Metered, SpiSession};
 use crate::shared::effort::{Effort, SAMPLED};
+use crate::shared::messages::Messages;
 use crate::shared::process;
 use crate::shared::recorder::Recorder;
-use crate::shared::ring::Messages;
 use crate::shared::segment::{Header, Stop};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
 use selfbench_client::{Client, Control, Step};
@@ -61,16 +61,19 @@ impl Control for Shared<'_> {
     }
 
     fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
-        let stop = || self.stop();
-        if let Some(output) = output {
-            return shell::run(line, output, stop).is_some();
+        let stores = output.is_some();
+        let (mut text, mut errors) = (Vec::new(), Vec::new());
+        let output = output.unwrap_or(&mut text);
+        let ended = shell::run(line, output, &mut errors, || self.stop());
+        for text in [&text, &errors] {
+            for line in String::from_utf8_lossy(text).lines() {
+                self.tell(line);
+            }
         }
-        let mut text = Vec::new();
-        let ended = shell::run(line, &mut text, stop);
-        for line in String::from_utf8_lossy(&text).lines() {
-            self.tell(line);
+        match stores {
+            true => ended.is_some(),
+            false => ended == Some(true),
         }
-        ended == Some(true)
     }
 
     fn tell(&self, line: &str) {
@@ -206,6 +209,7 @@ fn prepare(spec: RunSpec, client: usize) -> Result<(RunSpec, Workload)> {
 
 fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let number = place.index;
+    let _redirected = notices::of_this_process(place);
     let header = place.segment.header();
     let (streams, mut threads) = streams(header, spec, spec.threads(number));
     let thread = &mut threads[0];

@@ -157,8 +157,8 @@ is($node->safe_psql('postgres',
 (undef, $expected) = pgbench("-n --debug -M prepared -t 1 --random-seed=5 -f $dir/sleep.sql");
 (undef, $told) = bench_pgbench("-n --debug -M prepared -t 1 --random-seed=5 -f $dir/sleep.sql");
 is_deeply(
-	[ $told =~ /NOTICE:  (client 0 (?:executing|sending).*)/g ],
-	[ $expected =~ /pgbench: (client 0 (?:executing|sending).*)/g ],
+	[ $told =~ /NOTICE:  (pghost: .*|client 0 (?:executing|preparing|sending).*)/g ],
+	[ $expected =~ /pgbench: (pghost: .*|client 0 (?:executing|preparing|sending).*)/g ],
 	'steps of the client');
 
 # Stored scripts go by their names, files are for those who may read them.

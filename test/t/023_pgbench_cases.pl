@@ -44,9 +44,13 @@ sub steps
 	my ($told) = @_;
 
 	my @debug = $told =~ /^(?:\S+ NOTICE:  )?(debug\(.*)/mg;
-	my @steps = $told =~ /(?:NOTICE:  |pgbench: )(client \d (?:executing|sending|got|repeats|ends).*)/g;
+	my @steps =
+	  $told =~ /(?:NOTICE:  |pgbench: )(client \d (?:executing|preparing|sending|receiving|got|repeats|ends).*)/g;
 	s/[\d.]+%/#%/ foreach @steps;
-	return [ @debug, sort { substr($a, 0, 8) cmp substr($b, 0, 8) } @steps ];
+	@steps = sort { substr($a, 0, 8) cmp substr($b, 0, 8) } @steps;
+	# pgbench receives in as many pieces as the network has them.
+	my $last = '';
+	return [ @debug, grep { my $repeated = $_ eq $last && /receiving/; $last = $_; !$repeated } @steps ];
 }
 
 # The numbers in lines of a report that match, in their order.
@@ -275,15 +279,44 @@ agree('meta commands', '-n -t 2' . files(1 => <<'EOS'), modes => 'libpq spi');
 \set x debug(:another)
 \shell test :another -eq 1
 EOS
+# What the server says about statements, other than their errors.
+my $raise = '-n -t 3' . files(1 => <<'EOS');
+do $$ begin raise notice 'a word' using detail = 'more of it', hint = 'what to do'; end $$;
+commit;
+set client_min_messages = error;
+commit;
+reset client_min_messages;
+EOS
+my (undef, $said) = pgbench($raise);
+my @said = grep { /^(?:NOTICE|WARNING|DETAIL|HINT): / } split /\n/, $said;
+is(scalar @said, 12, 'pgbench passes on what the server says');
+foreach my $mode (qw(libpq spi))
+{
+	my (undef, $told) = bench_pgbench("$raise --mode=$mode");
+	is_deeply([ $told =~ /^(?:psql:\S+ NOTICE:  )?((?:NOTICE:  a|WARNING:  there|DETAIL:|HINT:).*)/mg ],
+		\@said, "notices and warnings, $mode") or diag $told;
+
+	# A flood of them does not keep anybody waiting.
+	my $flood = '-n -t 1000 -c 2' . files(1 => "do \$\$ begin for i in 1 .. 20 loop raise notice 'flood'; end loop; end \$\$;\n");
+	my ($report, $some, $status) = bench_pgbench("$flood --mode=$mode");
+	is($status, 0, "flood, $mode: exit status");
+	like($report, qr/processed: 2000\/2000$/m, "flood, $mode: all transactions");
+	my $shown = () = $some =~ /NOTICE:  flood$/mg;
+	my $left_out = 0;
+	$left_out += $_ foreach $some =~ /NOTICE:  (\d+) more lines were left out$/mg;
+	cmp_ok($left_out, '>', 0, "flood, $mode: not all of it is shown");
+	is($shown + $left_out, 40000, "flood, $mode: the rest is counted");
+}
+
 # What a program prints is told, since there is no standard output.
-my $echo = '-n -t 2' . files(1 => "\\set x 7\n\\shell echo one :x ; echo 'two words'\n");
-my ($printed) = pgbench($echo);
-my @printed = grep { /^(?:one|two) / } split /\n/, $printed;
-is(scalar @printed, 4, 'pgbench passes on what programs print');
+my $echo = '-n -t 2' . files(1 => "\\set x 7\n\\shell echo one :x ; echo 'two words'\n"
+	  . "\\shell echo two errors 1>&2\n\\setshell y echo 5; echo two more 1>&2\n");
+my @printed = grep { /^(?:one|two) / } map { split /\n/ } (pgbench($echo))[ 0, 1 ];
+is(scalar @printed, 8, 'pgbench passes on what programs print');
 foreach my $mode (qw(libpq spi))
 {
 	my (undef, $told) = bench_pgbench("$echo --mode=$mode");
-	is_deeply([ $told =~ /NOTICE:  ((?:one|two) .*)/g ], \@printed, "output of programs, $mode");
+	is_deeply([ sort $told =~ /NOTICE:  ((?:one|two) .*)/g ], [ sort @printed ], "output of programs, $mode");
 }
 $node->safe_psql('postgres', 'CREATE TABLE drawn (seed bigint, name text, value bigint)');
 agree('seed', '-n -t 2 -c 2 --random-seed=761' . files(1 => <<'EOS'),

@@ -115,6 +115,8 @@ pub struct Client<'w> {
     usage_unread: bool,
     /// Whether it has been read, and is to be read again at the end.
     usage_read: bool,
+    /// Numbers of the statements that have been told to be prepared.
+    told_prepared: Vec<usize>,
     /// Why the client was aborted, while what its session has used is being read.
     aborted: Option<String>,
 }
@@ -157,6 +159,7 @@ impl<'w> Client<'w> {
             in_block: 0,
             usage_unread: plan.usage,
             usage_read: false,
+            told_prepared: Vec::new(),
             aborted: None,
         }
     }
@@ -668,6 +671,9 @@ impl<'w> Client<'w> {
         }
         if session.block() != Block::None {
             session.submit_rollback();
+            if plan.debug {
+                control.tell(&format!("client {} receiving", self.number));
+            }
             self.state = State::RollBack(failure);
             return None;
         }
@@ -712,6 +718,11 @@ impl<'w> Client<'w> {
     /// Tells what is about to be executed.
     fn trace(&mut self, command: &Command, plan: &Plan<'w>, control: &impl Control) {
         let number = self.number;
+        let prepares = plan.workload.protocol == Protocol::Prepared;
+        if prepares && matches!(&command.action, Action::Sql(_)) {
+            let commands = self.commands;
+            self.trace_prepared(&commands[self.command..=self.command], control);
+        }
         let words = command.text.split_ascii_whitespace();
         let line = match &command.action {
             Action::Sql(sql) => match plan.workload.protocol {
@@ -737,6 +748,36 @@ impl<'w> Client<'w> {
             }
         };
         control.tell(&line);
+        match &command.action {
+            Action::StartPipeline if prepares => {
+                let commands = self.commands;
+                self.trace_prepared(&commands[self.command + 1..], control);
+            }
+            // In a pipeline, nothing is received before its end.
+            Action::Sql(_) if !self.pipeline => {
+                control.tell(&format!("client {number} receiving"));
+            }
+            Action::EndPipeline => control.tell(&format!("client {number} receiving")),
+            _ => {}
+        }
+    }
+
+    /// Tells which statements of these commands, up to the end of a pipeline, are prepared now.
+    fn trace_prepared(&mut self, commands: &'w [Command], control: &impl Control) {
+        let statements = commands
+            .iter()
+            .take_while(|command| !matches!(&command.action, Action::EndPipeline))
+            .filter_map(|command| match &command.action {
+                Action::Sql(sql) => Some(sql),
+                _ => None,
+            });
+        for sql in statements {
+            if !self.told_prepared.contains(&sql.number) {
+                self.told_prepared.push(sql.number);
+                let name = sql.prepared_name();
+                control.tell(&format!("client {} preparing {name}", self.number));
+            }
+        }
     }
 
     /// Executes the current command; `None` if the client can go on at once.
@@ -1033,6 +1074,7 @@ impl<'w> Client<'w> {
         now: u64,
     ) -> Step {
         if plan.reconnect {
+            self.told_prepared.clear();
             session.disconnect();
         }
         if self.has_done_all(plan) || now >= plan.deadline_ns {

@@ -225,6 +225,7 @@ fn steps_are_told_if_asked_for() {
             "client 0 executing \\set x",
             "client 0 executing \\if",
             "client 0 sending select 1;",
+            "client 0 receiving",
             "client 0 executing \\endif",
             "client 0 executing \\sleep 1 us",
         ]
