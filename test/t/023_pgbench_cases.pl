@@ -143,7 +143,7 @@ foreach my $arguments (
 	# Tuples are told about as time goes by.
 	my $steps = sub {
 		return [
-			map { s/[\d.]+ s/# s/gr } grep { !/ tuples |does not exist, skipping/ }
+			map { s/[\d.]+ s/# s/gr } grep { !/ tuples |does not exist, skipping|^tables to be dropped: / }
 			  map { s/^.*NOTICE:  //r } split /\n/, $_[0]
 		];
 	};
