@@ -72,29 +72,45 @@ pub fn require_server_files(access: &str, what: &str) -> Result<()> {
     }
 }
 
-/// Runs `body` with `search_path` pinned to the system's schema.
+/// What our own queries on the result tables run under, whatever the settings of the session, its
+/// role and its database are: names that nobody can shadow, and texts of which no digit and no
+/// meaning is lost on the way to us and back.
+const PINNED: [(&CStr, &CStr); 7] = [
+    (c"search_path", c"pg_catalog, pg_temp"),
+    (c"array_nulls", c"on"),
+    (c"bytea_output", c"hex"),
+    (c"datestyle", c"ISO, YMD"),
+    (c"extra_float_digits", c"1"),
+    (c"intervalstyle", c"postgres"),
+    (c"timezone", c"UTC"),
+];
+
+/// Runs `body` with `search_path` pinned to the system's schema, and texts in the server's default
+/// formats.
 ///
 /// Must be called in a transaction. If `body` raises an error, the abort of the transaction
-/// restores the setting.
-pub fn with_pinned_search_path<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
-    with_setting(c"search_path", c"pg_catalog, pg_temp", body)
+/// restores the settings.
+pub fn with_pinned_settings<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_settings(&PINNED, body)
 }
 
-fn with_setting<T>(name: &CStr, value: &CStr, body: impl FnOnce() -> Result<T>) -> Result<T> {
+fn with_settings<T>(settings: &[(&CStr, &CStr)], body: impl FnOnce() -> Result<T>) -> Result<T> {
     // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
-        pg_sys::set_config_option(
-            name.as_ptr(),
-            value.as_ptr(),
-            // Our own need, whatever the rights of the current role.
-            pg_sys::GucContext::PGC_SUSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SAVE,
-            true,
-            0,
-            false,
-        );
+        for (name, value) in settings {
+            pg_sys::set_config_option(
+                name.as_ptr(),
+                value.as_ptr(),
+                // Our own need, whatever the rights of the current role.
+                pg_sys::GucContext::PGC_SUSET,
+                pg_sys::GucSource::PGC_S_SESSION,
+                pg_sys::GucAction::GUC_ACTION_SAVE,
+                true,
+                0,
+                false,
+            );
+        }
         let result = body();
         pg_sys::AtEOXact_GUC(result.is_ok(), level);
         result
@@ -107,15 +123,15 @@ fn with_setting<T>(name: &CStr, value: &CStr, body: impl FnOnce() -> Result<T>) 
 /// Must be called in a transaction. If `body` raises an error, the abort of the transaction
 /// restores the setting.
 pub fn without_triggers<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
-    with_setting(c"session_replication_role", c"replica", body)
+    with_settings(&[(c"session_replication_role", c"replica")], body)
 }
 
-/// Runs `body` with the rights of the owner of the result tables and `search_path` pinned.
+/// Runs `body` with the rights of the owner of the result tables and pinned settings.
 ///
 /// Must be called in a transaction. If `body` raises an error, the abort of the transaction
 /// restores the identity.
 pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
-    with_pinned_search_path(|| {
+    with_pinned_settings(|| {
         // Without a cast to regclass, which a role without USAGE on the schema may not use.
         let owner = query::one::<pg_sys::Oid>(
             "SELECT c.relowner FROM pg_catalog.pg_class c

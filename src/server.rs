@@ -98,10 +98,25 @@ pub fn role_name() -> String {
     unsafe { c_text(pg_sys::GetUserNameFromId(pg_sys::GetUserId(), false)) }
 }
 
-/// Now, as text that timestamptz reads.
+/// Now, as text that timestamptz reads whatever the settings are: in UTC.
 pub fn wall_clock() -> String {
-    // SAFETY: returns a static buffer, copied at once.
-    unsafe { c_text(pg_sys::timestamptz_to_str(pg_sys::GetCurrentTimestamp()).cast_mut()) }
+    let (mut time, mut fraction) = (pg_sys::pg_tm::default(), 0);
+    // SAFETY: reads the clock; without a place for the time zone, the parts are those of UTC. The
+    // clock is within the range of time stamps.
+    unsafe {
+        pg_sys::timestamp2tm(
+            pg_sys::GetCurrentTimestamp(),
+            std::ptr::null_mut(),
+            &mut time,
+            &mut fraction,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+        );
+    }
+    format!(
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{fraction:06}+00",
+        time.tm_year, time.tm_mon, time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec
+    )
 }
 
 /// From 1970 to 2000, where the server's time stamps begin, in microseconds.

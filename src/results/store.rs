@@ -7,7 +7,7 @@ use super::rows::{Finished, PgioRun, PgioSession, Run, RunInterval, RunScript, R
 use crate::copy::{Target, copy_in};
 use crate::error::{Error, Result};
 use crate::query;
-use crate::security::{as_owner, with_pinned_search_path, without_triggers};
+use crate::security::{as_owner, with_pinned_settings, without_triggers};
 use crate::server;
 use crate::worker::transaction::transaction;
 use pgrx::prelude::*;
@@ -262,7 +262,7 @@ fn runs_beside(started_at: Option<&str>, run_id: i64) -> Result<i32> {
 
 /// The last run of the current role, if it may see one.
 pub fn last_run_of_caller() -> Result<Option<i64>> {
-    with_pinned_search_path(|| {
+    with_pinned_settings(|| {
         query::one::<i64>(
             "SELECT max(run_id) FROM bench.runs
               WHERE owner = (SELECT quote_ident(current_user)::regrole)",
@@ -359,7 +359,7 @@ fn unprintable(error: serde_json::Error) -> Error {
 
 /// Rows of a query with one JSON column and one parameter, under the latest snapshot.
 fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
-    with_pinned_search_path(|| {
+    with_pinned_settings(|| {
         let texts = query::latest(sql, parameter)?;
         texts
             .iter()

@@ -199,6 +199,47 @@ foreach my $how ("mode => 'spi'", "mode => 'spi', rate => 50", "mode => 'spi', c
 	wait_for($node, "SELECT current_setting('work_mem') = '4MB'");
 }
 
+# Formats that a role or a database has set are for their own statements: figures are
+# stored and read with all their 15 digits.
+my $role = $node->safe_psql('postgres', 'SELECT quote_ident(current_user)');
+my %formats = (
+	array_nulls        => 'off',
+	bytea_output       => 'escape',
+	DateStyle          => 'SQL, DMY',
+	extra_float_digits => -15,
+	IntervalStyle      => 'sql_standard',
+	lc_numeric         => 'C',
+	TimeZone           => '<+16>-16');
+foreach my $name (sort keys %formats)
+{
+	my $of = $name =~ /^[A-Z]/ ? "ROLE $role" : 'DATABASE postgres';
+	$node->safe_psql('postgres', "ALTER $of SET $name = '$formats{$name}'");
+}
+foreach my $mode (qw(spi libpq))
+{
+	my (undef, $stdout, $stderr) = $node->psql('postgres', qq{
+		CREATE TEMP TABLE result AS SELECT * FROM bench.run(mode => '$mode', clients => 2, transactions => 20,
+			per_statement => true, log => true, rate => 1000);
+		SELECT concat_ws(' ', r.tps::numeric = s.tps::numeric, w.tps::numeric = s.tps::numeric, r.latency_avg_ms::numeric = s.latency_avg_ms::numeric,
+		       w.latency_avg_ms::numeric = s.latency_avg_ms::numeric, w.latency_stddev_ms::numeric = s.latency_stddev_ms::numeric,
+		       r.started_at = s.started_at, w.started_at = s.started_at, w.finished_at = s.finished_at,
+		       s.finished_at BETWEEN s.started_at AND clock_timestamp(), octet_length(s.histogram) > 0)
+		  FROM result r JOIN bench.runs s USING (run_id), bench.wait(r.run_id) w});
+	is($stdout, join(' ', ('t') x 10), "$mode: hostile formats lose nothing") or diag $stderr;
+	my $report = sub {
+		my $id = '(SELECT max(run_id) FROM bench.runs)';
+		return $node->safe_psql('postgres', "$_[0]; SELECT bench.report($id); SELECT a::text FROM bench.advice($id) a");
+	};
+	is( $report->(''),
+		$report->(join '; ', 'SET extra_float_digits = 1', "SET TimeZone = 'UTC'", 'SET DateStyle = ISO',
+			'SET IntervalStyle = postgres', 'SET bytea_output = hex', 'SET array_nulls = on'),
+		"$mode: the same report whatever the formats are");
+}
+is($node->safe_psql('postgres',
+		q(SELECT string_agg(name || ' ' || setting, ', ' ORDER BY name COLLATE "C") FROM bench.run_settings
+		   WHERE run_id = (SELECT max(run_id) FROM bench.runs WHERE mode = 'spi') AND name IN ('TimeZone', 'extra_float_digits'))),
+	'TimeZone <+16>-16, extra_float_digits -15', "stored settings are the session's");
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();
