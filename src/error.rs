@@ -351,7 +351,7 @@ impl Error {
             | Error::ReadOnly { hint, .. }
             | Error::TableMissing { hint, .. }
             | Error::TableEmpty { hint, .. } => Some(hint.clone()),
-            Error::Script(error) => error.hint.clone(),
+            Error::Script(error) => error.hint.as_deref().map(str::to_owned),
             Error::WorkerSlots { needed, free, limit, connections } => {
                 let wanted = *limit as i64 + (*needed as i64 - *free as i64);
                 Some(match connections {

@@ -80,7 +80,7 @@ SELECT state FROM bench.run(mode => 'libpq', transactions => 5);
 SELECT DISTINCT owner, database_name FROM bench.runs;
 SQL
 my ($stdout, $stderr) = finish_sql($far);
-is($stdout, "5\nfinished\nfinished\n"Jörg 's \\ role"|Köln 's \\ db", 'names that are not ASCII') or diag $stderr;
+is($stdout, "5\nfinished\nfinished\n\"Jörg 's \\ role\"|Köln 's \\ db", 'names that are not ASCII') or diag $stderr;
 
 nothing_left_ok($node, 'at the end');
 $node->stop;

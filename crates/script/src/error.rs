@@ -41,7 +41,7 @@ pub struct ScriptError {
     /// The command that the error is in. It has several lines if it is continued.
     pub source_line: Option<Box<str>>,
     /// What to do about it.
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
 }
 
 impl ScriptError {

@@ -43,7 +43,7 @@ pub(crate) fn parse_script(
                         "statement has too many arguments (maximum is {MAX_PARAMETERS}): {text}"
                     );
                     return Err(ScriptError {
-                        hint: Some("The simple protocol has no such limit.".to_owned()),
+                        hint: Some("The simple protocol has no such limit.".into()),
                         ..ScriptError::general(description, &message)
                     });
                 }

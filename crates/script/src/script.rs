@@ -165,7 +165,7 @@ impl WorkloadBuilder {
     pub fn finish(self) -> Result<Workload, ScriptError> {
         if self.workload.total_weight == 0 {
             return Err(ScriptError {
-                hint: Some("Give a weight greater than zero to at least one script.".to_owned()),
+                hint: Some("Give a weight greater than zero to at least one script.".into()),
                 ..ScriptError::general("", &WorkloadError::ZeroWeight.to_string())
             });
         }
