@@ -93,7 +93,7 @@ sub sql_succeeds
 	my ($sql, $name) = @_;
 	my $file = "$scratch/" . ++$number . '.sql';
 	write_file($file, $sql);
-	return succeeds("psql -X -v ON_ERROR_STOP=1 -f $file", $name);
+	return succeeds("cd $scratch && psql -X -v ON_ERROR_STOP=1 -f $file", $name);
 }
 
 # Tests that a shell command succeeds; shows what it printed if not.
