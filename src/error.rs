@@ -196,6 +196,12 @@ pub enum Error {
     /// A file that is to be a script cannot be read.
     #[error("could not open file \"{name}\": {message}")]
     ScriptFile { name: String, message: String },
+    /// There is no such role.
+    #[error("role with OID {role} does not exist")]
+    UnknownRole { role: u32 },
+    /// A run is to be deleted that has not ended.
+    #[error("run {run_id} is in progress")]
+    RunInProgress { run_id: i64 },
     /// The row of a run is gone before the run has ended.
     #[error("run {run_id} was deleted while it was in progress")]
     RunDeleted { run_id: i64 },
@@ -267,6 +273,8 @@ impl Error {
             Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
             Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
             Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
+            Error::UnknownRole { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::RunInProgress { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
             Error::RunDeleted { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::LogFile { .. } => Sqlstate::ERRCODE_IO_ERROR,
             Error::Connect { sqlstate, .. } | Error::ConnectTarget { sqlstate, .. } => {
@@ -406,7 +414,9 @@ impl Error {
                 Some("Call as the owner of the table, or as a role with BYPASSRLS.".into())
             }
             Error::LoopbackDenied => Some(
-                "Use mode => 'spi', or give a target that asks for a password of your own.".into(),
+                "Use mode => 'spi' (modes => '{spi}' with bench.compare, --mode=spi with \
+                 bench.pgbench), or give a target that asks for a password of your own."
+                    .into(),
             ),
             Error::PasswordNotGiven => Some(
                 "Put it into the connection string or, so that nobody sees it in pg_stat_activity, \
@@ -432,6 +442,9 @@ impl Error {
                  another role's by owner.name."
                     .into(),
             ),
+            Error::RunInProgress { .. } => {
+                Some("End it with bench.cancel, or wait for it with bench.wait.".into())
+            }
             Error::RunDeleted { .. } => Some(
                 "Use bench.cancel to end a run, and bench.delete_runs to delete runs that have \
                  ended."

@@ -8,6 +8,7 @@
 use crate::error::{Error, Result};
 use crate::query;
 use pgrx::pg_sys;
+use pgrx::spi::Spi;
 use std::ffi::CStr;
 
 /// Fails unless the caller may open loopback connections.
@@ -155,4 +156,29 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         unsafe { pg_sys::SetUserIdAndSecContext(user, context) };
         result
     })
+}
+
+/// Grants a role what it needs in schema `bench`, with the rights of the caller.
+///
+/// Must be called in a transaction.
+pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
+    // The server's own name for it, quoted; an error if there is none.
+    let name = query::one::<String>(
+        "SELECT pg_catalog.quote_ident(r.rolname) FROM pg_catalog.pg_roles r
+          WHERE r.oid OPERATOR(pg_catalog.=) $1",
+        &[role.into()],
+    )?;
+    let Some(name) = name else {
+        return Err(Error::UnknownRole {
+            role: role.to_u32(),
+        });
+    };
+    for what in [
+        "USAGE ON SCHEMA bench",
+        "EXECUTE ON ALL FUNCTIONS IN SCHEMA bench",
+        "SELECT ON ALL TABLES IN SCHEMA bench",
+    ] {
+        Spi::run(&format!("GRANT {what} TO {name}"))?;
+    }
+    Ok(())
 }

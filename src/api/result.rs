@@ -1,13 +1,16 @@
 //! Results as SQL values: the composite type `bench.run_result`, reports, percentiles.
 
-use super::live::load;
+use super::live::{live_segment, load};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::{convert, store};
 use crate::run::options::argument;
+use crate::security;
 use crate::shared::Segment;
 use pgrx::AllocatedByRust;
+use pgrx::datum::Interval;
 use pgrx::heap_tuple::{PgHeapTuple, PgHeapTupleError};
+use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_stats::LatencyHistogram;
 use std::str::FromStr;
@@ -147,6 +150,52 @@ fn advice(
     })()
     .or_raise();
     TableIterator::new(advice.into_iter().map(|a| (a.advice, a.hint)))
+}
+
+/// Deletes runs that have ended, of the caller's own or, for a superuser, of all.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn delete_runs(
+    run_ids: Option<Vec<i64>>,
+    older_than: Option<Interval>,
+    label: Option<String>,
+) -> TableIterator<
+    'static,
+    (
+        name!(run_id, i64),
+        name!(run_label, Option<String>),
+        name!(state, String),
+    ),
+> {
+    let deleted = (|| {
+        if run_ids.is_none() && older_than.is_none() && label.is_none() {
+            return Err(Error::OptionConflict {
+                message: "no runs are given to be deleted".into(),
+                hint: "Give \"run_ids\", \"older_than\" or \"label\".".into(),
+            });
+        }
+        let found = store::Deletion {
+            run_ids,
+            older_than,
+            label,
+        }
+        .lock()?;
+        if let Some((run_id, _)) = found
+            .iter()
+            .find(|(run_id, segment)| live_segment(*run_id, *segment).is_some())
+        {
+            return Err(Error::RunInProgress { run_id: *run_id });
+        }
+        store::delete(found.into_iter().map(|(run_id, _)| run_id).collect())
+    })()
+    .or_raise();
+    TableIterator::new(deleted)
+}
+
+/// Grants a role what it needs to run benchmarks.
+#[pg_extern(sql = false)]
+fn grant_to(role: Option<pg_sys::Oid>) {
+    (|| security::grant_to(argument("role", role)?))().or_raise();
 }
 
 /// A percentile of a stored histogram, in milliseconds; NULL if it is empty.

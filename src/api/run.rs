@@ -5,7 +5,7 @@ use super::live::{self, live_segment};
 use super::result::{self, run_result};
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
-use crate::results::rows::Finished;
+use crate::results::rows::{Finished, Outcome};
 use crate::results::store;
 use crate::run::horizon::Horizon;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum, options};
@@ -201,7 +201,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     let waited = task.wait(Phase::Running, horizon, |_| Ok(()));
     result::remember(task.segment());
     waited?;
-    if let Some(Err(error)) = task.segment().outcome::<Finished>() {
+    if let Some(Err(error)) = task.segment().outcome::<Outcome>() {
         return Err(error);
     }
     task.detach();
@@ -233,7 +233,11 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     result::remember(task.segment());
     waited?;
     ticker.end(task.segment());
-    let finished: Finished = task.outcome()?;
+    let finished = match task.outcome()? {
+        // However large it is, and whatever the caller may see.
+        Outcome::Stored(run_id) => store::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,
+        Outcome::NotStored(finished) => *finished,
+    };
     warn(spec, &finished);
     Ok(finished)
 }

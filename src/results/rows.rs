@@ -416,6 +416,15 @@ pub struct PgioSession {
     pub read_histogram: Option<String>,
 }
 
+/// What the caller of a run is told when it has ended.
+#[derive(Serialize, Deserialize)]
+pub enum Outcome {
+    /// The result is stored, under this number.
+    Stored(i64),
+    /// The result, which is not stored: by a standby, or because of an error that is a part of it.
+    NotStored(Box<Finished>),
+}
+
 /// A finished run with everything that its report prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
@@ -427,4 +436,29 @@ pub struct Finished {
     pub statements: Vec<RunStatement>,
     /// What it was as a run of pgio's workload, if it was one.
     pub pgio: Option<PgioRun>,
+}
+
+impl Finished {
+    /// The same without what may be large and is needed in tables alone: texts of scripts and
+    /// histograms; without its commands, too, if it has more than some.
+    pub fn abridged(mut self) -> Finished {
+        const MAX_COMMANDS: usize = 500;
+        const MAX_COMMAND_BYTES: usize = 64 << 10;
+        self.run.figures.histogram = None;
+        for script in &mut self.scripts {
+            script.body.clear();
+            script.figures.histogram = None;
+        }
+        let bytes: usize = self.statements.iter().map(|s| s.command.len()).sum();
+        if self.statements.len() > MAX_COMMANDS || bytes > MAX_COMMAND_BYTES {
+            self.statements.clear();
+        }
+        for statement in &mut self.statements {
+            statement.histogram = None;
+        }
+        if let Some(pgio) = &mut self.pgio {
+            pgio.read_histogram = None;
+        }
+        self
+    }
 }

@@ -34,5 +34,9 @@ CREATE FUNCTION bench.compare(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'compare_wrapper';
 COMMENT ON FUNCTION bench.compare IS 'run the same options in each mode in turn, several times; medians, and the ratio of tps to the first mode';
 
+CREATE FUNCTION bench.grant_to(role regrole) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'grant_to_wrapper';
+COMMENT ON FUNCTION bench.grant_to IS 'grant a role what it needs to run benchmarks and to see its own runs';
+
 /* Functions are open to everybody unless it is taken back. */
 REVOKE ALL ON ALL ROUTINES IN SCHEMA bench FROM PUBLIC;

@@ -12,6 +12,16 @@ CREATE FUNCTION bench.advice(run_id bigint, OUT advice text, OUT hint text) RETU
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper';
 COMMENT ON FUNCTION bench.advice IS 'what makes the figures of a run doubtful, and what to do; no row if nothing is known to';
 
+/* Deletes the caller's own runs, a superuser's all, that everything given applies to. */
+CREATE FUNCTION bench.delete_runs(
+    run_ids    bigint[] DEFAULT NULL,
+    older_than interval DEFAULT NULL,
+    label      text     DEFAULT NULL,
+    OUT run_id bigint, OUT run_label text, OUT state text
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'delete_runs_wrapper';
+COMMENT ON FUNCTION bench.delete_runs IS 'delete runs that have ended, with all that is stored of them';
+
 CREATE FUNCTION bench.percentile(histogram bytea, p float8) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'percentile_wrapper';
 COMMENT ON FUNCTION bench.percentile IS 'percentile (0 to 100) of a stored latency histogram, in milliseconds';

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::clock;
 use crate::error::{Error, Result, catch};
-use crate::results::rows::{Finished, Run};
+use crate::results::rows::{Outcome, Run};
 use crate::results::store;
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
@@ -60,7 +60,7 @@ unsafe extern "C-unwind" fn coordinator_exit(_code: i32, _argument: pg_sys::Datu
     segment.finish(Err::<(), _>(report));
 }
 
-fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Finished> {
+fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Outcome> {
     transaction(|| settings::apply(&spec.settings))?;
     let mut database = Database::open(spec.target.as_ref())?;
     let tables = tables::look_up(spec, &mut database)?;
@@ -158,7 +158,7 @@ fn conduct(
     clients: &ClientProcesses,
     mut logbook: Option<Logbook>,
     mut snapshots: Snapshots,
-) -> Result<Finished> {
+) -> Result<Outcome> {
     run.state = "running".into();
     run.started_at = Some(server::wall_clock());
     open_start_barrier(segment, spec);
@@ -227,11 +227,16 @@ fn conduct(
     run.other_runs = run.other_runs.max(store::other_runs(run).unwrap_or(0));
     run.coordinator_pid = None;
     run.segment = None;
-    if stores && let Err(error) = store::finish(&finished, &intervals, &sessions) {
-        let told = tell_unstored(&finished.run, &error);
-        finished.run.errors.push(told);
+    if stores {
+        match store::finish(&finished, &intervals, &sessions) {
+            Ok(()) => return Ok(Outcome::Stored(finished.run.run_id)),
+            Err(error) => {
+                let told = tell_unstored(&finished.run, &error);
+                finished.run.errors.push(told);
+            }
+        }
     }
-    Ok(finished)
+    Ok(Outcome::NotStored(Box::new(finished.abridged())))
 }
 
 /// Lets all clients begin, by the clock of this moment.

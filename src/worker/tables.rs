@@ -80,7 +80,19 @@ fn require_pgbench_tables(spec: &RunSpec, database: &mut Database) -> Result<()>
 /// The scale of pgbench's tables: as pgbench finds it, by the number of branches.
 fn pgbench_scale(database: &mut Database) -> Result<i64> {
     let branches = "SELECT pg_catalog.count(*)::pg_catalog.text FROM pgbench_branches";
-    match number(database, branches)? {
+    let scale = match number(database, branches) {
+        Err(Error::Server(report)) if report.sqlstate == "42501" => {
+            return Err(Error::Denied {
+                what: "table pgbench_branches".into(),
+                hint: "The scale is the number of its rows, and built-in scripts need rights on \
+                       pgbench's tables: grant SELECT on all four, and INSERT and UPDATE unless \
+                       the script is select-only."
+                    .into(),
+            });
+        }
+        scale => scale?,
+    };
+    match scale {
         Some(scale) if scale > 0 => Ok(scale),
         _ => Err(Error::TableEmpty {
             table: "pgbench_branches".into(),

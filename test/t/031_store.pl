@@ -204,6 +204,59 @@ foreach my $log ('false', 'true')
 }
 ok(wait_until_quiet($node), 'no process is left');
 
+# A result that is larger than the memory which caller and coordinator share, of a
+# caller that may see nothing of what is stored, or has an old snapshot.
+as($root, q(SELECT bench.define_script('large', 'SELECT ''' || repeat('x', 700000) || ''';'), bench.define_script('many', repeat(E'SELECT 1;\n', 3000))));
+is(as($root, "SELECT state, transactions FROM bench.run('{large}', transactions => 2)"),
+	'finished|2', 'a large script');
+is(as($root, 'SELECT length(body) FROM bench.run_scripts ORDER BY run_id DESC LIMIT 1'), 700010, 'is stored');
+is(as($root, "SELECT count(*) FROM bench.pgbench('--mode=spi -n -t 1 -r -f many') line WHERE line ~ 'SELECT 1;'"),
+	3000, 'many commands in a report');
+is(as($root, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT state, transactions FROM bench.run('{large}', transactions => 2); COMMIT"),
+	"1\nfinished|2", 'under an old snapshot');
+$node->safe_psql('postgres', 'CREATE ROLE blind LOGIN; GRANT USAGE ON SCHEMA bench TO blind; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO blind');
+is(as('blind', "SELECT state, transactions FROM bench.run('{$root.large}', transactions => 2)"),
+	'finished|2', 'of a role that may not read the tables');
+
+# Deleting runs: one's own, and none in progress.
+$node->safe_psql('postgres', 'CREATE ROLE cleaner LOGIN; CREATE ROLE "Clean Er" LOGIN');
+fails_ok('cleaner', 'SELECT bench.delete_runs()', qr/ERROR:  42501: permission denied for schema bench/, 'without grants');
+fails_ok('mallory', "SELECT bench.grant_to('mallory')", qr/ERROR:  42501: permission denied for schema bench|WARNING:  01007: no privileges/,
+	'a role cannot grant itself anything');
+fails_ok($root, 'SELECT bench.grant_to(4000000000)', qr/ERROR:  42704: role with OID 4000000000 does not exist/, 'no role');
+is(as($root, q(SELECT bench.grant_to('cleaner'), bench.grant_to('"Clean Er"'))), '|', 'bench.grant_to');
+fails_ok('cleaner', 'SELECT bench.delete_runs()', qr/ERROR:  22023: no runs are given/, 'nothing says which runs');
+foreach ('cleaner', 'Clean Er')
+{
+	my (undef, $err) = as($_, "SELECT bench.run('{select-only}', $quick, label => '$_')");
+	is($err, '', "a role with grants can run: $_");
+}
+my ($mine, $theirs) = map {
+	scalar as($root, "SELECT run_id FROM bench.runs WHERE label = '$_'")
+} ('cleaner', 'Clean Er');
+is(as('cleaner', "SELECT * FROM bench.delete_runs(run_ids => '{$theirs,1}')"), '', 'not what others have');
+is(as('cleaner', "SELECT * FROM bench.delete_runs(older_than => '1 day')"), '', 'nothing is old');
+is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'x', run_ids => '{$mine}')"), '', 'both must apply');
+is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'cleaner', older_than => '0')"),
+	"$mine|cleaner|finished", 'its own');
+my $going = as('cleaner', "SELECT bench.start('{select-only}', duration => '10 min', vacuum => 'none', label => 'going')");
+fails_ok($_, "SELECT bench.delete_runs(run_ids => '{$going}')",
+	qr/ERROR:  55006: run $going is in progress.*HINT:  End it with bench\.cancel/s, "one in progress: $_") foreach ('cleaner', $root);
+as('cleaner', "SELECT bench.cancel($going); SELECT state FROM bench.wait($going)");
+is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'going')"), "$going|going|canceled", 'when it has ended');
+is(as($root, "SELECT * FROM bench.delete_runs(run_ids => '{$theirs}')"), "$theirs|Clean Er|finished", 'a superuser deletes any');
+is(as($root, join ' UNION ALL ', map { "SELECT '$_' FROM bench.$_ WHERE run_id IN ($mine, $theirs, $going)" }
+			qw(run_scripts run_statements run_intervals run_settings transactions)),
+	'', 'nothing is left of them');
+
+# What a role lacks is said.
+$node->safe_psql('postgres', 'CREATE SCHEMA closed; SET search_path = closed; SELECT bench.initialize(); GRANT USAGE ON SCHEMA closed TO cleaner');
+fails_ok('cleaner', "SET search_path = closed; SELECT bench.run('{select-only}', $quick)",
+	qr/ERROR:  42501: permission denied for table pgbench_branches.*HINT:  The scale is the number of its rows/s, 'the scale');
+fails_ok('cleaner', "SELECT * FROM bench.compare('{select-only}', repeats => 1, transactions => 1)",
+	qr/ERROR:  42501: .*HINT:  .*modes => '\{spi\}'/s, 'what to give bench.compare');
+ok(wait_until_quiet($node), 'no process is left');
+
 # Roles come first: where one is missing, nothing of the table is restored, as
 # the error says.
 my $other = PostgreSQL::Test::Cluster->new('other');
