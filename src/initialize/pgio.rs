@@ -92,6 +92,10 @@ pub struct Schema {
     pub old: Vec<Old>,
 }
 
+/// What has a name that may be needed: that name, the kind of relation or "type", its oid, its
+/// qualified name, about how many rows it has, and its columns.
+type Named = (String, String, u32, String, Option<i64>, Vec<String>);
+
 impl Schema {
     /// Fails if one of the names that will be needed is taken by something else.
     pub fn find(database: &mut Database, spec: &PgioSpec) -> Result<Schema> {
@@ -99,8 +103,7 @@ impl Schema {
         let (Some(name), Some(named)) = (found.next(), found.next()) else {
             return Err(no_schema());
         };
-        let named: Vec<(String, String, u32, String, Option<i64>, Vec<String>)> =
-            serde_json::from_str(&named).unwrap_or_default();
+        let named: Vec<Named> = serde_json::from_str(&named).unwrap_or_default();
         let mut old = Vec::new();
         for (relation, kind, oid, name, rows, columns) in named {
             let number = relation.trim_start_matches("pgio").to_owned();

@@ -153,6 +153,7 @@ fn refuse_listen() {
 static PREVIOUS_UTILITY: OnceLock<pg_sys::ProcessUtility_hook_type> = OnceLock::new();
 
 #[pg_guard]
+#[allow(clippy::too_many_arguments)] // the hook's
 unsafe extern "C-unwind" fn utility_without_listen(
     plan: *mut pg_sys::PlannedStmt,
     text: *const c_char,
