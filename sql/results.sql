@@ -22,13 +22,13 @@ SELECT label, least(bench.percentile(histogram, 50), latency_max_ms) = latency_p
 
 -- Merging
 SELECT bench.histogram_count(bench.merge(histogram)) FROM bench.runs;
-SELECT bench.histogram_count(bench.merge_histograms(a.histogram, b.histogram)),
-       bench.merge_histograms(a.histogram, b.histogram) = bench.merge_histograms(b.histogram, a.histogram),
-       bench.merge_histograms(a.histogram, NULL) = a.histogram,
-       bench.merge_histograms(NULL, a.histogram) = a.histogram
+SELECT bench.histogram_count(bench_internal.merge_histograms(a.histogram, b.histogram)),
+       bench_internal.merge_histograms(a.histogram, b.histogram) = bench_internal.merge_histograms(b.histogram, a.histogram),
+       bench_internal.merge_histograms(a.histogram, NULL) = a.histogram,
+       bench_internal.merge_histograms(NULL, a.histogram) = a.histogram
   FROM bench.runs a, bench.runs b WHERE a.label = 'a' AND b.label = 'b';
 SELECT bench.merge(histogram) IS NULL FROM bench.runs WHERE false;
-SELECT bench.merge_histograms(NULL, NULL) IS NULL;
+SELECT bench_internal.merge_histograms(NULL, NULL) IS NULL;
 SELECT bench.histogram_count(NULL) IS NULL, bench.percentile(NULL, 50) IS NULL;
 -- all scripts of a run are the run
 SELECT label, bench.merge(s.histogram) = min(r.histogram::text)::bytea
@@ -53,8 +53,8 @@ SELECT public.error_of(format('SELECT bench.histogram_count(%L)', b)) FROM unnes
     '\x1c849313ffffffff', '\x1c849303ffffffff0000000000000003000000000000000100000000ffffffff3ff0000000000000'
 ]::bytea[]) b;
 SELECT public.error_of('SELECT bench.percentile(''\x00'', 50)');
-SELECT public.error_of('SELECT bench.merge_histograms(''\x00'', ''\x01'')');
-SELECT public.error_of('SELECT bench.histogram_count(bench.merge_histograms(''\x00'', NULL))');
+SELECT public.error_of('SELECT bench_internal.merge_histograms(''\x00'', ''\x01'')');
+SELECT public.error_of('SELECT bench.histogram_count(bench_internal.merge_histograms(''\x00'', NULL))');
 
 -- Every histogram that is cut or changed in one place is refused or read, and the
 -- server lives.
@@ -72,7 +72,7 @@ BEGIN
             BEGIN
                 n := bench.histogram_count(set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256));
                 PERFORM bench.percentile(set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256), 99);
-                PERFORM bench.merge_histograms(h, set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256));
+                PERFORM bench_internal.merge_histograms(h, set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256));
             EXCEPTION WHEN invalid_parameter_value THEN NULL;
             END;
         END LOOP;

@@ -36,8 +36,8 @@ SELECT bench.drop_script('mine');
 SELECT bench.define_script('admins', 'select 1;'), bench.define_script('shell', E'\\shell true');
 SELECT owner || '.admins' AS admins, owner || '.shell' AS shell FROM bench.scripts WHERE name = 'admins' \gset
 CREATE ROLE selfbench_user LOGIN;
-GRANT USAGE ON SCHEMA bench TO selfbench_user;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO selfbench_user;
+GRANT USAGE ON SCHEMA bench, bench_internal TO selfbench_user;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench, bench_internal TO selfbench_user;
 SET ROLE selfbench_user;
 SELECT bench.drop_script('admins');
 \set VERBOSITY sqlstate

@@ -158,7 +158,7 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Grants a role what it needs in schema `bench`, with the rights of the caller.
+/// Grants a role what it needs of the extension, with the rights of the caller.
 ///
 /// Must be called in a transaction.
 pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
@@ -174,8 +174,8 @@ pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
         });
     };
     for what in [
-        "USAGE ON SCHEMA bench",
-        "EXECUTE ON ALL FUNCTIONS IN SCHEMA bench",
+        "USAGE ON SCHEMA bench, bench_internal",
+        "EXECUTE ON ALL FUNCTIONS IN SCHEMA bench, bench_internal",
         "SELECT ON ALL TABLES IN SCHEMA bench",
     ] {
         Spi::run(&format!("GRANT {what} TO {name}"))?;

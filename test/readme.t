@@ -1,6 +1,6 @@
 # Runs every command of README.md: each line of a ```sh block and each ```sql
 # block is one test.  Then the SQL of docs/*.md, one session for each page, and the
-# commands of lines of crontab.  The environment names a server and an empty
+# commands of lines of crontab, and whether all functions are named somewhere.  The environment names a server and an empty
 # database for the SQL.
 #
 # What differs from typing the commands in: runs last one second, scale is 1 and
@@ -52,6 +52,11 @@ foreach my $page (glob 'docs/*.md')
 	}
 	sql_succeeds($session, $page) if $session ne '';
 }
+my $pages = join '', map { slurp($_) } 'README.md', glob 'docs/*.md';
+my @undocumented = grep { $pages !~ /\bbench\.$_\b/ } split ' ',
+  qx(psql -XAtc "SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace");
+is("@undocumented", '', 'every function of schema bench is in README.md or docs/*.md');
+is($?, 0, 'functions listed');
 done_testing();
 
 # The fenced blocks of a Markdown file, as [language, text].
@@ -107,6 +112,14 @@ sub succeeds
 	write_file("$scratch/command", "$command\n");
 	my $output = qx(timeout 900 sh $scratch/command 2>&1 </dev/null);
 	return ok($? == 0, $name) || diag($output);
+}
+
+sub slurp
+{
+	my ($file) = @_;
+	open my $in, '<', $file or die "$file: $!";
+	local $/;
+	return <$in>;
 }
 
 sub write_file

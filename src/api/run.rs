@@ -149,7 +149,7 @@ fn spi_client(segment: Option<i64>, secret: Option<i64>, fcinfo: pg_sys::Functio
         // SAFETY: the server passes the information on this call.
         if !unsafe { transaction::may_leave_call(fcinfo) } {
             return Err(Error::Misplaced {
-                message: "bench.spi_client can only be called at top level, outside of a \
+                message: "bench_internal.spi_client can only be called at top level, outside of a \
                           transaction block"
                     .into(),
                 hint: "Runs call this procedure by themselves.".into(),

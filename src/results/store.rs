@@ -37,14 +37,18 @@ pub fn begin(run: &Run, of_target: Option<&str>) -> Result<()> {
             // Runs whose coordinator is gone will never be finished by it.
             Spi::run(
                 "UPDATE bench.runs SET state = 'lost'
-                  WHERE state IN ('starting', 'running') AND NOT bench.is_live(run_id, segment)",
+                  WHERE state IN ('starting', 'running')
+                    AND NOT bench_internal.is_live(run_id, segment)",
             )?;
             insert("bench.runs", run)
         })?;
         let settings = match of_target {
             Some(settings) => Some(settings.to_owned()),
             // Which settings may be seen is the caller's right, not the owner's.
-            None => query::one::<String>("SELECT bench.settings_of_run()::pg_catalog.text", &[])?,
+            None => query::one::<String>(
+                "SELECT bench_internal.settings_of_run()::pg_catalog.text",
+                &[],
+            )?,
         };
         as_owner(|| {
             Spi::run_with_args(
@@ -58,14 +62,14 @@ pub fn begin(run: &Run, of_target: Option<&str>) -> Result<()> {
     })
 }
 
-/// The query of `bench.settings_of_run`, to be sent to a target. It needs `search_path` to be that
-/// of the function.
+/// The query of `bench_internal.settings_of_run`, to be sent to a target. It needs `search_path` to
+/// be that of the function.
 pub fn settings_query() -> Result<Option<String>> {
     transaction(|| {
         query::one::<String>(
             "SELECT p.prosrc FROM pg_catalog.pg_proc p
               WHERE p.oid OPERATOR(pg_catalog.=)
-                    'bench.settings_of_run()'::pg_catalog.regprocedure",
+                    'bench_internal.settings_of_run()'::pg_catalog.regprocedure",
             &[],
         )
     })

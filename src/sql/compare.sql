@@ -1,4 +1,4 @@
-/* Comparing, and, at the very end, closing the schema. */
+/* Comparing, and, at the very end, closing the schemas. */
 
 CREATE FUNCTION bench.compare(
     scripts      text[]   DEFAULT '{tpcb-like}',
@@ -39,4 +39,4 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'grant_to_wrapper';
 COMMENT ON FUNCTION bench.grant_to IS 'grant a role what it needs to run benchmarks and to see its own runs';
 
 /* Functions are open to everybody unless it is taken back. */
-REVOKE ALL ON ALL ROUTINES IN SCHEMA bench FROM PUBLIC;
+REVOKE ALL ON ALL ROUTINES IN SCHEMA bench, bench_internal FROM PUBLIC;

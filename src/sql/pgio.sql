@@ -44,6 +44,8 @@ CREATE TYPE bench.pgio_result AS (
     read_max_ms           float8
 );
 
+COMMENT ON TYPE bench.pgio_result IS 'a run of pgio''s workload, as bench.run_pgio returns it';
+
 CREATE FUNCTION bench.run_pgio(
     tables            int      DEFAULT NULL,
     threads_per_table int      DEFAULT 1,
@@ -120,6 +122,8 @@ CREATE TYPE bench.session_usage AS (
     device_read_bytes  bigint,
     device_write_bytes bigint
 );
+
+COMMENT ON TYPE bench.session_usage IS 'what a session has used, as bench.usage returns it';
 
 CREATE FUNCTION bench.usage() RETURNS bench.session_usage
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'usage_wrapper';

@@ -30,13 +30,13 @@ CREATE FUNCTION bench.histogram_count(histogram bytea) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'histogram_count_wrapper';
 COMMENT ON FUNCTION bench.histogram_count IS 'number of latencies in a stored histogram';
 
-CREATE FUNCTION bench.merge_histograms(bytea, bytea) RETURNS bytea
+CREATE FUNCTION bench_internal.merge_histograms(bytea, bytea) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'merge_histograms_wrapper';
 
 CREATE AGGREGATE bench.merge(bytea) (
-    SFUNC = bench.merge_histograms,
+    SFUNC = bench_internal.merge_histograms,
     STYPE = bytea,
-    COMBINEFUNC = bench.merge_histograms,
+    COMBINEFUNC = bench_internal.merge_histograms,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bench.merge(bytea) IS 'all latencies of several stored histograms';
@@ -67,7 +67,7 @@ CREATE VIEW bench.progress WITH (security_invoker = true) AS
            f.transactions, f.failed, f.skipped, f.transactions / d.measured_s AS tps,
            f.latency_avg_ms, f.interval_tps, f.interval_latency_avg_ms,
            r.duration_s, r.transactions_per_client, r.warmup_s, r.coordinator_pid
-      FROM bench.runs r, LATERAL bench.live_figures(r.run_id, r.segment) f,
+      FROM bench.runs r, LATERAL bench_internal.live_figures(r.run_id, r.segment) f,
            LATERAL (SELECT f.transactions + f.failed + f.skipped AS ended,
                            r.clients::numeric * r.transactions_per_client AS planned,
                            CASE WHEN f.seconds > r.warmup_s THEN f.seconds - r.warmup_s END AS measured_s) d

@@ -44,6 +44,7 @@ CREATE TYPE bench.run_result AS (
     finished_at         timestamptz,
     errors              text[]
 );
+COMMENT ON TYPE bench.run_result IS 'a run, as bench.run and bench.wait return it';
 
 CREATE FUNCTION bench.run(
     scripts      text[]   DEFAULT '{tpcb-like}',
@@ -120,15 +121,15 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
 COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
 
 /* What a client of mode spi is that runs in a backend; runs call it, and only they know the secret. */
-CREATE PROCEDURE bench.spi_client(segment bigint, secret bigint)
+CREATE PROCEDURE bench_internal.spi_client(segment bigint, secret bigint)
 LANGUAGE c AS 'MODULE_PATHNAME', 'spi_client_wrapper';
 
 /* Whether a run's coordinator is there. */
-CREATE FUNCTION bench.is_live(run_id bigint, segment bigint) RETURNS boolean
+CREATE FUNCTION bench_internal.is_live(run_id bigint, segment bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'is_live_wrapper';
 
 /* What a run in progress has done so far. */
-CREATE FUNCTION bench.live_figures(
+CREATE FUNCTION bench_internal.live_figures(
     run_id bigint, segment bigint,
     OUT phase text, OUT seconds float8, OUT transactions bigint, OUT failed bigint,
     OUT skipped bigint, OUT latency_avg_ms float8, OUT interval_tps float8,
@@ -137,7 +138,7 @@ CREATE FUNCTION bench.live_figures(
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'live_figures_wrapper';
 
 /* What run_settings stores of the session that calls it: no secrets, no file names. */
-CREATE FUNCTION bench.settings_of_run() RETURNS jsonb
+CREATE FUNCTION bench_internal.settings_of_run() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$

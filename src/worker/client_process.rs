@@ -3,9 +3,10 @@
 //!
 //! A server that cannot be restarted has as many worker slots as it has. A backend takes its slot
 //! from `max_connections` instead: the coordinator opens a connection to this very server whose
-//! only statement is `CALL bench.spi_client(...)`, which drives one SPI client by the same code as
-//! a worker does. A secret of the run goes with the call, so that nobody else can make it. The connection comes from the server's own operating system user, so that only
-//! superusers may have clients in backends.
+//! only statement is `CALL bench_internal.spi_client(...)`, which drives one SPI client by the same
+//! code as a worker does. A secret of the run goes with the call, so that nobody else can make it.
+//! The connection comes from the server's own operating system user, so that only superusers may
+//! have clients in backends.
 
 use super::check_for_interrupts;
 use super::ending::{self, Ending, Left, Owned, Processes};
@@ -227,7 +228,7 @@ impl ClientProcess {
         // What is not sent at once is so few bytes that it never happens; a failure shows as the
         // end of the backend.
         let _ = connection.send_query_params(
-            c"CALL bench.spi_client($1, $2)",
+            c"CALL bench_internal.spi_client($1, $2)",
             &[handle.as_ptr(), secret.as_ptr()],
         );
         let _ = connection.flush();

@@ -257,7 +257,7 @@ fn open_start_barrier(segment: &Segment, spec: &RunSpec) {
     }
 }
 
-/// What `bench.settings_of_run` would tell of a target; `None` if there is no target.
+/// What `bench_internal.settings_of_run` would tell of a target; `None` if there is no target.
 fn settings_of_target(database: &mut Database) -> Result<Option<String>> {
     if matches!(database, Database::Here) {
         return Ok(None);

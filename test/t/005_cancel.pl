@@ -279,7 +279,7 @@ foreach my $options (
 			'postgres', q{
 			SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
 			 WHERE backend_type ~ '^pg_selfbench (spi|libpq) client'
-			    OR backend_type = 'client backend' AND query LIKE 'CALL bench.spi_client%'}),
+			    OR backend_type = 'client backend' AND query LIKE 'CALL bench_internal.spi_client%'}),
 		$clients,
 		"$name: there are clients");
 	$locker->query_safe('ROLLBACK');

@@ -18,9 +18,7 @@ CREATE SCHEMA AUTHORIZATION runner;
 CREATE SCHEMA AUTHORIZATION other;
 -- As pgbench, an initialization drops the tables that search_path finds.
 ALTER ROLE runner SET search_path = "$user";
-GRANT USAGE ON SCHEMA bench TO runner, other, nologin;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO runner, other, nologin;
-GRANT SELECT ON ALL TABLES IN SCHEMA bench TO runner, other, nologin;
+SELECT bench.grant_to(role) FROM unnest('{runner,other,nologin}'::regrole[]) role;
 SELECT bench.initialize();
 SQL
 
@@ -48,22 +46,22 @@ sub denied_ok
 is($node->safe_psql('postgres', <<'SQL'), '', 'nothing is granted to PUBLIC');
 SELECT p.oid::regprocedure::text
   FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
- WHERE p.pronamespace = 'bench'::regnamespace AND a.grantee = 0
+ WHERE p.pronamespace = ANY ('{bench,bench_internal}'::regnamespace[]) AND a.grantee = 0
 UNION ALL
 SELECT c.relname
   FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault(CASE c.relkind WHEN 'S' THEN 's'::"char" ELSE 'r' END, c.relowner))) a
- WHERE c.relnamespace = 'bench'::regnamespace AND a.grantee = 0
+ WHERE c.relnamespace = ANY ('{bench,bench_internal}'::regnamespace[]) AND a.grantee = 0
 UNION ALL
 SELECT c.relname || '.' || attname
   FROM pg_class c JOIN pg_attribute ON attrelid = c.oid, aclexplode(attacl) a
- WHERE c.relnamespace = 'bench'::regnamespace AND a.grantee = 0
+ WHERE c.relnamespace = ANY ('{bench,bench_internal}'::regnamespace[]) AND a.grantee = 0
 UNION ALL
 SELECT nspname
   FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
- WHERE nspname = 'bench' AND a.grantee = 0
+ WHERE nspname IN ('bench', 'bench_internal') AND a.grantee = 0
 SQL
 is($node->safe_psql('postgres',
-		"SELECT count(*) FROM pg_proc WHERE pronamespace = 'bench'::regnamespace AND prosecdef"),
+		"SELECT count(*) FROM pg_proc WHERE pronamespace = ANY ('{bench,bench_internal}'::regnamespace[]) AND prosecdef"),
 	0,
 	'no function runs with the rights of its owner');
 
@@ -76,7 +74,7 @@ denied_ok('stranger', $_, $denied, "without grants: $_")
 	'SELECT bench.wait(1)',                'SELECT bench.report(1)',
 	'SELECT * FROM bench.compare()',       'SELECT * FROM bench.runs',
 	'SELECT * FROM bench.progress');
-$node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA bench TO stranger');
+$node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA bench, bench_internal TO stranger');
 denied_ok('stranger', $_, qr/ERROR:  42501: permission denied for (function|table|view|aggregate)/,
 	"with USAGE only: $_")
   foreach (
@@ -85,8 +83,8 @@ denied_ok('stranger', $_, qr/ERROR:  42501: permission denied for (function|tabl
 	'SELECT bench.wait(1)',                'SELECT bench.report(1)',
 	'SELECT * FROM bench.compare()',       'SELECT * FROM bench.runs',
 	'SELECT * FROM bench.progress',        'SELECT * FROM bench.run_summary',
-	'SELECT bench.is_live(1, 1)',          'SELECT * FROM bench.live_figures(1, 1)',
-	'SELECT bench.settings_of_run()',
+	'SELECT bench_internal.is_live(1, 1)',          'SELECT * FROM bench_internal.live_figures(1, 1)',
+	'SELECT bench_internal.settings_of_run()',
 	"SELECT bench.percentile('', 50)");
 
 # With grants, in a schema of its own.
@@ -163,9 +161,9 @@ denied_ok('other', "SELECT bench.cancel($live)", qr/ERROR:  42704: run $live doe
 denied_ok('other', "SELECT bench.wait($live, '0')", qr/ERROR:  42704: run $live does not exist/,
 	'nor waited for');
 my $segment = $node->safe_psql('postgres', "SELECT segment FROM bench.runs WHERE run_id = $live");
-is(as('other', "SELECT count(*) FROM bench.live_figures($live, $segment)"),
+is(as('other', "SELECT count(*) FROM bench_internal.live_figures($live, $segment)"),
 	0, 'no figures of others, even with the number of their segment');
-is(as('other', "SELECT bench.is_live($live, $segment)"), 'f',
+is(as('other', "SELECT bench_internal.is_live($live, $segment)"), 'f',
 	'nor whether they are in progress');
 is($node->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
 	'running', 'it goes on');
@@ -310,9 +308,7 @@ is( $node->safe_psql('owned',
 	"5\nfinished",
 	'an extension that another superuser owns');
 $node->safe_psql('owned', <<'SQL');
-GRANT USAGE ON SCHEMA bench TO runner;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO runner;
-GRANT SELECT ON ALL TABLES IN SCHEMA bench TO runner;
+SELECT bench.grant_to('runner');
 CREATE SCHEMA AUTHORIZATION runner;
 SQL
 is( $node->safe_psql('owned',

@@ -27,6 +27,8 @@ CREATE INDEX ON pgio1 (mykey);
 SELECT bench.run_pgio(threads_per_table => 2, transactions => 20, work_unit => 8, update_pct => 20);
 SQL
 
+$node->safe_psql('postgres', "CREATE ROLE granted LOGIN; SELECT bench.grant_to('granted');");
+
 my @tables = qw(runs run_scripts run_intervals run_settings scripts pgio_runs pgio_sessions);
 
 sub contents
@@ -61,6 +63,9 @@ foreach my $format (qw(plain custom))
 	}
 	is($node->safe_psql($format, 'SELECT run_id FROM bench.run(transactions => 5)'),
 		$last + 1, "the next run id, $format");
+	is( $node->safe_psql($format, "SELECT bench.define_script('own', 'SELECT 1');
+			SELECT state FROM bench.run('{own}', duration => 0.1)", extra_params => [qw(-U granted)]),
+		"\nfinished", "what a role was granted, $format");
 	foreach my $run_id (1, $last)
 	{
 		is( $node->safe_psql($format,   "SELECT bench.report($run_id)"),

@@ -266,9 +266,7 @@ ok(wait_until_quiet($far), 'errors: no connection is left in the target');
 # Who may use it.
 $here->safe_psql('postgres', <<"SQL");
 CREATE ROLE runner LOGIN;
-GRANT USAGE ON SCHEMA bench TO runner;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO runner;
-GRANT SELECT ON ALL TABLES IN SCHEMA bench TO runner;
+SELECT bench.grant_to('runner');
 SQL
 my $quick = "SELECT state, transactions FROM bench.run(mode => 'libpq', transactions => 5, target => %s)";
 my $not_given = qr/ERROR:  2F003: password is required\nDETAIL:  A target of a role that is not/;

@@ -25,9 +25,7 @@ $node->safe_psql(
 	END $$;
 	SELECT bench.define_script('twice', E'\\\\set x 1\nselect fail_twice();\nselect 2;');
 	CREATE ROLE tester LOGIN;
-	GRANT USAGE ON SCHEMA bench TO tester;
-	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO tester;
-	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO tester;
+	SELECT bench.grant_to('tester');
 	GRANT SELECT ON ALL TABLES IN SCHEMA public TO tester;});
 
 foreach my $mode (qw(spi libpq))

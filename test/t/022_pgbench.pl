@@ -166,10 +166,8 @@ my $owner = $node->safe_psql('postgres', q(SELECT owner FROM bench.scripts WHERE
 like((bench_pgbench('-n -f own -t 2'))[0], qr/^transaction type: own$/m, 'stored script');
 $node->safe_psql('postgres', q{
 	CREATE ROLE tester LOGIN;
-	GRANT USAGE ON SCHEMA bench TO tester;
-	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO tester;
-	GRANT SELECT ON ALL TABLES IN SCHEMA public TO tester;
-	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO tester;});
+	SELECT bench.grant_to('tester');
+	GRANT SELECT ON ALL TABLES IN SCHEMA public TO tester;});
 foreach (
 	[ "--mode=spi -n -f $dir/mix.sql", '42501: permission denied for script files' ],
 	[ '-S -n', '42501: permission denied for mode "libpq"' ],

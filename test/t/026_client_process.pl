@@ -116,9 +116,8 @@ foreach (
 $node->safe_psql(
 	'postgres', q{
 	CREATE ROLE tester LOGIN;
-	GRANT USAGE ON SCHEMA bench TO tester;
-	GRANT EXECUTE ON ALL ROUTINES IN SCHEMA bench TO tester;
-	GRANT SELECT ON ALL TABLES IN SCHEMA public, bench TO tester;});
+	SELECT bench.grant_to('tester');
+	GRANT SELECT ON ALL TABLES IN SCHEMA public TO tester;});
 my @tester = (extra_params => [ '-U', 'tester' ]);
 ($result) = $run->("'{select-only}', clients => 2, transactions => 2, vacuum => 'none'", @tester);
 is($result, 'finished|4|0', 'without rights: workers');
@@ -129,14 +128,14 @@ like($told, qr/ERROR:  permission denied for mode "libpq"/, 'without rights: no 
 
 # The procedure is for runs alone: only they know the secret, and nothing may be above it.
 $node->safe_psql('postgres',
-	'CREATE PROCEDURE calls() LANGUAGE plpgsql AS $$BEGIN CALL bench.spi_client(1, 1); END$$');
+	'CREATE PROCEDURE calls() LANGUAGE plpgsql AS $$BEGIN CALL bench_internal.spi_client(1, 1); END$$');
 my $outside = 'can only be called at top level';
 foreach (
-	[ 'CALL bench.spi_client(1, 1)',                    'no run of yours waits for a client' ],
-	[ 'CALL bench.spi_client(NULL, 1)',                 'segment must not be null' ],
-	[ 'CALL bench.spi_client(1, NULL)',                 'secret must not be null' ],
-	[ 'BEGIN; CALL bench.spi_client(1, 1)',             $outside ],
-	[ q(DO $$BEGIN CALL bench.spi_client(1, 1); END$$), $outside ],
+	[ 'CALL bench_internal.spi_client(1, 1)',                    'no run of yours waits for a client' ],
+	[ 'CALL bench_internal.spi_client(NULL, 1)',                 'segment must not be null' ],
+	[ 'CALL bench_internal.spi_client(1, NULL)',                 'secret must not be null' ],
+	[ 'BEGIN; CALL bench_internal.spi_client(1, 1)',             $outside ],
+	[ q(DO $$BEGIN CALL bench_internal.spi_client(1, 1); END$$), $outside ],
 	[ 'CALL calls()',                                   $outside ],
 	[ q(SELECT bench.run(mode => 'libpq', client_process => 'worker')), 'needs mode "spi"' ],
 	[ q(SELECT bench.run(client_process => 'thread')), 'invalid value for option "client_process"' ],)
@@ -151,12 +150,12 @@ $locker->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIV
 my $waiting = start_sql($node, "SELECT state FROM bench.run(transactions => 5, client_process => 'backend')");
 wait_for($node,
 	"SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'VACUUM%' AND wait_event_type = 'Lock'");
-my $called = q{FROM pg_stat_activity WHERE query LIKE 'CALL bench.spi_client(%' AND backend_type = 'client backend'};
+my $called = q{FROM pg_stat_activity WHERE query LIKE 'CALL bench_internal.spi_client(%' AND backend_type = 'client backend'};
 is($node->safe_psql('postgres', "SELECT query $called"),
-	'CALL bench.spi_client($1, $2)', 'the activity view does not show the secret');
+	'CALL bench_internal.spi_client($1, $2)', 'the activity view does not show the secret');
 (undef, undef, $told) = $node->psql('postgres', q{
 	SELECT segment FROM bench.runs WHERE state = 'starting' \gset
-	CALL bench.spi_client(:segment, 0)});
+	CALL bench_internal.spi_client(:segment, 0)});
 like($told, qr/ERROR:  no run of yours waits for a client/, 'without the secret');
 $locker->query_safe('ROLLBACK');
 $locker->quit;

@@ -517,10 +517,9 @@ foreach my $mode (@modes)
 	unlink $node->data_dir . '/pg_hba.conf';
 	append_to_file($node->data_dir . '/pg_hba.conf', "local all self scram-sha-256\nhost all self all scram-sha-256\n$hba");
 	sql("CREATE ROLE self LOGIN PASSWORD '$secret'", 'CREATE ROLE other LOGIN',
-		'GRANT USAGE ON SCHEMA bench, small TO self, other',
-		'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO self, other',
-		'GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA small TO self, other',
-		'GRANT SELECT ON ALL TABLES IN SCHEMA bench TO self, other');
+		q(SELECT bench.grant_to('self'), bench.grant_to('other')),
+		'GRANT USAGE ON SCHEMA small TO self, other',
+		'GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA small TO self, other');
 	$node->reload;
 	my %self = (how => { extra_params => [ '-U', 'self' ] });
 	local $ENV{PGPASSWORD} = $secret;

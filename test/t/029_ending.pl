@@ -14,9 +14,7 @@ $node->safe_psql(
 	'postgres', q{
 	SELECT bench.initialize();
 	CREATE ROLE tester LOGIN;
-	GRANT USAGE ON SCHEMA bench TO tester;
-	GRANT EXECUTE ON ALL ROUTINES IN SCHEMA bench TO tester;
-	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO tester;
+	SELECT bench.grant_to('tester');
 	GRANT SELECT ON ALL TABLES IN SCHEMA public TO PUBLIC;
 	SELECT bench.define_script('fails', 'SELECT 1 / 0;'),
 	       bench.define_script('nothing', E'\\\\set x 1')});
@@ -185,7 +183,7 @@ if ($node->pg_version >= 17)
 
 # A role that loses its rights meanwhile: its results are stored.
 foreach (
-	[ 'USAGE revoked', 'REVOKE USAGE ON SCHEMA bench FROM tester', 'GRANT USAGE ON SCHEMA bench TO tester' ],
+	[ 'USAGE revoked', 'REVOKE USAGE ON SCHEMA bench, bench_internal FROM tester', q(SELECT bench.grant_to('tester')) ],
 	[ 'dropped', 'DROP OWNED BY tester; DROP ROLE tester', '' ],)
 {
 	my ($what, $do, $undo) = @$_;
@@ -223,12 +221,12 @@ $caller = start_sql($node,
 wait_for($node,
 	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock'"
 );
-$node->safe_psql('postgres', 'ALTER PROCEDURE bench.spi_client RENAME TO absent');
+$node->safe_psql('postgres', 'ALTER PROCEDURE bench_internal.spi_client RENAME TO absent');
 $tables->query_safe('ROLLBACK');
 (undef, $stderr) = finish_sql($caller);
-like($stderr, qr/ERROR:  42883: procedure bench.spi_client\(.*\) does not exist/, "a backend's complaint");
+like($stderr, qr/ERROR:  42883: procedure bench_internal.spi_client\(.*\) does not exist/, "a backend's complaint");
 nothing_left_ok($node, 'a complaint');
-$node->safe_psql('postgres', 'ALTER PROCEDURE bench.absent RENAME TO spi_client');
+$node->safe_psql('postgres', 'ALTER PROCEDURE bench_internal.absent RENAME TO spi_client');
 $_->quit foreach ($tables, $rows);
 eval { $tester->quit };
 

@@ -34,9 +34,7 @@ sub fails_ok
 
 sub grants
 {
-	return map { "GRANT USAGE ON SCHEMA bench TO $_;
-	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO $_;
-	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO $_;" } @_;
+	return map { "SELECT bench.grant_to('$_');" } @_;
 }
 
 my $quick = "transactions => 2, vacuum => 'none'";
@@ -214,7 +212,7 @@ is(as($root, "SELECT count(*) FROM bench.pgbench('--mode=spi -n -t 1 -r -f many'
 	3000, 'many commands in a report');
 is(as($root, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT state, transactions FROM bench.run('{large}', transactions => 2); COMMIT"),
 	"1\nfinished|2", 'under an old snapshot');
-$node->safe_psql('postgres', 'CREATE ROLE blind LOGIN; GRANT USAGE ON SCHEMA bench TO blind; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO blind');
+$node->safe_psql('postgres', 'CREATE ROLE blind LOGIN; GRANT USAGE ON SCHEMA bench, bench_internal TO blind; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench, bench_internal TO blind');
 is(as('blind', "SELECT state, transactions FROM bench.run('{$root.large}', transactions => 2)"),
 	'finished|2', 'of a role that may not read the tables');
 

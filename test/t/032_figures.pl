@@ -156,9 +156,7 @@ $session->quit;
 $node->safe_psql(
 	'postgres', q{
 	CREATE ROLE newcomer LOGIN;
-	GRANT USAGE ON SCHEMA bench TO newcomer;
-	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO newcomer;
-	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO newcomer});
+	SELECT bench.grant_to('newcomer')});
 (undef, undef, $error) = $node->psql('postgres',
 	'SET ROLE newcomer; SELECT bench.report()', extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 like($error, qr/ERROR:  42704: there is no run to report\nHINT:  Start one with bench\.run\./, 'none yet');

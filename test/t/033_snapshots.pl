@@ -161,9 +161,7 @@ like($node->safe_psql('postgres', "SELECT snapshot_held_s > 1, snapshot_held_by 
 # A role sees who it is without further rights, and runs that read are not concerned.
 $node->safe_psql('postgres', q{
 	CREATE ROLE runner LOGIN;
-	GRANT USAGE ON SCHEMA bench TO runner;
-	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO runner;
-	GRANT SELECT ON ALL TABLES IN SCHEMA bench TO runner;
+	SELECT bench.grant_to('runner');
 	GRANT SELECT, UPDATE, INSERT ON ALL TABLES IN SCHEMA public TO runner});
 held_ok('SET ROLE runner; DO $$ BEGIN PERFORM RUN(); END $$', qr/^the calling statement$/, 'plain role');
 is( $node->safe_psql('postgres',

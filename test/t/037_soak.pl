@@ -61,7 +61,7 @@ my %processes = (
 	# A request to cancel that comes before the statement is void.
 	caller      => "application_name = 'soak' AND state = 'active' AND query LIKE '%FROM bench.%'",
 	coordinator => "backend_type = 'pg_selfbench coordinator'",
-	client      => "backend_type ~ '^pg_selfbench (spi|libpq) client' OR query LIKE 'CALL bench.spi_client%'",
+	client      => "backend_type ~ '^pg_selfbench (spi|libpq) client' OR query LIKE 'CALL bench_internal.spi_client%'",
 	loader      => "backend_type = 'pg_selfbench loader'",
 	'page worker' => "backend_type = 'pg_selfbench page worker'");
 
