@@ -6,6 +6,7 @@
 
 use super::{Place, my_segment};
 use crate::pq;
+use crate::shared::process;
 use pgrx::pg_sys;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
@@ -61,8 +62,12 @@ impl Drop for Redirected {
     }
 }
 
-/// Tells the watcher, if there is one: what a server logs is the server's business.
+/// Tells the watcher, if there is one: what a server logs is the server's business. A process that
+/// exits has debug messages to send when its segment is no longer mapped.
 fn tell(text: &str) {
+    if process::is_exiting() {
+        return;
+    }
     let Some(segment) = my_segment() else { return };
     let header = segment.header();
     if header.caller.pid() != 0
