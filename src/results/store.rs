@@ -237,29 +237,32 @@ pub fn load(run_id: i64) -> Result<Option<Finished>> {
     }))
 }
 
-/// How many other runs are in progress on this server, of all roles and databases; for a run that has
-/// started, also those of this database that have ended meanwhile.
+/// How many other runs are in progress on this server, of all roles and databases, and how many of
+/// this database that have ended since this one started.
 pub fn other_runs(run: &Run) -> Result<i32> {
-    transaction(|| runs_beside(run.started_at.as_deref(), run.run_id))
+    transaction(|| {
+        let recorded = as_owner(|| {
+            query::one::<i64>(
+                "SELECT count(*) FROM bench.runs r
+                  WHERE r.run_id <> $1 AND r.started_at < now()
+                    AND coalesce(r.finished_at > $2::timestamptz,
+                                 $2 IS NOT NULL AND r.state = 'running')",
+                &[run.run_id.into(), run.started_at.as_deref().into()],
+            )
+        })?;
+        Ok(runs_in_progress()?.max(recorded.unwrap_or(0) as i32))
+    })
 }
 
-/// The same, as seen by the backend that is about to start a run.
+/// How many other runs are in progress on this server, of all roles and databases. Reads no table
+/// of ours: a caller would keep its lock, and with it block `DROP EXTENSION`, until its run ends.
 pub fn runs_in_progress() -> Result<i32> {
-    runs_beside(None, 0)
-}
-
-fn runs_beside(started_at: Option<&str>, run_id: i64) -> Result<i32> {
     // Not every role sees what others' processes are.
     let count = as_owner(|| {
         query::one::<i64>(
-            "SELECT greatest(
-                 (SELECT count(*) FROM pg_stat_activity
-                   WHERE backend_type = 'pg_selfbench coordinator' AND pid <> pg_backend_pid()),
-                 (SELECT count(*) FROM bench.runs r
-                   WHERE r.run_id <> $1 AND r.started_at < now()
-                     AND coalesce(r.finished_at > $2::timestamptz,
-                                  $2 IS NOT NULL AND r.state = 'running')))",
-            &[run_id.into(), started_at.into()],
+            "SELECT count(*) FROM pg_stat_activity
+              WHERE backend_type = 'pg_selfbench coordinator' AND pid <> pg_backend_pid()",
+            &[],
         )
     })?;
     Ok(count.unwrap_or(0) as i32)
