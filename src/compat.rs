@@ -238,7 +238,7 @@ unsafe extern "C-unwind" {
 }
 
 /// Whether it is worth asking whether the postmaster is alive, for loops that never wait: the
-/// system's signal has told so.
+/// system's signal has told so, or this process has never asked.
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
 #[inline]
 pub fn postmaster_may_be_dead() -> bool {
@@ -258,7 +258,8 @@ pub fn postmaster_may_be_dead() -> bool {
     CALLS.fetch_add(1, Relaxed).is_multiple_of(1024)
 }
 
-/// Whether the postmaster lives. Takes a system call.
+/// Whether the postmaster lives. Takes a system call; if it does, it
+/// [may be dead](postmaster_may_be_dead) only when a signal says so.
 pub fn postmaster_is_alive() -> bool {
     unsafe extern "C-unwind" {
         /// Raises no error but FATAL.

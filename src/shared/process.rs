@@ -1,6 +1,7 @@
 //! Other processes: references to them in shared memory, waking and signalling them, and waiting
 //! to be woken.
 
+use crate::compat;
 use crate::error::Error;
 use pgrx::pg_sys;
 use rustix::process::{Pid, Signal, kill_process};
@@ -162,7 +163,8 @@ pub fn is_exiting() -> bool {
 /// would block the next start of the server.
 #[inline]
 pub fn exit_with_postmaster() {
-    if crate::compat::postmaster_may_be_dead() {
+    // It may be dead until somebody has asked, which no process that never waits has.
+    if compat::postmaster_may_be_dead() && !compat::postmaster_is_alive() {
         wait(Duration::ZERO);
     }
 }
