@@ -7,6 +7,7 @@
 
 use super::database::Database;
 use super::transaction::transaction;
+use super::{asked_to_end, enter_cooperative, forget_cancel, leave_cooperative};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::query;
@@ -14,7 +15,7 @@ use crate::results::rows::Run;
 use crate::run::RunSpec;
 use crate::security::as_owner;
 use crate::server;
-use crate::shared::segment::Segment;
+use crate::shared::segment::{Segment, Stop};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -147,10 +148,9 @@ impl Snapshots {
         if self.looks.is_none() {
             return;
         }
-        let database = catch(|| Database::open(spec.target.as_ref()));
-        let look = match database {
-            Ok(mut database) => observe(&mut database),
-            Err(_) => None,
+        let look = match spec.target {
+            None => observe(&mut Database::Here),
+            Some(_) => look_at_target(segment, spec),
         };
         self.compare(segment, look);
         let Some((first, last)) = &self.looks else {
@@ -204,6 +204,21 @@ impl Snapshots {
         }
         self.looks = Some((first, look));
     }
+}
+
+/// Looks at a target for the last time. It may be stuck, and the run is not stored before: a run
+/// that was told to end does not ask, and one that is told now asks no longer.
+fn look_at_target(segment: &Segment, spec: &RunSpec) -> Option<Look> {
+    leave_cooperative();
+    let look = match asked_to_end() || segment.header().stop() != Stop::No {
+        true => None,
+        false => catch(|| Database::open(spec.target.as_ref()))
+            .ok()
+            .and_then(|mut database| observe(&mut database)),
+    };
+    enter_cooperative();
+    forget_cancel();
+    look
 }
 
 /// Looks; `None` if that is not possible.
