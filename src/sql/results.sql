@@ -14,9 +14,9 @@ COMMENT ON FUNCTION bench.advice IS 'what makes the figures of a run doubtful, a
 
 /* Deletes the caller's own runs, a superuser's all, that everything given applies to. */
 CREATE FUNCTION bench.delete_runs(
-    run_ids    bigint[] DEFAULT NULL,
-    older_than interval DEFAULT NULL,
-    label      text     DEFAULT NULL,
+    run_ids    bigint[]   DEFAULT NULL,
+    older_than bench.span DEFAULT NULL,
+    label      text       DEFAULT NULL,
     OUT run_id bigint, OUT run_label text, OUT state text
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'delete_runs_wrapper';

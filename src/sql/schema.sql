@@ -29,9 +29,13 @@ RETURN pg_catalog.make_interval(secs => $1)::bench.span;
 CREATE FUNCTION bench_internal.seconds(int) RETURNS bench.span
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.make_interval(secs => $1)::bench.span;
+CREATE FUNCTION bench_internal.seconds(bigint) RETURNS bench.span
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.make_interval(secs => $1)::bench.span;
 CREATE FUNCTION bench_internal.seconds(numeric) RETURNS bench.span
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.make_interval(secs => $1::pg_catalog.float8)::bench.span;
 CREATE CAST (float8 AS bench.span) WITH FUNCTION bench_internal.seconds(float8) AS IMPLICIT;
 CREATE CAST (int AS bench.span) WITH FUNCTION bench_internal.seconds(int) AS IMPLICIT;
+CREATE CAST (bigint AS bench.span) WITH FUNCTION bench_internal.seconds(bigint) AS IMPLICIT;
 CREATE CAST (numeric AS bench.span) WITH FUNCTION bench_internal.seconds(numeric) AS IMPLICIT;

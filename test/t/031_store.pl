@@ -233,7 +233,7 @@ my ($mine, $theirs) = map {
 	scalar as($root, "SELECT run_id FROM bench.runs WHERE label = '$_'")
 } ('cleaner', 'Clean Er');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(run_ids => '{$theirs,1}')"), '', 'not what others have');
-is(as('cleaner', "SELECT * FROM bench.delete_runs(older_than => '1 day')"), '', 'nothing is old');
+is(as('cleaner', "SELECT * FROM bench.delete_runs(older_than => 86400)"), '', 'nothing is old');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'x', run_ids => '{$mine}')"), '', 'both must apply');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'cleaner', older_than => '0')"),
 	"$mine|cleaner|finished", 'its own');

@@ -222,14 +222,14 @@ foreach my $mode (qw(spi libpq))
 	is($error, '', "$mode: the call still holds no snapshot");
 }
 is( last_of(
-		q{DO $$ DECLARE t interval = '1 s'; i int = 1; id bigint; BEGIN
+		q{DO $$ DECLARE t interval = '1 s'; i bigint = 1; id bigint; BEGIN
 			id := bench.start('{quick}', duration => t);
 			PERFORM bench.wait(id, i);
 			PERFORM bench.wait(id, NULL);
 		END $$;
 		SELECT state FROM bench.wait((SELECT max(run_id) FROM bench.runs), interval '1 min')}),
 	'finished', 'variables of other types');
-foreach my $wrong ('-1', '0', "'x'", '1e10', "'NaN'::float8")
+foreach my $wrong ('-1', '0', "'x'", '2147483648', '1e10', "'NaN'::float8")
 {
 	(undef, undef, $error) = $node->psql('postgres', "SELECT bench.run(duration => $wrong)");
 	like($error, qr/ERROR:  (invalid value for option "duration"|invalid input syntax|interval out of range)/, "duration => $wrong");
