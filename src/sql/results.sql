@@ -57,19 +57,18 @@ COMMENT ON VIEW bench.run_summary IS 'runs, one row each';
 
 CREATE VIEW bench.progress WITH (security_invoker = true) AS
     SELECT r.run_id, r.label, r.mode, r.scripts, r.clients, f.phase, f.seconds,
-           round(least(CASE WHEN r.duration_s IS NOT NULL
-                            THEN 100 * f.seconds / (r.warmup_s + r.duration_s)
-                            ELSE 100.0 * d.ended / d.planned END, 100)::numeric, 1) AS percent_done,
-           round(greatest(CASE WHEN r.duration_s IS NOT NULL
-                               THEN r.warmup_s + r.duration_s - f.seconds
-                               ELSE (d.planned - d.ended) * d.measured_s / nullif(d.ended, 0) END,
-                          0)::numeric, 1) AS seconds_left,
+           round((100 * least(e.done, 1))::numeric, 1) AS percent_done,
+           round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS seconds_left,
            f.transactions, f.failed, f.skipped, f.transactions / d.measured_s AS tps,
            f.latency_avg_ms, f.interval_tps, f.interval_latency_avg_ms,
            r.duration_s, r.transactions_per_client, r.warmup_s, r.coordinator_pid
       FROM bench.runs r, LATERAL bench_internal.live_figures(r.run_id, r.segment) f,
            LATERAL (SELECT f.transactions + f.failed + f.skipped AS ended,
                            r.clients::numeric * r.transactions_per_client AS planned,
-                           CASE WHEN f.seconds > r.warmup_s THEN f.seconds - r.warmup_s END AS measured_s) d
+                           r.warmup_s + r.duration_s AS planned_s,
+                           CASE WHEN f.seconds > r.warmup_s THEN f.seconds - r.warmup_s END AS measured_s) d,
+           LATERAL (SELECT coalesce(f.seconds / d.planned_s, d.ended / d.planned, 0) AS done,
+                           coalesce(d.planned_s - f.seconds,
+                                    (d.planned - d.ended) * d.measured_s / nullif(d.ended, 0)) AS left_s) e
      WHERE r.state IN ('starting', 'running');
 COMMENT ON VIEW bench.progress IS 'runs in progress, with their figures of this moment';

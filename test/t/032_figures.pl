@@ -133,6 +133,8 @@ my $caller = start_sql($node,
 	"SELECT bench.run('{described,tpcb-like\@3}', duration => '5 min', label => 'never')",
 	name => 'caller');
 wait_for($node, "SELECT count(*) = 1 FROM bench.runs WHERE label = 'never' AND state = 'starting'");
+is($node->safe_psql('postgres', "SELECT phase, percent_done, seconds_left FROM bench.progress"),
+	'starting|0.0|', 'bench.progress before the start: nothing is done');
 wait_for($node,
 	"SELECT count(pg_cancel_backend(pid)) = 1 FROM pg_stat_activity WHERE application_name = 'caller' AND state = 'active'");
 finish_sql($caller);
