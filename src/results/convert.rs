@@ -413,7 +413,7 @@ fn tally(figures: &Figures) -> Tally {
                 max_ns: ns(figures.lag_max_ms),
                 ..Moments::default()
             }),
-        sleep_ns: ns(figures.sleep_avg_ms) * figures.transactions as u64,
+        sleep_ns: ns(figures.sleep_avg_ms).saturating_mul(figures.transactions as u64),
         ..Tally::default()
     };
     tally.failed.serialization = figures.serialization_failures as u64;

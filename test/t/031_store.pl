@@ -184,6 +184,14 @@ is(as($root, 'SELECT count(*) FROM bench.runs'), $runs + 1, 'nothing else ran');
 is(as($root, "SELECT state FROM bench.run('{select-only}', $quick, label => repeat(md5(random()::text), 32))"),
 	'finished', 'a label as long as possible');
 
+# What is read is what is stored, to the last digit.
+my $exact = as($root, 'SELECT max(run_id) FROM bench.runs');
+foreach my $tps ('18031.748231682694', '30918.282929205878', '4050.1910527545156')
+{
+	is(as($root, "UPDATE bench.runs SET tps = $tps WHERE run_id = $exact; SELECT tps FROM bench.wait($exact)"),
+		$tps, "a figure of many digits: $tps");
+}
+
 # Deleting a run in progress leaves nothing of it behind.
 foreach my $log ('false', 'true')
 {
