@@ -9,7 +9,7 @@ CREATE SEQUENCE bench.run_id_seq;
 CREATE TABLE bench.scripts (
     name        text NOT NULL,
     description text,
-    body        text NOT NULL,
+    body        text NOT NULL CHECK (octet_length(body) <= 16777216), -- no run takes more
     owner       regrole NOT NULL DEFAULT quote_ident(current_user)::regrole,
     created_at  timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (owner, name)

@@ -29,6 +29,8 @@ is( $node->safe_psql('postgres', "SELECT message FROM bench.check_script(repeat(
 	'scripts are too long (maximum is 16777216 bytes)', 'a script that is too long');
 like(error_of("SELECT bench.define_script('long', repeat('x', 16777217))"),
 	qr/^54000: .*too long/, 'a script that is too long to be stored');
+like(error_of("INSERT INTO bench.scripts (name, body) VALUES ('long', repeat('x', 16777217))"),
+	qr/^23514: .*"scripts_body_check"/, 'not even by somebody who may write the table');
 my $nested = "'\\set a ' || repeat('(', 1000000) || 1";
 like($node->safe_psql('postgres', "SELECT message FROM bench.check_script($nested)"),
 	qr/nested too deeply/, 'deep nesting');
@@ -80,6 +82,60 @@ like(error_of("SET my.setting = '" . 'x' x 100 . "'; SELECT set_config('my.setti
 	qr/^54000: the settings of this session have \d+ bytes/, 'a long setting of the session');
 is(error_of("SELECT bench.run(scripts => array_fill('select-only'::text, ARRAY[129]))"),
 	'22023: invalid value for option "scripts": 129 scripts', 'too many scripts');
+
+# What is out of range is refused before tables are dropped, or anything starts.
+$node->safe_psql('postgres', q{
+	SELECT bench.initialize(); SELECT bench.initialize_pgio(size => '64'); UPDATE pgbench_branches SET bbalance = 7;
+	CREATE FUNCTION refused(function text, arguments text[], OUT argument text, OUT why text) RETURNS SETOF record AS $$
+	BEGIN
+		FOREACH argument IN ARRAY arguments LOOP
+			BEGIN
+				EXECUTE format('SELECT bench.%s(%s)', function, argument);
+				why := 'nothing is wrong';
+			EXCEPTION WHEN OTHERS THEN
+				why := concat_ws(' ', SQLSTATE, SQLERRM);
+			END;
+			RETURN NEXT;
+		END LOOP;
+	END $$ LANGUAGE plpgsql});
+my %numbers = (
+	initialize => {
+		scale => [qw(0 -1)], fillfactor => [qw(9 101 -2147483648)], partitions => [-1], workers => [qw(0 262144)] },
+	initialize_pgio => {
+		tables => [qw(0 -1 1025)], workers => [qw(0 262144)],
+		size => [map { "'$_'" } '', '1', '-1', 'NaN', 'Infinity', '1.5GB', '2147483648MB', '4294967295', '99999999999999999999', 'MB'],
+		seed => [map { "'$_'" } '', '-1', '18446744073709551616'] },
+	run_pgio => {
+		tables => [qw(0 1025)], threads_per_table => [qw(0 10001)], update_pct => [qw(-1 101)],
+		work_unit => [qw(-1 64 1000000001)], update_work_unit => [qw(-1 1000000001)], commit_every => [0],
+		working_set_pct => [qw(0 -1 100.01 'NaN' 'Infinity')], jobs => [0], transactions => [qw(0 -1)],
+		rate => [qw(0 -1 'NaN' 'Infinity')], latency_limit => [qw(0 'NaN' '-Infinity')],
+		duration => [qw(0 -1 2147483648 1e300 'NaN'::float8 'Infinity'::float8)], warmup => [qw(-1 2147483648)],
+		progress => [qw(0 0.05)], '"interval"' => [qw(0 0.05)] },);
+my %nulls = (
+	initialize      => [qw(scale steps fillfactor partitions foreign_keys unlogged)],
+	initialize_pgio => [qw(tables size unlogged force)],
+	run_pgio        => [qw(threads_per_table update_pct work_unit update_work_unit commit_every working_set_pct scan
+		  mode protocol warmup "interval" log client_process)],);
+my %texts = (
+	initialize      => [qw(steps partition_method tablespace index_tablespace)],
+	initialize_pgio => [qw(tablespace index_tablespace)],
+	run_pgio        => [qw(scan mode protocol client_process)],);
+foreach my $function (sort keys %numbers)
+{
+	my $values = $numbers{$function};
+	my @arguments = (
+		(map { my $name = $_; map { "$name => $_" } @{ $values->{$name} } } sort keys %$values),
+		(map { "$_ => NULL" } @{ $nulls{$function} }),
+		map { "$_ => ''" } @{ $texts{$function} });
+	my $quoted = join ', ', map { s/'/''/gr =~ s/.*/'$&'/r } @arguments;
+	is($node->safe_psql('postgres',
+			qq{SELECT * FROM refused('$function', ARRAY[$quoted])
+			   WHERE why !~ '^22(004 option|023 (invalid value for )?option|008 interval out of range)'}),
+		'', "$function: values out of range");
+}
+is($node->safe_psql('postgres', 'SELECT bbalance, (SELECT count(*) FROM pgio1), (SELECT count(*) FROM bench.runs) FROM pgbench_branches'),
+	'7|64|0', 'nothing was dropped, nothing ran');
 
 # Documents that PostgreSQL accepts and a parser of ours does not.
 foreach my $document (q('{"a": 1e400}'), "(repeat('[', 1000) || repeat(']', 1000))::jsonb")
