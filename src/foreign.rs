@@ -43,7 +43,7 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
     if may != Some(true) {
         return Err(Error::Denied {
             what: format!("foreign server \"{name}\""),
-            hint: "Have USAGE on it granted to you.".into(),
+            hint: "Ask for the USAGE privilege on it.".into(),
         });
     }
     // SAFETY: the server exists; the second call raises an error if there is no user mapping.

@@ -249,7 +249,7 @@ fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
         Some(true) => Ok(()),
         Some(false) => Err(Error::Denied {
             what: format!("tablespace \"{name}\""),
-            hint: "Have CREATE on it granted to you.".into(),
+            hint: "Ask for the CREATE privilege on it.".into(),
         }),
         None => Err(illegal(
             option,
