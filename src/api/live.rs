@@ -22,9 +22,14 @@ pub(super) fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> 
     ((header.role == role || superuser)
         && header.is_run()
         && header.run_id.load(Relaxed) == run_id
-        && header.phase() != Phase::Finished
-        && header.coordinator.pid() != 0)
-        .then_some(segment)
+        && goes_on(&segment))
+    .then_some(segment)
+}
+
+/// Whether the run of a segment has not ended.
+pub(super) fn goes_on(segment: &Segment) -> bool {
+    let header = segment.header();
+    header.phase() != Phase::Finished && header.coordinator.pid() != 0
 }
 
 #[pg_extern(sql = false)]

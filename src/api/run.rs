@@ -16,7 +16,7 @@ use crate::shared::process;
 use crate::shared::recorder;
 use crate::shared::segment::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
-use crate::worker::locks::{self, Use};
+use crate::worker::locks::{self, Lookout, Use};
 use crate::worker::{logbook, own_segment, spi_client, transaction};
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
@@ -36,8 +36,8 @@ const MAX_COMMAND_BYTES: usize = 1 << 30;
 /// A caller of `bench.wait` that waits for so short a time, again and again in transactions of their
 /// own, does no harm to a run.
 const HARMLESS_NS: u64 = 1_000_000_000;
-/// How often it looks whether the run waits for it.
-const LOOK_NS: u64 = 500_000_000;
+/// How often `bench.wait` looks whether the run has ended.
+const TICK: Duration = Duration::from_millis(100);
 
 #[pg_extern(sql = false)]
 fn run(
@@ -83,46 +83,52 @@ fn wait(
             None => None,
             Some(timeout) => Some(options::duration("timeout", timeout, true)? as u64 * 1000),
         };
-        let begin = clock::now_ns();
+        run_result(&await_end(run_id, limit, &horizon)?)
+    })();
+    once(ended.or_raise())
+}
+
+/// Waits until a run has ended, or for that many nanoseconds: the run as it is then.
+fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<Finished> {
+    let begin = clock::now_ns();
+    let found = look(run_id)?;
+    if !found.run.is_in_progress() {
+        return Ok(found);
+    }
+    if found.run.segment.is_some() && found.run.segment == own_segment() {
+        return Err(Error::Misplaced {
+            message: format!("a client of run {run_id} cannot wait for the run"),
+            hint: "Wait for it in another session.".into(),
+        });
+    }
+    if let Some(segment) = live_segment(run_id, found.run.segment) {
         let mut advised = false;
-        let mut looked = begin;
-        loop {
-            let mut found = look(run_id)?;
-            if !found.run.is_in_progress() {
-                return run_result(&found);
-            }
-            if found.run.segment.is_some() && found.run.segment == own_segment() {
-                return Err(Error::Misplaced {
-                    message: format!("a client of run {run_id} cannot wait for the run"),
-                    hint: "Wait for it in another session.".into(),
-                });
-            }
-            let Some(segment) = live_segment(run_id, found.run.segment) else {
-                // It may have ended between the two looks.
-                let ended = look(run_id)?;
-                return match ended.run.is_in_progress() {
-                    true => Err(Error::LostRun { run_id }),
-                    false => run_result(&ended),
-                };
-            };
-            if !advised && clock::now_ns() - begin >= HARMLESS_NS {
+        let mut lookout = Lookout::new();
+        while live::goes_on(&segment) {
+            let waited = clock::now_ns() - begin;
+            if !advised && waited >= HARMLESS_NS {
                 advised = true;
-                advise(&segment.spec()?, &horizon);
+                advise(&segment.spec()?, horizon);
             }
-            if clock::now_ns() - looked >= LOOK_NS {
-                looked = clock::now_ns();
-                locks::fail_if_workers_wait_for_me(&segment)?;
-            }
-            if limit.is_some_and(|limit| clock::now_ns() - begin >= limit) {
-                live::add_figures(&mut found, &segment)?;
-                return run_result(&found);
+            lookout.look(&segment)?;
+            if limit.is_some_and(|limit| waited >= limit) {
+                let mut found = look(run_id)?;
+                if found.run.is_in_progress() {
+                    live::add_figures(&mut found, &segment)?;
+                }
+                return Ok(found);
             }
             pgrx::check_for_interrupts!();
             horizon.release();
-            process::wait(Duration::from_millis(100));
+            process::wait(TICK);
         }
-    })();
-    once(ended.or_raise())
+    }
+    // It may have ended between the two looks.
+    let ended = look(run_id)?;
+    match ended.run.is_in_progress() {
+        true => Err(Error::LostRun { run_id }),
+        false => Ok(ended),
+    }
 }
 
 /// A result as a set of one. The server calls a function that returns a set once for all columns of

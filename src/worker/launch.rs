@@ -2,6 +2,7 @@
 
 use super::check_for_interrupts;
 use super::ending::{self, Left, Owned, Processes};
+use super::locks::Lookout;
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::run::horizon::Horizon;
@@ -21,8 +22,6 @@ const END_TICK: Duration = Duration::from_millis(20);
 const CANCEL_GRACE_NS: u64 = 10_000_000_000;
 /// The same if the caller itself is told to end.
 const LAST_GRACE_NS: u64 = 1_500_000_000;
-/// How often to look whether workers wait for the caller's locks.
-const LOCK_CHECK_NS: u64 = 500_000_000;
 
 /// A task that this backend has started. Dropping it cancels it unless it has finished, and awaits
 /// the end of its coordinator, unless it was detached.
@@ -107,7 +106,7 @@ impl Task {
         mut tick: impl FnMut(&Segment) -> Result<()>,
     ) -> Result<()> {
         let header = self.segment().header();
-        let mut locks_checked = clock::now_ns();
+        let mut lookout = Lookout::new();
         loop {
             if process::interrupted() {
                 self.0.end();
@@ -129,11 +128,7 @@ impl Task {
             }
             check_for_interrupts();
             tick(self.segment())?;
-            let now = clock::now_ns();
-            if now.saturating_sub(locks_checked) > LOCK_CHECK_NS {
-                locks_checked = now;
-                super::locks::fail_if_workers_wait_for_me(self.segment())?;
-            }
+            lookout.look(self.segment())?;
             horizon.release();
             process::wait(TICK);
         }

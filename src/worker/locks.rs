@@ -5,6 +5,7 @@
 //! lock. So the caller's locks are looked at before a task starts, and while it waits, whether one
 //! of its workers is blocked by it.
 
+use crate::clock;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::shared::Segment;
@@ -64,12 +65,44 @@ pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
     Ok(())
 }
 
+/// How often to look whether workers wait for the caller's locks.
+const LOOK_NS: u64 = 500_000_000;
+/// Looking takes a part of the time that is not larger than one of so many: where hundreds of
+/// clients queue up, it takes long, and holds up the lock manager that they use.
+const SHARE: u64 = 100;
+
+/// The caller's looks, while it waits for a task, whether the task waits for it.
+pub struct Lookout {
+    due_ns: u64,
+}
+
+impl Lookout {
+    /// From now on.
+    pub fn new() -> Lookout {
+        Lookout {
+            due_ns: clock::now_ns() + LOOK_NS,
+        }
+    }
+
+    /// Looks, if it is time to; fails as [`fail_if_workers_wait_for_me`].
+    pub fn look(&mut self, segment: &Segment) -> Result<()> {
+        let begin = clock::now_ns();
+        if begin < self.due_ns {
+            return Ok(());
+        }
+        let looked = fail_if_workers_wait_for_me(segment);
+        let end = clock::now_ns();
+        self.due_ns = end + LOOK_NS.max((end - begin) * SHARE);
+        looked
+    }
+}
+
 /// Fails if one of the task's processes, or one that serves a client's connection, waits for this
 /// backend's transaction, or for another process that does.
 ///
 /// A client of another server may have the number of a process here. It would have to be one that
 /// waits for this backend, too, to be taken for it.
-pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
+fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     let clients = 0..segment.layout().clients;
     let waiting: Vec<i32> = std::iter::once(&segment.header().coordinator)
         .chain(segment.workers().map(|worker| &worker.process))
@@ -105,14 +138,14 @@ pub fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
 /// Shorter waits are no reason to look for what is waited for.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
-/// The process that waits for this backend, and that some of these processes wait for, or are.
+/// The process that waits for this backend, and that some of these processes wait for, or are. Each
+/// process is asked for once: all that wait in one queue wait for all that are before them.
 const WAITS_FOR_ME: &str = "
-WITH RECURSIVE waits (pid, blocker) AS (
-    SELECT p.pid, b.pid
-      FROM pg_catalog.unnest($1::pg_catalog.int4[]) p (pid),
-           pg_catalog.unnest(pg_catalog.pg_blocking_pids(p.pid)) b (pid)
+WITH RECURSIVE waits (pid) AS (
+    SELECT pg_catalog.unnest($1::pg_catalog.int4[])
      UNION
-    SELECT w.blocker, b.pid
-      FROM waits w, pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.blocker)) b (pid))
-SELECT pid FROM waits WHERE blocker OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()
+    SELECT b.pid FROM waits w, pg_catalog.unnest(pg_catalog.pg_blocking_pids(w.pid)) b (pid))
+SELECT w.pid FROM waits w
+ WHERE EXISTS (SELECT FROM waits m WHERE m.pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid())
+   AND pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) ANY (pg_catalog.pg_blocking_pids(w.pid))
  LIMIT 1";
