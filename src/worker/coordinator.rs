@@ -426,9 +426,7 @@ fn watch(
         if now >= next {
             figures.end_interval(now);
             if figures.fill_a_batch() {
-                if stores {
-                    figures.store_intervals()?;
-                }
+                figures.store_intervals(stores)?;
                 drains = true;
             }
             // An interval that ends late does not shift those after it.

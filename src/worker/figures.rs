@@ -84,9 +84,11 @@ impl<'s> Figures<'s> {
         self.intervals.len() >= INTERVALS_PER_BATCH
     }
 
-    /// Stores the intervals so far.
-    pub fn store_intervals(&mut self) -> Result<()> {
-        store::intervals(&self.intervals)?;
+    /// Stores the intervals so far, if they can be stored: nothing else needs them.
+    pub fn store_intervals(&mut self, stores: bool) -> Result<()> {
+        if stores {
+            store::intervals(&self.intervals)?;
+        }
         self.intervals.clear();
         Ok(())
     }
