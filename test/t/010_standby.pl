@@ -1,5 +1,5 @@
 # On a hot standby: runs that only read work and are not stored; everything else
-# says why it cannot be done.
+# says why it cannot be done. And what its snapshots do to runs of the primary.
 use strict;
 use warnings;
 
@@ -59,6 +59,32 @@ like($standby->safe_psql('postgres', "SELECT bench.report($run_id)"),
 is($standby->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"),
 	'finished', 'bench.wait');
 is($standby->safe_psql('postgres', "SELECT label FROM bench.run_summary"), 'primary', 'run_summary');
+
+# What the standby's snapshots keep on the primary is told of the primary's runs: by
+# its process there, or by its replication slot, if it has one.
+sub held_by_standby
+{
+	my ($name) = @_;
+	$primary->safe_psql('postgres',
+		"SELECT bench.run(scripts => '{simple-update}', transactions => 300, vacuum => 'none', label => '$name')");
+	return $primary->safe_psql('postgres',
+		"SELECT snapshot_held_s = seconds, snapshot_held_by FROM bench.runs WHERE label = '$name'");
+}
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1");
+$standby->reload;
+my $reader = $standby->background_psql('postgres');
+$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my $xmin = $reader->query_safe('SELECT txid_snapshot_xmin(txid_current_snapshot())');
+wait_for($primary, "SELECT backend_xmin::text = '$xmin' FROM pg_stat_replication");
+like(held_by_standby('feedback'), qr/^t\|process \d+ \(walsender, role \w+, standby\)$/,
+	'a snapshot of the standby');
+$primary->safe_psql('postgres', q(SELECT pg_create_physical_replication_slot('of_standby')));
+$standby->append_conf('postgresql.conf', 'primary_slot_name = of_standby');
+$standby->reload;
+wait_for($primary, "SELECT xmin::text = '$xmin' FROM pg_replication_slots");
+is(held_by_standby('slot'), 't|replication slot of_standby', 'a snapshot of the standby, by its slot');
+$reader->query_safe('COMMIT');
+$reader->quit;
 
 # A run in progress on the primary is not in progress here.
 my $live = $primary->safe_psql('postgres', "SELECT bench.start(duration => '10 min', vacuum => 'none')");
