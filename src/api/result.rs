@@ -130,7 +130,9 @@ fn report_last() -> String {
 }
 
 fn text_of(finished: Finished) -> Result<String> {
-    Ok(selfbench_report::text(&convert::report(&finished)?))
+    let mut report = convert::report(&finished)?;
+    report.settings = store::load_settings(finished.run.run_id)?;
+    Ok(selfbench_report::text(&report))
 }
 
 /// What makes the figures of a run doubtful that the caller may see, and what to do about it.
@@ -142,7 +144,10 @@ fn advice(
         let run_id = argument("run_id", run_id)?;
         let finished = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
         let settings = store::load_settings(run_id)?;
-        let setting = |name: &str| settings.get(name).map(String::as_str);
+        let setting = |name: &str| {
+            let setting = settings.iter().find(|setting| setting.name == name)?;
+            Some(setting.value.as_str())
+        };
         Ok(selfbench_report::advice(
             &convert::report(&finished)?,
             setting,

@@ -230,7 +230,7 @@ pub fn pgio_run(
     }
 }
 
-/// A run's report from its rows.
+/// A run's report from its rows, without the settings under which it took place.
 pub fn report(finished: &Finished) -> Result<RunReport> {
     let run = &finished.run;
     let mode = MODES.into_iter().find(|mode| mode.name() == run.mode);
@@ -298,6 +298,8 @@ pub fn report(finished: &Finished) -> Result<RunReport> {
         reconnect: run.reconnect,
         failures_detailed: run.failures_detailed,
         seed: run.seed.parse().unwrap_or(0),
+        variables: run.variables.clone().into_iter().collect(),
+        settings: Vec::new(),
         tally: tally(&run.figures),
         percentiles: percentiles(&run.figures),
         harness_us: run.harness_us,

@@ -12,11 +12,11 @@ use crate::server;
 use crate::worker::transaction::transaction;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
+use selfbench_report::Setting;
 use selfbench_report::log::{Logged, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter};
-use std::collections::HashMap;
 use std::io::Write;
 
 /// The next run's number.
@@ -352,13 +352,18 @@ pub fn delete(run_ids: Vec<i64>) -> Result<Vec<(i64, Option<String>, String)>> {
 }
 
 /// The settings under which a run took place that the caller may see, by name.
-pub fn load_settings(run_id: i64) -> Result<HashMap<String, String>> {
-    let settings = query_json::<HashMap<String, String>>(
-        "SELECT coalesce(jsonb_object_agg(name, setting), '{}')::text FROM bench.run_settings
-          WHERE run_id = $1 AND setting IS NOT NULL",
+pub fn load_settings(run_id: i64) -> Result<Vec<Setting>> {
+    let settings = query_json::<(String, String, String)>(
+        "SELECT jsonb_build_array(name, setting, source)::text FROM bench.run_settings
+          WHERE run_id = $1 AND setting IS NOT NULL ORDER BY name COLLATE \"C\"",
         run_id,
     )?;
-    Ok(settings.into_iter().next().unwrap_or_default())
+    let setting = |(name, value, source)| Setting {
+        name,
+        value,
+        source,
+    };
+    Ok(settings.into_iter().map(setting).collect())
 }
 
 fn insert<T: Serialize>(table: &str, row: &T) -> Result<()> {

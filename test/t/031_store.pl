@@ -285,6 +285,18 @@ is( $other->safe_psql('postgres', q(SELECT count(*) FROM bench.runs WHERE owner 
 	'with other numbers of roles');
 $other->stop;
 
+# A run can be repeated from its report.
+$node->safe_psql('postgres', q(ALTER DATABASE postgres SET synchronous_commit = off));
+my $report = as($root, qq(SET work_mem = '7MB'; SET TimeZone = 'UTC';
+	SELECT bench.report(run_id) FROM bench.run('{select-only}', $quick, variables => '{"scale": 1, "word": "two\\nlines"}')));
+like($report, qr/^random seed: \d+\nvariable: scale = 1\nvariable: word = two\n    lines\nsetting: /m,
+	'a report has the variables');
+like($report, qr/^setting: work_mem = 7MB \(session\)$/m, "settings of the session");
+like($report, qr/^setting: synchronous_commit = off \(database\)$/m, 'and those of the database');
+unlike($report, qr/^setting: (?:\w+ = .* \((?:default|override)\)$|TimeZone|application_name|lc_|log_line_prefix|port|unix_socket)/m,
+	'and no others');
+$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET synchronous_commit');
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();

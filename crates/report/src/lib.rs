@@ -10,8 +10,10 @@ mod number;
 pub mod pgio;
 pub mod progress;
 mod run;
+mod settings;
 mod text;
 
 pub use advice::{Advice, advice};
 pub use run::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport};
+pub use settings::Setting;
 pub use text::{Style, lines, text};

@@ -1,5 +1,6 @@
 //! What there is to report about one run.
 
+use crate::Setting;
 use crate::pgio::PgioReport;
 use selfbench_stats::{Tally, summary};
 use serde::{Deserialize, Serialize};
@@ -139,6 +140,10 @@ pub struct RunReport {
     pub failures_detailed: bool,
     /// Seed of the random numbers.
     pub seed: u64,
+    /// The user's variables and their values, as the option `variables` gave them.
+    pub variables: Vec<(String, String)>,
+    /// The settings under which the run took place.
+    pub settings: Vec<Setting>,
     /// Counters of the measured time, all scripts together.
     pub tally: Tally,
     /// Percentiles of the latency, all scripts together: percent and milliseconds.

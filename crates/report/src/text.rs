@@ -411,6 +411,13 @@ fn additions(lines: &mut Lines, report: &RunReport) {
         ));
     }
     lines.push(format!("random seed: {}", report.seed));
+    for (name, value) in &report.variables {
+        lines.push(format!("variable: {name} = {}", indented(value)));
+    }
+    for setting in report.settings.iter().filter(|setting| setting.is_shown()) {
+        let (name, value) = (&setting.name, indented(&setting.value));
+        lines.push(format!("setting: {name} = {value} ({})", setting.source));
+    }
     if let Some(run_id) = report.run_id {
         lines.push(format!("run: {run_id}"));
     }
@@ -437,8 +444,12 @@ fn additions(lines: &mut Lines, report: &RunReport) {
         ));
     }
     for error in &report.errors {
-        // A server's message may have several lines and end in one.
-        let message = error.trim_end().replace('\n', "\n    ");
-        lines.push(format!("error: {message}"));
+        // A server's message may end in a line.
+        lines.push(format!("error: {}", indented(error.trim_end())));
     }
+}
+
+/// A text that may have several lines, as a part of one.
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n    ")
 }

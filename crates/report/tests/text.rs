@@ -4,7 +4,7 @@
 use pretty::assert_text;
 use selfbench_report::pgio::{PgioReport, WorkingSet};
 use selfbench_report::{
-    Limit, Mode, RunReport, RunState, ScriptReport, StatementReport, Style, lines, text,
+    Limit, Mode, RunReport, RunState, ScriptReport, Setting, StatementReport, Style, lines, text,
 };
 use selfbench_stats::{Failures, Moments, Tally};
 
@@ -83,6 +83,8 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
         reconnect: false,
         failures_detailed: false,
         seed: 42,
+        variables: Vec::new(),
+        settings: Vec::new(),
         tally,
         percentiles: Vec::new(),
         seconds: 1.0,
@@ -973,4 +975,45 @@ fn pgio_leaves_out_what_nobody_could_tell() {
         pgio_lines(nothing)[9..],
         ["blocks and WAL of the sessions are not known"]
     );
+}
+
+#[test]
+fn variables_and_settings() {
+    let setting = |name: &str, value: &str, source: &str| Setting {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        source: source.to_owned(),
+    };
+    let report = RunReport {
+        variables: vec![
+            ("scale".to_owned(), "10".to_owned()),
+            ("text".to_owned(), "two\nlines".to_owned()),
+        ],
+        settings: vec![
+            setting("DateStyle", "ISO, MDY", "session"),
+            setting("lc_messages", "C", "configuration file"),
+            setting("log_statement", "all", "database"),
+            setting("shared_buffers", "128MB", "configuration file"),
+            setting("unix_socket_directories", "/tmp", "command line"),
+            setting("wal_buffers", "4MB", "override"),
+            setting("work_mem", "64MB", "session"),
+            setting("wal_level", "replica", "default"),
+        ],
+        ..run_on_15(Mode::Spi, succeeded(200, 0.5, 0.1))
+    };
+    let text = text(&report);
+    let (_, added) = text.split_once("random seed: 42\n").unwrap();
+    assert_text(
+        added,
+        "\
+variable: scale = 10
+variable: text = two
+    lines
+setting: log_statement = all (database)
+setting: shared_buffers = 128MB (configuration file)
+setting: work_mem = 64MB (session)
+",
+    );
+    let pgbench = lines(&report, Style::Pgbench { progress: true });
+    assert!(!pgbench.iter().any(|line| line.contains("setting")));
 }
