@@ -142,7 +142,9 @@ $locker->query_safe('ROLLBACK');
 $locker->quit;
 $report = $node->safe_psql('postgres', "SELECT bench.report(run_id) FROM bench.runs WHERE label = 'never'");
 unlike($report, qr/NaN/, 'canceled before start: nothing that is not a number');
-like($report, qr/^transaction type: multiple scripts\n.*actually processed: 0\nnumber of failed transactions: 0 \(0\.000%\)\n.*the run was canceled/ms,
+# From 18 on, pgbench says no more of failures than of the rest if nothing was processed.
+my $failures = $node->pg_version < 18 ? qr/number of failed transactions: 0 \(0\.000%\)\n/ : qr//;
+like($report, qr/^transaction type: multiple scripts\n.*actually processed: 0\n$failures.*the run was canceled/ms,
 	'but what it would have been');
 
 # The last run of the session, else of the role.
