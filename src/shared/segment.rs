@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x05");
+const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x06");
 /// Room for the outcome: a report with the longest list of scripts fits.
 const OUTCOME_BYTES: usize = 512 * 1024;
 /// Room for the reason why a worker or a client gave up.
@@ -124,6 +124,8 @@ pub struct Header {
     pub caller: ProcessRef,
     /// The task's coordinator, or the loader.
     pub coordinator: ProcessRef,
+    /// Why the caller ends the task, unless it was asked to.
+    pub cause: Text<REASON_BYTES>,
 }
 
 impl Header {

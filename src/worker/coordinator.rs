@@ -408,7 +408,7 @@ fn watch(
         } else if let Some(report) = segment.workers().find_map(|worker| worker.failure()) {
             Some(format!("a client worker failed: {}", report.one_line()))
         } else if stop != Stop::No {
-            Some(String::from("on request"))
+            Some(header.cause.get().unwrap_or_else(|| "on request".into()))
         } else {
             None
         };

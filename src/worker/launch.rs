@@ -128,7 +128,9 @@ impl Task {
             }
             check_for_interrupts();
             tick(self.segment())?;
-            lookout.look(self.segment())?;
+            lookout
+                .look(self.segment())
+                .inspect_err(|error| header.cause.set(&error.report().one_line()))?;
             horizon.release();
             process::wait(TICK);
         }

@@ -96,6 +96,9 @@ foreach (
 	my (undef, $stderr) = finish_sql(start_sql($node, $sql));
 	like($stderr, $awaited, "REINDEX CONCURRENTLY: $name");
 }
+is( $node->safe_psql('postgres',
+		"SELECT count(*) FROM bench.runs WHERE state = 'canceled' AND errors[1] LIKE 'canceled: the run waits for the calling transaction to end, which waits for the run (Process %'"),
+	5, 'REINDEX CONCURRENTLY: the reason is stored');
 my (undef, $complaint) = finish_sql(start_sql($node,
 	"BEGIN; LOCK TABLE indexed; SELECT bench.run('{write}', mode => 'libpq', transactions => 1)"));
 like($complaint, qr/ERROR:  55006: the current transaction holds a lock.*\nDETAIL:  It holds a lock that conflicts with RowExclusiveLock on relation "indexed"/,
