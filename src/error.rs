@@ -336,9 +336,7 @@ impl Error {
                     .into(),
             ),
             Error::AllAborted { first, .. } => Some(first.clone()),
-            Error::PasswordNotGiven => {
-                Some("A target of a role that is not a superuser must have a password.".into())
-            }
+            Error::PasswordNotGiven => Some("Non-superusers must provide a password.".into()),
             Error::PasswordNotUsed => {
                 Some("The target has let the role in without asking for the password.".into())
             }
@@ -360,7 +358,12 @@ impl Error {
             | Error::TableMissing { hint, .. }
             | Error::TableEmpty { hint, .. } => Some(hint.clone()),
             Error::Script(error) => error.hint.as_deref().map(str::to_owned),
-            Error::WorkerSlots { needed, free, limit, connections } => {
+            Error::WorkerSlots {
+                needed,
+                free,
+                limit,
+                connections,
+            } => {
                 let wanted = *limit as i64 + (*needed as i64 - *free as i64);
                 Some(match connections {
                     None => format!(
@@ -375,7 +378,12 @@ impl Error {
                     ),
                 })
             }
-            Error::Connections { needed, free, limit, .. } => Some(format!(
+            Error::Connections {
+                needed,
+                free,
+                limit,
+                ..
+            } => Some(format!(
                 "Use fewer clients, or set \"max_connections\" to at least {} and restart the \
                  server.",
                 *limit as i64 + (*needed as i64 - *free as i64)
@@ -419,7 +427,7 @@ impl Error {
                     .into(),
             ),
             Error::PasswordNotGiven => Some(
-                "Put it into the connection string or, so that nobody sees it in pg_stat_activity, \
+                "Put it into the connection string or, to keep it out of pg_stat_activity, \
                  into the user mapping of a foreign server."
                     .into(),
             ),

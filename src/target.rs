@@ -29,9 +29,9 @@ pub fn resolve(target: &str) -> Result<ConnectWith> {
                 illegal(
                     "target",
                     "neither a connection string nor the name of a foreign server".into(),
-                    "Legal are keywords and values such as \"host=... dbname=...\", a URI that \
+                    "A target is a list of keywords and values such as \"host=... dbname=...\", a URI that \
                      begins with \"postgresql://\" and has special characters percent-encoded, \
-                     and the name of a foreign server.",
+                     or the name of a foreign server.",
                 )
             })?,
             password_required: !superuser,

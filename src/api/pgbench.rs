@@ -185,7 +185,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         && !prefix.starts_with('/')
     {
         pgrx::notice!(
-            "log prefix \"{prefix}\" is no absolute path: the log is only stored in tables"
+            "log prefix \"{prefix}\" is not an absolute path: the log is only stored in tables"
         );
     }
     let options = RunOptions {

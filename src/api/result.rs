@@ -4,7 +4,7 @@ use super::live::{live_segment, load};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::{convert, store};
-use crate::run::options::argument;
+use crate::run::options::{age, argument};
 use crate::security;
 use crate::shared::Segment;
 use pgrx::AllocatedByRust;
@@ -175,10 +175,13 @@ fn delete_runs(
     let deleted = (|| {
         if run_ids.is_none() && older_than.is_none() && label.is_none() {
             return Err(Error::OptionConflict {
-                message: "no runs are given to be deleted".into(),
+                message: "no runs to delete are given".into(),
                 hint: "Give \"run_ids\", \"older_than\" or \"label\".".into(),
             });
         }
+        let older_than = older_than
+            .map(|interval| age("older_than", interval))
+            .transpose()?;
         let found = store::Deletion {
             run_ids,
             older_than,

@@ -263,7 +263,7 @@ fn begin_advised(spec: &RunSpec) -> Result<Task> {
         notice(
             "another run is in progress on this server",
             &format!("Runs in progress, of all roles and databases: {others}."),
-            "The figures of both are those of what the other one leaves. Wait for it with \
+            "The runs share the server, so the figures of both are too low. Wait for it with \
              bench.wait, or end it with bench.cancel.",
         );
     }
@@ -447,7 +447,7 @@ fn remedy(spec: &RunSpec) -> Option<String> {
             .collect();
         if let Some(first) = unset.first() {
             remedies.push(format!(
-                "The scripts use variables that nothing sets: {}. Give them values, such as \
+                "The scripts use undefined variables: {}. Give them values, such as \
                  variables => '{{{first}: 1}}'.",
                 unset.join(", ")
             ));

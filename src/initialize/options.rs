@@ -110,7 +110,7 @@ impl InitializeOptions {
                 return Err(illegal(
                     "partition_method",
                     format!("\"{other}\""),
-                    "Legal values are \"range\", \"hash\".",
+                    "Valid values are \"range\", \"hash\".",
                 ));
             }
         };
@@ -129,7 +129,7 @@ impl InitializeOptions {
                 return Err(illegal(
                     "steps",
                     format!("\"{letter}\""),
-                    "Legal steps are \"d\", \"t\", \"g\", \"G\", \"v\", \"p\", \"f\".",
+                    "Valid steps are \"d\", \"t\", \"g\", \"G\", \"v\", \"p\", \"f\".",
                 ));
             }
             steps.push(letter);

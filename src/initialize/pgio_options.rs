@@ -146,7 +146,7 @@ fn illegal_size(size: &str) -> Error {
         "size",
         format!("\"{size}\""),
         &format!(
-            "Legal are {MIN_BLOCKS} to {MAX_PAGES} blocks of {} kB, given as their number or in \
+            "Valid sizes are {MIN_BLOCKS} to {MAX_PAGES} blocks of {} kB, given as their number or in \
              one of the units {units}.",
             PAGE / 1024
         ),

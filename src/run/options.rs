@@ -155,7 +155,7 @@ impl RunOptions {
         if reconnect && mode == Mode::Spi {
             return Err(Error::OptionConflict {
                 message: "option \"reconnect\" needs mode \"libpq\"".into(),
-                hint: "In mode \"spi\" there is no connection that could be made anew.".into(),
+                hint: "Clients of mode \"spi\" have no connections.".into(),
             });
         }
         let variables = self.variables()?;
@@ -447,7 +447,7 @@ pub fn in_range<T: PartialOrd + std::fmt::Display>(
         return Err(illegal(
             option,
             value.to_string(),
-            &format!("The legal range is {low} to {high}."),
+            &format!("The valid range is {low} to {high}."),
         ));
     }
     Ok(value)
@@ -483,7 +483,7 @@ pub fn one_of<T: Copy, const N: usize>(
             Err(illegal(
                 option,
                 format!("\"{text}\""),
-                &format!("Legal values are {}.", names.join(", ")),
+                &format!("Valid values are {}.", names.join(", ")),
             ))
         }
     }
@@ -519,19 +519,35 @@ pub fn illegal(option: &'static str, value: String, legal: &str) -> Error {
 
 /// A span of time in microseconds, above zero or not below it, and at most what pgbench allows.
 pub fn duration(option: &'static str, interval: &Interval, zero: bool) -> Result<i64> {
-    // As EXTRACT(epoch) has it, but for years: a month is 30 days, a day 24 hours.
-    let days = i64::from(interval.months()) * 30 + i64::from(interval.days());
-    let us = i128::from(days) * 86_400 * i128::from(US_PER_SECOND) + i128::from(interval.micros());
+    let us = microseconds(interval);
     let low = if zero { 0 } else { 1 };
     if us < low || us > i128::from(MAX_SECONDS * US_PER_SECOND) {
         let from = if zero { "0" } else { "above 0" };
         return Err(illegal(
             option,
             interval_text(interval),
-            &format!("The legal range is {from} to {MAX_SECONDS} seconds."),
+            &format!("The valid range is {from} to {MAX_SECONDS} seconds."),
         ));
     }
     Ok(us as i64)
+}
+
+/// An age: an interval that is not negative.
+pub fn age(option: &'static str, interval: Interval) -> Result<Interval> {
+    if microseconds(&interval) < 0 {
+        return Err(illegal(
+            option,
+            interval_text(&interval),
+            "An interval that is not negative.",
+        ));
+    }
+    Ok(interval)
+}
+
+/// As EXTRACT(epoch) has it, but for years: a month is 30 days, a day 24 hours.
+fn microseconds(interval: &Interval) -> i128 {
+    let days = i64::from(interval.months()) * 30 + i64::from(interval.days());
+    i128::from(days) * 86_400 * i128::from(US_PER_SECOND) + i128::from(interval.micros())
 }
 
 fn interval_text(interval: &Interval) -> String {

@@ -10,7 +10,7 @@ COMMENT ON FUNCTION bench.report() IS 'report of the last run of this session, e
 
 CREATE FUNCTION bench.advice(run_id bigint, OUT advice text, OUT hint text) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper';
-COMMENT ON FUNCTION bench.advice IS 'what makes the figures of a run doubtful, and what to do; no row if nothing is known to';
+COMMENT ON FUNCTION bench.advice IS 'reasons to distrust the figures of a run, and what to do; no row if none are known';
 
 /* Deletes the caller's own runs, a superuser's all, that everything given applies to. */
 CREATE FUNCTION bench.delete_runs(

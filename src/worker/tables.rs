@@ -84,9 +84,9 @@ fn pgbench_scale(database: &mut Database) -> Result<i64> {
         Err(Error::Server(report)) if report.sqlstate == "42501" => {
             return Err(Error::Denied {
                 what: "table pgbench_branches".into(),
-                hint: "The scale is the number of its rows, and built-in scripts need rights on \
+                hint: "The scale is the number of its rows, and built-in scripts need privileges on \
                        pgbench's tables: grant SELECT on all four, and INSERT and UPDATE unless \
-                       the script is select-only."
+                       the script is select-only; TRUNCATE on pgbench_history lets the run empty it."
                     .into(),
             });
         }

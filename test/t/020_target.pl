@@ -269,7 +269,7 @@ CREATE ROLE runner LOGIN;
 SELECT bench.grant_to('runner');
 SQL
 my $quick = "SELECT state, transactions FROM bench.run(mode => 'libpq', transactions => 5, target => %s)";
-my $not_given = qr/ERROR:  2F003: password is required\nDETAIL:  A target of a role that is not/;
+my $not_given = qr/ERROR:  2F003: password is required\nDETAIL:  Non-superusers must provide a password/;
 my $not_used  = qr/ERROR:  2F003: password is required\nDETAIL:  The target has let the role in/;
 sub by_runner { my ($target, $name) = @_; return is(here(sprintf($quick, $target), 'runner'), 'finished|5', $name) }
 sub runner_fails { my ($target, $error, $name) = @_; return fails_ok(sprintf($quick, $target), $error, $name, 'runner') }

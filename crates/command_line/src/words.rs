@@ -10,7 +10,7 @@ pub(crate) fn split(arguments: &str) -> Result<Vec<String>, Error> {
             ErrorKind::Syntax,
             "unterminated quoted string in command line",
         )
-        .hint("Each quote needs another one that closes it.")
+        .hint("Close each quote.")
     })?;
     if words.first().is_some_and(|word| word == "pgbench") {
         words.remove(0);
