@@ -23,19 +23,28 @@ COMMENT ON TYPE bench.span IS 'a span of time: an interval, or a number of secon
 CREATE CAST (pg_catalog.interval AS bench.span) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (bench.span AS pg_catalog.interval) WITHOUT FUNCTION AS ASSIGNMENT;
 
+/* One function for each type of number: an implicit cast does not lead to another one. */
 CREATE FUNCTION bench_internal.seconds(float8) RETURNS bench.span
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN pg_catalog.make_interval(secs => $1)::bench.span;
+RETURN ($1 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
+CREATE FUNCTION bench_internal.seconds(real) RETURNS bench.span
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
+CREATE FUNCTION bench_internal.seconds(smallint) RETURNS bench.span
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
 CREATE FUNCTION bench_internal.seconds(int) RETURNS bench.span
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN pg_catalog.make_interval(secs => $1)::bench.span;
+RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
 CREATE FUNCTION bench_internal.seconds(bigint) RETURNS bench.span
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN pg_catalog.make_interval(secs => $1)::bench.span;
+RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
 CREATE FUNCTION bench_internal.seconds(numeric) RETURNS bench.span
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN pg_catalog.make_interval(secs => $1::pg_catalog.float8)::bench.span;
+RETURN ($1::pg_catalog.float8 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;
 CREATE CAST (float8 AS bench.span) WITH FUNCTION bench_internal.seconds(float8) AS IMPLICIT;
+CREATE CAST (real AS bench.span) WITH FUNCTION bench_internal.seconds(real) AS IMPLICIT;
+CREATE CAST (smallint AS bench.span) WITH FUNCTION bench_internal.seconds(smallint) AS IMPLICIT;
 CREATE CAST (int AS bench.span) WITH FUNCTION bench_internal.seconds(int) AS IMPLICIT;
 CREATE CAST (bigint AS bench.span) WITH FUNCTION bench_internal.seconds(bigint) AS IMPLICIT;
 CREATE CAST (numeric AS bench.span) WITH FUNCTION bench_internal.seconds(numeric) AS IMPLICIT;

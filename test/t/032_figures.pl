@@ -238,6 +238,9 @@ foreach my $wrong ('-1', '0', "'x'", '2147483648', '1e10', "'NaN'::float8")
 	(undef, undef, $error) = $node->psql('postgres', "SELECT bench.run(duration => $wrong)");
 	like($error, qr/ERROR:  (invalid value for option "duration"|invalid input syntax|interval out of range)/, "duration => $wrong");
 }
+is($node->safe_psql('postgres', "SELECT string_agg(n::text, ' ') FROM (VALUES (2::smallint::bench.span), (2::bigint::bench.span), (2::real::bench.span), (2.5::bench.span)) v (n)"),
+	'00:00:02 00:00:02 00:00:02 00:00:02.5', 'numbers of every type');
+like(($node->psql('postgres', 'SELECT 1e308::bench.span'))[2], qr/interval out of range/, 'too many seconds');
 is($node->safe_psql('postgres', q{SELECT now() - interval '1 s' < now(), 5 + 5, interval '1 s' * 2, pg_sleep(0)}),
 	't|10|00:00:02|', 'nothing else changes');
 
