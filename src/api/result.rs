@@ -1,5 +1,6 @@
 //! Results as SQL values: the composite type `bench.run_result`, reports, percentiles.
 
+use super::arguments::Arguments;
 use super::live::{live_segment, load};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
@@ -161,9 +162,7 @@ fn advice(
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn delete_runs(
-    run_ids: Option<Vec<i64>>,
-    older_than: Option<Interval>,
-    label: Option<String>,
+    fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
     (
@@ -172,7 +171,16 @@ fn delete_runs(
         name!(state, String),
     ),
 > {
+    // SAFETY: the server passes the information on this call.
+    let mut arguments = unsafe { Arguments::of_call(fcinfo) };
+    let run_ids: Option<Vec<Option<i64>>> = arguments.take();
+    let older_than: Option<Interval> = arguments.take();
+    let label: Option<String> = arguments.take();
     let deleted = (|| {
+        let run_ids: Option<Vec<i64>> = match run_ids {
+            Some(ids) => Some(argument("run_ids", ids.into_iter().collect())?),
+            None => None,
+        };
         if run_ids.is_none() && older_than.is_none() && label.is_none() {
             return Err(Error::OptionConflict {
                 message: "no runs to delete are given".into(),

@@ -244,12 +244,24 @@ my ($mine, $theirs) = map {
 } ('cleaner', 'Clean Er');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(run_ids => '{$theirs,1}')"), '', 'not what others have');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(older_than => 86400)"), '', 'nothing is old');
+fails_ok('cleaner', "SELECT bench.delete_runs(run_ids => '{NULL,$mine}')", qr/ERROR:  22004: run_ids must not be null/,
+	'a run id that is null');
+fails_ok('cleaner', "SELECT bench.delete_runs($_)", qr/ERROR:  54000: argument \d has \d+ bytes/, 'an argument that is too long')
+	foreach ("array_fill(1::bigint, ARRAY[200000])", "label => repeat('x', 1048577)");
 is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'x', run_ids => '{$mine}')"), '', 'both must apply');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'cleaner', older_than => '0')"),
 	"$mine|cleaner|finished", 'its own');
 my $going = as('cleaner', "SELECT bench.start('{select-only}', duration => '10 min', vacuum => 'none', label => 'going')");
 fails_ok($_, "SELECT bench.delete_runs(run_ids => '{$going}')",
 	qr/ERROR:  55006: run $going is in progress.*HINT:  End it with bench\.cancel/s, "one in progress: $_") foreach ('cleaner', $root);
+# A caller that waits in a run locks no result table.
+my $waiting = start_sql($node, "SELECT state FROM bench.run('{select-only}', duration => '10 min', vacuum => 'none', label => 'waiting')");
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM bench.runs WHERE label = 'waiting' AND state = 'running'");
+is($node->safe_psql('postgres',
+		"SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE relation = 'bench.runs'::regclass AND backend_type = 'client backend' AND pid <> pg_backend_pid()"),
+	0, 'a caller that waits does not lock the runs');
+$node->safe_psql('postgres', "SELECT bench.cancel(run_id) FROM bench.runs WHERE label = 'waiting'");
+finish_sql($waiting);
 as('cleaner', "SELECT bench.cancel($going); SELECT state FROM bench.wait($going)");
 is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'going')"), "$going|going|canceled", 'when it has ended');
 is(as($root, "SELECT * FROM bench.delete_runs(run_ids => '{$theirs}')"), "$theirs|Clean Er|finished", 'a superuser deletes any');
