@@ -158,10 +158,22 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Grants a role what it needs of the extension, with the rights of the caller.
+/// Grants a role what it needs of the extension, with the rights of the caller, who must have those
+/// of the owner of schema `bench`: GRANT only warns of what it cannot grant.
 ///
 /// Must be called in a transaction.
 pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
+    let may = query::one::<bool>(
+        "SELECT pg_catalog.pg_has_role(CURRENT_USER, n.nspowner, 'USAGE')
+           FROM pg_catalog.pg_namespace n WHERE n.nspname OPERATOR(pg_catalog.=) 'bench'",
+        &[],
+    )?;
+    if may != Some(true) {
+        return Err(Error::Denied {
+            what: "schema bench".into(),
+            hint: "Only a superuser or the owner of the extension may grant its privileges.".into(),
+        });
+    }
     // The server's own name for it, quoted; an error if there is none.
     let name = query::one::<String>(
         "SELECT pg_catalog.quote_ident(r.rolname) FROM pg_catalog.pg_roles r
