@@ -11,6 +11,7 @@ use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::SpiTupleTable;
+use std::ffi::CStr;
 
 /// The first column of the first row; `None` if there is no row or it is NULL.
 pub fn one<T: FromDatum + IntoDatum>(sql: &str, arguments: &[DatumWithOid]) -> Result<Option<T>> {
@@ -41,15 +42,48 @@ pub fn two<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
     })
 }
 
-/// The first column of a query's rows, which are texts, with one parameter of type `bigint`.
+/// The first column of a query's rows, which are texts, with one parameter of type `bigint`. What is
+/// not UTF-8 in them, such as the name of a role in a database of another encoding, is replaced.
 pub fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
     select(sql, None, &[parameter.into()], |rows| {
         let mut texts = Vec::new();
         for row in rows {
-            texts.extend(row.get::<String>(1)?);
+            texts.extend(row.get::<AnyText>(1)?.map(|text| text.0));
         }
         Ok(texts)
     })
+}
+
+/// A text in whatever encoding the database has.
+struct AnyText(String);
+
+impl FromDatum for AnyText {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _oid: pg_sys::Oid,
+    ) -> Option<AnyText> {
+        if is_null {
+            return None;
+        }
+        // SAFETY: the caller promises a value of that type; the copy ends in a zero byte.
+        unsafe {
+            let copy = pg_sys::text_to_cstring(datum.cast_mut_ptr());
+            let text = CStr::from_ptr(copy).to_string_lossy().into_owned();
+            pg_sys::pfree(copy.cast());
+            Some(AnyText(text))
+        }
+    }
+}
+
+impl IntoDatum for AnyText {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        None
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::TEXTOID
+    }
 }
 
 /// Runs a query and reads its rows.

@@ -86,6 +86,13 @@ pub fn database_name() -> String {
     unsafe { c_text(pg_sys::get_database_name(pg_sys::MyDatabaseId)) }
 }
 
+/// Whether texts of the current database are UTF-8, or bytes that mean nothing to the server.
+pub fn stores_unicode() -> bool {
+    // SAFETY: reads what the session has learned when it began.
+    let encoding = unsafe { pg_sys::GetDatabaseEncoding() };
+    encoding == pg_sys::pg_enc::PG_UTF8 as i32 || encoding == pg_sys::pg_enc::PG_SQL_ASCII as i32
+}
+
 /// Oid of the current role.
 pub fn role() -> pg_sys::Oid {
     // SAFETY: a backend that runs SQL has one.

@@ -416,16 +416,34 @@ fn update_row(run: &Run) -> Result<()> {
 
 fn json<T: Serialize>(value: &T) -> Result<String> {
     let mut text = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut text, WithoutZeros);
+    let storable = Storable {
+        ascii: !server::stores_unicode(),
+    };
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, storable);
     value.serialize(&mut serializer).map_err(unprintable)?;
     String::from_utf8(text).map_err(|e| Error::Limit(format!("cannot describe a result: {e}")))
 }
 
 /// Leaves zero characters out of texts: they cannot be stored, and no text of ours has a meaning
-/// with one.
-struct WithoutZeros;
+/// with one. In a database whose encoding may not have a character, or has other bytes for it, a
+/// question mark takes the place of all that is not ASCII.
+struct Storable {
+    ascii: bool,
+}
 
-impl Formatter for WithoutZeros {
+impl Formatter for Storable {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> std::io::Result<()> {
+        if !self.ascii || fragment.is_ascii() {
+            return writer.write_all(fragment.as_bytes());
+        }
+        let ascii = fragment.replace(|c: char| !c.is_ascii(), "?");
+        writer.write_all(ascii.as_bytes())
+    }
+
     fn write_char_escape<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,

@@ -51,6 +51,20 @@ foreach my $encoding (qw(UTF8 LATIN1 SQL_ASCII EUC_JP))
 	like(
 		value($database, 'SELECT bench.report(max(run_id)) FROM bench.runs'),
 		qr{actually processed: 10/10}, "$encoding: report");
+	# So does the text of an error that a run stores, as far as the encoding allows.
+	my $letter = $encoding eq 'UTF8' ? '\u00e9' : $encoding eq 'EUC_JP' ? '\xa4\xa2' : '\xe9';
+	$node->safe_psql($database, <<"SQL");
+CREATE FUNCTION complain() RETURNS int LANGUAGE plpgsql AS E'BEGIN RAISE EXCEPTION ''oh $letter''; END';
+SELECT bench.define_script('complain', 'SELECT complain();');
+SQL
+	foreach my $mode ($encoding eq 'SQL_ASCII' ? 'spi' : qw(spi libpq))
+	{
+		my (undef, undef, $complaint) = $node->psql($database,
+			"SELECT bench.run('{complain}', mode => '$mode', transactions => 1, vacuum => 'none')");
+		like($complaint, qr/ERROR:  no client could finish a transaction\nDETAIL:  .*: ERROR:  oh /,
+			"$encoding, $mode: an error that is not ASCII");
+		like(value($database, 'SELECT bench.report()'), qr/number of clients: 1/, "$encoding, $mode: its report");
+	}
 	# An error's text passes through as well.
 	my ($status, $stdout, $stderr) = $node->psql($database,
 		"SET client_encoding = 'UTF8'; SELECT bench.run(mode => '$text')");
