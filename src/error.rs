@@ -179,6 +179,9 @@ pub enum Error {
     /// The run was cancelled.
     #[error("benchmark canceled {by}")]
     Canceled { by: String },
+    /// A text argument, by its number, in a database whose encoding is not UTF8.
+    #[error("argument {number} is not valid {needed}")]
+    UnreadableText { number: usize, needed: &'static str },
     /// No client could do its work.
     #[error("{message}")]
     AllAborted {
@@ -271,6 +274,7 @@ impl Error {
                 Sqlstate::ERRCODE_OPERATOR_INTERVENTION
             }
             Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
+            Error::UnreadableText { .. } => Sqlstate::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
             Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
             Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
             Error::UnknownRole { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
@@ -407,6 +411,9 @@ impl Error {
                 "Commit or roll back before the call: workers run in transactions of their own."
                     .into(),
             ),
+            Error::UnreadableText { .. } => {
+                Some("Texts can have any characters in a database whose encoding is UTF8.".into())
+            }
             Error::AllAborted { hint, .. } => hint.clone(),
             Error::CallerAwaited { .. } => Some(
                 "Use SELECT ... FROM bench.run(...) or bench.wait(...) at top level, in READ \

@@ -13,19 +13,32 @@ use std::ffi::CStr;
 /// which there is no memory would end the process.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Fails if a text that is given to a function is too long.
-pub fn require_short<'t>(name: &str, text: &'t str) -> Result<&'t str> {
-    require_size(format_args!("argument \"{name}\""), text.len())?;
-    Ok(text)
-}
-
-fn require_size(what: std::fmt::Arguments<'_>, bytes: usize) -> Result<()> {
-    if bytes > MAX_BYTES {
-        return Err(Error::Limit(format!(
-            "{what} has {bytes} bytes (maximum is {MAX_BYTES})"
-        )));
+/// Fails if a text, or the texts of an array or a document, cannot be read: texts are UTF-8 here.
+/// Those of a database without an encoding may be anything, and those of a database with another
+/// encoding are not converted and have to be ASCII.
+///
+/// # Safety
+/// `value` must be a value of type `oid`.
+unsafe fn require_readable(number: usize, value: pg_sys::Datum, oid: pg_sys::Oid) -> Result<()> {
+    // SAFETY: promised by the caller; an output function gives a text that ends in a zero byte.
+    let (encoding, text) = unsafe {
+        let encoding = pg_sys::GetDatabaseEncoding() as u32;
+        if encoding == pg_sys::pg_enc::PG_UTF8 {
+            return Ok(());
+        }
+        let (mut function, mut is_varlena) = (pg_sys::InvalidOid, false);
+        pg_sys::getTypeOutputInfo(oid, &mut function, &mut is_varlena);
+        let text = pg_sys::OidOutputFunctionCall(function, value);
+        (encoding, CStr::from_ptr(text).to_bytes())
+    };
+    let (readable, needed) = match encoding {
+        pg_sys::pg_enc::PG_SQL_ASCII => (std::str::from_utf8(text).is_ok(), "UTF-8"),
+        _ => (text.is_ascii(), "ASCII"),
+    };
+    match readable {
+        true => Ok(()),
+        false => Err(Error::UnreadableText { number, needed }),
     }
-    Ok(())
 }
 
 /// Arguments of a call, one after the other.
@@ -44,8 +57,19 @@ impl Arguments {
     }
 
     /// The next one, which must be of the type that the function is declared with in SQL; `None` is
-    /// NULL, or that there are no more. Raises an error if it is too long.
+    /// NULL, or that there are no more. Raises an error if it is too long, or a text that cannot be
+    /// read.
     pub fn take<T: FromDatum + IntoDatum>(&mut self) -> Option<T> {
+        self.take_up_to(MAX_BYTES)
+    }
+
+    /// The next one as a script, which is not copied: the parser says if it is too long. The text
+    /// lives as long as the call.
+    pub fn take_script<'call>(&mut self) -> Option<&'call str> {
+        self.take_up_to(usize::MAX)
+    }
+
+    fn take_up_to<T: FromDatum + IntoDatum>(&mut self, max_bytes: usize) -> Option<T> {
         let number = self.next;
         self.next += 1;
         // SAFETY: promised to `of_call`; the call information tells the number of arguments; a
@@ -55,9 +79,22 @@ impl Arguments {
                 return None;
             }
             let argument = (*self.call).args.as_ptr().add(number);
-            if !(*argument).isnull && pg_sys::get_typlen(T::type_oid()) == -1 {
+            let oid = T::type_oid();
+            if !(*argument).isnull && pg_sys::get_typlen(oid) == -1 {
                 let bytes = pg_sys::toast_raw_datum_size((*argument).value);
-                require_size(format_args!("argument {}", number + 1), bytes).or_raise();
+                if bytes > max_bytes {
+                    Error::Limit(format!(
+                        "argument {} has {bytes} bytes (maximum is {max_bytes})",
+                        number + 1
+                    ))
+                    .raise();
+                }
+                if matches!(
+                    oid,
+                    pg_sys::TEXTOID | pg_sys::TEXTARRAYOID | pg_sys::JSONBOID
+                ) {
+                    require_readable(number + 1, (*argument).value, oid).or_raise();
+                }
             }
             pg_getarg(self.call, number)
         }

@@ -3,7 +3,7 @@
 //! What the command line means is `crates/command_line`'s business. Here it becomes the options of
 //! a run or an initialization, and the result the lines that pgbench prints.
 
-use super::arguments::require_short;
+use super::arguments::Arguments;
 use super::initialize::{self, Told};
 use super::run::{self, Progress};
 use crate::error::{Error, OrRaise, Report, Result};
@@ -27,15 +27,12 @@ use selfbench_script::{Seed, parse_seed};
 const UNDEFINED_TABLE: &str = "42P01";
 
 #[pg_extern(sql = false)]
-fn pgbench(
-    arguments: Option<&str>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> SetOfIterator<'static, String> {
+fn pgbench(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, String> {
     // SAFETY: the server passes the information on this call.
-    let horizon = unsafe { Horizon::of_call(fcinfo) };
+    let (horizon, mut call) = unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    let arguments: Option<&str> = call.take();
     let lines = (|| {
         let arguments = crate::run::options::argument("arguments", arguments)?;
-        let arguments = require_short("arguments", arguments)?;
         let major = server::version_num() / 10_000;
         match parse(arguments, major as u32)? {
             Invocation::Help => Ok(split(&help(major as u32))),

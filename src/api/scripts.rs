@@ -1,34 +1,41 @@
 //! `bench.define_script`, `bench.drop_script` and `bench.check_script`.
 
-use super::arguments::require_short;
+use super::arguments::Arguments;
 use crate::error::OrRaise;
 use crate::run::options::argument;
 use crate::run::scripts;
+use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 #[pg_extern(sql = false)]
-fn define_script(name: Option<&str>, body: Option<&str>, description: Option<&str>) {
+fn define_script(fcinfo: pg_sys::FunctionCallInfo) {
+    // SAFETY: the server passes the information on this call.
+    let mut arguments = unsafe { Arguments::of_call(fcinfo) };
+    let name: Option<&str> = arguments.take();
+    let body = arguments.take_script();
+    let description: Option<&str> = arguments.take();
     (|| {
-        let name = require_short("name", argument("name", name)?)?;
-        let body = argument("body", body)?;
-        if let Some(description) = description {
-            require_short("description", description)?;
-        }
-        scripts::define(name, body, description)
+        scripts::define(
+            argument("name", name)?,
+            argument("body", body)?,
+            description,
+        )
     })()
     .or_raise();
 }
 
 #[pg_extern(sql = false)]
-fn drop_script(name: Option<&str>) {
-    (|| scripts::drop(require_short("name", argument("name", name)?)?))().or_raise();
+fn drop_script(fcinfo: pg_sys::FunctionCallInfo) {
+    // SAFETY: the server passes the information on this call.
+    let name: Option<&str> = unsafe { Arguments::of_call(fcinfo) }.take();
+    (|| scripts::drop(argument("name", name)?))().or_raise();
 }
 
 /// The first error of a script: its line and column, where there are any, and its message.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn check_script(
-    body: Option<&str>,
+    fcinfo: pg_sys::FunctionCallInfo,
 ) -> TableIterator<
     'static,
     (
@@ -37,6 +44,8 @@ fn check_script(
         name!(message, String),
     ),
 > {
+    // SAFETY: the server passes the information on this call.
+    let body = unsafe { Arguments::of_call(fcinfo) }.take_script();
     let body = argument("body", body).or_raise();
     let row = scripts::parse("script", body).err().map(|error| {
         let number = |n: Option<u32>| n.and_then(|n| i32::try_from(n).ok());

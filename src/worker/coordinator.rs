@@ -203,7 +203,7 @@ fn conduct(
         Ok(_) if spec.exit_on_abort && run.aborted_clients > 0 => {
             run.state = "failed".into();
             run.errors.push(
-                "the run was ended since a client was aborted, as \"exit_on_abort\" asks".into(),
+                "run stopped because a client aborted (exit_on_abort)".into(),
             );
         }
         Ok(None) => {}
