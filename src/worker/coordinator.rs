@@ -202,9 +202,8 @@ fn conduct(
         // The others may have ended before anybody looked.
         Ok(_) if spec.exit_on_abort && run.aborted_clients > 0 => {
             run.state = "failed".into();
-            run.errors.push(
-                "run stopped because a client aborted (exit_on_abort)".into(),
-            );
+            run.errors
+                .push("run stopped because a client aborted (exit_on_abort)".into());
         }
         Ok(None) => {}
         Ok(Some(reason)) => {

@@ -44,6 +44,8 @@ fn run(mode: Mode, description: &str) -> RunReport {
         reconnect: false,
         failures_detailed: false,
         seed: 42,
+        variables: Vec::new(),
+        settings: Vec::new(),
         tally,
         percentiles: Vec::new(),
         seconds: 60.0,
