@@ -36,15 +36,16 @@ struct Launched {
 impl Processes for Launched {
     fn end(&self) {
         let header = self.segment.header();
-        let grace_ns = match process::must_end() {
+        // The caller may be told to end while it waits here.
+        let grace_ns = || match process::must_end() {
             true => LAST_GRACE_NS,
             false => CANCEL_GRACE_NS,
         };
         if header.phase() != Phase::Finished {
             cancel(&self.segment);
         }
-        let end = clock::now_ns() + grace_ns;
-        while clock::now_ns() < end && !ending::are_gone(self) {
+        let begin = clock::now_ns();
+        while clock::now_ns() - begin < grace_ns() && !ending::are_gone(self) {
             process::wait(END_TICK);
         }
         if !ending::are_gone(self) {
