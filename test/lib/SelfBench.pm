@@ -13,7 +13,8 @@ use Test::More;
 
 our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql signal_sql backend_of
   wait_for wait_for_transactions latest_run
-  invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok);
+  invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
+  is_running);
 
 # Skips the whole test, unless these extensions, which not every server comes with,
 # are installed.
@@ -246,6 +247,17 @@ SELECT locktype, mode, relation::regclass, backend_type
  WHERE pid IS DISTINCT FROM pg_backend_pid() AND locktype <> 'virtualxid'
    AND backend_type IS DISTINCT FROM 'autovacuum worker'
 SQL
+}
+
+# Whether there is such a process, and it is not only waiting to be reaped.
+sub is_running
+{
+	my ($pid) = @_;
+
+	open my $stat, '<', "/proc/$pid/stat" or return 0;
+	my $line = <$stat>;
+	close $stat;
+	return defined $line && $line !~ /\) Z /;
 }
 
 1;

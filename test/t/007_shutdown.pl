@@ -126,14 +126,3 @@ foreach my $mode (qw(spi libpq))
 
 $node->stop;
 done_testing();
-
-# Whether there is such a process, and it is not only waiting to be reaped.
-sub is_running
-{
-	my ($pid) = @_;
-
-	open my $stat, '<', "/proc/$pid/stat" or return 0;
-	my $line = <$stat>;
-	close $stat;
-	return defined $line && $line !~ /\) Z /;
-}

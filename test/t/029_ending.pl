@@ -261,14 +261,3 @@ unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal (?!9)/, 'n
 
 $node->stop;
 done_testing();
-
-# Whether there is such a process, and it is not only waiting to be reaped.
-sub is_running
-{
-	my ($pid) = @_;
-
-	open my $stat, '<', "/proc/$pid/stat" or return 0;
-	my $line = <$stat>;
-	close $stat;
-	return defined $line && $line !~ /\) Z /;
-}
