@@ -295,40 +295,55 @@ fn target(connection: &Connection) -> Option<String> {
     if !given {
         return None;
     }
-    // A connection string in the place of the database name has the last word.
+    let options = [("host", host), ("port", port), ("user", user)].map(|(key, value)| {
+        let value = value.as_deref().filter(|value| !value.is_empty());
+        (key, value)
+    });
+    // A connection string in the place of the database name has the last word; the options are for
+    // what it does not say.
     if let Some(dbname) = dbname
         && (dbname.contains('=')
             || dbname.starts_with("postgres://")
             || dbname.starts_with("postgresql://"))
     {
-        return Some(dbname.clone());
+        let Some(mut parameters) = conninfo::parse(dbname) else {
+            // Whoever connects says what is wrong with it.
+            return Some(dbname.clone());
+        };
+        for (key, value) in options {
+            if let Some(value) = value
+                && !parameters.iter().any(|(name, _)| name == key)
+            {
+                parameters.push((key.into(), value.into()));
+            }
+        }
+        return Some(connection_string(&parameters));
     }
     // What is not given is that of this server and session, as libpq takes it from its own
     // environment.
     let here = server::loopback_connection();
     let mut parameters = here.clone();
-    for (key, value) in [
-        ("host", host),
-        ("port", port),
-        ("user", user),
-        ("dbname", dbname),
-    ] {
-        let value = value.as_ref().filter(|value| !value.is_empty());
+    let dbname = dbname.as_deref().filter(|value| !value.is_empty());
+    for (key, value) in options.into_iter().chain([("dbname", dbname)]) {
         if let Some(value) = value
             && let Some(parameter) = parameters.iter_mut().find(|(name, _)| name == key)
         {
-            parameter.1 = value.clone();
+            parameter.1 = value.into();
         }
     }
     if parameters == here {
         return None;
     }
+    parameters.retain(|(key, _)| matches!(key.as_str(), "host" | "port" | "user" | "dbname"));
+    Some(connection_string(&parameters))
+}
+
+fn connection_string(parameters: &[(String, String)]) -> String {
     let quoted: Vec<String> = parameters
         .iter()
-        .filter(|(key, _)| matches!(key.as_str(), "host" | "port" | "user" | "dbname"))
         .map(|(key, value)| format!("{key}={}", conninfo::quoted(value)))
         .collect();
-    Some(quoted.join(" "))
+    quoted.join(" ")
 }
 
 /// Fails if the connection is not to this database as this role: there is no other in the server.

@@ -188,6 +188,17 @@ ok($found->{equal} == 0 && $found->{accounts} == $found->{tellers}, 'both runs c
 my $run_id = latest_run($here, 'far')->{run_id};
 figures_ok($here, $run_id, 'run');
 my ($host, $port) = ($far->host, $far->port);
+# bench.pgbench: options are for what a connection string does not say.
+foreach my $line (
+	"-h $host -p $port dbname=postgres",
+	"-h /nonexistent -p $port \"host=$host dbname=postgres\"",
+	"-h $host -p 1 postgresql:///postgres?port=$port")
+{
+	is( here("SELECT count(*) FROM bench.pgbench('-n -S -t 1 $line') l WHERE l LIKE '%actually processed: 1/1'"),
+		1, "bench.pgbench: $line");
+	like(here('SELECT target FROM bench.runs ORDER BY run_id DESC LIMIT 1'),
+		qr/^host=\Q$host\E port=$port dbname=postgres /, "bench.pgbench: $line: where");
+}
 is($here->safe_psql('postgres', "SELECT target FROM bench.runs WHERE run_id = $run_id"),
 	"host=$host port=$port dbname=postgres user="
 	  . $far->safe_psql('postgres', 'SELECT current_user'),
