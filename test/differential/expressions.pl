@@ -35,7 +35,8 @@ foreach my $seed (@seeds)
 	while (@broken < $broken)
 	{
 		my $body = chance(0.75) ? '\set r debug(' . broken_expression() . ')' : broken_line();
-		push @broken, $body if !$seen{$body}++;
+		# What is left of a character that was cut is no text for the server.
+		push @broken, $body if utf8::decode(my $text = $body) && !$seen{$body}++;
 	}
 	my @queue = map { s/^\\set r debug\((.*)\)$/$1/sr } grep { /^\\set r debug/ } parse_errors($seed, @broken);
 	# These are arguments; only some of the others are conditions, too.

@@ -124,6 +124,8 @@ sub mutated
 		}
 		next if $text =~ /:\w+\s*(?:\\(?![;:])|\z)/ || shells($text) ne shells($body);
 		next if sleeps($text) ne sleeps($body);
+		# What is left of a character that was cut is no text for the server.
+		next if !utf8::decode(my $characters = $text);
 		return $text;
 	}
 	return $body;
