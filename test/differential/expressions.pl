@@ -38,7 +38,10 @@ foreach my $seed (@seeds)
 		# What is left of a character that was cut is no text for the server.
 		push @broken, $body if utf8::decode(my $text = $body) && !$seen{$body}++;
 	}
-	my @queue = map { s/^\\set r debug\((.*)\)$/$1/sr } grep { /^\\set r debug/ } parse_errors($seed, @broken);
+	# Only a well-formed expression gives these functions arguments for which C
+	# defines what the client does.
+	my @queue = grep { !/\b(?:abs|random_\w+)\b/i }
+	  map { s/^\\set r debug\((.*)\)$/$1/sr } grep { /^\\set r debug/ } parse_errors($seed, @broken);
 	# These are arguments; only some of the others are conditions, too.
 	my %argument = map { $_ => 1 } @queue;
 
