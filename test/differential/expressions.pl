@@ -118,6 +118,7 @@ sub evaluations
 {
 	my ($seed, $argument, @queue) = @_;
 
+	my $queued  = @queue;
 	my @lines   = prelude();
 	my $command = @lines;
 	my @later   = @queue > $per_run ? splice @queue, $per_run : ();
@@ -175,7 +176,7 @@ sub evaluations
 		}
 	}
 	report("seed $seed: " . (@cases) . ' expressions', @different);
-	die "no expression was evaluated: @{ $theirs->{errors} }\n" if !keys %{ $theirs->{debug} };
+	die "no expression was evaluated: @{ $theirs->{errors} }\n" if @later == $queued;
 	return @later;
 }
 
