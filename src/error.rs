@@ -60,12 +60,12 @@ impl Report {
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An option's value is outside what is legal.
+    /// An option's value is outside what is valid.
     #[error("invalid value for option \"{option}\": {value}")]
     Option {
         option: &'static str,
         value: String,
-        legal: String,
+        valid: String,
     },
     /// An option that needs a value is NULL.
     #[error("option \"{option}\" must not be null")]
@@ -300,7 +300,7 @@ impl Error {
 
     fn detail(&self) -> Option<String> {
         match self {
-            Error::Option { legal, .. } => Some(legal.clone()),
+            Error::Option { valid, .. } => Some(valid.clone()),
             Error::WorkerSlots { limit, .. } => Some(format!(
                 "\"max_worker_processes\" is {limit}; other workers use some of them."
             )),

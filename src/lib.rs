@@ -8,6 +8,7 @@
 #![allow(missing_docs)]
 
 mod api;
+mod check;
 mod clock;
 mod compat;
 mod copy;

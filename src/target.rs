@@ -5,11 +5,11 @@
 //! that is not a superuser has to give a password, and a connection for which that password was
 //! not asked for is closed at once.
 
+use crate::check::invalid;
 use crate::error::{Error, Result};
 use crate::foreign::{self, ForeignServer};
 use crate::pq::ConnectWith;
 use crate::pq::conninfo;
-use crate::run::options::illegal;
 use crate::security;
 
 /// A peer that has vanished from the network is noticed after so many milliseconds, if something
@@ -26,7 +26,7 @@ pub fn resolve(target: &str) -> Result<ConnectWith> {
         Some(server) => of_server(server, superuser),
         None => ConnectWith {
             parameters: conninfo::parse(target).ok_or_else(|| {
-                illegal(
+                invalid(
                     "target",
                     "neither a connection string nor the name of a foreign server".into(),
                     "A target is a list of keywords and values such as \"host=... dbname=...\", a URI that \

@@ -1,8 +1,8 @@
 //! The arguments of a call by position, for functions that have too many to name them twice.
 
+use crate::check::invalid;
 use crate::error::{Error, OrRaise, Result};
 use crate::run::RunOptions;
-use crate::run::options::illegal;
 use pgrx::fcinfo::pg_getarg;
 use pgrx::{FromDatum, IntoDatum, pg_sys};
 use serde_json::Value;
@@ -104,7 +104,7 @@ impl Arguments {
     pub fn take_variables(&mut self) -> Option<Value> {
         let text: JsonbText = self.take()?;
         let value = serde_json::from_str(&text.0).map_err(|error| {
-            illegal(
+            invalid(
                 "variables",
                 error.to_string(),
                 "An object of texts, numbers and booleans.",

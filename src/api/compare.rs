@@ -2,10 +2,11 @@
 
 use super::arguments::Arguments;
 use super::run::{Progress, perform, require_transactions};
+use crate::check;
 use crate::error::{OrRaise, Result};
 use crate::results::rows::{Figures, Run};
 use crate::run::horizon::Horizon;
-use crate::run::options::{self, RunOptions};
+use crate::run::options::RunOptions;
 use crate::run::spec::{MODES, RunSpec};
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
@@ -95,11 +96,10 @@ fn compare(
     let exit_on_abort: Option<bool> = arguments.take();
     let target: Option<String> = arguments.take();
     let arms = (|| -> Result<Vec<Arm>> {
-        let repeats =
-            options::in_range("repeats", options::required("repeats", repeats)?, 1, 1000)?;
-        let names = options::required("modes", modes)?;
+        let repeats = check::in_range("repeats", check::required("repeats", repeats)?, 1, 1000)?;
+        let names = check::required("modes", modes)?;
         if names.len() > MAX_ARMS {
-            return Err(options::illegal(
+            return Err(check::invalid(
                 "modes",
                 format!("{} modes", names.len()),
                 &format!("At most {MAX_ARMS} modes."),
@@ -139,18 +139,18 @@ fn compare(
         // run, and what others change meanwhile changes no run.
         let mut arms = Vec::with_capacity(names.len());
         for name in names {
-            options::one_of("modes", &name, MODES.map(|m| (m.name(), m)))?;
+            check::one_of("modes", &name, MODES.map(|m| (m.name(), m)))?;
             arms.push(Arm {
                 spec: run_options(name).check()?,
                 rounds: Vec::new(),
             });
         }
         if arms.is_empty() {
-            return Err(options::illegal("modes", "{}".into(), "At least one mode."));
+            return Err(check::invalid("modes", "{}".into(), "At least one mode."));
         }
         for _ in 0..repeats {
             for arm in &mut arms {
-                arm.spec.seed = options::seed(seed.as_deref())?;
+                arm.spec.seed = check::seed(seed.as_deref())?;
                 let finished = perform(&arm.spec, Progress::default(), &horizon)?;
                 require_transactions(&arm.spec, &finished)?;
                 let run = finished.run;

@@ -32,7 +32,7 @@ fn pgbench(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, String> {
     let (horizon, mut call) = unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
     let arguments: Option<&str> = call.take();
     let lines = (|| {
-        let arguments = crate::run::options::argument("arguments", arguments)?;
+        let arguments = crate::check::argument("arguments", arguments)?;
         let major = server::version_num() / 10_000;
         match parse(arguments, major as u32)? {
             Invocation::Help => Ok(split(&help(major as u32))),

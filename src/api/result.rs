@@ -2,10 +2,10 @@
 
 use super::arguments::Arguments;
 use super::live::{live_segment, load};
+use crate::check::{age, argument};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::Finished;
 use crate::results::{convert, store};
-use crate::run::options::{age, argument};
 use crate::security;
 use crate::shared::Segment;
 use pgrx::AllocatedByRust;

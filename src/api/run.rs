@@ -3,12 +3,13 @@
 use super::arguments::Arguments;
 use super::live::{self, live_segment};
 use super::result::{self, run_result};
+use crate::check;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::{Finished, Outcome};
 use crate::results::store;
 use crate::run::horizon::Horizon;
-use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum, options};
+use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
 use crate::security;
 use crate::server;
 use crate::shared::messages::{self, Watcher};
@@ -78,10 +79,10 @@ fn wait(
     // SAFETY: the server passes the information on this call.
     let horizon = unsafe { Horizon::of_call(fcinfo) };
     let ended = (|| {
-        let run_id = options::argument("run_id", run_id)?;
+        let run_id = check::argument("run_id", run_id)?;
         let limit = match &timeout {
             None => None,
-            Some(timeout) => Some(options::duration("timeout", timeout, true)? as u64 * 1000),
+            Some(timeout) => Some(check::duration("timeout", timeout, true)? as u64 * 1000),
         };
         run_result(&await_end(run_id, limit, &horizon)?)
     })();
@@ -150,8 +151,8 @@ fn look(run_id: i64) -> Result<Finished> {
 #[pg_extern(sql = false)]
 fn spi_client(segment: Option<i64>, secret: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
     (|| {
-        let segment = options::argument("segment", segment)?;
-        let secret = options::argument("secret", secret)?;
+        let segment = check::argument("segment", segment)?;
+        let secret = check::argument("secret", secret)?;
         // SAFETY: the server passes the information on this call.
         if !unsafe { transaction::may_leave_call(fcinfo) } {
             return Err(Error::Misplaced {
@@ -169,7 +170,7 @@ fn spi_client(segment: Option<i64>, secret: Option<i64>, fcinfo: pg_sys::Functio
 #[pg_extern(sql = false)]
 fn cancel(run_id: Option<i64>) -> bool {
     (|| {
-        let run_id = options::argument("run_id", run_id)?;
+        let run_id = check::argument("run_id", run_id)?;
         // Row security decides whose runs there are to be cancelled.
         let Some(finished) = store::load(run_id)? else {
             return Err(Error::UnknownRun { run_id });

@@ -1,8 +1,8 @@
 //! `bench.define_script`, `bench.drop_script` and `bench.check_script`.
 
 use super::arguments::Arguments;
+use crate::check::argument;
 use crate::error::OrRaise;
-use crate::run::options::argument;
 use crate::run::scripts;
 use pgrx::pg_sys;
 use pgrx::prelude::*;

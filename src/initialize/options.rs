@@ -1,9 +1,9 @@
 //! The options of `bench.initialize`, checked.
 
+use crate::check::{in_range, invalid, required};
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::query;
-use crate::run::options::{illegal, in_range, required};
 use crate::server;
 use crate::target;
 use crate::worker::Identity;
@@ -107,7 +107,7 @@ impl InitializeOptions {
             None | Some("range") => PartitionMethod::Range,
             Some("hash") => PartitionMethod::Hash,
             Some(other) => {
-                return Err(illegal(
+                return Err(invalid(
                     "partition_method",
                     format!("\"{other}\""),
                     "Valid values are \"range\", \"hash\".",
@@ -126,7 +126,7 @@ impl InitializeOptions {
             .filter(|c| *c != ' ')
         {
             if Step::from_letter(letter).is_none() {
-                return Err(illegal(
+                return Err(invalid(
                     "steps",
                     format!("\"{letter}\""),
                     "Valid steps are \"d\", \"t\", \"g\", \"G\", \"v\", \"p\", \"f\".",
@@ -138,7 +138,7 @@ impl InitializeOptions {
             steps.push('f');
         }
         if steps.is_empty() {
-            return Err(illegal("steps", "\"\"".into(), "At least one step."));
+            return Err(invalid("steps", "\"\"".into(), "At least one step."));
         }
         let place = Place {
             what: "pgbench's tables",
@@ -241,7 +241,7 @@ fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
         &[name.into()],
     )?;
     match may {
-        Some(_) if name == "pg_global" => Err(illegal(
+        Some(_) if name == "pg_global" => Err(invalid(
             option,
             format!("\"{name}\""),
             "A tablespace for the tables of a database.",
@@ -251,7 +251,7 @@ fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
             what: format!("tablespace \"{name}\""),
             hint: "Ask for the CREATE privilege on it.".into(),
         }),
-        None => Err(illegal(
+        None => Err(invalid(
             option,
             format!("\"{name}\""),
             "The name of a tablespace of this server.",

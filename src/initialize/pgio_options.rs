@@ -4,9 +4,9 @@ use super::heap::PAGE;
 use super::options::Place;
 use super::pages::MAX_PAGES;
 use super::pgio::Keys;
+use crate::check::{self, in_range, invalid, required};
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
-use crate::run::options::{self, illegal, in_range, required};
 use crate::run::pgio::MAX_TABLES;
 use crate::worker::Identity;
 use crate::worker::settings::{self, Settings};
@@ -79,10 +79,10 @@ impl PgioOptions {
     pub fn check(&self) -> Result<PgioSpec> {
         let tables = in_range("tables", required("tables", self.tables)?, 1, MAX_TABLES)?;
         let size = required("size", self.size.as_deref())?;
-        let rows_each = blocks(size).ok_or_else(|| illegal_size(size))?;
+        let rows_each = blocks(size).ok_or_else(|| invalid_size(size))?;
         let unlogged = required("unlogged", self.unlogged)?;
         let force = required("force", self.force)?;
-        let seed = options::seed(self.seed.as_deref())?;
+        let seed = check::seed(self.seed.as_deref())?;
         let place = Place {
             what: "pgio's tables",
             tablespace: self.tablespace.as_deref(),
@@ -122,7 +122,7 @@ impl PgioSpec {
     }
 }
 
-/// The number of blocks that a size means, if it is legal; bytes are rounded down to whole blocks.
+/// The number of blocks that a size means, if it is valid; bytes are rounded down to whole blocks.
 fn blocks(size: &str) -> Option<i64> {
     let size = size.trim();
     let digits = size.bytes().take_while(u8::is_ascii_digit).count();
@@ -140,9 +140,9 @@ fn blocks(size: &str) -> Option<i64> {
         .then_some(blocks as i64)
 }
 
-fn illegal_size(size: &str) -> Error {
+fn invalid_size(size: &str) -> Error {
     let units = UNITS.map(|(unit, _)| format!("\"{unit}\"")).join(", ");
-    illegal(
+    invalid(
         "size",
         format!("\"{size}\""),
         &format!(

@@ -1,7 +1,10 @@
 //! The options of `bench.run`, `bench.start` and `bench.compare`: from SQL values to a
-//! [`RunSpec`], or the error that tells which option is wrong and what is legal.
+//! [`RunSpec`], or the error that tells which option is wrong and what is valid.
 
 use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, ScriptSpec, Vacuum};
+use crate::check::{
+    US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, one_of, required, seed,
+};
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::security;
@@ -16,9 +19,6 @@ use serde_json::Value;
 pub const MAX_CLIENTS: i32 = 262_143;
 /// The longest label, in bytes; it is the key of an index.
 const MAX_LABEL_BYTES: usize = 1024;
-/// Longest duration, in seconds; pgbench's.
-const MAX_SECONDS: i64 = i32::MAX as i64;
-const US_PER_SECOND: i64 = 1_000_000;
 /// What a run does that is given neither a duration nor a number of transactions.
 const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
 /// Connections that one libpq worker may hold: a third of the descriptors that the server lets a
@@ -113,7 +113,7 @@ impl RunOptions {
         let interval = required("interval", self.interval.as_ref())?;
         let interval_us = duration("interval", interval, false)?;
         if interval_us < US_PER_SECOND / 10 {
-            return Err(illegal(
+            return Err(invalid(
                 "interval",
                 interval_text(interval),
                 "At least 100 ms.",
@@ -124,7 +124,7 @@ impl RunOptions {
         if let Some(label) = &self.label
             && label.len() > MAX_LABEL_BYTES
         {
-            return Err(illegal(
+            return Err(invalid(
                 "label",
                 format!("{} bytes", label.len()),
                 &format!("At most {MAX_LABEL_BYTES} bytes."),
@@ -240,8 +240,8 @@ impl RunOptions {
     }
 
     fn client_process(&self, mode: Mode) -> Result<ClientProcess> {
-        let legal = ClientProcess::ALL.map(|process| (process.as_str(), process));
-        let wanted = one_of("client_process", &self.client_process, legal)?;
+        let valid = ClientProcess::ALL.map(|process| (process.as_str(), process));
+        let wanted = one_of("client_process", &self.client_process, valid)?;
         match (mode, wanted) {
             (Mode::Libpq, ClientProcess::Auto) => Ok(wanted),
             (Mode::Libpq, _) => Err(Error::OptionConflict {
@@ -280,7 +280,7 @@ impl RunOptions {
             Some(rate) if rate > 0.0 && rate <= 1.0 => Some(rate),
             None => None,
             Some(rate) => {
-                return Err(illegal(
+                return Err(invalid(
                     "sampling_rate",
                     rate.to_string(),
                     "A number above 0 and at most 1.",
@@ -290,7 +290,7 @@ impl RunOptions {
         if let Some(prefix) = &self.log_prefix {
             security::require_server_files("write", "log files")?;
             if !prefix.starts_with('/') {
-                return Err(illegal(
+                return Err(invalid(
                     "log_prefix",
                     format!("\"{prefix}\""),
                     "An absolute path on the server, to which the names of the files add \
@@ -307,17 +307,17 @@ impl RunOptions {
 
     /// The user's variables, by name: texts, as pgbench's option -D has them.
     fn variables(&self) -> Result<Vec<(String, String)>> {
-        const LEGAL: &str = "An object of texts, numbers and booleans; none of the texts is empty.";
+        const VALID: &str = "An object of texts, numbers and booleans; none of the texts is empty.";
         let Some(value) = &self.variables else {
             return Ok(Vec::new());
         };
         let Value::Object(object) = value else {
-            return Err(illegal("variables", value.to_string(), LEGAL));
+            return Err(invalid("variables", value.to_string(), VALID));
         };
         let mut variables = Vec::with_capacity(object.len());
         for (name, value) in object {
             if !valid_variable_name(name) {
-                return Err(illegal(
+                return Err(invalid(
                     "variables",
                     format!("invalid variable name \"{name}\""),
                     "A name has letters, digits and underscores, and does not start with a digit.",
@@ -329,10 +329,10 @@ impl RunOptions {
                 Value::Bool(value) => value.to_string(),
                 Value::Null => "null".into(),
                 _ => {
-                    return Err(illegal(
+                    return Err(invalid(
                         "variables",
                         format!("variable \"{name}\" is {value}"),
-                        LEGAL,
+                        VALID,
                     ));
                 }
             };
@@ -348,7 +348,7 @@ impl RunOptions {
             Some(interval) => {
                 let us = duration("progress", interval, false)?;
                 if us < US_PER_SECOND / 10 {
-                    return Err(illegal(
+                    return Err(invalid(
                         "progress",
                         interval_text(interval),
                         "At least 100 ms.",
@@ -383,10 +383,10 @@ impl RunOptions {
     fn scripts(&self) -> Result<Vec<ScriptSpec>> {
         let names = required("scripts", self.scripts.as_ref())?;
         if names.is_empty() {
-            return Err(illegal("scripts", "{}".into(), "At least one script."));
+            return Err(invalid("scripts", "{}".into(), "At least one script."));
         }
         if names.len() > MAX_SCRIPTS {
-            return Err(illegal(
+            return Err(invalid(
                 "scripts",
                 format!("{} scripts", names.len()),
                 &format!("At most {MAX_SCRIPTS} scripts."),
@@ -397,7 +397,7 @@ impl RunOptions {
         for name in names {
             let text = required("scripts", name.as_ref())?;
             let (name, weight) = builtin::parse_weight(text).map_err(|e| {
-                illegal(
+                invalid(
                     "scripts",
                     format!("\"{text}\""),
                     &format!("{e}; a weight is an integer from 0 to 2147483647."),
@@ -407,7 +407,7 @@ impl RunOptions {
             // Before all of them are in memory.
             bytes += script.body.len();
             if bytes > MAX_SCRIPT_BYTES {
-                return Err(illegal(
+                return Err(invalid(
                     "scripts",
                     format!("more than {MAX_SCRIPT_BYTES} bytes"),
                     "All scripts of a run together have a length of at most 16 MB.",
@@ -416,7 +416,7 @@ impl RunOptions {
             scripts.push(script);
         }
         if scripts.iter().all(|script| script.weight == 0) {
-            return Err(illegal(
+            return Err(invalid(
                 "scripts",
                 "all weights are 0".into(),
                 "At least one weight above 0.",
@@ -424,132 +424,4 @@ impl RunOptions {
         }
         Ok(scripts)
     }
-}
-
-/// The value of an option that must not be NULL.
-pub fn required<T>(option: &'static str, value: Option<T>) -> Result<T> {
-    value.ok_or(Error::NullOption { option })
-}
-
-/// The value of an argument that has no default.
-pub fn argument<T>(name: &'static str, value: Option<T>) -> Result<T> {
-    value.ok_or(Error::NullArgument { name })
-}
-
-/// A number within its legal range.
-pub fn in_range<T: PartialOrd + std::fmt::Display>(
-    option: &'static str,
-    value: T,
-    low: T,
-    high: T,
-) -> Result<T> {
-    if value < low || value > high {
-        return Err(illegal(
-            option,
-            value.to_string(),
-            &format!("The valid range is {low} to {high}."),
-        ));
-    }
-    Ok(value)
-}
-
-/// A number above zero.
-fn above_zero(option: &'static str, value: f64) -> Result<f64> {
-    if value > 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(illegal(
-            option,
-            value.to_string(),
-            "A finite number above 0.",
-        ))
-    }
-}
-
-/// One of a few words.
-pub fn one_of<T: Copy, const N: usize>(
-    option: &'static str,
-    value: &Option<String>,
-    legal: [(&str, T); N],
-) -> Result<T> {
-    let text = required(option, value.as_deref())?;
-    match legal.iter().find(|(name, _)| *name == text) {
-        Some((_, value)) => Ok(*value),
-        None => {
-            let names: Vec<_> = legal
-                .iter()
-                .map(|(name, _)| format!("\"{name}\""))
-                .collect();
-            Err(illegal(
-                option,
-                format!("\"{text}\""),
-                &format!("Valid values are {}.", names.join(", ")),
-            ))
-        }
-    }
-}
-
-/// A base seed; that of the clock unless one is given.
-pub fn seed(text: Option<&str>) -> Result<u64> {
-    let Some(text) = text else {
-        return Ok(server::clock_seed());
-    };
-    match text {
-        "time" => Ok(server::clock_seed()),
-        "rand" => Ok(server::strong_seed()),
-        // Not as C reads it: nothing wraps around.
-        _ => text.parse().map_err(|_| {
-            illegal(
-                "seed",
-                format!("\"{text}\""),
-                "An unsigned integer of 64 bits, \"time\" or \"rand\".",
-            )
-        }),
-    }
-}
-
-/// The error for an option whose value is not legal.
-pub fn illegal(option: &'static str, value: String, legal: &str) -> Error {
-    Error::Option {
-        option,
-        value,
-        legal: legal.into(),
-    }
-}
-
-/// A span of time in microseconds, above zero or not below it, and at most what pgbench allows.
-pub fn duration(option: &'static str, interval: &Interval, zero: bool) -> Result<i64> {
-    let us = microseconds(interval);
-    let low = if zero { 0 } else { 1 };
-    if us < low || us > i128::from(MAX_SECONDS * US_PER_SECOND) {
-        let from = if zero { "0" } else { "above 0" };
-        return Err(illegal(
-            option,
-            interval_text(interval),
-            &format!("The valid range is {from} to {MAX_SECONDS} seconds."),
-        ));
-    }
-    Ok(us as i64)
-}
-
-/// An age: an interval that is not negative.
-pub fn age(option: &'static str, interval: Interval) -> Result<Interval> {
-    if microseconds(&interval) < 0 {
-        return Err(illegal(
-            option,
-            interval_text(&interval),
-            "An interval that is not negative.",
-        ));
-    }
-    Ok(interval)
-}
-
-/// As EXTRACT(epoch) has it, but for years: a month is 30 days, a day 24 hours.
-fn microseconds(interval: &Interval) -> i128 {
-    let days = i64::from(interval.months()) * 30 + i64::from(interval.days());
-    i128::from(days) * 86_400 * i128::from(US_PER_SECOND) + i128::from(interval.micros())
-}
-
-fn interval_text(interval: &Interval) -> String {
-    server::interval_text(interval)
 }

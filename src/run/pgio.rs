@@ -6,8 +6,9 @@
 //! `work_unit` keys further, as pgio does. The loops are transactions of two scripts, so that all
 //! that holds for scripts holds for them.
 
-use super::options::{MAX_CLIENTS, RunOptions, illegal, in_range, one_of, required};
+use super::options::{MAX_CLIENTS, RunOptions};
 use super::spec::{RunSpec, ScriptSpec};
+use crate::check::{in_range, invalid, one_of, required};
 use crate::error::{Error, Result};
 use crate::query;
 use crate::server;
@@ -141,7 +142,7 @@ impl PgioOptions {
         let commit_every = required("commit_every", self.commit_every)?;
         let working_set_pct = required("working_set_pct", self.working_set_pct)?;
         if !(working_set_pct > 0.0 && working_set_pct <= 100.0) {
-            return Err(illegal(
+            return Err(invalid(
                 "working_set_pct",
                 working_set_pct.to_string(),
                 "A number above 0 and at most 100.",

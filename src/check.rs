@@ -1,0 +1,140 @@
+//! Checks of single values that functions are given: the value as its type has it, or the error
+//! that names the option and says what is valid.
+
+use crate::error::{Error, Result};
+use crate::server;
+use pgrx::datum::Interval;
+
+/// Longest duration, in seconds; pgbench's.
+const MAX_SECONDS: i64 = i32::MAX as i64;
+/// Microseconds of a second.
+pub const US_PER_SECOND: i64 = 1_000_000;
+
+/// The value of an option that must not be NULL.
+pub fn required<T>(option: &'static str, value: Option<T>) -> Result<T> {
+    value.ok_or(Error::NullOption { option })
+}
+
+/// The value of an argument that has no default.
+pub fn argument<T>(name: &'static str, value: Option<T>) -> Result<T> {
+    value.ok_or(Error::NullArgument { name })
+}
+
+/// A number within its valid range.
+pub fn in_range<T: PartialOrd + std::fmt::Display>(
+    option: &'static str,
+    value: T,
+    low: T,
+    high: T,
+) -> Result<T> {
+    if value < low || value > high {
+        return Err(invalid(
+            option,
+            value.to_string(),
+            &format!("The valid range is {low} to {high}."),
+        ));
+    }
+    Ok(value)
+}
+
+/// A number above zero.
+pub fn above_zero(option: &'static str, value: f64) -> Result<f64> {
+    if value > 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(invalid(
+            option,
+            value.to_string(),
+            "A finite number above 0.",
+        ))
+    }
+}
+
+/// One of a few words.
+pub fn one_of<T: Copy, const N: usize>(
+    option: &'static str,
+    value: &Option<String>,
+    valid: [(&str, T); N],
+) -> Result<T> {
+    let text = required(option, value.as_deref())?;
+    match valid.iter().find(|(name, _)| *name == text) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let names: Vec<_> = valid
+                .iter()
+                .map(|(name, _)| format!("\"{name}\""))
+                .collect();
+            Err(invalid(
+                option,
+                format!("\"{text}\""),
+                &format!("Valid values are {}.", names.join(", ")),
+            ))
+        }
+    }
+}
+
+/// A base seed; that of the clock unless one is given.
+pub fn seed(text: Option<&str>) -> Result<u64> {
+    let Some(text) = text else {
+        return Ok(server::clock_seed());
+    };
+    match text {
+        "time" => Ok(server::clock_seed()),
+        "rand" => Ok(server::strong_seed()),
+        // Not as C reads it: nothing wraps around.
+        _ => text.parse().map_err(|_| {
+            invalid(
+                "seed",
+                format!("\"{text}\""),
+                "An unsigned integer of 64 bits, \"time\" or \"rand\".",
+            )
+        }),
+    }
+}
+
+/// The error for an option whose value is not valid; `valid` is a sentence that says what is.
+pub fn invalid(option: &'static str, value: String, valid: &str) -> Error {
+    Error::Option {
+        option,
+        value,
+        valid: valid.into(),
+    }
+}
+
+/// A span of time in microseconds, above zero or not below it, and at most what pgbench allows.
+pub fn duration(option: &'static str, interval: &Interval, zero: bool) -> Result<i64> {
+    let us = microseconds(interval);
+    let low = if zero { 0 } else { 1 };
+    if us < low || us > i128::from(MAX_SECONDS * US_PER_SECOND) {
+        let from = if zero { "0" } else { "above 0" };
+        return Err(invalid(
+            option,
+            interval_text(interval),
+            &format!("The valid range is {from} to {MAX_SECONDS} seconds."),
+        ));
+    }
+    Ok(us as i64)
+}
+
+/// An age: an interval that is not negative.
+pub fn age(option: &'static str, interval: Interval) -> Result<Interval> {
+    if microseconds(&interval) < 0 {
+        return Err(invalid(
+            option,
+            interval_text(&interval),
+            "An interval that is not negative.",
+        ));
+    }
+    Ok(interval)
+}
+
+/// As EXTRACT(epoch) has it, but for years: a month is 30 days, a day 24 hours.
+fn microseconds(interval: &Interval) -> i128 {
+    let days = i64::from(interval.months()) * 30 + i64::from(interval.days());
+    i128::from(days) * 86_400 * i128::from(US_PER_SECOND) + i128::from(interval.micros())
+}
+
+/// An interval as the server prints it.
+pub fn interval_text(interval: &Interval) -> String {
+    server::interval_text(interval)
+}
