@@ -2,13 +2,11 @@
 //!
 //! The trait itself belongs to the client state machine ([`selfbench_client::Session`]): the
 //! machine submits a statement and polls for its outcome. `spi` has the outcome at once, `libpq`
-//! when the server has answered. `plan` has what a statement keeps from one
-//! execution to the next in mode spi. `metered` is either, with the time that is spent in it;
-//! `usage` is what the server process of a session has used.
+//! when the server has answered. `metered` is either, with the time that is spent in it; `usage` is
+//! what the server process of a session has used.
 
 pub mod libpq;
 pub mod metered;
-mod plan;
 pub mod spi;
 pub mod usage;
 

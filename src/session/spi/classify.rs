@@ -1,0 +1,109 @@
+//! Which statements are not for SPI, going by their text and by what the parser makes of it.
+
+use pgrx::pg_sys;
+use std::ffi::CString;
+
+/// How a statement gets executed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// As transaction control; `exits` tells whether a failed block takes it.
+    Control { exits: bool },
+    /// As a utility command that must not have a snapshot: a snapshot fixes what SET TRANSACTION
+    /// sets, and LOCK is there to come before it.
+    Bare,
+    /// Through a portal at top level: it can commit, or has to be in a block.
+    Portal,
+    /// Through SPI.
+    Other,
+}
+
+/// Whether a text may hold several statements: it has a semicolon that is not at its end.
+pub(super) fn holds_several(text: &str) -> bool {
+    text.trim_end()
+        .trim_end_matches(';')
+        .trim_end()
+        .contains(';')
+}
+
+/// Whether a text can be a statement that is not for SPI, going by its first word.
+pub(super) fn may_be_utility(text: &str) -> bool {
+    const WORDS: [&str; 15] = [
+        "begin",
+        "start",
+        "commit",
+        "end",
+        "rollback",
+        "abort",
+        "savepoint",
+        "release",
+        "prepare",
+        "set",
+        "reset",
+        "lock",
+        "call",
+        "declare",
+        "do",
+    ];
+    let text = text.trim_start();
+    // Behind a comment or in a variable there can be anything.
+    text.starts_with("/*")
+        || text.starts_with("--")
+        || text.starts_with(':')
+        || begins_with(text, &WORDS)
+}
+
+/// Whether the first word of a text is one of these.
+pub(super) fn begins_with(text: &str, words: &[&str]) -> bool {
+    let word = text
+        .trim_start()
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .next()
+        .unwrap_or_default();
+    words.iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+/// The single statement of a text, if it is not for SPI, and its kind; in the current memory
+/// context.
+///
+/// # Safety
+/// In a transaction.
+pub(super) unsafe fn parse_utility(text: &CString) -> Option<(*mut pg_sys::RawStmt, Kind)> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+        let (Some(raw), 1) = (list.get_ptr(0), list.len()) else {
+            return None;
+        };
+        let kind = kind_of((*raw).stmt);
+        (kind != Kind::Other).then_some((raw, kind))
+    }
+}
+
+/// How the server's own statement loop would execute this statement. A failed block takes what
+/// ends it, or goes back to a savepoint.
+///
+/// # Safety
+/// The node is a parsed statement.
+pub(super) unsafe fn kind_of(statement: *mut pg_sys::Node) -> Kind {
+    use pg_sys::NodeTag::*;
+    use pg_sys::TransactionStmtKind::*;
+    // SAFETY: the caller's promise.
+    match unsafe { (*statement).type_ } {
+        T_TransactionStmt => {
+            // SAFETY: the tag tells the type.
+            let kind = unsafe { (*statement.cast::<pg_sys::TransactionStmt>()).kind };
+            Kind::Control {
+                exits: matches!(
+                    kind,
+                    TRANS_STMT_COMMIT
+                        | TRANS_STMT_PREPARE
+                        | TRANS_STMT_ROLLBACK
+                        | TRANS_STMT_ROLLBACK_TO
+                ),
+            }
+        }
+        T_VariableSetStmt | T_ConstraintsSetStmt | T_LockStmt => Kind::Bare,
+        T_CallStmt | T_DoStmt | T_DeclareCursorStmt => Kind::Portal,
+        _ => Kind::Other,
+    }
+}

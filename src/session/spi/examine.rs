@@ -1,0 +1,180 @@
+//! The first look at a statement: what it is, and which types its parameters have.
+
+use super::classify::{Kind, holds_several, may_be_utility, parse_utility};
+use super::command::{Frame, in_statement};
+use super::errors::{refuse_in_failed_block, zero_terminated};
+use super::plan::{Parameters, SavedPlan};
+use super::session::SpiSession;
+use super::utility::saved_plan_of;
+use crate::error::{Error, Result};
+use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
+use selfbench_script::{Protocol, SqlCommand};
+use std::ffi::CString;
+
+/// What is known about a statement after its first execution.
+pub(super) enum Known {
+    /// BEGIN, COMMIT, SAVEPOINT and their like, and what else must run without a snapshot.
+    Utility {
+        plan: *mut pg_sys::PlannedStmt,
+        kind: Kind,
+        text: CString,
+    },
+    /// Several statements that are sent together, or one of which the kind depends on variables.
+    Several,
+    /// CALL, DO or DECLARE CURSOR; in the prepared protocol with a plan that stays.
+    Call {
+        parameters: Parameters,
+        plan: Option<SavedPlan>,
+        text: CString,
+    },
+    /// Anything else; in the prepared protocol with a plan that stays.
+    Statement {
+        parameters: Parameters,
+        plan: Option<SavedPlan>,
+        text: CString,
+    },
+}
+
+impl SpiSession {
+    /// Parses a statement for the first time: how is it executed, and which types do its
+    /// parameters have?
+    pub(super) fn examine(&mut self, command: &SqlCommand) -> Result<Known> {
+        if self.protocol == Protocol::Simple {
+            let text = command.text();
+            // With variables in it, it is not known before they are filled in.
+            if holds_several(text) || (text.contains(':') && may_be_utility(text)) {
+                return Ok(Known::Several);
+            }
+        }
+        let sql = match self.protocol {
+            // Parsed again at each execution, with its values; here only its kind matters.
+            Protocol::Simple => command.text(),
+            Protocol::Extended | Protocol::Prepared => command.parameterized(),
+        };
+        let text = zero_terminated(sql.to_owned())?;
+        let mut known = None;
+        let protocol = self.protocol;
+        // Unless a command has been started, one of its own: a pipeline begins with what is
+        // executed.
+        let mut frame = Frame {
+            stays: self.frame.started,
+            ..self.frame
+        };
+        in_statement(&text, &mut frame, || {
+            // SAFETY: in a transaction. What must outlive it is copied to the top context, once
+            // per statement of the script.
+            unsafe {
+                let parsed = if may_be_utility(sql) {
+                    parse_utility(&text)
+                } else {
+                    None
+                };
+                if let Some((raw, kind)) = parsed
+                    && kind != Kind::Portal
+                {
+                    if protocol != Protocol::Simple {
+                        refuse_in_failed_block(kind)?;
+                        require_parameters(command, protocol, 0)?;
+                    }
+                    known = Some(Known::Utility {
+                        plan: saved_plan_of(raw, &text),
+                        kind,
+                        text: text.clone(),
+                    });
+                    return Ok(());
+                }
+                let mut types = Vec::new();
+                if protocol != Protocol::Simple {
+                    refuse_in_failed_block(Kind::Other)?;
+                    types = parameter_types(&text)?;
+                    require_parameters(command, protocol, types.len())?;
+                }
+                let (parameters, plan) = (Parameters::look_up(&types), None);
+                let text = text.clone();
+                known = Some(match parsed {
+                    Some(_) => Known::Call {
+                        parameters,
+                        plan,
+                        text,
+                    },
+                    None => Known::Statement {
+                        parameters,
+                        plan,
+                        text,
+                    },
+                });
+            }
+            Ok(())
+        })?;
+        known.ok_or_else(|| Error::Limit("statement was not examined".into()))
+    }
+}
+
+/// The types that the server infers for the parameters of a statement, as it does for a client
+/// that leaves them open.
+///
+/// # Safety
+/// In a transaction.
+unsafe fn parameter_types(text: &CString) -> Result<Vec<pg_sys::Oid>> {
+    // SAFETY: the caller's promise. The statement's trees go with the transaction's memory.
+    unsafe {
+        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+        if list.len() > 1 {
+            return Err(Error::Server(Box::new(crate::error::new_report(
+                Sqlstate::ERRCODE_SYNTAX_ERROR,
+                "cannot insert multiple commands into a prepared statement",
+                None,
+                None,
+            ))));
+        }
+        let mut types: *mut pg_sys::Oid = std::ptr::null_mut();
+        let mut count = 0;
+        if let Some(raw) = list.get_ptr(0) {
+            pg_sys::pg_analyze_and_rewrite_varparams(
+                raw,
+                text.as_ptr(),
+                &mut types,
+                &mut count,
+                std::ptr::null_mut(),
+            );
+        }
+        pg_sys::PopActiveSnapshot();
+        let mut oids = Vec::with_capacity(count as usize);
+        for i in 0..count as usize {
+            let oid = *types.add(i);
+            if oid == pg_sys::InvalidOid || oid == pg_sys::UNKNOWNOID {
+                return Err(Error::Server(Box::new(crate::error::new_report(
+                    Sqlstate::ERRCODE_INDETERMINATE_DATATYPE,
+                    &format!("could not determine data type of parameter ${}", i + 1),
+                    None,
+                    None,
+                ))));
+            }
+            oids.push(oid);
+        }
+        Ok(oids)
+    }
+}
+
+/// Variables within quotes are parameters for the client, but not for the server, which therefore
+/// refuses them.
+fn require_parameters(command: &SqlCommand, protocol: Protocol, required: usize) -> Result<()> {
+    let supplied = command.parameters().len();
+    if supplied == required {
+        return Ok(());
+    }
+    let name = match protocol {
+        Protocol::Prepared => command.prepared_name(),
+        _ => String::new(),
+    };
+    Err(Error::Server(Box::new(crate::error::new_report(
+        Sqlstate::ERRCODE_PROTOCOL_VIOLATION,
+        &format!(
+            "bind message supplies {supplied} parameters, but prepared statement \"{name}\" \
+             requires {required}"
+        ),
+        None,
+        None,
+    ))))
+}

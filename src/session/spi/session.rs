@@ -1,0 +1,261 @@
+//! The session: what a client submits, the outcome of it, and the pipeline that is open.
+
+use super::super::usage;
+use super::command::{Frame, end_statement, in_statement};
+use super::errors::{as_sent, explain};
+use super::examine::Known;
+use crate::compat::{self, unguarded};
+use crate::error::{Error, catch};
+use crate::worker::transaction;
+use pgrx::pg_sys;
+use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
+use selfbench_script::{Command, Protocol, SqlCommand, Variables};
+use std::ffi::CStr;
+
+/// A pipeline that is open.
+#[derive(Default)]
+struct Pipeline {
+    /// Whether statements are skipped up to the next sync.
+    skips: bool,
+    /// The first error.
+    failure: Option<SqlError>,
+}
+
+/// One client's way into the server.
+pub struct SpiSession {
+    pub(super) protocol: Protocol,
+    pub(super) known: Vec<Option<Known>>,
+    pub(super) frame: Frame,
+    pipeline: Option<Pipeline>,
+    /// Position of the current statement among those sent together.
+    pub(super) query: usize,
+    pub(super) results: Vec<QueryResult>,
+    /// Reused for parameter values and substituted texts.
+    pub(super) text: String,
+    /// For the execution of one statement; see [`plan`](super::plan).
+    pub(super) memory: pg_sys::MemoryContext,
+    outcome: Option<Outcome>,
+    /// As it was read last.
+    usage: Usage,
+}
+
+impl SpiSession {
+    /// A session for scripts with that many statements in all.
+    pub fn new(protocol: Protocol, statements: usize) -> Self {
+        SpiSession {
+            protocol,
+            known: (0..statements).map(|_| None).collect(),
+            frame: Frame::default(),
+            pipeline: None,
+            query: 0,
+            results: Vec::new(),
+            text: String::new(),
+            memory: compat::new_memory_context(c"pg_selfbench statement"),
+            outcome: None,
+            usage: Usage::default(),
+        }
+    }
+
+    /// Reports what a backend does that waits for its next statement; for a client that has to
+    /// wait.
+    pub fn rest(&mut self) {
+        // SAFETY: between statements. A snapshot for catalogs would hold back the removal of dead
+        // rows during the wait.
+        unsafe {
+            pg_sys::InvalidateCatalogSnapshotConditionally();
+            let state = if pg_sys::IsAbortedTransactionBlockState() {
+                pg_sys::BackendState::STATE_IDLEINTRANSACTION_ABORTED
+            } else if pg_sys::IsTransactionOrTransactionBlock() {
+                pg_sys::BackendState::STATE_IDLEINTRANSACTION
+            } else {
+                pg_sys::pgstat_report_stat(false);
+                pg_sys::BackendState::STATE_IDLE
+            };
+            pg_sys::pgstat_report_activity(state, std::ptr::null());
+        }
+        self.frame.shown = None;
+    }
+}
+
+impl SpiSession {
+    /// Ends the transaction command after the error of a statement, and gives the error its form.
+    fn fail(&mut self, error: &Error, statement: &str) -> SqlError {
+        let report = error.report();
+        // SAFETY: reads this process's transaction state, which is still that of the error.
+        let in_block = unsafe { pg_sys::IsTransactionBlock() };
+        transaction::recover();
+        // SAFETY: nothing uses the statement's memory any more.
+        unsafe { pg_sys::MemoryContextReset(self.memory) };
+        self.frame.started = false;
+        end_statement(&mut self.frame);
+        let report = explain(report, statement, in_block);
+        SqlError {
+            message: as_sent(&report),
+            sqlstate: report.sqlstate,
+            lost: false,
+            query: self.query,
+        }
+    }
+
+    /// Executes transaction control of the client's own, outside of any pipeline.
+    fn submit_control(&mut self, text: &'static CStr, control: impl FnOnce()) {
+        self.frame.stays = false;
+        self.query = 0;
+        let frame = &mut self.frame;
+        let done = catch(|| {
+            in_statement(text, frame, || {
+                control();
+                Ok(())
+            })
+        });
+        self.outcome = Some(match done {
+            Ok(()) => Outcome::Done,
+            Err(error) => Outcome::Failed(self.fail(&error, &text.to_string_lossy())),
+        });
+    }
+
+    /// Commits what the open pipeline has done since the last sync.
+    fn sync(&mut self) {
+        if self.frame.started {
+            let result = catch(|| {
+                // SAFETY: the command was started; see `in_statement`. There may be no implicit
+                // block.
+                unsafe {
+                    pg_sys::EndImplicitTransactionBlock();
+                    pg_sys::CommitTransactionCommand();
+                }
+                Ok(())
+            });
+            let failure = match result {
+                Ok(()) => {
+                    self.frame.started = false;
+                    end_statement(&mut self.frame);
+                    None
+                }
+                Err(error) => Some(self.fail(&error, "")),
+            };
+            if let Some(pipeline) = &mut self.pipeline {
+                pipeline.failure = pipeline.failure.take().or(failure);
+            }
+        }
+        if let Some(pipeline) = &mut self.pipeline {
+            pipeline.skips = false;
+        }
+    }
+}
+
+impl Session for SpiSession {
+    #[inline]
+    fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
+        if self
+            .pipeline
+            .as_ref()
+            .is_some_and(|pipeline| pipeline.skips)
+        {
+            return;
+        }
+        self.frame.stays = self.pipeline.is_some();
+        self.query = 0;
+        if command.store.is_some() {
+            self.results.clear();
+        }
+        if compat::PIPELINE_IS_BLOCK && self.frame.started {
+            // SAFETY: in the transaction of the pipeline; does nothing in a block.
+            unsafe { pg_sys::BeginImplicitTransactionBlock() };
+        }
+        let failure = match catch(|| self.execute(command, variables)) {
+            Ok(()) => {
+                if self.frame.started {
+                    // SAFETY: a variable of this process; the transaction goes on.
+                    unsafe { pg_sys::MyXactFlags |= pg_sys::XACT_FLAGS_PIPELINING as i32 };
+                }
+                None
+            }
+            Err(error) => Some(self.fail(&error, command.text())),
+        };
+        match (&mut self.pipeline, failure) {
+            (None, None) => self.outcome = Some(Outcome::Done),
+            (None, Some(error)) => self.outcome = Some(Outcome::Failed(error)),
+            (Some(_), None) => {}
+            (Some(pipeline), Some(error)) => {
+                pipeline.skips = true;
+                pipeline.failure.get_or_insert(error);
+            }
+        }
+    }
+
+    fn submit_rollback(&mut self) {
+        transaction::abort();
+        end_statement(&mut self.frame);
+        self.outcome = Some(Outcome::Done);
+    }
+
+    fn submit_begin(&mut self) {
+        // SAFETY: within a transaction command.
+        self.submit_control(c"BEGIN", || unsafe { pg_sys::BeginTransactionBlock() });
+    }
+
+    fn submit_commit(&mut self) {
+        // SAFETY: within a transaction command.
+        self.submit_control(c"COMMIT", || unsafe {
+            pg_sys::EndTransactionBlock(false);
+        });
+    }
+
+    fn submit_usage(&mut self) {
+        self.usage = usage::of_process();
+        self.outcome = Some(Outcome::Done);
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        Some(self.usage)
+    }
+
+    #[inline]
+    fn poll(&mut self) -> Option<Outcome> {
+        self.outcome.take()
+    }
+
+    #[inline]
+    fn block(&self) -> Block {
+        // SAFETY: reads this process's transaction state; raises no error.
+        unsafe {
+            if unguarded::IsAbortedTransactionBlockState() {
+                Block::Failed
+            } else if unguarded::IsTransactionBlock() {
+                Block::Open
+            } else {
+                Block::None
+            }
+        }
+    }
+
+    fn results(&self) -> &[QueryResult] {
+        &self.results
+    }
+
+    fn start_pipeline(&mut self, _commands: &[Command]) {
+        self.pipeline = Some(Pipeline::default());
+        self.outcome = Some(Outcome::Done);
+    }
+
+    fn sync_pipeline(&mut self) {
+        self.sync();
+    }
+
+    fn end_pipeline(&mut self) {
+        self.sync();
+        let failure = self.pipeline.take().and_then(|pipeline| pipeline.failure);
+        self.outcome = Some(match failure {
+            Some(error) => Outcome::Failed(error),
+            None => Outcome::Done,
+        });
+    }
+
+    /// There is nothing to connect: the process is the session.
+    fn submit_connect(&mut self) {
+        self.outcome = Some(Outcome::Done);
+    }
+
+    fn disconnect(&mut self) {}
+}

@@ -1,0 +1,115 @@
+//! Statements that are sent together.
+
+use super::call::{call, define_portal};
+use super::classify::{Kind, kind_of, parse_utility};
+use super::command::{Frame, in_statement};
+use super::errors::{refuse_in_failed_block, zero_terminated};
+use super::query::execute_text;
+use super::utility::{plan_of, run_utility};
+use crate::error::Result;
+use pgrx::pg_sys;
+use selfbench_client::QueryResult;
+use std::ffi::CString;
+
+/// Statements that are sent together, as the server's simple query protocol executes them: in an
+/// implicit transaction block, unless transaction control among them says otherwise. `query` is set
+/// to the position of the statement in progress.
+pub(super) fn execute_several(
+    sql: &CString,
+    frame: &mut Frame,
+    memory: pg_sys::MemoryContext,
+    query: &mut usize,
+    mut results: Option<&mut Vec<QueryResult>>,
+) -> Result<()> {
+    let mut parts = Vec::new();
+    // A command of its own, so that nothing of the parser's outlives it. What does not parse is
+    // not executed at all.
+    in_statement(
+        sql,
+        &mut Frame {
+            stays: true,
+            ..*frame
+        },
+        || {
+            // SAFETY: in a transaction; only copies of the parts are kept.
+            parts = unsafe { split(sql) }?;
+            Ok(())
+        },
+    )?;
+    frame.started = true;
+    let several = parts.len() > 1;
+    let last = parts.len().saturating_sub(1);
+    for (i, part) in parts.iter().enumerate() {
+        *query = i;
+        frame.stays = i < last && !matches!(part.kind, Kind::Control { .. });
+        in_statement(&part.text, frame, || {
+            refuse_in_failed_block(part.kind)?;
+            if several {
+                // SAFETY: in a transaction; does nothing in a block.
+                unsafe { pg_sys::BeginImplicitTransactionBlock() };
+            }
+            match part.kind {
+                Kind::Other => execute_text(&part.text, results.as_deref_mut())?,
+                // SAFETY: in a transaction; no parameters.
+                Kind::Portal => unsafe {
+                    call(memory, std::ptr::null_mut(), results.as_deref_mut(), || {
+                        define_portal(&part.text, &[])
+                    });
+                },
+                Kind::Control { .. } | Kind::Bare => {
+                    // SAFETY: in a transaction, with whose memory the plan goes.
+                    unsafe {
+                        if let Some((statement, _)) = parse_utility(&part.text) {
+                            run_utility(plan_of(statement, &part.text), &part.text);
+                        }
+                    }
+                    if let Some(results) = results.as_deref_mut() {
+                        results.push(QueryResult::default());
+                    }
+                }
+            }
+            if several && i == last {
+                // SAFETY: as above.
+                unsafe { pg_sys::EndImplicitTransactionBlock() };
+            }
+            Ok(())
+        })?;
+    }
+    if parts.is_empty() {
+        frame.stays = false;
+        return in_statement(sql, frame, || Ok(()));
+    }
+    Ok(())
+}
+
+/// One of the statements that are sent together.
+struct Part {
+    text: CString,
+    kind: Kind,
+}
+
+/// The statements of a text, without empty ones.
+///
+/// # Safety
+/// In a transaction.
+unsafe fn split(sql: &CString) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    // SAFETY: the caller's promise. Places are offsets into the text.
+    unsafe {
+        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(sql.as_ptr()));
+        for raw in list.iter_ptr() {
+            let statement = (*raw).stmt;
+            let rest = &sql.as_bytes()[usize::try_from((*raw).stmt_location).unwrap_or(0)..];
+            // The last statement may have no length.
+            let text = match usize::try_from((*raw).stmt_len) {
+                Ok(length) if length > 0 => &rest[..length.min(rest.len())],
+                _ => rest,
+            };
+            parts.push(Part {
+                text: zero_terminated(String::from_utf8_lossy(text).into_owned())?,
+                kind: kind_of(statement),
+            });
+        }
+    }
+    Ok(parts)
+}
