@@ -8,7 +8,7 @@ use crate::initialize::{InitializeOptions, Job, PgioOptions, pgio};
 use crate::query;
 use crate::run::horizon::Horizon;
 use crate::server;
-use crate::shared::segment::{Kind, Layout, Phase, Segment};
+use crate::shared::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::Task;
 use crate::worker::loader::StepSeconds;
 use crate::worker::locks::{self, Use};

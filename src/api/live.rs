@@ -6,7 +6,7 @@ use crate::results::rows::{Finished, RunScript};
 use crate::results::{convert, store};
 use crate::run::RunSpec;
 use crate::shared::recorder::{self, ClientState};
-use crate::shared::segment::{Header, Phase, Segment};
+use crate::shared::{Header, Phase, Segment};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_stats::{LatencyHistogram, Tally};

@@ -15,7 +15,7 @@ use crate::server;
 use crate::shared::messages::{self, Watcher};
 use crate::shared::process;
 use crate::shared::recorder;
-use crate::shared::segment::{Kind, Layout, Phase, Segment};
+use crate::shared::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
 use crate::worker::locks::{self, Lookout, Use};
 use crate::worker::{logbook, own_segment, spi_client, transaction};

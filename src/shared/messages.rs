@@ -4,8 +4,9 @@
 //! No client waits for the watcher. A line that finds no room in the ring of its worker is left
 //! out, and the watcher shows a flood of lines in part only; how many were left out is told.
 
+use super::header::Header;
 use super::ring::Ring;
-use super::segment::{Header, Segment};
+use super::segment::Segment;
 
 /// Longer lines are cut, in bytes.
 const LINE_BYTES: usize = 4096;

@@ -11,17 +11,25 @@
 //! ```
 //!
 //! Every word that changes while the task runs is atomic and has one writer, but for the
-//! handful of request flags; there is no lock. `segment` holds the memory and its layout,
-//! `process` the calls that concern other processes (latches, signals), `recorder` what a client
-//! writes per transaction and how others read it, `ring` what is passed on piece by piece, `entry`
-//! the pieces of the log of transactions, `messages` what clients tell, `effort` what a worker says about its own cost.
+//! handful of request flags; there is no lock. `segment` holds the memory and `layout` the sizes
+//! and places of its parts: `header`, the workers' `slots`, what a client writes per transaction
+//! and how others read it (`recorder`), what is passed on piece by piece (`ring`). `messages` are
+//! what clients tell, `entry` the pieces of the log of transactions, `effort` what a worker says
+//! about its own cost, `process` the calls that concern other processes (latches, signals).
 
 pub mod effort;
 pub mod entry;
+mod header;
+mod layout;
 pub mod messages;
+mod once_text;
 pub mod process;
 pub mod recorder;
 pub mod ring;
-pub mod segment;
+mod segment;
+mod slots;
 
+pub use header::{Header, Kind, Phase, Stop};
+pub use layout::Layout;
 pub use segment::Segment;
+pub use slots::WorkerState;

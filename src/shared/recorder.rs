@@ -5,9 +5,12 @@
 //! So a reader gets figures that belong together, and the writer never waits.
 
 use super::entry::Entry;
+use super::header::{Header, Stop};
+use super::once_text::OnceText;
 use super::process;
 use super::ring::Ring;
-use super::segment::{Header, REASON_BYTES, Segment, Stop, Text};
+use super::segment::Segment;
+use super::slots::REASON_BYTES;
 use selfbench_client::{Failure, LogEntry, Record, Transaction, Usage};
 use selfbench_script::Workload;
 use selfbench_stats::buckets::{self, coarse};
@@ -46,7 +49,7 @@ pub struct ClientHead {
     wal_bytes: AtomicU64,
     usage_begins: UsageCell,
     usage_ends: UsageCell,
-    reason: Text<REASON_BYTES>,
+    reason: OnceText<REASON_BYTES>,
 }
 
 /// What a client's session had used at some moment, written once.

@@ -18,7 +18,7 @@ use crate::error::{Error, Report, Result};
 use crate::pq::{ConnectWith, Connection, Status};
 use crate::run::{ClientProcess as Wanted, Mode, RunSpec};
 use crate::shared::process::{self, WorkerHandle, no_slot};
-use crate::shared::segment::{Segment, Stop, WorkerState};
+use crate::shared::{Segment, Stop, WorkerState};
 use rustix::process::{Pid, Signal};
 use std::cell::RefCell;
 use std::ffi::CString;

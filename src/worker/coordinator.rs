@@ -20,7 +20,7 @@ use crate::run::{RunSpec, Vacuum};
 use crate::server;
 use crate::shared::messages::Watcher;
 use crate::shared::process;
-use crate::shared::segment::{Phase, Segment, Stop, WorkerState};
+use crate::shared::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;

@@ -13,7 +13,7 @@ use crate::initialize::{InitializeSpec, PgioSpec};
 use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
-use crate::shared::segment::Header;
+use crate::shared::Header;
 use pgrx::pg_sys;
 
 /// First server version into which pgbench, too, copies with FREEZE.

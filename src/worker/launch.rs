@@ -7,7 +7,7 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::run::horizon::Horizon;
 use crate::shared::process::{self, WorkerHandle, no_slot};
-use crate::shared::segment::{Kind, Layout, Phase, Segment, Stop};
+use crate::shared::{Kind, Layout, Phase, Segment, Stop};
 use rustix::process::Signal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -15,7 +15,7 @@ use crate::run::RunSpec;
 use crate::session::LibpqSession;
 use crate::shared::effort::Stopwatch;
 use crate::shared::recorder::Recorder;
-use crate::shared::segment::{Segment, Stop};
+use crate::shared::{Segment, Stop};
 use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Plan, Step, Thread};
 use selfbench_script::{Workload, clients_per_thread};

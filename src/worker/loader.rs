@@ -10,7 +10,7 @@ use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
 use crate::initialize::tables::{Tables, announce_drop};
 use crate::initialize::{InitializeSpec, Job, PgioSpec, heap, space};
-use crate::shared::segment::{Header, Phase, Segment, Stop};
+use crate::shared::{Header, Phase, Segment, Stop};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
 

@@ -56,7 +56,7 @@ use crate::run::{Mode, RunSpec};
 use crate::security;
 use crate::shared::process;
 pub use crate::shared::process::forget_cancel;
-use crate::shared::segment::{Header, Phase, Segment, Stop, WorkerState};
+use crate::shared::{Header, Phase, Segment, Stop, WorkerState};
 use pgrx::pg_sys;
 use selfbench_client::{Plan, Thread};
 use selfbench_script::{Streams, Workload};

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::Plan;
 use crate::shared::process::{self, WorkerHandle};
-use crate::shared::segment::{Header, Kind, Layout, Segment, Stop, WorkerState};
+use crate::shared::{Header, Kind, Layout, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::*;

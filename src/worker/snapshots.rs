@@ -15,7 +15,7 @@ use crate::results::rows::Run;
 use crate::run::RunSpec;
 use crate::security::as_owner;
 use crate::server;
-use crate::shared::segment::{Segment, Stop};
+use crate::shared::{Segment, Stop};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;

@@ -14,7 +14,7 @@ use crate::shared::effort::{Effort, SAMPLED};
 use crate::shared::messages::Messages;
 use crate::shared::process;
 use crate::shared::recorder::Recorder;
-use crate::shared::segment::{Header, Stop};
+use crate::shared::{Header, Stop};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
 use selfbench_client::{Client, Control, Step};
 use selfbench_script::Workload;

@@ -1,0 +1,159 @@
+//! The head of a segment: what a task is, how far it has come, and requests to end it.
+
+use super::once_text::OnceText;
+use super::process::ProcessRef;
+use super::recorder::LastInterval;
+use super::slots::REASON_BYTES;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::*};
+
+/// Marks a segment as ours; changes whenever the layout does.
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x06");
+
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// A benchmark run.
+    Run = 1,
+    /// Filling pgbench's or pgio's tables.
+    Initialize = 2,
+    /// Building pages of tables, as a part of that.
+    Pages = 3,
+}
+
+impl Kind {
+    /// Entry point and name of the process that does it.
+    pub fn process(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
+            Kind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
+            Kind::Pages => ("pg_selfbench_page_worker_main", "pg_selfbench page worker"),
+        }
+    }
+}
+
+/// How far a task has come. Only its coordinator or loader moves it, and only forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Phase {
+    /// The coordinator has not attached yet.
+    Launched = 0,
+    /// The coordinator checks, vacuums and starts clients.
+    Preparing = 1,
+    /// The start barrier is open.
+    Running = 2,
+    /// Clients are done; results are being stored.
+    Storing = 3,
+    /// The outcome is there. Nothing changes any more.
+    Finished = 4,
+}
+
+/// A request to end a task early. It only ever grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Stop {
+    /// None.
+    No = 0,
+    /// `bench.cancel`, or Ctrl-C in the caller.
+    Requested = 1,
+    /// One of our processes was terminated, or the server shuts down.
+    Terminated = 2,
+    /// The process that waits for the task, or conducts it, is gone: nobody has a use for a result,
+    /// and nothing is left to finish in peace.
+    Abandoned = 3,
+}
+
+/// Head of the segment.
+#[repr(C, align(64))]
+pub struct Header {
+    pub(super) magic: u64,
+    pub(super) kind: u32,
+    pub(super) workers: u32,
+    pub(super) clients: u32,
+    pub(super) scripts: u32,
+    pub(super) commands: u32,
+    pub(super) message_bytes: u32,
+    pub(super) log_bytes: u32,
+    pub(super) client_histograms: bool,
+    pub(super) reads: bool,
+    /// Oid of the role that the task belongs to.
+    pub role: u32,
+    /// What only processes of the task know.
+    pub secret: u64,
+    pub(super) spec_len: u64,
+    pub(super) total_len: u64,
+    phase: AtomicU32,
+    stop: AtomicU32,
+    /// Workers that have claimed a slot.
+    pub(super) claimed: AtomicU32,
+    pub(super) outcome_len: AtomicU64,
+    /// Id of the run, 0 while it has none.
+    pub run_id: AtomicI64,
+    /// Clock reading when the start barrier opened.
+    pub start_ns: AtomicU64,
+    /// From when on transactions count: the start plus the warm-up.
+    pub measure_ns: AtomicU64,
+    /// No transaction starts after this; `u64::MAX` if the run is limited by a count.
+    pub deadline_ns: AtomicU64,
+    /// The figures of the interval that ended last.
+    pub last_interval: LastInterval,
+    /// What scripts are told as `scale`: pgbench's, the number of keys of pgio's tables, or what
+    /// the user says.
+    pub scale: AtomicI64,
+    /// Number of the step of an initialization that is under way, from 1; 0 before the first.
+    pub step: AtomicU32,
+    /// When that step began.
+    pub step_ns: AtomicU64,
+    /// Rows done and wanted in that step.
+    pub rows_done: AtomicU64,
+    /// See `rows_done`.
+    pub rows_total: AtomicU64,
+    /// Parts of the work that processes have taken; of page workers and their loader.
+    pub parts_taken: AtomicU64,
+    /// The backend that waits for the task, if one does.
+    pub caller: ProcessRef,
+    /// The task's coordinator, or the loader.
+    pub coordinator: ProcessRef,
+    /// Why the caller ends the task, unless it was asked to.
+    pub cause: OnceText<REASON_BYTES>,
+}
+
+impl Header {
+    /// How far the task has come.
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Acquire) {
+            0 => Phase::Launched,
+            1 => Phase::Preparing,
+            2 => Phase::Running,
+            3 => Phase::Storing,
+            _ => Phase::Finished,
+        }
+    }
+
+    /// Moves the task on and wakes the caller.
+    pub fn advance(&self, phase: Phase) {
+        self.phase.fetch_max(phase as u32, AcqRel);
+        self.caller.wake();
+    }
+
+    /// Whether, and how urgently, the task is asked to end.
+    pub fn stop(&self) -> Stop {
+        match self.stop.load(Relaxed) {
+            0 => Stop::No,
+            1 => Stop::Requested,
+            2 => Stop::Terminated,
+            _ => Stop::Abandoned,
+        }
+    }
+
+    /// Asks the task to end and wakes its coordinator, which wakes the workers.
+    pub fn request_stop(&self, stop: Stop) {
+        self.stop.fetch_max(stop as u32, AcqRel);
+        self.coordinator.wake();
+    }
+
+    /// Whether the task is a benchmark run.
+    pub fn is_run(&self) -> bool {
+        self.kind == Kind::Run as u32
+    }
+}
