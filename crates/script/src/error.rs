@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::script::MAX_SCRIPTS;
+use crate::limits::MAX_SCRIPTS;
 
 /// What kind of error a [`ScriptError`] is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! Pure computation: no files, no clock, no server. The texts of error messages are pgbench's.
 
 mod assign;
+mod budget;
 pub mod builtin;
 mod conditions;
 mod distribution;
@@ -23,22 +24,22 @@ mod substitute;
 mod symbols;
 mod value;
 mod variables;
+mod workload;
 
 pub use assign::{InvalidName, SetCommand, SetError, Store, StoreKind};
 pub use distribution::{DistributionError, DrawRange};
 pub use error::{BuiltinError, ScriptError, ScriptErrorKind, WeightError, WorkloadError};
 pub use expr::{EvalContext, EvalError, Expr, SyntaxError, SyntaxErrorKind};
 pub use hash::permute;
-pub use limits::{MAX_ELEMENTS, MAX_SCRIPT_BYTES, parser_memory};
+pub use limits::{MAX_ELEMENTS, MAX_SCRIPT_BYTES, MAX_SCRIPTS, parser_memory};
 pub use number::{c_atof, c_atoi, c_strtol, is_c_space};
 pub use protocol::{Protocol, ProtocolError};
 pub use rng::{Rng, Seed, SeedError, Streams, ThreadStreams, clients_per_thread, parse_seed};
-pub use script::{
-    Action, Command, Jump, MAX_SCRIPTS, Script, SqlCommand, Workload, WorkloadBuilder, report_text,
-};
+pub use script::{Action, Command, Jump, Script, SqlCommand, report_text};
 pub use shell::{SetShellCommand, ShellCommand, ShellError};
 pub use sleep::{Sleep, SleepError, SleepUnit};
 pub use substitute::StatementTooLong;
 pub use symbols::{Slot, Symbols, valid_variable_name};
 pub use value::{CoercionError, DebugForm, Value};
 pub use variables::{TextError, Variables};
+pub use workload::{Workload, WorkloadBuilder};

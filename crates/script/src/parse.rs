@@ -1,9 +1,9 @@
 //! Text of a script to its commands.
 
 use crate::assign::Store;
+use crate::budget::{self, Budget};
 use crate::conditions;
 use crate::error::ScriptError;
-use crate::limits::{self, Room};
 use crate::meta::{Meta, MetaLine};
 use crate::protocol::Protocol;
 use crate::script::{Action, Command, SqlCommand};
@@ -15,29 +15,29 @@ use crate::symbols::Symbols;
 const MAX_PARAMETERS: usize = 255;
 
 /// Parses a script; its variables get slots in `symbols`, its statements numbers from
-/// `sql_commands` on, which is moved behind them. `description` is for messages; `room` is what
+/// `sql_commands` on, which is moved behind them. `description` is for messages; `budget` is what
 /// is left for all scripts together.
 ///
 /// # Errors
 /// If a command is wrong, if conditional commands do not match, if there are no commands, or if
-/// there is not enough room.
+/// a limit is exceeded.
 pub(crate) fn parse_script(
     description: &str,
     body: &str,
     protocol: Protocol,
     symbols: &mut Symbols,
     sql_commands: &mut usize,
-    room: &mut Room,
+    budget: &mut Budget,
 ) -> Result<Vec<Command>, ScriptError> {
-    room.take_text(description, body)?;
+    budget.take_text(description, body)?;
     let mut splitter = Splitter::new(body);
     let mut lines = LineCounter::new(body);
     let mut commands: Vec<Command> = Vec::new();
     while let Some(piece) = splitter.next_piece() {
         match piece {
             Piece::Sql { text, start } => {
-                let template = Template::new(text.clone(), symbols, room.elements())
-                    .ok_or_else(|| limits::too_many(description))?;
+                let template = Template::new(text.clone(), symbols, budget.elements())
+                    .ok_or_else(|| budget::too_many(description))?;
                 if protocol.has_parameters() && template.slots().len() > MAX_PARAMETERS {
                     let message = format!(
                         "statement has too many arguments (maximum is {MAX_PARAMETERS}): {text}"
@@ -48,7 +48,7 @@ pub(crate) fn parse_script(
                     });
                 }
                 let action = Action::Sql(SqlCommand::new(*sql_commands, template));
-                room.take_command(description, &action)?;
+                budget.take_command(description, &action)?;
                 commands.push(Command {
                     line: lines.at(start),
                     text,
@@ -65,7 +65,7 @@ pub(crate) fn parse_script(
                 }
                 match line.parse(symbols)? {
                     Meta::Action(action) => {
-                        room.take_command(description, &action)?;
+                        budget.take_command(description, &action)?;
                         commands.push(Command {
                             line: lines.at(start),
                             text: line.source().to_owned(),

@@ -1,0 +1,164 @@
+//! The set of scripts of a run, and the builder that collects it from texts.
+
+use crate::budget::Budget;
+use crate::error::{ScriptError, WeightError, WorkloadError};
+use crate::limits::MAX_SCRIPTS;
+use crate::parse::parse_script;
+use crate::protocol::Protocol;
+use crate::rng::Rng;
+use crate::script::{Action, Script};
+use crate::symbols::{Slot, Symbols};
+
+/// The scripts of a run and the variables that they mention.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The scripts, at least one, in the order in which they were given.
+    pub scripts: Vec<Script>,
+    /// The names of the variables.
+    pub symbols: Symbols,
+    /// The number of SQL commands in all scripts; they are numbered from 0.
+    pub sql_commands: usize,
+    /// The sum of the scripts' weights, at least 1.
+    pub total_weight: i64,
+    /// The protocol that the scripts were parsed for.
+    pub protocol: Protocol,
+}
+
+impl Workload {
+    /// Whether some script runs programs, by `\shell` or `\setshell`.
+    pub fn runs_programs(&self) -> bool {
+        self.scripts
+            .iter()
+            .flat_map(|script| &script.commands)
+            .any(|command| matches!(command.action, Action::Shell(_) | Action::SetShell(_)))
+    }
+
+    /// The variables that scripts mention and that none of them can set, but for automatic ones.
+    /// What `\gset` and `\aset` set depends on columns, so that each name with their prefix counts
+    /// as set.
+    pub fn unset_variables(&self) -> impl Iterator<Item = &str> {
+        let sets = |slot: Slot, name: &str| {
+            let commands = self.scripts.iter().flat_map(|script| &script.commands);
+            commands.into_iter().any(|command| match &command.action {
+                Action::Set(set) => set.target.slot() == Ok(slot),
+                Action::SetShell(shell) => shell.target.slot() == Ok(slot),
+                Action::Sql(sql) => {
+                    let store = sql.store.as_ref();
+                    store.is_some_and(|store| name.starts_with(&store.prefix))
+                }
+                _ => false,
+            })
+        };
+        let mentioned = self.symbols.mentioned();
+        mentioned.filter_map(move |(slot, name)| (!sets(slot, name)).then_some(name))
+    }
+
+    /// The number of commands in all scripts.
+    pub fn commands(&self) -> usize {
+        self.scripts
+            .iter()
+            .map(|script| script.commands.len())
+            .sum()
+    }
+
+    /// Chooses the script of the next transaction, with the scripts' weights as probabilities.
+    /// Takes one output of `choice`, or none if there is only one script.
+    pub fn choose(&self, choice: &mut Rng) -> usize {
+        if self.scripts.len() == 1 {
+            return 0;
+        }
+        let mut rest = choice.range(0, self.total_weight - 1);
+        for (index, script) in self.scripts.iter().enumerate() {
+            rest -= script.weight;
+            if rest < 0 {
+                return index;
+            }
+        }
+        self.scripts.len() - 1
+    }
+}
+
+/// Collects the scripts of a run.
+#[derive(Clone, Debug)]
+pub struct WorkloadBuilder {
+    workload: Workload,
+    budget: Budget,
+}
+
+impl WorkloadBuilder {
+    /// Without scripts so far; `protocol` decides whether the limit on parameters applies.
+    pub fn new(protocol: Protocol) -> Self {
+        Self::checking(protocol, || {})
+    }
+
+    /// The same, with a function that is called for each command that is parsed, so that a long
+    /// script does not keep its caller from looking at other things. It may unwind.
+    pub fn checking(protocol: Protocol, check: fn()) -> Self {
+        Self {
+            budget: Budget::new(check),
+            workload: Workload {
+                scripts: Vec::new(),
+                symbols: Symbols::new(),
+                sql_commands: 0,
+                total_weight: 0,
+                protocol,
+            },
+        }
+    }
+
+    /// Parses a script and adds it. `name` is what it was asked for by, `description` what
+    /// reports and errors call it: the file name, or a builtin's description. `weight` is its
+    /// relative frequency, within 0 and 2^31 - 1.
+    ///
+    /// # Errors
+    /// If the script has an error or no command, is one too many, or if all scripts together are
+    /// larger than [`MAX_SCRIPT_BYTES`](crate::MAX_SCRIPT_BYTES) and
+    /// [`MAX_ELEMENTS`](crate::MAX_ELEMENTS) allow. The builder is then of no further use.
+    pub fn add(
+        &mut self,
+        name: &str,
+        description: &str,
+        body: &str,
+        weight: i64,
+    ) -> Result<(), ScriptError> {
+        let workload = &mut self.workload;
+        if workload.scripts.len() == MAX_SCRIPTS {
+            let message = WorkloadError::TooManyScripts.to_string();
+            return Err(ScriptError::general(description, &message));
+        }
+        if !(0..=i64::from(i32::MAX)).contains(&weight) {
+            let message = WeightError::OutOfRange(weight).to_string();
+            return Err(ScriptError::general(description, &message));
+        }
+        let commands = parse_script(
+            description,
+            body,
+            workload.protocol,
+            &mut workload.symbols,
+            &mut workload.sql_commands,
+            &mut self.budget,
+        )?;
+        workload.total_weight += weight;
+        workload.scripts.push(Script {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            weight,
+            commands,
+        });
+        Ok(())
+    }
+
+    /// The finished set of scripts.
+    ///
+    /// # Errors
+    /// If the weights sum up to zero, as they do without scripts.
+    pub fn finish(self) -> Result<Workload, ScriptError> {
+        if self.workload.total_weight == 0 {
+            return Err(ScriptError {
+                hint: Some("Give a weight greater than zero to at least one script.".into()),
+                ..ScriptError::general("", &WorkloadError::ZeroWeight.to_string())
+            });
+        }
+        Ok(self.workload)
+    }
+}
