@@ -1,8 +1,10 @@
 //! The client itself: what it does next, and what becomes of errors.
 
+use crate::control::Control;
 use crate::plan::{Ending, Failure, LogEntry, Plan, Thread, Transaction};
+use crate::record::Record;
 use crate::session::{Block, Outcome, Session, SqlError, Usage};
-use crate::{Control, Record, store};
+use crate::store;
 use selfbench_script::{
     Action, Command, EvalContext, Expr, Jump, Protocol, Rng, SetShellCommand, ShellCommand,
     ShellError, Store, Streams, Value, Variables,

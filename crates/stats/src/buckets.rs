@@ -19,6 +19,10 @@ pub const SIGNIFICANT_DIGITS: u8 = 3;
 /// and everything above.
 pub const BUCKETS: usize = index_of(HIGHEST_NS) + 1;
 
+/// Most samples that the counters of a histogram may add up to: 2^53, up to which a percentile's rank
+/// is exact in double precision.
+pub const MAX_COUNT: u64 = 1 << 53;
+
 /// Binary logarithm of [`LOWEST_NS`].
 const UNIT_MAGNITUDE: u32 = 6;
 

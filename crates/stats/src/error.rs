@@ -41,11 +41,8 @@ pub enum StatsError {
     #[error("histogram counts are corrupted")]
     Counts,
     /// More samples than can be counted exactly, see
-    /// [`LatencyHistogram::MAX_COUNT`](crate::LatencyHistogram::MAX_COUNT).
-    #[error(
-        "histogram has more than {} samples",
-        crate::LatencyHistogram::MAX_COUNT
-    )]
+    /// [`MAX_COUNT`](crate::buckets::MAX_COUNT).
+    #[error("histogram has more than {} samples", crate::buckets::MAX_COUNT)]
     TooManySamples,
     /// The encoder failed; the text is its own.
     #[error("could not encode histogram: {0}")]

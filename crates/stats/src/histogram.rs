@@ -9,8 +9,9 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
-use crate::buckets::{self, BUCKETS, HIGHEST_NS, LOWEST_NS, SIGNIFICANT_DIGITS};
-use crate::{NS_PER_MS, StatsError};
+use crate::buckets::{self, BUCKETS, HIGHEST_NS, LOWEST_NS, MAX_COUNT, SIGNIFICANT_DIGITS};
+use crate::error::StatsError;
+use crate::units::NS_PER_MS;
 
 /// First word of a compressed histogram, see [`LatencyHistogram::encode`].
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
@@ -38,9 +39,8 @@ pub struct LatencyHistogram {
 }
 
 impl LatencyHistogram {
-    /// Most samples that a histogram holds: 2^53, up to which a percentile's rank is exact in
-    /// double precision.
-    pub const MAX_COUNT: u64 = 1 << 53;
+    /// Most samples that a histogram holds.
+    pub const MAX_COUNT: u64 = MAX_COUNT;
 
     /// An empty histogram.
     pub fn new() -> Self {

@@ -10,6 +10,7 @@ mod histogram;
 mod moments;
 mod outcome;
 pub mod summary;
+mod units;
 
 pub use counters::Counters;
 pub use error::StatsError;
@@ -17,6 +18,3 @@ pub use histogram::LatencyHistogram;
 pub use moments::Moments;
 pub use outcome::{Failures, Tally};
 pub use summary::Spread;
-
-/// Nanoseconds in a millisecond.
-const NS_PER_MS: f64 = 1e6;

@@ -1,6 +1,6 @@
 //! Count, sum, sum of squares, lowest and highest of a series of latencies.
 
-use crate::NS_PER_MS;
+use crate::units::NS_PER_MS;
 
 /// What is needed for the exact average, standard deviation and range of latencies.
 ///

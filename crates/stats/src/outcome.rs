@@ -1,6 +1,7 @@
 //! How transactions ended.
 
-use crate::{Moments, NS_PER_MS};
+use crate::moments::Moments;
+use crate::units::NS_PER_MS;
 
 /// Failed transactions by the kind of their last error.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -1,0 +1,4 @@
+//! Units of time.
+
+/// Nanoseconds in a millisecond.
+pub(crate) const NS_PER_MS: f64 = 1e6;
