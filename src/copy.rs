@@ -37,7 +37,7 @@ pub fn copy_in(target: &Target, source: Source) -> Result<()> {
     let table = query::one::<pg_sys::Oid>(sql, &[target.table.into()])?;
     let table = table.ok_or_else(|| Error::TableMissing {
         table: target.table.into(),
-        hint: "It was dropped while it was to be filled.".into(),
+        hint: "Another session may have dropped it.".into(),
     })?;
     SOURCE.with_borrow_mut(|current| *current = Some(source));
     // SAFETY: in a transaction with a snapshot; the sequence is that of logical replication's

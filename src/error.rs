@@ -174,7 +174,7 @@ pub enum Error {
     #[error("{what} ended unexpectedly")]
     WorkerDied { what: String },
     /// A worker goes on although it was asked to end.
-    #[error("{what} did not end when it was asked to")]
+    #[error("{what} did not exit when requested")]
     WorkerStays { what: String },
     /// The run was cancelled.
     #[error("benchmark canceled {by}")]
@@ -317,8 +317,8 @@ impl Error {
                 ..
             } => Some(match freed {
                 Some(freed) => format!(
-                    "They need about {needed}; {free} are free, and {freed} are those of tables \
-                     that will be dropped."
+                    "They need about {needed}; {free} are free, and dropping the existing tables \
+                     frees {freed}."
                 ),
                 None => format!("They need about {needed}, and {free} are free."),
             }),
@@ -326,8 +326,8 @@ impl Error {
                 Some(format!("It holds {lock} on relation \"{relation}\"."))
             }
             Error::CallerAwaited { pid, statement } => Some(format!(
-                "Process {pid} waits for all transactions that have an older snapshot or use the \
-                 same table: {statement}"
+                "Process {pid} waits for transactions that hold an older snapshot or use the same \
+                 table: {statement}"
             )),
             Error::LoopbackDenied => Some(
                 "Loopback connections are authenticated as the server's operating system user; \
@@ -335,15 +335,13 @@ impl Error {
                     .into(),
             ),
             Error::LostRun { .. } => Some(
-                "Its coordinator ended, by a crash or a restart of the server, before it stored a \
+                "A crash or a restart of the server ended its coordinator before it stored a \
                  result."
                     .into(),
             ),
             Error::AllAborted { first, .. } => Some(first.clone()),
             Error::PasswordNotGiven => Some("Non-superusers must provide a password.".into()),
-            Error::PasswordNotUsed => {
-                Some("The target has let the role in without asking for the password.".into())
-            }
+            Error::PasswordNotUsed => Some("The target did not ask for the password.".into()),
             Error::Server(report) => report.detail.clone(),
             _ => None,
         }
@@ -408,16 +406,16 @@ impl Error {
                     .into(),
             ),
             Error::CallerLocks { .. } => Some(
-                "Commit or roll back before the call: workers run in transactions of their own."
+                "Commit or roll back before the call: workers run in separate transactions."
                     .into(),
             ),
             Error::UnreadableText { .. } => {
-                Some("Texts can have any characters in a database whose encoding is UTF8.".into())
+                Some("Use a database whose encoding is UTF8 for texts with other characters.".into())
             }
             Error::AllAborted { hint, .. } => hint.clone(),
             Error::CallerAwaited { .. } => Some(
                 "Use SELECT ... FROM bench.run(...) or bench.wait(...) at top level, in READ \
-                 COMMITTED mode, in a transaction of its own, and read no table in it."
+                 COMMITTED mode, in a separate transaction that reads no table."
                     .into(),
             ),
             Error::RoleCannotLogin { .. } => Some(
@@ -430,7 +428,7 @@ impl Error {
             }
             Error::LoopbackDenied => Some(
                 "Use mode => 'spi' (modes => '{spi}' with bench.compare, --mode=spi with \
-                 bench.pgbench), or give a target that asks for a password of your own."
+                 bench.pgbench), or specify a target that asks for your password."
                     .into(),
             ),
             Error::PasswordNotGiven => Some(
@@ -444,17 +442,17 @@ impl Error {
             Error::UnknownRun { .. } | Error::NullArgument { name: "run_id" } => {
                 Some("Runs are listed in bench.run_summary.".into())
             }
-            Error::LostRun { .. } => Some("Look into the server log, then run it again.".into()),
+            Error::LostRun { .. } => Some("Check the server log, then repeat the run.".into()),
             Error::NoRun => Some("Start one with bench.run.".into()),
             Error::ExtensionDropped => {
                 Some("Create the extension again, then repeat the run.".into())
             }
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
-                Some("The server log may tell why.".into())
+                Some("Check the server log for the reason.".into())
             }
             Error::ScriptFile { .. } => Some(
-                "A file is a path with a slash, on the server. A stored script goes by its name, \
-                 another role's by owner.name."
+                "To use a file on the server, specify a path with a slash. To use a stored script, \
+                 specify its name, or owner.name for another role's."
                     .into(),
             ),
             Error::RunInProgress { .. } => {

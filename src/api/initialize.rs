@@ -151,7 +151,7 @@ fn perform(job: &Job, mut teller: Teller, horizon: &Horizon) -> Result<Vec<(Stri
     }
     let seconds = outcome?;
     if seconds.len() != teller.steps.len() {
-        return Err(Error::Limit("the loader left a step out".into()));
+        return Err(Error::Limit("the loader skipped a step".into()));
     }
     let steps: Vec<(Step, f64)> = teller.steps.into_iter().zip(seconds).collect();
     pgrx::notice!("{}", closing_line(&steps));

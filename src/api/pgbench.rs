@@ -261,7 +261,7 @@ fn share_workers(spec: &mut RunSpec) -> Result<()> {
     let free = server::free_worker_slots()?.saturating_sub(1).max(1);
     if spec.mode == Mode::Libpq && spec.workers() > free {
         pgrx::notice!(
-            "{} threads share {free} background workers, since there are no more",
+            "{} threads share {free} background workers, because no more are free",
             spec.jobs
         );
         spec.max_workers = Some(free);
@@ -274,7 +274,7 @@ fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
     scripts::stored_or_file(name, weight)?.ok_or_else(|| Error::ScriptFile {
         name: name.to_owned(),
         message: match name {
-            "-" => "there is no standard input here".into(),
+            "-" => "the server has no standard input".into(),
             _ => "No such file or directory".into(),
         },
     })

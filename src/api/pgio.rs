@@ -29,7 +29,7 @@ fn run_pgio(
         let finished = run::perform(&spec, progress, &horizon)?;
         run::require_transactions(&spec, &finished)?;
         let Some(pgio) = &finished.pgio else {
-            return Err(Error::Limit("the run has no figures of pgio's".into()));
+            return Err(Error::Limit("the run has no pgio figures".into()));
         };
         pgio_result(&finished.run.state, pgio).map_err(|e| cannot_form("bench.pgio_result", e))
     })();

@@ -183,8 +183,8 @@ fn delete_runs(
         };
         if run_ids.is_none() && older_than.is_none() && label.is_none() {
             return Err(Error::OptionConflict {
-                message: "no runs to delete are given".into(),
-                hint: "Give \"run_ids\", \"older_than\" or \"label\".".into(),
+                message: "no runs to delete are specified".into(),
+                hint: "Specify \"run_ids\", \"older_than\" or \"label\".".into(),
             });
         }
         let older_than = older_than

@@ -159,7 +159,7 @@ fn spi_client(segment: Option<i64>, secret: Option<i64>, fcinfo: pg_sys::Functio
                 message: "bench_internal.spi_client can only be called at top level, outside of a \
                           transaction block"
                     .into(),
-                hint: "Runs call this procedure by themselves.".into(),
+                hint: "This procedure is for internal use by runs.".into(),
             });
         }
         spi_client::serve(u32::try_from(segment).unwrap_or(0), secret as u64)
@@ -294,7 +294,7 @@ fn advise(spec: &RunSpec, horizon: &Horizon) {
             "It is SERIALIZABLE. If the run's transactions are, too, a long run ends with \"out of \
              shared memory\".",
             "Call the function after BEGIN ISOLATION LEVEL READ COMMITTED, or use bench.start: \
-             default_transaction_isolation applies to the run's transactions all the same.",
+             default_transaction_isolation still applies to the run's transactions.",
         );
     } else if spec.writes() && !horizon.releasable() {
         notice(
@@ -411,11 +411,11 @@ fn check_here(spec: &RunSpec) -> Result<()> {
 fn warn(spec: &RunSpec, finished: &Finished) {
     let run = &finished.run;
     if run.run_id == 0 {
-        pgrx::notice!("the result is not stored, since this server is a standby");
+        pgrx::notice!("the result is not stored, because this server is a standby");
     }
     if run.backends > 0 && spec.client_process == ClientProcess::Auto {
         pgrx::notice!(
-            "{} of {} clients ran in backends, since there are no more background workers",
+            "{} of {} clients ran in backends, because no more background workers are free",
             run.backends,
             run.clients
         );
@@ -448,7 +448,7 @@ fn remedy(spec: &RunSpec) -> Option<String> {
             .collect();
         if let Some(first) = unset.first() {
             remedies.push(format!(
-                "The scripts use undefined variables: {}. Give them values, such as \
+                "The scripts use undefined variables: {}. Set them, for example with \
                  variables => '{{{first}: 1}}'.",
                 unset.join(", ")
             ));

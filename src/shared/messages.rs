@@ -122,7 +122,7 @@ impl Watcher {
             .sum();
         let left_out = self.hidden + lost - self.told;
         if left_out > 0 {
-            show(&format!("{left_out} more lines were left out"));
+            show(&format!("{left_out} more lines were suppressed"));
             self.told += left_out;
         }
     }

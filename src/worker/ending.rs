@@ -130,7 +130,7 @@ impl Ending {
         }
         let mut pids = Vec::new();
         processes.for_each_left(&mut |left| pids.extend(left.pid().map(Pid::as_raw_nonzero)));
-        pgrx::log!("processes of a benchmark did not end when they were told to: PIDs {pids:?}");
+        pgrx::log!("benchmark processes did not exit when requested: PIDs {pids:?}");
         true
     }
 }

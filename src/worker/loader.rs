@@ -63,7 +63,7 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
     let mut steps = Steps::new(header, job.rows());
     let lock = job.lock();
     if !database.lock(lock, false)? {
-        tell("waiting for another initialization of the same tables to end");
+        tell("waiting for another initialization of the same tables");
         database.lock(lock, true)?;
     }
     match job {

@@ -88,8 +88,9 @@ impl Look {
                 .zip(serde_json::from_str(holders).ok()),
             _ => None,
         };
-        let (next_xid, holders) =
-            look.ok_or_else(|| Error::Limit("cannot read who holds snapshots".into()))?;
+        let (next_xid, holders) = look.ok_or_else(|| {
+            Error::Limit("could not determine which sessions hold snapshots".into())
+        })?;
         Ok(Look {
             at_ns,
             next_xid,

@@ -116,8 +116,8 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
 pub fn serve(segment: u32, secret: u64) -> Result<()> {
     let Some(place) = Place::join(segment, secret) else {
         return Err(Error::Misplaced {
-            message: "no run of yours waits for a client".into(),
-            hint: "Runs call this procedure by themselves.".into(),
+            message: "no run of the current role waits for a client".into(),
+            hint: "This procedure is for internal use by runs.".into(),
         });
     };
     transaction::leave_call();

@@ -27,7 +27,7 @@ foreach my $mode (qw(spi libpq))
 			"SELECT run_id IS NULL, state, transactions, aborted_clients, scale FROM bench.run(scripts => '{select-only}', mode => '$mode', protocol => '$protocol', clients => 2, transactions => 10)"
 		);
 		is($stdout, 't|finished|20|0|1', "select-only, $mode, $protocol");
-		like($stderr, qr/NOTICE:  the result is not stored, since this server is a standby/,
+		like($stderr, qr/NOTICE:  the result is not stored, because this server is a standby/,
 			"select-only, $mode, $protocol: notice");
 	}
 	my $with_warmup = $standby->safe_psql('postgres',

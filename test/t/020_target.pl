@@ -281,7 +281,7 @@ SELECT bench.grant_to('runner');
 SQL
 my $quick = "SELECT state, transactions FROM bench.run(mode => 'libpq', transactions => 5, target => %s)";
 my $not_given = qr/ERROR:  2F003: password is required\nDETAIL:  Non-superusers must provide a password/;
-my $not_used  = qr/ERROR:  2F003: password is required\nDETAIL:  The target has let the role in/;
+my $not_used  = qr/ERROR:  2F003: password is required\nDETAIL:  The target did not ask for the password/;
 sub by_runner { my ($target, $name) = @_; return is(here(sprintf($quick, $target), 'runner'), 'finished|5', $name) }
 sub runner_fails { my ($target, $error, $name) = @_; return fails_ok(sprintf($quick, $target), $error, $name, 'runner') }
 

@@ -131,7 +131,7 @@ $node->safe_psql('postgres',
 	'CREATE PROCEDURE calls() LANGUAGE plpgsql AS $$BEGIN CALL bench_internal.spi_client(1, 1); END$$');
 my $outside = 'can only be called at top level';
 foreach (
-	[ 'CALL bench_internal.spi_client(1, 1)',                    'no run of yours waits for a client' ],
+	[ 'CALL bench_internal.spi_client(1, 1)',                    'no run of the current role waits for a client' ],
 	[ 'CALL bench_internal.spi_client(NULL, 1)',                 'segment must not be null' ],
 	[ 'CALL bench_internal.spi_client(1, NULL)',                 'secret must not be null' ],
 	[ 'BEGIN; CALL bench_internal.spi_client(1, 1)',             $outside ],
@@ -156,7 +156,7 @@ is($node->safe_psql('postgres', "SELECT query $called"),
 (undef, undef, $told) = $node->psql('postgres', q{
 	SELECT segment FROM bench.runs WHERE state = 'starting' \gset
 	CALL bench_internal.spi_client(:segment, 0)});
-like($told, qr/ERROR:  no run of yours waits for a client/, 'without the secret');
+like($told, qr/ERROR:  no run of the current role waits for a client/, 'without the secret');
 $locker->query_safe('ROLLBACK');
 $locker->quit;
 is((finish_sql($waiting))[0], 'finished', 'and the run does not notice');

@@ -579,7 +579,7 @@ foreach my $mode (@modes)
 			"SET search_path = small; SELECT run_id IS NULL, state, selects, riops IS NOT NULL, cache_hits_per_s > 0
 			   FROM bench.run_pgio(transactions => 10, $modes{$mode})");
 		is($stdout, 't|finished|20|t|t', "standby: $mode") or diag $stderr;
-		like($stderr, qr/NOTICE: .*not stored, since this server is a standby/, "standby: $mode, notice");
+		like($stderr, qr/NOTICE: .*not stored, because this server is a standby/, "standby: $mode, notice");
 	}
 	foreach ('run_pgio(update_pct => 1)', 'start_pgio()')
 	{

@@ -231,7 +231,7 @@ fails_ok('mallory', "SELECT bench.grant_to('mallory')", qr/ERROR:  42501: permis
 	'a role cannot grant itself anything');
 fails_ok($root, 'SELECT bench.grant_to(4000000000)', qr/ERROR:  42704: role with OID 4000000000 does not exist/, 'no role');
 is(as($root, q(SELECT bench.grant_to('cleaner'), bench.grant_to('"Clean Er"'))), '|', 'bench.grant_to');
-fails_ok('cleaner', 'SELECT bench.delete_runs()', qr/ERROR:  22023: no runs to delete are given/, 'nothing says which runs');
+fails_ok('cleaner', 'SELECT bench.delete_runs()', qr/ERROR:  22023: no runs to delete are specified/, 'nothing says which runs');
 fails_ok('cleaner', "SELECT bench.delete_runs(older_than => '-1 day')", qr/ERROR:  22023: invalid value for option "older_than"/,
 	'a negative age, which all runs have');
 foreach ('cleaner', 'Clean Er')

@@ -186,7 +186,7 @@ foreach my $mode (qw(spi libpq))
 		"$mode: a table of the calling transaction");
 	(undef, $stderr) = finish_sql(start_sql($node,
 		"SELECT bench.run('{unset}', mode => '$mode', transactions => 1, variables => '{\"more\": 1}')"));
-	like($stderr, qr/ERROR: .*\nDETAIL:  .*undefined variable "nothing".*\nHINT:  The scripts use undefined variables: "nothing"\. Give them values, such as variables => '\{"nothing": 1\}'\.\n/s,
+	like($stderr, qr/ERROR: .*\nDETAIL:  .*undefined variable "nothing".*\nHINT:  The scripts use undefined variables: "nothing"\. Set them, for example with variables => '\{"nothing": 1\}'\.\n/s,
 		"$mode: a variable that nothing sets");
 }
 
