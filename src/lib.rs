@@ -8,6 +8,7 @@
 #![allow(missing_docs)]
 
 mod api;
+mod backend;
 mod check;
 mod clock;
 mod compat;

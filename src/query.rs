@@ -4,7 +4,7 @@
 //! The convenience functions of the SPI binding assign a transaction id first; in the caller's
 //! backend that would keep dead rows from being removed for the whole run, and would fail on a
 //! standby. The snapshot of the calling statement is of no use: a caller that has waited no longer
-//! advertises it (see `run::horizon`), so that rows which it sees may be gone.
+//! advertises it (see `backend::horizon`), so that rows which it sees may be gone.
 
 use crate::error::Result;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};

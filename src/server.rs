@@ -1,8 +1,8 @@
 //! Facts about this server and session that options and workers need.
 
+use crate::backend::settings;
 use crate::error::{Error, Result};
 use crate::query;
-use crate::worker::settings;
 use pgrx::datum::Interval;
 use pgrx::{IntoDatum, pg_sys};
 use std::ffi::CStr;

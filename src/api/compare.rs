@@ -2,10 +2,10 @@
 
 use super::arguments::Arguments;
 use super::run::{Progress, perform, require_transactions};
+use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{OrRaise, Result};
 use crate::results::rows::{Figures, Run};
-use crate::run::horizon::Horizon;
 use crate::run::options::RunOptions;
 use crate::run::spec::{MODES, RunSpec};
 use pgrx::datum::Interval;

@@ -1,12 +1,12 @@
 //! `bench.initialize` and `bench.initialize_pgio`.
 
 use super::arguments::Arguments;
+use crate::backend::horizon::Horizon;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::initialize::tables::TABLES;
 use crate::initialize::{InitializeOptions, Job, PgioOptions, pgio};
 use crate::query;
-use crate::run::horizon::Horizon;
 use crate::server;
 use crate::shared::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::Task;

@@ -6,11 +6,11 @@
 use super::arguments::Arguments;
 use super::initialize::{self, Told};
 use super::run::{self, Progress};
+use crate::backend::horizon::Horizon;
 use crate::error::{Error, OrRaise, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::pq::conninfo;
 use crate::results::convert;
-use crate::run::horizon::Horizon;
 use crate::run::{LogSpec, Mode, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::server;
 use pgrx::datum::Interval;

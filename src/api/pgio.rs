@@ -3,10 +3,10 @@
 use super::arguments::Arguments;
 use super::result::cannot_form;
 use super::run::{self, Progress};
+use crate::backend::horizon::Horizon;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::rows::PgioRun;
 use crate::run::PgioOptions;
-use crate::run::horizon::Horizon;
 use crate::run::options::RunOptions;
 use pgrx::pg_sys;
 use pgrx::prelude::*;

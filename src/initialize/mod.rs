@@ -16,9 +16,9 @@ pub mod tables;
 pub use options::{InitializeOptions, InitializeSpec};
 pub use pgio_options::{PgioOptions, PgioSpec};
 
+use crate::backend::settings::Settings;
 use crate::pq::ConnectWith;
 use crate::worker::Identity;
-use crate::worker::settings::Settings;
 use serde::{Deserialize, Serialize};
 
 /// What the loader is to do.

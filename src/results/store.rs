@@ -4,12 +4,12 @@
 //! tables' owner. Reading happens with the rights of whoever asks; row security decides.
 
 use super::rows::{Finished, PgioRun, PgioSession, Run, RunInterval, RunScript, RunStatement};
+use crate::backend::transaction::transaction;
 use crate::copy::{Target, copy_in};
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, is_superuser, with_pinned_settings, without_triggers};
 use crate::server;
-use crate::worker::transaction::transaction;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
 use selfbench_report::Setting;

@@ -1,6 +1,5 @@
 //! What a run is: its options, checked, and the specification that its workers get.
 
-pub mod horizon;
 pub mod options;
 pub mod pgio;
 pub mod scripts;

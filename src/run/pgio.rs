@@ -8,11 +8,11 @@
 
 use super::options::{MAX_CLIENTS, RunOptions};
 use super::spec::{RunSpec, ScriptSpec};
+use crate::backend::settings::Settings;
 use crate::check::{in_range, invalid, one_of, required};
 use crate::error::{Error, Result};
 use crate::query;
 use crate::server;
-use crate::worker::settings::Settings;
 use serde::{Deserialize, Serialize};
 
 /// Most tables.

@@ -7,11 +7,12 @@ use super::figures::Figures;
 use super::logbook::Logbook;
 use super::snapshots::Snapshots;
 use super::tables::{self, Tables};
-use super::transaction::transaction;
 use super::{
-    asked_to_end, at_exit, attach, check_for_interrupts, connect, enter_cooperative, fatal,
-    heed_cancel, leave_cooperative, my_segment, settings,
+    asked_to_end, at_exit, attach, check_for_interrupts, connect, enter_cooperative, heed_cancel,
+    leave_cooperative, my_segment,
 };
+use crate::backend::transaction::{abort, transaction};
+use crate::backend::{fatal, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::results::rows::{Outcome, Run};
@@ -41,7 +42,7 @@ pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) 
         connect(spec.identity);
         coordinate(segment, &spec)
     });
-    super::transaction::abort();
+    abort();
     segment.finish(outcome.map_err(|error| error.report()));
 }
 
@@ -120,7 +121,7 @@ fn give_up(
     clients: &ClientProcesses,
     error: &Error,
 ) {
-    super::transaction::abort();
+    abort();
     run.state = state_after(segment, error);
     let stopped = clients.stop(Stop::Requested, None);
     if stores && run.connection_ms.is_some() {
@@ -181,7 +182,7 @@ fn conduct(
     // Whatever ended the run, its workers must be gone and its figures stored.
     let mut failed_state = None;
     if let Err(error) = &ended {
-        super::transaction::abort();
+        abort();
         failed_state = Some(state_after(segment, error));
     }
     let stopped = match &ended {

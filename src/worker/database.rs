@@ -1,9 +1,10 @@
 //! The database that has pgbench's or pgio's tables: this server's, in this very process, or a
 //! target's, over a connection.
 
+use super::page_worker;
 use super::remote::Remote;
-use super::transaction::transaction;
-use super::{page_worker, statement};
+use crate::backend::statement;
+use crate::backend::transaction::transaction;
 use crate::error::Result;
 use crate::initialize::pages::Plan;
 use crate::initialize::pgio::Schema;

@@ -3,9 +3,9 @@
 use super::check_for_interrupts;
 use super::ending::{self, Left, Owned, Processes};
 use super::locks::Lookout;
+use crate::backend::horizon::Horizon;
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::run::horizon::Horizon;
 use crate::shared::process::{self, WorkerHandle, no_slot};
 use crate::shared::{Kind, Layout, Phase, Segment, Stop};
 use rustix::process::Signal;

@@ -5,8 +5,9 @@ use super::remote::{self, NotConnected};
 use super::spi_client::Shared;
 use super::{
     Place, asked_to_end, check_for_interrupts, check_rights, connect, enter_cooperative,
-    ignore_cancels, notices, plan, streams, transaction,
+    ignore_cancels, notices, plan, streams,
 };
+use crate::backend::transaction;
 use crate::clock;
 use crate::compat;
 use crate::error::{Error, Result, catch};

@@ -2,8 +2,9 @@
 //! or pgio's, in this server or in a target.
 
 use super::database::Database;
-use super::transaction::transaction;
-use super::{at_exit, attach, connect, fatal, my_segment, settings};
+use super::{at_exit, attach, connect, my_segment};
+use crate::backend::transaction::{abort, transaction};
+use crate::backend::{fatal, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::initialize::pgio::Schema;
@@ -36,7 +37,7 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
         heap::compress_wal();
         initialize(segment, &job)
     });
-    super::transaction::abort();
+    abort();
     segment.finish(outcome.map_err(|error| error.report()));
 }
 

@@ -5,8 +5,8 @@
 //! parts of the plan from a counter in its header until none is left.
 
 use super::ending::{self, Left, Owned, Processes};
-use super::transaction::{abort, transaction};
 use super::{Place, check_for_interrupts, connect};
+use crate::backend::transaction::{abort, transaction};
 use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::Plan;

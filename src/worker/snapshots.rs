@@ -6,8 +6,8 @@
 //! about anything else. So the coordinator looks from time to time who has one, and the run tells.
 
 use super::database::Database;
-use super::transaction::transaction;
 use super::{asked_to_end, enter_cooperative, forget_cancel, leave_cooperative};
+use crate::backend::transaction::{abort, transaction};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::query;
@@ -226,7 +226,7 @@ fn look_at_target(segment: &Segment, spec: &RunSpec) -> Option<Look> {
 fn observe(database: &mut Database) -> Option<Look> {
     let look = catch(|| Look::at(database));
     if look.is_err() {
-        super::transaction::abort();
+        abort();
     }
     look.ok()
 }

@@ -2,9 +2,9 @@
 //! process is a background worker, or a backend that was called for it.
 
 use super::{
-    Place, check_between_statements, check_rights, connect, notices, plan, settings, shell,
-    streams, transaction,
+    Place, check_between_statements, check_rights, connect, notices, plan, shell, streams,
 };
+use crate::backend::{settings, transaction};
 use crate::clock;
 use crate::compat::{self, Blocks};
 use crate::error::{Error, Result, catch, new_report};

@@ -3,7 +3,7 @@
 use super::classify::parse_utility;
 use super::query::result_of_spi;
 use crate::compat;
-use crate::worker::statement;
+use crate::backend::statement;
 use pgrx::pg_sys;
 use selfbench_client::QueryResult;
 use std::ffi::CString;

@@ -5,8 +5,8 @@
 //! what SPI adds for callers who want rows: two memory contexts and a table of copied rows. Of this
 //! the statement has nothing, as its rows are thrown away.
 
+use crate::backend::statement::new_portal;
 use crate::compat::unguarded;
-use crate::worker::statement::new_portal;
 use pgrx::pg_sys;
 use selfbench_script::{Slot, Variables};
 

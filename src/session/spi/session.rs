@@ -6,7 +6,7 @@ use super::errors::{as_sent, explain};
 use super::examine::Known;
 use crate::compat::{self, unguarded};
 use crate::error::{Error, catch};
-use crate::worker::transaction;
+use crate::backend::transaction;
 use pgrx::pg_sys;
 use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
 use selfbench_script::{Command, Protocol, SqlCommand, Variables};

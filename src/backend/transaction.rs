@@ -102,7 +102,7 @@ pub fn recover() {
     unsafe {
         pg_sys::InterruptHoldoffCount += 1;
         compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
-        super::forget_cancel();
+        crate::worker::forget_cancel();
         // The text may be gone.
         pg_sys::debug_query_string = std::ptr::null();
         pg_sys::AbortCurrentTransaction();

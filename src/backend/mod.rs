@@ -1,0 +1,12 @@
+//! How a process of ours behaves as a server process, whichever part of a task it does.
+//!
+//! `identity` is under whom it connects, `settings` what it takes over from the caller's session.
+//! `transaction` and `statement` are how it uses the database, `interrupts` how it answers signals,
+//! `horizon` how a caller that waits holds nothing up. `process` has the processes that it starts,
+//! `fatal` keeps why it ended.
+
+pub mod fatal;
+pub mod horizon;
+pub mod settings;
+pub mod statement;
+pub mod transaction;
