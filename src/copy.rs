@@ -5,8 +5,8 @@
 //! have in progress lives in a thread-local variable.
 
 use crate::error::{Error, Result};
+use crate::latch;
 use crate::query;
-use crate::shared::process;
 use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
@@ -110,6 +110,6 @@ pub fn copy_in(target: &Target, source: Source) -> Result<()> {
 unsafe extern "C-unwind" fn read(out: *mut c_void, _least: c_int, most: c_int) -> c_int {
     // SAFETY: COPY's buffer has that many bytes.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), most.max(0) as usize) };
-    process::exit_with_postmaster();
+    latch::exit_with_postmaster();
     SOURCE.with_borrow_mut(|source| source.as_mut().map_or(0, |source| source(out))) as c_int
 }

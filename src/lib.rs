@@ -16,6 +16,7 @@ mod copy;
 mod error;
 mod foreign;
 mod initialize;
+mod latch;
 mod pq;
 mod query;
 mod results;

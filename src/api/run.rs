@@ -8,13 +8,13 @@ use crate::backend::transaction;
 use crate::check;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
+use crate::latch;
 use crate::results::rows::{Finished, Outcome};
 use crate::results::store;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
 use crate::security;
 use crate::server;
 use crate::shared::messages::{self, Watcher};
-use crate::shared::process;
 use crate::shared::recorder;
 use crate::shared::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::{self, Task};
@@ -122,7 +122,7 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<Finis
             }
             pgrx::check_for_interrupts!();
             horizon.release();
-            process::wait(TICK);
+            latch::wait(TICK);
         }
     }
     // It may have ended between the two looks.

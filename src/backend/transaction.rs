@@ -2,6 +2,7 @@
 
 use crate::compat;
 use crate::error::{Result, catch};
+use crate::latch::forget_cancel;
 use pgrx::pg_sys;
 
 /// Runs `body` in a transaction of its own with a snapshot, commits if it succeeds and aborts if
@@ -102,7 +103,7 @@ pub fn recover() {
     unsafe {
         pg_sys::InterruptHoldoffCount += 1;
         compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
-        crate::worker::forget_cancel();
+        forget_cancel();
         // The text may be gone.
         pg_sys::debug_query_string = std::ptr::null();
         pg_sys::AbortCurrentTransaction();

@@ -16,9 +16,9 @@ pub mod tables;
 pub use options::{InitializeOptions, InitializeSpec};
 pub use pgio_options::{PgioOptions, PgioSpec};
 
+use crate::backend::identity::Identity;
 use crate::backend::settings::Settings;
 use crate::pq::ConnectWith;
-use crate::worker::Identity;
 use serde::{Deserialize, Serialize};
 
 /// What the loader is to do.

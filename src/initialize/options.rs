@@ -1,5 +1,6 @@
 //! The options of `bench.initialize`, checked.
 
+use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
 use crate::check::{in_range, invalid, required};
 use crate::error::{Error, Result};
@@ -7,7 +8,6 @@ use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
 use crate::target;
-use crate::worker::Identity;
 use selfbench_report::initialize::Step;
 use serde::{Deserialize, Serialize};
 

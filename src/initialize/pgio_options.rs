@@ -4,12 +4,12 @@ use super::heap::PAGE;
 use super::options::Place;
 use super::pages::MAX_PAGES;
 use super::pgio::Keys;
+use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
 use crate::check::{self, in_range, invalid, required};
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::run::pgio::MAX_TABLES;
-use crate::worker::Identity;
 use serde::{Deserialize, Serialize};
 
 /// Fewest blocks of a table: of fewer, no order could be random.

@@ -2,6 +2,7 @@
 //! [`RunSpec`], or the error that tells which option is wrong and what is valid.
 
 use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, ScriptSpec, Vacuum};
+use crate::backend::identity::Identity;
 use crate::backend::settings;
 use crate::check::{
     US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, one_of, required, seed,
@@ -11,7 +12,6 @@ use crate::pq::ConnectWith;
 use crate::security;
 use crate::server;
 use crate::target;
-use crate::worker::Identity;
 use pgrx::datum::Interval;
 use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, builtin, valid_variable_name};
 use serde_json::Value;

@@ -2,11 +2,11 @@
 //! memory.
 
 use super::pgio::PgioSpec;
+use crate::backend::identity::Identity;
 use crate::backend::settings::Settings;
 use crate::error::Result;
 use crate::pq::ConnectWith;
 use crate::server;
-use crate::worker::Identity;
 pub use selfbench_report::Mode;
 use selfbench_script::{Protocol, Workload, WorkloadBuilder, clients_per_thread};
 use serde::{Deserialize, Serialize};

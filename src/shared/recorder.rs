@@ -7,10 +7,10 @@
 use super::entry::Entry;
 use super::header::{Header, Stop};
 use super::once_text::OnceText;
-use super::process;
 use super::ring::Ring;
 use super::segment::Segment;
 use super::slots::REASON_BYTES;
+use crate::latch;
 use selfbench_client::{Failure, LogEntry, Record, Transaction, Usage};
 use selfbench_script::Workload;
 use selfbench_stats::buckets::{self, coarse};
@@ -555,7 +555,7 @@ impl Record for Recorder<'_> {
         );
         if waited {
             // There was no statement that it could have been meant for.
-            process::forget_cancel();
+            latch::forget_cancel();
         }
         if !was_half_full && ring.is_half_full() {
             self.header.coordinator.wake();

@@ -4,7 +4,7 @@
 //! backend or the coordinator reads. Neither ever waits for a lock. What is written at once is read
 //! at once, so that no reader sees a part of an entry.
 
-use super::process;
+use crate::latch;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
@@ -112,15 +112,15 @@ impl<'s> Ring<'s> {
         if entry.len() > self.capacity || self.write(entry) {
             return false;
         }
-        while !give_up() && !process::must_end() {
+        while !give_up() && !latch::must_end() {
             wake();
-            process::wait(ROOM_WAIT);
+            latch::wait(ROOM_WAIT);
             if self.write(entry) {
                 break;
             }
         }
         // Whoever woke this process meanwhile meant its main loop.
-        process::wake_myself();
+        latch::wake_myself();
         true
     }
 

@@ -8,16 +8,17 @@
 //! The connection comes from the server's own operating system user, so that only superusers may
 //! have clients in backends.
 
-use super::check_for_interrupts;
 use super::ending::{self, Ending, Left, Owned, Processes};
 use super::libpq_client::{STOP_GRACE_NS, connect_client};
 use super::logbook::Logbook;
 use super::remote;
+use crate::backend::interrupts::check_for_interrupts;
+use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;
 use crate::error::{Error, Report, Result};
+use crate::latch;
 use crate::pq::{ConnectWith, Connection, Status};
 use crate::run::{ClientProcess as Wanted, Mode, RunSpec};
-use crate::shared::process::{self, WorkerHandle, no_slot};
 use crate::shared::{Segment, Stop, WorkerState};
 use rustix::process::{Pid, Signal};
 use std::cell::RefCell;
@@ -106,7 +107,7 @@ impl ClientProcesses {
                 return Err(complaint.unwrap_or_else(died));
             }
             check_for_interrupts();
-            process::wait(Duration::from_secs(1));
+            latch::wait(Duration::from_secs(1));
         }
     }
 
@@ -155,7 +156,7 @@ impl ClientProcesses {
             if let Some(logbook) = &mut logbook {
                 failed = failed.and(logbook.drain(segment));
             }
-            process::wait(TICK);
+            latch::wait(TICK);
         }
         failed
     }

@@ -7,20 +7,22 @@ use super::figures::Figures;
 use super::logbook::Logbook;
 use super::snapshots::Snapshots;
 use super::tables::{self, Tables};
-use super::{
-    asked_to_end, at_exit, attach, check_for_interrupts, connect, enter_cooperative, heed_cancel,
-    leave_cooperative, my_segment,
+use super::{attach, my_segment};
+use crate::backend::identity::connect;
+use crate::backend::interrupts::{
+    asked_to_end, check_for_interrupts, enter_cooperative, heed_cancel, leave_cooperative,
 };
+use crate::backend::process::at_exit;
 use crate::backend::transaction::{abort, transaction};
 use crate::backend::{fatal, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
+use crate::latch;
 use crate::results::rows::{Outcome, Run};
 use crate::results::store;
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
 use crate::shared::messages::Watcher;
-use crate::shared::process;
 use crate::shared::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
@@ -445,7 +447,7 @@ fn watch(
         }
         check_for_interrupts();
         let wake_ns = next.min(figures.due_ns()).min(snapshots.look(segment));
-        process::wait(Duration::from_nanos(
+        latch::wait(Duration::from_nanos(
             wake_ns.saturating_sub(clock::now_ns()),
         ));
     }

@@ -4,10 +4,10 @@
 //! Nothing here raises an error: a second one while an error unwinds, or in an exit callback, would
 //! end the server.
 
-use super::at_exit;
+use crate::backend::process::{WorkerHandle, WorkerStatus, at_exit};
 use crate::clock;
 use crate::compat;
-use crate::shared::process::{self, WorkerHandle, WorkerStatus};
+use crate::latch;
 use pgrx::pg_sys;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::{Cell, RefCell};
@@ -38,7 +38,7 @@ pub trait Processes: 'static {
 
     /// How long to wait for them after SIGTERM was sent.
     fn limit_ns(&self) -> u64 {
-        match process::is_exiting() {
+        match latch::is_exiting() {
             true => EXIT_LIMIT_NS,
             false => LIMIT_NS,
         }
@@ -93,7 +93,7 @@ pub fn are_gone(processes: &(impl Processes + ?Sized)) -> bool {
 pub fn end(processes: &(impl Processes + ?Sized)) {
     let mut ending = Ending::begin(processes);
     while !ending.is_over(processes) {
-        process::wait(TICK);
+        latch::wait(TICK);
     }
 }
 
@@ -185,6 +185,6 @@ unsafe extern "C-unwind" fn end_all(_code: i32, _argument: pg_sys::Datum) {
     all().for_each(Processes::abandon);
     let mut endings: Vec<_> = all().map(|p| (p, Ending::begin(p))).collect();
     while !endings.iter_mut().all(|(p, ending)| ending.is_over(*p)) {
-        process::wait(TICK);
+        latch::wait(TICK);
     }
 }

@@ -1,12 +1,13 @@
 //! The caller's side of a task: start its coordinator, wait for it, cancel it.
 
-use super::check_for_interrupts;
 use super::ending::{self, Left, Owned, Processes};
 use super::locks::Lookout;
 use crate::backend::horizon::Horizon;
+use crate::backend::interrupts::check_for_interrupts;
+use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::shared::process::{self, WorkerHandle, no_slot};
+use crate::latch;
 use crate::shared::{Kind, Layout, Phase, Segment, Stop};
 use rustix::process::Signal;
 use serde::Serialize;
@@ -37,7 +38,7 @@ impl Processes for Launched {
     fn end(&self) {
         let header = self.segment.header();
         // The caller may be told to end while it waits here.
-        let grace_ns = || match process::must_end() {
+        let grace_ns = || match latch::must_end() {
             true => LAST_GRACE_NS,
             false => CANCEL_GRACE_NS,
         };
@@ -46,7 +47,7 @@ impl Processes for Launched {
         }
         let begin = clock::now_ns();
         while clock::now_ns() - begin < grace_ns() && !ending::are_gone(self) {
-            process::wait(END_TICK);
+            latch::wait(END_TICK);
         }
         if !ending::are_gone(self) {
             self.abandon();
@@ -109,7 +110,7 @@ impl Task {
         let header = self.segment().header();
         let mut lookout = Lookout::new();
         loop {
-            if process::interrupted() {
+            if latch::interrupted() {
                 self.0.end();
                 check_for_interrupts();
             }
@@ -133,7 +134,7 @@ impl Task {
                 .look(self.segment())
                 .inspect_err(|error| header.cause.set(&error.report().one_line()))?;
             horizon.release();
-            process::wait(TICK);
+            latch::wait(TICK);
         }
     }
 

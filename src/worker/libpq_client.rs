@@ -3,9 +3,10 @@
 
 use super::remote::{self, NotConnected};
 use super::spi_client::Shared;
-use super::{
-    Place, asked_to_end, check_for_interrupts, check_rights, connect, enter_cooperative,
-    ignore_cancels, notices, plan, streams,
+use super::{Place, check_rights, notices, plan, streams};
+use crate::backend::identity::connect;
+use crate::backend::interrupts::{
+    asked_to_end, check_for_interrupts, enter_cooperative, ignore_cancels,
 };
 use crate::backend::transaction;
 use crate::clock;

@@ -2,7 +2,9 @@
 //! or pgio's, in this server or in a target.
 
 use super::database::Database;
-use super::{at_exit, attach, connect, my_segment};
+use super::{attach, my_segment};
+use crate::backend::identity::connect;
+use crate::backend::process::at_exit;
 use crate::backend::transaction::{abort, transaction};
 use crate::backend::{fatal, settings};
 use crate::clock;

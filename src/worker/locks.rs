@@ -5,11 +5,12 @@
 //! lock. So the caller's locks are looked at before a task starts, and while it waits, whether one
 //! of its workers is blocked by it.
 
+use crate::backend::process;
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::shared::Segment;
-use crate::shared::process::{self, ProcessRef};
+use crate::shared::process::ProcessRef;
 use std::time::Duration;
 
 /// A lock of this session on a table or a partition of it, but for those of some modes: its

@@ -46,52 +46,23 @@ pub mod snapshots;
 pub mod spi_client;
 pub mod tables;
 
+use crate::backend::interrupts::check_between_statements;
+use crate::backend::process::{at_exit, begin_worker};
 use crate::backend::{fatal, transaction};
-use crate::compat;
+use crate::latch;
+
 use crate::error::{Report, Result};
 use crate::run::{Mode, RunSpec};
 use crate::security;
-use crate::shared::process;
-pub use crate::shared::process::forget_cancel;
+use crate::server;
 use crate::shared::{Header, Phase, Segment, Stop, WorkerState};
 use pgrx::pg_sys;
 use selfbench_client::{Plan, Thread};
 use selfbench_script::{Streams, Workload};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
+use std::sync::atomic::{AtomicPtr, Ordering::*};
 use std::time::Duration;
 
-/// Identity under which a task's workers connect.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Identity {
-    /// Oid of the database.
-    pub database: u32,
-    /// Oid of the calling role.
-    pub role: u32,
-}
-
-impl Identity {
-    /// That of the calling session.
-    pub fn current() -> Identity {
-        // SAFETY: a backend that runs SQL has both.
-        unsafe {
-            Identity {
-                database: pg_sys::MyDatabaseId.to_u32(),
-                role: pg_sys::GetUserId().to_u32(),
-            }
-        }
-    }
-}
-
-/// Set while a coordinator or a libpq client worker is in its own wait loop, where SIGTERM only
-/// asks it to end the run.
-static COOPERATIVE: AtomicBool = AtomicBool::new(false);
-/// Set by SIGTERM or SIGINT while cooperative.
-static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
-/// Set by each SIGINT that is a request to cancel.
-static CANCELED: AtomicBool = AtomicBool::new(false);
-/// Set by SIGTERM while cooperative: the next one ends the process.
-static TERMINATED: AtomicBool = AtomicBool::new(false);
 /// The segment of this process, for its exit callback.
 static MY_SEGMENT: AtomicPtr<Segment> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -99,17 +70,7 @@ static MY_SEGMENT: AtomicPtr<Segment> = AtomicPtr::new(std::ptr::null_mut());
 ///
 /// `None` if the segment is gone: then the task is over, and the worker just ends.
 fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
-    // SAFETY: at the start of a worker, before anything else; a resource owner is needed for
-    // mapping the segment, and the one made here lives as long as the process.
-    unsafe {
-        compat::set_signal_handler(rustix::process::Signal::TERM, on_sigterm);
-        compat::set_signal_handler(rustix::process::Signal::INT, on_sigint);
-        pg_sys::BackgroundWorkerUnblockSignals();
-        if pg_sys::CurrentResourceOwner.is_null() {
-            pg_sys::CurrentResourceOwner =
-                pg_sys::ResourceOwnerCreate(std::ptr::null_mut(), c"pg_selfbench".as_ptr());
-        }
-    }
+    begin_worker();
     Some(keep(Segment::attach(argument.value() as u32)?))
 }
 
@@ -121,31 +82,6 @@ fn keep(segment: Segment) -> &'static Segment {
     segment
 }
 
-/// Connects this worker to the database as the calling role.
-fn connect(identity: Identity) {
-    // SAFETY: called once per worker, outside of any transaction.
-    unsafe {
-        pg_sys::BackgroundWorkerInitializeConnectionByOid(
-            pg_sys::Oid::from(identity.database),
-            pg_sys::Oid::from(identity.role),
-            compat::BYPASS_ROLE_LOGIN_CHECK,
-        );
-        pg_sys::SetConfigOption(
-            c"application_name".as_ptr(),
-            c"pg_selfbench".as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-        );
-    }
-    fatal::has_connected();
-}
-
-/// Calls `callback` when this process exits, however it does.
-fn at_exit(callback: unsafe extern "C-unwind" fn(i32, pg_sys::Datum), argument: usize) {
-    // SAFETY: callbacks only touch the segment, which is unmapped later than they run.
-    unsafe { pg_sys::before_shmem_exit(Some(callback), pg_sys::Datum::from(argument)) };
-}
-
 /// The segment of this process, in exit callbacks.
 fn my_segment() -> Option<&'static Segment> {
     // SAFETY: `keep` leaked the segment, so that it lives as long as the process.
@@ -155,86 +91,6 @@ fn my_segment() -> Option<&'static Segment> {
 /// The number of the segment of this process, if it is a process of a task.
 pub fn own_segment() -> Option<i64> {
     my_segment().map(|segment| i64::from(segment.handle()))
-}
-
-/// From here on, SIGTERM and SIGINT ask this process to end the task instead of ending the process
-/// in the middle of what it does. A second SIGTERM ends the process all the same: what it does may
-/// take for ever.
-fn enter_cooperative() {
-    COOPERATIVE.store(true, Release);
-}
-
-/// Takes a request to cancel that came before for one to end the task: there may have been no
-/// statement to cancel, or one whose failure does not matter.
-fn heed_cancel() {
-    if CANCELED.load(Acquire) {
-        forget_cancel();
-        ASKED_TO_END.store(true, Release);
-    }
-}
-
-/// Undoes [`enter_cooperative`], for statements that may take long.
-fn leave_cooperative() {
-    COOPERATIVE.store(false, Release);
-}
-
-/// Whether a signal asked this process to end the task.
-fn asked_to_end() -> bool {
-    ASKED_TO_END.load(Acquire)
-}
-
-unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
-    if COOPERATIVE.load(Acquire) && !TERMINATED.swap(true, AcqRel) {
-        ASKED_TO_END.store(true, Release);
-        // SAFETY: setting one's own latch is allowed in a signal handler.
-        unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
-    } else {
-        // SAFETY: the server's own handler for this signal.
-        unsafe { pg_sys::die(signal) };
-    }
-}
-
-unsafe extern "C-unwind" fn on_sigint(signal: i32) {
-    // The server's timeouts cancel a statement by this signal, too.
-    let asked = !compat::statement_has_timed_out();
-    if asked {
-        CANCELED.store(true, Release);
-    }
-    if asked && COOPERATIVE.load(Acquire) {
-        ASKED_TO_END.store(true, Release);
-        // SAFETY: as above.
-        unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
-    } else {
-        // SAFETY: the server's own handler for this signal.
-        unsafe { pg_sys::StatementCancelHandler(signal) };
-    }
-}
-
-/// Handles the interrupts that PostgreSQL wants handled while waiting.
-fn check_for_interrupts() {
-    pgrx::check_for_interrupts!();
-}
-
-/// Handles the interrupts of a client between its statements. A request to cancel that comes there
-/// is void, as for an idle backend, also one that comes while others are handled.
-#[inline]
-pub fn check_between_statements() {
-    // SAFETY: flags and a counter of this process, which executes no statement. An error sets the
-    // counter back to zero.
-    unsafe {
-        pg_sys::QueryCancelHoldoffCount += 1;
-        check_for_interrupts();
-        pg_sys::QueryCancelHoldoffCount -= 1;
-    }
-    forget_cancel();
-}
-
-/// Lets requests to cancel do nothing from here on, in a process that executes no statements of its
-/// own.
-fn ignore_cancels() {
-    unsafe extern "C-unwind" fn ignore(_signal: i32) {}
-    // SAFETY: that handler does nothing.
-    unsafe { compat::set_signal_handler(rustix::process::Signal::INT, ignore) };
 }
 
 /// What the clients of a run have in common, once the start barrier is open.
@@ -309,8 +165,7 @@ impl Place {
         }
         let segment = Segment::attach(handle)?;
         let header = segment.header();
-        // SAFETY: in a transaction.
-        let role = unsafe { pg_sys::GetUserId().to_u32() };
+        let role = server::role().to_u32();
         if !header.is_run()
             || header.secret != secret
             || header.role != role
@@ -346,7 +201,7 @@ impl Place {
                 return true;
             }
             check_between_statements();
-            process::wait(Duration::from_secs(10));
+            latch::wait(Duration::from_secs(10));
         }
     }
 

@@ -5,8 +5,8 @@
 //! its process would send to one arrive here, chosen by `client_min_messages` as ever.
 
 use super::{Place, my_segment};
+use crate::latch;
 use crate::pq;
-use crate::shared::process;
 use pgrx::pg_sys;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
@@ -65,7 +65,7 @@ impl Drop for Redirected {
 /// Tells the watcher, if there is one: what a server logs is the server's business. A process that
 /// exits has debug messages to send when its segment is no longer mapped.
 fn tell(text: &str) {
-    if process::is_exiting() {
+    if latch::is_exiting() {
         return;
     }
     let Some(segment) = my_segment() else { return };

@@ -4,13 +4,16 @@
 //! The loader makes a segment of its own for them, with the plan as its specification. All take
 //! parts of the plan from a counter in its header until none is left.
 
+use super::Place;
 use super::ending::{self, Left, Owned, Processes};
-use super::{Place, check_for_interrupts, connect};
+use crate::backend::identity::connect;
+use crate::backend::interrupts::check_for_interrupts;
+use crate::backend::process::WorkerHandle;
 use crate::backend::transaction::{abort, transaction};
 use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::Plan;
-use crate::shared::process::{self, WorkerHandle};
+use crate::latch;
 use crate::shared::{Header, Kind, Layout, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
 use std::cell::RefCell;
@@ -59,7 +62,7 @@ fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>
 /// Serves interrupts, and ends this process if the postmaster has died: nobody who does not wait
 /// for anything notices that, and the next postmaster waits for all that are left.
 fn look_around() {
-    process::wait(Duration::ZERO);
+    latch::wait(Duration::ZERO);
     check_for_interrupts();
 }
 
@@ -127,7 +130,7 @@ impl Crew {
     fn wait(&self, task: &Header) -> Result<()> {
         while !ending::are_gone(self) {
             self.check(task)?;
-            process::wait(TICK);
+            latch::wait(TICK);
         }
         self.check(task)
     }

@@ -4,15 +4,15 @@
 //! the statement is cancelled on the target before the interrupt is served, since a server does not
 //! notice that its client is gone while it executes.
 
-use super::check_for_interrupts;
+use crate::backend::interrupts::check_for_interrupts;
 use crate::clock;
 use crate::compat;
 use crate::error::{Error, Report, Result};
+use crate::latch;
 use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel,
     no_more_connections,
 };
-use crate::shared::process;
 use pgrx::pg_sys;
 use std::ffi::CString;
 
@@ -230,7 +230,7 @@ impl Remote {
     /// Serves interrupts. Before one that ends this process or what it does, the target is told to
     /// stop.
     fn answer_interrupts(&mut self) {
-        if process::interrupted() {
+        if latch::interrupted() {
             self.cancel();
         }
         check_for_interrupts();

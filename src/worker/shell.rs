@@ -3,9 +3,9 @@
 //! A request to cancel does not end it: it is for statements. Whatever ends the process ends the
 //! command, too. Who may run commands is decided elsewhere: see `security`.
 
-use super::check_between_statements;
+use crate::backend::interrupts::check_between_statements;
 use crate::compat;
-use crate::shared::process;
+use crate::latch;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::io::Read;
@@ -56,7 +56,7 @@ pub fn run(
             false => (&mut errors, &mut output),
         };
         if !awaited.is_open() {
-            process::wait(Duration::from_millis(1));
+            latch::wait(Duration::from_millis(1));
         } else if awaited.read_one(TICK_MS) | other.read_one(0) {
             continue;
         }

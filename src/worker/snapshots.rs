@@ -6,10 +6,11 @@
 //! about anything else. So the coordinator looks from time to time who has one, and the run tells.
 
 use super::database::Database;
-use super::{asked_to_end, enter_cooperative, forget_cancel, leave_cooperative};
+use crate::backend::interrupts::{asked_to_end, enter_cooperative, leave_cooperative};
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
 use crate::error::{Error, Result, catch};
+use crate::latch::forget_cancel;
 use crate::query;
 use crate::results::rows::Run;
 use crate::run::RunSpec;

@@ -1,18 +1,18 @@
 //! An SPI client: one process, one client, its statements executed in the process itself. The
 //! process is a background worker, or a backend that was called for it.
 
-use super::{
-    Place, check_between_statements, check_rights, connect, notices, plan, shell, streams,
-};
+use super::{Place, check_rights, notices, plan, shell, streams};
+use crate::backend::identity::connect;
+use crate::backend::interrupts::check_between_statements;
 use crate::backend::{settings, transaction};
 use crate::clock;
 use crate::compat::{self, Blocks};
 use crate::error::{Error, Result, catch, new_report};
+use crate::latch;
 use crate::run::RunSpec;
 use crate::session::{Metered, SpiSession};
 use crate::shared::effort::{Effort, SAMPLED};
 use crate::shared::messages::Messages;
-use crate::shared::process;
 use crate::shared::recorder::Recorder;
 use crate::shared::{Header, Stop};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
@@ -224,7 +224,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut watched = spec.pgio.as_ref().map(|_| Watched::default());
     let reason = loop {
         turn += 1;
-        process::exit_with_postmaster();
+        latch::exit_with_postmaster();
         settings::reload();
         let step = if turn.is_multiple_of(SAMPLED) {
             let begin = clock::now_ns();
@@ -246,7 +246,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
             Step::Waiting => {}
             Step::Sleeping { until_ns } => {
                 session.rest();
-                process::wait_until(until_ns);
+                latch::wait_until(until_ns);
                 check_between_statements();
             }
             Step::Finished => break None,

@@ -2,8 +2,8 @@
 
 use super::classify::parse_utility;
 use super::query::result_of_spi;
-use crate::compat;
 use crate::backend::statement;
+use crate::compat;
 use pgrx::pg_sys;
 use selfbench_client::QueryResult;
 use std::ffi::CString;

@@ -1,8 +1,9 @@
 //! The transaction command around a statement, and what a backend does at its beginning and end.
 
+use crate::backend::interrupts;
 use crate::compat::{self, unguarded};
 use crate::error::Result;
-use crate::worker;
+use crate::latch;
 use pgrx::pg_sys;
 use std::ffi::{CStr, CString};
 
@@ -64,7 +65,7 @@ pub(super) fn in_statement(
         pg_sys::debug_query_string = text.as_ptr();
         frame.shown = None;
         if !frame.started {
-            worker::forget_cancel();
+            latch::forget_cancel();
             pg_sys::StartTransactionCommand();
             frame.started = true;
         }
@@ -130,5 +131,5 @@ pub(super) fn end_statement(frame: &mut Frame) {
         }
     }
     // What has committed must not be reported as canceled.
-    worker::check_between_statements();
+    interrupts::check_between_statements();
 }

@@ -14,7 +14,7 @@ use super::several::execute_several;
 use super::utility::run_utility;
 use crate::compat::unguarded;
 use crate::error::Result;
-use crate::worker;
+use crate::latch;
 use pgrx::pg_sys;
 use selfbench_client::QueryResult;
 use selfbench_script::{Protocol, SqlCommand, Variables};
@@ -169,7 +169,7 @@ fn execute_saved(
             pg_sys::debug_query_string = text.as_ptr();
             let mut outer = entry;
             if !frame.started {
-                worker::forget_cancel();
+                latch::forget_cancel();
                 unguarded::StartTransactionCommand();
                 frame.started = true;
                 outer = pg_sys::MemoryContextSwitchTo(memory);

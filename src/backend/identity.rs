@@ -1,0 +1,46 @@
+//! Under whom a process of ours works: the calling role, in its database.
+
+use super::fatal;
+use crate::compat;
+use pgrx::pg_sys;
+
+/// Identity under which a task's workers connect.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Identity {
+    /// Oid of the database.
+    pub database: u32,
+    /// Oid of the calling role.
+    pub role: u32,
+}
+
+impl Identity {
+    /// That of the calling session.
+    pub fn current() -> Identity {
+        // SAFETY: a backend that runs SQL has both.
+        unsafe {
+            Identity {
+                database: pg_sys::MyDatabaseId.to_u32(),
+                role: pg_sys::GetUserId().to_u32(),
+            }
+        }
+    }
+}
+
+/// Connects this worker to the database as the calling role.
+pub fn connect(identity: Identity) {
+    // SAFETY: called once per worker, outside of any transaction.
+    unsafe {
+        pg_sys::BackgroundWorkerInitializeConnectionByOid(
+            pg_sys::Oid::from(identity.database),
+            pg_sys::Oid::from(identity.role),
+            compat::BYPASS_ROLE_LOGIN_CHECK,
+        );
+        pg_sys::SetConfigOption(
+            c"application_name".as_ptr(),
+            c"pg_selfbench".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+        );
+    }
+    fatal::has_connected();
+}

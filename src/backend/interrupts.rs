@@ -1,0 +1,109 @@
+//! How a process of ours answers signals: when it serves interrupts, and when SIGTERM and SIGINT
+//! only ask it to end its task.
+
+use crate::compat;
+use crate::latch::forget_cancel;
+use pgrx::pg_sys;
+use rustix::process::Signal;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+
+/// Set while a coordinator or a libpq client worker is in its own wait loop, where SIGTERM only
+/// asks it to end the run.
+static COOPERATIVE: AtomicBool = AtomicBool::new(false);
+/// Set by SIGTERM or SIGINT while cooperative.
+static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+/// Set by each SIGINT that is a request to cancel.
+static CANCELED: AtomicBool = AtomicBool::new(false);
+/// Set by SIGTERM while cooperative: the next one ends the process.
+static TERMINATED: AtomicBool = AtomicBool::new(false);
+
+/// Installs the handlers of SIGTERM and SIGINT, and lets signals come. At the start of a worker,
+/// which blocks them.
+pub fn unblock_signals() {
+    // SAFETY: at the start of a worker; the handlers do what the server's do.
+    unsafe {
+        compat::set_signal_handler(Signal::TERM, on_sigterm);
+        compat::set_signal_handler(Signal::INT, on_sigint);
+        pg_sys::BackgroundWorkerUnblockSignals();
+    }
+}
+
+/// From here on, SIGTERM and SIGINT ask this process to end the task instead of ending the process
+/// in the middle of what it does. A second SIGTERM ends the process all the same: what it does may
+/// take for ever.
+pub fn enter_cooperative() {
+    COOPERATIVE.store(true, Release);
+}
+
+/// Takes a request to cancel that came before for one to end the task: there may have been no
+/// statement to cancel, or one whose failure does not matter.
+pub fn heed_cancel() {
+    if CANCELED.load(Acquire) {
+        forget_cancel();
+        ASKED_TO_END.store(true, Release);
+    }
+}
+
+/// Undoes [`enter_cooperative`], for statements that may take long.
+pub fn leave_cooperative() {
+    COOPERATIVE.store(false, Release);
+}
+
+/// Whether a signal asked this process to end the task.
+pub fn asked_to_end() -> bool {
+    ASKED_TO_END.load(Acquire)
+}
+
+unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
+    if COOPERATIVE.load(Acquire) && !TERMINATED.swap(true, AcqRel) {
+        ASKED_TO_END.store(true, Release);
+        // SAFETY: setting one's own latch is allowed in a signal handler.
+        unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
+    } else {
+        // SAFETY: the server's own handler for this signal.
+        unsafe { pg_sys::die(signal) };
+    }
+}
+
+unsafe extern "C-unwind" fn on_sigint(signal: i32) {
+    // The server's timeouts cancel a statement by this signal, too.
+    let asked = !compat::statement_has_timed_out();
+    if asked {
+        CANCELED.store(true, Release);
+    }
+    if asked && COOPERATIVE.load(Acquire) {
+        ASKED_TO_END.store(true, Release);
+        // SAFETY: as above.
+        unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
+    } else {
+        // SAFETY: the server's own handler for this signal.
+        unsafe { pg_sys::StatementCancelHandler(signal) };
+    }
+}
+
+/// Handles the interrupts that PostgreSQL wants handled while waiting.
+pub fn check_for_interrupts() {
+    pgrx::check_for_interrupts!();
+}
+
+/// Handles the interrupts of a client between its statements. A request to cancel that comes there
+/// is void, as for an idle backend, also one that comes while others are handled.
+#[inline]
+pub fn check_between_statements() {
+    // SAFETY: flags and a counter of this process, which executes no statement. An error sets the
+    // counter back to zero.
+    unsafe {
+        pg_sys::QueryCancelHoldoffCount += 1;
+        check_for_interrupts();
+        pg_sys::QueryCancelHoldoffCount -= 1;
+    }
+    forget_cancel();
+}
+
+/// Lets requests to cancel do nothing from here on, in a process that executes no statements of its
+/// own.
+pub fn ignore_cancels() {
+    unsafe extern "C-unwind" fn ignore(_signal: i32) {}
+    // SAFETY: that handler does nothing.
+    unsafe { compat::set_signal_handler(Signal::INT, ignore) };
+}

@@ -1,0 +1,153 @@
+//! Processes of this server: how a worker of ours begins, what is called when one exits, those that
+//! this one registers, and what any other does and waits for.
+
+use super::interrupts;
+use crate::error::Error;
+use pgrx::pg_sys;
+use rustix::process::Pid;
+use std::time::Duration;
+
+/// At the start of a worker, before anything else: lets signals come, and makes what owns the
+/// segments that it maps.
+pub fn begin_worker() {
+    interrupts::unblock_signals();
+    // SAFETY: at the start of a worker; a resource owner is needed for mapping a segment, and the
+    // one made here lives as long as the process.
+    unsafe {
+        if pg_sys::CurrentResourceOwner.is_null() {
+            pg_sys::CurrentResourceOwner =
+                pg_sys::ResourceOwnerCreate(std::ptr::null_mut(), c"pg_selfbench".as_ptr());
+        }
+    }
+}
+
+/// Calls `callback` when this process exits, however it does.
+pub fn at_exit(callback: unsafe extern "C-unwind" fn(i32, pg_sys::Datum), argument: usize) {
+    // SAFETY: callbacks only touch the segment, which is unmapped later than they run.
+    unsafe { pg_sys::before_shmem_exit(Some(callback), pg_sys::Datum::from(argument)) };
+}
+
+/// The status of a background worker that this process registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerStatus {
+    /// Registered or running.
+    Alive,
+    /// Ended, and its slot is free.
+    Stopped,
+}
+
+/// A background worker that this process registered.
+pub struct WorkerHandle(*mut pg_sys::BackgroundWorkerHandle);
+
+impl WorkerHandle {
+    /// Registers a worker of ours.
+    ///
+    /// `function` is one of the entry points in `src/worker`, `kind` its `backend_type`, `argument`
+    /// the number of the task's segment. `None` if no worker slot is free.
+    pub fn register(function: &str, kind: &str, name: &str, argument: u32) -> Option<WorkerHandle> {
+        // SAFETY: all-zero is a valid BackgroundWorker; every text is cut to its field. The handle
+        // is allocated in the top context, so that it outlives the current one.
+        unsafe {
+            let mut worker: pg_sys::BackgroundWorker = std::mem::zeroed();
+            copy_name(&mut worker.bgw_name, name);
+            copy_name(&mut worker.bgw_type, kind);
+            copy_name(&mut worker.bgw_library_name, "$libdir/pg_selfbench");
+            copy_name(&mut worker.bgw_function_name, function);
+            worker.bgw_flags =
+                (pg_sys::BGWORKER_SHMEM_ACCESS | pg_sys::BGWORKER_BACKEND_DATABASE_CONNECTION) as _;
+            worker.bgw_start_time = pg_sys::BgWorkerStartTime::BgWorkerStart_ConsistentState;
+            worker.bgw_restart_time = pg_sys::BGW_NEVER_RESTART;
+            worker.bgw_main_arg = pg_sys::Datum::from(argument);
+            worker.bgw_notify_pid = pg_sys::MyProcPid;
+            let mut handle = std::ptr::null_mut();
+            let previous = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+            let registered = pg_sys::RegisterDynamicBackgroundWorker(&mut worker, &mut handle);
+            pg_sys::MemoryContextSwitchTo(previous);
+            registered.then(|| WorkerHandle(handle))
+        }
+    }
+
+    /// Whether the worker is still there.
+    pub fn status(&self) -> WorkerStatus {
+        self.look().0
+    }
+
+    /// Its process id, if it runs.
+    pub fn pid(&self) -> Option<Pid> {
+        self.look().1
+    }
+
+    fn look(&self) -> (WorkerStatus, Option<Pid>) {
+        let mut pid = 0;
+        // SAFETY: the handle comes from a successful registration by this process.
+        match unsafe { pg_sys::GetBackgroundWorkerPid(self.0, &mut pid) } {
+            pg_sys::BgwHandleStatus::BGWH_STOPPED
+            | pg_sys::BgwHandleStatus::BGWH_POSTMASTER_DIED => (WorkerStatus::Stopped, None),
+            pg_sys::BgwHandleStatus::BGWH_STARTED => (WorkerStatus::Alive, Pid::from_raw(pid)),
+            _ => (WorkerStatus::Alive, None),
+        }
+    }
+
+    /// Asks the postmaster to end the worker, or not to start it.
+    pub fn terminate(&self) {
+        // SAFETY: as for `status`.
+        unsafe { pg_sys::TerminateBackgroundWorker(self.0) };
+    }
+}
+
+impl Drop for WorkerHandle {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `register`, freed once.
+        unsafe { pg_sys::pfree(self.0.cast()) };
+    }
+}
+
+/// The error of a registration that found no free slot, after `free` others did; `needed` are those
+/// of the whole task.
+pub fn no_slot(needed: usize, free: usize) -> Error {
+    // SAFETY: a plain setting.
+    let limit = unsafe { pg_sys::max_worker_processes };
+    Error::WorkerSlots {
+        needed,
+        free,
+        limit,
+        connections: None,
+    }
+}
+
+fn copy_name(field: &mut [std::ffi::c_char], text: &str) {
+    let room = field.len() - 1;
+    for (to, from) in field.iter_mut().zip(text.bytes().take(room)) {
+        *to = from as std::ffi::c_char;
+    }
+}
+
+/// Whether a process of this server has waited for a lock of the server's lock manager for at least
+/// `limit`.
+pub fn waits_for_lock(pid: i32, limit: Duration) -> bool {
+    // SAFETY: null, or points into ProcGlobal, whose places never move; the words are read as the
+    // activity views read them, without a lock.
+    unsafe {
+        let proc = pg_sys::BackendPidGetProc(pid);
+        if proc.is_null() {
+            return false;
+        }
+        let info = (&raw const (*proc).wait_event_info).read_volatile();
+        let since_us = (&raw const (*proc).waitStart.value).read_volatile() as i64;
+        let waited_us = pg_sys::GetCurrentTimestamp() - since_us;
+        info & 0xFF00_0000 == pg_sys::PG_WAIT_LOCK
+            && since_us != 0
+            && waited_us >= limit.as_micros() as i64
+    }
+}
+
+/// What a process of this server executes now, as far as the caller may know.
+pub fn statement_of(pid: i32) -> String {
+    // SAFETY: in a transaction; a text that ends in a zero byte, copied at once.
+    unsafe {
+        let text = pg_sys::pgstat_get_backend_current_activity(pid, true);
+        std::ffi::CStr::from_ptr(text)
+            .to_string_lossy()
+            .into_owned()
+    }
+}

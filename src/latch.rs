@@ -1,0 +1,89 @@
+//! What a process of ours waits for: its latch, and the flags that its signals set.
+
+use crate::clock;
+use crate::compat;
+use pgrx::pg_sys;
+use std::time::Duration;
+
+/// Longer waits end early; the server counts them in 32 bits.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// The shortest time that the server can wait for.
+const TICK_NS: u64 = 1_000_000;
+
+/// Waits until this process's latch is set or the clock has come to `until_ns`, more precisely than
+/// [`wait`] can; may end early.
+pub fn wait_until(until_ns: u64) {
+    let left = until_ns.saturating_sub(clock::now_ns());
+    if left >= TICK_NS {
+        wait(Duration::from_nanos(left - left % TICK_NS));
+    } else if left > 0 {
+        // Too short to keep anybody waiting who wakes this process meanwhile.
+        std::thread::sleep(Duration::from_nanos(left));
+    }
+}
+
+/// Waits until this process's latch is set or `timeout` has passed, and clears the latch.
+///
+/// Ends the process if the postmaster has died; one that is about to exit just returns. Does not
+/// look at interrupts: the caller does.
+pub fn wait(timeout: Duration) {
+    // A process may be woken often; rounding up keeps it from spinning at the end.
+    let ms = timeout.min(LONGEST_WAIT).as_micros().div_ceil(1000) as i64;
+    let death = match is_exiting() {
+        true => pg_sys::WL_POSTMASTER_DEATH,
+        false => pg_sys::WL_EXIT_ON_PM_DEATH,
+    };
+    let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | death;
+    // SAFETY: waits on this process's own latch.
+    unsafe {
+        pg_sys::WaitLatch(
+            pg_sys::MyLatch,
+            events as i32,
+            ms as _,
+            pg_sys::PG_WAIT_EXTENSION,
+        );
+        pg_sys::ResetLatch(pg_sys::MyLatch);
+    }
+}
+
+/// Makes the next wait of this process end at once.
+pub fn wake_myself() {
+    // SAFETY: sets this process's own latch.
+    unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
+}
+
+/// Whether this backend's query was cancelled or the backend is to end.
+pub fn interrupted() -> bool {
+    // SAFETY: a signal flag, read as CHECK_FOR_INTERRUPTS reads it.
+    must_end() || unsafe { (&raw const pg_sys::QueryCancelPending).read_volatile() != 0 }
+}
+
+/// At the beginning of a statement: a request to cancel meant what was before it.
+#[inline]
+pub fn forget_cancel() {
+    // SAFETY: a flag of this process, which executes no statement.
+    unsafe { (&raw mut pg_sys::QueryCancelPending).write_volatile(0) };
+}
+
+/// Whether this process was told to end.
+pub fn must_end() -> bool {
+    // SAFETY: a signal flag, read as CHECK_FOR_INTERRUPTS reads it.
+    unsafe { (&raw const pg_sys::ProcDiePending).read_volatile() != 0 }
+}
+
+/// Whether this process is about to exit: its exit callbacks run.
+pub fn is_exiting() -> bool {
+    // SAFETY: a plain variable of this process.
+    unsafe { pg_sys::proc_exit_inprogress }
+}
+
+/// Ends this process if the postmaster has died, for loops that never wait: a process that goes on
+/// would block the next start of the server.
+#[inline]
+pub fn exit_with_postmaster() {
+    // It may be dead until somebody has asked, which no process that never waits has.
+    if compat::postmaster_may_be_dead() && !compat::postmaster_is_alive() {
+        wait(Duration::ZERO);
+    }
+}
