@@ -4,7 +4,7 @@
 //! for ever if the server is stuck. So a thread does it. It may run no code of the server's, hence
 //! it takes no signals: their handlers are the server's.
 
-use super::Connection;
+use super::connection::Connection;
 use pq_sys as pq;
 use std::ffi::{c_char, c_int};
 

@@ -1,0 +1,335 @@
+//! A connection that never blocks; dropping it closes it.
+
+use super::conninfo::{self, ConnectWith};
+use super::notices::on_notice;
+use super::result::PqResult;
+use super::text::text;
+use pq_sys as pq;
+use std::ffi::{CStr, CString, c_char, c_int};
+
+/// What a connection attempt waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connecting {
+    /// The socket must become readable.
+    Reading,
+    /// The socket must become writable.
+    Writing,
+    /// Connected.
+    Done,
+    /// Failed; see [`Connection::error_message`].
+    Failed,
+    /// Connected, but the server has not asked for the password that it had to ask for. The
+    /// connection is closed.
+    NoPassword,
+}
+
+/// Transaction state as the server last reported it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// Outside of any transaction block.
+    Idle,
+    /// In a transaction block.
+    InBlock,
+    /// In a failed transaction block.
+    InError,
+    /// A command is in progress.
+    Active,
+    /// The connection is lost.
+    Unknown,
+}
+
+/// A connection. Dropping it closes it.
+pub struct Connection {
+    pub(super) conn: *mut pq::PGconn,
+    password_required: bool,
+}
+
+/// An attempt to send or receive failed; the connection tells why.
+#[derive(Debug)]
+pub struct Lost;
+
+/// Why [`Connection::start`] gives none, and what helps where it is called.
+pub fn no_more_connections(remedy: &str) -> String {
+    format!("this process may open no more connections; {remedy}")
+}
+
+impl Connection {
+    /// Begins to connect with these parameters. Poll until it is done or has failed.
+    ///
+    /// `None` if libpq is out of memory or the process may open no more descriptors.
+    pub fn start(with: &ConnectWith) -> Option<Connection> {
+        // SAFETY: keeps the server's count of descriptors that it does not manage itself. Whoever
+        // waits for the socket needs one more for that: it is given back at once or, if there is
+        // none, the first one is.
+        unsafe {
+            if !pgrx::pg_sys::AcquireExternalFD() {
+                return None;
+            }
+            let can_wait = pgrx::pg_sys::AcquireExternalFD();
+            pgrx::pg_sys::ReleaseExternalFD();
+            if !can_wait {
+                return None;
+            }
+        }
+        let texts: Vec<(CString, CString)> = with
+            .parameters
+            .iter()
+            .filter_map(|(k, v)| {
+                Some((
+                    CString::new(k.as_str()).ok()?,
+                    CString::new(v.as_str()).ok()?,
+                ))
+            })
+            .collect();
+        let mut keys: Vec<*const c_char> = texts.iter().map(|(k, _)| k.as_ptr()).collect();
+        let mut values: Vec<*const c_char> = texts.iter().map(|(_, v)| v.as_ptr()).collect();
+        keys.push(std::ptr::null());
+        values.push(std::ptr::null());
+        // SAFETY: both arrays end in null and outlive the call, which copies them.
+        let conn = unsafe { pq::PQconnectStartParams(keys.as_ptr(), values.as_ptr(), 0) };
+        let connection = Connection {
+            conn,
+            password_required: with.password_required,
+        };
+        if conn.is_null() {
+            return None;
+        }
+        // SAFETY: the connection exists; the callback ignores its arguments.
+        unsafe { pq::PQsetNoticeProcessor(conn, Some(on_notice), std::ptr::null_mut()) };
+        Some(connection)
+    }
+
+    /// Goes on connecting, after the socket has become ready.
+    pub fn poll_connect(&mut self) -> Connecting {
+        use pq::PostgresPollingStatusType::*;
+        // SAFETY: the connection exists.
+        match unsafe { pq::PQconnectPoll(self.conn) } {
+            PGRES_POLLING_READING => Connecting::Reading,
+            PGRES_POLLING_WRITING => Connecting::Writing,
+            PGRES_POLLING_OK if self.password_required && !self.used_password() => {
+                // SAFETY: as above; libpq takes null wherever it takes a connection.
+                unsafe { pq::PQfinish(self.conn) };
+                self.conn = std::ptr::null_mut();
+                Connecting::NoPassword
+            }
+            PGRES_POLLING_OK => {
+                // SAFETY: as above. A failure shows at the first use.
+                unsafe { pq::PQsetnonblocking(self.conn, 1) };
+                Connecting::Done
+            }
+            _ => Connecting::Failed,
+        }
+    }
+
+    fn used_password(&self) -> bool {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQconnectionUsedPassword(self.conn) != 0 }
+    }
+
+    /// Whether the attempt has failed already, before the first poll.
+    pub fn is_bad(&self) -> bool {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQstatus(self.conn) == pq::ConnStatusType::CONNECTION_BAD }
+    }
+
+    /// Process id of the server's process behind it; 0 if there is none.
+    pub fn backend_pid(&self) -> i32 {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQbackendPID(self.conn) }
+    }
+
+    /// The socket; -1 if there is none. May change while connecting.
+    pub fn socket(&self) -> i32 {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQsocket(self.conn) }
+    }
+
+    /// libpq's last error, without a trailing newline.
+    pub fn error_message(&self) -> String {
+        // SAFETY: libpq returns a text that lives as long as the connection.
+        unsafe { text(pq::PQerrorMessage(self.conn)) }
+    }
+
+    /// Host, port, database and user of an established connection, as a connection string has
+    /// them. Nothing else of its parameters.
+    pub fn description(&self) -> String {
+        // SAFETY: the connection exists; its texts live as long as it does, or are null.
+        let parts = unsafe {
+            [
+                ("host", text(pq::PQhost(self.conn))),
+                ("port", text(pq::PQport(self.conn))),
+                ("dbname", text(pq::PQdb(self.conn))),
+                ("user", text(pq::PQuser(self.conn))),
+            ]
+        };
+        parts
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(keyword, value)| format!("{keyword}={}", conninfo::quoted(value)))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// Version of the server as it says itself, such as `15.18 (Debian 15.18-0+deb12u1)`.
+    pub fn server_version(&self) -> String {
+        // SAFETY: as above.
+        unsafe { text(pq::PQparameterStatus(self.conn, c"server_version".as_ptr())) }
+    }
+
+    /// Version of the server as a number, such as 150018.
+    pub fn server_version_num(&self) -> i32 {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQserverVersion(self.conn) }
+    }
+
+    /// Transaction state as the server last reported it.
+    #[inline]
+    pub fn transaction_status(&self) -> TransactionStatus {
+        use pq::PGTransactionStatusType::*;
+        // SAFETY: the connection exists.
+        match unsafe { pq::PQtransactionStatus(self.conn) } {
+            PQTRANS_IDLE => TransactionStatus::Idle,
+            PQTRANS_INTRANS => TransactionStatus::InBlock,
+            PQTRANS_INERROR => TransactionStatus::InError,
+            PQTRANS_ACTIVE => TransactionStatus::Active,
+            _ => TransactionStatus::Unknown,
+        }
+    }
+
+    /// Sends SQL by the simple query protocol.
+    pub fn send_query(&mut self, sql: &CStr) -> Result<(), Lost> {
+        // SAFETY: the text ends in a zero byte and is copied.
+        sent(unsafe { pq::PQsendQuery(self.conn, sql.as_ptr()) })
+    }
+
+    /// Sends SQL by the extended query protocol with text parameters; null pointers are NULL.
+    pub fn send_query_params(&mut self, sql: &CStr, values: &[*const c_char]) -> Result<(), Lost> {
+        // SAFETY: the texts end in zero bytes and are copied; types are left to the server, and
+        // all formats are text.
+        sent(unsafe {
+            pq::PQsendQueryParams(
+                self.conn,
+                sql.as_ptr(),
+                values.len() as c_int,
+                std::ptr::null(),
+                values.as_ptr(),
+                std::ptr::null(),
+                std::ptr::null(),
+                0,
+            )
+        })
+    }
+
+    /// Sends the order to prepare a statement.
+    pub fn send_prepare(&mut self, name: &CStr, sql: &CStr) -> Result<(), Lost> {
+        // SAFETY: as above.
+        sent(unsafe {
+            pq::PQsendPrepare(self.conn, name.as_ptr(), sql.as_ptr(), 0, std::ptr::null())
+        })
+    }
+
+    /// Sends the order to execute a prepared statement with text parameters.
+    #[inline]
+    pub fn send_prepared(&mut self, name: &CStr, values: &[*const c_char]) -> Result<(), Lost> {
+        // SAFETY: as above.
+        sent(unsafe {
+            pq::PQsendQueryPrepared(
+                self.conn,
+                name.as_ptr(),
+                values.len() as c_int,
+                values.as_ptr(),
+                std::ptr::null(),
+                std::ptr::null(),
+                0,
+            )
+        })
+    }
+
+    /// From here on, commands are sent without waiting for the results of those before. Nothing
+    /// must be in progress.
+    pub fn enter_pipeline(&mut self) -> Result<(), Lost> {
+        // SAFETY: the connection exists.
+        sent(unsafe { pq::PQenterPipelineMode(self.conn) })
+    }
+
+    /// Marks the end of an implicit transaction of the pipeline, and sends what is queued.
+    pub fn sync_pipeline(&mut self) -> Result<(), Lost> {
+        // SAFETY: the connection exists.
+        sent(unsafe { pq::PQpipelineSync(self.conn) })
+    }
+
+    /// Ends the pipeline, when all its results have been taken.
+    pub fn exit_pipeline(&mut self) -> Result<(), Lost> {
+        // SAFETY: the connection exists.
+        sent(unsafe { pq::PQexitPipelineMode(self.conn) })
+    }
+
+    /// Queues data of a COPY that the server has asked for; to be flushed. Whether there was room.
+    pub fn put_copy_data(&mut self, data: &[u8]) -> Result<bool, Lost> {
+        let length = c_int::try_from(data.len()).map_err(|_| Lost)?;
+        // SAFETY: the data has that length and is copied.
+        queued(unsafe { pq::PQputCopyData(self.conn, data.as_ptr().cast(), length) })
+    }
+
+    /// Queues the end of a COPY's data, or the reason why it is to fail. Whether there was room.
+    pub fn put_copy_end(&mut self, failure: Option<&CStr>) -> Result<bool, Lost> {
+        let failure = failure.map_or(std::ptr::null(), CStr::as_ptr);
+        // SAFETY: null, or a text that ends in a zero byte and is copied.
+        queued(unsafe { pq::PQputCopyEnd(self.conn, failure) })
+    }
+
+    /// Tries to send what is queued; whether something is left for when the socket is writable.
+    #[inline]
+    pub fn flush(&mut self) -> Result<bool, Lost> {
+        // SAFETY: the connection exists.
+        match unsafe { pq::PQflush(self.conn) } {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Lost),
+        }
+    }
+
+    /// Reads what the socket has.
+    #[inline]
+    pub fn consume_input(&mut self) -> Result<(), Lost> {
+        // SAFETY: the connection exists.
+        sent(unsafe { pq::PQconsumeInput(self.conn) })
+    }
+
+    /// Whether [`Connection::next_result`] would block.
+    #[inline]
+    pub fn is_busy(&self) -> bool {
+        // SAFETY: the connection exists.
+        unsafe { pq::PQisBusy(self.conn) != 0 }
+    }
+
+    /// The next result of the command; `None` when it is over.
+    #[inline]
+    pub fn next_result(&mut self) -> Option<PqResult> {
+        // SAFETY: the connection exists.
+        let result = unsafe { pq::PQgetResult(self.conn) };
+        (!result.is_null()).then(|| PqResult(result))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // SAFETY: freed once; PQfinish takes null as well. The descriptor was acquired in `start`.
+        unsafe {
+            pq::PQfinish(self.conn);
+            pgrx::pg_sys::ReleaseExternalFD();
+        }
+    }
+}
+
+fn sent(ok: c_int) -> Result<(), Lost> {
+    if ok == 1 { Ok(()) } else { Err(Lost) }
+}
+
+fn queued(ok: c_int) -> Result<bool, Lost> {
+    match ok {
+        1 => Ok(true),
+        0 => Ok(false),
+        _ => Err(Lost),
+    }
+}

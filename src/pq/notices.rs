@@ -1,0 +1,21 @@
+//! What servers say over the connections of this process.
+
+use super::text::text;
+use std::ffi::{c_char, c_void};
+use std::sync::OnceLock;
+
+/// Where notices of the connections of this process go.
+static NOTICES: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Passes what servers say over all connections of this process, as psql shows it, to a function
+/// that must not raise errors. Otherwise, and before, it is thrown away.
+pub fn pass_notices_to(receiver: fn(&str)) {
+    let _ = NOTICES.set(receiver);
+}
+
+pub(super) unsafe extern "C" fn on_notice(_: *mut c_void, message: *const c_char) {
+    if let Some(receiver) = NOTICES.get() {
+        // SAFETY: libpq passes a text that ends in a zero byte.
+        receiver(&unsafe { text(message) });
+    }
+}

@@ -1,0 +1,117 @@
+//! A result; dropping it frees it.
+
+use super::text::text;
+use pq_sys as pq;
+use std::ffi::c_int;
+
+/// How a result ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// A command without rows, or an empty query.
+    Command,
+    /// Rows.
+    Rows,
+    /// COPY, in either direction.
+    Copy,
+    /// The end of an implicit transaction of a pipeline.
+    Sync,
+    /// Not executed, since an earlier command of the pipeline has failed.
+    Skipped,
+    /// An error.
+    Error,
+}
+
+/// A result. Dropping it frees it.
+pub struct PqResult(pub(super) *mut pq::PGresult);
+
+impl PqResult {
+    /// How it ended.
+    #[inline]
+    pub fn status(&self) -> Status {
+        use pq::ExecStatusType::*;
+        // SAFETY: the result exists.
+        match unsafe { pq::PQresultStatus(self.0) } {
+            PGRES_COMMAND_OK | PGRES_EMPTY_QUERY => Status::Command,
+            PGRES_PIPELINE_SYNC => Status::Sync,
+            PGRES_PIPELINE_ABORTED => Status::Skipped,
+            PGRES_TUPLES_OK | PGRES_SINGLE_TUPLE => Status::Rows,
+            PGRES_COPY_IN | PGRES_COPY_OUT | PGRES_COPY_BOTH => Status::Copy,
+            _ => Status::Error,
+        }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        // SAFETY: the result exists.
+        usize::try_from(unsafe { pq::PQntuples(self.0) }).unwrap_or(0)
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        // SAFETY: the result exists.
+        usize::try_from(unsafe { pq::PQnfields(self.0) }).unwrap_or(0)
+    }
+
+    /// The name of a column.
+    pub fn column_name(&self, column: usize) -> String {
+        // SAFETY: libpq returns a text that lives as long as the result, or null for a column that
+        // does not exist.
+        unsafe { text(pq::PQfname(self.0, column as c_int)) }
+    }
+
+    /// A value in text form, which lives as long as the result; `None` for NULL, and for a place
+    /// outside of the result.
+    pub fn value(&self, row: usize, column: usize) -> Option<&[u8]> {
+        let (row, column) = (row as c_int, column as c_int);
+        // SAFETY: the result exists; places outside of it are NULL. The value has the length that
+        // libpq tells.
+        unsafe {
+            if pq::PQgetisnull(self.0, row, column) != 0 {
+                return None;
+            }
+            let bytes = pq::PQgetvalue(self.0, row, column).cast::<u8>();
+            let length = usize::try_from(pq::PQgetlength(self.0, row, column)).unwrap_or(0);
+            Some(std::slice::from_raw_parts(bytes, length))
+        }
+    }
+
+    /// The server's message, as psql shows it.
+    pub fn error_message(&self) -> String {
+        // SAFETY: libpq returns a text that lives as long as the result.
+        unsafe { text(pq::PQresultErrorMessage(self.0)) }
+    }
+
+    /// SQLSTATE of an error, if the server sent one.
+    pub fn sqlstate(&self) -> Option<String> {
+        self.error_field(b'C')
+    }
+
+    /// The message of an error alone, without the severity before it and the details after it.
+    pub fn primary_message(&self) -> Option<String> {
+        self.error_field(b'M')
+    }
+
+    /// The detail of an error.
+    pub fn detail(&self) -> Option<String> {
+        self.error_field(b'D')
+    }
+
+    /// The hint of an error.
+    pub fn hint(&self) -> Option<String> {
+        self.error_field(b'H')
+    }
+
+    fn error_field(&self, code: u8) -> Option<String> {
+        // SAFETY: the result exists; null if there is no such field.
+        let field = unsafe { pq::PQresultErrorField(self.0, c_int::from(code)) };
+        // SAFETY: a text that lives as long as the result.
+        (!field.is_null()).then(|| unsafe { text(field) })
+    }
+}
+
+impl Drop for PqResult {
+    fn drop(&mut self) {
+        // SAFETY: freed once.
+        unsafe { pq::PQclear(self.0) };
+    }
+}
