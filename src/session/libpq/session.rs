@@ -1,21 +1,17 @@
-//! Statements over a libpq connection: sent where they are submitted, answered later.
-//!
-//! Never waits: the event loop of the worker calls [`LibpqSession::readable`] when the socket has
-//! something, and [`LibpqSession::writable`] when it takes something, if
-//! [`LibpqSession::wants_write`] says that this is waited for.
+//! The session: what a client submits over a connection, and the outcome of it.
 
-use super::{column_value, usage};
+use super::super::usage;
+use super::parameters::Parameters;
+use super::results::kept;
 use crate::error::Error;
 use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, TransactionStatus,
     no_more_connections,
 };
-use selfbench_client::{
-    Block, Column, ColumnValue, Outcome, QueryResult, Session, SqlError, Usage,
-};
+use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
 use selfbench_script::{Action, Command, Protocol, SqlCommand, StatementTooLong, Variables};
 use std::collections::VecDeque;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 /// What the connection is busy with.
@@ -58,42 +54,6 @@ pub struct LibpqSession {
     readable: bool,
     writable: bool,
     wants_write: bool,
-}
-
-/// Parameter values as libpq wants them, in buffers that are used again.
-#[derive(Default)]
-struct Parameters {
-    /// The texts one after the other, each with a zero byte at its end.
-    texts: String,
-    /// Where each begins; `None` is NULL.
-    starts: Vec<Option<usize>>,
-    pointers: Vec<*const c_char>,
-}
-
-impl Parameters {
-    fn fill(
-        &mut self,
-        command: &SqlCommand,
-        variables: &Variables,
-    ) -> Result<(), StatementTooLong> {
-        self.texts.clear();
-        self.starts.clear();
-        command.reserve_parameters(variables, &mut self.texts)?;
-        for slot in command.parameters() {
-            let start = self.texts.len();
-            let is_set = variables.write_text(*slot, &mut self.texts);
-            self.texts.push('\0');
-            self.starts.push(is_set.then_some(start));
-        }
-        self.pointers.clear();
-        let base = self.texts.as_ptr();
-        self.pointers
-            .extend(self.starts.iter().map(|start| match start {
-                Some(start) => base.wrapping_add(*start).cast::<c_char>(),
-                None => std::ptr::null(),
-            }));
-        Ok(())
-    }
 }
 
 impl LibpqSession {
@@ -628,24 +588,5 @@ impl Session for LibpqSession {
         self.pipeline = None;
         (self.readable, self.writable, self.wants_write) = (false, false, false);
         self.prepared.fill(None);
-    }
-}
-
-/// What `\gset` and `\aset` need of a result.
-fn kept(result: &PqResult) -> QueryResult {
-    let rows = result.rows();
-    let mut last_row = Vec::new();
-    if let Some(row) = rows.checked_sub(1) {
-        last_row.extend((0..result.columns()).map(|column| Column {
-            name: result.column_name(column),
-            value: match result.value(row, column) {
-                None => ColumnValue::Null,
-                Some(bytes) => column_value(bytes),
-            },
-        }));
-    }
-    QueryResult {
-        rows: rows as u64,
-        last_row,
     }
 }
