@@ -1,4 +1,4 @@
-/* Comparing, and, at the very end, closing the schemas. */
+/* bench.compare and bench.grant_to. At the end, PUBLIC loses its privileges. */
 
 CREATE FUNCTION bench.compare(
     scripts      text[]   DEFAULT '{tpcb-like}',
@@ -32,11 +32,11 @@ CREATE FUNCTION bench.compare(
     OUT missing        bigint[]
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'compare_wrapper';
-COMMENT ON FUNCTION bench.compare IS 'run the same options in each mode in turn, several times; medians, and the ratio of tps to the first mode';
+COMMENT ON FUNCTION bench.compare IS 'run the same benchmark in each mode in turn, several times; returns medians, and the ratio of tps to the first mode';
 
 CREATE FUNCTION bench.grant_to(role regrole) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'grant_to_wrapper';
 COMMENT ON FUNCTION bench.grant_to IS 'grant a role what it needs to run benchmarks and to see its own runs';
 
-/* Functions are open to everybody unless it is taken back. */
+/* PUBLIC has EXECUTE on new functions by default. */
 REVOKE ALL ON ALL ROUTINES IN SCHEMA bench, bench_internal FROM PUBLIC;

@@ -19,13 +19,13 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_wrapper';
 COMMENT ON FUNCTION bench.initialize IS 'create and fill pgbench''s tables as pgbench -i does; returns the seconds of each step';
 
 /*
- * Tables pgio1, pgio2 and so on in the first schema of search_path, of "size"
- * each: a number of blocks such as '16384', or bytes such as '128M', '64MB' or
- * '1TB', rounded down to whole blocks.  All tables of pgio that are there are
- * dropped first.  Fails with disk_full, and drops nothing, if tables and indexes
- * would not fit into the file systems of their tablespaces, unless "force" is
- * true; WAL is not counted, and the space of a target is not known.  "seed"
- * selects the order of keys, as that of bench.run selects random numbers.
+ * Creates tables pgio1, pgio2 and so on in the first schema of search_path.
+ * "size" is the size of each table: a number of blocks such as '16384', or bytes
+ * such as '128M', '64MB' or '1TB', rounded down to whole blocks.  Existing pgio
+ * tables are dropped first.  If tables and indexes do not fit into the file
+ * systems of their tablespaces, the function fails with disk_full and drops
+ * nothing, unless "force" is true; it does not check the space for WAL, nor the
+ * file systems of a target.  "seed" determines the order of keys.
  */
 CREATE FUNCTION bench.initialize_pgio(
     tables           int     DEFAULT 1,
@@ -41,4 +41,4 @@ CREATE FUNCTION bench.initialize_pgio(
     OUT seconds float8
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_pgio_wrapper';
-COMMENT ON FUNCTION bench.initialize_pgio IS 'create and fill pgio''s tables, one row per block in random key order, of a size each in blocks or as ''64MB''; returns the seconds of each step';
+COMMENT ON FUNCTION bench.initialize_pgio IS 'create and fill pgio''s tables, one row per block in random key order; size is that of each table, in blocks or as ''64MB''; returns the seconds of each step';

@@ -2,4 +2,4 @@
 
 CREATE FUNCTION bench.pgbench(arguments text DEFAULT '') RETURNS SETOF text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pgbench_wrapper';
-COMMENT ON FUNCTION bench.pgbench IS 'do what pgbench does with this command line, and return what it prints';
+COMMENT ON FUNCTION bench.pgbench IS 'execute a pgbench command line and return what pgbench prints';

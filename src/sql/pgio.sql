@@ -1,8 +1,8 @@
 /* pgio's workload: random reads and updates of single blocks.
 
-   A loop takes a random key and reads the rows from there up to work_unit keys further, or, in
-   update_pct of a hundred, updates those up to update_work_unit keys further. Each row is in a block
-   of its own. */
+   A loop chooses a random key and reads the rows from this key up to work_unit keys further. In
+   update_pct percent of the loops, it updates rows up to update_work_unit keys further instead. Each
+   block has one row. */
 
 CREATE TYPE bench.pgio_result AS (
     run_id                bigint,
@@ -44,7 +44,7 @@ CREATE TYPE bench.pgio_result AS (
     read_max_ms           float8
 );
 
-COMMENT ON TYPE bench.pgio_result IS 'a run of pgio''s workload, as bench.run_pgio returns it';
+COMMENT ON TYPE bench.pgio_result IS 'result row of bench.run_pgio';
 
 CREATE FUNCTION bench.run_pgio(
     tables            int      DEFAULT NULL,
@@ -104,10 +104,11 @@ CREATE FUNCTION bench.start_pgio(
     client_process    text     DEFAULT 'auto'
 ) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_pgio_wrapper';
-COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that goes on without the session, and return its run id';
+COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that continues without the session, and return its run id';
 
-/* What the calling session has used since it began; sessions of mode libpq are asked for it. Device
-   bytes are NULL where the system does not tell, evicted blocks where the server does not. */
+/* The usage of the calling session since it started; clients of mode libpq query it at start and end.
+   Device bytes are NULL if the operating system does not count them, evicted blocks if the server does
+   not. */
 CREATE TYPE bench.session_usage AS (
     blocks_hit         bigint,
     blocks_read        bigint,
@@ -123,11 +124,11 @@ CREATE TYPE bench.session_usage AS (
     device_write_bytes bigint
 );
 
-COMMENT ON TYPE bench.session_usage IS 'what a session has used, as bench.usage returns it';
+COMMENT ON TYPE bench.session_usage IS 'result row of bench.usage: what a session has used';
 
 CREATE FUNCTION bench.usage() RETURNS bench.session_usage
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'usage_wrapper';
-COMMENT ON FUNCTION bench.usage IS 'blocks, WAL and device bytes that the session has used since it began';
+COMMENT ON FUNCTION bench.usage IS 'blocks, WAL and device bytes that the session has used since it started';
 
 CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
     SELECT p.run_id, r.label, r.state, r.mode, r.clients AS sessions, p.tables, p.threads_per_table,
@@ -144,7 +145,7 @@ CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
       JOIN bench.runs r USING (run_id);
 COMMENT ON VIEW bench.pgio_summary IS 'runs of pgio''s workload, one row each';
 
-/* As in bench.pgio_runs, rates are NULL unless all sessions could tell what they have used. */
+/* As in bench.pgio_runs, rates are NULL unless the usage of all sessions is known. */
 CREATE VIEW bench.pgio_tables WITH (security_invoker = true) AS
     SELECT run_id, table_no, sessions, t.selects, t.updates, t.failed, t.seconds,
            (hit + read) / s AS logical_reads_per_s, hit / s AS cache_hits_per_s, read / s AS riops,

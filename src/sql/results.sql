@@ -1,4 +1,4 @@
-/* Looking at results. */
+/* Reports, advice, histograms and views of results. */
 
 CREATE FUNCTION bench.report(run_id bigint) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_wrapper';
@@ -6,13 +6,13 @@ COMMENT ON FUNCTION bench.report(bigint) IS 'report of a run in pgbench''s layou
 
 CREATE FUNCTION bench.report() RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_last_wrapper';
-COMMENT ON FUNCTION bench.report() IS 'report of the last run of this session, else of the last one of this role';
+COMMENT ON FUNCTION bench.report() IS 'report of the last run of this session or, if it has none, of this role';
 
 CREATE FUNCTION bench.advice(run_id bigint, OUT advice text, OUT hint text) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper';
 COMMENT ON FUNCTION bench.advice IS 'reasons to distrust the figures of a run, and what to do; no row if none are known';
 
-/* Deletes the caller's own runs, a superuser's all, that everything given applies to. */
+/* Deletes runs that match all given arguments: a superuser's call all runs, others their own. */
 CREATE FUNCTION bench.delete_runs(
     run_ids    bigint[]   DEFAULT NULL,
     older_than bench.span DEFAULT NULL,
@@ -20,7 +20,7 @@ CREATE FUNCTION bench.delete_runs(
     OUT run_id bigint, OUT run_label text, OUT state text
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'delete_runs_wrapper';
-COMMENT ON FUNCTION bench.delete_runs IS 'delete runs that have ended, with all that is stored of them';
+COMMENT ON FUNCTION bench.delete_runs IS 'delete runs that have ended, with all their rows';
 
 CREATE FUNCTION bench.percentile(histogram bytea, p float8) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'percentile_wrapper';
@@ -39,7 +39,7 @@ CREATE AGGREGATE bench.merge(bytea) (
     COMBINEFUNC = bench_internal.merge_histograms,
     PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bench.merge(bytea) IS 'all latencies of several stored histograms';
+COMMENT ON AGGREGATE bench.merge(bytea) IS 'histogram of all latencies of several stored histograms';
 
 CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
     SELECT run_id, label, state, mode, scripts, protocol, clients, jobs, scale,
@@ -71,4 +71,4 @@ CREATE VIEW bench.progress WITH (security_invoker = true) AS
                            coalesce(d.planned_s - f.seconds,
                                     (d.planned - d.ended) * d.measured_s / nullif(d.ended, 0)) AS left_s) e
      WHERE r.state IN ('starting', 'running');
-COMMENT ON VIEW bench.progress IS 'runs in progress, with their figures of this moment';
+COMMENT ON VIEW bench.progress IS 'runs in progress, with their current figures';

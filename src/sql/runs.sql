@@ -1,10 +1,10 @@
-/* Running, waiting, cancelling.
+/* Starting runs, waiting for them and canceling them.
 
    The argument target of these functions, of bench.initialize and of bench.compare is the server to
-   connect to: NULL for this one, else a connection string of libpq or the name of a foreign server
-   whose options are libpq's. Roles that are not superusers must give a password, and the target must
-   ask for it. One that stands in a connection string can be seen in pg_stat_activity and in logs of
-   statements, as any text of a statement can; one that stands in a user mapping cannot. */
+   connect to: NULL for this one, or a libpq connection string, or the name of a foreign server with
+   libpq's options. Non-superusers must provide a password, and the target must ask for it. A password
+   in a connection string appears in pg_stat_activity and in the server's log of statements; a password
+   in a user mapping does not. */
 
 CREATE TYPE bench.run_result AS (
     run_id              bigint,
@@ -44,7 +44,7 @@ CREATE TYPE bench.run_result AS (
     finished_at         timestamptz,
     errors              text[]
 );
-COMMENT ON TYPE bench.run_result IS 'a run, as bench.run and bench.wait return it';
+COMMENT ON TYPE bench.run_result IS 'result row of bench.run and bench.wait';
 
 CREATE FUNCTION bench.run(
     scripts      text[]   DEFAULT '{tpcb-like}',
@@ -110,25 +110,25 @@ CREATE FUNCTION bench.start(
     client_process    text    DEFAULT 'auto'
 ) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
-COMMENT ON FUNCTION bench.start IS 'start a benchmark that goes on without the session, and return its run id';
+COMMENT ON FUNCTION bench.start IS 'start a benchmark that continues without the session, and return its run id';
 
 CREATE FUNCTION bench.wait(run_id bigint, timeout bench.span DEFAULT NULL) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'wait_wrapper';
-COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result, or after the timeout its figures so far';
+COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result or, after the timeout, its figures so far';
 
 CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
 COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
 
-/* What a client of mode spi is that runs in a backend; runs call it, and only they know the secret. */
+/* The body of a client of mode spi that runs in a backend. Only runs call it: it requires a secret. */
 CREATE PROCEDURE bench_internal.spi_client(segment bigint, secret bigint)
 LANGUAGE c AS 'MODULE_PATHNAME', 'spi_client_wrapper';
 
-/* Whether a run's coordinator is there. */
+/* Whether a run's coordinator is alive. */
 CREATE FUNCTION bench_internal.is_live(run_id bigint, segment bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'is_live_wrapper';
 
-/* What a run in progress has done so far. */
+/* The figures so far of a run in progress. */
 CREATE FUNCTION bench_internal.live_figures(
     run_id bigint, segment bigint,
     OUT phase text, OUT seconds float8, OUT transactions bigint, OUT failed bigint,
@@ -137,7 +137,7 @@ CREATE FUNCTION bench_internal.live_figures(
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'live_figures_wrapper';
 
-/* What run_settings stores of the session that calls it: no secrets, no file names. */
+/* The calling session's settings for bench.run_settings, without secrets and file names. */
 CREATE FUNCTION bench_internal.settings_of_run() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp

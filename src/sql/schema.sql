@@ -1,15 +1,15 @@
-/* pg_selfbench: the schemas. They belong to the extension, and must not exist before. */
+/* The schemas of pg_selfbench. They belong to the extension and must not exist before. */
 
 CREATE SCHEMA bench;
 COMMENT ON SCHEMA bench IS 'benchmarks that run inside the server';
 
-/* Functions that only the extension calls, in part with the rights of its callers. */
+/* Functions that only the extension calls, some of them with the privileges of its callers. */
 CREATE SCHEMA bench_internal;
-COMMENT ON SCHEMA bench_internal IS 'what pg_selfbench itself calls; not for users';
+COMMENT ON SCHEMA bench_internal IS 'internal functions of pg_selfbench, not for users';
 
-/* A span of time, as arguments have it: an interval, or a number of seconds. It is a type of its own
-   since a number does not become an interval by itself, and a second function for numbers would make
-   calls ambiguous. */
+/* The type of arguments that are durations: an interval, or a number of seconds. It exists because
+   numbers have no implicit cast to interval, and because overloaded functions would make calls with
+   untyped literals ambiguous. */
 CREATE TYPE bench.span;
 CREATE FUNCTION bench_internal.span_in(cstring, oid, int) RETURNS bench.span
 LANGUAGE internal STABLE STRICT PARALLEL SAFE AS 'interval_in';
@@ -19,11 +19,11 @@ CREATE TYPE bench.span (
     INPUT = bench_internal.span_in, OUTPUT = bench_internal.span_out,
     LIKE = pg_catalog.interval, CATEGORY = 'T'
 );
-COMMENT ON TYPE bench.span IS 'a span of time: an interval, or a number of seconds';
+COMMENT ON TYPE bench.span IS 'a duration: an interval, or a number of seconds';
 CREATE CAST (pg_catalog.interval AS bench.span) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (bench.span AS pg_catalog.interval) WITHOUT FUNCTION AS ASSIGNMENT;
 
-/* One function for each type of number: an implicit cast does not lead to another one. */
+/* One function for each numeric type, because PostgreSQL does not chain implicit casts. */
 CREATE FUNCTION bench_internal.seconds(float8) RETURNS bench.span
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN ($1 OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)::bench.span;

@@ -3,15 +3,15 @@
 CREATE FUNCTION bench.define_script(name text, body text, description text DEFAULT NULL)
 RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'define_script_wrapper';
-COMMENT ON FUNCTION bench.define_script IS 'store a benchmark script, or replace one of your own';
+COMMENT ON FUNCTION bench.define_script IS 'store a benchmark script, or replace one that you own';
 
 CREATE FUNCTION bench.drop_script(name text) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'drop_script_wrapper';
-COMMENT ON FUNCTION bench.drop_script IS 'drop a stored script of your own';
+COMMENT ON FUNCTION bench.drop_script IS 'drop a stored script that you own';
 
 CREATE FUNCTION bench.check_script(
     body text,
     OUT line int, OUT "column" int, OUT message text
 ) RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 1 AS 'MODULE_PATHNAME', 'check_script_wrapper';
-COMMENT ON FUNCTION bench.check_script IS 'the first error of a script, no row if there is none';
+COMMENT ON FUNCTION bench.check_script IS 'first error of a script; no row if the script has none';

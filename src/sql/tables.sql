@@ -9,7 +9,7 @@ CREATE SEQUENCE bench.run_id_seq;
 CREATE TABLE bench.scripts (
     name        text NOT NULL,
     description text,
-    body        text NOT NULL CHECK (octet_length(body) <= 16777216), -- no run takes more
+    body        text NOT NULL CHECK (octet_length(body) <= 16777216), -- the limit of a run
     owner       regrole NOT NULL DEFAULT quote_ident(current_user)::regrole,
     created_at  timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (owner, name)
@@ -62,11 +62,11 @@ CREATE TABLE bench.runs (
     seconds                 float8,
     connection_ms           float8,
     harness_us              float8, -- per transaction: CPU time of the client workers (libpq), time outside executor and commit (spi)
-    harness_share           float8, -- the same as a part of the time that the client workers had
-    snapshot_held_s         float8, -- for how long an old snapshot kept the run's dead rows; NULL if that is not known
+    harness_share           float8, -- the same as a fraction of the elapsed time of the client workers
+    snapshot_held_s         float8, -- for how long an old snapshot kept the run's dead rows; NULL if unknown
     snapshot_held_by        text,
     processors              int,
-    other_runs              int NOT NULL, -- in progress on this server meanwhile, of all roles
+    other_runs              int NOT NULL, -- in progress on this server at the same time, of all roles
     warmup_transactions     bigint NOT NULL,
     aborted_clients         int NOT NULL,
     errors                  text[] NOT NULL,
@@ -157,7 +157,7 @@ CREATE TABLE bench.run_statements (
     histogram         bytea, -- of two significant digits
     PRIMARY KEY (run_id, script_no, command_no)
 );
-COMMENT ON TABLE bench.run_statements IS 'commands of each run''s scripts, of runs with per_statement';
+COMMENT ON TABLE bench.run_statements IS 'figures of each command of a run''s scripts, for runs with per_statement';
 
 CREATE TABLE bench.transactions (
     run_id         bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
@@ -170,10 +170,10 @@ CREATE TABLE bench.transactions (
     lag_ms         float8,
     retries        int NOT NULL
 );
-/* Rows come in the order of their runs, and in great numbers. Vacuum summarizes them: the requests of
-   autosummarize would overflow with each log. */
+/* Rows are inserted in the order of their runs, many at a time. Vacuum summarizes them; a log would
+   overflow the request queue of autosummarize. */
 CREATE INDEX ON bench.transactions USING brin (run_id);
-COMMENT ON TABLE bench.transactions IS 'transactions of runs with a log, or a sample of them';
+COMMENT ON TABLE bench.transactions IS 'transactions of runs with a log, or a sample of them, one row each';
 
 CREATE TABLE bench.run_intervals (
     run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
@@ -218,7 +218,7 @@ CREATE TABLE bench.run_settings (
     source  text NOT NULL,
     PRIMARY KEY (run_id, name)
 );
-COMMENT ON TABLE bench.run_settings IS 'settings under which each run took place: those that differ from their defaults, and some that always matter';
+COMMENT ON TABLE bench.run_settings IS 'settings of each run: those that differ from their defaults, and some others that affect performance';
 
 CREATE TABLE bench.pgio_runs (
     run_id                bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE,
@@ -239,10 +239,10 @@ CREATE TABLE bench.pgio_runs (
     selects               bigint NOT NULL,
     updates               bigint NOT NULL,
     failed                bigint NOT NULL,
-    riops                 float8, -- blocks read into shared buffers per second, from wherever they came
+    riops                 float8, -- blocks read into shared buffers per second, from the operating system's cache or a device
     cache_hits_per_s      float8,
     logical_reads_per_s   float8, -- the sum of both
-    device_reads_per_s    float8, -- bytes that came from a block device, in blocks
+    device_reads_per_s    float8, -- bytes read from a block device, in blocks
     device_read_mb_per_s  float8,
     device_write_mb_per_s float8,
     blocks_dirtied_per_s  float8,
@@ -256,14 +256,14 @@ CREATE TABLE bench.pgio_runs (
     update_avg_ms         float8,
     update_p99_ms         float8,
     update_max_ms         float8,
-    read_avg_ms           float8, -- of reading a block; with track_io_timing
+    read_avg_ms           float8, -- time to read a block; with track_io_timing
     read_p50_ms           float8,
     read_p95_ms           float8,
     read_p99_ms           float8,
     read_max_ms           float8,
     read_histogram        bytea
 );
-COMMENT ON TABLE bench.pgio_runs IS 'runs of pgio''s workload, with its figures: all sessions together';
+COMMENT ON TABLE bench.pgio_runs IS 'runs of pgio''s workload, with the figures of all sessions together';
 
 CREATE TABLE bench.pgio_sessions (
     run_id             bigint NOT NULL REFERENCES bench.pgio_runs ON DELETE CASCADE,
