@@ -35,9 +35,9 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     settle(result)
 }
 
-/// Whether a procedure was called by a `CALL` that a client has sent outside of a transaction block:
-/// only then, ending its transaction takes nothing from anybody. In a procedure or DO block the call
-/// is not atomic either, but SPI and the language's own state are above it.
+/// Whether a procedure was called by a `CALL` that a client has sent outside of a transaction
+/// block: only then, ending its transaction takes nothing from anybody. In a procedure or DO block
+/// the call is not atomic either, but SPI and the language's own state are above it.
 ///
 /// # Safety
 /// `fcinfo` must be the call information of the current call.

@@ -53,7 +53,7 @@ unsafe extern "C-unwind" fn coordinator_exit(_code: i32, _argument: pg_sys::Datu
     if segment.header().phase() == Phase::Finished {
         return;
     }
-    // In the middle of a statement: nobody must wait for this process.
+    // The process may exit during a statement; no other process must wait for it.
     let report = fatal::failure().unwrap_or_else(|| {
         Error::Canceled {
             by: "because its coordinator was terminated".into(),
@@ -102,7 +102,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Outcome> {
         heed_cancel();
         Ok((logbook, snapshots))
     });
-    // A connection of its own would be none of the run's.
+    // The coordinator's own connection to the target does not belong to the run.
     drop(database);
     match prepared {
         Ok((logbook, snapshots)) => {
@@ -115,7 +115,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Outcome> {
     }
 }
 
-/// Ends a run that cannot begin because of an error, which is stored if the run is.
+/// Ends a run that cannot start because of an error. The error is stored if the run is stored.
 fn give_up(
     segment: &Segment,
     mut run: Run,
@@ -138,21 +138,21 @@ fn give_up(
     }
 }
 
-/// The state of a run that an error has ended: somebody wanted it to end, or not.
+/// The state of a run that an error has ended: `canceled` if it was canceled, else `failed`.
 fn state_after(segment: &Segment, error: &Error) -> String {
     let wanted = error.is_cancel() || asked_to_end() || segment.header().stop() != Stop::No;
     if wanted { "canceled" } else { "failed" }.into()
 }
 
-/// What cannot be stored is told to those who look after the server.
+/// Writes to the server's log what cannot be stored.
 fn tell_unstored(run: &Run, error: &Error) -> String {
     let text = format!("results could not be stored: {}", error.report().one_line());
     pgrx::log!("run {} of pg_selfbench: {text}", run.run_id);
     text
 }
 
-/// From the start barrier, at which all clients wait, to the stored result. What goes wrong is a
-/// part of the result.
+/// Runs the benchmark from the start barrier, at which all clients wait, to the stored result.
+/// Errors become part of the result.
 fn conduct(
     segment: &Segment,
     spec: &RunSpec,
@@ -181,7 +181,7 @@ fn conduct(
             &mut watcher,
         )
     });
-    // Whatever ended the run, its workers must be gone and its figures stored.
+    // In all cases, the workers must have exited and the figures must be stored.
     let mut failed_state = None;
     if let Err(error) = &ended {
         abort();
@@ -202,7 +202,7 @@ fn conduct(
     let (mut finished, intervals, sessions) = figures.conclude(run);
     let run = &mut finished.run;
     match ended {
-        // The others may have ended before anybody looked.
+        // Other clients may have finished before the coordinator noticed the abort.
         Ok(_) if spec.exit_on_abort && run.aborted_clients > 0 => {
             run.state = "failed".into();
             run.errors
@@ -225,7 +225,7 @@ fn conduct(
         run.errors.push(error.report().one_line());
     }
     snapshots.after(segment, spec, run);
-    // Some may have begun or ended meanwhile.
+    // Other runs may have started or ended meanwhile.
     run.other_runs = run.other_runs.max(store::other_runs(run).unwrap_or(0));
     run.coordinator_pid = None;
     run.segment = None;
@@ -241,7 +241,7 @@ fn conduct(
     Ok(Outcome::NotStored(Box::new(finished.abridged())))
 }
 
-/// Lets all clients begin, by the clock of this moment.
+/// Opens the start barrier at the current clock reading.
 fn open_start_barrier(segment: &Segment, spec: &RunSpec) {
     let header = segment.header();
     let now = clock::now_ns();
@@ -259,7 +259,8 @@ fn open_start_barrier(segment: &Segment, spec: &RunSpec) {
     }
 }
 
-/// What `bench_internal.settings_of_run` would tell of a target; `None` if there is no target.
+/// The settings of a target, as `bench_internal.settings_of_run` returns them; `None` without
+/// target.
 fn settings_of_target(database: &mut Database) -> Result<Option<String>> {
     if matches!(database, Database::Here) {
         return Ok(None);
@@ -272,7 +273,7 @@ fn settings_of_target(database: &mut Database) -> Result<Option<String>> {
             Ok(())
         })?;
     }
-    // Those of this server are none of the run's.
+    // This server's settings do not apply to the run.
     Ok(Some(settings.unwrap_or_else(|| "[]".into())))
 }
 
@@ -339,7 +340,8 @@ fn describe(
     })
 }
 
-/// What pgbench vacuums before a run. A failure there is no reason not to run; it is told.
+/// Vacuums the tables that pgbench vacuums before a run. A failure is reported, and the run
+/// continues.
 fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &mut Vec<String>) {
     if !spec.vacuums() {
         return;
@@ -375,8 +377,8 @@ fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &m
     }
 }
 
-/// Waits until the clients are done; meanwhile takes the figures of each interval, and stores them
-/// and the log from time to time. The reason, if the run was ended early.
+/// Waits until the clients have finished. Meanwhile, reads the figures of each interval, and stores
+/// them and the log from time to time. Returns the reason if the run ended early.
 fn watch(
     segment: &Segment,
     spec: &RunSpec,
@@ -453,7 +455,7 @@ fn watch(
     }
 }
 
-/// What clients tell goes to the server's log, unless a caller waits for it.
+/// Writes the clients' messages to the server's log, unless a caller waits for them.
 fn note(line: &str) {
     pgrx::log!("{line}");
 }

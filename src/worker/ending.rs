@@ -1,8 +1,8 @@
-//! Who starts processes ends them: when the value that owns them is dropped, and before this
-//! process exits, since a FATAL error drops nothing.
+//! Ending the processes that this process has started: when the value that owns them is dropped,
+//! and in an exit callback, because a FATAL error runs no destructors.
 //!
-//! Nothing here raises an error: a second one while an error unwinds, or in an exit callback, would
-//! end the server.
+//! Nothing here raises an error: an error while another one unwinds, or in an exit callback, would
+//! crash the server.
 
 use crate::backend::process::{WorkerHandle, WorkerStatus, at_exit};
 use crate::clock;
@@ -13,27 +13,27 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// How long to wait for processes to be gone that were told to end.
+/// How long to wait for processes to exit after SIGTERM.
 const LIMIT_NS: u64 = 10_000_000_000;
-/// How long in an exit callback, where this process does not answer SIGTERM itself.
+/// The same in an exit callback, where this process does not react to SIGTERM itself.
 const EXIT_LIMIT_NS: u64 = 2_000_000_000;
-/// Processes that take the first SIGTERM for a request get another one then.
+/// When to send a second SIGTERM to processes that treat the first one as a request.
 const INSIST_NS: u64 = 1_000_000_000;
-/// How often to look whether they are gone.
+/// How often to check whether they have exited.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Processes that this process has started. No method may raise an error.
 pub trait Processes: 'static {
-    /// Ends all that are left, as the value is dropped.
+    /// Ends all remaining processes, as on drop.
     fn end(&self) {
         self.abandon();
         end(self);
     }
 
-    /// Tells them, in shared memory, that nobody is left whom they could serve.
+    /// Tells the processes, in shared memory, that they are no longer needed.
     fn abandon(&self);
 
-    /// Calls `each` for all that are left.
+    /// Calls `each` for all remaining processes.
     fn for_each_left(&self, each: &mut dyn FnMut(Left));
 
     /// How long to wait for them after SIGTERM was sent.
@@ -60,7 +60,7 @@ impl Left<'_> {
         (worker.status() != WorkerStatus::Stopped).then_some(Left::Worker(worker))
     }
 
-    /// Asks the process to end. The postmaster passes that on to a worker, but once.
+    /// Requests the process to exit. The postmaster signals a worker only once.
     pub fn terminate(self) {
         match self {
             Left::Worker(worker) => worker.terminate(),
@@ -82,14 +82,14 @@ impl Left<'_> {
     }
 }
 
-/// Whether all are gone.
+/// Whether all have exited.
 pub fn are_gone(processes: &(impl Processes + ?Sized)) -> bool {
     let mut gone = true;
     processes.for_each_left(&mut |_| gone = false);
     gone
 }
 
-/// SIGTERM to all that are left, and then waiting until they are gone: see [`Ending`].
+/// Sends SIGTERM to all remaining processes and waits until they have exited, see [`Ending`].
 pub fn end(processes: &(impl Processes + ?Sized)) {
     let mut ending = Ending::begin(processes);
     while !ending.is_over(processes) {
@@ -97,14 +97,14 @@ pub fn end(processes: &(impl Processes + ?Sized)) {
     }
 }
 
-/// Processes that were told to end.
+/// Processes that were requested to exit.
 pub struct Ending {
     begin_ns: u64,
     insisted: bool,
 }
 
 impl Ending {
-    /// Sends SIGTERM to all that are left.
+    /// Sends SIGTERM to all remaining processes.
     pub fn begin(processes: &(impl Processes + ?Sized)) -> Ending {
         processes.for_each_left(&mut |left| left.terminate());
         Ending {
@@ -113,10 +113,10 @@ impl Ending {
         }
     }
 
-    /// Whether it is no use to wait any longer: they are gone, or will not go. To be asked again
-    /// and again.
+    /// Whether waiting is over: all have exited, or the time is up. To be called repeatedly.
     pub fn is_over(&mut self, processes: &(impl Processes + ?Sized)) -> bool {
-        // Without a postmaster nobody knows which workers are left. They look for themselves.
+        // Without a postmaster, the states of workers are unknown. Workers notice its death
+        // themselves.
         if are_gone(processes) || !compat::postmaster_is_alive() {
             return true;
         }

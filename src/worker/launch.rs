@@ -15,13 +15,13 @@ use serde::de::DeserializeOwned;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How often the caller looks at its task while it waits.
+/// How often the caller checks its task while it waits.
 const TICK: Duration = Duration::from_millis(100);
-/// How often while the task ends.
+/// The same while the task ends.
 const END_TICK: Duration = Duration::from_millis(20);
-/// A canceled task gets that long to end by itself; then its coordinator is terminated.
+/// How long to wait for a canceled task to end before its coordinator is terminated.
 const CANCEL_GRACE_NS: u64 = 10_000_000_000;
-/// The same if the caller itself is told to end.
+/// The same if the caller itself must exit.
 const LAST_GRACE_NS: u64 = 1_500_000_000;
 
 /// A task that this backend has started. Dropping it cancels it unless it has finished, and awaits
@@ -37,7 +37,7 @@ struct Launched {
 impl Processes for Launched {
     fn end(&self) {
         let header = self.segment.header();
-        // The caller may be told to end while it waits here.
+        // The caller may be terminated while it waits here.
         let grace_ns = || match latch::must_end() {
             true => LAST_GRACE_NS,
             false => CANCEL_GRACE_NS,
@@ -74,8 +74,8 @@ impl Processes for Launched {
 impl Task {
     /// Makes the task's segment and starts its coordinator.
     ///
-    /// `needed` is the number of worker slots that the whole task takes, for the error if there is
-    /// none at all.
+    /// `needed` is the number of worker slots that the whole task takes, for the error if none is
+    /// free.
     pub fn launch<S: Serialize>(
         kind: Kind,
         layout: Layout,
@@ -99,8 +99,8 @@ impl Task {
         &self.0.segment
     }
 
-    /// Waits until the task has come to `until`, or has finished. `tick` is called again and again
-    /// meanwhile. Cancelling the query cancels the task and raises the error when it has ended.
+    /// Waits until the task has reached phase `until`, or has finished, and calls `tick` repeatedly
+    /// meanwhile. Canceling the query cancels the task and raises the error when it has ended.
     pub fn wait(
         &self,
         until: Phase,
@@ -114,7 +114,7 @@ impl Task {
                 self.0.end();
                 check_for_interrupts();
             }
-            // It may finish between two looks.
+            // It may finish between two checks.
             let gone = ending::are_gone(&*self.0);
             let phase = header.phase();
             if phase == Phase::Finished {
@@ -145,7 +145,7 @@ impl Task {
             .unwrap_or_else(|| Err(coordinator_died()))
     }
 
-    /// Lets the task go on without this backend.
+    /// Lets the task continue without this backend.
     pub fn detach(&self) {
         self.segment().header().caller.clear();
         self.0.detached.set(true);

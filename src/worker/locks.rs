@@ -1,9 +1,9 @@
-//! What workers would wait for in the caller's transaction: its locks, or, as CREATE INDEX
-//! CONCURRENTLY does, its end.
+//! Deadlocks between workers and the caller's transaction: workers may wait for its locks or, as
+//! CREATE INDEX CONCURRENTLY does, for its end.
 //!
-//! The server cannot see such a deadlock: the caller waits for its workers on a latch, not on a
-//! lock. So the caller's locks are looked at before a task starts, and while it waits, whether one
-//! of its workers is blocked by it.
+//! The server does not detect such a deadlock, because the caller waits for its workers on a latch,
+//! not on a lock. So the caller's locks are checked before a task starts, and while the caller
+//! waits, it checks whether one of its workers waits for it.
 
 use crate::backend::process;
 use crate::clock;
@@ -13,7 +13,7 @@ use crate::shared::Segment;
 use crate::shared::process::ProcessRef;
 use std::time::Duration;
 
-/// A lock of this session on a table or a partition of it, but for those of some modes: its
+/// A lock of this session on a table or one of its partitions, except locks of some modes: its
 /// relation and its mode.
 const LOCK_HELD: &str = "
 SELECT c.oid::pg_catalog.regclass::pg_catalog.text, l.mode
@@ -29,19 +29,19 @@ SELECT c.oid::pg_catalog.regclass::pg_catalog.text, l.mode
    AND NOT l.mode OPERATOR(pg_catalog.=) ANY ($2)
  LIMIT 1";
 
-/// What a task does to a table, hence which locks of the caller are in its way.
+/// What a task does to a table, and thus which of the caller's locks conflict with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Drops or truncates it: every lock is in the way.
+    /// Drops or truncates it: every lock conflicts.
     Replace,
-    /// Writes or vacuums it: every lock but one for reading is in the way.
+    /// Writes or vacuums it: every lock except those for reading conflicts.
     Write,
-    /// Reads it: an exclusive lock is in the way.
+    /// Reads it: an exclusive lock conflicts.
     Read,
 }
 
-/// Fails if the current transaction holds a lock on a table of that name, or a partition of it,
-/// that is in the way of its use.
+/// Fails if the current transaction holds a lock on a table of that name, or on one of its
+/// partitions, that conflicts with its use.
 pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
     for (table, table_use) in tables {
         let harmless: &[&str] = match table_use {
@@ -66,26 +66,26 @@ pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
     Ok(())
 }
 
-/// How often to look whether workers wait for the caller's locks.
+/// How often to check whether workers wait for the caller's locks.
 const LOOK_NS: u64 = 500_000_000;
-/// Looking takes a part of the time that is not larger than one of so many: where hundreds of
-/// clients queue up, it takes long, and holds up the lock manager that they use.
+/// The time between checks is at least this many times that of a check: if hundreds of clients wait
+/// for locks, a check takes long and slows down the lock manager that they use.
 const SHARE: u64 = 100;
 
-/// The caller's looks, while it waits for a task, whether the task waits for it.
+/// The caller's checks, while it waits for a task, whether the task waits for the caller.
 pub struct Lookout {
     due_ns: u64,
 }
 
 impl Lookout {
-    /// From now on.
+    /// Starts now.
     pub fn new() -> Lookout {
         Lookout {
             due_ns: clock::now_ns() + LOOK_NS,
         }
     }
 
-    /// Looks, if it is time to; fails as [`fail_if_workers_wait_for_me`].
+    /// Checks, if it is time to; fails as [`fail_if_workers_wait_for_me`].
     pub fn look(&mut self, segment: &Segment) -> Result<()> {
         let begin = clock::now_ns();
         if begin < self.due_ns {
@@ -101,8 +101,8 @@ impl Lookout {
 /// Fails if one of the task's processes, or one that serves a client's connection, waits for this
 /// backend's transaction, or for another process that does.
 ///
-/// A client of another server may have the number of a process here. It would have to be one that
-/// waits for this backend, too, to be taken for it.
+/// The process ID of a client's session on another server may also exist here. It is mistaken for a
+/// process here only if that process waits for this backend, too.
 fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     let clients = 0..segment.layout().clients;
     let waiting: Vec<i32> = std::iter::once(&segment.header().coordinator)
@@ -136,11 +136,12 @@ fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     }
 }
 
-/// Shorter waits are no reason to look for what is waited for.
+/// Shorter waits are not examined.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
-/// The process that waits for this backend, and that some of these processes wait for, or are. Each
-/// process is asked for once: all that wait in one queue wait for all that are before them.
+/// The process that waits for this backend and that is one of these processes or blocks one of
+/// them. Each process is examined once: all waiters in a lock queue wait for all that are before
+/// them.
 const WAITS_FOR_ME: &str = "
 WITH RECURSIVE waits (pid) AS (
     SELECT pg_catalog.unnest($1::pg_catalog.int4[])

@@ -1,4 +1,4 @@
-//! Background workers: who starts whom, and how each enters and leaves.
+//! Background workers: which process starts which, and how each attaches to its task and exits.
 //!
 //! ```text
 //! caller's backend ── registers ──> coordinator ── registers ──> client workers
@@ -6,18 +6,18 @@
 //!        └───────────── the task's shared memory segment ───────────────┘
 //! ```
 //!
-//! The caller waits for the task's phase, the coordinator for its workers' states; both are woken
-//! by latch. Each process marks its own end in the segment, also when it is terminated, so that
-//! nobody waits for a process that is gone. Whoever starts processes ends them: `ending` says how.
+//! The caller waits for the task's phase, the coordinator for its workers' states; latches wake up
+//! both. Each process marks its own end in the segment, even when it is terminated, so that no
+//! process waits for one that has exited. A process that starts others ends them, see `ending`.
 //!
-//! `launch` is the caller's side, `locks` what in its session would be in the way. `coordinator`
-//! runs a benchmark: `client_process` has the processes of its clients, `tables` what it asks about
-//! tables, `harvest` and `figures` what becomes of the clients' counters, `logbook` what becomes of
-//! their log, `snapshots` who else is in the way of its figures. `spi_client` and `libpq_client` are
-//! the clients, `shell` their shell, `notices` what the server says to them. `loader` runs
-//! an initialization. `transaction` and `statement` are how workers use the database, `remote` how
-//! they use a target, `database` either; `settings` are the caller's. `fatal` keeps why a process
-//! ended.
+//! `launch` is the caller's side; `locks` detects deadlocks with the caller's transaction.
+//! `coordinator` runs a benchmark: `client_process` manages the processes of its clients, `tables`
+//! checks tables, `harvest` and `figures` collect the clients' counters, `logbook` stores their
+//! log, `snapshots` detects snapshots that distort the figures. `spi_client` and `libpq_client` are
+//! the clients, `shell` runs their shell commands, `notices` forwards server messages. `loader`
+//! runs an initialization. `transaction` and `statement` are how workers use the database, `remote`
+//! how they use a target, `database` either; `settings` are the caller's. `fatal` keeps why a
+//! process ended.
 //!
 //! ```text
 //! caller's backend ── registers ──> loader ── registers ──> page workers
@@ -74,7 +74,7 @@ fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
     Some(keep(Segment::attach(argument.value() as u32)?))
 }
 
-/// Makes a segment the one of this process, for as long as the process lives.
+/// Makes a segment that of this process until the process exits.
 fn keep(segment: Segment) -> &'static Segment {
     fatal::watch();
     let segment = segment.keep();
@@ -93,7 +93,7 @@ pub fn own_segment() -> Option<i64> {
     my_segment().map(|segment| i64::from(segment.handle()))
 }
 
-/// What the clients of a run have in common, once the start barrier is open.
+/// Data that the clients of a run share after the start barrier has opened.
 fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<'w> {
     Plan {
         workload,
@@ -135,7 +135,8 @@ fn streams(header: &Header, spec: &RunSpec, threads: Range<usize>) -> (Streams, 
     (streams, threads)
 }
 
-/// What a client worker checks of a run's scripts that its caller has checked already.
+/// Checks again in a client worker, although the caller has done so, that the role may run programs
+/// if a script does.
 fn check_rights(workload: &Workload) -> Result<()> {
     if workload.runs_programs() {
         transaction::transaction(security::require_server_program)?;
@@ -156,9 +157,9 @@ impl Place {
         Some(Place::occupy(segment, segment.claim_worker()?))
     }
 
-    /// Takes a place for a backend that was called with the number and the secret of the segment: of
-    /// a run in mode spi, of the same role, that still waits for clients. The secret shows that it
-    /// was the coordinator who called. A process takes one place in its life.
+    /// Takes a place for a backend that was called with the number and the secret of the segment.
+    /// The run must be in mode spi, belong to the same role and still wait for clients. The secret
+    /// proves that the coordinator made the call. A process takes at most one place.
     fn join(handle: u32, secret: u64) -> Option<Place> {
         if my_segment().is_some() {
             return None;
@@ -205,12 +206,12 @@ impl Place {
         }
     }
 
-    /// Ends the worker's part as one that was terminated.
+    /// Marks the worker as terminated.
     fn die(&self) {
         self.segment.worker(self.index).set_state(WorkerState::Died);
     }
 
-    /// Ends the worker's part, with the error that kept it from taking part.
+    /// Marks the worker as ended by the error that kept it from taking part.
     fn leave(&self, failure: Option<Report>) {
         let worker = self.segment.worker(self.index);
         if let Some(report) = failure {

@@ -1,8 +1,8 @@
-//! What the server says to the clients of a run, such as warnings of their statements: it goes to
-//! whoever watches the run, as pgbench writes it to its standard error.
+//! Notices and warnings that the server sends to the clients of a run, such as warnings of their
+//! statements. They are forwarded to the caller, as pgbench writes them to its standard error.
 //!
-//! Over connections, libpq passes it on. A client of mode spi has no connection; the messages that
-//! its process would send to one arrive here, chosen by `client_min_messages` as ever.
+//! On connections, libpq's notice receiver gets them. A client of mode spi has no connection: the
+//! messages that its process would send to a client arrive here, filtered by `client_min_messages`.
 
 use super::{Place, my_segment};
 use crate::latch;
@@ -13,16 +13,16 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 
 /// Number of this worker in the segment of this process.
 static WORKER: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// How messages left this process before they came here; null if they did not.
+/// The methods for sending messages that were installed before; null if none were replaced.
 static BEFORE: AtomicPtr<Methods> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Passes on what servers say over the connections of this process.
+/// Forwards notices of the connections of this process.
 pub(super) fn of_connections(place: &Place) {
     WORKER.store(place.index, Release);
     pq::pass_notices_to(tell);
 }
 
-/// Passes on what this process would send to a client, as long as the value lives.
+/// Forwards notices that this process would send to a client, until the value is dropped.
 pub(super) fn of_this_process(place: &Place) -> Redirected {
     WORKER.store(place.index, Release);
     // SAFETY: variables of this process, which has one thread; the methods live as long as it.
@@ -43,7 +43,7 @@ pub(super) fn of_this_process(place: &Place) -> Redirected {
     }
 }
 
-/// How messages left this process before; they do so again when the value is dropped.
+/// The previous methods for sending messages, which are restored when the value is dropped.
 pub(super) struct Redirected {
     methods: *const Methods,
     destination: pg_sys::CommandDest::Type,
@@ -62,8 +62,8 @@ impl Drop for Redirected {
     }
 }
 
-/// Tells the watcher, if there is one: what a server logs is the server's business. A process that
-/// exits has debug messages to send when its segment is no longer mapped.
+/// Forwards a message to the caller that watches the run, if there is one. An exiting process may
+/// send debug messages after its segment has been unmapped.
 fn tell(text: &str) {
     if latch::is_exiting() {
         return;
@@ -102,8 +102,8 @@ const PROTOCOL_3: u32 = 3 << 16;
 /// The type of messages that are notices.
 const NOTICE: c_char = b'N' as c_char;
 
-/// How messages leave a process: `PQcommMethods` of `libpq/libpq.h`, the same in all supported
-/// versions.
+/// The methods by which a process sends messages: `PQcommMethods` of `libpq/libpq.h`, the same in
+/// all supported versions.
 #[repr(C)]
 struct Methods {
     comm_reset: unsafe extern "C-unwind" fn(),
@@ -119,7 +119,7 @@ unsafe extern "C-unwind" {
     static mut FrontendProtocol: u32;
 }
 
-/// Ours: notices are told, and all else goes where it went before, if anywhere.
+/// Our methods: they forward notices, and pass all other messages to the previous methods, if any.
 static METHODS: Methods = Methods {
     comm_reset,
     flush,

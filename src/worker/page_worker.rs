@@ -1,8 +1,8 @@
-//! Filling tables with finished pages: page workers, and the loader that starts them, does its
-//! share and sees to it that they are gone before its transaction ends.
+//! Filling tables with finished pages: page workers, and the loader, which starts them, fills pages
+//! itself and ensures that they have exited before its transaction ends.
 //!
-//! The loader makes a segment of its own for them, with the plan as its specification. All take
-//! parts of the plan from a counter in its header until none is left.
+//! The loader creates a separate segment for them, with the plan as its specification. All
+//! processes take parts of the plan from a counter in the segment's header until none is left.
 
 use super::Place;
 use super::ending::{self, Left, Owned, Processes};
@@ -20,9 +20,10 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
-/// Pages that are worth a worker: filling them takes several times as long as starting it.
+/// Minimum number of pages per worker: filling them takes several times as long as starting a
+/// worker.
 const PAGES_PER_PROCESS: u64 = 4096;
-/// How often the loader looks at its workers while it waits for them.
+/// How often the loader checks its workers while it waits for them.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Entry point of the process.
@@ -59,15 +60,15 @@ fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>
     })
 }
 
-/// Serves interrupts, and ends this process if the postmaster has died: nobody who does not wait
-/// for anything notices that, and the next postmaster waits for all that are left.
+/// Processes interrupts, and exits if the postmaster has died: a process that never waits would
+/// miss the postmaster's death and block a restart.
 fn look_around() {
     latch::wait(Duration::ZERO);
     check_for_interrupts();
 }
 
-/// How many processes may fill tables, the loader among them: as many as are asked for, else one
-/// for each processor, within the limit that the server has for those of other maintenance.
+/// How many processes may fill tables, including the loader: `workers` if given, otherwise one per
+/// CPU, limited by `max_parallel_maintenance_workers` + 1.
 pub fn processes(asked: Option<i32>) -> usize {
     match asked {
         Some(asked) => asked.max(1) as usize,
@@ -80,8 +81,8 @@ pub fn processes(asked: Option<i32>) -> usize {
     }
 }
 
-/// Fills tables by the plan, in the current transaction, with at most so many processes. `task` is
-/// the header of the initialization. When it returns, or an error passes, no worker is left.
+/// Fills tables by the plan, in the current transaction, with at most that many processes. `task`
+/// is the header of the initialization. When it returns or fails, all workers have exited.
 pub fn fill(plan: &Plan, processes: usize, task: &Header) -> Result<()> {
     plan.prepare();
     let others = (plan.pages() / PAGES_PER_PROCESS).min(processes as u64 - 1);
@@ -135,7 +136,7 @@ impl Crew {
         self.check(task)
     }
 
-    /// Tells how far the work is, and fails if it must not go on.
+    /// Reports progress, and fails if the work must not continue.
     fn check(&self, task: &Header) -> Result<()> {
         let rows = self.segment.header().rows_done.load(Relaxed);
         task.rows_done.store(self.rows_before + rows, Relaxed);
@@ -166,8 +167,8 @@ impl Processes for Crew {
         }
     }
 
-    /// A worker that wrote to a file after it has been removed would have the checkpointer look for
-    /// it: better to be late.
+    /// If a worker wrote to a file after its removal, the checkpointer would look for the file. So
+    /// wait for the workers, even if that takes time.
     fn limit_ns(&self) -> u64 {
         u64::MAX
     }

@@ -1,7 +1,7 @@
-//! `\shell` and `\setshell`: running a command line, in a way that a stop request ends.
+//! `\shell` and `\setshell`: runs a command line until it ends or the run is stopped.
 //!
-//! A request to cancel does not end it: it is for statements. Whatever ends the process ends the
-//! command, too. Who may run commands is decided elsewhere: see `security`.
+//! A cancel request does not end the command, because it applies to statements. The command ends
+//! with its process. `security` checks who may run commands.
 
 use crate::backend::interrupts::check_between_statements;
 use crate::compat;
@@ -15,17 +15,17 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How often it looks whether it is to stop, in milliseconds.
+/// How often it checks for a stop request, in milliseconds.
 const TICK_MS: i64 = 10;
-/// Output beyond that many bytes is thrown away, and so are errors.
+/// Standard output and standard error beyond this many bytes are discarded.
 const MAX_OUTPUT: usize = 4096;
 
-/// The process group of the command that runs, else 0; for the exit callback.
+/// The process group of the running command, or 0; for the exit callback.
 static GROUP: AtomicI32 = AtomicI32::new(0);
 
 /// Runs a command line in the system's shell, as the operating system user of the server, until it
-/// ends or `stop` says so, and appends what it writes to standard output and standard error. Gives
-/// whether it ended with status 0; `None` if it could not be run or was stopped.
+/// ends or `stop` returns true, and appends what it writes to standard output and standard error.
+/// Returns whether it ended with status 0; `None` if it could not be run or was stopped.
 pub fn run(
     line: &str,
     output: &mut Vec<u8>,
@@ -38,7 +38,7 @@ pub fn run(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own, so that all of it can be ended.
+        // A separate process group, so that the command can be killed with its children.
         .process_group(0)
         .spawn();
     let mut running = Running::new(spawned.ok()?);
@@ -94,7 +94,7 @@ impl<'t> Pipe<'t> {
         self.file.is_some()
     }
 
-    /// Reads what there is within so many milliseconds, once. Whether there was anything.
+    /// Reads once, after waiting at most this many milliseconds. Returns whether it read something.
     fn read_one(&mut self, wait_ms: i64) -> bool {
         let Some(file) = &mut self.file else {
             return false;
@@ -127,7 +127,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended by itself has left what it started in the background.
+        // After a normal exit, background processes of the command continue.
         if !matches!(self.0.try_wait(), Ok(Some(_))) {
             end();
             let _ = self.0.wait();
@@ -136,7 +136,7 @@ impl Drop for Running {
     }
 }
 
-/// Ends the command that runs, if one does, and whatever it has started. For exit callbacks, too.
+/// Kills the running command, if any, and its process group. May be called in exit callbacks.
 pub(super) fn end() {
     if let Some(group) = Pid::from_raw(GROUP.load(Relaxed)) {
         let _ = kill_process_group(group, Signal::KILL);

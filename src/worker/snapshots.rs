@@ -1,9 +1,9 @@
 //! Snapshots that are held while a run goes on.
 //!
-//! Row versions that die are removed only when no snapshot is left that might see them. One that is
-//! as old as the run, be it of the caller, of another session, of a prepared transaction or of a
-//! standby, makes tables that are updated grow, and figures of the run say more about that than
-//! about anything else. So the coordinator looks from time to time who has one, and the run tells.
+//! VACUUM and pruning remove dead rows only when no snapshot can see them. A snapshot as old as the
+//! run, held by the caller, another session, a prepared transaction or a standby, makes updated
+//! tables grow and distorts the figures of the run. So the coordinator checks from time to time who
+//! holds such a snapshot, and the run reports it.
 
 use super::database::Database;
 use crate::backend::interrupts::{asked_to_end, enter_cooperative, leave_cooperative};
@@ -21,18 +21,18 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How often it looks,
+/// The time between two looks.
 const EVERY_NS: u64 = 1_000_000_000;
-/// and how soon for the second time: callers that wait for the run come when it has started.
+/// The time between the first two looks: callers that wait for the run arrive after its start.
 const SOON_NS: u64 = 100_000_000;
-/// Fewer transaction ids for each of the run's transactions are not those of a run that writes.
+/// A run counts as writing if it uses at least this many transaction IDs per transaction.
 const WRITES: f64 = 0.01;
-/// So many holders are named.
+/// At most this many holders are named.
 const NAMED: usize = 3;
 
-/// The next transaction id, and who keeps rows of transactions that have ended in this database,
-/// with the oldest transaction id that they keep: sessions but those that vacuum, prepared
-/// transactions, replication slots. Who may not see that of others sees none.
+/// The next transaction ID, and who keeps dead rows in this database, with the oldest transaction
+/// ID that each keeps: sessions except those that vacuum, prepared transactions, replication slots.
+/// A role without the privilege to see other roles' sessions gets no row for them.
 const HOLDERS: &str = "
 SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
        coalesce(json_agg(json_build_array(h.pid, h.oldest, h.who))::text, '[]')
@@ -60,7 +60,7 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
 #[derive(Deserialize, PartialEq)]
 struct Holder(i32, String, String);
 
-/// What there was at some moment.
+/// The snapshots that were held at some moment.
 struct Look {
     at_ns: u64,
     next_xid: i64,
@@ -72,7 +72,8 @@ impl Look {
         let at_ns = clock::now_ns();
         let mut row = Vec::new();
         match database {
-            // The owner sees all sessions; of those, everybody may know what is told of them.
+            // The extension's owner may see all sessions. The run shows nothing of them that is
+            // secret.
             Database::Here => {
                 row = transaction(|| as_owner(|| query::first_row(HOLDERS)))?;
             }
@@ -100,16 +101,16 @@ impl Look {
     }
 }
 
-/// Snapshots that are held during a run, as far as that is known. What goes wrong ends the
-/// knowledge, not the run.
+/// Snapshots that are held during a run, as far as known. An error makes them unknown and does not
+/// end the run.
 pub struct Snapshots {
-    /// Whether clients are connected to a target, which is asked at the beginning and the end only.
+    /// Whether clients are connected to a target, which is checked only at the start and the end.
     of_target: bool,
     /// The first and the latest look.
     looks: Option<(i64, Look)>,
     /// The time between the latest look and the next one.
     gap_ns: u64,
-    /// For how long one was held, and by whom, in nanoseconds.
+    /// For how long a snapshot was held, and by whom, in nanoseconds.
     held_ns: u64,
     by: BTreeMap<String, u64>,
 }
@@ -145,7 +146,7 @@ impl Snapshots {
         }
     }
 
-    /// Looks for the last time, when the run has ended, and tells the run.
+    /// Looks for the last time, when the run has ended, and sets the run's figures.
     pub fn after(mut self, segment: &Segment, spec: &RunSpec, run: &mut Run) {
         if self.looks.is_none() {
             return;
@@ -174,8 +175,8 @@ impl Snapshots {
         }
     }
 
-    /// Those who are in two looks and keep the same have held it from one to the other. The run's
-    /// own clients do what its scripts say.
+    /// A holder that keeps the same transaction ID in two looks has held its snapshot between them.
+    /// The run's own clients are excluded: their snapshots are part of its scripts.
     fn compare(&mut self, segment: &Segment, look: Option<Look>) {
         let (Some((first, last)), Some(look)) = (self.looks.take(), look) else {
             return;
@@ -208,8 +209,8 @@ impl Snapshots {
     }
 }
 
-/// Looks at a target for the last time. It may be stuck, and the run is not stored before: a run
-/// that was told to end does not ask, and one that is told now asks no longer.
+/// Looks at a target for the last time. The target may hang, and the run is stored only afterwards,
+/// so a run that must end skips this query or cancels it.
 fn look_at_target(segment: &Segment, spec: &RunSpec) -> Option<Look> {
     leave_cooperative();
     let look = match asked_to_end() || segment.header().stop() != Stop::No {
