@@ -1,8 +1,8 @@
-//! Filling a table by the server's own COPY, in this very process.
+//! Filling a table by the server's COPY, in this process.
 //!
-//! COPY does everything that a load has to do: partitions, any access method, freezing, constraints
-//! and triggers. Its callback has no argument, so the source of the one COPY that a process can
-//! have in progress lives in a thread-local variable.
+//! COPY supports everything that a load needs: partitions, any access method, freezing, constraints
+//! and triggers. Its callback has no argument, so a thread-local variable holds the source of the
+//! one COPY that a process can have in progress.
 
 use crate::error::{Error, Result};
 use crate::latch;
@@ -11,17 +11,17 @@ use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
 
-/// Fills the buffer that it gets with the next bytes, and gives how many; 0 is the end.
+/// Fills the given buffer with the next bytes and returns their number; 0 is the end.
 pub type Source = Box<dyn FnMut(&mut [u8]) -> usize>;
 
 thread_local! {
     static SOURCE: RefCell<Option<Source>> = const { RefCell::new(None) };
 }
 
-/// Which table, and how.
+/// The table to fill, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'t> {
-    /// The table, as SQL has it.
+    /// The table's name, quoted for SQL.
     pub table: &'t str,
     /// COPY's format: `text` or `binary`.
     pub format: &'t CStr,
@@ -30,8 +30,8 @@ pub struct Target<'t> {
     pub freeze: bool,
 }
 
-/// Copies everything that `source` gives into a table, in the current transaction. The current role
-/// must have the right to insert into it.
+/// Copies all data of `source` into a table, in the current transaction. The current role must have
+/// the INSERT privilege on it.
 pub fn copy_in(target: &Target, source: Source) -> Result<()> {
     let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
     let table = query::one::<pg_sys::Oid>(sql, &[target.table.into()])?;
@@ -106,7 +106,7 @@ pub fn copy_in(target: &Target, source: Source) -> Result<()> {
     Ok(())
 }
 
-/// COPY asks for bytes.
+/// COPY's callback for reading data.
 unsafe extern "C-unwind" fn read(out: *mut c_void, _least: c_int, most: c_int) -> c_int {
     // SAFETY: COPY's buffer has that many bytes.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), most.max(0) as usize) };

@@ -1,4 +1,4 @@
-//! Every error that a user can meet, with its SQLSTATE, detail and hint.
+//! All errors that users can get, with SQLSTATE, detail and hint.
 //!
 //! Errors travel three ways: raised in the caller's backend ([`Error::raise`]), sent from a worker
 //! to the backend through shared memory as a [`Report`], and stored with a run as text.
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
 
-/// Why a file cannot be used, without the number of the error.
+/// The text of an operating system error, without its number.
 pub fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
@@ -38,12 +38,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// A connection that was lost, in libpq's words.
+    /// The report of a lost connection, with libpq's message.
     pub fn of_lost_connection(message: String) -> Report {
         new_report(Sqlstate::ERRCODE_CONNECTION_FAILURE, &message, None, None)
     }
 
-    /// Whether it tells of a process that was terminated from outside.
+    /// Whether it reports that a process was terminated by another one.
     pub fn is_shutdown(&self) -> bool {
         self.sqlstate == decode(Sqlstate::ERRCODE_ADMIN_SHUTDOWN)
     }
@@ -57,10 +57,10 @@ impl Report {
     }
 }
 
-/// What can go wrong.
+/// All errors of the extension.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An option's value is outside what is valid.
+    /// An option's value is not valid.
     #[error("invalid value for option \"{option}\": {value}")]
     Option {
         option: &'static str,
@@ -73,7 +73,7 @@ pub enum Error {
     /// An argument without a default is NULL.
     #[error("{name} must not be null")]
     NullArgument { name: &'static str },
-    /// A percentile that is none.
+    /// A percentile outside of its range.
     #[error("percentile value {0} is not between 0 and 100")]
     Percentile(f64),
     /// Two options that exclude each other, or one that needs another.
@@ -113,16 +113,17 @@ pub enum Error {
         limit: i32,
         reserved: i32,
     },
-    /// A table that the scripts need is not there.
+    /// A table that the scripts need does not exist.
     #[error("relation \"{table}\" does not exist")]
     TableMissing { table: String, hint: String },
-    /// A table that tells the scale has no rows.
+    /// A table that determines the scale has no rows.
     #[error("relation \"{table}\" is empty")]
     TableEmpty { table: String, hint: String },
-    /// Something that bears the name of one of pgbench's or pgio's tables, but is not.
+    /// A relation or type has the name of one of pgbench's or pgio's tables, but is not such a
+    /// table.
     #[error("refusing to replace \"{relation}\": {why}")]
     NameTaken { relation: String, why: String },
-    /// Tables that are larger than what is free.
+    /// The tables are larger than the free space.
     #[error("the tables would not fit into the file system of tablespace \"{tablespace}\"")]
     DiskFull {
         tablespace: String,
@@ -130,10 +131,10 @@ pub enum Error {
         free: String,
         freed: Option<String>,
     },
-    /// The caller's own transaction stands in its workers' way.
+    /// The caller's transaction holds a lock that its workers need.
     #[error("the current transaction holds a lock that the benchmark's workers need")]
     CallerLocks { relation: String, lock: String },
-    /// A client waits until the caller's own transaction has ended.
+    /// A client waits for the end of the caller's transaction.
     #[error("the run waits for the calling transaction to end, which waits for the run")]
     CallerAwaited { pid: i32, statement: String },
     /// The server or the session does not allow writing.
@@ -143,7 +144,7 @@ pub enum Error {
         why: &'static str,
         hint: String,
     },
-    /// Something is called where or when it cannot be.
+    /// A function is called where or when this is not possible.
     #[error("{message}")]
     Misplaced { message: String, hint: String },
     /// The role cannot be used by background workers.
@@ -155,7 +156,7 @@ pub enum Error {
     /// The caller lacks a privilege.
     #[error("permission denied for {what}")]
     Denied { what: String, hint: String },
-    /// Loopback connections need more rights than the caller has.
+    /// The caller may not open loopback connections.
     #[error("permission denied for mode \"libpq\"")]
     LoopbackDenied,
     /// No such run, or not one that the caller may see.
@@ -170,19 +171,19 @@ pub enum Error {
     /// The extension was dropped during the run, and the type of the result with it.
     #[error("extension \"pg_selfbench\" was dropped while the run was in progress")]
     ExtensionDropped,
-    /// A worker ended without telling why.
+    /// A worker ended without reporting a reason.
     #[error("{what} ended unexpectedly")]
     WorkerDied { what: String },
-    /// A worker goes on although it was asked to end.
+    /// A worker did not exit although it was requested to.
     #[error("{what} did not exit when requested")]
     WorkerStays { what: String },
-    /// The run was cancelled.
+    /// The run was canceled.
     #[error("benchmark canceled {by}")]
     Canceled { by: String },
     /// A text argument, by its number, in a database whose encoding is not UTF8.
     #[error("argument {number} is not valid {needed}")]
     UnreadableText { number: usize, needed: &'static str },
-    /// No client could do its work.
+    /// No client finished a transaction.
     #[error("{message}")]
     AllAborted {
         message: String,
@@ -196,16 +197,16 @@ pub enum Error {
         sqlstate: Option<String>,
         message: String,
     },
-    /// A file that is to be a script cannot be read.
+    /// A script file cannot be read.
     #[error("could not open file \"{name}\": {message}")]
     ScriptFile { name: String, message: String },
-    /// There is no such role.
+    /// The role does not exist.
     #[error("role with OID {role} does not exist")]
     UnknownRole { role: u32 },
-    /// A run is to be deleted that has not ended.
+    /// A run cannot be deleted because it has not ended.
     #[error("run {run_id} is in progress")]
     RunInProgress { run_id: i64 },
-    /// The row of a run is gone before the run has ended.
+    /// The row of a run was deleted before the run ended.
     #[error("run {run_id} was deleted while it was in progress")]
     RunDeleted { run_id: i64 },
     /// A log file cannot be created or written.
@@ -217,19 +218,19 @@ pub enum Error {
         sqlstate: Option<String>,
         message: String,
     },
-    /// A caller who is not a superuser names a target without a password.
+    /// A non-superuser specifies a target without a password.
     #[error("password is required")]
     PasswordNotGiven,
-    /// The target let a caller who is not a superuser in without asking for its password.
+    /// The target accepted a non-superuser without asking for the password.
     #[error("password is required")]
     PasswordNotUsed,
-    /// Bytes that are not a latency histogram of ours.
+    /// Bytes that are not a stored latency histogram.
     #[error("invalid latency histogram: {0}")]
     BadHistogram(String),
     /// A limit of the design.
     #[error("{0}")]
     Limit(String),
-    /// An error that PostgreSQL raised, or that came from another of our processes.
+    /// An error that PostgreSQL raised, or that came from another process of the run.
     #[error("{}", .0.message)]
     Server(Box<Report>),
 }
@@ -468,7 +469,7 @@ impl Error {
         }
     }
 
-    /// Whether somebody cancelled the statement.
+    /// Whether the statement was canceled.
     pub fn is_cancel(&self) -> bool {
         matches!(self.sqlstate(), Sqlstate::ERRCODE_QUERY_CANCELED)
     }
@@ -493,8 +494,8 @@ impl Error {
             report = report.set_hint(hint);
         }
         report.report(PgLogLevel::ERROR);
-        // Whatever the input: at this level the report goes to the handler of errors and does not come
-        // back, which its signature does not say.
+        // At this level, the report raises an error and never returns, although its signature says
+        // otherwise.
         unreachable!("an ERROR does not return")
     }
 }
@@ -522,9 +523,9 @@ impl From<pgrx::spi::Error> for Error {
     }
 }
 
-/// Raises the error of a result in this backend, or gives its value.
+/// Raises the error of a result in this backend, or returns its value.
 pub trait OrRaise<T> {
-    /// The value, or no return.
+    /// Returns the value, or raises the error.
     fn or_raise(self) -> T;
 }
 
@@ -539,7 +540,7 @@ impl<T> OrRaise<T> for Result<T> {
 
 /// Runs `body` and turns an ERROR that PostgreSQL raises in it into a value.
 ///
-/// The caller must abort the transaction that was current: PostgreSQL's state is that of the
+/// After an error, the caller must abort the current transaction: PostgreSQL's state is that of the
 /// moment of the error.
 pub fn catch<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     PgTryBuilder::new(AssertUnwindSafe(body))
@@ -567,7 +568,7 @@ impl From<&ErrorReportWithLevel> for Report {
 /// The report of an error of the server.
 ///
 /// # Safety
-/// Its texts end in a zero byte, or are missing.
+/// Its texts must end in a zero byte or be null.
 pub unsafe fn report_of(error: &pg_sys::ErrorData) -> Report {
     let text = |text: *mut std::ffi::c_char| {
         (!text.is_null()).then(|| {
@@ -585,7 +586,7 @@ pub unsafe fn report_of(error: &pg_sys::ErrorData) -> Report {
     }
 }
 
-/// A report for an error that is raised as the server would raise it.
+/// A report of an error with the server's SQLSTATE and message.
 pub fn new_report(
     sqlstate: Sqlstate,
     message: &str,

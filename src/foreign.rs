@@ -8,14 +8,14 @@ use std::ffi::{CStr, CString};
 /// Options by name.
 pub type Options = Vec<(String, String)>;
 
-/// A foreign server, as the current role may use it.
+/// A foreign server, with the options that apply to the current role.
 pub struct ForeignServer {
     /// Options of the server.
     pub server: Options,
     /// Options of the current role's user mapping, or of the public one.
     pub mapping: Options,
-    /// Whether only superusers can have set the mapping's `password_required` to false: with
-    /// postgres_fdw, which watches over that.
+    /// Whether only superusers can have set the mapping's `password_required` to false.
+    /// postgres_fdw ensures that.
     pub guards_password: bool,
 }
 
@@ -24,14 +24,13 @@ pub struct ForeignServer {
 /// Fails if the current role has no USAGE on it, or no user mapping for it. Must be called in a
 /// transaction.
 pub fn find(name: &str) -> Result<Option<ForeignServer>> {
-    // A longer name is none.
+    // No server has a longer name.
     if name.len() >= pg_sys::NAMEDATALEN as usize {
         return Ok(None);
     }
     let text = CString::new(name).unwrap_or_default();
-    // Neither name nor options become parameters of a query, which could be logged: instead of the
-    // name of a server, the text may be a connection string with a password.
-    // SAFETY: the name ends in a zero byte.
+    // Do not pass the name as a query parameter, which could be logged: it may be a connection
+    // string with a password. SAFETY: the name ends in a zero byte.
     let oid = unsafe { pg_sys::get_foreign_server_oid(text.as_ptr(), true) };
     if oid == pg_sys::InvalidOid {
         return Ok(None);
@@ -70,7 +69,7 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
 }
 
 /// # Safety
-/// A list of definition elements, or null.
+/// The argument must be a list of definition elements, or null.
 unsafe fn options(list: *mut pg_sys::List) -> Options {
     // SAFETY: the caller's promise; the server's function gives any value as text.
     unsafe {

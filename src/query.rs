@@ -1,10 +1,9 @@
-//! Reading queries of our own, without marking the transaction as one that writes, and under a
-//! snapshot of this moment.
+//! Internal queries that only read, without assigning a transaction ID, and under a new snapshot.
 //!
-//! The convenience functions of the SPI binding assign a transaction id first; in the caller's
-//! backend that would keep dead rows from being removed for the whole run, and would fail on a
-//! standby. The snapshot of the calling statement is of no use: a caller that has waited no longer
-//! advertises it (see `backend::horizon`), so that rows which it sees may be gone.
+//! The convenience functions of the SPI binding assign a transaction ID first. In the caller's
+//! backend this would keep dead rows from being removed during the whole run, and it would fail on
+//! a standby. The snapshot of the calling statement cannot be used: a caller that has waited no
+//! longer advertises it (see `backend::horizon`), so rows that it sees may have been removed.
 
 use crate::error::Result;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
@@ -42,8 +41,8 @@ pub fn two<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
     })
 }
 
-/// The first column of a query's rows, which are texts, with one parameter of type `bigint`. What is
-/// not UTF-8 in them, such as the name of a role in a database of another encoding, is replaced.
+/// The first column, of type `text`, of a query's rows, with one parameter of type `bigint`. Bytes
+/// that are not UTF-8 are replaced, such as those of role names in a database of another encoding.
 pub fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
     select(sql, None, &[parameter.into()], |rows| {
         let mut texts = Vec::new();
@@ -54,7 +53,7 @@ pub fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
     })
 }
 
-/// A text in whatever encoding the database has.
+/// A text in the encoding of the database.
 struct AnyText(String);
 
 impl FromDatum for AnyText {
@@ -93,8 +92,8 @@ fn select<T>(
     arguments: &[DatumWithOid],
     read: impl FnOnce(SpiTupleTable) -> Result<T>,
 ) -> Result<T> {
-    // SAFETY: in a transaction. An error that the server raises leaves the snapshot to the abort of
-    // the transaction; whatever else happens, it is taken from the stack again.
+    // SAFETY: in a transaction. If the server raises an error, the abort of the transaction pops
+    // the snapshot; in all other cases it is popped here.
     unsafe { pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot()) };
     let result = Spi::connect(|client| read(client.select(sql, limit, arguments)?));
     // SAFETY: the one that was pushed above.

@@ -1,9 +1,9 @@
-//! Whose rights are used for what.
+//! Privileges: which role's are required and used for what.
 //!
-//! Scripts, vacuums and look-ups run with the caller's rights, in workers that are connected as
-//! the caller. Results are stored with the rights of the extension's owner, since callers have no
-//! right to write the result tables; while those rights are in force, `search_path` is pinned, so
-//! that no object of the caller's can be called.
+//! Scripts, vacuums and look-ups run with the caller's privileges, in workers that are connected as
+//! the caller. Results are stored with the privileges of the extension's owner, because callers may
+//! not write the result tables. Meanwhile `search_path` is pinned, so that no object of the caller
+//! can be called.
 
 use crate::error::{Error, Result};
 use crate::query;
@@ -13,8 +13,8 @@ use std::ffi::CStr;
 
 /// Fails unless the caller may open loopback connections.
 ///
-/// Such connections are authenticated by the operating system user of the server or not at all, so
-/// that they would lend that user's identity to the caller: dblink's rule.
+/// Such connections are authenticated as the operating system user of the server or not at all, so
+/// they would give that user's identity to the caller. dblink has the same rule.
 pub fn require_loopback() -> Result<()> {
     if is_superuser() {
         Ok(())
@@ -73,9 +73,9 @@ pub fn require_server_files(access: &str, what: &str) -> Result<()> {
     }
 }
 
-/// What our own queries on the result tables run under, whatever the settings of the session, its
-/// role and its database are: names that nobody can shadow, and texts of which no digit and no
-/// meaning is lost on the way to us and back.
+/// Settings for internal queries on the result tables, which override those of the session, its
+/// role and its database: no object can shadow a name, and values keep all digits and their meaning
+/// when they are converted to text and back.
 const PINNED: [(&CStr, &CStr); 7] = [
     (c"search_path", c"pg_catalog, pg_temp"),
     (c"array_nulls", c"on"),
@@ -86,8 +86,8 @@ const PINNED: [(&CStr, &CStr); 7] = [
     (c"timezone", c"UTC"),
 ];
 
-/// Runs `body` with `search_path` pinned to the system's schema, and texts in the server's default
-/// formats.
+/// Runs `body` with `search_path` pinned to `pg_catalog`, and values printed in the server's
+/// default formats.
 ///
 /// Must be called in a transaction. If `body` raises an error, the abort of the transaction
 /// restores the settings.
@@ -103,7 +103,7 @@ fn with_settings<T>(settings: &[(&CStr, &CStr)], body: impl FnOnce() -> Result<T
             pg_sys::set_config_option(
                 name.as_ptr(),
                 value.as_ptr(),
-                // Our own need, whatever the rights of the current role.
+                // Internal, so independent of the current role's privileges.
                 pg_sys::GucContext::PGC_SUSET,
                 pg_sys::GucSource::PGC_S_SESSION,
                 pg_sys::GucAction::GUC_ACTION_SAVE,
@@ -118,8 +118,8 @@ fn with_settings<T>(settings: &[(&CStr, &CStr)], body: impl FnOnce() -> Result<T
     }
 }
 
-/// Runs `body` without firing triggers, those of foreign keys among them; for rows of which it is
-/// known that they satisfy them.
+/// Runs `body` without firing triggers, including those of foreign keys; for rows that are known to
+/// satisfy these constraints.
 ///
 /// Must be called in a transaction. If `body` raises an error, the abort of the transaction
 /// restores the setting.
@@ -127,7 +127,7 @@ pub fn without_triggers<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_settings(&[(c"session_replication_role", c"replica")], body)
 }
 
-/// Runs `body` with the rights of the owner of the result tables and pinned settings.
+/// Runs `body` with the privileges of the owner of the result tables and pinned settings.
 ///
 /// Must be called in a transaction. If `body` raises an error, the abort of the transaction
 /// restores the identity.
@@ -140,7 +140,7 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
               WHERE n.nspname = 'bench' AND c.relname = 'runs'",
             &[],
         )?
-        // Without an owner there are no rights to take: role 0 would be nobody's.
+        // Without an owner there is no role to switch to; role 0 does not exist.
         .ok_or(Error::ExtensionDropped)?;
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         // SAFETY: restored below, or by the abort of the transaction.
@@ -158,8 +158,8 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Grants a role what it needs of the extension, with the rights of the caller, who must have those
-/// of the owner of schema `bench`: GRANT only warns of what it cannot grant.
+/// Grants a role the privileges on the extension that it needs. The caller must have the privileges
+/// of the owner of schema `bench`, because GRANT only warns about privileges that it cannot grant.
 ///
 /// Must be called in a transaction.
 pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
@@ -174,7 +174,7 @@ pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
             hint: "Only a superuser or the owner of the extension may grant its privileges.".into(),
         });
     }
-    // The server's own name for it, quoted; an error if there is none.
+    // The role's name as the server quotes it; an error if the role does not exist.
     let name = query::one::<String>(
         "SELECT pg_catalog.quote_ident(r.rolname) FROM pg_catalog.pg_roles r
           WHERE r.oid OPERATOR(pg_catalog.=) $1",

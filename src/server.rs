@@ -8,7 +8,7 @@ use pgrx::{IntoDatum, pg_sys};
 use std::ffi::CStr;
 use std::path::Path;
 
-/// A seed from the clock, as pgbench takes by default.
+/// A seed from the clock, pgbench's default.
 pub fn clock_seed() -> u64 {
     crate::clock::now_ns() / 1000
 }
@@ -86,9 +86,9 @@ pub fn database_name() -> String {
     unsafe { c_text(pg_sys::get_database_name(pg_sys::MyDatabaseId)) }
 }
 
-/// Whether texts of the current database are UTF-8, or bytes that mean nothing to the server.
+/// Whether texts of the current database are UTF-8, or bytes that the server does not interpret.
 pub fn stores_unicode() -> bool {
-    // SAFETY: reads what the session has learned when it began.
+    // SAFETY: reads a variable that the start of the session has set.
     let encoding = unsafe { pg_sys::GetDatabaseEncoding() };
     encoding == pg_sys::pg_enc::PG_UTF8 as i32 || encoding == pg_sys::pg_enc::PG_SQL_ASCII as i32
 }
@@ -105,7 +105,7 @@ pub fn role_name() -> String {
     unsafe { c_text(pg_sys::GetUserNameFromId(pg_sys::GetUserId(), false)) }
 }
 
-/// Now, as text that timestamptz reads whatever the settings are: in UTC.
+/// Now in UTC, as text that timestamptz accepts under all settings.
 pub fn wall_clock() -> String {
     let (mut time, mut fraction) = (pg_sys::pg_tm::default(), 0);
     // SAFETY: reads the clock; without a place for the time zone, the parts are those of UTC. The
@@ -126,7 +126,7 @@ pub fn wall_clock() -> String {
     )
 }
 
-/// From 1970 to 2000, where the server's time stamps begin, in microseconds.
+/// Microseconds from 1970 to 2000, the epoch of the server's timestamps.
 pub const UNIX_TO_SERVER_US: i64 = 10_957 * 86_400 * 1_000_000;
 
 /// Now, in microseconds since 1970.
@@ -158,8 +158,8 @@ pub fn require_login_role() -> Result<()> {
     }
 }
 
-/// libpq's parameters for a connection to this very server and database as the current role: the
-/// first Unix-domain socket directory if there is one, else the loopback interface.
+/// libpq's parameters for a connection to this server and database as the current role, through the
+/// first Unix-domain socket directory or, if there is none, the loopback interface.
 pub fn loopback_connection() -> Vec<(String, String)> {
     // SAFETY: plain settings.
     let (directories, port) = unsafe {
@@ -185,8 +185,7 @@ pub fn loopback_connection() -> Vec<(String, String)> {
     ]
 }
 
-/// Adds session settings to the parameters of a connection. Those that it has already take
-/// precedence.
+/// Adds session settings to the parameters of a connection. Existing settings take precedence.
 pub fn with_settings(
     mut connection: Vec<(String, String)>,
     settings: &settings::Settings,
@@ -236,8 +235,8 @@ pub fn require_connections(needed: usize) -> Result<()> {
     Ok(())
 }
 
-/// Fails if the server could not have `needed` background workers at a time even if it had no
-/// other. Whether enough of them are free shows when they are registered.
+/// Fails if the server cannot run `needed` background workers at a time, even without any others.
+/// Registering them shows whether enough slots are free.
 pub fn require_worker_slots(needed: usize) -> Result<()> {
     // SAFETY: a plain setting.
     let limit = unsafe { pg_sys::max_worker_processes };
@@ -252,7 +251,7 @@ pub fn require_worker_slots(needed: usize) -> Result<()> {
     })
 }
 
-/// The number of background workers that the server has room for, as far as can be seen.
+/// The number of free background worker slots, as far as visible in `pg_stat_activity`.
 pub fn free_worker_slots() -> Result<usize> {
     // SAFETY: a plain setting.
     let limit = unsafe { pg_sys::max_worker_processes };
@@ -291,7 +290,7 @@ pub fn version_num() -> i32 {
     .unwrap_or(0)
 }
 
-/// Processors that this process may use.
+/// Number of CPUs that this process may use.
 pub fn processors() -> Option<i32> {
     let processors = std::thread::available_parallelism().ok()?;
     i32::try_from(processors.get()).ok()
@@ -307,8 +306,9 @@ pub fn tracks_io_timing() -> bool {
     unsafe { pg_sys::track_io_timing }
 }
 
-/// Whether processes of the server's own do what others read ahead, so that the system does not
-/// charge those for it: PostgreSQL 18 and newer, unless `io_method` says otherwise.
+/// Whether I/O workers of the server perform the read-ahead of other processes, so that the
+/// operating system does not count these reads for them: PostgreSQL 18 and newer, depending on
+/// `io_method`.
 pub fn reads_ahead_by_workers() -> bool {
     // SAFETY: null if there is no such setting.
     let method =
@@ -322,8 +322,8 @@ pub fn shared_buffers_bytes() -> i64 {
     i64::from(unsafe { pg_sys::NBuffers }) * i64::from(BLOCK_BYTES)
 }
 
-/// Bytes of memory that the server may use: those of the machine, or of the control groups that
-/// this process is in, if one of them has less. `None` where the system does not tell.
+/// Bytes of memory that the server may use: the memory of the machine, or the lowest limit of the
+/// control groups of this process. `None` if the operating system does not provide it.
 pub fn memory_bytes() -> Option<i64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = meminfo

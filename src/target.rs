@@ -1,9 +1,8 @@
-//! The target: another server, or another way to this one, that mode libpq connects to.
+//! The target that mode libpq connects to: another server, or this one by another address or user.
 //!
-//! dblink's rules hold. The server's operating system user may be let in elsewhere by trust, peer,
-//! certificates or passwords that it keeps in files, none of which is the caller's to use: a role
-//! that is not a superuser has to give a password, and a connection for which that password was
-//! not asked for is closed at once.
+//! dblink's rules apply. Other servers may accept the server's operating system user by trust,
+//! peer, certificates or passwords in files, which the caller must not use. So non-superusers must
+//! provide a password, and if the target does not ask for it, the connection is closed immediately.
 
 use crate::check::invalid;
 use crate::error::{Error, Result};
@@ -12,12 +11,11 @@ use crate::pq::ConnectWith;
 use crate::pq::conninfo;
 use crate::security;
 
-/// A peer that has vanished from the network is noticed after so many milliseconds, if something
-/// was sent to it.
+/// After how many milliseconds the loss of an unreachable peer is noticed, if data was sent to it.
 const TCP_USER_TIMEOUT_MS: &str = "30000";
 
-/// What connections to a target are made with: the name of a foreign server, or a connection
-/// string, which may hold a password and is not repeated in any error.
+/// The connection parameters for a target, given as the name of a foreign server or as a connection
+/// string, which may contain a password and must not appear in errors.
 ///
 /// Must be called in a transaction.
 pub fn resolve(target: &str) -> Result<ConnectWith> {
@@ -42,12 +40,12 @@ pub fn resolve(target: &str) -> Result<ConnectWith> {
     }
     with.set_default("fallback_application_name", "pg_selfbench");
     with.set_default("tcp_user_timeout", TCP_USER_TIMEOUT_MS);
-    // Scripts reach the workers in it.
+    // Workers get their scripts as UTF-8.
     with.set("client_encoding", "UTF8");
     Ok(with)
 }
 
-/// Of a foreign server's options those that are libpq's: user and secrets from the mapping, all
+/// The options of a foreign server that are libpq's: user and secrets from the user mapping, all
 /// others from the server.
 fn of_server(server: ForeignServer, superuser: bool) -> ConnectWith {
     let waived = server.guards_password
@@ -71,7 +69,7 @@ fn of_server(server: ForeignServer, superuser: bool) -> ConnectWith {
     }
 }
 
-/// Whether the server reads the value of an option so.
+/// Whether the value of an option is false, by the server's rules.
 fn is_false(value: &str) -> bool {
     ["false", "off", "0"]
         .iter()

@@ -1,7 +1,7 @@
-//! Why this process ends: the report of its FATAL error.
+//! The report of the FATAL error that ends this process.
 //!
-//! A FATAL ends a process where it is raised, and only the server's log has its text. Processes of
-//! a task keep it for their exit callbacks, which leave it in the segment.
+//! A FATAL error ends a process immediately, and only the server's log has its text. Processes of a
+//! task keep the report for their exit callbacks, which store it in the segment.
 
 use crate::error::{Report, report_of};
 use pgrx::{pg_guard, pg_sys};
@@ -15,8 +15,8 @@ static CONNECTED: AtomicBool = AtomicBool::new(false);
 /// The hook that was installed before ours, once ours is.
 static PREVIOUS: Mutex<Option<pg_sys::emit_log_hook_type>> = Mutex::new(None);
 
-/// Keeps the report of a FATAL from here on. A server that does not log FATAL errors
-/// (`log_min_messages = panic`) keeps it from us, too.
+/// Keeps the report of a FATAL error from here on. The hook does not get FATAL errors that the
+/// server does not log (`log_min_messages = panic`).
 pub fn watch() {
     let Ok(mut previous) = PREVIOUS.lock() else {
         return;
@@ -30,12 +30,12 @@ pub fn watch() {
     }
 }
 
-/// What ends this process from here on is not a failure to connect.
+/// Marks this process as connected: a later FATAL error is not a failure to connect.
 pub fn has_connected() {
     CONNECTED.store(true, Relaxed);
 }
 
-/// The report of the FATAL by which this process ends, if it does. May be called in exit callbacks.
+/// The report of the FATAL error that ends this process, if any. May be called in exit callbacks.
 pub fn report() -> Option<Report> {
     let mut report = REPORT.get()?.clone();
     if !CONNECTED.load(Relaxed) && report.hint.is_none() {

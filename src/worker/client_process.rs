@@ -1,12 +1,12 @@
-//! The processes that clients run in: background workers and, where those do not suffice, ordinary
-//! backends. How the coordinator starts them, waits for them and sees to it that none is left.
+//! The processes that clients run in: background workers and, if there are not enough, ordinary
+//! backends. The coordinator starts them, waits for them and ends them.
 //!
-//! A server that cannot be restarted has as many worker slots as it has. A backend takes its slot
-//! from `max_connections` instead: the coordinator opens a connection to this very server whose
-//! only statement is `CALL bench_internal.spi_client(...)`, which drives one SPI client by the same
-//! code as a worker does. A secret of the run goes with the call, so that nobody else can make it.
-//! The connection comes from the server's own operating system user, so that only superusers may
-//! have clients in backends.
+//! The number of worker slots cannot change without a restart. A backend takes a slot of
+//! `max_connections` instead: the coordinator opens a connection to this server whose only
+//! statement is `CALL bench_internal.spi_client(...)`, which runs one SPI client by the same code
+//! as a worker. The call contains a secret of the run, so that no other session can make it. The
+//! connection comes from the server's operating system user, so only superusers may have clients in
+//! backends.
 
 use super::ending::{self, Ending, Left, Owned, Processes};
 use super::libpq_client::{STOP_GRACE_NS, connect_client};
@@ -25,12 +25,12 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::time::Duration;
 
-/// Clients that are asked to stop get that long before they are terminated.
+/// How long clients may take to stop when requested, before they are terminated.
 const TERMINATE_NS: u64 = 1_500_000_000;
-/// How often to look whether they are gone.
+/// How often to check whether they have exited.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The processes of the clients of a run. When it is dropped, none is left.
+/// The processes of the clients of a run. Drop ends them and waits until they have exited.
 pub struct ClientProcesses(Owned<Started>);
 
 struct Started {
@@ -76,7 +76,8 @@ impl ClientProcesses {
             .count()
     }
 
-    /// Waits until all wait at the start barrier; fails if one has ended, or the run is to end.
+    /// Waits until all clients wait at the start barrier; fails if one has ended, or the run must
+    /// end.
     pub fn wait_until_ready(&self) -> Result<()> {
         let segment = self.0.segment;
         loop {
@@ -85,7 +86,7 @@ impl ClientProcesses {
                     by: "before it started".into(),
                 });
             }
-            // One that has ended has left its reason by then, if it had a place in the segment.
+            // An ended process has left its reason in the segment, if it had a place there.
             let ended = self.0.first_ended();
             let mut ready = 0;
             for worker in segment.workers() {
@@ -111,9 +112,10 @@ impl ClientProcesses {
         }
     }
 
-    /// Waits until all are gone. With a request to `stop`, those that have not ended are asked,
-    /// then have their statement canceled; in any case they are terminated in the end, and at once
-    /// if nobody waits for the run any more. What they log meanwhile is taken; why it could not be.
+    /// Waits until all have exited. With a request to `stop`, remaining processes are first
+    /// requested to stop, then their statements are canceled. Processes that still remain are
+    /// terminated, at once if no caller waits for the run any more. Stores what they log meanwhile;
+    /// returns the error if that fails.
     pub fn stop(&self, stop: Stop, mut logbook: Option<&mut Logbook>) -> Result<()> {
         let started = &*self.0;
         let segment = started.segment;
@@ -152,7 +154,7 @@ impl ClientProcesses {
                     }
                 }
             }
-            // A client that waits for room in the log must not wait for longer.
+            // A client that waits for room in the log must not wait any longer.
             if let Some(logbook) = &mut logbook {
                 failed = failed.and(logbook.drain(segment));
             }
@@ -196,7 +198,7 @@ impl Started {
         Ok(())
     }
 
-    /// The complaint, if there is one, of the first that has ended.
+    /// The error of the first process that has ended, if any.
     fn first_ended(&self) -> Option<Option<Error>> {
         let processes = self.processes.borrow();
         let ended = processes.iter().find(|process| process.left().is_none())?;
@@ -210,7 +212,7 @@ fn died() -> Error {
     }
 }
 
-/// A process that drives clients.
+/// A process that runs clients.
 enum ClientProcess {
     /// A background worker.
     Worker(WorkerHandle),
@@ -226,8 +228,7 @@ impl ClientProcess {
         let parameter = |number: i64| CString::new(number.to_string()).unwrap_or_default();
         let handle = parameter(i64::from(segment.handle()));
         let secret = parameter(segment.header().secret as i64);
-        // What is not sent at once is so few bytes that it never happens; a failure shows as the
-        // end of the backend.
+        // So few bytes are always sent at once; a failure shows as the end of the backend.
         let _ = connection.send_query_params(
             c"CALL bench_internal.spi_client($1, $2)",
             &[handle.as_ptr(), secret.as_ptr()],
@@ -246,7 +247,7 @@ impl ClientProcess {
         }
     }
 
-    /// Why a backend that has ended did not do what it was called for.
+    /// The error of a backend that has ended.
     fn complaint(&self) -> Option<Error> {
         match self {
             ClientProcess::Worker(_) => None,
@@ -261,7 +262,7 @@ struct Backend {
 }
 
 impl Backend {
-    /// It is left as long as it executes its statement.
+    /// The backend remains until its statement has ended.
     fn left(&self) -> Option<Left<'_>> {
         let mut connection = self.connection.try_borrow_mut().ok()?;
         let is_busy = connection.consume_input().is_ok() && connection.is_busy();

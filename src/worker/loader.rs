@@ -35,7 +35,7 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
         let job: Job = segment.spec()?;
         connect(job.identity());
         transaction(|| settings::apply(job.settings()))?;
-        // Of what it fills, and of the keys.
+        // For the WAL of the tables that the loader fills and of their indexes.
         heap::compress_wal();
         initialize(segment, &job)
     });
@@ -78,7 +78,7 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
     Ok(steps.seconds)
 }
 
-/// The steps of an initialization, told to the caller as they begin.
+/// The steps of an initialization, reported to the caller as they start.
 struct Steps {
     header: &'static Header,
     /// Rows of all tables.
@@ -130,7 +130,7 @@ fn pgbench(
     spec: &InitializeSpec,
     tell: impl Fn(&str),
 ) -> Result<()> {
-    // Before anything is dropped or emptied.
+    // This check precedes dropping and emptying tables.
     let tables = Tables::find(database, spec)?;
     if spec.steps.contains('d')
         && let Some(line) = announce_drop(tables.old())
@@ -144,8 +144,8 @@ fn pgbench(
     Ok(())
 }
 
-/// Old tables are gone before new ones need their space. What follows is one transaction: tables
-/// that are not whole are never seen, and nothing is left of them.
+/// Drops existing tables first, so that new ones can use their space. Everything else is one
+/// transaction, so that other sessions never see incomplete tables and a failure removes them.
 fn pgio(
     database: &mut Database,
     steps: &mut Steps,

@@ -1,6 +1,6 @@
 //! The log of transactions: taken from the clients' rings, stored as rows, written as files.
 //!
-//! Clients only write into shared memory. The coordinator stores what is there when a ring is half
+//! Clients only write to shared memory. The coordinator stores the entries when a ring is half
 //! full, from time to time, and at the end.
 
 use crate::clock;
@@ -19,7 +19,7 @@ const ROOM: usize = 16 << 20;
 /// Room for the log of one worker, at least and at most.
 const ROOM_PER_WORKER: std::ops::RangeInclusive<usize> = 256 << 10..=8 << 20;
 
-/// Room for the log of one of so many workers, in bytes.
+/// Room for the log of one worker if there are this many, in bytes.
 pub fn room(workers: usize) -> usize {
     (ROOM / workers.max(1)).clamp(*ROOM_PER_WORKER.start(), *ROOM_PER_WORKER.end())
 }
@@ -28,12 +28,12 @@ pub fn room(workers: usize) -> usize {
 pub struct Logbook {
     run_id: i64,
     stores: bool,
-    /// What turns a clock reading into microseconds since 1970.
+    /// Converts a clock reading to microseconds since 1970.
     epoch_us: i64,
     format: LogFormat,
     files: Vec<LogFile>,
-    /// Whether it could not be stored or written: what comes afterwards is thrown away, so that no
-    /// client waits for room.
+    /// Whether storing or writing has failed: later entries are discarded, so that no client waits
+    /// for room.
     failed: bool,
     bytes: Vec<u8>,
     text: String,
@@ -95,15 +95,15 @@ impl Logbook {
         })
     }
 
-    /// Whether some client may soon have to wait for room.
+    /// Whether a client may soon have to wait for room.
     pub fn is_pressing(segment: &Segment) -> bool {
         (0..segment.layout().workers)
             .filter_map(|worker| segment.log(worker))
             .any(|ring| ring.is_half_full())
     }
 
-    /// Stores and writes what the clients have logged since the last time; once that has failed,
-    /// it is thrown away.
+    /// Stores and writes what the clients have logged since the last call; discards it if this has
+    /// failed before.
     pub fn drain(&mut self, segment: &Segment) -> Result<()> {
         if self.failed {
             self.bytes.clear();
@@ -160,7 +160,7 @@ impl Logbook {
         Ok(())
     }
 
-    /// Takes what is left when the clients have ended.
+    /// Takes the remaining entries after the clients have ended.
     pub fn close(mut self, segment: &Segment) -> Result<()> {
         self.drain(segment)?;
         if self.failed {

@@ -1,8 +1,8 @@
 //! Statements on a target, one at a time, as if the call blocked.
 //!
-//! What waits is this process on its latch and on the socket, so that an interrupt ends any wait:
-//! the statement is cancelled on the target before the interrupt is served, since a server does not
-//! notice that its client is gone while it executes.
+//! The process waits for its latch and for the socket, so that an interrupt ends any wait. It
+//! cancels the statement on the target before it processes the interrupt, because a server that
+//! executes a statement does not notice that its client has gone.
 
 use crate::backend::interrupts::check_for_interrupts;
 use crate::clock;
@@ -16,22 +16,21 @@ use crate::pq::{
 use pgrx::pg_sys;
 use std::ffi::CString;
 
-/// A connection that does not come about within that time never will, unless it has another limit
-/// among its parameters.
+/// The time limit for connecting, unless the connection's parameters have another one.
 const CONNECT_TIMEOUT_S: u64 = 60;
-/// How often a wait looks around, in milliseconds.
+/// How often a wait checks for interrupts, in milliseconds.
 const TICK_MS: i64 = 1000;
-/// A cancelled statement gets that long to end.
+/// How long a canceled statement may take to end.
 const CANCEL_GRACE_NS: u64 = 1_000_000_000;
-/// How often it looks meanwhile, in milliseconds.
+/// How often to check meanwhile, in milliseconds.
 const CANCEL_TICK_MS: i64 = 50;
-/// Data of a COPY is handed to libpq in pieces of so many bytes.
+/// COPY data is passed to libpq in pieces of this many bytes.
 const COPY_BYTES: usize = 64 * 1024;
 
-/// What helps a process that has no other connection.
+/// The remedy for a process that has no other connection.
 const RAISE_LIMIT: &str = "raise \"max_files_per_process\" or the system's limit of open files";
 
-/// Why a connection did not come about.
+/// Why a connection failed.
 pub enum NotConnected {
     /// libpq's reason, and its SQLSTATE if one is known.
     Failed(String, Option<String>),
@@ -39,7 +38,7 @@ pub enum NotConnected {
     NoPassword,
 }
 
-/// Connects, answering interrupts meanwhile. `remedy` is what helps if this process has too many
+/// Connects, processing interrupts meanwhile. `remedy` is the advice if this process has too many
 /// connections.
 pub fn connect(with: &ConnectWith, remedy: &str) -> Result<Connection, NotConnected> {
     let failed = |message: String| {
@@ -104,12 +103,12 @@ impl Remote {
         })
     }
 
-    /// The connection, for what it knows of the target.
+    /// The connection, for its parameters and the target's version.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Executes SQL and throws its rows away.
+    /// Executes SQL and discards its rows.
     pub fn execute(&mut self, sql: &str) -> Result<()> {
         self.first_row(sql).map(drop)
     }
@@ -152,7 +151,7 @@ impl Remote {
                 break;
             }
             self.queue(|connection| connection.put_copy_data(&buffer[..length]))?;
-            // So that what is not sent yet does not pile up in memory.
+            // Data that is not sent yet must not accumulate in memory.
             while self.flush()? {
                 self.wait()?;
             }
@@ -209,17 +208,17 @@ impl Remote {
         Ok(self.connection.next_result())
     }
 
-    /// Sends what can be sent; whether something is left.
+    /// Sends what can be sent; returns whether something is left.
     fn flush(&mut self) -> Result<bool> {
         let left = self.connection.flush().map_err(|Lost| self.lost())?;
-        // libpq closes the socket of a connection that is lost, and tells when it reads.
+        // libpq closes the socket of a lost connection, and reports the loss when it reads.
         if self.connection.socket() >= 0 {
             self.events.want_write(self.event, left);
         }
         Ok(left)
     }
 
-    /// Waits for the socket or an interrupt, and reads what has come.
+    /// Waits for the socket or an interrupt, and reads what has arrived.
     fn wait(&mut self) -> Result<()> {
         self.answer_interrupts();
         self.events.wait(TICK_MS).for_each(drop);
@@ -227,8 +226,8 @@ impl Remote {
         self.connection.consume_input().map_err(|Lost| self.lost())
     }
 
-    /// Serves interrupts. Before one that ends this process or what it does, the target is told to
-    /// stop.
+    /// Processes interrupts. Before one that ends this process or its operation, cancels the
+    /// statement on the target.
     fn answer_interrupts(&mut self) {
         if latch::interrupted() {
             self.cancel();
@@ -254,7 +253,7 @@ impl Remote {
             }
             match self.connection.next_result() {
                 None => return,
-                // It waits for data, and not for a request to cancel.
+                // It waits for data and ignores cancel requests.
                 Some(result) if result.status() == Status::Copy => {
                     if self.connection.put_copy_end(Some(c"canceled")).is_err() {
                         return;
@@ -279,7 +278,7 @@ pub(super) fn failure(result: &PqResult) -> Error {
             detail: result.detail(),
             hint: result.hint(),
         },
-        // libpq's own, of a connection that is lost.
+        // libpq's own error for a lost connection.
         None => Report::of_lost_connection(result.error_message()),
     }
     .into()

@@ -21,7 +21,8 @@ use selfbench_script::Workload;
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
-/// The world of a client: the shared clock, the run's stop request, the shell, whoever watches.
+/// What a client uses outside of its session: the shared clock, the run's stop request, the shell,
+/// the messages to the caller.
 pub struct Shared<'s> {
     header: &'s Header,
     messages: Option<Messages<'s>>,
@@ -30,7 +31,7 @@ pub struct Shared<'s> {
 
 impl Shared<'_> {
     /// That of the clients of a worker.
-    /// `alone` tells whether there is only one; see [`Control::is_alone`].
+    /// `alone` is whether there is only one client, see [`Control::is_alone`].
     pub(super) fn new(place: &Place, alone: bool) -> Shared<'static> {
         Shared {
             alone,
@@ -111,8 +112,8 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     }
 }
 
-/// Drives one client of the run with that segment and secret, in a backend that executes `CALL` at
-/// top level and nothing else, outside of any transaction block.
+/// Runs one client of the run with that segment and secret, in a backend that executes only `CALL`,
+/// at top level and outside of transaction blocks.
 pub fn serve(segment: u32, secret: u64) -> Result<()> {
     let Some(place) = Place::join(segment, secret) else {
         return Err(Error::Misplaced {
@@ -138,8 +139,8 @@ pub fn serve(segment: u32, secret: u64) -> Result<()> {
     served
 }
 
-/// Lets this backend refuse LISTEN from here on, as the server does in workers: it never reads the
-/// queue of notifications, which would fill up for the whole server.
+/// Makes this backend reject LISTEN from here on, as the server does in workers: it never reads the
+/// notification queue, which would fill up for the whole server.
 fn refuse_listen() {
     // SAFETY: a hook of this process, which has one thread.
     unsafe {
@@ -242,7 +243,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
         }
         match step {
             Step::Again => {}
-            // An outcome is there as soon as a statement is submitted.
+            // A statement has its outcome as soon as it has been submitted.
             Step::Waiting => {}
             Step::Sleeping { until_ns } => {
                 session.rest();
@@ -259,12 +260,12 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     transaction::abort();
 }
 
-/// What this process uses of blocks and WAL, recorded after each transaction: so far, for whoever
-/// watches the run, and what has been read since the transaction before, as so many reads of the
-/// same length.
+/// The blocks and WAL that this process uses, recorded after each transaction: the totals so far,
+/// and the reads since the previous transaction, which count as that many reads of the same
+/// duration.
 #[derive(Default)]
 struct Watched {
-    /// Where what the session uses begins to count, once it does, and what had been used last.
+    /// The usage at the start of the measurement, once it has started, and the last recorded one.
     since: Option<(Blocks, Blocks)>,
 }
 

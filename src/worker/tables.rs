@@ -1,4 +1,4 @@
-//! The tables that the scripts of a run use: whether they are there, and how large they are.
+//! The tables that the scripts of a run use: whether they exist, and how large they are.
 
 use super::database::Database;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ pub struct Tables {
     pub partitions: Option<i32>,
 }
 
-/// Checks that the tables are there which the scripts need, and finds their scale.
+/// Checks that the tables that the scripts need exist, and determines their scale.
 pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
     if let Some(pgio) = &spec.pgio {
         return Ok(Tables {
@@ -25,7 +25,7 @@ pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
     }
     if !spec.uses_pgbench_tables() {
         return Ok(Tables {
-            // Scripts of the user's have the scale that the user says they have.
+            // For stored scripts, the user specifies the scale.
             scale: spec
                 .scale
                 .or_else(|| spec.variable("scale")?.parse().ok())
@@ -43,7 +43,7 @@ pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
     })
 }
 
-/// Fails unless those of pgbench's tables are there that the built-in scripts use.
+/// Fails unless the pgbench tables that the built-in scripts use exist.
 fn require_pgbench_tables(spec: &RunSpec, database: &mut Database) -> Result<()> {
     let writes = |script: &ScriptSpec| script.builtin && script.writes && script.weight > 0;
     let needed: &[&str] = if spec.scripts.iter().any(writes) {
@@ -77,7 +77,7 @@ fn require_pgbench_tables(spec: &RunSpec, database: &mut Database) -> Result<()>
     Ok(())
 }
 
-/// The scale of pgbench's tables: as pgbench finds it, by the number of branches.
+/// The scale of pgbench's tables: the number of branches, as in pgbench.
 fn pgbench_scale(database: &mut Database) -> Result<i64> {
     let branches = "SELECT pg_catalog.count(*)::pg_catalog.text FROM pgbench_branches";
     let scale = match number(database, branches) {
@@ -108,8 +108,8 @@ fn pgbench_scale(database: &mut Database) -> Result<i64> {
     }
 }
 
-/// How `pgbench_accounts` is partitioned, and into how many partitions; nothing unless it is by
-/// range or hash.
+/// The partition method of `pgbench_accounts` and the number of its partitions; `None` unless it is
+/// partitioned by range or hash.
 fn partitioning(database: &mut Database) -> Result<(Option<String>, Option<i32>)> {
     let row = database.first_row(
         "SELECT CASE p.partstrat WHEN 'r' THEN 'range' WHEN 'h' THEN 'hash' END,
@@ -153,13 +153,13 @@ fn pgio_keys(pgio: &PgioSpec, database: &mut Database) -> Result<i64> {
     Ok(keys)
 }
 
-/// Whether a table of that name is found.
+/// Whether `search_path` finds a table of that name.
 fn exists(database: &mut Database, table: &str) -> Result<bool> {
     let oid = format!("SELECT pg_catalog.to_regclass('{table}')::pg_catalog.text");
     Ok(value(database, &oid)?.is_some())
 }
 
-/// The number that a query returns as text, if it does.
+/// The number that a query returns as text, if any.
 fn number(database: &mut Database, sql: &str) -> Result<Option<i64>> {
     Ok(value(database, sql)?.and_then(|text| text.parse().ok()))
 }
