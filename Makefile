@@ -1,6 +1,6 @@
 # pg_selfbench: cargo builds the library, PGXS installs and tests it.
-# "make help" lists the targets.  This file has to be readable by make before
-# a server is installed, because "make demo" and "make test" install one.
+# "make help" lists the targets.  make must be able to read this file before a
+# server is installed, because "make demo" and "make test" install one.
 
 EXTENSION  = pg_selfbench
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
@@ -10,7 +10,7 @@ DATA_built = $(SCRIPT)
 # The install script is made of these files of src/sql, in this order.
 SQL_PIECES = schema tables runs scripts initialize results pgbench pgio compare
 
-# Tests.  Order counts in the first two: test_setup and catalog come first.
+# Tests.  The order matters in the first two: test_setup and catalog come first.
 REGRESS     = test_setup catalog errors results scripts pgio_tables pgio
 ISOLATION   = rollback
 TAP_TESTS   = test/t
@@ -55,8 +55,8 @@ build: $(LIBRARY) $(SCRIPT)
 
 all: build
 
-# The libpq to link, and to find at run time, is the server's: its own modules have the same
-# run path, and a process can load one libpq only.
+# Link and load the server's libpq: its own modules have the same run path, and a process can
+# load only one libpq.
 LINK_ARGS = $(if $(filter yes,$(enable_rpath)),$(addprefix -C link-arg=,$(rpath)))
 
 $(LIBRARY): $(SOURCES) $(OUT)/server

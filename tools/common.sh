@@ -1,12 +1,12 @@
-# What every script of tools/ and test/ starts with; to be sourced by bash.
+# Common start of all scripts of tools/ and test/; to be sourced by bash.
 # shellcheck shell=bash
 
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
 PG_CONFIG=${PG_CONFIG:-pg_config}
 export PATH PG_CONFIG
 
-# The locale must exist, in initdb and in Perl; files must be readable by the
-# user whom a server runs as.
+# initdb and Perl need an existing locale.  The user that servers run as must be
+# able to read files.
 unset LC_ALL LANGUAGE
 export LANG=C.UTF-8
 umask 022

@@ -14,8 +14,8 @@ out=$(realpath -m "${CARGO_TARGET_DIR:-target}/fuzz")
 crate=crates/script/fuzz
 host=$(rustc -vV | sed -n 's/^host: //p')
 
-# What "cargo fuzz -s none" passes, so that the stable compiler will do.  With --target,
-# they are not for build scripts.
+# The flags of "cargo fuzz -s none", for the stable compiler.  With --target, they do not
+# apply to build scripts.
 flags=(--cfg fuzzing -Cpasses=sancov-module)
 for option in level=4 inline-8bit-counters pc-table trace-compares; do
     flags+=("-Cllvm-args=-sanitizer-coverage-$option")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what building and testing pg_selfbench take and this machine lacks,
-# on Debian and its relatives.  Does nothing when all is there.  Leaves servers
-# and clusters that exist alone, and creates no cluster.
+# Installs missing packages for building and testing pg_selfbench, on Debian and
+# its derivatives.  Does not change existing servers and clusters, and creates no
+# cluster.
 #
 # PG_CONFIG     the server to build for
 # RUSTUP_INIT   where rustup's installer comes from
@@ -18,7 +18,7 @@ as_root() {
     elif command -v sudo >/dev/null; then
         sudo "$@"
     else
-        die "neither root nor sudo is at hand to run: $*"
+        die "root or sudo is required to run: $*"
     fi
 }
 
@@ -33,7 +33,7 @@ is_offered() {
     apt-cache policy "$1" | grep 'Candidate: [^(]' >/dev/null
 }
 
-# Prints those of the packages given that are not installed.
+# Prints those of the given packages that are not installed.
 missing() {
     local installed
     installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
@@ -41,8 +41,8 @@ missing() {
     printf '%s\n' "$@" | grep -vxF "${installed:-none}" || true
 }
 
-# Sets major: what PG_CONFIG says, else the newest server installed, else the
-# newest one offered.
+# Sets major: the version of PG_CONFIG, or of the newest installed server, or of
+# the newest available package.
 choose_major() {
     if [ -f "$("$PG_CONFIG" --pgxs 2>/dev/null)" ]; then
         major=$(pg_major)
@@ -55,7 +55,7 @@ choose_major() {
     for major in $newest_first; do
         ! is_offered "postgresql-$major" || return 0
     done
-    die "no package of PostgreSQL $supported is offered here"
+    die "no package of PostgreSQL $supported is available"
 }
 
 drop_in=/etc/postgresql-common/createcluster.d/pg_selfbench.conf
@@ -102,7 +102,7 @@ packages() {
 
 check_server() {
     if ! { [ -x "$("$PG_CONFIG" --bindir)/postgres" ] && [ -f "$("$PG_CONFIG" --pgxs)" ]; } 2>/dev/null; then
-        die "\"$PG_CONFIG\" does not lead to a server and its PGXS: set PG_CONFIG"
+        die "\"$PG_CONFIG\" does not belong to a server with PGXS: set PG_CONFIG"
     fi
     case " $supported " in
     *" $(pg_major) "*) ;;

@@ -1,4 +1,4 @@
-# A server of our own, to be sourced after common.sh.
+# A scratch server; to be sourced after common.sh.
 #
 #   scratch_create     a private directory, $scratch
 #   scratch_install    builds the extension and installs it below $scratch
@@ -6,8 +6,8 @@
 #                      arguments are lines of its postgresql.conf
 #
 # The server listens on a socket in a directory that no other user can enter.
-# Leaving the script stops it and removes everything, unless KEEP is set.
-# Servers refuse to run as root: root starts them as $server_user.
+# When the script exits, it stops the server and removes everything, unless KEEP
+# is set.  Servers refuse to run as root: root starts them as $server_user.
 # shellcheck shell=bash
 
 scratch=
@@ -24,7 +24,7 @@ if [ -n "$server_user" ]; then
     become=(setpriv "--reuid=$server_user" "--regid=$(id -g "$server_user")" --init-groups)
 fi
 
-# Runs a command as the user whom the server runs as.
+# Runs a command as the user that the server runs as.
 as_server() {
     (cd "$scratch" && HOME=$scratch "${become[@]}" "$@")
 }
@@ -43,7 +43,7 @@ scratch_create() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
 
-    # /var/tmp, because /tmp may be memory and a benchmark should meet the disk.
+    # /var/tmp, because /tmp may be in memory and a benchmark should use the disk.
     scratch=$(private_directory "${TMPDIR:-/var/tmp}")
     if ! as_server test -x "$scratch" 2>/dev/null; then
         rmdir "$scratch"
@@ -65,7 +65,7 @@ scratch_remove() {
     fi
 }
 
-# Says what KEEP left and how to end it.
+# Prints what KEEP has kept and how to remove it.
 scratch_kept() {
     local stop=
     if [ -f "$scratch/data/postmaster.pid" ]; then
@@ -101,8 +101,8 @@ scratch_install() {
 
 # shellcheck disable=SC2120 # the settings are optional
 scratch_start() {
-    # The port only names the socket.  It is not 5432, so that whatever connects
-    # to the default by mistake fails instead of meeting somebody's server.
+    # The port only names the socket.  It is not 5432, so that connections to the
+    # default port by mistake fail instead of reaching another server.
     export PGHOST=$sockets PGPORT=55432 PGUSER=postgres PGDATABASE=postgres
     unset PGSERVICE PGOPTIONS PGPASSWORD PGHOSTADDR
 
