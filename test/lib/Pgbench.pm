@@ -1,5 +1,5 @@
-# What the tests share that hold bench.pgbench against the pgbench program: both of
-# them with the same command line, and reports without what differs each time.
+# Common code of tests that compare bench.pgbench with the pgbench program: running
+# both with the same command line, and reports without the parts that always differ.
 package Pgbench;
 
 use strict;
@@ -35,8 +35,8 @@ sub pgbench
 	return ($stdout, $stderr, $? >> 8);
 }
 
-# What bench.pgbench returns, what it tells meanwhile, and the exit status of pgbench
-# that this means: 1 after an error, 2 after a warning of SQLSTATE 57000.
+# The output of bench.pgbench, its notices, and the corresponding exit status of
+# pgbench: 1 after an error, 2 after a warning of SQLSTATE 57000.
 sub bench_pgbench
 {
 	my ($arguments) = @_;
@@ -50,7 +50,7 @@ sub bench_pgbench
 	return ("$stdout\n" =~ s/^\n\z//r, $stderr, $status);
 }
 
-# A report without its figures.  What a script did, and how much of it, stays.
+# A report without its figures, except for the counts of transactions.
 sub without_figures
 {
 	my ($report) = @_;
@@ -60,7 +60,7 @@ sub without_figures
 	return $report;
 }
 
-# The same without what a limited time, a rate or chance decides.
+# The same without the parts that depend on a duration, a rate or chance.
 sub without_counts
 {
 	my ($report) = @_;

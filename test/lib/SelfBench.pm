@@ -1,6 +1,6 @@
-# What the TAP tests share: servers with the extension, SQL that runs in the
+# Common code of the TAP tests: servers with the extension, SQL that runs in the
 # background, pgbench's invariants, figures of a run that must agree, and waiting
-# until the extension's processes have gone.
+# until the extension's processes have exited.
 package SelfBench;
 
 use strict;
@@ -16,8 +16,7 @@ our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql signal_sql
   invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
 
-# Skips the whole test, unless these extensions, which not every server comes with,
-# are installed.
+# Skips the whole test unless these optional extensions are installed.
 sub needs_extensions
 {
 	my ($directory) = run_command([ 'pg_config', '--sharedir' ]);
@@ -40,10 +39,10 @@ sub new_bench_node
 	return $node;
 }
 
-# Starts SQL in a psql of its own and returns at once.  Named arguments:
+# Starts SQL in a separate psql and returns immediately.  Named arguments:
 #   name      application_name of the session
 #   database  postgres by default
-#   user      as whom; the superuser by default
+#   user      the role; the superuser by default
 # To be ended with finish_sql.  Errors are shown with their SQLSTATE.
 sub start_sql
 {
@@ -65,9 +64,9 @@ sub start_sql
 	return \%session;
 }
 
-# Waits for it: what it printed, what it complained about, its exit status.  One
-# that outlives the timeout of PostgreSQL::Test::Cluster is killed, and has
-# "timed out" at the end of its complaints.
+# Waits for it; returns its standard output, standard error and exit status.  If it
+# exceeds the timeout of PostgreSQL::Test::Cluster, it is killed, and its standard
+# error ends with "timed out".
 sub finish_sql
 {
 	my ($session) = @_;
@@ -96,8 +95,8 @@ sub signal_sql
 	return;
 }
 
-# Process id of the backend of a session with that application_name, when it is
-# there.
+# Waits for a session with that application_name; returns the process ID of its
+# backend.
 sub backend_of
 {
 	my ($node, $name) = @_;
@@ -144,10 +143,10 @@ sub latest_run
 	return \%run;
 }
 
-# What the tables of tpcb-like say of the transactions that changed them since
-# they were filled, as a hash reference: the sums of "accounts", "tellers",
-# "branches" and "deltas", the number of rows in "history", and whether the four
-# sums are "equal", as they are if every transaction happened wholly or not at all.
+# The state of the tables of tpcb-like since they were filled, as a hash reference:
+# the sums of "accounts", "tellers", "branches" and "deltas", the number of rows in
+# "history", and whether the four sums are "equal", as they are if all transactions
+# were atomic.
 # A run empties the history first unless it has vacuum => 'none'.
 sub invariants
 {
@@ -167,7 +166,7 @@ SQL
 	return \%found;
 }
 
-# Tests the invariants, and that $transactions happened if that is defined.
+# Tests the invariants, and the number of $transactions if defined.
 sub invariants_ok
 {
 	my ($node, $transactions, $name, $database) = @_;
@@ -205,7 +204,7 @@ SQL
 		"$name: figures agree");
 }
 
-# Tests that after whatever has happened a run works, in each of @modes, or in both.
+# Tests that runs still work, in each of @modes, or in both.
 sub next_run_ok
 {
 	my ($node, $name, @modes) = @_;
@@ -222,8 +221,8 @@ sub next_run_ok
 	return;
 }
 
-# Waits until no process of the extension and no connection of its is left;
-# false if some outlive the timeout of PostgreSQL::Test::Cluster.
+# Waits until the extension has no process and no connection left; returns false
+# after the timeout of PostgreSQL::Test::Cluster.
 sub wait_until_quiet
 {
 	my ($node) = @_;
@@ -249,7 +248,7 @@ SELECT locktype, mode, relation::regclass, backend_type
 SQL
 }
 
-# Whether there is such a process, and it is not only waiting to be reaped.
+# Whether such a process exists and is not a zombie.
 sub is_running
 {
 	my ($pid) = @_;

@@ -1,5 +1,5 @@
-# A run of tpcb-like in each mode: every transaction that is counted happened,
-# nothing else did, and no process stays.
+# A run of tpcb-like in each mode: all counted transactions happened, and no others,
+# and no process is left.
 use strict;
 use warnings;
 

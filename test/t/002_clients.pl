@@ -1,6 +1,6 @@
 # Runs of the built-in scripts in both modes, with all protocols and various
-# numbers of clients: every transaction that is reported happened, nothing else
-# did, and all figures that are stored agree.
+# numbers of clients: all reported transactions happened, and no others, and all
+# stored figures agree.
 use strict;
 use warnings;
 
@@ -53,7 +53,7 @@ sub nothing_else_ok
 foreach my $case ([ 'spi', 1 ], [ 'spi', 4 ], [ 'libpq', 1 ], [ 'libpq', 4 ], [ 'libpq', 64 ])
 {
 	my ($mode, $clients) = @$case;
-	# Connecting so many takes longer than what they do.
+	# Connecting so many clients takes longer than their transactions.
 	foreach my $protocol ($clients == 64 ? 'prepared' : qw(simple extended prepared))
 	{
 		my $name    = "$mode, $clients clients, $protocol";
@@ -80,8 +80,7 @@ foreach my $case ([ 'spi', 1 ], [ 'spi', 4 ], [ 'libpq', 1 ], [ 'libpq', 4 ], [ 
 
 foreach my $mode (qw(spi libpq))
 {
-	# A number of transactions counts from the end of the warm-up or not at all:
-	# what is reported is what happened.
+	# Transactions of the warm-up are not counted; all others are.
 	my $name = "$mode, warm-up and transactions";
 	my $run  = run_ok($name,
 		"mode => '$mode', clients => 2, warmup => '200 ms', transactions => 20");

@@ -11,7 +11,7 @@ use Test::More;
 my $node = new_bench_node('same_transactions');
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 
-# What is in history, in the order in which it got there, or sorted.
+# The rows of history, in the order of insertion, or sorted.
 sub history
 {
 	my ($order) = @_;
@@ -35,7 +35,7 @@ sub by_bench
 	return history($order);
 }
 
-# Long lists in diagnostics help nobody.
+# Long lists make diagnostics hard to read.
 sub same_ok
 {
 	my ($got, $expected, $rows, $name) = @_;
@@ -63,7 +63,7 @@ foreach my $protocol (qw(simple extended prepared))
 }
 is($of_one{simple}, $of_one{prepared}, 'pgbench itself does not depend on the protocol');
 
-# Several clients: which of them was first is chance.
+# Several clients: their order depends on chance.
 my $sorted   = 'tid, bid, aid, delta';
 my $of_four  = by_pgbench('prepared', $sorted, qw(-t 250 -c 4 -j 4));
 my $of_three = by_pgbench('prepared', $sorted, qw(-t 250 -c 3 -j 1));

@@ -69,7 +69,7 @@ sub size
 		"SELECT sum(pg_relation_size(oid)) FROM pg_class WHERE relname LIKE 'pgbench%' AND relkind IN ('r', 'i')");
 }
 
-# What the planner knows of the tables after the step v.
+# The planner's statistics of the tables after step v.
 sub statistics
 {
 	my ($database) = @_;
@@ -143,13 +143,13 @@ is( $node->safe_psql('ours',
 	'100000|10|1',
 	'rows after that');
 
-# A table of another layout than pgbench's, but with its columns, is pgbench's.
+# A table with pgbench's columns but another layout counts as pgbench's.
 $node->safe_psql('ours', 'SELECT bench.initialize(partitions => 2)');
 $node->safe_psql('ours', 'SELECT bench.initialize()');
 is($node->safe_psql('ours', "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench_accounts__'"),
 	0, 'partitions are dropped with their table');
 
-# What the caller is told.
+# Notices to the caller.
 my ($status, $stdout, $stderr) =
   $node->psql('ours', 'SELECT count(*) FROM bench.initialize(partitions => 2)');
 my @notices = $stderr =~ /NOTICE:  (.*)/g;
@@ -179,7 +179,7 @@ is( $node->safe_psql('ours',
 	'2|1',
 	'a schema of its own; tables of another schema are left alone');
 
-# What SQL in a schema returns and complains about, as a role.
+# The standard output and standard error of SQL in a schema, as a role.
 sub in_schema
 {
 	my ($path, $sql, $role) = @_;
@@ -189,8 +189,8 @@ sub in_schema
 	return wantarray ? ($stdout, $stderr) : "$stdout$stderr";
 }
 
-# The first schema of search_path alone, even if it has no such tables and another one
-# does: what is dropped there is named.
+# Only the first schema of search_path is used, even if it has no such tables and
+# another one does; a notice names the tables that are dropped.
 $node->safe_psql('ours', 'CREATE SCHEMA first; CREATE SCHEMA "The \'second"; CREATE SCHEMA third');
 $node->safe_psql('ours', 'SELECT bench.initialize()');
 (undef, $stderr) = in_schema('first, public', 'SELECT count(*) FROM bench.initialize(scale => 2)');
@@ -227,7 +227,7 @@ is( $node->safe_psql('ours',
 	't|100000',
 	'and creates tables in the first schema');
 
-# Names that would be in the way are found before anything is dropped.
+# Conflicting names are detected before anything is dropped.
 $node->safe_psql('ours', <<'SQL');
 CREATE SCHEMA taken;
 SET search_path = taken;

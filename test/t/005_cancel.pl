@@ -1,5 +1,5 @@
-# A run that is ended early, whoever ends it: it ends, its row tells the truth,
-# its tables are whole, nothing of it is left, and the next run works.
+# Runs that end early, for various reasons: the run ends, its row is correct, its
+# tables are consistent, no process or lock is left, and the next run works.
 use strict;
 use warnings;
 
@@ -32,8 +32,8 @@ sub to_processes
 	);
 }
 
-# Starts a run, calls $end while it is under way, and tests what is left of it.
-# What is expected: "error", a pattern of the caller's error, or none if the run's
+# Starts a run, calls $end while it is in progress, and tests what is left of it.
+# Expected results: "error", a pattern of the caller's error, or none if the run's
 # row is returned; "state"; "aborted", the number of aborted clients.
 sub scenario
 {
@@ -75,7 +75,7 @@ sub scenario
 	figures_ok($node, $run->{run_id}, $name);
 
 	# A client whose process or connection is killed may have committed a
-	# transaction whose end nobody has seen.
+	# transaction that was not counted.
 	my $found = invariants($node);
 	my $extra = $found->{history} - $happened - $run->{transactions};
 	ok($found->{equal}, "$name: balances and history agree") or diag explain $found;
@@ -89,7 +89,7 @@ sub scenario
 	return;
 }
 
-# A session that outlives waiting in vain for something else.
+# A session that continues after another wait has failed.
 sub patient_session
 {
 	return $node->background_psql('postgres',
@@ -98,7 +98,7 @@ sub patient_session
 
 foreach my $mode (qw(spi libpq))
 {
-	# Statements of libpq clients are cancelled while they are under way.
+	# Statements of libpq clients are canceled while they are in progress.
 	my $unseen = $mode eq 'libpq' ? $clients : 0;
 
 	scenario("$mode, Ctrl-C", $mode, sub { signal_sql($_[0], 'INT') },

@@ -1,5 +1,5 @@
-# bench.initialize, ended in each of its steps: it ends, the step leaves nothing
-# half done, no process or lock is left, and a second one succeeds.
+# bench.initialize, ended in each of its steps: it ends, the step is rolled back,
+# no process or lock is left, and a second call succeeds.
 use strict;
 use warnings;
 
@@ -46,7 +46,7 @@ my %ways = (
 		qr/ERROR:  57014: .*loader was terminated/
 	]);
 
-# What the tables look like: each with its number of rows, and the keys.
+# The state of the tables: their numbers of rows, and the keys.
 sub tables
 {
 	return $node->safe_psql('postgres', <<'SQL');
@@ -64,7 +64,7 @@ foreach my $step (@steps)
 	my ($what, $steps, $block, $under_way) = @$step;
 	foreach my $way (sort keys %ways)
 	{
-		# Ending the loader is one thing whatever it waits for.
+		# The loader ends in the same way in all waits.
 		next if $way =~ /loader/ && $what !~ /^(d|g copies|v)$/;
 		my ($end, $error) = @{ $ways{$way} };
 		my $name = "$what, $way";

@@ -11,7 +11,7 @@ use Time::HiRes qw(usleep);
 my $node = new_bench_node('shutdown');
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 
-# A run that nobody ends.  The session that called bench.run, if there is one.
+# Starts a run without a limit.  Returns the session that called bench.run, if any.
 sub endless
 {
 	my ($function, $mode, $label) = @_;
@@ -94,7 +94,7 @@ foreach my $mode (qw(spi libpq))
 		"$name: bench.wait says so if it is marked meanwhile");
 }
 
-# The postmaster is killed: nobody is told, and everybody has to notice.
+# The postmaster is killed without a signal to other processes, which must notice it.
 foreach my $mode (qw(spi libpq))
 {
 	my $name = "killed postmaster, $mode";
@@ -112,7 +112,7 @@ foreach my $mode (qw(spi libpq))
 		usleep(100_000);
 	}
 	is($left, 0, "$name: its processes end");
-	# Where nobody reaps the postmaster it looks alive to the next one.
+	# If the postmaster is not reaped, the next one believes that it is alive.
 	unlink $node->data_dir . '/postmaster.pid',
 	  $node->host . '/.s.PGSQL.' . $node->port . '.lock';
 	$node->start;

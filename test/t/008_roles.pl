@@ -1,5 +1,5 @@
-# Who may do what: nothing without a grant, a role's own runs only, no loopback
-# connections but for superusers, and never the owner's rights for a caller's code.
+# Privileges: nothing without a grant; only a role's own runs; loopback connections
+# only for superusers; a caller's code never runs with the owner's privileges.
 use strict;
 use warnings;
 
@@ -22,7 +22,7 @@ SELECT bench.grant_to(role) FROM unnest('{runner,other,nologin}'::regrole[]) rol
 SELECT bench.initialize();
 SQL
 
-# SQL as a role: what it printed and what it complained about.
+# SQL as a role: its standard output and standard error.
 sub as
 {
 	my ($user, $sql) = @_;
@@ -187,9 +187,9 @@ denied_ok('runner', "UPDATE bench.runs SET label = 'mine'",
 denied_ok('runner', "SELECT nextval('bench.run_id_seq')",
 	qr/ERROR:  42501: permission denied for sequence run_id_seq/, 'run ids cannot be taken');
 
-# Code of the caller's, wherever a search_path or a trigger can get it called: an
-# operator, functions, casts, a trigger on its own tables.  It writes down as whom
-# it is called.
+# The caller's code, wherever a search_path or a trigger can cause calls: an
+# operator, functions, casts, a trigger on its own tables.  It records the role that
+# it runs as.
 $node->safe_psql('postgres', 'CREATE SCHEMA hostile AUTHORIZATION runner');
 my $hostile = <<'SQL';
 SET search_path = hostile, pg_catalog;
@@ -282,8 +282,8 @@ is($node->safe_psql('postgres', "SELECT string_agg(DISTINCT who, ' ') FROM hosti
   or diag $node->safe_psql('postgres', 'SELECT DISTINCT who, what FROM hostile.seen');
 cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM hostile.seen WHERE what LIKE 'trigger%'"),
 	'>', 0, 'hostile code was called at all');
-# A superuser in the same schema shares its fate in what it runs there, but not in
-# what the extension does for itself.
+# A superuser in the same schema runs this code in its own statements, but not in
+# internal statements of the extension.
 $node->safe_psql('postgres', 'TRUNCATE hostile.seen; DROP TRIGGER t ON hostile.pgbench_history;');
 $node->safe_psql('postgres', 'DROP INDEX hostile.pgbench_branches_of_index_idx');
 $node->safe_psql('postgres',

@@ -1,5 +1,5 @@
-# Too little of what a run needs, and servers that do not let it: clear errors
-# before anything has happened, and the next run works.
+# Too few resources for a run, and servers that reject it: clear errors before
+# anything has happened, and the next run works.
 use strict;
 use warnings;
 
@@ -78,7 +78,7 @@ is( $node->safe_psql('postgres',
 		"SELECT transactions FROM bench.run(mode => 'libpq', clients => 15, transactions => 1)"),
 	15, 'nearly as many clients as there are connections');
 
-# A server that refuses connections: the error tells what libpq says.
+# A server that rejects connections: the error contains libpq's message.
 my $hba = slurp_file($node->data_dir . '/pg_hba.conf');
 unlink $node->data_dir . '/pg_hba.conf';
 $node->append_conf('pg_hba.conf', "local all all reject\n");

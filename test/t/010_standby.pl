@@ -1,5 +1,5 @@
 # On a hot standby: runs that only read work and are not stored; everything else
-# says why it cannot be done. And what its snapshots do to runs of the primary.
+# fails with the reason.  Also, the effect of its snapshots on runs of the primary.
 use strict;
 use warnings;
 
@@ -60,8 +60,8 @@ is($standby->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"),
 	'finished', 'bench.wait');
 is($standby->safe_psql('postgres', "SELECT label FROM bench.run_summary"), 'primary', 'run_summary');
 
-# What the standby's snapshots keep on the primary is told of the primary's runs: by
-# its process there, or by its replication slot, if it has one.
+# Runs of the primary report the standby's snapshots: by the walsender, or by the
+# replication slot, if there is one.
 sub held_by_standby
 {
 	my ($name) = @_;

@@ -1,5 +1,5 @@
-# From where a run can be called: transactions that roll back, DO blocks,
-# functions, several sessions at once; and what other sessions see of it.
+# Callers of runs: transactions that roll back, DO blocks, functions, several
+# sessions at the same time; and what other sessions see of a run.
 use strict;
 use warnings;
 
@@ -121,7 +121,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'), 0, 'benc
 $happened += latest_run($node, 'live')->{transactions};
 invariants_ok($node, $happened, 'a run in progress');
 
-# Cancelling who waits does not cancel the run.
+# Canceling a session in bench.wait does not cancel the run.
 $run_id = $node->safe_psql('postgres',
 	"SELECT bench.start(duration => '10 min', vacuum => 'none', label => 'waited for')");
 $waiter = start_sql($node, "SELECT bench.wait($run_id)", name => 'waiter');

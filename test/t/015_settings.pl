@@ -118,7 +118,7 @@ foreach my $mode (qw(spi libpq))
 	$node->safe_psql('postgres', "TRUNCATE $path.noted");
 }
 
-# A statement_timeout that is hit ends a client's transaction, and tells why.
+# A statement_timeout ends a client's transaction, and the error says so.
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 foreach my $mode (qw(spi libpq))
 {
@@ -138,7 +138,7 @@ foreach my $mode (qw(spi libpq))
 	$locker->quit;
 }
 
-# A session that may only read: the run's books are kept all the same.
+# A read-only session: the run is stored nevertheless.
 foreach my $mode (qw(spi libpq))
 {
 	is( $node->safe_psql(

@@ -1,5 +1,5 @@
-# Who waits for a run does not keep dead rows from being removed, where that is
-# possible, and is told where it is not.
+# If possible, a session that waits for a run does not keep dead rows from being
+# removed; otherwise it gets a notice.
 use strict;
 use warnings;
 
@@ -90,7 +90,7 @@ my ($kept, $stderr) = horizon_of(
 	"SELECT state FROM bench.run(scripts => '{select-only}', duration => '10 min', vacuum => 'none', label => 'reads'), pgbench_branches", 'reads');
 unlike($stderr, $notice, 'a run that only reads: no notice');
 
-# A cursor still sees what it saw, whatever was removed meanwhile.
+# A cursor still sees the same rows, although dead rows were removed meanwhile.
 $node->safe_psql('postgres',
 	'CREATE TABLE seen WITH (autovacuum_enabled = off) AS SELECT generate_series(1, 10000) AS i');
 my $reader = start_sql($node, <<'SQL', name => 'caller');
@@ -110,7 +110,7 @@ $node->safe_psql('postgres', 'VACUUM seen');
 $node->safe_psql('postgres', "SELECT bench.cancel(run_id) FROM bench.progress WHERE label = 'cursor'");
 like((finish_sql($reader))[0], qr/^9999$/m, 'a cursor of the caller loses no rows');
 
-# What it is for: dead rows go away while the caller waits.
+# The purpose: dead rows are removed while the caller waits.
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 my $caller = start_sql($node, sprintf("SELECT * FROM $run", 'prune'), name => 'caller');
 wait_for_transactions($node, 'prune');

@@ -1,5 +1,5 @@
-# The same scripts under both modes and under pgbench: the same rows, and where a
-# script fails, the same words.
+# The same scripts in both modes and in pgbench: the same rows and the same error
+# messages.
 use strict;
 use warnings;
 
@@ -303,7 +303,7 @@ foreach (@scripts)
 		}
 	}
 }
-# A connection that the server ends is charged to the statement that was under way.
+# If the server closes a connection, the statement in progress fails.
 foreach (
 	[ 0, 'select pg_terminate_backend(pg_backend_pid());' ],
 	[ 1, 'select 1 \; select pg_terminate_backend(pg_backend_pid());' ])
@@ -318,7 +318,7 @@ foreach (
 		"query $query ends its connection");
 }
 
-# Between statements, a request to cancel finds nothing to cancel.
+# Between statements, a cancel request has no effect.
 $node->safe_psql('postgres', q{SELECT bench.define_script('naps', E'\\\\sleep 1 s')});
 foreach my $mode (qw(spi libpq))
 {
@@ -370,7 +370,7 @@ foreach my $mode (qw(spi libpq))
 	is(lines($node), "0\n1", "$mode: the snapshot is not older than the locks");
 }
 
-# What has been prepared returns the same columns for ever.
+# A prepared statement always returns the same columns.
 $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE grows (a int);

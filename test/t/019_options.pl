@@ -63,7 +63,7 @@ foreach my $mode (qw(spi libpq))
 			"scripts => '{select-only}', clients => 2, transactions => 100, rate => 1000"),
 		'finished|200|0|t|t',
 		"$mode: rate");
-	# More than there is time for: what is not late from the start, or skipped, is none.
+	# A higher rate than possible: nearly all transactions are late or skipped.
 	is( $run->(
 			'state, transactions + skipped, skipped > 0',
 			"scripts => '{select-only}', transactions => 20000, rate => 1e7, latency_limit => 0.5"),
@@ -132,7 +132,7 @@ foreach my $mode (qw(spi libpq))
 	is($node->safe_psql('postgres', 'DELETE FROM lines RETURNING line'), "x'y1.57",
 		"$mode: variables");
 
-	# A program goes with the run.
+	# A program ends with the run.
 	my (undef, undef, $complaint) = $node->psql('postgres',
 		"SET statement_timeout = '1s'; SELECT * FROM bench.run('{sleeps}', mode => '$mode')");
 	like($complaint, qr/statement timeout/, "$mode: a program can be stopped");

@@ -1,6 +1,6 @@
 # Another server as the target of mode libpq and of initializations: what happens
-# there and what does not happen here, who may use it, where passwords are not, and
-# that nothing hangs, whatever becomes of the target.
+# there and not here, who may use it, that passwords do not leak, and that nothing
+# hangs if the target does.
 use strict;
 use warnings;
 
@@ -78,7 +78,7 @@ sub target
 
 my $target = target();
 
-# SQL in $here: what it printed, and its complaints with their SQLSTATE.
+# SQL in $here: its standard output, and its errors with their SQLSTATE.
 sub here
 {
 	my ($sql, $user) = @_;
@@ -188,7 +188,7 @@ ok($found->{equal} == 0 && $found->{accounts} == $found->{tellers}, 'both runs c
 my $run_id = latest_run($here, 'far')->{run_id};
 figures_ok($here, $run_id, 'run');
 my ($host, $port) = ($far->host, $far->port);
-# bench.pgbench: options are for what a connection string does not say.
+# bench.pgbench: options supply what a connection string does not name.
 foreach my $line (
 	"-h $host -p $port dbname=postgres",
 	"-h /nonexistent -p $port \"host=$host dbname=postgres\"",
@@ -380,7 +380,7 @@ is($here->safe_psql('postgres', 'SELECT count(DISTINCT target) FROM bench.runs W
 nothing_left_ok($here, 'roles');
 ok(wait_until_quiet($far), 'roles: no connection is left in the target');
 
-# Passwords are nowhere: not beside a run in progress, not in tables, not in logs.
+# Passwords do not appear in pg_stat_activity during a run, in tables or in logs.
 my $live = here("SELECT bench.start(mode => 'libpq', clients => 2, duration => '10 min', label => 'live', target => $guest)",
 	'runner');
 wait_for_transactions($here, 'live');
@@ -403,7 +403,7 @@ foreach my $table (split /\n/,
 }
 unlike(slurp_file($here->logfile), qr/\Q$secret/, 'no password in the server\'s log');
 
-# Cancelling.  What is waited for is cancelled in the target, too.
+# Canceling.  The statement in progress is canceled on the target, too.
 $host = $far->host;
 my $canceled = qr/ERROR:  57014: canceling statement due to user request/;
 sub canceled_ok

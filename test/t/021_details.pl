@@ -1,5 +1,5 @@
-# What a run tells if it is asked to: single commands, errors that do not abort,
-# failures by their kinds, the log of transactions as rows and as files.
+# Optional details of a run: single commands, errors that do not abort, failures by
+# kind, the log of transactions as rows and as files.
 use strict;
 use warnings;
 
@@ -173,12 +173,12 @@ foreach my $mode (qw(spi libpq))
 is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM bench.transactions'),
 	't', 'there is a log');
 
-# Without any client that fails nothing is told.
+# Without failed clients there are no notices.
 my (undef, undef, $silence) =
   $node->psql('postgres', "SELECT bench.run('{select-only}', transactions => 1, verbose_errors => true)");
 is($silence, '', 'nothing to tell');
 
-# A run without a caller tells the server's log.
+# A run without a caller writes its messages to the server's log.
 my $offset = -s $node->logfile;
 $node->safe_psql('postgres',
 	"SELECT bench.define_script('says', E'\\\\set x debug(1000 + 1)\\nselect 1;');"
@@ -186,7 +186,7 @@ $node->safe_psql('postgres',
 ok($node->log_contains('LOG:  debug\(script=0,command=1\): int 1001', $offset),
 	'a run without a caller tells the server log');
 
-# A flood is shown in part, and the rest is counted.
+# Very many messages are shown in part, and the others are counted.
 $node->safe_psql('postgres',
 	"SELECT bench.define_script('talks', E'\\\\set x debug(:client_id * 100000 + 1)')");
 foreach my $mode (qw(spi libpq))

@@ -1,5 +1,6 @@
-# bench.pgbench gives the report that pgbench gives for the same command line,
-# figures aside; says what pgbench says about wrong ones; reads what it may.
+# bench.pgbench returns pgbench's report for the same command line, except for the
+# figures, and pgbench's messages for wrong command lines; it reads files only with
+# the privilege to do so.
 use strict;
 use warnings;
 
@@ -161,7 +162,7 @@ is_deeply(
 	[ $expected =~ /pgbench: (pghost: .*|client 0 (?:executing|preparing|sending).*)/g ],
 	'steps of the client');
 
-# Stored scripts go by their names, files are for those who may read them.
+# Stored scripts are called by name; reading files requires the privilege.
 my $owner = $node->safe_psql('postgres', q(SELECT owner FROM bench.scripts WHERE name = 'own'));
 like((bench_pgbench('-n -f own -t 2'))[0], qr/^transaction type: own$/m, 'stored script');
 $node->safe_psql('postgres', q{

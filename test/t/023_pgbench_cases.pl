@@ -37,8 +37,8 @@ sub files
 	return $options;
 }
 
-# What is told about single transactions and commands, by pgbench or here.  How
-# clients take turns is up to them.
+# Messages about single transactions and commands, of pgbench or of bench.pgbench.
+# The order among clients may differ.
 sub steps
 {
 	my ($told) = @_;
@@ -78,8 +78,8 @@ sub agree
 	$start->();
 	my ($report, $told, $status) = pgbench($arguments);
 	my $result = $other->();
-	# A statement that cannot be prepared is reported once, for what it is; COPY is called
-	# what it is, and the server's notices are not told.
+	# A statement that cannot be prepared is reported once, with its cause; the message for
+	# COPY differs, and the server's notices are not compared.
 	my @words = grep {
 		!/^(?:pgbench: |starting vacuum|end\.$|Run was aborted|debug|NOTICE|COPY|LINE | *\^$)/
 		  && !/prepared statement ".*" does not exist/
@@ -296,7 +296,7 @@ foreach my $mode (qw(libpq spi))
 	is_deeply([ $told =~ /^(?:psql:\S+ NOTICE:  )?((?:NOTICE:  a|WARNING:  there|DETAIL:|HINT:).*)/mg ],
 		\@said, "notices and warnings, $mode") or diag $told;
 
-	# A flood of them does not keep anybody waiting.
+	# Very many of them do not keep clients waiting.
 	my $flood = '-n -t 1000 -c 2' . files(1 => "do \$\$ begin for i in 1 .. 20 loop raise notice 'flood'; end loop; end \$\$;\n");
 	my ($report, $some, $status) = bench_pgbench("$flood --mode=$mode");
 	is($status, 0, "flood, $mode: exit status");
@@ -308,7 +308,7 @@ foreach my $mode (qw(libpq spi))
 	is($shown + $left_out, 40000, "flood, $mode: the rest is counted");
 }
 
-# What a program prints is told, since there is no standard output.
+# The output of a program comes as notices, because there is no standard output.
 my $echo = '-n -t 2' . files(1 => "\\set x 7\n\\shell echo one :x ; echo 'two words'\n"
 	  . "\\shell echo two errors 1>&2\n\\setshell y echo 5; echo two more 1>&2\n");
 my @printed = grep { /^(?:one|two) / } map { split /\n/ } (pgbench($echo))[ 0, 1 ];
@@ -509,7 +509,7 @@ BEGIN
 END $$;
 },
 	1 => 'VACUUM granted;');
-# The server itself may rarely refuse one of them.
+# In rare cases, the server itself rejects one of them.
 my ($granted) = bench_pgbench('--no-vacuum --client=5 --protocol=prepared --transactions=50'
 	  . ' --continue-on-error' . files(@grants));
 like($granted, qr/processed: 2(?:50|4\d)\/250$/m, 'beside VACUUM, libpq');

@@ -1,6 +1,6 @@
-# bench.initialize with finished pages: the same rows in the same places as
-# pgbench's, clean by the server's own checks, equal on a standby, whole after a
-# crash at any moment, and right where pages are no way to fill a table.
+# bench.initialize with finished pages: the same rows in the same places as in
+# pgbench's tables, valid by the server's own checks, equal on a standby, consistent
+# after a crash at any moment, and correct where tables cannot be filled by pages.
 use strict;
 use warnings;
 
@@ -197,7 +197,7 @@ is( $node->safe_psql('ours',
 	100_000,
 	'inserted rows of partitions are counted');
 
-# A partition of a row is the server's choice.
+# The server chooses the partition of a row.
 is( $node->safe_psql('ours', <<'SQL'), 0, 'rows in the wrong partition');
 SELECT count(*) FROM pgbench_accounts a JOIN pg_class c ON c.oid = a.tableoid
  WHERE NOT satisfies_hash_partition('pgbench_accounts'::regclass, 3,
@@ -221,7 +221,7 @@ if ($node->safe_psql('postgres',
 }
 is($node->safe_psql('postgres', 'SHOW wal_compression'), 'off', 'the setting is left alone');
 
-# Tables that pages are no way to fill get the same rows.
+# Tables that cannot be filled by pages get the same rows.
 foreach my $odd (
 	[ 'an index', 'CREATE INDEX ON pgbench_accounts (bid)' ],
 	[ 'a primary key', 'ALTER TABLE pgbench_accounts ADD PRIMARY KEY (aid)' ],

@@ -1,5 +1,4 @@
-# What runs say of themselves: the cost of the harness, and advice on figures that
-# are doubtful.
+# The overhead that runs report about themselves, and advice on doubtful figures.
 use strict;
 use warnings;
 
@@ -58,7 +57,7 @@ foreach my $mode (qw(spi libpq))
 	unlike($node->safe_psql('postgres', "SELECT bench.pgbench('-n -t 10 --mode=$mode')"),
 		$line, "$mode: but not where pgbench's report is asked for");
 
-	# What the client does by itself is the harness's, and what the server does is not.
+	# The client's work counts as overhead, the server's work does not.
 	$node->safe_psql('postgres',
 		"SELECT bench.define_script('client', (SELECT string_agg('\\set x random_gaussian(1, 1000, 5)', E'\\n')"
 		  . " FROM generate_series(1, 10000)) || E'\\nSELECT :x;'),"
@@ -79,7 +78,7 @@ foreach my $mode (qw(spi libpq))
 		'|', "$mode: scripts dropped");
 }
 
-# A client that does not come to its first sample has nothing to say.
+# A client that ends before its first sample has no figure.
 is( $node->safe_psql(
 		'postgres', q{
 		SELECT bench.run(transactions => 3, label => 'few');
@@ -157,7 +156,7 @@ like(
 like(advice("'{never\@1,select-only\@9}', clients => 2, transactions => 200, seed => '1'"),
 	qr/^(the run failed\n)?\d of 2 clients aborted/, 'aborted clients');
 
-# Whose run it is not, and who has none.
+# Roles that do not own the run, and roles without runs.
 $node->safe_psql(
 	'postgres', q{
 	CREATE ROLE stranger LOGIN;

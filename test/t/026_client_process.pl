@@ -1,5 +1,5 @@
-# Clients of mode spi in backends: when there are not enough worker slots, or if
-# they are asked for.  They do what clients in workers do.
+# Clients of mode spi in backends: if there are not enough worker slots, or on
+# request.  They behave like clients in workers.
 use strict;
 use warnings;
 
@@ -11,7 +11,7 @@ use Test::More;
 my $node = new_bench_node('backends', "fsync = off\nmax_worker_processes = 4\n");
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 
-# What a run does is the same, whatever its clients are.
+# A run does the same in backends as in workers.
 my $history = q{SELECT string_agg(concat_ws(' ', tid, bid, aid, delta), ',' ORDER BY ctid)
 	FROM pgbench_history};
 my %found;
@@ -126,7 +126,7 @@ like($told, qr/ERROR:  not enough background worker slots/, 'without rights: not
 (undef, $told) = $run->("'{select-only}', client_process => 'backend'", @tester);
 like($told, qr/ERROR:  permission denied for mode "libpq"/, 'without rights: no backends');
 
-# The procedure is for runs alone: only they know the secret, and nothing may be above it.
+# Only runs can call the procedure: it requires their secret, and a call at top level.
 $node->safe_psql('postgres',
 	'CREATE PROCEDURE calls() LANGUAGE plpgsql AS $$BEGIN CALL bench_internal.spi_client(1, 1); END$$');
 my $outside = 'can only be called at top level';
@@ -144,7 +144,7 @@ foreach (
 	my (undef, undef, $stderr) = $node->psql('postgres', $sql);
 	like($stderr, qr/ERROR:  .*(?:$error)/, $sql);
 }
-# A person who guesses the number of a run that waits for its clients has no part in it.
+# Guessing the number of a run that waits for its clients does not give access to it.
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIVE MODE');
 my $waiting = start_sql($node, "SELECT state FROM bench.run(transactions => 5, client_process => 'backend')");

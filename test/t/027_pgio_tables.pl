@@ -1,6 +1,6 @@
-# bench.initialize_pgio: tables as pgio makes them, clean by the server's own checks,
-# filled by pages or by COPY alike, refused where there is no space, and nothing of
-# them if they cannot be finished.
+# bench.initialize_pgio: tables as pgio creates them, valid by the server's own
+# checks, equal if filled by pages or by COPY; an error if there is no space; nothing
+# is left of a load that fails.
 use strict;
 use warnings;
 
@@ -168,7 +168,7 @@ pgio1|r|p|{fillfactor=10}|the tables
 pgio1_mykey_idx|i|p||the indexes
 EXPECTED
 
-# What the caller is told.
+# Notices to the caller.
 my ($status, $stdout, $stderr) =
   $node->psql('postgres', "SELECT step FROM bench.initialize_pgio(2, '$blocks')");
 is($stdout, "drop tables\ncreate tables\ngenerate rows\ncreate indexes\nvacuum", 'steps');

@@ -1,6 +1,5 @@
-# pgio's workload: what it does to its tables, that its figures are those of the
-# server, of no more and no less than the run, and that they agree with each
-# other; how it fails.
+# pgio's workload: its effects on its tables; that its figures equal the server's
+# counters, cover exactly the run, and agree with each other; its errors.
 use strict;
 use warnings;
 
@@ -28,10 +27,10 @@ foreach my $schema (sort keys %blocks)
 	make_tables('postgres', $schema, 2, $blocks{$schema});
 }
 
-# Servers tell since 18 what a process evicts.
+# Servers count evictions per process since version 18.
 my $evictions = $node->pg_version >= 18;
 
-# In whatever process the sessions are.
+# For all kinds of client processes.
 my %modes = (
 	spi     => "mode => 'spi', client_process => 'worker'",
 	backend => "mode => 'spi', client_process => 'backend'",
@@ -274,8 +273,8 @@ foreach my $mode (@modes)
 	}
 }
 
-# A launch that takes long is none of the rate.  Sessions wait for each other, and the
-# clock and the counters begin when all are there.
+# A slow start does not affect the rates.  Sessions wait for each other, and the clock
+# and the counters start when all are ready.
 {
 	# One row in each block again.
 	$node->safe_psql('postgres', "VACUUM FULL ANALYZE small.pgio$_") foreach 1, 2;
@@ -414,7 +413,7 @@ foreach my $mode (@modes)
 	like(sql("SELECT bench.report($run_id)"), qr/^RIOPS >/m, 'start_pgio: report');
 }
 
-# What is wrong is said before anything starts.
+# Errors are reported before anything starts.
 {
 	my $missing = qr/HINT:  Create pgio's tables with SELECT \* FROM bench.initialize_pgio\(\)/;
 	fails_ok('transactions => 1', qr/ERROR:  42P01: relation "pgio1" does not exist\n$missing/, 'no tables', schema => 'public');
@@ -445,8 +444,9 @@ foreach my $mode (@modes)
 	nothing_left_ok($node, 'errors');
 }
 
-# Sessions that lock the same rows in another order: whoever is in a deadlock loses the
-# block, and goes on.  With a rate blocks are open for long, so that they meet.
+# Sessions that lock the same rows in another order: after a deadlock, the session's
+# transaction fails, and the session continues.  With a rate, transactions stay open for
+# long, so that conflicts occur.
 foreach my $mode (qw(spi libpq))
 {
 	my $scratches = scratches('small');
@@ -463,7 +463,7 @@ foreach my $mode (qw(spi libpq))
 	  or diag "$done of $row->{updates}, $row->{failed} failed";
 }
 
-# A session that is aborted has told what it used until then.
+# The figures of an aborted session cover the time until it aborted.
 sql('CREATE SCHEMA checked');
 make_tables('postgres', 'checked', 2, 300);
 sql('ALTER TABLE checked.pgio2 ADD CHECK (scratch < 3)');
@@ -482,7 +482,7 @@ foreach my $mode (@modes)
 	}
 }
 
-# Cancelled: what was under way may have happened.
+# Canceled: the loops in progress may have committed.
 foreach my $mode (@modes)
 {
 	foreach (
@@ -566,7 +566,7 @@ foreach my $mode (@modes)
 	nothing_left_ok($node, 'targets');
 }
 
-# On a standby: what reads works and is not stored.
+# On a standby: runs that only read work and are not stored.
 {
 	$node->backup('backup');
 	my $standby = PostgreSQL::Test::Cluster->new('standby');

@@ -1,5 +1,5 @@
-# Whatever ends a process of a run, or what it needs, the others end as well and
-# those who wait are told why.
+# If a process of a run, or something that it needs, ends for any reason, the other
+# processes end as well, and waiting sessions get the reason.
 use strict;
 use warnings;
 
@@ -19,7 +19,7 @@ $node->safe_psql(
 	SELECT bench.define_script('fails', 'SELECT 1 / 0;'),
 	       bench.define_script('nothing', E'\\\\set x 1')});
 
-# The arguments of a run that only something else ends.
+# The arguments of a run that does not end by itself.
 sub endless
 {
 	my ($label, $options) = @_;
@@ -32,7 +32,7 @@ sub errors_of
 	return latest_run($node, $label)->{errors};
 }
 
-# The caller ends by a FATAL error, which drops nothing that it owns.
+# The caller ends by a FATAL error, which runs no destructors.
 foreach (
 	[ 'spi',      "mode => 'spi'" ],
 	[ 'libpq',    "mode => 'libpq'" ],
@@ -203,7 +203,7 @@ foreach (
 	$node->safe_psql('postgres', $undo);
 }
 
-# What cannot be stored is told in the server's log.
+# The server's log shows what cannot be stored.
 $label = 'extension dropped';
 $offset = -s $node->logfile;
 $node->safe_psql('postgres',
@@ -214,7 +214,7 @@ like(slurp_file($node->logfile, $offset),
 	qr/LOG:  run \d+ of pg_selfbench: results could not be stored: /, "$label: in the server's log");
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_selfbench');
 
-# A backend that cannot do what it is called for.
+# A backend that cannot run its client.
 $tables->query_safe('BEGIN; LOCK TABLE pgbench_branches');
 $caller = start_sql($node,
 	"SELECT * FROM bench.run('{select-only}', client_process => 'backend', vacuum => 'none')");
@@ -230,7 +230,7 @@ $node->safe_psql('postgres', 'ALTER PROCEDURE bench_internal.absent RENAME TO sp
 $_->quit foreach ($tables, $rows);
 eval { $tester->quit };
 
-# Nobody is left to tell clients that never wait.
+# No process is left that could notify clients that never wait.
 foreach my $options ("mode => 'spi'", "mode => 'libpq'", "client_process => 'backend'")
 {
 	$node->safe_psql('postgres',

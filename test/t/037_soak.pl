@@ -1,6 +1,6 @@
-# Endings at random: a run, or an initialization, one process of which is ended at
-# a random moment, or whose log finds no room.  Two seconds later nothing of it is
-# left: no process, no connection, no worker slot, no shared memory.
+# Random ends: one process of a run or of an initialization is ended at a random
+# moment, or a run's log has no space.  Two seconds later nothing of it is left: no
+# process, no connection, no worker slot, no shared memory.
 #
 # SEED=  repeats a sequence of endings; COUNT= how many there are
 use strict;
