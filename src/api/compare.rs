@@ -5,12 +5,12 @@ use super::run::{Progress, perform, require_transactions};
 use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{OrRaise, Result};
-use crate::results::rows::{Figures, Run};
 use crate::run::options::RunOptions;
 use crate::run::spec::{MODES, RunSpec};
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use selfbench_model::{Figures, Run};
 use selfbench_stats::{Spread, summary};
 
 /// Most modes, of which each takes memory of its own.

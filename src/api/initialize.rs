@@ -14,7 +14,8 @@ use crate::worker::loader::StepSeconds;
 use crate::worker::locks::{self, Use};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use selfbench_report::initialize::{Step, closing_line, progress_line};
+use selfbench_model::Step;
+use selfbench_report::initialize::{closing_line, progress_line};
 use std::sync::atomic::Ordering::*;
 
 /// How often the number of rows is told.

@@ -2,13 +2,13 @@
 
 use crate::clock;
 use crate::error::Result;
-use crate::results::rows::{Finished, RunScript};
 use crate::results::{convert, store};
 use crate::run::RunSpec;
 use crate::shared::recorder::{self, ClientState};
 use crate::shared::{Header, Phase, Segment};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use selfbench_model::{Finished, RunScript};
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -5,11 +5,11 @@ use super::result::cannot_form;
 use super::run::{self, Progress};
 use crate::backend::horizon::Horizon;
 use crate::error::{Error, OrRaise, Result};
-use crate::results::rows::PgioRun;
 use crate::run::PgioOptions;
 use crate::run::options::RunOptions;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use selfbench_model::PgioRun;
 
 /// Runs pgio's workload and waits for the result.
 #[pg_extern(sql = false)]

@@ -9,7 +9,6 @@ use crate::check;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::latch;
-use crate::results::rows::{Finished, Outcome};
 use crate::results::store;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
 use crate::security;
@@ -24,6 +23,7 @@ use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use selfbench_model::{Finished, Reply};
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::progress::{self, At, ProgressOptions};
 use selfbench_stats::Tally;
@@ -209,7 +209,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     let waited = task.wait(Phase::Running, horizon, |_| Ok(()));
     result::remember(task.segment());
     waited?;
-    if let Some(Err(error)) = task.segment().outcome::<Outcome>() {
+    if let Some(Err(error)) = task.segment().outcome::<Reply>() {
         return Err(error);
     }
     task.detach();
@@ -243,8 +243,8 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     ticker.end(task.segment());
     let finished = match task.outcome()? {
         // However large it is, and whatever the caller may see.
-        Outcome::Stored(run_id) => store::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,
-        Outcome::NotStored(finished) => *finished,
+        Reply::Stored(run_id) => store::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,
+        Reply::NotStored(finished) => *finished,
     };
     warn(spec, &finished);
     Ok(finished)

@@ -8,7 +8,7 @@ use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
 use crate::target;
-use selfbench_report::initialize::Step;
+use selfbench_model::Step;
 use serde::{Deserialize, Serialize};
 
 /// Accounts per unit of scale.

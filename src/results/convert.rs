@@ -1,12 +1,12 @@
 //! From counters to figures, from rows to a report.
 
-use super::rows::{Figures, Finished, PgioRun, PgioSession, Run, RunScript, RunStatement};
 use crate::error::{Error, Result};
 use crate::run::pgio::{self, PgioSpec};
 use crate::run::spec::MODES;
 use crate::server;
 use crate::shared::recorder::CommandTally;
 use selfbench_client::Usage;
+use selfbench_model::{Figures, Finished, PgioRun, PgioSession, Run, RunScript, RunStatement};
 use selfbench_report::pgio::{PgioReport, WorkingSet};
 use selfbench_report::{Limit, RunReport, RunState, ScriptReport, StatementReport};
 use selfbench_script::{Command, builtin, report_text};

@@ -3,7 +3,6 @@
 //! Writing happens in the coordinator, in transactions of its own and with the rights of the
 //! tables' owner. Reading happens with the rights of whoever asks; row security decides.
 
-use super::rows::{Finished, PgioRun, PgioSession, Run, RunInterval, RunScript, RunStatement};
 use crate::backend::transaction::transaction;
 use crate::copy::{Target, copy_in};
 use crate::error::{Error, Result};
@@ -12,8 +11,10 @@ use crate::security::{as_owner, is_superuser, with_pinned_settings, without_trig
 use crate::server;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
-use selfbench_report::Setting;
-use selfbench_report::log::{Logged, Outcome};
+use selfbench_model::{
+    Finished, LoggedTransaction, PgioRun, PgioSession, Run, RunInterval, RunScript, RunStatement,
+    Setting, TransactionOutcome,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter};
@@ -113,7 +114,7 @@ pub fn intervals(rows: &[RunInterval]) -> Result<()> {
 }
 
 /// Stores logged transactions, without waiting for the disk: the end of the run will.
-pub fn transactions(run_id: i64, rows: Vec<Logged>) -> Result<()> {
+pub fn transactions(run_id: i64, rows: Vec<LoggedTransaction>) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -159,7 +160,7 @@ pub fn transactions(run_id: i64, rows: Vec<Logged>) -> Result<()> {
 const BINARY_COPY_HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// Appends a row of `bench.transactions` in COPY's binary format.
-fn write_transaction(run_id: i64, row: &Logged, out: &mut Vec<u8>) {
+fn write_transaction(run_id: i64, row: &LoggedTransaction, out: &mut Vec<u8>) {
     fn field(out: &mut Vec<u8>, value: Option<impl AsRef<[u8]>>) {
         let length = value.as_ref().map_or(-1, |v| v.as_ref().len() as i32);
         out.extend_from_slice(&length.to_be_bytes());
@@ -169,7 +170,7 @@ fn write_transaction(run_id: i64, row: &Logged, out: &mut Vec<u8>) {
     }
     let ms = |ns: u64| (ns as f64 / 1e6).to_be_bytes();
     let at_us = row.at_us - server::UNIX_TO_SERVER_US;
-    let latency_ns = (row.outcome == Outcome::Success).then_some(row.latency_ns);
+    let latency_ns = (row.outcome == TransactionOutcome::Success).then_some(row.latency_ns);
     out.extend_from_slice(&9i16.to_be_bytes());
     field(out, Some(run_id.to_be_bytes()));
     field(out, Some((row.client as i32).to_be_bytes()));

@@ -7,7 +7,7 @@ use crate::backend::settings::Settings;
 use crate::error::Result;
 use crate::pq::ConnectWith;
 use crate::server;
-pub use selfbench_report::Mode;
+pub use selfbench_model::Mode;
 use selfbench_script::{Protocol, Workload, WorkloadBuilder, clients_per_thread};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

@@ -1,18 +1,18 @@
 //! An entry of the log of transactions, as it travels from a client worker to the coordinator.
 
 use selfbench_client::{Ending, Failure, LogEntry};
-use selfbench_report::log::Outcome;
+use selfbench_model::TransactionOutcome;
 
-const OUTCOMES: [Outcome; 5] = [
-    Outcome::Success,
-    Outcome::Serialization,
-    Outcome::Deadlock,
-    Outcome::Other,
-    Outcome::Skipped,
+const OUTCOMES: [TransactionOutcome; 5] = [
+    TransactionOutcome::Success,
+    TransactionOutcome::Serialization,
+    TransactionOutcome::Deadlock,
+    TransactionOutcome::Other,
+    TransactionOutcome::Skipped,
 ];
 
 /// Which of the outcomes it is, in the ring.
-fn code(outcome: Outcome) -> u8 {
+fn code(outcome: TransactionOutcome) -> u8 {
     outcome as u8
 }
 
@@ -27,7 +27,7 @@ pub struct Entry {
     /// Index of the script.
     pub script: u16,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: TransactionOutcome,
     /// The client's count of transactions, this one included.
     pub count: u64,
     /// Clock reading at its end.
@@ -48,20 +48,20 @@ impl Entry {
     pub fn of(entry: &LogEntry) -> Entry {
         let (outcome, latency_ns, lag_ns, retries) = match entry.ending {
             Ending::Success(t) => (
-                Outcome::Success,
+                TransactionOutcome::Success,
                 t.latency_ns,
                 t.lag_ns.unwrap_or(0),
                 t.retries,
             ),
             Ending::Failure { failure, retries } => {
                 let outcome = match failure {
-                    Failure::Serialization => Outcome::Serialization,
-                    Failure::Deadlock => Outcome::Deadlock,
-                    Failure::Other => Outcome::Other,
+                    Failure::Serialization => TransactionOutcome::Serialization,
+                    Failure::Deadlock => TransactionOutcome::Deadlock,
+                    Failure::Other => TransactionOutcome::Other,
                 };
                 (outcome, 0, 0, retries)
             }
-            Ending::Skipped => (Outcome::Skipped, 0, 0, 0),
+            Ending::Skipped => (TransactionOutcome::Skipped, 0, 0, 0),
         };
         Entry {
             client: entry.client as u32,

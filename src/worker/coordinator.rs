@@ -18,13 +18,13 @@ use crate::backend::{fatal, settings};
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::latch;
-use crate::results::rows::{Outcome, Run};
 use crate::results::store;
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
 use crate::shared::messages::Watcher;
 use crate::shared::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
+use selfbench_model::{Reply, Run};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ unsafe extern "C-unwind" fn coordinator_exit(_code: i32, _argument: pg_sys::Datu
     segment.finish(Err::<(), _>(report));
 }
 
-fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Outcome> {
+fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
     transaction(|| settings::apply(&spec.settings))?;
     let mut database = Database::open(spec.target.as_ref())?;
     let tables = tables::look_up(spec, &mut database)?;
@@ -161,7 +161,7 @@ fn conduct(
     clients: &ClientProcesses,
     mut logbook: Option<Logbook>,
     mut snapshots: Snapshots,
-) -> Result<Outcome> {
+) -> Result<Reply> {
     run.state = "running".into();
     run.started_at = Some(server::wall_clock());
     open_start_barrier(segment, spec);
@@ -231,14 +231,14 @@ fn conduct(
     run.segment = None;
     if stores {
         match store::finish(&finished, &intervals, &sessions) {
-            Ok(()) => return Ok(Outcome::Stored(finished.run.run_id)),
+            Ok(()) => return Ok(Reply::Stored(finished.run.run_id)),
             Err(error) => {
                 let told = tell_unstored(&finished.run, &error);
                 finished.run.errors.push(told);
             }
         }
     }
-    Ok(Outcome::NotStored(Box::new(finished.abridged())))
+    Ok(Reply::NotStored(Box::new(finished.abridged())))
 }
 
 /// Opens the start barrier at the current clock reading.

@@ -4,7 +4,6 @@
 use super::harvest::Harvest;
 use crate::clock;
 use crate::error::Result;
-use crate::results::rows::{Finished, PgioSession, Run, RunInterval, RunScript, RunStatement};
 use crate::results::{convert, store};
 use crate::run::pgio::Scan;
 use crate::run::{Mode, RunSpec};
@@ -14,6 +13,7 @@ use crate::shared::WorkerState;
 use crate::shared::effort::Effort;
 use crate::shared::recorder::{self, ClientState, IntervalFigures};
 use selfbench_client::Usage;
+use selfbench_model::{Finished, PgioSession, Run, RunInterval, RunScript, RunStatement};
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -10,7 +10,8 @@ use crate::run::{LogSpec, RunSpec};
 use crate::server;
 use crate::shared::Segment;
 use crate::shared::entry::Entry;
-use selfbench_report::log::{Aggregate, LogFormat, Logged, Outcome, transaction_line};
+use selfbench_model::{LoggedTransaction, TransactionOutcome};
+use selfbench_report::log::{Aggregate, LogFormat, transaction_line};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
@@ -119,7 +120,7 @@ impl Logbook {
 
     fn take(&mut self, segment: &Segment) -> Result<()> {
         let has_rate = self.format.rate;
-        let has_lag = |outcome| has_rate && outcome == Outcome::Success;
+        let has_lag = |outcome| has_rate && outcome == TransactionOutcome::Success;
         let mut rows = Vec::new();
         for worker in 0..segment.layout().workers {
             let Some(ring) = segment.log(worker) else {
@@ -129,7 +130,7 @@ impl Logbook {
             ring.read(&mut self.bytes);
             let mut bytes = self.bytes.as_slice();
             let entries = std::iter::from_fn(|| Entry::take(&mut bytes));
-            let logged = entries.map(|entry| Logged {
+            let logged = entries.map(|entry| LoggedTransaction {
                 client: entry.client,
                 count: entry.count,
                 script: entry.script,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use selfbench_report::Mode;
-use selfbench_report::initialize::Step;
+use selfbench_model::Mode;
+use selfbench_model::Step;
 use selfbench_script::Protocol;
 use selfbench_script::builtin::Builtin;
 

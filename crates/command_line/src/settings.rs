@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use selfbench_report::Mode;
-use selfbench_report::initialize::Step;
+use selfbench_model::Mode;
+use selfbench_model::Step;
 use selfbench_script::builtin::{self, Builtin};
 use selfbench_script::{
     BuiltinError, MAX_SCRIPTS, Protocol, WeightError, WorkloadError, c_atof, c_atoi, c_strtol,

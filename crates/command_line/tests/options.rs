@@ -6,8 +6,8 @@ use selfbench_command_line::{
     Connection, Initialize, Invocation, Limit, Log, PartitionMethod, Partitioning, Run, Script,
     ScriptSource, Vacuum, parse,
 };
-use selfbench_report::Mode;
-use selfbench_report::initialize::Step;
+use selfbench_model::Mode;
+use selfbench_model::Step;
 use selfbench_script::{Protocol, builtin};
 
 const MAJOR: u32 = 15;

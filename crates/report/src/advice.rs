@@ -1,6 +1,7 @@
 //! What makes the figures of a run doubtful, as far as that is certain.
 
-use crate::{Limit, Mode, RunReport, RunState};
+use crate::{Limit, RunReport, RunState};
+use selfbench_model::Mode;
 use selfbench_stats::summary;
 
 /// In mode libpq: client workers that used more of the time that they had were the limit.

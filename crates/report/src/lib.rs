@@ -14,6 +14,5 @@ mod settings;
 mod text;
 
 pub use advice::{Advice, advice};
-pub use run::{Limit, Mode, RunReport, RunState, ScriptReport, StatementReport};
-pub use settings::Setting;
+pub use run::{Limit, RunReport, RunState, ScriptReport, StatementReport};
 pub use text::{Style, lines, text};

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use selfbench_model::{LoggedTransaction, TransactionOutcome};
 use selfbench_stats::Moments;
 
 /// What of a run decides which fields a line has.
@@ -20,63 +21,14 @@ pub struct LogFormat {
     pub server_major: i32,
 }
 
-/// How a logged transaction ended.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Outcome {
-    /// Successfully.
-    Success,
-    /// With a serialization failure.
-    Serialization,
-    /// With a deadlock.
-    Deadlock,
-    /// With another error.
-    Other,
-    /// It was not begun.
-    Skipped,
-}
-
-impl Outcome {
-    /// The word for it in the log table.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Serialization => "serialization",
-            Self::Deadlock => "deadlock",
-            Self::Other => "other",
-            Self::Skipped => "skipped",
-        }
-    }
-}
-
-/// One transaction for the log.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Logged {
-    /// Number of the client.
-    pub client: u32,
-    /// The client's count of transactions, this one included.
-    pub count: u64,
-    /// Index of the script.
-    pub script: u16,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Its latency, if it was successful.
-    pub latency_ns: u64,
-    /// From its scheduled start to its beginning, if it was successful and there is a rate.
-    pub lag_ns: Option<u64>,
-    /// Tries beyond the first.
-    pub retries: u32,
-    /// When it ended, in microseconds since 1970.
-    pub at_us: i64,
-}
-
 /// Appends the line of a transaction, as pgbench's option -l has it:
 /// `client count latency script seconds microseconds [lag] [retries]`, times in microseconds.
-pub fn transaction_line(format: &LogFormat, logged: &Logged, out: &mut String) {
+pub fn transaction_line(format: &LogFormat, logged: &LoggedTransaction, out: &mut String) {
     // Writing to a String does not fail.
     let _ = write!(out, "{} {} ", logged.client, logged.count);
     let _ = match logged.outcome {
-        Outcome::Success => write!(out, "{}", us(logged.latency_ns)),
-        Outcome::Skipped => write!(out, "skipped"),
+        TransactionOutcome::Success => write!(out, "{}", us(logged.latency_ns)),
+        TransactionOutcome::Skipped => write!(out, "skipped"),
         failure if format.failures_detailed => write!(out, "{}", failure.as_str()),
         _ => write!(out, "failed"),
     };
@@ -137,17 +89,17 @@ impl Aggregate {
 
     /// Adds a transaction, after appending the lines of all intervals that had ended before it,
     /// empty ones included.
-    pub fn add(&mut self, logged: &Logged, out: &mut String) {
+    pub fn add(&mut self, logged: &LoggedTransaction, out: &mut String) {
         self.advance(logged.at_us, out);
         match logged.outcome {
-            Outcome::Success => {
+            TransactionOutcome::Success => {
                 self.latency.record(logged.latency_ns);
                 self.lag.record(logged.lag_ns.unwrap_or(0));
             }
-            Outcome::Serialization => self.serialization += 1,
-            Outcome::Deadlock => self.deadlock += 1,
-            Outcome::Other => self.other += 1,
-            Outcome::Skipped => self.skipped += 1,
+            TransactionOutcome::Serialization => self.serialization += 1,
+            TransactionOutcome::Deadlock => self.deadlock += 1,
+            TransactionOutcome::Other => self.other += 1,
+            TransactionOutcome::Skipped => self.skipped += 1,
         }
         if logged.retries > 0 {
             self.retried += 1;
@@ -223,8 +175,8 @@ mod tests {
         server_major: 15,
     };
 
-    fn logged(outcome: Outcome) -> Logged {
-        Logged {
+    fn logged(outcome: TransactionOutcome) -> LoggedTransaction {
+        LoggedTransaction {
             client: 3,
             count: 17,
             script: 1,
@@ -236,7 +188,7 @@ mod tests {
         }
     }
 
-    fn line(format: LogFormat, outcome: Outcome) -> String {
+    fn line(format: LogFormat, outcome: TransactionOutcome) -> String {
         let mut out = String::new();
         transaction_line(&format, &logged(outcome), &mut out);
         out
@@ -245,11 +197,11 @@ mod tests {
     #[test]
     fn a_transaction_has_six_fields() {
         assert_eq!(
-            line(FORMAT, Outcome::Success),
+            line(FORMAT, TransactionOutcome::Success),
             "3 17 1235 1 1700000000 12345\n"
         );
         assert_eq!(
-            line(FORMAT, Outcome::Skipped),
+            line(FORMAT, TransactionOutcome::Skipped),
             "3 17 skipped 1 1700000000 12345\n"
         );
     }
@@ -262,7 +214,7 @@ mod tests {
             ..FORMAT
         };
         assert_eq!(
-            line(format, Outcome::Success),
+            line(format, TransactionOutcome::Success),
             "3 17 1235 1 1700000000 12345 90 2\n"
         );
     }
@@ -270,7 +222,7 @@ mod tests {
     #[test]
     fn failures_have_a_word() {
         assert_eq!(
-            line(FORMAT, Outcome::Deadlock),
+            line(FORMAT, TransactionOutcome::Deadlock),
             "3 17 failed 1 1700000000 12345\n"
         );
         let format = LogFormat {
@@ -278,10 +230,10 @@ mod tests {
             ..FORMAT
         };
         for (outcome, word) in [
-            (Outcome::Serialization, "serialization"),
-            (Outcome::Deadlock, "deadlock"),
-            (Outcome::Other, "other"),
-            (Outcome::Skipped, "skipped"),
+            (TransactionOutcome::Serialization, "serialization"),
+            (TransactionOutcome::Deadlock, "deadlock"),
+            (TransactionOutcome::Other, "other"),
+            (TransactionOutcome::Skipped, "skipped"),
         ] {
             assert_eq!(
                 line(format, outcome),
@@ -294,16 +246,28 @@ mod tests {
     fn intervals_are_summed_up() {
         let mut aggregate = Aggregate::new(FORMAT, 2, 1_699_999_999_900_000);
         let mut out = String::new();
-        let at = |outcome, at_us| Logged {
+        let at = |outcome, at_us| LoggedTransaction {
             at_us,
             ..logged(outcome)
         };
-        aggregate.add(&at(Outcome::Success, 1_699_999_999_950_000), &mut out);
-        aggregate.add(&at(Outcome::Success, 1_700_000_000_950_000), &mut out);
-        aggregate.add(&at(Outcome::Deadlock, 1_700_000_000_950_001), &mut out);
+        aggregate.add(
+            &at(TransactionOutcome::Success, 1_699_999_999_950_000),
+            &mut out,
+        );
+        aggregate.add(
+            &at(TransactionOutcome::Success, 1_700_000_000_950_000),
+            &mut out,
+        );
+        aggregate.add(
+            &at(TransactionOutcome::Deadlock, 1_700_000_000_950_001),
+            &mut out,
+        );
         assert_eq!(out, "");
         // Two intervals have passed, the second of which is empty.
-        aggregate.add(&at(Outcome::Success, 1_700_000_003_000_000), &mut out);
+        aggregate.add(
+            &at(TransactionOutcome::Success, 1_700_000_003_000_000),
+            &mut out,
+        );
         assert_eq!(
             out,
             "1699999999 2 2469 3048311 1235 1235 0 0 0 0 0 0 0 0 0\n\
@@ -327,11 +291,11 @@ mod tests {
         let mut aggregate = Aggregate::new(format, 1, 1_700_000_000_000_000);
         let mut out = String::new();
         for outcome in [
-            Outcome::Success,
-            Outcome::Serialization,
-            Outcome::Deadlock,
-            Outcome::Other,
-            Outcome::Skipped,
+            TransactionOutcome::Success,
+            TransactionOutcome::Serialization,
+            TransactionOutcome::Deadlock,
+            TransactionOutcome::Other,
+            TransactionOutcome::Skipped,
         ] {
             aggregate.add(&logged(outcome), &mut out);
         }

@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use selfbench_model::Mode;
 use selfbench_stats::{Tally, summary};
 
-use crate::Mode;
 use crate::number::fixed;
 
 /// What of a run decides which figures a progress line has.

@@ -1,37 +1,8 @@
 //! What there is to report about one run.
 
-use crate::Setting;
 use crate::pgio::PgioReport;
+use selfbench_model::{Mode, Setting};
 use selfbench_stats::{Tally, summary};
-use serde::{Deserialize, Serialize};
-
-/// Which way a run's transactions take into the server.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Executed by workers inside the server.
-    Spi,
-    /// Sent over connections, as pgbench does.
-    Libpq,
-}
-
-impl Mode {
-    /// The name that options, tables and reports use: `spi` or `libpq`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Spi => "spi",
-            Self::Libpq => "libpq",
-        }
-    }
-
-    /// The name and what the mode measures, for people.
-    pub const fn description(self) -> &'static str {
-        match self {
-            Self::Spi => "spi (in-server, no round trip)",
-            Self::Libpq => "libpq (client/server round trips)",
-        }
-    }
-}
 
 /// What a run is to end after.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,7 @@
 //! Which settings of a run its report shows: those that somebody has set and that may change figures.
 
+use selfbench_model::Setting;
+
 /// Settings that every server has set, or that do not change figures: where files, sockets and logs
 /// are, how texts look, and what the extension sets for queries of its own.
 const LEFT_OUT: [&str; 24] = [
@@ -41,23 +43,10 @@ const FAMILIES: [&str; 8] = [
     "unix_socket",
 ];
 
-/// One setting under which a run took place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
-    /// Its name.
-    pub name: String,
-    /// Its value, with its unit.
-    pub value: String,
-    /// Where the value came from, as `pg_settings.source` says.
-    pub source: String,
-}
-
-impl Setting {
-    /// Whether a report shows it.
-    pub fn is_shown(&self) -> bool {
-        let name = self.name.to_ascii_lowercase();
-        !matches!(self.source.as_str(), "default" | "override")
-            && !LEFT_OUT.contains(&name.as_str())
-            && !FAMILIES.iter().any(|family| name.starts_with(family))
-    }
+/// Whether a report shows a setting.
+pub(crate) fn is_shown(setting: &Setting) -> bool {
+    let name = setting.name.to_ascii_lowercase();
+    !matches!(setting.source.as_str(), "default" | "override")
+        && !LEFT_OUT.contains(&name.as_str())
+        && !FAMILIES.iter().any(|family| name.starts_with(family))
 }

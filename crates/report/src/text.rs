@@ -4,11 +4,13 @@
 //! The layout is `printResults` of pgbench.c of the server's major version: 15 to 17 alike, 18
 //! with a part of its own for what failed.
 
+use selfbench_model::Mode;
 use selfbench_stats::{Moments, Tally, summary};
 
 use crate::number::{fixed, shortest};
 use crate::pgio;
-use crate::{Limit, Mode, RunReport, RunState, ScriptReport};
+use crate::settings;
+use crate::{Limit, RunReport, RunState, ScriptReport};
 
 /// First major version that reports runs without a successful transaction in full, and scripts by
 /// their transactions of all outcomes.
@@ -414,7 +416,11 @@ fn additions(lines: &mut Lines, report: &RunReport) {
     for (name, value) in &report.variables {
         lines.push(format!("variable: {name} = {}", indented(value)));
     }
-    for setting in report.settings.iter().filter(|setting| setting.is_shown()) {
+    for setting in report
+        .settings
+        .iter()
+        .filter(|setting| settings::is_shown(setting))
+    {
         let (name, value) = (&setting.name, indented(&setting.value));
         lines.push(format!("setting: {name} = {value} ({})", setting.source));
     }

@@ -1,7 +1,8 @@
 //! When a run's figures are doubtful, and when they are not.
 
+use selfbench_model::Mode;
 use selfbench_report::pgio::{PgioReport, WorkingSet};
-use selfbench_report::{Limit, Mode, RunReport, RunState, ScriptReport, advice};
+use selfbench_report::{Limit, RunReport, RunState, ScriptReport, advice};
 use selfbench_stats::{Moments, Tally};
 
 const SELECT_ONLY: &str = "<builtin: select only>";

@@ -2,9 +2,10 @@
 //! printed for the same run, with the lines around that this project adds.
 
 use pretty::assert_text;
+use selfbench_model::{Mode, Setting};
 use selfbench_report::pgio::{PgioReport, WorkingSet};
 use selfbench_report::{
-    Limit, Mode, RunReport, RunState, ScriptReport, Setting, StatementReport, Style, lines, text,
+    Limit, RunReport, RunState, ScriptReport, StatementReport, Style, lines, text,
 };
 use selfbench_stats::{Failures, Moments, Tally};
 

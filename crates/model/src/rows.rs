@@ -416,9 +416,9 @@ pub struct PgioSession {
     pub read_histogram: Option<String>,
 }
 
-/// What the caller of a run is told when it has ended.
+/// What the coordinator of a run answers its caller when it has ended.
 #[derive(Serialize, Deserialize)]
-pub enum Outcome {
+pub enum Reply {
     /// The result is stored, under this number.
     Stored(i64),
     /// The result, which is not stored: by a standby, or because of an error that is a part of it.
