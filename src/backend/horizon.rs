@@ -1,29 +1,29 @@
-//! Not holding back the removal of dead rows while waiting for a run.
+//! Waiting for a run without keeping dead rows from being removed.
 //!
-//! The statement that calls `bench.run` has a snapshot, and as long as it is advertised, no row
-//! version that died after it can be removed, by anybody. Under pgbench nothing of the kind
-//! happens, since its caller is not in the database. At scale 10, tpcb-like would update ever
-//! longer chains of dead versions, and the figure would be about the waiting caller.
+//! The statement that calls `bench.run` has a snapshot. While its `xmin` is advertised, the server
+//! cannot remove rows that died after it. pgbench does not have this problem, because it waits
+//! outside of the database. At scale 10, tpcb-like would follow longer and longer chains of dead
+//! rows, and the waiting caller would distort the figures.
 //!
-//! So while this backend only waits, it takes its advertised `xmin` away, as an idle backend does.
-//! That is safe only if nothing will be read with that snapshot afterwards: the isolation level is
-//! READ COMMITTED, no transaction id is assigned, no other snapshot is in use (an open cursor has
-//! one), the function was called directly by a top-level statement, and that statement, with all
-//! its subqueries, reads no table and calls no function that could. It may call this extension's
-//! functions as often as it likes: their own queries have snapshots of their own (see `query`).
-//! Anything else keeps its snapshot advertised, and the caller is told.
+//! So while this backend only waits, it resets its advertised `xmin`, as an idle backend does. This
+//! is safe only if nothing is read with that snapshot afterwards: the isolation level is READ
+//! COMMITTED, no transaction ID is assigned, no other snapshot is in use (an open cursor has one),
+//! a top-level statement called the function directly, and that statement, with all its subqueries,
+//! reads no table and calls no function that could. It may call this extension's functions any
+//! number of times, because their queries take their own snapshots (see `query`). In all other
+//! cases, the snapshot stays advertised, and the caller gets a notice.
 
 use crate::compat;
 use pgrx::pg_catalog::pg_proc::PgProc;
 use pgrx::pg_sys;
 
-/// Whether and how this backend may stop holding back the horizon.
+/// Whether this backend may reset its advertised `xmin`.
 pub struct Horizon {
     releasable: bool,
 }
 
 impl Horizon {
-    /// Looks at the statement that called the function with this call information.
+    /// Examines the statement that called the function with this call information.
     ///
     /// # Safety
     /// `fcinfo` must be the call information of the current call.
@@ -33,13 +33,13 @@ impl Horizon {
         Horizon { releasable }
     }
 
-    /// Whether the statement's snapshot can be taken out of the way.
+    /// Whether the `xmin` of the statement's snapshot can be reset.
     pub fn releasable(&self) -> bool {
         self.releasable
     }
 
-    /// Takes the advertised `xmin` away. To be called again before each wait: catalog look-ups in
-    /// between advertise one anew, and a current one.
+    /// Resets the advertised `xmin`. To be called before each wait, because catalog look-ups in
+    /// between advertise a new, current one.
     pub fn release(&self) {
         if self.releasable {
             // SAFETY: a single aligned word that only this process writes; others read it without
@@ -57,12 +57,12 @@ impl Horizon {
 unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     // SAFETY: the executor's structures of the running statement; every pointer is checked.
     unsafe {
-        // That of catalog look-ups is taken anew when it is needed.
+        // The catalog snapshot is taken again when it is needed.
         pg_sys::InvalidateCatalogSnapshot();
         if pg_sys::XactIsoLevel != pg_sys::XACT_READ_COMMITTED as i32
             || pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId
             || pg_sys::IsSubTransaction()
-            // Another one, such as an open cursor's, is still to be read with.
+            // Another snapshot, such as an open cursor's, is still in use.
             || !pg_sys::ThereAreNoPriorRegisteredSnapshots()
             || fcinfo.is_null()
             || (*fcinfo).flinfo.is_null()
@@ -77,7 +77,7 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
         if query.is_null() || (*query).plannedstmt.is_null() {
             return false;
         }
-        // Called by that very statement, not by a function that it calls.
+        // The statement calls the function directly, not through another function.
         if pg_sys::GetActiveSnapshot() != (*query).snapshot {
             return false;
         }
@@ -88,13 +88,13 @@ unsafe fn is_releasable(fcinfo: pg_sys::FunctionCallInfo) -> bool {
             library: function.probin(),
         };
         let statement = (*query).plannedstmt;
-        // One that was not needed is null.
+        // The plan of an unused subquery is null.
         reader.skips_plan((*statement).planTree)
             && plans((*statement).subplans).all(|plan| plan.is_null() || reader.skips_plan(plan))
     }
 }
 
-/// Looks for what reads tables, or could.
+/// Finds plans and expressions that read tables, or could.
 struct Reader {
     /// The library of this extension's functions.
     library: Option<String>,
@@ -161,8 +161,8 @@ impl Reader {
         }
     }
 
-    /// Whether an expression calls nothing that may read a table. What subqueries in it read is
-    /// seen in their plans.
+    /// Whether an expression calls nothing that may read a table. Its subqueries are examined by
+    /// their plans.
     ///
     /// # Safety
     /// `node` must be null or an expression, or a list of them.
@@ -183,8 +183,8 @@ impl Reader {
     }
 }
 
-/// Functions of the server's own that depend on settings or the clock alone. Those that take a
-/// value of any type call its output function, which has no snapshot either.
+/// The server's functions that depend only on settings or the clock. Those that take a value of any
+/// type call its output function, which uses no snapshot either.
 const STABLE: [u32; 31] = [
     pg_sys::F_ARRAY_IN,
     pg_sys::F_ARRAY_OUT,

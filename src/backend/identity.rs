@@ -1,4 +1,4 @@
-//! Under whom a process of ours works: the calling role, in its database.
+//! The identity of a process of a task: the calling role, in its database.
 
 use super::fatal;
 use crate::compat;
@@ -14,7 +14,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// That of the calling session.
+    /// The identity of the calling session.
     pub fn current() -> Identity {
         // SAFETY: a backend that runs SQL has both.
         unsafe {

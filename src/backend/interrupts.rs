@@ -1,5 +1,5 @@
-//! How a process of ours answers signals: when it serves interrupts, and when SIGTERM and SIGINT
-//! only ask it to end its task.
+//! Signals: when a process of a task processes interrupts, and when SIGTERM and SIGINT only request
+//! it to end its task.
 
 use crate::compat;
 use crate::latch::forget_cancel;
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
 /// Set while a coordinator or a libpq client worker is in its own wait loop, where SIGTERM only
-/// asks it to end the run.
+/// requests it to end the run.
 static COOPERATIVE: AtomicBool = AtomicBool::new(false);
 /// Set by SIGTERM or SIGINT while cooperative.
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
@@ -17,8 +17,8 @@ static CANCELED: AtomicBool = AtomicBool::new(false);
 /// Set by SIGTERM while cooperative: the next one ends the process.
 static TERMINATED: AtomicBool = AtomicBool::new(false);
 
-/// Installs the handlers of SIGTERM and SIGINT, and lets signals come. At the start of a worker,
-/// which blocks them.
+/// Installs the handlers of SIGTERM and SIGINT, and unblocks signals, which are blocked at the
+/// start of a worker.
 pub fn unblock_signals() {
     // SAFETY: at the start of a worker; the handlers do what the server's do.
     unsafe {
@@ -28,14 +28,14 @@ pub fn unblock_signals() {
     }
 }
 
-/// From here on, SIGTERM and SIGINT ask this process to end the task instead of ending the process
-/// in the middle of what it does. A second SIGTERM ends the process all the same: what it does may
-/// take for ever.
+/// From here on, SIGTERM and SIGINT request this process to end the task instead of ending the
+/// process immediately. A second SIGTERM ends the process, because its current operation may take
+/// forever.
 pub fn enter_cooperative() {
     COOPERATIVE.store(true, Release);
 }
 
-/// Takes a request to cancel that came before for one to end the task: there may have been no
+/// Treats a cancel request that arrived before as a request to end the task: there may have been no
 /// statement to cancel, or one whose failure does not matter.
 pub fn heed_cancel() {
     if CANCELED.load(Acquire) {
@@ -81,13 +81,14 @@ unsafe extern "C-unwind" fn on_sigint(signal: i32) {
     }
 }
 
-/// Handles the interrupts that PostgreSQL wants handled while waiting.
+/// Processes pending interrupts.
 pub fn check_for_interrupts() {
     pgrx::check_for_interrupts!();
 }
 
-/// Handles the interrupts of a client between its statements. A request to cancel that comes there
-/// is void, as for an idle backend, also one that comes while others are handled.
+/// Processes the interrupts of a client between its statements. Cancel requests that arrive there
+/// are ignored, as in an idle backend, including those that arrive while other interrupts are
+/// processed.
 #[inline]
 pub fn check_between_statements() {
     // SAFETY: flags and a counter of this process, which executes no statement. An error sets the
@@ -100,8 +101,7 @@ pub fn check_between_statements() {
     forget_cancel();
 }
 
-/// Lets requests to cancel do nothing from here on, in a process that executes no statements of its
-/// own.
+/// Ignores cancel requests from here on, in a process that executes no statements itself.
 pub fn ignore_cancels() {
     unsafe extern "C-unwind" fn ignore(_signal: i32) {}
     // SAFETY: that handler does nothing.

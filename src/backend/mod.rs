@@ -1,9 +1,9 @@
-//! How a process of ours behaves as a server process, whichever part of a task it does.
+//! Behavior of a task's processes as server processes, for all kinds of processes.
 //!
-//! `identity` is under whom it connects, `settings` what it takes over from the caller's session.
-//! `transaction` and `statement` are how it uses the database, `interrupts` how it answers signals,
-//! `horizon` how a caller that waits holds nothing up. `process` is how it begins and ends, and what
-//! it knows of others; `fatal` keeps why it ended.
+//! `identity` is the role and database that it connects to, `settings` copies the settings of the
+//! caller's session. `transaction` and `statement` execute SQL, `interrupts` handles signals,
+//! `horizon` lets a waiting caller keep no dead rows. `process` starts and ends processes and reads
+//! the state of others; `fatal` keeps the FATAL error that ended the process.
 
 pub mod fatal;
 pub mod horizon;

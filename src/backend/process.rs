@@ -1,5 +1,5 @@
-//! Processes of this server: how a worker of ours begins, what is called when one exits, those that
-//! this one registers, and what any other does and waits for.
+//! Processes of this server: the start of a worker, exit callbacks, registering background workers,
+//! and what other processes execute and wait for.
 
 use super::interrupts;
 use crate::error::Error;
@@ -7,8 +7,8 @@ use pgrx::pg_sys;
 use rustix::process::Pid;
 use std::time::Duration;
 
-/// At the start of a worker, before anything else: lets signals come, and makes what owns the
-/// segments that it maps.
+/// To be called first in a worker: unblocks signals, and creates the resource owner of the segments
+/// that it maps.
 pub fn begin_worker() {
     interrupts::unblock_signals();
     // SAFETY: at the start of a worker; a resource owner is needed for mapping a segment, and the
@@ -40,7 +40,7 @@ pub enum WorkerStatus {
 pub struct WorkerHandle(*mut pg_sys::BackgroundWorkerHandle);
 
 impl WorkerHandle {
-    /// Registers a worker of ours.
+    /// Registers a worker.
     ///
     /// `function` is one of the entry points in `src/worker`, `kind` its `backend_type`, `argument`
     /// the number of the task's segment. `None` if no worker slot is free.
@@ -67,7 +67,7 @@ impl WorkerHandle {
         }
     }
 
-    /// Whether the worker is still there.
+    /// Whether the worker still exists.
     pub fn status(&self) -> WorkerStatus {
         self.look().0
     }
@@ -88,7 +88,7 @@ impl WorkerHandle {
         }
     }
 
-    /// Asks the postmaster to end the worker, or not to start it.
+    /// Requests the postmaster to end the worker, or not to start it.
     pub fn terminate(&self) {
         // SAFETY: as for `status`.
         unsafe { pg_sys::TerminateBackgroundWorker(self.0) };
@@ -102,8 +102,8 @@ impl Drop for WorkerHandle {
     }
 }
 
-/// The error of a registration that found no free slot, after `free` others did; `needed` are those
-/// of the whole task.
+/// The error of a registration without a free slot, after `free` successful ones; `needed` is the
+/// number of slots of the whole task.
 pub fn no_slot(needed: usize, free: usize) -> Error {
     // SAFETY: a plain setting.
     let limit = unsafe { pg_sys::max_worker_processes };
@@ -141,7 +141,7 @@ pub fn waits_for_lock(pid: i32, limit: Duration) -> bool {
     }
 }
 
-/// What a process of this server executes now, as far as the caller may know.
+/// The current statement of a process of this server, if the caller may see it.
 pub fn statement_of(pid: i32) -> String {
     // SAFETY: in a transaction; a text that ends in a zero byte, copied at once.
     unsafe {

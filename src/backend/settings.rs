@@ -1,4 +1,4 @@
-//! Carrying the caller's session settings over to the workers of its task.
+//! Copying the caller's session settings to the workers of its task.
 
 use crate::compat;
 use crate::error::{Error, Result};
@@ -9,10 +9,11 @@ use std::ffi::CString;
 /// Settings of a session, by name.
 pub type Settings = Vec<(String, String)>;
 
-/// Room that the settings of a session take at most, in bytes.
+/// Maximum size of the settings of a session, in bytes.
 const MAX_BYTES: usize = 16 << 20;
 
-/// Settings that say who the session is, or belong to its connection or transaction.
+/// Settings that are not copied: they identify the session, or belong to its connection or
+/// transaction.
 const NOT_CARRIED: [&str; 7] = [
     "application_name",
     "client_encoding",
@@ -23,15 +24,15 @@ const NOT_CARRIED: [&str; 7] = [
     "transaction_read_only",
 ];
 
-/// What the calling session has set for itself: by SET, by connection options or by a function's
-/// SET clause, also under names that no extension has defined. What comes from the configuration,
-/// the database or the role reaches the workers without our doing.
+/// The settings that the calling session has changed: by SET, by connection options or by a
+/// function's SET clause, including custom settings. The workers get settings of the configuration
+/// files, the database and the role anyway.
 ///
-/// The source is what the server itself hands to its parallel workers, since no view shows
-/// settings with names of their own.
+/// The source is the state that the server passes to its parallel workers, because no view shows
+/// custom settings that no extension has defined.
 ///
 /// # Errors
-/// If they are too large to be carried over.
+/// If they are too large.
 pub fn of_session() -> Result<Settings> {
     // SAFETY: the buffer has the size that the server asks for; it begins with the length of what
     // follows.
@@ -86,9 +87,9 @@ fn parse(state: &[u8]) -> Option<Settings> {
     Some(settings)
 }
 
-/// Sets them in this worker, with the rights of the calling role, for the life of the process. A
-/// setting that the role may not set, since the session had set it as another role, or that only a
-/// connection can set, stays as it is.
+/// Applies them to this worker, with the privileges of the calling role, until the process exits.
+/// Settings that the role may not set, because the session set them as another role, or that only a
+/// connection can set, remain unchanged.
 ///
 /// Must be called in a transaction.
 pub fn apply(settings: &Settings) -> Result<()> {
@@ -119,7 +120,7 @@ pub fn apply(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Lets a worker hear that the configuration files have changed; a backend does anyway.
+/// Makes a worker react to changed configuration files, as a backend always does.
 pub fn follow_configuration() {
     unsafe extern "C-unwind" fn on_sighup(signal: i32) {
         // SAFETY: the server's own handler for this signal.
@@ -129,7 +130,7 @@ pub fn follow_configuration() {
     unsafe { compat::set_signal_handler(Signal::HUP, on_sighup) };
 }
 
-/// Takes over what has changed in the configuration files, as a backend does between statements.
+/// Applies changes of the configuration files, as a backend does between statements.
 #[inline]
 pub fn reload() {
     // SAFETY: a flag that signals set, and what the server has for it, between statements.

@@ -1,7 +1,7 @@
 //! Executing SQL text at top level in a worker, as if a client had sent it alone.
 //!
-//! SPI cannot run VACUUM and other commands that must stand outside of a function, nor what
-//! commits; a portal can. Clients of mode spi take the portals of CALL and DO from here.
+//! SPI cannot execute VACUUM and other commands that must not run in a function, nor statements
+//! that commit; a portal can. Clients of mode spi use portals for CALL and DO.
 
 use super::transaction::settle;
 use crate::compat;
@@ -10,8 +10,8 @@ use pgrx::pg_sys;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// Executes one statement in a transaction of its own; VACUUM and its like may open and commit
-/// further ones. Rows it returns are thrown away.
+/// Executes one statement in a separate transaction; commands such as VACUUM may start and commit
+/// more of them. Discards returned rows.
 pub fn execute_alone(sql: &str) -> Result<()> {
     let result = catch(|| {
         // SAFETY: the usual sequence of a background worker.
@@ -27,13 +27,13 @@ pub fn execute_alone(sql: &str) -> Result<()> {
     settle(result)
 }
 
-/// Where texts and trees of the statement in progress live.
+/// The memory context for texts and trees of the statement in progress.
 ///
-/// Not the transaction's memory, since VACUUM and its like commit in between; emptied by the next
-/// statement, so that it outlives the abort of one that failed.
+/// It is not the transaction's, because commands such as VACUUM commit in between. The next
+/// statement resets it, so that it survives the abort of a failed statement.
 static CONTEXT: AtomicPtr<pg_sys::MemoryContextData> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Executes the statements of `sql` in the current transaction, each through a portal of its own.
+/// Executes the statements of `sql` in the current transaction, each through a separate portal.
 pub fn execute(sql: &str) -> Result<()> {
     let text = CString::new(sql).unwrap_or_default();
     // SAFETY: parse, analyze, plan and run as the server's simple query protocol does; errors are
@@ -53,7 +53,7 @@ pub fn execute(sql: &str) -> Result<()> {
             run_portal(statement, &text);
             pg_sys::MemoryContextSwitchTo(context);
         }
-        // Where a statement that committed has left it, or what was current before.
+        // A new context if the statement has committed, else the previous one.
         pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext);
     }
     Ok(())
@@ -72,8 +72,8 @@ unsafe fn run_portal(statement: *mut pg_sys::RawStmt, text: &CString) {
     }
 }
 
-/// A portal that is to execute a statement with parameters of these types. What it is made of is in
-/// the current memory context, which must outlive it.
+/// A portal to execute a statement with parameters of these types. Its data is in the current
+/// memory context, which must outlive it.
 ///
 /// # Safety
 /// Inside a transaction, with a statement that was parsed from `text`.
@@ -118,8 +118,8 @@ pub unsafe fn define_portal(
     }
 }
 
-/// A portal that `pg_cursors` does not show. Its name is a new one, since a backend that was called
-/// is itself within the unnamed portal.
+/// A portal that `pg_cursors` does not show. It has a new name, because a backend of a client
+/// itself runs in the unnamed portal.
 ///
 /// # Safety
 /// Inside a transaction.

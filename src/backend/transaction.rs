@@ -1,16 +1,16 @@
-//! Transactions of a worker: begin, run, commit, or abort and tell why.
+//! Transactions of a worker: begin, run, commit, or abort and return the error.
 
 use crate::compat;
 use crate::error::{Result, catch};
 use crate::latch::forget_cancel;
 use pgrx::pg_sys;
 
-/// Runs `body` in a transaction of its own with a snapshot, commits if it succeeds and aborts if
-/// it fails, whether by a returned error or by one that PostgreSQL raised.
+/// Runs `body` in a new transaction with a snapshot, commits if it succeeds and aborts if it fails,
+/// whether by a returned error or by one that PostgreSQL raised.
 ///
-/// Its isolation level is READ COMMITTED, and it may write where the server can, whatever the
-/// calling session's defaults are: those are for the scripts. Under SERIALIZABLE, keeping the books
-/// of a run could fail because of what the run does.
+/// The isolation level is READ COMMITTED, and the transaction may write if the server allows it.
+/// The calling session's defaults apply only to scripts. Under SERIALIZABLE, storing a run could
+/// fail because of conflicts with the run's transactions.
 ///
 /// Must be called outside of a transaction.
 pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -36,8 +36,8 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Whether a procedure was called by a `CALL` that a client has sent outside of a transaction
-/// block: only then, ending its transaction takes nothing from anybody. In a procedure or DO block
-/// the call is not atomic either, but SPI and the language's own state are above it.
+/// block: only then, the procedure may end its transaction. A call in a procedure or DO block is
+/// not atomic either, but SPI and the state of the procedural language depend on its transaction.
 ///
 /// # Safety
 /// `fcinfo` must be the call information of the current call.
@@ -86,25 +86,25 @@ pub fn reenter_call() {
     unsafe { pg_sys::StartTransactionCommand() };
 }
 
-/// Aborts the current transaction, whatever state an error has left it in, and leaves any block.
+/// Aborts the current transaction, in any state after an error, and leaves any transaction block.
 pub fn abort() {
     // SAFETY: made for being called after an error; does nothing outside of a transaction.
     unsafe { pg_sys::AbortOutOfAnyTransaction() };
 }
 
-/// What the server's main loop does after an error: aborts the transaction, of which a block stays
-/// open as failed until it is rolled back, and takes back what no transaction owns.
+/// Recovers from an error as the server's main loop does: aborts the transaction, whose block stays
+/// open as failed until it is rolled back, and releases resources that no transaction owns.
 ///
-/// The main loop also disarms all timeouts. Of those that a client of mode spi arms, the abort ends
-/// all but that of the statement; that for the check of the connection must go on, since no other
-/// statement comes that would arm it.
+/// The main loop also disables all timeouts. The abort disables those that a client of mode spi
+/// enables, except the statement's. The timeout that checks the connection must stay enabled,
+/// because no other statement would enable it again.
 pub fn recover() {
     // SAFETY: after an error, outside of any statement. Nothing must interrupt it.
     unsafe {
         pg_sys::InterruptHoldoffCount += 1;
         compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
         forget_cancel();
-        // The text may be gone.
+        // The text may have been freed.
         pg_sys::debug_query_string = std::ptr::null();
         pg_sys::AbortCurrentTransaction();
         // Portals of loops in which a procedure has committed.
@@ -116,7 +116,7 @@ pub fn recover() {
 }
 
 /// Ends a transaction that has been committed or has failed: aborts it if it failed, then reports
-/// statistics and idleness, as a backend does between transactions.
+/// statistics and the idle state, as a backend does between transactions.
 pub(super) fn settle<T>(result: Result<T>) -> Result<T> {
     if result.is_err() {
         abort();
