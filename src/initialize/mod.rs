@@ -1,7 +1,7 @@
 //! Creating and filling pgbench's tables, as `pgbench -i` does, and pgio's (`pgio`): the options,
-//! the statements of each step, and the rows. pgio's tables and accounts of this server are written
-//! as finished pages where they are stored as pgbench and pgio create them: `pages` says which row
-//! goes where, `heap` makes and writes pages. All else is filled by COPY.
+//! the statements of each step, and the rows. On this server, accounts and pgio's tables are
+//! written as finished pages if they have the storage that pgbench and pgio create: `pages` assigns
+//! rows to pages, `heap` builds and writes pages. All other tables are filled by COPY.
 
 pub mod heap;
 pub mod options;
@@ -21,7 +21,7 @@ use crate::backend::settings::Settings;
 use crate::pq::ConnectWith;
 use serde::{Deserialize, Serialize};
 
-/// What the loader is to do.
+/// The loader's task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Job {
     /// Initialize pgbench's tables.
@@ -31,7 +31,7 @@ pub enum Job {
 }
 
 impl Job {
-    /// Who initializes, and where.
+    /// The role that initializes, and its database.
     pub fn identity(&self) -> Identity {
         match self {
             Job::Pgbench(spec) => spec.identity,
@@ -55,8 +55,8 @@ impl Job {
         }
     }
 
-    /// What is added to the oid of a schema for the advisory lock that keeps others from
-    /// initializing the same tables in it.
+    /// The number that is added to the OID of a schema for the advisory lock against concurrent
+    /// initializations of the same tables in it.
     pub fn lock(&self) -> i64 {
         match self {
             Job::Pgbench(_) => i64::from_be_bytes(*b"pgb-\0\0\0\0"),
@@ -64,7 +64,7 @@ impl Job {
         }
     }
 
-    /// Which server has the tables, if it is not this one.
+    /// The target that has the tables; `None` if it is this server.
     pub fn target(&self) -> Option<&ConnectWith> {
         match self {
             Job::Pgbench(spec) => spec.target.as_ref(),

@@ -165,7 +165,7 @@ impl InitializeOptions {
     }
 }
 
-/// Options that say where tables go, and who brings rows there.
+/// Options for the place of tables, and for the processes that fill them.
 pub(super) struct Place<'o> {
     /// The tables.
     pub what: &'static str,
@@ -180,8 +180,8 @@ pub(super) struct Place<'o> {
 }
 
 impl Place<'_> {
-    /// Checks them, and what this server has to allow, if the tables are its own; what connections
-    /// to the target are made with, if there is one.
+    /// Checks them and, if the tables are on this server, that it allows writing. Returns the
+    /// connection parameters of the target, if there is one.
     pub fn check(&self, creates: bool) -> Result<Option<ConnectWith>> {
         if let Some(workers) = self.workers {
             in_range("workers", workers, 1, MAX_WORKERS)?;
@@ -218,8 +218,8 @@ impl InitializeSpec {
         ACCOUNTS * self.scale
     }
 
-    /// Whether its tables are those of the first schema of `search_path`, where it drops or creates
-    /// them, and not those that `search_path` finds.
+    /// Whether it uses tables of the first schema of `search_path`, where it drops or creates them,
+    /// and not the tables that `search_path` finds.
     pub fn is_in_first_schema(&self) -> bool {
         !self.as_pgbench && self.steps.contains(['d', 't'])
     }
@@ -277,7 +277,7 @@ fn require_schema() -> Result<()> {
     }
 }
 
-/// That there is no place for a table.
+/// The error if there is no schema for new tables.
 pub(super) fn no_schema() -> Error {
     Error::Denied {
         what: "creating tables".into(),

@@ -1,7 +1,7 @@
-//! pgio's tables: their rows, the statements of each step, and which tables of that name there are.
+//! pgio's tables: their rows, the statements of each step, and existing tables with these names.
 //!
-//! Each table has `mykey` from 1 to the number of its rows, each once and in an order without a
-//! pattern, and a fill factor that leaves room for one row in a block.
+//! In each table, `mykey` has the values from 1 to the number of rows in random order, and the fill
+//! factor leaves room for one row per block.
 
 use super::PgioSpec;
 use super::options::no_schema;
@@ -12,11 +12,11 @@ use crate::worker::database::Database;
 use selfbench_script::permute;
 use serde::{Deserialize, Serialize};
 
-/// The columns of a table, as the catalogs tell them.
+/// The columns of a table, in the format of the query below.
 const COLUMNS: [&str; 3] = ["mykey bigint", "scratch bigint", "filler character(1024)"];
 
-/// What bears a name like those of pgio's tables in the schema where tables are created: name,
-/// kind, oid and columns. Types without a relation have names that no table may have.
+/// Relations and types with names like pgio's tables in the schema where tables are created: name,
+/// kind, OID and columns. A table cannot have the name of a type.
 const NAMED: &str = "
 SELECT pg_catalog.current_schema()::pg_catalog.text, coalesce((
 SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
@@ -58,8 +58,8 @@ impl Keys {
     }
 }
 
-/// Relations of this server that bear a name like those of pgio's tables in the schema where tables
-/// are created, as SQL has them.
+/// The relations of this server with names like pgio's tables in the schema where tables are
+/// created, quoted for SQL.
 ///
 /// Must be called in a transaction.
 pub fn present() -> Result<Vec<String>> {
@@ -81,23 +81,23 @@ pub struct Old {
     number: String,
     /// Its oid.
     pub oid: u32,
-    /// The same for people.
+    /// The same for messages.
     table: OldTable,
 }
 
-/// The schema of pgio's tables, which is the first one of `search_path`, and what is there.
+/// The schema of pgio's tables, the first one of `search_path`, and the existing tables in it.
 pub struct Schema {
     name: String,
-    /// All of pgio's tables that it has, whatever their number.
+    /// All existing pgio tables.
     pub old: Vec<Old>,
 }
 
-/// What has a name that may be needed: that name, the kind of relation or "type", its oid, its
-/// qualified name, about how many rows it has, and its columns.
+/// A relation or type with a name that may be needed: the name, the kind of relation or "type", its
+/// OID, its qualified name, its approximate number of rows, and its columns.
 type Named = (String, String, u32, String, Option<i64>, Vec<String>);
 
 impl Schema {
-    /// Fails if one of the names that will be needed is taken by something else.
+    /// Fails if something else has one of the names that are needed.
     pub fn find(database: &mut Database, spec: &PgioSpec) -> Result<Schema> {
         let mut found = database.first_row(NAMED)?.into_iter().flatten();
         let (Some(name), Some(named)) = (found.next(), found.next()) else {
@@ -121,7 +121,7 @@ impl Schema {
                 "type" => "it is a type".into(),
                 kind => not_a_table(kind).into(),
             };
-            // Other tables of a larger number are in nobody's way.
+            // Other tables with a larger number do not conflict.
             if number
                 .parse()
                 .is_ok_and(|number| (1..=spec.tables).contains(&number))
@@ -132,17 +132,17 @@ impl Schema {
         Ok(Schema { name, old })
     }
 
-    /// What the caller is told before tables are dropped; `None` if there are none.
+    /// The notice about tables that will be dropped; `None` if there are none.
     pub fn announce_drop(&self) -> Option<String> {
         announce_drop(self.old.iter().map(|old| &old.table))
     }
 
-    /// A table with its schema, as SQL has it.
+    /// The name of a table with its schema, quoted for SQL.
     pub fn table(&self, number: impl std::fmt::Display) -> String {
         format!("{}.pgio{number}", quote_identifier(&self.name))
     }
 
-    /// Drops all tables that there are; `None` if there are none.
+    /// The statement that drops all existing tables; `None` if there are none.
     pub fn drop(&self) -> Option<String> {
         let old: Vec<_> = self.old.iter().map(|old| self.table(&old.number)).collect();
         (!old.is_empty()).then(|| format!("DROP TABLE {}", old.join(", ")))

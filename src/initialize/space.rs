@@ -1,8 +1,8 @@
 //! Whether pgio's tables fit into the file systems of their tablespaces.
 //!
-//! What is not counted: WAL, of which finished pages make little, and which is recycled and may be
-//! elsewhere; the temporary files of an index's sort, about as large as the index; and other
-//! changes of the file system meanwhile. Nobody can look at a target's file systems.
+//! The check does not include WAL, which is small for finished pages, is recycled and may be on
+//! another file system; temporary files for sorting an index, about as large as the index; and
+//! other changes of the file systems. The file systems of a target are not accessible.
 
 use super::PgioSpec;
 use super::heap::PAGE;
@@ -13,17 +13,18 @@ use pgrx::pg_sys;
 use rustix::fs::{stat, statvfs};
 use std::ffi::CString;
 
-/// Bytes of an index for each row: an entry with its line pointer, and what the fill factor leaves.
+/// Bytes of an index per row: an entry with its line pointer, and the space that the fill factor
+/// leaves free.
 const INDEX_ROW: u64 = 24;
 
-/// What happens to the space of a tablespace.
+/// The space that is needed or freed in a tablespace.
 struct Change {
     tablespace: pg_sys::Oid,
     needed: u64,
     freed: u64,
 }
 
-/// Fails if one of the file systems has too little space when the old tables have been dropped.
+/// Fails if one of the file systems has too little space after dropping the existing tables.
 ///
 /// Must be called in a transaction, in the server that has the tables.
 pub fn require(spec: &PgioSpec, schema: &Schema) -> Result<()> {
@@ -39,7 +40,7 @@ pub fn require(spec: &PgioSpec, schema: &Schema) -> Result<()> {
     ];
     let new = changes.len();
     changes.extend(given_back(schema)?);
-    // If nobody can tell, the server will.
+    // An unknown file system is not checked; the server reports if it is full.
     let devices: Vec<_> = changes
         .iter()
         .map(|change| Some(stat(directory(change.tablespace)).ok()?.st_dev))
@@ -66,7 +67,7 @@ pub fn require(spec: &PgioSpec, schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// What the old tables and their indexes have, by tablespace.
+/// The space of the existing tables and their indexes, by tablespace.
 fn given_back(schema: &Schema) -> Result<Vec<Change>> {
     let oids: Vec<String> = schema.old.iter().map(|old| old.oid.to_string()).collect();
     let found = query::first_row(&format!(
@@ -124,7 +125,8 @@ fn tablespace(name: Option<&str>, unlogged: bool) -> pg_sys::Oid {
     }
 }
 
-/// Where the files of a tablespace are; a process of the server works in its data directory.
+/// The directory of a tablespace's files. The working directory of server processes is the data
+/// directory.
 fn directory(tablespace: pg_sys::Oid) -> String {
     if tablespace == pg_sys::DEFAULTTABLESPACE_OID {
         "base".into()
@@ -142,7 +144,7 @@ fn tablespace_name(tablespace: pg_sys::Oid) -> Result<String> {
     Ok(name.unwrap_or_default())
 }
 
-/// A number of bytes as people read it.
+/// A number of bytes with a unit.
 fn pretty(bytes: u64) -> Result<String> {
     let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
     let text = query::one::<String>("SELECT pg_catalog.pg_size_pretty($1)", &[bytes.into()])?;

@@ -4,7 +4,7 @@ use super::options::{ACCOUNTS, BIGINT_SCALE, InitializeSpec, PartitionMethod, TE
 use super::tables::{TABLES, Tables, quote_identifier};
 
 impl Tables {
-    /// All of them, as SQL has them.
+    /// All tables, quoted for SQL.
     fn all(&self) -> String {
         TABLES.map(|(table, _)| self.name(table)).join(", ")
     }
@@ -14,7 +14,7 @@ impl Tables {
         format!("DROP TABLE IF EXISTS {}", self.all())
     }
 
-    /// Empties all tables, at the beginning of either way of generating rows.
+    /// Empties all tables, at the start of steps `g` and `G`.
     pub fn truncate(&self) -> String {
         format!("TRUNCATE TABLE {}", self.all())
     }
@@ -30,8 +30,8 @@ impl Tables {
         } else {
             "int"
         };
-        // Partitioned tables cannot be unlogged from 18 on. Its pgbench leaves that to the partitions,
-        // for the other tables as well.
+        // From 18 on, partitioned tables cannot be unlogged. With partitions, pgbench 18 makes only
+        // these unlogged, and none of the tables.
         let (partition_unlogged, unlogged) = match (spec.unlogged, spec.partitioning) {
             (false, _) => ("", ""),
             (true, Some(_)) if version_num >= 180_000 => ("UNLOGGED ", ""),
@@ -43,7 +43,7 @@ impl Tables {
         };
         let fillfactor = format!(" WITH (fillfactor = {})", spec.fillfactor);
         let accounts_storage = match spec.partitioning {
-            // A partitioned table has no storage that could be filled.
+            // A partitioned table has no storage and thus no fill factor.
             Some((_, PartitionMethod::Range)) => " PARTITION BY RANGE (aid)",
             Some((_, PartitionMethod::Hash)) => " PARTITION BY HASH (aid)",
             None => &fillfactor,

@@ -1,4 +1,4 @@
-//! Which tables of pgbench's there are, and whether something else bears the name of one.
+//! Existing pgbench tables, and other relations or types that have the name of one.
 
 use super::InitializeSpec;
 use super::options::no_schema;
@@ -16,8 +16,8 @@ pub const TABLES: [(&str, &[&str]); 4] = [
     ("pgbench_tellers", &["tid", "bid", "tbalance", "filler"]),
 ];
 
-/// A relation's kind, its columns as a JSON array, its name with its schema, and about how many rows
-/// it and its partitions have; `{}` is its name as a literal.
+/// A relation's kind, its columns as a JSON array, its name with its schema, and about how many
+/// rows it and its partitions have; `{}` is its name as a literal.
 const FIND: &str = "
 SELECT c.relkind::pg_catalog.text,
        pg_catalog.to_json(ARRAY(
@@ -36,8 +36,8 @@ SELECT c.relkind::pg_catalog.text,
   JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.oid
   JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace";
 
-/// What in the schema where tables are created bears a name that will be needed for a table, and is
-/// neither pgbench's nor found by [`FIND`]: types, and relations with names of partitions.
+/// Types, and relations with names of partitions, that occupy a name needed for a table in the
+/// schema where tables are created. [`FIND`] finds the others.
 const IN_THE_WAY: &str = "
 SELECT t.typname::pg_catalog.text, 'it is a type'
   FROM pg_catalog.pg_type t
@@ -68,28 +68,28 @@ SELECT c.relname::pg_catalog.text, 'it is not a partition of \"pgbench_accounts\
 /// pgbench's tables as the statements name them.
 #[derive(Debug)]
 pub struct Tables {
-    /// What stands before each name: a schema with a dot, or nothing.
+    /// The prefix of each name: a schema with a dot, or empty.
     pub(super) prefix: String,
-    /// Those that there are, with their schemas, and about how many rows they have.
+    /// Existing tables with their schemas and approximate numbers of rows.
     old: Vec<OldTable>,
 }
 
 /// A table that an earlier initialization has left.
 #[derive(Clone, Debug)]
 pub struct OldTable {
-    /// Its name with its schema, as SQL has it.
+    /// Its name with its schema, quoted for SQL.
     pub name: String,
-    /// About how many rows it has, if it has been analyzed.
+    /// Its approximate number of rows, if it has been analyzed.
     pub rows: Option<i64>,
 }
 
 impl Tables {
-    /// Looks for them, where an initialization drops and creates them: in the first schema of
-    /// `search_path`. One that only fills, and one that does everything as pgbench does, takes
-    /// those that `search_path` finds.
+    /// Finds the tables in the first schema of `search_path`, where an initialization drops and
+    /// creates them. An initialization that only fills tables, or that behaves like pgbench, uses
+    /// the tables that `search_path` finds.
     ///
     /// # Errors
-    /// If the name of one of them is taken by something else.
+    /// If another relation or type has the name of one of them.
     pub fn find(database: &mut Database, spec: &InitializeSpec) -> Result<Tables> {
         let prefix = if spec.is_in_first_schema() {
             let schema =
@@ -126,18 +126,18 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Those that there are.
+    /// The existing tables.
     pub fn old(&self) -> &[OldTable] {
         &self.old
     }
 
-    /// A table, as SQL has it.
+    /// The name of a table, quoted for SQL.
     pub fn name(&self, table: &str) -> String {
         format!("{}{table}", self.prefix)
     }
 }
 
-/// One of pgbench's tables as [`FIND`] has found it, if it is one.
+/// Checks that what [`FIND`] has found is a pgbench table.
 fn accept(table: &str, columns: &[&str], found: Vec<Option<String>>) -> Result<Option<OldTable>> {
     let mut found = found.into_iter();
     let mut next = || found.next().flatten();
@@ -166,7 +166,7 @@ fn accept(table: &str, columns: &[&str], found: Vec<Option<String>>) -> Result<O
     })
 }
 
-/// What the caller is told before tables are dropped; `None` if there are none.
+/// The notice about tables that will be dropped; `None` if there are none.
 pub fn announce_drop<'t>(old: impl IntoIterator<Item = &'t OldTable>) -> Option<String> {
     let tables: Vec<_> = old
         .into_iter()
@@ -179,7 +179,7 @@ pub fn announce_drop<'t>(old: impl IntoIterator<Item = &'t OldTable>) -> Option<
     (!tables.is_empty()).then(|| format!("tables to be dropped: {}", tables.join(", ")))
 }
 
-/// What a relation of some kind, that of an ordinary table excepted, is.
+/// What a relation that is not an ordinary table is, by its kind.
 pub(super) fn not_a_table(relkind: &str) -> &'static str {
     match relkind {
         "v" => "it is a view",
@@ -190,12 +190,12 @@ pub(super) fn not_a_table(relkind: &str) -> &'static str {
     }
 }
 
-/// A name as SQL has it.
+/// A name, quoted for SQL.
 pub(super) fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text as SQL has it, whatever `standard_conforming_strings` is.
+/// A text as an SQL literal that is valid for any value of `standard_conforming_strings`.
 pub fn quote_literal(text: &str) -> String {
     let quoted = text.replace('\'', "''");
     if quoted.contains('\\') {

@@ -1,17 +1,17 @@
-//! Asking servers to cancel statements, without waiting for it.
+//! Sending cancel requests without waiting for them.
 //!
-//! libpq connects anew for each request and blocks until the server has closed that connection,
-//! for ever if the server is stuck. So a thread does it. It may run no code of the server's, hence
-//! it takes no signals: their handlers are the server's.
+//! For each request, libpq opens a connection and blocks until the server has closed it, forever if
+//! the server hangs. So a thread sends the requests. The thread must not run code of the server, so
+//! it blocks all signals: their handlers belong to the server.
 
 use super::connection::Connection;
 use pq_sys as pq;
 use std::ffi::{c_char, c_int};
 
-/// A thread that asks needs little.
+/// Stack size of the thread, which needs little.
 const STACK_BYTES: usize = 128 * 1024;
 
-/// What is needed to cancel what a connection executes; independent of the connection.
+/// The data for canceling a connection's statement, independent of the connection.
 pub struct Cancel(*mut pq::PGcancel);
 
 // SAFETY: libpq's object belongs to whoever holds it, and its functions may be called in any
@@ -19,7 +19,7 @@ pub struct Cancel(*mut pq::PGcancel);
 unsafe impl Send for Cancel {}
 
 impl Cancel {
-    /// That of a connection; `None` if it is lost.
+    /// The data of a connection; `None` if it is lost.
     pub fn of(connection: &Connection) -> Option<Cancel> {
         // SAFETY: the connection exists, or is null, which gives null.
         let cancel = unsafe { pq::PQgetCancel(connection.conn) };
@@ -40,8 +40,8 @@ impl Drop for Cancel {
     }
 }
 
-/// Asks for all of them, one after the other, while this process goes on. Whether a request comes
-/// in time, or at all, shows in the outcome of its statement alone.
+/// Sends all requests, one after the other, while this process continues. Only the outcome of its
+/// statement shows whether a request arrived in time.
 pub fn in_background(cancels: Vec<Cancel>) {
     if cancels.is_empty() {
         return;
@@ -54,7 +54,7 @@ pub fn in_background(cancels: Vec<Cancel>) {
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        // Without a thread, closing the connections has to do.
+        // Without a thread, the connections are only closed.
         let _ = std::thread::Builder::new()
             .stack_size(STACK_BYTES)
             .spawn(ask);

@@ -18,8 +18,7 @@ pub enum Connecting {
     Done,
     /// Failed; see [`Connection::error_message`].
     Failed,
-    /// Connected, but the server has not asked for the password that it had to ask for. The
-    /// connection is closed.
+    /// Connected, but the server has not asked for the required password. The connection is closed.
     NoPassword,
 }
 
@@ -44,17 +43,17 @@ pub struct Connection {
     password_required: bool,
 }
 
-/// An attempt to send or receive failed; the connection tells why.
+/// An attempt to send or receive failed; the connection has the error message.
 #[derive(Debug)]
 pub struct Lost;
 
-/// Why [`Connection::start`] gives none, and what helps where it is called.
+/// The error if [`Connection::start`] returns `None`, with the caller's remedy.
 pub fn no_more_connections(remedy: &str) -> String {
     format!("this process may open no more connections; {remedy}")
 }
 
 impl Connection {
-    /// Begins to connect with these parameters. Poll until it is done or has failed.
+    /// Starts to connect with these parameters. Poll until it is done or has failed.
     ///
     /// `None` if libpq is out of memory or the process may open no more descriptors.
     pub fn start(with: &ConnectWith) -> Option<Connection> {
@@ -99,7 +98,7 @@ impl Connection {
         Some(connection)
     }
 
-    /// Goes on connecting, after the socket has become ready.
+    /// Continues to connect, after the socket has become ready.
     pub fn poll_connect(&mut self) -> Connecting {
         use pq::PostgresPollingStatusType::*;
         // SAFETY: the connection exists.
@@ -150,8 +149,8 @@ impl Connection {
         unsafe { text(pq::PQerrorMessage(self.conn)) }
     }
 
-    /// Host, port, database and user of an established connection, as a connection string has
-    /// them. Nothing else of its parameters.
+    /// Host, port, database and user of an established connection, as a connection string without
+    /// any other parameters.
     pub fn description(&self) -> String {
         // SAFETY: the connection exists; its texts live as long as it does, or are null.
         let parts = unsafe {
@@ -170,7 +169,7 @@ impl Connection {
             .join(" ")
     }
 
-    /// Version of the server as it says itself, such as `15.18 (Debian 15.18-0+deb12u1)`.
+    /// Version of the server as text, such as `15.18 (Debian 15.18-0+deb12u1)`.
     pub fn server_version(&self) -> String {
         // SAFETY: as above.
         unsafe { text(pq::PQparameterStatus(self.conn, c"server_version".as_ptr())) }
@@ -220,7 +219,7 @@ impl Connection {
         })
     }
 
-    /// Sends the order to prepare a statement.
+    /// Sends the request to prepare a statement.
     pub fn send_prepare(&mut self, name: &CStr, sql: &CStr) -> Result<(), Lost> {
         // SAFETY: as above.
         sent(unsafe {
@@ -228,7 +227,7 @@ impl Connection {
         })
     }
 
-    /// Sends the order to execute a prepared statement with text parameters.
+    /// Sends the request to execute a prepared statement with text parameters.
     #[inline]
     pub fn send_prepared(&mut self, name: &CStr, values: &[*const c_char]) -> Result<(), Lost> {
         // SAFETY: as above.
@@ -264,21 +263,23 @@ impl Connection {
         sent(unsafe { pq::PQexitPipelineMode(self.conn) })
     }
 
-    /// Queues data of a COPY that the server has asked for; to be flushed. Whether there was room.
+    /// Queues data of a COPY that the server has requested; must be flushed. Returns whether there
+    /// was room.
     pub fn put_copy_data(&mut self, data: &[u8]) -> Result<bool, Lost> {
         let length = c_int::try_from(data.len()).map_err(|_| Lost)?;
         // SAFETY: the data has that length and is copied.
         queued(unsafe { pq::PQputCopyData(self.conn, data.as_ptr().cast(), length) })
     }
 
-    /// Queues the end of a COPY's data, or the reason why it is to fail. Whether there was room.
+    /// Queues the end of a COPY's data, or the error with which it fails. Returns whether there was
+    /// room.
     pub fn put_copy_end(&mut self, failure: Option<&CStr>) -> Result<bool, Lost> {
         let failure = failure.map_or(std::ptr::null(), CStr::as_ptr);
         // SAFETY: null, or a text that ends in a zero byte and is copied.
         queued(unsafe { pq::PQputCopyEnd(self.conn, failure) })
     }
 
-    /// Tries to send what is queued; whether something is left for when the socket is writable.
+    /// Tries to send queued data; returns whether some is left until the socket is writable.
     #[inline]
     pub fn flush(&mut self) -> Result<bool, Lost> {
         // SAFETY: the connection exists.
@@ -289,7 +290,7 @@ impl Connection {
         }
     }
 
-    /// Reads what the socket has.
+    /// Reads available data from the socket.
     #[inline]
     pub fn consume_input(&mut self) -> Result<(), Lost> {
         // SAFETY: the connection exists.

@@ -1,24 +1,23 @@
 //! Connection parameters: reading connection strings, and libpq's keywords.
 //!
-//! What libpq complains of in a connection string may quote a password, so that its complaints
-//! end here.
+//! libpq's errors about a connection string may quote a password, so they are discarded here.
 
 use pq_sys as pq;
 use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString};
 use std::fmt;
 
-/// What connections are made with.
+/// Parameters of connections.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ConnectWith {
     /// libpq's keywords and their values.
     pub parameters: Vec<(String, String)>,
-    /// Whether a connection must not be used unless the server has asked for the password among
-    /// the parameters.
+    /// Whether a connection may be used only if the server has asked for the password of the
+    /// parameters.
     pub password_required: bool,
 }
 
-/// Keywords only: one of the values may be a password.
+/// Prints only keywords, because one of the values may be a password.
 impl fmt::Debug for ConnectWith {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keywords = self.parameters.iter().map(|(keyword, _)| keyword);
@@ -27,7 +26,7 @@ impl fmt::Debug for ConnectWith {
 }
 
 impl ConnectWith {
-    /// The value of a parameter; an empty one is none, as libpq has it.
+    /// The value of a parameter; `None` if it is empty, as in libpq.
     pub fn get(&self, keyword: &str) -> Option<&str> {
         let given = self.parameters.iter().rev().find(|(k, _)| k == keyword)?;
         (!given.1.is_empty()).then_some(given.1.as_str())
@@ -47,7 +46,7 @@ impl ConnectWith {
     }
 }
 
-/// A value as it stands in a connection string.
+/// A value, quoted for a connection string.
 pub fn quoted(value: &str) -> String {
     if !value.is_empty() && !value.contains(|c: char| c.is_whitespace() || c == '\'' || c == '\\') {
         return value.to_owned();
@@ -87,12 +86,11 @@ pub fn keywords() -> Vec<Keyword> {
     keywords
 }
 
-/// The parameters that a connection string gives, be it keywords and values or a URI; `None` if it
-/// is neither.
+/// The parameters of a connection string, which consists of keywords and values or is a URI; `None`
+/// if it is neither.
 ///
-/// Unlike libpq, it takes no URI in which an `@`, after the one that ends user and password, would
-/// become a part of a host or database name: the password has such a character then, and libpq
-/// would quote a part of it.
+/// Unlike libpq, it rejects URIs with a second `@`, which would become a part of the host or
+/// database name: such an `@` belongs to a password, and libpq's errors would show a part of it.
 pub fn parse(text: &str) -> Option<Vec<(String, String)>> {
     if has_stray_at(text) {
         return None;

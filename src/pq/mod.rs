@@ -1,7 +1,8 @@
 //! libpq behind a safe interface: one non-blocking connection per value.
 //!
-//! Knows nothing of benchmarks and nothing of waiting: it says what the socket is waited for, the
-//! caller waits. Nothing here raises a PostgreSQL error; libpq's callbacks must not.
+//! This module does not depend on benchmarks and never waits: it returns which socket event to wait
+//! for, and the caller waits. Nothing here raises a PostgreSQL error, because libpq's callbacks
+//! must not.
 
 pub mod cancel;
 mod connection;

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 /// Where notices of the connections of this process go.
 static NOTICES: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Passes what servers say over all connections of this process, as psql shows it, to a function
-/// that must not raise errors. Otherwise, and before, it is thrown away.
+/// Passes notices of all connections of this process, formatted as by psql, to a function that must
+/// not raise errors. Without this call, notices are discarded.
 pub fn pass_notices_to(receiver: fn(&str)) {
     let _ = NOTICES.set(receiver);
 }

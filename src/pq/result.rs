@@ -15,7 +15,7 @@ pub enum Status {
     Copy,
     /// The end of an implicit transaction of a pipeline.
     Sync,
-    /// Not executed, since an earlier command of the pipeline has failed.
+    /// Not executed, because an earlier command of the pipeline has failed.
     Skipped,
     /// An error.
     Error,
