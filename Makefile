@@ -103,7 +103,7 @@ fuzz:
 
 define HELP
 make              build the library and the install script
-make install      install both for the server of PG_CONFIG; DESTDIR is honoured
+make install      install both for the server of PG_CONFIG; DESTDIR is honored
 make installcheck run the tests on the running server that PGHOST and PGPORT name
 make uninstall    remove what make install installed
 make demo         install what is missing, build, benchmark a scratch server in

@@ -53,7 +53,7 @@ pub fn wake_myself() {
     unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
 }
 
-/// Whether this backend's query was cancelled or the backend is to end.
+/// Whether this backend's query was canceled or the backend is to end.
 pub fn interrupted() -> bool {
     // SAFETY: a signal flag, read as CHECK_FOR_INTERRUPTS reads it.
     must_end() || unsafe { (&raw const pg_sys::QueryCancelPending).read_volatile() != 0 }

@@ -51,7 +51,7 @@ impl Table {
     }
 }
 
-/// Which rows a table has.
+/// The rows of a table.
 #[derive(Clone, Copy, Debug)]
 enum Content {
     Pgbench(Table),
@@ -119,7 +119,7 @@ impl Rows {
         }
     }
 
-    /// Fills `out` with what comes next; the number of bytes, 0 at the end.
+    /// Fills `out` with the next rows; returns the number of bytes, 0 at the end.
     pub fn fill(&mut self, out: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < out.len() {

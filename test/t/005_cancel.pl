@@ -257,7 +257,7 @@ foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordina
 	is( $run->{state}, $how eq 'coordinator' ? 'lost' : 'canceled', "$name: stored state");
 }
 
-# ... while clients wait at it, which have no statement that could be cancelled, ...
+# ... while clients wait at it, which have no statement that could be canceled, ...
 foreach my $options (
 	"client_process => 'worker'",
 	"client_process => 'backend'",
@@ -344,7 +344,7 @@ foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator worker))
 }
 
 is($node->safe_psql('postgres', 'SELECT bench.cancel(max(run_id)) FROM bench.runs'),
-	'f', 'a run that has ended cannot be cancelled');
+	'f', 'a run that has ended cannot be canceled');
 is( $node->safe_psql('postgres',
 		"SELECT count(*) FROM bench.runs WHERE state IN ('starting', 'running')"),
 	0,

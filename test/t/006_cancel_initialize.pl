@@ -37,7 +37,7 @@ my %ways = (
 		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'",
 		qr/FATAL:  57P01: terminating connection/
 	],
-	'loader cancelled' => [
+	'loader canceled' => [
 		"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE $loader",
 		qr/ERROR:  57014: canceling statement due to user request/
 	],

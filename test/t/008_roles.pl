@@ -157,7 +157,7 @@ is(as('other',  'SELECT count(*) FROM bench.progress'), 0, 'no progress of other
 is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'),
 	1, 'a superuser sees all progress');
 denied_ok('other', "SELECT bench.cancel($live)", qr/ERROR:  42704: run $live does not exist/,
-	'runs of others cannot be cancelled');
+	'runs of others cannot be canceled');
 denied_ok('other', "SELECT bench.wait($live, '0')", qr/ERROR:  42704: run $live does not exist/,
 	'nor waited for');
 my $segment = $node->safe_psql('postgres', "SELECT segment FROM bench.runs WHERE run_id = $live");
@@ -167,7 +167,7 @@ is(as('other', "SELECT bench_internal.is_live($live, $segment)"), 'f',
 	'nor whether they are in progress');
 is($node->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
 	'running', 'it goes on');
-is(as('runner', "SELECT bench.cancel($live)"), 't', 'its own run can be cancelled');
+is(as('runner', "SELECT bench.cancel($live)"), 't', 'its own run can be canceled');
 is(as('runner', "SELECT state FROM bench.wait($live)"), 'canceled', 'and waited for');
 
 # Result tables are not written by hand, not even by a role that tries to become

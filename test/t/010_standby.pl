@@ -93,11 +93,11 @@ is($standby->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = 
 	'running', 'a run of the primary');
 is($standby->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'),
 	0, 'it is not in progress here');
-is($standby->safe_psql('postgres', "SELECT bench.cancel($live)"), 'f', 'nor can it be cancelled');
+is($standby->safe_psql('postgres', "SELECT bench.cancel($live)"), 'f', 'nor can it be canceled');
 is($primary->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
 	'running', 'it goes on');
 
-# Cancelled on the standby.
+# Canceled on the standby.
 my $caller = start_sql($standby,
 	"SELECT bench.run(scripts => '{select-only}', clients => 2, duration => '10 min')", name => 'caller');
 wait_for($standby,

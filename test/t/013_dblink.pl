@@ -44,7 +44,7 @@ SELECT * FROM dblink('$connection', \$\$SELECT bench.start(duration => '10 min',
 SQL
 is($node->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $run_id"),
 	'running', 'bench.start goes on without its session');
-is($node->safe_psql('postgres', "SELECT bench.cancel($run_id)"), 't', 'until it is cancelled');
+is($node->safe_psql('postgres', "SELECT bench.cancel($run_id)"), 't', 'until it is canceled');
 is($node->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"), 'canceled', 'its state');
 nothing_left_ok($node, 'at the end');
 $node->stop;

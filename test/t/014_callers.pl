@@ -129,10 +129,10 @@ backend_of($node, 'waiter');
 wait_for($node,
 	"SELECT count(pg_cancel_backend(pid)) = 1 FROM pg_stat_activity WHERE application_name = 'waiter' AND state = 'active'"
 );
-like((finish_sql($waiter))[1], qr/57014: canceling statement/, 'bench.wait can be cancelled');
+like((finish_sql($waiter))[1], qr/57014: canceling statement/, 'bench.wait can be canceled');
 is(latest_run($node, 'waited for')->{state}, 'running', 'the run goes on');
 is($node->safe_psql('postgres', "SELECT bench.cancel($run_id); SELECT state FROM bench.wait($run_id)"),
-	"t\ncanceled", 'until it is cancelled');
+	"t\ncanceled", 'until it is canceled');
 
 # The report.
 foreach my $mode (qw(spi libpq))

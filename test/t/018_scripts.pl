@@ -340,7 +340,7 @@ foreach my $mode (qw(spi libpq))
 			\\o
 			SELECT state, transactions FROM bench.wait(:run)}),
 		'finished|2',
-		"$mode: a client that sleeps is not to be cancelled");
+		"$mode: a client that sleeps is not to be canceled");
 }
 
 # A statement that has waited for a lock sees what was committed meanwhile.  The first transaction

@@ -391,7 +391,7 @@ is( $here->safe_psql('postgres',
 		"SELECT count(*) FROM bench.progress p WHERE transactions > 0 AND p::text !~ 'pW9kq2Zx'"),
 	1,
 	'its progress');
-is(here("SELECT bench.cancel($live)", 'runner'), 't', 'it can be cancelled');
+is(here("SELECT bench.cancel($live)", 'runner'), 't', 'it can be canceled');
 is(here("SELECT state FROM bench.wait($live)", 'runner'), 'canceled', 'and is');
 foreach my $table (split /\n/,
 	$here->safe_psql('postgres',

@@ -340,13 +340,13 @@ sub start_load
 foreach my $end (
 	[   'worker terminated', "pg_terminate_backend", $page_worker,
 		qr/ERROR:  57(P01|014): .*(a page worker was terminated|terminating background worker)/ ],
-	[ 'worker cancelled', "pg_cancel_backend", $page_worker,
+	[ 'worker canceled', "pg_cancel_backend", $page_worker,
 		qr/ERROR:  57014: canceling statement due to user request/ ],
-	[ 'caller cancelled', "pg_cancel_backend", "application_name = 'caller'",
+	[ 'caller canceled', "pg_cancel_backend", "application_name = 'caller'",
 		qr/ERROR:  57014: canceling statement due to user request/ ],
 	[ 'caller terminated', "pg_terminate_backend", "application_name = 'caller'",
 		qr/FATAL:  57P01: terminating connection/ ],
-	[ 'loader cancelled', "pg_cancel_backend", "backend_type = 'pg_selfbench loader'",
+	[ 'loader canceled', "pg_cancel_backend", "backend_type = 'pg_selfbench loader'",
 		qr/ERROR:  57014: canceling statement due to user request/ ],
 	[ 'loader terminated', "pg_terminate_backend", "backend_type = 'pg_selfbench loader'",
 		qr/ERROR:  57014: .*its loader was terminated/ ])

@@ -93,7 +93,7 @@ foreach (
 	[ 'Ctrl-C',                      sub { signal_sql($_[0], 'INT') } ],
 	[ 'bench.cancel', sub { $node->safe_psql('postgres', 'SELECT bench.cancel(run_id) FROM bench.progress') } ],
 	[ 'a backend terminated', sub { $node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $backends LIMIT 1") } ],
-	[ 'a statement of a backend cancelled', sub { $node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $backends") }, 'lives' ],
+	[ 'a statement of a backend canceled', sub { $node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $backends") }, 'lives' ],
 	[ 'the coordinator terminated', sub { $node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator'") } ],
 	[ 'the caller terminated', sub { $node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'") } ],)
 {

@@ -257,7 +257,7 @@ is(contents($node, 'pgio1'), $by_pages[0], 'no space: no row is gone');
 # Ended in the middle of each step: an error, no process, no table and no file.
 my $large = "bench.initialize_pgio(tables => 2, size => '1TB', workers => 3, force => true)";
 foreach my $end (
-	[ 'cancelled', 'pg_cancel_backend', "application_name = 'caller'",
+	[ 'canceled', 'pg_cancel_backend', "application_name = 'caller'",
 		qr/ERROR:  57014: canceling statement due to user request/ ],
 	[ 'terminated', 'pg_terminate_backend', "application_name = 'caller'",
 		qr/FATAL:  57P01: terminating connection/ ],
@@ -282,9 +282,9 @@ my $caller = start_sql($node, "SELECT count(*) FROM bench.initialize_pgio(2, '51
 wait_for($node, "SELECT count(*) = 1 FROM pg_stat_progress_create_index");
 $node->safe_psql('postgres',
 	"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'");
-like((finish_sql($caller))[1], qr/ERROR:  57014/, 'cancelled while it made an index: error');
-clean_ok($node, 'cancelled while it made an index');
-is(relations($node), '', 'cancelled while it made an index: no table is left');
+like((finish_sql($caller))[1], qr/ERROR:  57014/, 'canceled while it made an index: error');
+clean_ok($node, 'canceled while it made an index');
+is(relations($node), '', 'canceled while it made an index: no table is left');
 $node->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums of all pages');
 
