@@ -1,7 +1,7 @@
--- What the extension puts into the catalogs, and who may use it.
+-- The extension's objects in the catalogs, and their privileges.
 CREATE EXTENSION pg_selfbench;
 
--- Nobody may call a function, read a table or look into a schema who was not granted it.
+-- PUBLIC has no privileges on functions, tables and schemas.
 SELECT p.oid::regprocedure AS callable_by_public
 FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
 WHERE p.pronamespace = ANY ('{bench,bench_internal}'::regnamespace[]) AND a.grantee = 0;
@@ -21,7 +21,7 @@ WHERE p.pronamespace = ANY ('{bench,bench_internal}'::regnamespace[]) AND l.lann
   AND p.prosqlbody IS NULL
   AND NOT EXISTS (SELECT FROM unnest(p.proconfig) setting WHERE setting LIKE 'search_path=%');
 
--- What users find has a description; all else is in a schema of its own, which has nothing but functions.
+-- Objects for users have a description; all others are functions in a separate schema.
 SELECT pg_describe_object(classid, objid, 0) AS without_description
 FROM (SELECT 'pg_namespace'::regclass, oid FROM pg_namespace WHERE nspname IN ('bench', 'bench_internal')
       UNION ALL
@@ -38,7 +38,7 @@ SELECT DISTINCT classid::regclass
 FROM pg_depend
 WHERE refclassid = 'pg_namespace'::regclass AND refobjid = 'bench_internal'::regnamespace;
 
--- Dropping it leaves nothing behind, and it can be created again.
+-- Dropping it removes everything, and it can be created again.
 DROP EXTENSION pg_selfbench;
 SELECT to_regnamespace('bench') AS schema_left, to_regnamespace('bench_internal') AS internal_left;
 CREATE EXTENSION pg_selfbench;

@@ -60,7 +60,7 @@ SELECT public.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(ARR
 ]) o;
 SELECT to_regclass('pgbench_accounts') AS nothing_was_created;
 
--- Runs that are not there
+-- Runs that do not exist
 SELECT public.error_of(format(f, v))
   FROM unnest(ARRAY['SELECT bench.wait(%s)', 'SELECT bench.cancel(%s)', 'SELECT bench.report(%s)']) f,
        unnest(ARRAY['0', '-1', '9223372036854775807', 'NULL']) v;
@@ -94,7 +94,7 @@ SELECT bench.initialize();
 \o
 SELECT public.error_of('SELECT bench.initialize(steps => ''p'')');
 
--- The caller's own transaction is in the way
+-- Locks of the caller's transaction
 BEGIN;
 SELECT count(*) FROM pgbench_accounts;
 SELECT public.error_of('SELECT bench.initialize()');
@@ -169,6 +169,6 @@ SELECT public.error_of('SELECT bench.initialize()');
 SELECT public.error_of('SELECT bench.run(transactions => 1)');
 RESET search_path;
 
--- None of it has stored a run.
+-- No statement has stored a run.
 SELECT count(*) FROM bench.runs WHERE state <> 'failed' AND transactions > 0;
 DROP SCHEMA errors CASCADE;

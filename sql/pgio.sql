@@ -1,4 +1,4 @@
--- pgio's workload: its options, what is wrong with its tables, and runs of a fixed
+-- pgio's workload: its options, errors about its tables, and runs of a fixed
 -- number of loops.
 SET client_min_messages = error;
 CREATE SCHEMA pgio;
@@ -79,7 +79,7 @@ SELECT update_pct, tables, selects, updates, update_avg_ms IS NULL AS no_updates
   FROM unnest(ARRAY[0, 100]) pct,
        LATERAL bench.run_pgio(tables => 1, transactions => 5, update_pct => pct, work_unit => 0, commit_every => 2);
 
--- What a session has used only grows.
+-- The usage of a session only grows.
 SELECT blocks_hit > 0 AS blocks_hit, blocks_read >= 0 AS blocks_read, wal_bytes >= 0 AS wal_bytes FROM bench.usage();
 
 DROP SCHEMA pgio CASCADE;

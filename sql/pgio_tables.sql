@@ -50,13 +50,13 @@ DROP SEQUENCE pgio2;
 CREATE DOMAIN pgio2 AS int;
 SELECT public.error_of('SELECT bench.initialize_pgio(2, ''2'')');
 DROP DOMAIN pgio2;
--- Nor while somebody needs an old table
+-- Nor while another object depends on an old table
 CREATE VIEW needs AS SELECT * FROM pgio1;
 SELECT public.error_of('SELECT bench.initialize_pgio(size => ''2'')');
 DROP VIEW needs;
 SELECT count(*) AS "the old one" FROM pg_class WHERE oid = 'pgio1'::regclass AND reloptions IS NULL;
 
--- A lock of the caller that its own loader would wait for
+-- A lock of the caller that its loader would wait for
 BEGIN;
 LOCK pgio1 IN ACCESS SHARE MODE;
 SELECT public.error_of('SELECT bench.initialize_pgio(size => ''2'')');
@@ -65,8 +65,8 @@ BEGIN READ ONLY;
 SELECT public.error_of('SELECT bench.initialize_pgio(size => ''2'')');
 ROLLBACK;
 
--- What is no table of pgio is left alone if its name is not needed; old tables are dropped,
--- whatever their number
+-- Other tables are not dropped if their names are not needed; old pgio tables are dropped,
+-- with any number
 CREATE TABLE pgio6 (mykey bigint, scratch bigint, filler char(1024));
 CREATE TABLE pgio40 (mykey bigint, scratch bigint, filler char(1024));
 CREATE TABLE pgio7 (mykey bigint);
@@ -92,7 +92,7 @@ SELECT tableoid::regclass AS "table", count(*) AS rows, count(DISTINCT mykey) AS
         UNION ALL SELECT tableoid, ctid, * FROM pgio3) t
  GROUP BY tableoid ORDER BY 1;
 
--- In an order of its own
+-- In another order for each table
 SELECT bool_and(abs(correlation) < 0.5) AS random FROM pg_stats
  WHERE schemaname = 'pgio' AND tablename IN ('pgio1', 'pgio2', 'pgio3') AND attname = 'mykey';
 SELECT count(*) < 20 AS different FROM pgio1 JOIN pgio2 ON pgio1.ctid = pgio2.ctid
@@ -118,7 +118,7 @@ SELECT s AS size, pg_temp.blocks_of(s) AS blocks
 SELECT relname FROM pg_class
  WHERE relnamespace = 'pgio'::regnamespace AND relkind IN ('r', 'v') ORDER BY relname COLLATE "C";
 
--- Either kind of initialization leaves the tables of the other alone
+-- Neither initialization drops the tables of the other
 DROP TABLE pgbench_accounts;
 SELECT count(*) FROM bench.initialize();
 SELECT count(*) FROM bench.initialize_pgio(size => '2');

@@ -1,4 +1,4 @@
--- Stored histograms: counting, percentiles, merging, and bytes that are none.
+-- Stored histograms: counting, percentiles, merging, and invalid bytes.
 SET client_min_messages = error;
 \t on
 \pset format unaligned
@@ -47,7 +47,7 @@ SET client_min_messages = error;
 SELECT public.error_of(format('SELECT bench.percentile(histogram, %L) FROM bench.runs WHERE label = ''a''', p))
   FROM unnest(ARRAY['-1', '100.001', 'NaN', 'Infinity', '-Infinity']) p;
 
--- Bytes that are no histogram
+-- Invalid histograms
 SELECT public.error_of(format('SELECT bench.histogram_count(%L)', b)) FROM unnest(ARRAY[
     '', '\x00', '\x01', 'x', '\xffffffff', '\x1c849304', '\x1c84930400000000000000000000000000000000000000000000000000000000',
     '\x1c849313ffffffff', '\x1c849303ffffffff0000000000000003000000000000000100000000ffffffff3ff0000000000000'
@@ -56,8 +56,8 @@ SELECT public.error_of('SELECT bench.percentile(''\x00'', 50)');
 SELECT public.error_of('SELECT bench_internal.merge_histograms(''\x00'', ''\x01'')');
 SELECT public.error_of('SELECT bench.histogram_count(bench_internal.merge_histograms(''\x00'', NULL))');
 
--- Every histogram that is cut or changed in one place is refused or read, and the
--- server lives.
+-- A histogram that is truncated or changed in one place is rejected or read, and the
+-- server does not crash.
 DO $$
 DECLARE
     h bytea := (SELECT histogram FROM bench.runs WHERE label = 'a');

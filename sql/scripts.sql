@@ -1,4 +1,4 @@
--- Stored scripts, the check of scripts, and options that are refused.
+-- Stored scripts, checking scripts, and invalid options.
 CREATE EXTENSION IF NOT EXISTS pg_selfbench;
 \set VERBOSITY default
 
@@ -10,7 +10,7 @@ SELECT * FROM bench.check_script(E'\\if 1\n\\else\n\\elif 0\n\\endif');
 SELECT * FROM bench.check_script('');
 SELECT * FROM bench.check_script(NULL);
 
--- What is stored parses, and has a name that no built-in script, file or other role's script has.
+-- Stored scripts have no errors, and their names cannot mean a built-in script, a file or another role's script.
 SELECT bench.define_script('broken', E'select 1;\n  \\sleep 1 week');
 SELECT bench.define_script('select-only', 'select 1;');
 SELECT bench.define_script('sel', 'select 1;');

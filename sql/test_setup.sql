@@ -1,4 +1,4 @@
--- What several tests need.
+-- Objects that several tests need.
 
 -- A statement's error as text: the statement, SQLSTATE and message, detail, hint.
 CREATE FUNCTION error_of(sql text) RETURNS SETOF text LANGUAGE plpgsql AS $$

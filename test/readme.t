@@ -1,11 +1,11 @@
 # Runs every command of README.md: each line of a ```sh block and each ```sql
-# block is one test.  Then the SQL of docs/*.md, one session for each page, and the
-# commands of lines of crontab, and whether all functions are named somewhere.  The environment names a server and an empty
-# database for the SQL.
+# block is one test.  Then runs the SQL of docs/*.md, one session per page, and the
+# commands of crontab lines, and checks that the pages name all functions.  The
+# environment names a server and an empty database for the SQL.
 #
-# What differs from typing the commands in: runs last one second, scale is 1 and
-# tables are small, other servers are this one, as its superuser, "make install" goes
-# to a directory of its own, sudo is left out, and "make test" is not run by itself.
+# Differences from entering the commands: runs last one second, scale is 1 and tables
+# are small, other servers are this one, as its superuser, "make install" installs to
+# a temporary directory, sudo is omitted, and "make test" does not run itself.
 use strict;
 use warnings;
 
@@ -78,7 +78,7 @@ sub blocks
 	return @blocks;
 }
 
-# A command as it is run here.
+# A command, changed as described above.
 sub adapted
 {
 	my ($text) = @_;
@@ -92,7 +92,7 @@ sub adapted
 	return $text;
 }
 
-# Tests that SQL succeeds in a session of its own.
+# Tests that SQL succeeds in a new session.
 sub sql_succeeds
 {
 	my ($sql, $name) = @_;

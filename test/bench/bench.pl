@@ -1,7 +1,7 @@
-# The measurements of "make bench": each of ours beside its peer, in turn.
+# The measurements of "make bench": pg_selfbench and its peers, in turn.
 #
-# test/bench/run starts a scratch server and calls this with PGHOST and its like
-# in the environment, and
+# test/bench/run starts a scratch server and calls this program with PGHOST etc. in
+# the environment, and
 #   BENCH_BINDIR         where psql and pgbench are
 #   BENCH_LIBPQ_MEMORY   the program made of libpq_memory.c
 # See there for QUICK, SMOKE, BENCH_ONLY, BENCH_OUT and BENCH_PGBENCH.  The exit status is 0 if every
@@ -128,7 +128,7 @@ BEGIN
     tps := done / elapsed;
 END $$;
 SQL
-	# All that is read is in memory then, and whoever comes first has no disadvantage.
+	# After that, all data is in memory, so the first one has no disadvantage.
 	ours("'{select-only}'", $profile->{seconds}, 'clients => 2');
 	return;
 }
@@ -232,7 +232,7 @@ sub connections
 			arms => {
 				ours => sub { ours("'{select-only}'", $s, "mode => 'libpq'", "clients => $clients", "jobs => $jobs") },
 				peer => sub {
-					# What it costs to start and to connect is not of a transaction.
+					# Starting and connecting is not part of a transaction.
 					$started //= pgbench_run($clients, $jobs, [ -t => 1 ], qw(-n -S))->{cpu_us};
 					my $run = pgbench($clients, $jobs, $s, qw(-n -S));
 					$run->{cpu} = positive(($run->{cpu_us} - $started) / $run->{transactions});
@@ -253,7 +253,7 @@ sub connections
 	return;
 }
 
-# What it costs to look closer.
+# The cost of detailed measurements.
 sub details
 {
 	my @on = ('per_statement => true', 'log => true', q{"interval" => '1 s'});
@@ -334,7 +334,7 @@ sub pgio_device
 				sql('DROP DATABASE IF EXISTS device');
 				# Copied by the file, not through buffers.
 				sql('CREATE DATABASE device TEMPLATE pgio STRATEGY file_copy');
-				# Programs and catalogs are none of it.
+				# Read programs and catalogs before, so that they do not count.
 				my @in = (database => 'device');
 				my $run = 'SELECT * FROM bench.run_pgio(tables => 2,';
 				sql("$run transactions => 1, work_unit => 0)", @in);
@@ -357,7 +357,7 @@ sub pgio_device
 	return;
 }
 
-# What a client takes of its worker's memory.
+# Memory that a client takes in its worker.
 sub memory
 {
 	compare(
@@ -518,7 +518,7 @@ sub block_device
 	return $name;
 }
 
-# Has the kernel write the files of a database, and forget what it has cached of them.
+# Makes the kernel write the files of a database, and drop them from its page cache.
 sub forget_files
 {
 	my ($database) = @_;
@@ -532,7 +532,7 @@ sub forget_files
 	return;
 }
 
-# What has been read from a block device.
+# Bytes that have been read from a block device.
 sub device_bytes
 {
 	my ($device) = @_;
@@ -546,7 +546,7 @@ sub device_bytes
 sub pgbench
 {
 	my ($clients, $jobs, $seconds, @arguments) = @_;
-	# It knows no parts of a second.
+	# pgbench supports only whole seconds.
 	my @limit = $seconds >= 1 ? (-T => $seconds) : (-t => int(6000 / $clients) + 1);
 	return pgbench_run($clients, $jobs, \@limit, @arguments);
 }
@@ -619,7 +619,7 @@ sub workers_memory
 	return sum(values %kb);
 }
 
-# Memory of a process in kB that is its own alone, such as its heap.
+# Private memory of a process in kB, such as its heap.
 sub private_kb
 {
 	my ($pid) = @_;

@@ -1,6 +1,6 @@
 /*
  * libpq_memory.c
- *		What connections cost a client in libpq itself.
+ *		Memory that connections take in libpq itself.
  *
  * libpq_memory CONNINFO FEW MANY  makes FEW connections, executes the select-only
  * transaction of pgbench twice on each as a prepared statement, does the same up

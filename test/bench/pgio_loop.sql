@@ -1,6 +1,6 @@
-/* pgio's own loop, the peer of bench.run_pgio: for so many seconds, within one transaction, random
-   keys, statements that are planned anew for their literals, a look at the clock in each loop. Returns
-   the loops and cache hits per second of the session. */
+/* pgio's own loop, the peer of bench.run_pgio: for the given seconds, within one transaction, random
+   keys, statements that are planned for their literals, and a clock reading in each loop. Returns the
+   loops and cache hits per second of the session. */
 CREATE FUNCTION pgio_loop(tab text, seconds float8, update_pct int, work_unit int, update_work_unit int,
     keys int, OUT loops float8, OUT hits float8) LANGUAGE plpgsql AS $$
 DECLARE

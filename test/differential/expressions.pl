@@ -1,5 +1,5 @@
-# Expressions: the same values, draws and errors as the pgbench program has, in
-# both modes, and the same words for those that are none.
+# Expressions: both modes give the same values, random numbers and errors as the
+# pgbench program, and the same messages for invalid expressions.
 #
 #   SEED=1,2   seeds of the generator; 1 and a new one without it
 #   COUNT=n    expressions for each seed

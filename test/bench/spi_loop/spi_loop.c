@@ -1,13 +1,13 @@
 /*
  * spi_loop.c
- *		The least that a background worker can do to execute a statement again
- *		and again through SPI, each time in a transaction of its own.
+ *		A background worker that executes a statement repeatedly through SPI,
+ *		each time in a separate transaction, with as little other work as possible.
  *
  * spi_loop(statement, parameters, seconds, reports) starts a dynamic background
  * worker, waits until it has ended and returns how many transactions it did per
- * second.  The statement has one parameter of type int, which is drawn at random
- * from 1 to "parameters".  With "reports", each transaction also does what a
- * backend does for those who watch it: a statement timestamp, an entry in
+ * second.  The statement has one parameter of type int, a random number from 1 to
+ * "parameters".  With "reports", each transaction also updates the server's
+ * monitoring as a backend does: a statement timestamp, an entry in
  * pg_stat_activity, and reporting of statistics.
  *
  * There is nothing else in the loop but a clock reading every CLOCK_EVERY

@@ -1,5 +1,5 @@
-# Executes the same scripts by the pgbench program and by bench.run, and brings
-# what both say into the same form.
+# Executes the same scripts with the pgbench program and with bench.run, and converts
+# the output of both to a common form.
 package Differential;
 
 use strict;
@@ -13,8 +13,8 @@ use Test::More;
 
 our @EXPORT = qw(seeds new_judged_node pgbench bench parse_error quoted write_script);
 
-# Lists of random numbers for the generators: one that is always the same, and a
-# new one, or those of SEED.  They are printed, so that a failure can be repeated.
+# Seeds of the generators: a fixed one and a new one, or those of SEED.  They are
+# printed, so that a failure can be repeated.
 sub seeds
 {
 	my @seeds = split /[ ,]+/, $ENV{SEED} || join ' ', 1, 2 + int rand 2**31;
@@ -22,7 +22,7 @@ sub seeds
 	return @seeds;
 }
 
-# A server whose log tells all statements and which process got them.
+# A server whose log shows all statements and the process that got each.
 #   name, further lines of postgresql.conf
 sub new_judged_node
 {
@@ -143,7 +143,7 @@ sub counts
 	return \%counts;
 }
 
-# What a script has wrong with it, in a comparable form.  The client points as far
+# The errors of a script, in a comparable form.  The client points as far
 # to the right as there are bytes before the place ($in_bytes), bench as there are
 # characters.  And the client counts lines from the wrong place when it complains of a misplaced
 # \gset; bench tells the line that it is in.
