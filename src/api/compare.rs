@@ -1,7 +1,8 @@
 //! `bench.compare`: the same options in each mode, in turn, several times.
 
 use super::arguments::Arguments;
-use super::run::{Progress, perform, require_transactions};
+use super::progress::Progress;
+use super::run::{perform, require_transactions};
 use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{OrRaise, Result};

@@ -3,9 +3,13 @@
 mod arguments;
 mod compare;
 mod initialize;
+mod launch;
 mod live;
 mod pgbench;
 mod pgio;
+mod progress;
 mod result;
 mod run;
 mod scripts;
+mod wait;
+mod warnings;

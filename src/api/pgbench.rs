@@ -5,7 +5,8 @@
 
 use super::arguments::Arguments;
 use super::initialize::{self, Told};
-use super::run::{self, Progress};
+use super::progress::Progress;
+use super::run;
 use crate::backend::horizon::Horizon;
 use crate::error::{Error, OrRaise, Report, Result};
 use crate::initialize::InitializeOptions;

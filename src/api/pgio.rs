@@ -1,8 +1,9 @@
 //! `bench.run_pgio` and `bench.start_pgio`.
 
 use super::arguments::Arguments;
+use super::progress::Progress;
 use super::result::cannot_form;
-use super::run::{self, Progress};
+use super::run;
 use crate::backend::horizon::Horizon;
 use crate::error::{Error, OrRaise, Result};
 use crate::run::PgioOptions;

@@ -1,0 +1,144 @@
+//! Starting a run's coordinator, after the checks that only the calling session can make.
+
+use super::warnings::notice;
+use crate::error::{Error, Result};
+use crate::results::store;
+use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
+use crate::security;
+use crate::server;
+use crate::shared::messages;
+use crate::shared::{Kind, Layout};
+use crate::worker::launch::Task;
+use crate::worker::locks::{self, Use};
+use crate::worker::logbook;
+
+/// The caller is told of that many clients of mode spi for each processor.
+const MANY_CLIENTS: i64 = 4;
+/// Shared memory that the histograms of single commands may take.
+const MAX_COMMAND_BYTES: usize = 1 << 30;
+
+/// Starts the run's coordinator, and tells the caller what will make its figures doubtful.
+pub(super) fn begin_advised(spec: &RunSpec) -> Result<Task> {
+    let others = store::runs_in_progress()?;
+    let task = begin(spec)?;
+    if others > 0 {
+        notice(
+            "another run is in progress on this server",
+            &format!("Runs in progress, of all roles and databases: {others}."),
+            "The runs share the server, so the figures of both are too low. Wait for it with \
+             bench.wait, or end it with bench.cancel.",
+        );
+    }
+    if let Some(processors) = server::processors()
+        && spec.mode == Mode::Spi
+        && spec.rate.is_none()
+        && spec.clients as i64 > MANY_CLIENTS * i64::from(processors)
+    {
+        notice(
+            "there are many more clients than processors",
+            &format!("{} clients share {processors} processors.", spec.clients),
+            "Latency will include the time that clients wait for a processor. Use fewer clients, \
+             or a rate.",
+        );
+    }
+    Ok(task)
+}
+
+/// Checks what only the calling session knows, and starts the run's coordinator.
+fn begin(spec: &RunSpec) -> Result<Task> {
+    if spec.target.is_none() {
+        check_here(spec)?;
+    }
+    // Clients that may run in backends if there is no slot for a worker.
+    let backends = match (spec.mode, spec.client_process) {
+        (Mode::Libpq, _) | (_, ClientProcess::Worker) => 0,
+        (_, ClientProcess::Backend) => spec.clients,
+        (_, ClientProcess::Auto) => {
+            let workers = server::free_worker_slots()?.saturating_sub(1);
+            let beyond = spec.clients.saturating_sub(workers);
+            match server::require_connections(beyond) {
+                Ok(()) => beyond,
+                Err(_) => 0,
+            }
+        }
+    };
+    if let Err(mut error) = server::require_worker_slots(spec.workers() - backends + 1) {
+        // Backends of superusers can do what workers do.
+        if let Error::WorkerSlots { connections, .. } = &mut error
+            && spec.mode == Mode::Spi
+            && security::is_superuser()
+        {
+            *connections = Some(server::used_connections()? + spec.clients as i64);
+        }
+        return Err(error);
+    }
+    if !spec.connection.is_empty()
+        && (spec.mode == Mode::Libpq || spec.client_process == ClientProcess::Backend)
+    {
+        server::require_connections(spec.clients)?;
+    }
+    let commands = match spec.per_statement {
+        true => spec.checked_workload()?.commands(),
+        false => 0,
+    };
+    let layout = Layout {
+        workers: spec.workers(),
+        clients: spec.clients,
+        scripts: spec.scripts.len(),
+        commands,
+        message_bytes: messages::room(spec.workers()),
+        log_bytes: match spec.log {
+            Some(_) => logbook::room(spec.workers()),
+            None => 0,
+        },
+        client_histograms: spec.pgio.is_some(),
+        reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
+    };
+    require_room_for_commands(&layout)?;
+    Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
+}
+
+/// Fails if the histograms of single commands would take more shared memory than is reasonable.
+fn require_room_for_commands(layout: &Layout) -> Result<()> {
+    match layout.command_histogram_bytes() {
+        Some(bytes) if bytes <= MAX_COMMAND_BYTES => Ok(()),
+        bytes => Err(Error::CommandHistograms {
+            commands: layout.commands,
+            processes: layout.histogram_sets(),
+            megabytes: bytes.unwrap_or(usize::MAX) >> 20,
+            limit: MAX_COMMAND_BYTES >> 20,
+        }),
+    }
+}
+
+/// Checks what this server and the caller's transaction have to allow, if the run is on it.
+fn check_here(spec: &RunSpec) -> Result<()> {
+    if spec.writes() {
+        server::require_writable("run scripts that write")?;
+    }
+    if let Some(pgio) = &spec.pgio {
+        let table_use = if spec.writes() { Use::Write } else { Use::Read };
+        let tables: Vec<String> = (1..=pgio.tables).map(PgioSpec::table).collect();
+        let tables: Vec<_> = tables.iter().map(|t| (t.as_str(), table_use)).collect();
+        locks::require_none(&tables)?;
+    }
+    if spec.uses_pgbench_tables() || spec.vacuums() {
+        let small = match (spec.writes(), spec.vacuum) {
+            (false, Vacuum::None) => Use::Read,
+            _ => Use::Write,
+        };
+        let history = if spec.vacuums() { Use::Replace } else { small };
+        let accounts = if spec.writes() || spec.vacuum == Vacuum::All {
+            Use::Write
+        } else {
+            Use::Read
+        };
+        locks::require_none(&[
+            ("pgbench_accounts", accounts),
+            ("pgbench_branches", small),
+            ("pgbench_tellers", small),
+            ("pgbench_history", history),
+        ])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! What the caller is told while it waits for a run: messages of clients and progress lines.
+
+use crate::clock;
+use crate::run::{PgioSpec, RunSpec, Vacuum};
+use crate::server;
+use crate::shared::messages::Watcher;
+use crate::shared::recorder;
+use crate::shared::{Phase, Segment};
+use selfbench_report::pgio::WorkingSet;
+use selfbench_report::progress::{self, At, ProgressOptions};
+use selfbench_stats::Tally;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What the caller is told while it waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// How often a line of progress comes, in microseconds; never by default.
+    pub every_us: Option<i64>,
+    /// Whether it has the time of the clock instead of that since the start.
+    pub timestamp: bool,
+    /// Whether the vacuum before the run is told, too, without lines of progress.
+    pub vacuum: bool,
+}
+
+/// Shows the caller what a client tells.
+fn show(line: &str) {
+    pgrx::notice!("{line}");
+}
+
+/// Tells the caller what goes on: what clients tell and, as pgbench does, a progress line at every
+/// multiple of the time asked for.
+pub(super) struct Ticker {
+    watcher: Watcher,
+    every_ns: Option<u64>,
+    /// Whether lines have the time of the clock.
+    timestamp: bool,
+    options: ProgressOptions,
+    last_ns: u64,
+    tally: Tally,
+    /// What is vacuumed before, until that is told.
+    vacuum: Option<Vacuum>,
+    /// Transactions of the warm-up that have been told.
+    warmup_transactions: u64,
+    /// pgio's workload, until the caller has been told what it measures here.
+    pgio: Option<PgioSpec>,
+}
+
+impl Ticker {
+    pub fn new(spec: &RunSpec, progress: Progress) -> Ticker {
+        Ticker {
+            watcher: Watcher::new(clock::now_ns()),
+            every_ns: progress.every_us.map(|us| us as u64 * 1000),
+            timestamp: progress.timestamp,
+            options: ProgressOptions {
+                mode: spec.mode,
+                rate: spec.rate.is_some(),
+                latency_limit: spec.latency_limit_ns.is_some(),
+                max_tries: spec.max_tries,
+            },
+            last_ns: 0,
+            tally: Tally::default(),
+            vacuum: (progress.vacuum || progress.every_us.is_some())
+                .then_some(spec.vacuum)
+                .filter(|_| spec.vacuums())
+                // A standby has nothing to vacuum.
+                .filter(|_| spec.target.is_some() || !server::in_recovery()),
+            warmup_transactions: 0,
+            pgio: spec.pgio.clone().filter(|_| spec.target.is_none()),
+        }
+    }
+
+    pub fn tick(&mut self, segment: &Segment) {
+        self.tell_vacuum(segment);
+        self.watcher.pass(segment, clock::now_ns(), show);
+        self.tell_what_is_measured(segment);
+        let Some(every) = self.every_ns else { return };
+        let header = segment.header();
+        if header.phase() != Phase::Running {
+            return;
+        }
+        let (start, measure) = (
+            header.start_ns.load(Relaxed),
+            header.measure_ns.load(Relaxed),
+        );
+        if self.last_ns == 0 {
+            self.last_ns = start;
+        }
+        let now = clock::now_ns();
+        if self.last_ns < measure {
+            // No line is for both the warm-up and the time that counts.
+            let end = now.min(measure);
+            if end >= self.last_ns + every {
+                self.tell_warmup(segment, end);
+                self.last_ns = start + (end - start) / every * every;
+            }
+            if now >= measure {
+                self.last_ns = measure;
+            }
+        }
+        if now >= measure && now >= self.last_ns + every {
+            self.tell(segment, now);
+            // The next line is due at the next multiple, however late this one is.
+            self.last_ns = measure + (now - measure) / every * every;
+        }
+    }
+
+    /// Prints the last line, if its time has come with the end of the run.
+    pub fn end(&mut self, segment: &Segment) {
+        // A short run may have ended before anybody looked.
+        self.tell_vacuum(segment);
+        self.watcher.end(segment, clock::now_ns(), show);
+        self.tell_what_is_measured(segment);
+        let Some(every) = self.every_ns else { return };
+        let last = (0..segment.layout().clients)
+            .map(|client| segment.client(client).0.finished_ns())
+            .max()
+            .unwrap_or(0);
+        let begin = self.last_ns.max(segment.header().measure_ns.load(Relaxed));
+        if self.last_ns != 0 && last >= begin + every {
+            self.last_ns = begin;
+            self.tell(segment, last);
+        }
+    }
+
+    /// Tells, once the start barrier is open, what has been vacuumed.
+    fn tell_vacuum(&mut self, segment: &Segment) {
+        let started = segment.header().start_ns.load(Relaxed) != 0;
+        let Some(vacuum) = self.vacuum.take_if(|_| started) else {
+            return;
+        };
+        pgrx::notice!("starting vacuum...end.");
+        if vacuum == Vacuum::All {
+            pgrx::notice!("starting vacuum pgbench_accounts...end.");
+        }
+    }
+
+    /// Tells, once the start barrier is open, whether the blocks of pgio's workload fit into
+    /// memory, and what is measured then.
+    fn tell_what_is_measured(&mut self, segment: &Segment) {
+        let header = segment.header();
+        let Some(pgio) = self.pgio.take_if(|_| header.start_ns.load(Relaxed) != 0) else {
+            return;
+        };
+        let working_set = WorkingSet {
+            bytes: pgio.working_set_bytes(header.scale.load(Relaxed)),
+            shared_buffers_bytes: Some(server::shared_buffers_bytes()),
+            memory_bytes: server::memory_bytes(),
+        };
+        if let Some(measured) = working_set.what_is_measured() {
+            pgrx::notice!("{measured}");
+        }
+    }
+
+    fn at(&self, segment: &Segment, now: u64) -> At {
+        if self.timestamp {
+            At::Epoch(server::epoch_us() as f64 / 1e6)
+        } else {
+            At::Elapsed((now - segment.header().start_ns.load(Relaxed)) as f64 / 1e9)
+        }
+    }
+
+    fn tell_warmup(&mut self, segment: &Segment, now: u64) {
+        let transactions = (0..segment.layout().clients)
+            .map(|client| segment.client(client).0.warmup_transactions())
+            .sum();
+        let line = progress::warmup_line(
+            self.at(segment, now),
+            (now - self.last_ns) as f64 / 1e9,
+            transactions - self.warmup_transactions,
+            self.options.mode,
+        );
+        pgrx::notice!("{line}");
+        self.warmup_transactions = transactions;
+    }
+
+    fn tell(&mut self, segment: &Segment, now: u64) {
+        let tally = recorder::read_total(segment);
+        let line = progress::line(
+            self.at(segment, now),
+            (now - self.last_ns) as f64 / 1e9,
+            &tally.minus(&self.tally),
+            self.options,
+        );
+        pgrx::notice!("{line}");
+        self.tally = tally;
+    }
+}

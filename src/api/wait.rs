@@ -1,0 +1,96 @@
+//! `bench.wait`: waiting for a run that another session may have started.
+
+use super::live::{self, live_segment};
+use super::result::run_result;
+use super::run::once;
+use super::warnings::advise;
+use crate::backend::horizon::Horizon;
+use crate::check;
+use crate::clock;
+use crate::error::{Error, OrRaise, Result};
+use crate::latch;
+use crate::results::store;
+use crate::worker::locks::Lookout;
+use crate::worker::own_segment;
+use pgrx::datum::Interval;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+use selfbench_model::Finished;
+use std::time::Duration;
+
+/// A caller of `bench.wait` that waits for so short a time, again and again in transactions of their
+/// own, does no harm to a run.
+const HARMLESS_NS: u64 = 1_000_000_000;
+/// How often `bench.wait` looks whether the run has ended.
+const TICK: Duration = Duration::from_millis(100);
+
+#[pg_extern(sql = false)]
+fn wait(
+    run_id: Option<i64>,
+    timeout: Option<Interval>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.run_result")> {
+    // SAFETY: the server passes the information on this call.
+    let horizon = unsafe { Horizon::of_call(fcinfo) };
+    let ended = (|| {
+        let run_id = check::argument("run_id", run_id)?;
+        let limit = match &timeout {
+            None => None,
+            Some(timeout) => Some(check::duration("timeout", timeout, true)? as u64 * 1000),
+        };
+        run_result(&await_end(run_id, limit, &horizon)?)
+    })();
+    once(ended.or_raise())
+}
+
+/// Waits until a run has ended, or for that many nanoseconds: the run as it is then.
+fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<Finished> {
+    let begin = clock::now_ns();
+    let found = look(run_id)?;
+    if !found.run.is_in_progress() {
+        return Ok(found);
+    }
+    if found.run.segment.is_some() && found.run.segment == own_segment() {
+        return Err(Error::Misplaced {
+            message: format!("a client of run {run_id} cannot wait for the run"),
+            hint: "Wait for it in another session.".into(),
+        });
+    }
+    if let Some(segment) = live_segment(run_id, found.run.segment) {
+        let mut advised = false;
+        let mut lookout = Lookout::new();
+        while live::goes_on(&segment) {
+            let waited = clock::now_ns() - begin;
+            if !advised && waited >= HARMLESS_NS {
+                advised = true;
+                advise(&segment.spec()?, horizon);
+            }
+            lookout.look(&segment)?;
+            if limit.is_some_and(|limit| waited >= limit) {
+                let mut found = look(run_id)?;
+                if found.run.is_in_progress() {
+                    live::add_figures(&mut found, &segment)?;
+                }
+                return Ok(found);
+            }
+            pgrx::check_for_interrupts!();
+            horizon.release();
+            latch::wait(TICK);
+        }
+    }
+    // It may have ended between the two looks.
+    let ended = look(run_id)?;
+    match ended.run.is_in_progress() {
+        true => Err(Error::LostRun { run_id }),
+        false => Ok(ended),
+    }
+}
+
+/// A run as it is stored; fails if it is known to be lost.
+fn look(run_id: i64) -> Result<Finished> {
+    match store::load(run_id)? {
+        None => Err(Error::UnknownRun { run_id }),
+        Some(found) if found.run.state == "lost" => Err(Error::LostRun { run_id }),
+        Some(found) => Ok(found),
+    }
+}

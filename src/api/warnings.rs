@@ -1,0 +1,98 @@
+//! What the caller of a run is told besides its result: what distorts the figures, and what has gone
+//! wrong.
+
+use crate::backend::horizon::Horizon;
+use crate::run::{ClientProcess, RunSpec};
+use crate::server;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use selfbench_model::Finished;
+
+pub(super) fn notice(message: &'static str, detail: &str, hint: &str) {
+    ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
+        .set_detail(detail)
+        .set_hint(hint)
+        .report(PgLogLevel::NOTICE);
+}
+
+/// Tells the caller what it does to a run on this server by waiting for it.
+pub(super) fn advise(spec: &RunSpec, horizon: &Horizon) {
+    if spec.target.is_some() {
+        return;
+    }
+    if server::in_serializable_transaction() {
+        notice(
+            "the calling transaction keeps predicate locks from being released during the run",
+            "It is SERIALIZABLE. If the run's transactions are, too, a long run ends with \"out of \
+             shared memory\".",
+            "Call the function after BEGIN ISOLATION LEVEL READ COMMITTED, or use bench.start: \
+             default_transaction_isolation still applies to the run's transactions.",
+        );
+    } else if spec.writes() && !horizon.releasable() {
+        notice(
+            "the calling statement keeps dead rows from being removed during the run",
+            "Its snapshot stays in use. Tables that are updated grow, and figures may be several \
+             times too low.",
+            "Use SELECT ... FROM bench.run(...) at top level, in READ COMMITTED mode, in a \
+             transaction that has written nothing, and read no table in it. Functions, procedures \
+             and DO blocks should only start runs, with bench.start; wait for them afterwards.",
+        );
+    }
+}
+
+/// Tells the caller what makes the result doubtful.
+pub(super) fn warn(spec: &RunSpec, finished: &Finished) {
+    let run = &finished.run;
+    if run.run_id == 0 {
+        pgrx::notice!("the result is not stored, because this server is a standby");
+    }
+    if run.backends > 0 && spec.client_process == ClientProcess::Auto {
+        pgrx::notice!(
+            "{} of {} clients ran in backends, because no more background workers are free",
+            run.backends,
+            run.clients
+        );
+    }
+    if run.state != "finished" || run.aborted_clients > 0 {
+        // Programs tell this warning from others by its SQLSTATE: pgbench's exit status is 2 then.
+        let mut report = ErrorReport::new(
+            PgSqlErrorCode::ERRCODE_OPERATOR_INTERVENTION,
+            "run was aborted; its results are incomplete",
+            "",
+        )
+        .set_detail(run.errors.join("\n"));
+        if let Some(hint) = remedy(spec).filter(|_| run.aborted_clients > 0) {
+            report = report.set_hint(hint);
+        }
+        report.report(PgLogLevel::WARNING);
+    } else if !run.errors.is_empty() {
+        pgrx::warning!("{}", run.errors.join("\n"));
+    }
+}
+
+/// What may help if clients are aborted.
+pub(super) fn remedy(spec: &RunSpec) -> Option<String> {
+    let mut remedies = Vec::new();
+    if let Ok(workload) = spec.workload() {
+        let unset = workload.unset_variables();
+        let unset: Vec<_> = unset
+            .filter(|name| spec.variable(name).is_none())
+            .map(|name| format!("\"{name}\""))
+            .collect();
+        if let Some(first) = unset.first() {
+            remedies.push(format!(
+                "The scripts use undefined variables: {}. Set them, for example with \
+                 variables => '{{{first}: 1}}'.",
+                unset.join(", ")
+            ));
+        }
+    }
+    if spec.target.is_none() && server::has_written() {
+        remedies.push(
+            "Clients do not see what the calling transaction has created or changed: commit it \
+             before the call."
+                .into(),
+        );
+    }
+    (!remedies.is_empty()).then(|| remedies.join(" "))
+}
