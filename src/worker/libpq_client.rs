@@ -19,7 +19,7 @@ use crate::shared::effort::Stopwatch;
 use crate::shared::recorder::Recorder;
 use crate::shared::{Segment, Stop};
 use pgrx::{pg_guard, pg_sys};
-use selfbench_client::{Client, Plan, Step, Thread};
+use selfbench_client::{Client, Context, Plan, Step, Thread};
 use selfbench_script::{Workload, clients_per_thread};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -338,14 +338,18 @@ impl EventLoop<'_, '_> {
             let Some(session) = &mut d.session else {
                 continue;
             };
-            let thread = &mut self.threads[d.thread];
-            let plan = &self.plans[d.plan];
-            let (control, recorder) = (&self.control, &mut d.recorder);
-            let mut step = d.client.advance(session, plan, thread, control, recorder);
+            let mut context = Context {
+                session,
+                plan: &self.plans[d.plan],
+                thread: &mut self.threads[d.thread],
+                control: &self.control,
+                record: &mut d.recorder,
+            };
+            let mut step = d.client.advance(&mut context);
             // After the last answer of a transaction the server waits for this client, and need
             // not wait for the others. A script without statements takes turns with them.
             if step == Step::Again && std::mem::take(&mut d.answered) {
-                step = d.client.advance(session, plan, thread, control, recorder);
+                step = d.client.advance(&mut context);
             }
             match step {
                 Step::Again => {

@@ -16,7 +16,7 @@ use crate::shared::messages::Messages;
 use crate::shared::recorder::Recorder;
 use crate::shared::{Header, Stop};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
-use selfbench_client::{Client, Control, Step};
+use selfbench_client::{Client, Context, Control, Step};
 use selfbench_script::Workload;
 use std::ffi::c_char;
 use std::sync::OnceLock;
@@ -230,13 +230,25 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
         let step = if turn.is_multiple_of(SAMPLED) {
             let begin = clock::now_ns();
             let mut metered = Metered::new(&mut session);
-            let step = client.advance(&mut metered, &plan, thread, &control, &mut recorder);
+            let step = client.advance(&mut Context {
+                session: &mut metered,
+                plan: &plan,
+                thread,
+                control: &control,
+                record: &mut recorder,
+            });
             let session_ns = metered.spent_ns();
             let ends = !matches!(step, Step::Sleeping { .. });
             effort.add(clock::now_ns() - begin, session_ns, ends);
             step
         } else {
-            client.advance(&mut session, &plan, thread, &control, &mut recorder)
+            client.advance(&mut Context {
+                session: &mut session,
+                plan: &plan,
+                thread,
+                control: &control,
+                record: &mut recorder,
+            })
         };
         if let Some(watched) = &mut watched {
             watched.record(&recorder);

@@ -7,13 +7,16 @@
 //! does what the returned [`Step`] says.
 
 mod client;
+mod context;
 mod control;
 mod plan;
 mod record;
 mod session;
 mod store;
+mod usage;
 
 pub use client::{Client, Step};
+pub use context::Context;
 pub use control::Control;
 pub use plan::{Ending, Failure, LogEntry, Plan, Thread, Transaction};
 pub use record::Record;

@@ -142,3 +142,17 @@ fn a_failed_block_is_rolled_back_before() {
         ["<usage>", "BEGIN", "select 1;", "ROLLBACK", "<usage>"]
     );
 }
+
+#[test]
+fn a_block_that_failed_for_good_is_rolled_back_before_the_last_reading() {
+    let workload = script("select 1;");
+    let mut bench = bench(&workload);
+    bench.plan.commit_every = 2;
+    bench.answer_in_turn([done(), done(), failed("22012", "ERROR:  division by zero")]);
+    bench.abort_reason();
+    assert_eq!(
+        bench.sent(),
+        ["<usage>", "BEGIN", "select 1;", "ROLLBACK", "<usage>"]
+    );
+    assert_eq!(bench.record.0, [Event::UsageBegins(1), Event::UsageEnds(5)]);
+}

@@ -7,8 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use selfbench_client::{
-    Block, Client, Column, ColumnValue, Control, Failure, LogEntry, Outcome, Plan, QueryResult,
-    Record, Session, SqlError, Step, Thread, Transaction, Usage,
+    Block, Client, Column, ColumnValue, Context, Control, Failure, LogEntry, Outcome, Plan,
+    QueryResult, Record, Session, SqlError, Step, Thread, Transaction, Usage,
 };
 use selfbench_script::{
     Action, Command, Protocol, SqlCommand, Streams, Variables, Workload, WorkloadBuilder, builtin,
@@ -510,13 +510,13 @@ impl<'w> Bench<'w> {
     }
 
     pub fn advance(&mut self) -> Step {
-        self.client.advance(
-            &mut self.session,
-            &self.plan,
-            &mut self.thread,
-            &*self.world,
-            &mut self.record,
-        )
+        self.client.advance(&mut Context {
+            session: &mut self.session,
+            plan: &self.plan,
+            thread: &mut self.thread,
+            control: &*self.world,
+            record: &mut self.record,
+        })
     }
 
     /// Advances the client until it has ended, and moves the clock when it sleeps.

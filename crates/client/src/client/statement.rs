@@ -1,0 +1,193 @@
+//! Outcomes of statements: results are stored, errors abort the client or fail the transaction, or
+//! the transaction is tried again.
+
+use super::{Client, State, Step};
+use crate::context::Context;
+use crate::control::Control;
+use crate::plan::{Ending, Failure};
+use crate::record::Record;
+use crate::session::{Block, Outcome, Session, SqlError};
+use crate::store;
+use selfbench_script::{Action, Store};
+
+impl<'w> Client<'w> {
+    /// Waits for the outcome of a statement or of a pipeline.
+    #[inline]
+    pub(super) fn await_outcome(
+        &mut self,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+    ) -> Option<Step> {
+        match context.session.poll() {
+            None => Some(Step::Waiting),
+            Some(outcome) => self.conclude(outcome, context),
+        }
+    }
+
+    /// Waits for the outcome of a statement whose results are to be stored.
+    #[inline]
+    pub(super) fn await_results(
+        &mut self,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+    ) -> Option<Step> {
+        let Some(outcome) = context.session.poll() else {
+            return Some(Step::Waiting);
+        };
+        if let Some(what) = self.current_store() {
+            let stored = store::store(
+                what,
+                context.session.results(),
+                outcome == Outcome::Done,
+                &context.plan.workload.symbols,
+                &mut self.variables,
+            );
+            if let Err(error) = stored {
+                return Some(self.abort_store(error));
+            }
+        }
+        self.conclude(outcome, context)
+    }
+
+    fn current_store(&self) -> Option<&'w Store> {
+        match self.commands.get(self.command).map(|c| &c.action) {
+            Some(Action::Sql(sql)) => sql.store.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Waits for the start of a pipeline.
+    #[inline]
+    pub(super) fn start_pipeline(
+        &mut self,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+    ) -> Option<Step> {
+        match context.session.poll() {
+            None => Some(Step::Waiting),
+            Some(Outcome::Done) => {
+                self.pipeline = true;
+                self.complete(self.command + 1, context);
+                None
+            }
+            Some(Outcome::Failed(error)) if is_due_to_stop(&error, context.control) => {
+                Some(self.finish())
+            }
+            Some(Outcome::Failed(error)) => Some(self.abort_statement(&error)),
+        }
+    }
+
+    /// After a statement or a pipeline: goes on, or handles its error.
+    #[inline]
+    pub(super) fn conclude(
+        &mut self,
+        outcome: Outcome,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+    ) -> Option<Step> {
+        self.pipeline = false;
+        match outcome {
+            Outcome::Done => {
+                self.complete(self.command + 1, context);
+                None
+            }
+            Outcome::Failed(error) => self.handle_error(error, context),
+        }
+    }
+
+    /// After a statement or a pipeline that failed: aborts the client, rolls back, tries again or
+    /// goes on with the next transaction.
+    #[cold]
+    #[inline(never)]
+    fn handle_error(
+        &mut self,
+        error: SqlError,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+    ) -> Option<Step> {
+        if is_due_to_stop(&error, context.control) {
+            return Some(self.finish());
+        }
+        let Some(failure) = Failure::of(&error, context.plan) else {
+            return Some(self.abort_statement(&error));
+        };
+        if context.plan.verbose_errors {
+            self.report_error(&error, context.control);
+        }
+        if context.session.block() != Block::None {
+            context.session.submit_rollback();
+            if context.plan.debug {
+                self.trace_receiving(context.control);
+            }
+            self.state = State::RollBack(failure);
+            return None;
+        }
+        self.retry_or_fail(failure, context)
+    }
+
+    /// Waits for the rollback after a failure.
+    #[inline]
+    pub(super) fn roll_back(
+        &mut self,
+        failure: Failure,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+    ) -> Option<Step> {
+        match context.session.poll() {
+            None => Some(Step::Waiting),
+            Some(Outcome::Done) => self.retry_or_fail(failure, context),
+            Some(Outcome::Failed(error)) if is_due_to_stop(&error, context.control) => {
+                Some(self.finish())
+            }
+            Some(Outcome::Failed(error)) => Some(self.abort_rollback(&error)),
+        }
+    }
+
+    /// After a failure, outside of any block: tries the transaction again if that may help and is
+    /// allowed.
+    fn retry_or_fail(
+        &mut self,
+        failure: Failure,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+    ) -> Option<Step> {
+        let (plan, control) = (context.plan, context.control);
+        // The block is gone, with all that was done in it.
+        self.in_block = 0;
+        let now = control.now_ns();
+        if control.stop() || now >= plan.deadline_ns {
+            return Some(self.finish());
+        }
+        let in_time = plan
+            .latency_limit_ns
+            .is_none_or(|limit| now.saturating_sub(self.scheduled_ns) <= limit);
+        let tries_left = plan.max_tries == 0 || self.tries < plan.max_tries;
+        let again = failure != Failure::Other && tries_left && in_time;
+        if plan.per_statement && now >= plan.measure_ns {
+            context
+                .record
+                .command_failed(self.script, self.command, again);
+        }
+        if plan.verbose_errors {
+            self.report_consequence(again, now, plan, control);
+        }
+        if again {
+            self.command_begin_ns = now;
+            self.tries = self.tries.saturating_add(1);
+            self.rng = self.rng_at_begin;
+            self.command = 0;
+            self.state = self.first_state(plan);
+            return None;
+        }
+        if now < plan.measure_ns {
+            context.record.warmed_up();
+        } else {
+            self.count(plan, context.record);
+            let retries = self.tries - 1;
+            context.record.failed(self.script, failure, retries);
+            if plan.log {
+                self.log(Ending::Failure { failure, retries }, now, context);
+            }
+        }
+        Some(self.next(now, context))
+    }
+}
+
+/// Whether an error does not matter because the client is to stop: the stop request itself cancels
+/// the statement in progress (SQLSTATE 57014), and no transaction is tried again.
+pub(super) fn is_due_to_stop(error: &SqlError, control: &impl Control) -> bool {
+    control.stop() && (error.sqlstate == "57014" || Failure::retriable(error).is_some())
+}
