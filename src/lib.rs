@@ -33,9 +33,9 @@ pgrx::pg_module_magic!();
 /// Called by the server when it loads the library.
 #[pgrx::pg_guard]
 pub extern "C-unwind" fn _PG_init() {
-    // Errors pass through Rust panics; whatever the server's environment says, their backtraces
-    // are not for clients and logs, and taking one costs more than most transactions. Who debugs
-    // sets this variable to 1.
+    // Errors pass through Rust panics. Even if the server's environment enables backtraces, they
+    // must not reach clients and logs, and capturing one takes longer than most transactions. Set
+    // this variable to 1 for debugging.
     if std::env::var_os("RUST_LIB_BACKTRACE").is_none() {
         // SAFETY: a process of the server has one thread.
         unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };

@@ -1,4 +1,4 @@
-//! The figures of a run, from its clients' counters to rows: those of intervals while it goes on,
+//! The figures of a run, from its clients' counters to rows: figures of intervals during the run,
 //! all others when its clients have ended.
 
 use super::harvest::Harvest;
@@ -19,10 +19,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Intervals are written in batches, so that storing them disturbs the run less.
 const INTERVALS_PER_BATCH: usize = 60;
-/// At most that many reasons are stored with a run; the clients of a run often fail alike.
+/// At most this many errors are stored with a run; its clients often fail for the same reason.
 const MAX_ERRORS: usize = 20;
 
-/// The figures of a run that goes on.
+/// The figures of a run in progress.
 pub struct Figures<'s> {
     segment: &'s Segment,
     spec: &'s RunSpec,
@@ -31,7 +31,7 @@ pub struct Figures<'s> {
 }
 
 impl<'s> Figures<'s> {
-    /// Those of a run whose start barrier has opened.
+    /// The figures of a run whose start barrier has opened.
     pub fn new(segment: &'s Segment, spec: &'s RunSpec) -> Figures<'s> {
         let measure_ns = segment.header().measure_ns.load(Relaxed);
         Figures {
@@ -42,7 +42,7 @@ impl<'s> Figures<'s> {
         }
     }
 
-    /// The clock reading at which [`read`](Self::read) is to be called.
+    /// The clock reading at which [`read`](Self::read) must be called.
     pub fn due_ns(&self) -> u64 {
         self.harvest.due_ns()
     }
@@ -79,12 +79,12 @@ impl<'s> Figures<'s> {
         });
     }
 
-    /// Whether there are enough intervals to be worth storing.
+    /// Whether there are enough intervals for a batch.
     pub fn fill_a_batch(&self) -> bool {
         self.intervals.len() >= INTERVALS_PER_BATCH
     }
 
-    /// Stores the intervals so far, if they can be stored: nothing else needs them.
+    /// Stores the intervals so far, if the run is stored; otherwise discards them.
     pub fn store_intervals(&mut self, stores: bool) -> Result<()> {
         if stores {
             store::intervals(&self.intervals)?;
@@ -106,7 +106,7 @@ impl<'s> Figures<'s> {
     }
 }
 
-/// Puts the figures of the whole run together, when its clients have ended.
+/// Computes the figures of the whole run, when its clients have ended.
 fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: &mut Finished) {
     let measure = segment.header().measure_ns.load(Relaxed);
     let run = &mut finished.run;
@@ -125,7 +125,7 @@ fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finish
             }
         }
     }
-    // A client that was terminated has no end of its own.
+    // A terminated client has not recorded its end.
     let now = clock::now_ns();
     let end = if last == 0 || segment.workers().any(|w| w.state() == WorkerState::Died) {
         now
@@ -183,7 +183,7 @@ fn conclude_pgio(
     let run = &finished.run;
     let seconds = run.seconds.unwrap_or(0.0);
     let layout = segment.layout();
-    // Index scans read for themselves, block by block.
+    // Index scans read blocks one by one in their own process.
     let elsewhere =
         pgio.scan != Scan::Index && spec.target.is_none() && server::reads_ahead_by_workers();
     let used = |client| {
@@ -228,7 +228,7 @@ fn conclude_pgio(
     sessions
 }
 
-/// What the harness itself cost; nothing if a client worker could not tell.
+/// Sets the overhead of the harness, which stays unknown if a client worker has not recorded it.
 fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut Run) {
     let accounts = segment.workers().map(|worker| worker.account.get());
     let effort = match spec.mode {
@@ -241,7 +241,7 @@ fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut R
     let Some(effort) = effort else { return };
     let transactions = match spec.mode {
         Mode::Spi => effort.turns,
-        // Their workers' time has those of the warm-up and those that failed in it, too.
+        // The workers' CPU time includes transactions of the warm-up and failed ones.
         Mode::Libpq => total.transactions + total.failed.total() + run.warmup_transactions as u64,
     };
     let us = effort.harness_ns as f64 / 1e3;
@@ -256,7 +256,7 @@ fn statements(
     harvest: &Harvest,
     run_id: i64,
 ) -> Vec<RunStatement> {
-    // It has been parsed before.
+    // The script has been parsed before.
     let (true, Ok(workload)) = (spec.per_statement, spec.workload()) else {
         return Vec::new();
     };

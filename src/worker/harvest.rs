@@ -1,4 +1,4 @@
-//! Taking the clients' figures while they run: what has been added since the last time, and the
+//! Reading the clients' figures while they run: the differences since the last reading, and the
 //! totals.
 
 use crate::clock;
@@ -9,11 +9,11 @@ use selfbench_stats::counters::READ_EVERY_NS;
 use selfbench_stats::{Counters, LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What happened between two readings.
+/// The figures of the time between two readings.
 pub struct Interval {
     /// Number of the interval, from 0.
     pub number: i32,
-    /// Clock reading at its beginning.
+    /// Clock reading at its start.
     pub begins_ns: u64,
     /// Figures of all scripts together.
     pub tally: Tally,
@@ -25,8 +25,9 @@ pub struct Interval {
 
 /// The state between readings.
 ///
-/// Latency counters in shared memory have 32 bits and may wrap around in a long run: they are read
-/// at least every [`READ_EVERY_NS`], however long an interval is, and the totals are kept here.
+/// Latency counters in shared memory have 32 bits and may wrap around in a long run. So they are
+/// read at least every [`READ_EVERY_NS`], even if an interval is longer, and the totals are kept
+/// here.
 pub struct Harvest {
     /// Latency counters, by set and histogram.
     counters: Counters,
@@ -38,7 +39,7 @@ pub struct Harvest {
     interval: LatencyHistogram,
     /// When the counters were last read.
     read_ns: u64,
-    /// Figures of all scripts at the beginning of the current interval.
+    /// Figures of all scripts at the start of the current interval.
     tally: Tally,
     /// What [`Interval::blocks`] counts, at that time.
     blocks: [u64; 3],
@@ -47,7 +48,7 @@ pub struct Harvest {
 }
 
 impl Harvest {
-    /// Begins with the clock reading from which transactions count.
+    /// Starts at the clock reading from which transactions count.
     pub fn new(segment: &Segment, measure_ns: u64) -> Harvest {
         let layout = segment.layout();
         let sets = layout.histogram_sets();
@@ -64,7 +65,7 @@ impl Harvest {
         }
     }
 
-    /// The clock reading at which the counters are to be read, if no interval ends before.
+    /// The clock reading at which the counters must be read, if no interval ends before.
     pub fn due_ns(&self) -> u64 {
         self.read_ns.saturating_add(READ_EVERY_NS)
     }
@@ -149,8 +150,8 @@ impl Harvest {
         self.histograms.get(segment.layout().scripts)
     }
 
-    /// The figures of the whole run by script, when all clients have ended; behind the last
-    /// script's histogram that of reads, if they are measured.
+    /// The figures of the whole run by script, when all clients have ended. The histogram of reads,
+    /// if they are measured, follows the last script's.
     pub fn totals(&mut self, segment: &Segment) -> (Vec<Tally>, Vec<LatencyHistogram>) {
         self.read(segment, clock::now_ns());
         (recorder::read_all(segment), self.histograms.clone())
@@ -176,7 +177,7 @@ impl Harvest {
         }
     }
 
-    /// Follows the counters of commands, which are many and belong to no interval.
+    /// Adds the changes of the counters of commands, which are not part of intervals.
     fn read_commands(&mut self, segment: &Segment) {
         let layout = segment.layout();
         for set in 0..layout.histogram_sets() {
