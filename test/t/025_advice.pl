@@ -108,7 +108,7 @@ sub advice
 	# They are all short, and on a server without fsync, whose build may check assertions and whose
 	# machine may have few processors.
 	my @advice =
-	  grep { !/^it took only|^fsync was off|^the server checks|clients of mode spi shared/ } split /\n/, $found;
+	  grep { !/^the run took only|^fsync was off|^the server checks|clients of mode spi shared/ } split /\n/, $found;
 	shift @advice;
 	return join "\n", @advice;
 }
@@ -117,7 +117,7 @@ is(advice("'{select-only}', transactions => 200"), '', 'nothing to say');
 like(
 	$node->safe_psql('postgres',
 		'SELECT a.* FROM bench.advice((SELECT max(run_id) FROM bench.runs)) a'),
-	qr/^it took only \d\.\d s\|Let it run for at least 10 s/m,
+	qr/^the run took only \d\.\d s\|Run it for at least 10 s/m,
 	'a short run, with its hint');
 unlike(
 	$node->safe_psql('postgres',
@@ -131,7 +131,7 @@ like(
 	qr/^fsync was off: /m,
 	'fsync matters to a run that writes');
 is( advice("clients => 3, transactions => 100"),
-	"the scale, 2, is smaller than the number of clients, 3: they wait for each other's rows of pgbench_branches",
+	"the scale, 2, is smaller than the number of clients, 3: clients wait for each other's locks on rows of pgbench_branches",
 	'a small scale');
 is(advice("'{select-only}', clients => 3, transactions => 100"), '', 'which does not matter to readers');
 is( advice('transactions => 200', 'SET synchronous_commit = off'),
@@ -179,7 +179,7 @@ $run = $node->safe_psql('postgres',
 	"SELECT bench.start('{idle}', duration => '5 min', label => 'going on')");
 wait_for_transactions($node, 'going on');
 is($node->safe_psql('postgres', "SELECT advice FROM bench.advice($run)"),
-	'the run is still going on', 'a run that is going on');
+	'the run is still in progress', 'a run in progress');
 $node->safe_psql('postgres', "SELECT bench.cancel($run)");
 wait_until_quiet($node);
 like($node->safe_psql('postgres', "SELECT advice FROM bench.advice($run)"),

@@ -109,7 +109,7 @@ is( $node->safe_psql('postgres',
 # Its report.
 my $report = $node->safe_psql('postgres', "SELECT bench.report($run)");
 like($report, qr/^transaction type: <builtin: select only>\n/m, 'a running run: its script');
-like($report, qr/^number of transactions actually processed: [1-9]\d*\nnumber of failed transactions: 0 \(0\.000%\)\nlatency average = .*^tps = .*^latency percentiles \(ms\): p50.*^Run is still going on; the above results are incomplete\.$/ms,
+like($report, qr/^number of transactions actually processed: [1-9]\d*\nnumber of failed transactions: 0 \(0\.000%\)\nlatency average = .*^tps = .*^latency percentiles \(ms\): p50.*^Run is still in progress; the above results are incomplete\.$/ms,
 	'its figures so far');
 $node->safe_psql('postgres', "SELECT bench.cancel($run)");
 wait_until_quiet($node);

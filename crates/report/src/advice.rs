@@ -63,7 +63,7 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
         RunState::Finished => {}
         RunState::Running => {
             add(
-                "the run is still going on".into(),
+                "the run is still in progress".into(),
                 "Wait for it with bench.wait.",
             );
             return all;
@@ -77,7 +77,7 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
                     "was canceled"
                 }
             ),
-            "Look at the errors in its report, and run it again.",
+            "Check the errors in its report, and repeat the run.",
         ),
     }
     if report.aborted_clients > 0 {
@@ -86,43 +86,43 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
                 "{} of {} clients aborted",
                 report.aborted_clients, report.clients
             ),
-            "Look at the errors in its report. With continue_on_error, an error ends the \
-             transaction only.",
+            "Check the errors in its report. With continue_on_error, an error ends only the \
+             transaction.",
         );
     }
     if let Some(held) = report.held_snapshot() {
         add(
             held,
-            "Rows that died during the run could not be removed. Run it without that snapshot: end \
-             the transaction or drop the slot that is named; SELECT ... FROM bench.run(...) at top \
-             level holds none.",
+            "Rows that died during the run could not be removed. End the transaction or drop the \
+             slot that is named, and repeat the run; SELECT ... FROM bench.run(...) at top level \
+             holds no snapshot.",
         );
     }
     if report.other_runs > 0 {
-        let (runs, they) = match report.other_runs {
-            1 => ("another run was".into(), "it"),
-            runs => (format!("{runs} other runs were"), "they"),
+        let runs = match report.other_runs {
+            1 => "another run was".into(),
+            runs => format!("{runs} other runs were"),
         };
         add(
             format!(
-                "{runs} in progress on this server at the same time: {they} took part of what it can do"
+                "{runs} in progress on this server at the same time: the runs slowed each other down"
             ),
-            "Let runs follow each other; bench.wait waits for one.",
+            "Execute one run after the other; bench.wait waits for a run.",
         );
     }
     match (report.mode, report.harness_share) {
         (Mode::Libpq, Some(share)) if share > BUSY_SHARE => add(
             format!(
-                "the client workers were busy for {:.0}% of the time: they may have been the \
-                 limit, not the server",
+                "the client workers were busy for {:.0}% of the time: they, not the server, may \
+                 have limited the run",
                 100.0 * share
             ),
             if report.jobs < report.clients {
-                "Use more jobs, if there are processors left, or run from another server with \
+                "Use more jobs, if there are idle processors, or run from another server with \
                  target."
             } else {
-                "Each client has a worker of its own: run from another server with target, or use \
-                 mode => 'spi'."
+                "Each client already has its own worker: run from another server with target, or \
+                 use mode => 'spi'."
             },
         ),
         (Mode::Spi, Some(share)) if share > OUTSIDE_SHARE => add(
@@ -130,29 +130,28 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
                 "the clients spent {:.0}% of their time outside of executor and commit",
                 100.0 * share
             ),
-            "The script works more on the client than in the server: let a statement do it, or \
-             compare with a run of its meta commands alone.",
+            "The script's meta commands take much of the time: replace them with a statement, or \
+             compare with a run of the meta commands alone.",
         ),
         _ => {}
     }
     if tally.transactions < FEW_TRANSACTIONS {
         add(
             format!("only {} transactions were measured", tally.transactions),
-            "Let it run for longer: percentiles need many transactions.",
+            "Run it for a longer time: percentiles need many transactions.",
         );
     }
     if report.seconds < SHORT_SECONDS {
         add(
-            format!("it took only {:.1} s", report.seconds),
-            "Let it run for at least 10 s, longer if checkpoints and autovacuum are to be part \
-             of it.",
+            format!("the run took only {:.1} s", report.seconds),
+            "Run it for at least 10 s, or longer to include checkpoints and autovacuum.",
         );
     }
     for (what, count, hint) in [
         (
             "failed",
             tally.failed.total(),
-            "Failed transactions are not among the figures: raise max_tries, or look at their \
+            "The figures do not include failed transactions: raise max_tries, or show their \
              errors with verbose_errors.",
         ),
         (
@@ -173,8 +172,8 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
                  second",
                 100.0 * (1.0 - done / wanted)
             ),
-            "The clients did not keep up: use more of them, or a lower rate. Latency counts from \
-             the scheduled start, so that it has the delay in it.",
+            "The clients did not keep up: use more clients, or a lower rate. Latency counts from \
+             the scheduled start, so it includes the delay.",
         );
     }
     if let Some(processors) = report.processors
@@ -186,7 +185,7 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
         add(
             format!(
                 "{} clients of mode spi shared {processors} {}: latency includes the time that \
-                 they waited for one",
+                 they waited for a processor",
                 report.clients,
                 if processors == 1 {
                     "processor"
@@ -194,7 +193,7 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
                     "processors"
                 }
             ),
-            "Use as many clients as there are processors, or a rate. More clients only help where \
+            "Use at most as many clients as processors, or a rate. More clients help only if \
              transactions wait for locks or for the disk.",
         );
     }
@@ -207,8 +206,8 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
     if is("<builtin: TPC-B (sort of)>") && report.scale < i64::from(report.clients) {
         add(
             format!(
-                "the scale, {}, is smaller than the number of clients, {}: they wait for each \
-                 other's rows of pgbench_branches",
+                "the scale, {}, is smaller than the number of clients, {}: clients wait for each \
+                 other's locks on rows of pgbench_branches",
                 report.scale, report.clients
             ),
             "Initialize with a scale of at least the number of clients.",
@@ -223,19 +222,19 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
             "fsync",
             !reads_only,
             "fsync was off: commits did not wait for the disk",
-            "Set fsync = on; a server without it does not survive a crash.",
+            "Set fsync = on; without it, a crash can corrupt the database.",
         ),
         (
             "full_page_writes",
             !reads_only,
-            "full_page_writes was off: less WAL was written than a safe server writes",
-            "Set full_page_writes = on, unless the storage never tears pages.",
+            "full_page_writes was off: the server wrote less WAL than in a safe configuration",
+            "Set full_page_writes = on, unless the storage prevents torn pages.",
         ),
         (
             "synchronous_commit",
             !reads_only,
             "synchronous_commit was off: commits did not wait for the disk",
-            "Do not compare it with runs that wait; SET synchronous_commit = on to wait.",
+            "Compare it only with runs with the same setting, or SET synchronous_commit = on.",
         ),
     ] {
         if doubtful && setting(name) == Some("off") {
@@ -256,7 +255,7 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
     if setting("debug_assertions") == Some("on") {
         add(
             "the server checks assertions".into(),
-            "Use a server that was built without --enable-cassert: this one is slower by far.",
+            "Use a server that was built without --enable-cassert; assertions make it much slower.",
         );
     }
     all

@@ -20,15 +20,15 @@ impl WorkingSet {
         let bytes = size(self.bytes);
         if let Some(buffers) = fits(self.shared_buffers_bytes) {
             return Some(format!(
-                "the working set, {bytes}, fits into shared_buffers, {}: once it has been read, \
-                 what is measured is the server's buffers and not storage",
+                "the working set, {bytes}, fits into shared_buffers, {}: after the first reads, \
+                 the run measures the server's buffers, not storage",
                 size(buffers)
             ));
         }
         let memory = fits(self.memory_bytes)?;
         Some(format!(
             "the working set, {bytes}, does not fit into shared_buffers, but into the memory of \
-             {}: once it has been read, what is measured is the operating system's cache and not \
+             {}: after the first reads, the run measures the operating system's cache, not \
              storage",
             size(memory)
         ))
@@ -167,15 +167,12 @@ pub(crate) fn figures(pgio: &PgioReport) -> Vec<String> {
     }
     if let Some(bytes) = pgio.wal_bytes {
         let each = pgio.wal_bytes_per_update.map_or(String::new(), |each| {
-            format!(", {} bytes for each update", rate(each))
+            format!(", {} bytes per update", rate(each))
         });
         lines.push(format!("WAL: {} bytes/s{each}", rate(bytes)));
     }
     if let Some((mean_ms, percentiles)) = &pgio.reads_ms {
-        let mut line = format!(
-            "time of reading a block (ms): average {}",
-            fixed(*mean_ms, 3)
-        );
+        let mut line = format!("block read time (ms): average {}", fixed(*mean_ms, 3));
         for (percent, ms) in percentiles {
             line += &format!(", p{} {}", shortest(*percent), fixed(*ms, 3));
         }

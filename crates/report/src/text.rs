@@ -434,7 +434,7 @@ fn additions(lines: &mut Lines, report: &RunReport) {
         return;
     }
     lines.push(if report.state == RunState::Running {
-        "Run is still going on; the above results are incomplete."
+        "Run is still in progress; the above results are incomplete."
     } else {
         "Run was aborted; the above results are incomplete."
     });

@@ -147,7 +147,7 @@ fn runs_that_are_not_complete() {
     let mut running = ended(RunState::Running);
     running.tally = Tally::default();
     running.seconds = 0.0;
-    assert_one(&running, "still going on");
+    assert_one(&running, "still in progress");
     let aborted = RunReport {
         aborted_clients: 3,
         ..run(Mode::Spi, SELECT_ONLY)
@@ -204,15 +204,15 @@ fn a_working_set_that_fits_into_memory() {
     assert_eq!(
         told(of(100 * mb, Some(128 * mb), Some(gb))).as_deref(),
         Some(
-            "the working set, 100 MB, fits into shared_buffers, 128 MB: once it has been read, \
-             what is measured is the server's buffers and not storage"
+            "the working set, 100 MB, fits into shared_buffers, 128 MB: after the first reads, \
+             the run measures the server's buffers, not storage"
         )
     );
     assert_eq!(
         told(of(3 * gb / 2, Some(128 * mb), Some(23 * gb))).as_deref(),
         Some(
             "the working set, 1.5 GB, does not fit into shared_buffers, but into the memory of \
-             23 GB: once it has been read, what is measured is the operating system's cache and \
+             23 GB: after the first reads, the run measures the operating system's cache, \
              not storage"
         )
     );

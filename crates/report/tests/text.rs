@@ -749,7 +749,7 @@ fn an_incomplete_run_says_why() {
     );
     assert_eq!(
         end_of(RunState::Running, 0, &[]),
-        "Run is still going on; the above results are incomplete.\n"
+        "Run is still in progress; the above results are incomplete.\n"
     );
 }
 
@@ -898,8 +898,8 @@ fn pgio_has_its_parameters_and_figures() {
             "device reads: 250.1 blocks/s, 2.049 MB/s, 25.0% of the buffer reads",
             "device writes: 0.500 MB/s",
             "blocks dirtied: 90.0/s, written by the sessions: 12.0/s",
-            "WAL: 81920.0 bytes/s, 819.2 bytes for each update",
-            "time of reading a block (ms): average 0.125, p50 0.100, p99 1.500",
+            "WAL: 81920.0 bytes/s, 819.2 bytes per update",
+            "block read time (ms): average 0.125, p50 0.100, p99 1.500",
             "RIOPS >1000< CACHE_HITS/s >3000<",
         ]
     );
@@ -911,7 +911,7 @@ fn pgio_may_know_the_average_time_of_reading_alone() {
     average.reads_ms = Some((0.125, Vec::new()));
     assert_eq!(
         pgio_lines(average)[14],
-        "time of reading a block (ms): average 0.125"
+        "block read time (ms): average 0.125"
     );
 }
 
@@ -922,7 +922,7 @@ fn pgio_says_what_is_measured() {
     assert_eq!(
         pgio_lines(fits)[9],
         "the working set, 160 MB, does not fit into shared_buffers, but into the memory of 1 GB: \
-         once it has been read, what is measured is the operating system's cache and not storage"
+         after the first reads, the run measures the operating system's cache, not storage"
     );
 }
 
