@@ -1,4 +1,4 @@
-//! What a process of ours waits for: its latch, and the flags that its signals set.
+//! Waiting for the latch of a process, and the flags that its signals set.
 
 use crate::clock;
 use crate::compat;
@@ -11,22 +11,22 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// The shortest time that the server can wait for.
 const TICK_NS: u64 = 1_000_000;
 
-/// Waits until this process's latch is set or the clock has come to `until_ns`, more precisely than
-/// [`wait`] can; may end early.
+/// Waits until this process's latch is set or the clock has reached `until_ns`, more precisely than
+/// [`wait`] can; may return early.
 pub fn wait_until(until_ns: u64) {
     let left = until_ns.saturating_sub(clock::now_ns());
     if left >= TICK_NS {
         wait(Duration::from_nanos(left - left % TICK_NS));
     } else if left > 0 {
-        // Too short to keep anybody waiting who wakes this process meanwhile.
+        // Too short to delay the reaction to a latch that is set meanwhile.
         std::thread::sleep(Duration::from_nanos(left));
     }
 }
 
 /// Waits until this process's latch is set or `timeout` has passed, and clears the latch.
 ///
-/// Ends the process if the postmaster has died; one that is about to exit just returns. Does not
-/// look at interrupts: the caller does.
+/// Ends the process if the postmaster has died, unless the process is already exiting. Does not
+/// process interrupts; the caller does.
 pub fn wait(timeout: Duration) {
     // A process may be woken often; rounding up keeps it from spinning at the end.
     let ms = timeout.min(LONGEST_WAIT).as_micros().div_ceil(1000) as i64;
@@ -59,14 +59,14 @@ pub fn interrupted() -> bool {
     must_end() || unsafe { (&raw const pg_sys::QueryCancelPending).read_volatile() != 0 }
 }
 
-/// At the beginning of a statement: a request to cancel meant what was before it.
+/// Discards a cancel request at the start of a statement, because it meant an earlier one.
 #[inline]
 pub fn forget_cancel() {
     // SAFETY: a flag of this process, which executes no statement.
     unsafe { (&raw mut pg_sys::QueryCancelPending).write_volatile(0) };
 }
 
-/// Whether this process was told to end.
+/// Whether this process must exit.
 pub fn must_end() -> bool {
     // SAFETY: a signal flag, read as CHECK_FOR_INTERRUPTS reads it.
     unsafe { (&raw const pg_sys::ProcDiePending).read_volatile() != 0 }
@@ -78,11 +78,11 @@ pub fn is_exiting() -> bool {
     unsafe { pg_sys::proc_exit_inprogress }
 }
 
-/// Ends this process if the postmaster has died, for loops that never wait: a process that goes on
-/// would block the next start of the server.
+/// Ends this process if the postmaster has died, for loops that never wait: otherwise the process
+/// would block a restart of the server.
 #[inline]
 pub fn exit_with_postmaster() {
-    // It may be dead until somebody has asked, which no process that never waits has.
+    // A process that never waits does not notice the postmaster's death without this check.
     if compat::postmaster_may_be_dead() && !compat::postmaster_is_alive() {
         wait(Duration::ZERO);
     }

@@ -12,12 +12,12 @@ use crate::worker::launch::Task;
 use crate::worker::locks::{self, Use};
 use crate::worker::logbook;
 
-/// The caller is told of that many clients of mode spi for each processor.
+/// From this number of clients of mode spi per processor on, the caller gets a notice.
 const MANY_CLIENTS: i64 = 4;
-/// Shared memory that the histograms of single commands may take.
+/// Maximum shared memory for the histograms of single commands.
 const MAX_COMMAND_BYTES: usize = 1 << 30;
 
-/// Starts the run's coordinator, and tells the caller what will make its figures doubtful.
+/// Starts the run's coordinator, and warns the caller about effects that distort the figures.
 pub(super) fn begin_advised(spec: &RunSpec) -> Result<Task> {
     let others = store::runs_in_progress()?;
     let task = begin(spec)?;
@@ -111,7 +111,7 @@ fn require_room_for_commands(layout: &Layout) -> Result<()> {
     }
 }
 
-/// Checks what this server and the caller's transaction have to allow, if the run is on it.
+/// Checks that this server and the caller's transaction allow the run, if it is on this server.
 fn check_here(spec: &RunSpec) -> Result<()> {
     if spec.writes() {
         server::require_writable("run scripts that write")?;

@@ -37,9 +37,9 @@ fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
     run_id.is_some_and(|run_id| live_segment(run_id, segment).is_some())
 }
 
-/// A run in progress: phase, seconds since the start barrier opened, transactions, failures, skipped
-/// transactions, mean latency in milliseconds; transactions per second and mean latency of the
-/// interval that ended last.
+/// A run in progress: phase, seconds since the start barrier opened, transactions, failures,
+/// skipped transactions, mean latency in milliseconds; transactions per second and mean latency of
+/// the interval that ended last.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn live_figures(

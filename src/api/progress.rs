@@ -1,4 +1,4 @@
-//! What the caller is told while it waits for a run: messages of clients and progress lines.
+//! Notices to the caller while it waits for a run: messages of clients and progress lines.
 
 use crate::clock;
 use crate::run::{PgioSpec, RunSpec, Vacuum};
@@ -11,37 +11,37 @@ use selfbench_report::progress::{self, At, ProgressOptions};
 use selfbench_stats::Tally;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What the caller is told while it waits.
+/// Which notices the caller gets while it waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
-    /// How often a line of progress comes, in microseconds; never by default.
+    /// The time between progress lines, in microseconds; by default there are none.
     pub every_us: Option<i64>,
-    /// Whether it has the time of the clock instead of that since the start.
+    /// Whether it shows the clock time instead of the time since the start.
     pub timestamp: bool,
-    /// Whether the vacuum before the run is told, too, without lines of progress.
+    /// Whether to announce the vacuum before the run even without progress lines.
     pub vacuum: bool,
 }
 
-/// Shows the caller what a client tells.
+/// Shows the caller a message of a client.
 fn show(line: &str) {
     pgrx::notice!("{line}");
 }
 
-/// Tells the caller what goes on: what clients tell and, as pgbench does, a progress line at every
-/// multiple of the time asked for.
+/// Shows the caller messages of clients and, like pgbench, a progress line at every multiple of the
+/// given time.
 pub(super) struct Ticker {
     watcher: Watcher,
     every_ns: Option<u64>,
-    /// Whether lines have the time of the clock.
+    /// Whether lines show the clock time.
     timestamp: bool,
     options: ProgressOptions,
     last_ns: u64,
     tally: Tally,
-    /// What is vacuumed before, until that is told.
+    /// The vacuum before the run, until it has been announced.
     vacuum: Option<Vacuum>,
-    /// Transactions of the warm-up that have been told.
+    /// Transactions of the warm-up that earlier lines have included.
     warmup_transactions: u64,
-    /// pgio's workload, until the caller has been told what it measures here.
+    /// pgio's workload, until the caller knows whether it fits into memory.
     pgio: Option<PgioSpec>,
 }
 
@@ -87,7 +87,7 @@ impl Ticker {
         }
         let now = clock::now_ns();
         if self.last_ns < measure {
-            // No line is for both the warm-up and the time that counts.
+            // No line covers both the warm-up and the measured time.
             let end = now.min(measure);
             if end >= self.last_ns + every {
                 self.tell_warmup(segment, end);
@@ -99,14 +99,14 @@ impl Ticker {
         }
         if now >= measure && now >= self.last_ns + every {
             self.tell(segment, now);
-            // The next line is due at the next multiple, however late this one is.
+            // The next line is due at the next multiple, even if this one is late.
             self.last_ns = measure + (now - measure) / every * every;
         }
     }
 
     /// Prints the last line, if its time has come with the end of the run.
     pub fn end(&mut self, segment: &Segment) {
-        // A short run may have ended before anybody looked.
+        // A short run may have ended before the first check.
         self.tell_vacuum(segment);
         self.watcher.end(segment, clock::now_ns(), show);
         self.tell_what_is_measured(segment);
@@ -122,7 +122,7 @@ impl Ticker {
         }
     }
 
-    /// Tells, once the start barrier is open, what has been vacuumed.
+    /// Announces the vacuum, after the start barrier has opened.
     fn tell_vacuum(&mut self, segment: &Segment) {
         let started = segment.header().start_ns.load(Relaxed) != 0;
         let Some(vacuum) = self.vacuum.take_if(|_| started) else {
@@ -134,8 +134,8 @@ impl Ticker {
         }
     }
 
-    /// Tells, once the start barrier is open, whether the blocks of pgio's workload fit into
-    /// memory, and what is measured then.
+    /// After the start barrier has opened, reports if the blocks of pgio's workload fit into
+    /// memory, and what the run measures in this case.
     fn tell_what_is_measured(&mut self, segment: &Segment) {
         let header = segment.header();
         let Some(pgio) = self.pgio.take_if(|_| header.start_ns.load(Relaxed) != 0) else {

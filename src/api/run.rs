@@ -50,13 +50,13 @@ fn start(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
     (|| detach(&options.check()?, &horizon))().or_raise()
 }
 
-/// A result as a set of one. The server calls a function that returns a set once for all columns of
-/// `SELECT (function(...)).*`, and any other once for each.
+/// A result as a set of one row. For `SELECT (function(...)).*`, the server calls a set-returning
+/// function once, and any other function once per column.
 pub(super) fn once<T: 'static>(result: T) -> SetOfIterator<'static, T> {
     SetOfIterator::new(std::iter::once(result))
 }
 
-/// Drives a client in this backend, which executes `CALL` at top level.
+/// Runs a client in this backend, which executes `CALL` at top level.
 #[pg_extern(sql = false)]
 fn spi_client(segment: Option<i64>, secret: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
     (|| {
@@ -80,7 +80,7 @@ fn spi_client(segment: Option<i64>, secret: Option<i64>, fcinfo: pg_sys::Functio
 fn cancel(run_id: Option<i64>) -> bool {
     (|| {
         let run_id = check::argument("run_id", run_id)?;
-        // Row security decides whose runs there are to be cancelled.
+        // Row-level security determines which runs the caller can cancel.
         let Some(finished) = store::load(run_id)? else {
             return Err(Error::UnknownRun { run_id });
         };
@@ -93,7 +93,7 @@ fn cancel(run_id: Option<i64>) -> bool {
     .or_raise()
 }
 
-/// Starts a run as specified, which goes on without the session; its id.
+/// Starts a run as specified, which continues without the session; returns its ID.
 pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     if server::in_recovery() {
         return Err(Error::ReadOnly {
@@ -113,7 +113,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     Ok(task.segment().header().run_id.load(Relaxed))
 }
 
-/// Fails if a run came to nothing: its figures are not worth a row.
+/// Fails if no client finished a transaction, so that there are no figures.
 pub(super) fn require_transactions(spec: &RunSpec, finished: &Finished) -> Result<()> {
     let run = &finished.run;
     if run.state == "failed" && run.figures.transactions == 0 {
@@ -126,7 +126,7 @@ pub(super) fn require_transactions(spec: &RunSpec, finished: &Finished) -> Resul
     Ok(())
 }
 
-/// Runs as specified and waits for the result, whatever it is.
+/// Runs as specified and waits for the result, even of a failed run.
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
     let task = begin_advised(spec)?;
     advise(spec, horizon);
@@ -139,7 +139,7 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     waited?;
     ticker.end(task.segment());
     let finished = match task.outcome()? {
-        // However large it is, and whatever the caller may see.
+        // Read from the tables, because it may be large, and as their owner, who sees all runs.
         Reply::Stored(run_id) => store::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,
         Reply::NotStored(finished) => *finished,
     };

@@ -18,10 +18,10 @@ use pgrx::prelude::*;
 use selfbench_model::Finished;
 use std::time::Duration;
 
-/// A caller of `bench.wait` that waits for so short a time, again and again in transactions of their
-/// own, does no harm to a run.
+/// A caller that polls with a timeout up to this one, each time in a new transaction, does not
+/// affect the run.
 const HARMLESS_NS: u64 = 1_000_000_000;
-/// How often `bench.wait` looks whether the run has ended.
+/// How often `bench.wait` checks whether the run has ended.
 const TICK: Duration = Duration::from_millis(100);
 
 #[pg_extern(sql = false)]
@@ -43,7 +43,7 @@ fn wait(
     once(ended.or_raise())
 }
 
-/// Waits until a run has ended, or for that many nanoseconds: the run as it is then.
+/// Waits until a run has ended, or for that many nanoseconds; returns the current state of the run.
 fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<Finished> {
     let begin = clock::now_ns();
     let found = look(run_id)?;
@@ -78,7 +78,7 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<Finis
             latch::wait(TICK);
         }
     }
-    // It may have ended between the two looks.
+    // It may have ended between the two checks.
     let ended = look(run_id)?;
     match ended.run.is_in_progress() {
         true => Err(Error::LostRun { run_id }),

@@ -1,5 +1,4 @@
-//! What the caller of a run is told besides its result: what distorts the figures, and what has gone
-//! wrong.
+//! Notices and warnings to the caller of a run: about effects that distort the figures, and errors.
 
 use crate::backend::horizon::Horizon;
 use crate::run::{ClientProcess, RunSpec};
@@ -15,7 +14,7 @@ pub(super) fn notice(message: &'static str, detail: &str, hint: &str) {
         .report(PgLogLevel::NOTICE);
 }
 
-/// Tells the caller what it does to a run on this server by waiting for it.
+/// Warns the caller if waiting for the run affects it.
 pub(super) fn advise(spec: &RunSpec, horizon: &Horizon) {
     if spec.target.is_some() {
         return;
@@ -40,7 +39,7 @@ pub(super) fn advise(spec: &RunSpec, horizon: &Horizon) {
     }
 }
 
-/// Tells the caller what makes the result doubtful.
+/// Warns the caller if the result is incomplete or otherwise doubtful.
 pub(super) fn warn(spec: &RunSpec, finished: &Finished) {
     let run = &finished.run;
     if run.run_id == 0 {
@@ -54,7 +53,8 @@ pub(super) fn warn(spec: &RunSpec, finished: &Finished) {
         );
     }
     if run.state != "finished" || run.aborted_clients > 0 {
-        // Programs tell this warning from others by its SQLSTATE: pgbench's exit status is 2 then.
+        // Programs recognize this warning by its SQLSTATE; it corresponds to pgbench's exit status
+        // 2.
         let mut report = ErrorReport::new(
             PgSqlErrorCode::ERRCODE_OPERATOR_INTERVENTION,
             "run was aborted; its results are incomplete",
@@ -70,7 +70,7 @@ pub(super) fn warn(spec: &RunSpec, finished: &Finished) {
     }
 }
 
-/// What may help if clients are aborted.
+/// Hints if clients have aborted.
 pub(super) fn remedy(spec: &RunSpec) -> Option<String> {
     let mut remedies = Vec::new();
     if let Ok(workload) = spec.workload() {
