@@ -13,8 +13,8 @@ mod check;
 mod clock;
 mod compat;
 mod copy;
+mod database;
 mod error;
-mod foreign;
 mod initialize;
 mod latch;
 mod pq;
@@ -25,7 +25,6 @@ mod security;
 mod server;
 mod session;
 mod shared;
-mod target;
 mod worker;
 
 pgrx::pg_module_magic!();

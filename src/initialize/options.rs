@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
-use crate::target;
+use crate::database::target;
 use selfbench_model::Step;
 use serde::{Deserialize, Serialize};
 

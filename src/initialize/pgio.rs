@@ -8,7 +8,7 @@ use super::options::no_schema;
 use super::tables::{OldTable, announce_drop, not_a_table, quote_identifier};
 use crate::error::{Error, Result};
 use crate::query;
-use crate::worker::database::Database;
+use crate::database::Database;
 use selfbench_script::permute;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use super::InitializeSpec;
 use super::options::no_schema;
 use crate::error::{Error, Result};
-use crate::worker::database::Database;
+use crate::database::Database;
 
 /// pgbench's tables with their columns.
 pub const TABLES: [(&str, &[&str]); 4] = [

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::security;
 use crate::server;
-use crate::target;
+use crate::database::target;
 use pgrx::datum::Interval;
 use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, builtin, valid_variable_name};
 use serde_json::Value;

@@ -11,7 +11,7 @@
 use super::ending::{self, Ending, Left, Owned, Processes};
 use super::libpq_client::{STOP_GRACE_NS, connect_client};
 use super::logbook::Logbook;
-use super::remote;
+use crate::database::remote;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;

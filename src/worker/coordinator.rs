@@ -2,7 +2,7 @@
 //! figures at each interval, ends the run and stores its results.
 
 use super::client_process::ClientProcesses;
-use super::database::Database;
+use crate::database::Database;
 use super::figures::Figures;
 use super::logbook::Logbook;
 use super::snapshots::Snapshots;

@@ -1,7 +1,7 @@
 //! A libpq client worker: one background worker, many clients, one event loop over their
 //! connections. It is what pgbench calls a thread, or several if there are not enough workers.
 
-use super::remote::{self, NotConnected};
+use crate::database::remote::{self, NotConnected};
 use super::spi_client::Shared;
 use super::{Place, check_rights, notices, plan, streams};
 use crate::backend::identity::connect;

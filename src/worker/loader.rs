@@ -1,7 +1,8 @@
 //! The loader: the worker that initializes pgbench's tables, each step in transactions of its own,
 //! or pgio's, in this server or in a target.
 
-use super::database::Database;
+use crate::database::Database;
+use super::fill;
 use super::{attach, my_segment};
 use crate::backend::identity::connect;
 use crate::backend::process::at_exit;
@@ -169,7 +170,7 @@ fn pgio(
             database.execute(&schema.create(spec, number))?;
         }
         steps.begin()?;
-        database.fill_pgio(spec, &schema, steps.header)?;
+        fill::pgio(database, spec, &schema, steps.header)?;
         steps.begin()?;
         for number in 1..=spec.tables {
             database.execute(&schema.create_index(spec, number))?;
@@ -199,10 +200,10 @@ fn step(
             database.execute(&tables.truncate())?;
             for table in [Table::Branches, Table::Tellers] {
                 let name = tables.name(table.name());
-                database.copy(Rows::of_pgbench(name, table, spec.scale, &header.rows_done))?;
+                fill::copy(database, Rows::of_pgbench(name, table, spec.scale, &header.rows_done))?;
             }
             let accounts = tables.name(Table::Accounts.name());
-            database.fill_accounts(spec, accounts, header)
+            fill::accounts(database, spec, accounts, header)
         }),
         'G' => database.transaction(|database| {
             database.execute(&tables.truncate())?;

@@ -29,9 +29,9 @@
 
 pub mod client_process;
 pub mod coordinator;
-pub mod database;
 pub mod ending;
 pub mod figures;
+mod fill;
 pub mod harvest;
 pub mod launch;
 pub mod libpq_client;
@@ -40,7 +40,6 @@ pub mod locks;
 pub mod logbook;
 mod notices;
 pub mod page_worker;
-pub mod remote;
 pub mod shell;
 pub mod snapshots;
 pub mod spi_client;

@@ -5,7 +5,7 @@
 //! tables grow and distorts the figures of the run. So the coordinator checks from time to time who
 //! holds such a snapshot, and the run reports it.
 
-use super::database::Database;
+use crate::database::Database;
 use crate::backend::interrupts::{asked_to_end, enter_cooperative, leave_cooperative};
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;

@@ -1,6 +1,6 @@
 //! The tables that the scripts of a run use: whether they exist, and how large they are.
 
-use super::database::Database;
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::run::{PgioSpec, RunSpec, ScriptSpec, pgio};
 

@@ -6,7 +6,7 @@
 
 use crate::check::invalid;
 use crate::error::{Error, Result};
-use crate::foreign::{self, ForeignServer};
+use super::foreign::{self, ForeignServer};
 use crate::pq::ConnectWith;
 use crate::pq::conninfo;
 use crate::security;

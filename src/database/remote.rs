@@ -270,7 +270,7 @@ impl Remote {
 }
 
 /// The error of a result, as the target reports it.
-pub(super) fn failure(result: &PqResult) -> Error {
+pub fn failure(result: &PqResult) -> Error {
     match result.sqlstate() {
         Some(sqlstate) => Report {
             sqlstate,

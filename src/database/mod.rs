@@ -1,24 +1,18 @@
 //! The database that has pgbench's or pgio's tables: this server's, in this very process, or a
-//! target's, over a connection.
+//! target's, over a connection (`remote`). `target` says what connections to a target are made
+//! with, `foreign` reads those that are foreign servers from the catalogs.
 
-use super::page_worker;
-use super::remote::Remote;
+mod foreign;
+pub mod remote;
+pub mod target;
+
 use crate::backend::statement;
 use crate::backend::transaction::transaction;
 use crate::error::Result;
-use crate::initialize::pages::Plan;
-use crate::initialize::pgio::Schema;
-use crate::initialize::rows::{self, Rows, Table};
-use crate::initialize::tables::quote_literal;
-use crate::initialize::{InitializeSpec, PgioSpec};
 use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
-use crate::shared::Header;
-use pgrx::pg_sys;
-
-/// First server version into which pgbench, too, copies with FREEZE.
-const FREEZES: i32 = 140_000;
+use remote::Remote;
 
 /// A database to run statements in.
 pub enum Database {
@@ -126,82 +120,5 @@ impl Database {
             Database::Here => statement::execute(sql),
             Database::There(remote) => remote.execute(sql),
         }
-    }
-
-    /// Fills accounts within a transaction that has emptied them: by finished pages where that is
-    /// possible. `header` counts the rows.
-    pub fn fill_accounts(
-        &mut self,
-        spec: &InitializeSpec,
-        accounts: String,
-        header: &'static Header,
-    ) -> Result<()> {
-        if let Database::Here = self {
-            let processes = page_worker::processes(spec.workers);
-            if let Some(plan) = Plan::of_accounts(spec, &accounts, processes)? {
-                return page_worker::fill(&plan, processes, header);
-            }
-        }
-        let done = &header.rows_done;
-        self.copy(Rows::of_pgbench(
-            accounts,
-            Table::Accounts,
-            spec.scale,
-            done,
-        ))
-    }
-
-    /// Fills pgio's tables within a transaction that has created them: by finished pages where that
-    /// is possible. `header` counts the rows.
-    pub fn fill_pgio(
-        &mut self,
-        spec: &PgioSpec,
-        schema: &Schema,
-        header: &'static Header,
-    ) -> Result<()> {
-        if let Database::Here = self {
-            let oid = |number| {
-                let table = schema.table(number);
-                let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
-                query::one::<pg_sys::Oid>(sql, &[table.into()])
-            };
-            let tables: Vec<_> = (1..=spec.tables).map(oid).collect::<Result<_>>()?;
-            let tables: Vec<_> = tables.into_iter().flatten().collect();
-            if let Some(plan) = Plan::of_pgio(spec, &tables) {
-                return page_worker::fill(&plan, page_worker::processes(spec.workers), header);
-            }
-        }
-        (1..=spec.tables).try_for_each(|number| {
-            let (table, keys) = (schema.table(number), spec.keys(number));
-            self.copy(Rows::of_pgio(table, keys, &header.rows_done))
-        })
-    }
-
-    /// Fills a table within a transaction that has created or emptied it.
-    pub fn copy(&mut self, mut rows: Rows) -> Result<()> {
-        let remote = match self {
-            Database::Here => return rows::copy(rows),
-            Database::There(remote) => remote,
-        };
-        let table = rows.table().to_owned();
-        // Freezing is not possible across partitions.
-        let plain = if rows.may_be_partitioned() {
-            let kind = remote.first_row(&format!(
-                "SELECT c.relkind::pg_catalog.text FROM pg_catalog.pg_class c
-                  WHERE c.oid OPERATOR(pg_catalog.=) {}::pg_catalog.regclass",
-                quote_literal(&table)
-            ))?;
-            kind.first().and_then(Option::as_deref) == Some("r")
-        } else {
-            true
-        };
-        let freeze = if plain && remote.connection().server_version_num() >= FREEZES {
-            " WITH (FREEZE ON)"
-        } else {
-            ""
-        };
-        remote.copy_in(&format!("COPY {table} FROM STDIN{freeze}"), |buffer| {
-            rows.fill(buffer)
-        })
     }
 }
