@@ -1,6 +1,5 @@
 //! Facts about this server and session that options and workers need.
 
-use crate::backend::settings;
 use crate::error::{Error, Result};
 use crate::query;
 use pgrx::datum::Interval;
@@ -37,18 +36,6 @@ pub fn interval_text(interval: &Interval) -> String {
 pub fn in_recovery() -> bool {
     // SAFETY: reads shared memory.
     unsafe { pg_sys::RecoveryInProgress() }
-}
-
-/// Whether the session's transaction is SERIALIZABLE.
-pub fn in_serializable_transaction() -> bool {
-    // SAFETY: a plain variable of this session.
-    unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
-}
-
-/// Whether the session's transaction has changed something.
-pub fn has_written() -> bool {
-    // SAFETY: plain variables of this session.
-    unsafe { pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId }
 }
 
 /// Fails unless the server, the session and its transaction allow writing.
@@ -183,22 +170,6 @@ pub fn loopback_connection() -> Vec<(String, String)> {
         ("application_name".into(), "pg_selfbench".into()),
         ("client_encoding".into(), "UTF8".into()),
     ]
-}
-
-/// Adds session settings to the parameters of a connection. Existing settings take precedence.
-pub fn with_settings(
-    mut connection: Vec<(String, String)>,
-    settings: &settings::Settings,
-) -> Vec<(String, String)> {
-    if settings.is_empty() {
-        return connection;
-    }
-    let added = settings::as_connection_options(settings);
-    match connection.iter_mut().find(|(name, _)| name == "options") {
-        Some((_, options)) => *options = format!("{added} {options}"),
-        None => connection.push(("options".into(), added)),
-    }
-    connection
 }
 
 /// Connections that clients have to this server.

@@ -1,5 +1,6 @@
 //! Notices and warnings to the caller of a run: about effects that distort the figures, and errors.
 
+use crate::backend::transaction;
 use crate::backend::horizon::Horizon;
 use crate::run::{ClientProcess, RunSpec};
 use crate::server;
@@ -19,7 +20,7 @@ pub(super) fn advise(spec: &RunSpec, horizon: &Horizon) {
     if spec.target.is_some() {
         return;
     }
-    if server::in_serializable_transaction() {
+    if transaction::is_serializable() {
         notice(
             "the calling transaction keeps predicate locks from being released during the run",
             "It is SERIALIZABLE. If the run's transactions are, too, a long run ends with \"out of \
@@ -87,7 +88,7 @@ pub(super) fn remedy(spec: &RunSpec) -> Option<String> {
             ));
         }
     }
-    if spec.target.is_none() && server::has_written() {
+    if spec.target.is_none() && transaction::has_written() {
         remedies.push(
             "Clients do not see what the calling transaction has created or changed: commit it \
              before the call."

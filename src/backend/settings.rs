@@ -143,8 +143,24 @@ pub fn reload() {
     }
 }
 
+/// Adds session settings to the parameters of a connection. Existing settings take precedence.
+pub fn add_to_connection(
+    mut connection: Vec<(String, String)>,
+    settings: &Settings,
+) -> Vec<(String, String)> {
+    if settings.is_empty() {
+        return connection;
+    }
+    let added = as_connection_options(settings);
+    match connection.iter_mut().find(|(name, _)| name == "options") {
+        Some((_, options)) => *options = format!("{added} {options}"),
+        None => connection.push(("options".into(), added)),
+    }
+    connection
+}
+
 /// The settings as the value of libpq's connection option `options`.
-pub fn as_connection_options(settings: &Settings) -> String {
+fn as_connection_options(settings: &Settings) -> String {
     let mut options = String::new();
     for (name, value) in settings {
         if !options.is_empty() {

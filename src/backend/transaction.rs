@@ -35,6 +35,18 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     settle(result)
 }
 
+/// Whether the session's transaction is SERIALIZABLE.
+pub fn is_serializable() -> bool {
+    // SAFETY: a plain variable of this session.
+    unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
+}
+
+/// Whether the session's transaction has changed something.
+pub fn has_written() -> bool {
+    // SAFETY: plain variables of this session.
+    unsafe { pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId }
+}
+
 /// Whether a procedure was called by a `CALL` that a client has sent outside of a transaction
 /// block: only then, the procedure may end its transaction. A call in a procedure or DO block is
 /// not atomic either, but SPI and the state of the procedural language depend on its transaction.

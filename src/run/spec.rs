@@ -3,10 +3,9 @@
 
 use super::pgio::PgioSpec;
 use crate::backend::identity::Identity;
-use crate::backend::settings::Settings;
+use crate::backend::settings::{self, Settings};
 use crate::error::Result;
 use crate::pq::ConnectWith;
-use crate::server;
 pub use selfbench_model::Mode;
 use selfbench_script::{Protocol, Workload, WorkloadBuilder, clients_per_thread};
 use serde::{Deserialize, Serialize};
@@ -201,7 +200,7 @@ impl RunSpec {
                 // But for those that make pgio what it is.
                 let pgio = self.pgio.as_ref().map(|pgio| pgio.scan.settings());
                 ConnectWith {
-                    parameters: server::with_settings(
+                    parameters: settings::add_to_connection(
                         target.parameters.clone(),
                         &pgio.unwrap_or_default(),
                     ),
@@ -209,7 +208,7 @@ impl RunSpec {
                 }
             }
             None => ConnectWith {
-                parameters: server::with_settings(self.connection.clone(), &self.settings),
+                parameters: settings::add_to_connection(self.connection.clone(), &self.settings),
                 password_required: false,
             },
         }
