@@ -4,6 +4,7 @@ use super::live::{self, live_segment};
 use super::result::run_result;
 use super::run::once;
 use super::warnings::advise;
+use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::clock;
@@ -73,7 +74,7 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<Finis
                 }
                 return Ok(found);
             }
-            pgrx::check_for_interrupts!();
+            check_for_interrupts();
             horizon.release();
             latch::wait(TICK);
         }

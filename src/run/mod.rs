@@ -2,9 +2,12 @@
 
 pub mod options;
 pub mod pgio;
+mod pgio_options;
 pub mod scripts;
 pub mod spec;
 
 pub use options::RunOptions;
-pub use pgio::{PgioOptions, PgioSpec};
-pub use spec::{ClientProcess, LogSpec, Mode, RunSpec, ScriptSpec, Vacuum};
+pub use pgio::PgioSpec;
+pub use pgio_options::PgioOptions;
+pub use scripts::ScriptSpec;
+pub use spec::{ClientProcess, LogSpec, Mode, RunSpec, Vacuum};

@@ -1,7 +1,8 @@
 //! The options of `bench.run`, `bench.start` and `bench.compare`: from SQL values to a
 //! [`RunSpec`], or the error that tells which option is wrong and what is valid.
 
-use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, ScriptSpec, Vacuum};
+use super::scripts::ScriptSpec;
+use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, Vacuum};
 use crate::backend::identity::Identity;
 use crate::backend::settings;
 use crate::check::{

@@ -6,21 +6,14 @@
 //! `work_unit` keys further, as pgio does. The loops are transactions of two scripts, so that all
 //! that holds for scripts holds for them.
 
-use super::options::{MAX_CLIENTS, RunOptions};
-use super::spec::{RunSpec, ScriptSpec};
+use super::scripts::ScriptSpec;
 use crate::backend::settings::Settings;
-use crate::check::{in_range, invalid, one_of, required};
 use crate::error::{Error, Result};
-use crate::query;
 use crate::server;
 use serde::{Deserialize, Serialize};
 
 /// Most tables.
 pub const MAX_TABLES: i32 = 1024;
-/// Most sessions of a table.
-const MAX_THREADS: i32 = 10_000;
-/// Most keys that a loop goes through.
-const MAX_WORK_UNIT: i32 = 1_000_000_000;
 /// Name of the script that reads.
 pub const SELECT: &str = "pgio-select";
 /// Name of the script that updates.
@@ -74,29 +67,6 @@ impl Scan {
     }
 }
 
-/// The options of `bench.run_pgio` that `bench.run` does not have; `None` is NULL.
-#[derive(Clone, Debug, Default)]
-pub struct PgioOptions {
-    /// Number of tables; those that there are if it is not given.
-    pub tables: Option<i32>,
-    /// Sessions for each table.
-    pub threads_per_table: Option<i32>,
-    /// How many loops in a hundred update.
-    pub update_pct: Option<i32>,
-    /// How many keys further a loop reads.
-    pub work_unit: Option<i32>,
-    /// How many keys further a loop updates.
-    pub update_work_unit: Option<i32>,
-    /// Loops of a transaction.
-    pub commit_every: Option<i32>,
-    /// The part of each table's keys that is used, in percent.
-    pub working_set_pct: Option<f64>,
-    /// How rows are looked for.
-    pub scan: Option<String>,
-    /// Those that `bench.run` has, too.
-    pub run: RunOptions,
-}
-
 /// pgio's workload, checked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PgioSpec {
@@ -116,69 +86,6 @@ pub struct PgioSpec {
     pub working_set_pct: f64,
     /// How rows are looked for.
     pub scan: Scan,
-}
-
-impl PgioOptions {
-    /// Checks everything that can be checked without the workers, and gives the specification.
-    pub fn check(&self) -> Result<RunSpec> {
-        let tables = match (self.tables, &self.run.target) {
-            (Some(tables), _) => in_range("tables", tables, 1, MAX_TABLES)?,
-            (None, None) => count_tables()?,
-            (None, Some(_)) => {
-                return Err(Error::OptionConflict {
-                    message: "option \"target\" needs the number of tables".into(),
-                    hint: "Give it as tables => ... with it.".into(),
-                });
-            }
-        };
-        let threads = required("threads_per_table", self.threads_per_table)?;
-        let threads = in_range(
-            "threads_per_table",
-            threads,
-            1,
-            MAX_THREADS.min(MAX_CLIENTS / tables),
-        )?;
-        let unit = |option, value| in_range(option, required(option, value)?, 0, MAX_WORK_UNIT);
-        let commit_every = required("commit_every", self.commit_every)?;
-        let working_set_pct = required("working_set_pct", self.working_set_pct)?;
-        if !(working_set_pct > 0.0 && working_set_pct <= 100.0) {
-            return Err(invalid(
-                "working_set_pct",
-                working_set_pct.to_string(),
-                "A number above 0 and at most 100.",
-            ));
-        }
-        let pgio = PgioSpec {
-            tables: tables as usize,
-            threads_per_table: threads as usize,
-            update_pct: in_range(
-                "update_pct",
-                required("update_pct", self.update_pct)?,
-                0,
-                100,
-            )?,
-            work_unit: unit("work_unit", self.work_unit)?,
-            update_work_unit: unit("update_work_unit", self.update_work_unit)?,
-            commit_every: in_range("commit_every", commit_every, 1, i32::MAX)? as u32,
-            working_set_pct,
-            scan: one_of(
-                "scan",
-                &self.scan,
-                Scan::ALL.map(|scan| (scan.as_str(), scan)),
-            )?,
-        };
-        let run = RunOptions {
-            clients: Some(tables * threads),
-            ..self.run.clone()
-        };
-        let mut spec = run.specify(pgio.scripts(1))?;
-        // What the caller has set for the session comes behind, and takes precedence.
-        let mut settings = pgio.scan.settings();
-        settings.append(&mut spec.settings);
-        spec.settings = settings;
-        spec.pgio = Some(pgio);
-        Ok(spec)
-    }
 }
 
 impl PgioSpec {
@@ -270,29 +177,6 @@ impl PgioSpec {
             }
         }
         Ok(())
-    }
-}
-
-/// The number of tables `pgio1`, `pgio2`, ... that there are without a gap.
-fn count_tables() -> Result<i32> {
-    let found = query::one::<i32>(
-        // One look at the catalogs for each table that there is, and one more.
-        "WITH RECURSIVE found (n) AS (
-             SELECT 0
-             UNION ALL
-             SELECT n OPERATOR(pg_catalog.+) 1 FROM found
-              WHERE n OPERATOR(pg_catalog.<) $1
-                AND pg_catalog.to_regclass(pg_catalog.concat('pgio', n OPERATOR(pg_catalog.+) 1))
-                    IS NOT NULL)
-         SELECT pg_catalog.max(n) FROM found",
-        &[MAX_TABLES.into()],
-    )?;
-    match found.unwrap_or(0) {
-        0 => Err(Error::TableMissing {
-            table: PgioSpec::table(1),
-            hint: MISSING_HERE.into(),
-        }),
-        tables => Ok(tables),
     }
 }
 

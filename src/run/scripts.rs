@@ -11,7 +11,7 @@
 //! whoever executes it. Whoever may call the functions may use every stored script, with rights of
 //! their own; only a script's owner may replace or drop it.
 
-use super::spec::ScriptSpec;
+use crate::backend::interrupts::check_for_interrupts;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, require_server_files};
@@ -22,6 +22,7 @@ use selfbench_script::{
     Action, BuiltinError, Command, MAX_SCRIPT_BYTES, Protocol, ScriptError, Workload,
     WorkloadBuilder,
 };
+use serde::{Deserialize, Serialize};
 use std::io::Read;
 
 /// The longest name, in bytes.
@@ -30,6 +31,23 @@ const MAX_NAME_BYTES: usize = 255;
 /// Whether `s` is the script with the name `$1` of the role `$2`, or of the caller `$3` if `$2` is
 /// NULL.
 const IS_NAMED: &str = "s.name = $1 AND (s.owner::text = $2 OR $2 IS NULL AND s.owner = $3)";
+
+/// One script of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ScriptSpec {
+    /// Name it was chosen by.
+    pub name: String,
+    /// As in the report's "transaction type".
+    pub description: String,
+    /// The script.
+    pub body: String,
+    /// Relative probability of being chosen.
+    pub weight: i64,
+    /// Whether it is one of pgbench's own, which need pgbench's tables.
+    pub builtin: bool,
+    /// Whether it is known to write.
+    pub writes: bool,
+}
 
 /// The script that a name means.
 pub fn find(name: &str, weight: i64) -> Result<ScriptSpec> {
@@ -237,12 +255,7 @@ pub fn drop(name: &str) -> Result<()> {
 /// Parses a single script, looking at interrupts. Limits of other protocols than the simple one
 /// show when it is run.
 pub fn parse(name: &str, body: &str) -> Result<Workload, ScriptError> {
-    let mut builder = WorkloadBuilder::checking(Protocol::Simple, look_around);
+    let mut builder = WorkloadBuilder::checking(Protocol::Simple, check_for_interrupts);
     builder.add(name, name, body, 1)?;
     builder.finish()
-}
-
-/// Serves interrupts of the calling backend; for [`WorkloadBuilder::checking`].
-pub fn look_around() {
-    pgrx::check_for_interrupts!();
 }

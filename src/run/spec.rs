@@ -2,6 +2,8 @@
 //! memory.
 
 use super::pgio::PgioSpec;
+use super::scripts::ScriptSpec;
+use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
 use crate::error::Result;
@@ -82,23 +84,6 @@ pub struct LogSpec {
     /// Whether the files have a line for each so many seconds instead of one for each transaction.
     /// Single transactions are not stored then.
     pub aggregate_s: Option<i64>,
-}
-
-/// One script of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ScriptSpec {
-    /// Name it was chosen by.
-    pub name: String,
-    /// As in the report's "transaction type".
-    pub description: String,
-    /// The script.
-    pub body: String,
-    /// Relative probability of being chosen.
-    pub weight: i64,
-    /// Whether it is one of pgbench's own, which need pgbench's tables.
-    pub builtin: bool,
-    /// Whether it is known to write.
-    pub writes: bool,
 }
 
 /// Everything that the workers of a run need to know.
@@ -222,7 +207,7 @@ impl RunSpec {
     /// The same in the calling backend, which looks at interrupts meanwhile. A worker does not:
     /// what it parses has been parsed before, and a request to cancel means nothing to it.
     pub fn checked_workload(&self) -> Result<Workload> {
-        let builder = WorkloadBuilder::checking(self.protocol(), super::scripts::look_around);
+        let builder = WorkloadBuilder::checking(self.protocol(), check_for_interrupts);
         parse(&self.scripts, builder)
     }
 
