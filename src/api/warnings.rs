@@ -1,9 +1,8 @@
 //! Notices and warnings to the caller of a run: about effects that distort the figures, and errors.
 
-use crate::backend::transaction;
 use crate::backend::horizon::Horizon;
+use crate::backend::transaction;
 use crate::run::{ClientProcess, RunSpec};
-use crate::server;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_model::Finished;

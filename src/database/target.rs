@@ -4,9 +4,9 @@
 //! peer, certificates or passwords in files, which the caller must not use. So non-superusers must
 //! provide a password, and if the target does not ask for it, the connection is closed immediately.
 
+use super::foreign::{self, ForeignServer};
 use crate::check::invalid;
 use crate::error::{Error, Result};
-use super::foreign::{self, ForeignServer};
 use crate::pq::ConnectWith;
 use crate::pq::conninfo;
 use crate::security;

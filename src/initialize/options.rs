@@ -3,11 +3,11 @@
 use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
 use crate::check::{in_range, invalid, required};
+use crate::database::target;
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
-use crate::database::target;
 use selfbench_model::Step;
 use serde::{Deserialize, Serialize};
 

@@ -6,9 +6,9 @@
 use super::PgioSpec;
 use super::options::no_schema;
 use super::tables::{OldTable, announce_drop, not_a_table, quote_identifier};
+use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::query;
-use crate::database::Database;
 use selfbench_script::permute;
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,8 @@
 
 use super::InitializeSpec;
 use super::options::no_schema;
-use crate::error::{Error, Result};
 use crate::database::Database;
+use crate::error::{Error, Result};
 
 /// pgbench's tables with their columns.
 pub const TABLES: [(&str, &[&str]); 4] = [

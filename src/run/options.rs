@@ -8,11 +8,11 @@ use crate::backend::settings;
 use crate::check::{
     US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, one_of, required, seed,
 };
+use crate::database::target;
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::security;
 use crate::server;
-use crate::database::target;
 use pgrx::datum::Interval;
 use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, builtin, valid_variable_name};
 use serde_json::Value;

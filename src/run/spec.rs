@@ -3,8 +3,8 @@
 
 use super::pgio::PgioSpec;
 use super::scripts::ScriptSpec;
-use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::identity::Identity;
+use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::settings::{self, Settings};
 use crate::error::Result;
 use crate::pq::ConnectWith;

@@ -11,10 +11,10 @@
 use super::ending::{self, Ending, Left, Owned, Processes};
 use super::libpq_client::{STOP_GRACE_NS, connect_client};
 use super::logbook::Logbook;
-use crate::database::remote;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;
+use crate::database::remote;
 use crate::error::{Error, Report, Result};
 use crate::latch;
 use crate::pq::{ConnectWith, Connection, Status};

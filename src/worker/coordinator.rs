@@ -2,12 +2,11 @@
 //! figures at each interval, ends the run and stores its results.
 
 use super::client_process::ClientProcesses;
-use crate::database::Database;
+use super::entry::{attach, my_segment};
 use super::figures::Figures;
 use super::logbook::Logbook;
 use super::snapshots::Snapshots;
 use super::tables::{self, Tables};
-use super::{attach, my_segment};
 use crate::backend::identity::connect;
 use crate::backend::interrupts::{
     asked_to_end, check_for_interrupts, enter_cooperative, heed_cancel, leave_cooperative,
@@ -16,6 +15,7 @@ use crate::backend::process::at_exit;
 use crate::backend::transaction::{abort, transaction};
 use crate::backend::{fatal, settings};
 use crate::clock;
+use crate::database::Database;
 use crate::error::{Error, Result, catch};
 use crate::latch;
 use crate::results::store;

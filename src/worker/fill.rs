@@ -31,7 +31,10 @@ pub fn accounts(
         }
     }
     let done = &header.rows_done;
-    copy(database, Rows::of_pgbench(accounts, Table::Accounts, spec.scale, done))
+    copy(
+        database,
+        Rows::of_pgbench(accounts, Table::Accounts, spec.scale, done),
+    )
 }
 
 /// Fills pgio's tables within a transaction that has created them: by finished pages where that

@@ -1,9 +1,9 @@
 //! A libpq client worker: one background worker, many clients, one event loop over their
 //! connections. It is what pgbench calls a thread, or several if there are not enough workers.
 
-use crate::database::remote::{self, NotConnected};
-use super::spi_client::Shared;
-use super::{Place, check_rights, notices, plan, streams};
+use super::client::{Shared, check_rights, plan, streams};
+use super::notices;
+use super::place::Place;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::{
     asked_to_end, check_for_interrupts, enter_cooperative, ignore_cancels,
@@ -11,6 +11,7 @@ use crate::backend::interrupts::{
 use crate::backend::transaction;
 use crate::clock;
 use crate::compat;
+use crate::database::remote::{self, NotConnected};
 use crate::error::{Error, Result, catch};
 use crate::pq::{ConnectWith, Connection, cancel};
 use crate::run::RunSpec;

@@ -1,14 +1,14 @@
 //! The loader: the worker that initializes pgbench's tables, each step in transactions of its own,
 //! or pgio's, in this server or in a target.
 
-use crate::database::Database;
+use super::entry::{attach, my_segment};
 use super::fill;
-use super::{attach, my_segment};
 use crate::backend::identity::connect;
 use crate::backend::process::at_exit;
 use crate::backend::transaction::{abort, transaction};
 use crate::backend::{fatal, settings};
 use crate::clock;
+use crate::database::Database;
 use crate::error::{Error, Result, catch};
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
@@ -200,7 +200,10 @@ fn step(
             database.execute(&tables.truncate())?;
             for table in [Table::Branches, Table::Tellers] {
                 let name = tables.name(table.name());
-                fill::copy(database, Rows::of_pgbench(name, table, spec.scale, &header.rows_done))?;
+                fill::copy(
+                    database,
+                    Rows::of_pgbench(name, table, spec.scale, &header.rows_done),
+                )?;
             }
             let accounts = tables.name(Table::Accounts.name());
             fill::accounts(database, spec, accounts, header)

@@ -4,7 +4,8 @@
 //! On connections, libpq's notice receiver gets them. A client of mode spi has no connection: the
 //! messages that its process would send to a client arrive here, filtered by `client_min_messages`.
 
-use super::{Place, my_segment};
+use super::entry::my_segment;
+use super::place::Place;
 use crate::latch;
 use crate::pq;
 use pgrx::pg_sys;

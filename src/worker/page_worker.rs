@@ -4,8 +4,8 @@
 //! The loader creates a separate segment for them, with the plan as its specification. All
 //! processes take parts of the plan from a counter in the segment's header until none is left.
 
-use super::Place;
 use super::ending::{self, Left, Owned, Processes};
+use super::place::Place;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::WorkerHandle;

@@ -5,10 +5,10 @@
 //! tables grow and distorts the figures of the run. So the coordinator checks from time to time who
 //! holds such a snapshot, and the run reports it.
 
-use crate::database::Database;
 use crate::backend::interrupts::{asked_to_end, enter_cooperative, leave_cooperative};
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
+use crate::database::Database;
 use crate::error::{Error, Result, catch};
 use crate::latch::forget_cancel;
 use crate::query;

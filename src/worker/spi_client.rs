@@ -1,7 +1,9 @@
 //! An SPI client: one process, one client, its statements executed in the process itself. The
 //! process is a background worker, or a backend that was called for it.
 
-use super::{Place, check_rights, notices, plan, shell, streams};
+use super::client::{Shared, check_rights, plan, streams};
+use super::notices;
+use super::place::Place;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::check_between_statements;
 use crate::backend::{settings, transaction};
@@ -12,77 +14,12 @@ use crate::latch;
 use crate::run::RunSpec;
 use crate::session::{Metered, SpiSession};
 use crate::shared::effort::{Effort, SAMPLED};
-use crate::shared::messages::Messages;
 use crate::shared::recorder::Recorder;
-use crate::shared::{Header, Stop};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
-use selfbench_client::{Client, Context, Control, Step};
+use selfbench_client::{Client, Context, Step};
 use selfbench_script::Workload;
 use std::ffi::c_char;
 use std::sync::OnceLock;
-
-/// What a client uses outside of its session: the shared clock, the run's stop request, the shell,
-/// the messages to the caller.
-pub struct Shared<'s> {
-    header: &'s Header,
-    messages: Option<Messages<'s>>,
-    alone: bool,
-}
-
-impl Shared<'_> {
-    /// That of the clients of a worker.
-    /// `alone` is whether there is only one client, see [`Control::is_alone`].
-    pub(super) fn new(place: &Place, alone: bool) -> Shared<'static> {
-        Shared {
-            alone,
-            header: place.segment.header(),
-            messages: place.segment.messages(place.index),
-        }
-    }
-}
-
-impl Control for Shared<'_> {
-    #[inline]
-    fn now_ns(&self) -> u64 {
-        clock::now_ns()
-    }
-
-    #[inline]
-    fn is_alone(&self) -> bool {
-        self.alone
-    }
-
-    #[inline]
-    fn stop(&self) -> bool {
-        self.header.stop() != Stop::No
-    }
-
-    fn request_stop(&self) {
-        self.header.request_stop(Stop::Requested);
-    }
-
-    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
-        let stores = output.is_some();
-        let (mut text, mut errors) = (Vec::new(), Vec::new());
-        let output = output.unwrap_or(&mut text);
-        let ended = shell::run(line, output, &mut errors, || self.stop());
-        for text in [&text, &errors] {
-            for line in String::from_utf8_lossy(text).lines() {
-                self.tell(line);
-            }
-        }
-        match stores {
-            true => ended.is_some(),
-            false => ended == Some(true),
-        }
-    }
-
-    fn tell(&self, line: &str) {
-        if let Some(messages) = self.messages {
-            messages.tell(self.header, line);
-        }
-    }
-}
 
 /// Entry point of the process.
 #[pg_guard]

@@ -1,0 +1,130 @@
+//! What client workers of both modes have in common: their plan, their streams, and what clients ask
+//! of the process that drives them.
+
+use super::place::Place;
+use super::shell;
+use crate::backend::transaction;
+use crate::clock;
+use crate::error::Result;
+use crate::run::RunSpec;
+use crate::security;
+use crate::shared::messages::Messages;
+use crate::shared::{Header, Stop};
+use selfbench_client::{Control, Plan, Thread};
+use selfbench_script::{Streams, Workload};
+use std::ops::Range;
+use std::sync::atomic::Ordering::*;
+
+/// What a client uses outside of its session: the shared clock, the run's stop request, the shell,
+/// the messages to the caller.
+pub struct Shared<'s> {
+    header: &'s Header,
+    messages: Option<Messages<'s>>,
+    alone: bool,
+}
+
+impl Shared<'_> {
+    /// That of the clients of a worker.
+    /// `alone` is whether there is only one client, see [`Control::is_alone`].
+    pub fn new(place: &Place, alone: bool) -> Shared<'static> {
+        Shared {
+            alone,
+            header: place.segment.header(),
+            messages: place.segment.messages(place.index),
+        }
+    }
+}
+
+impl Control for Shared<'_> {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        clock::now_ns()
+    }
+
+    #[inline]
+    fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    #[inline]
+    fn stop(&self) -> bool {
+        self.header.stop() != Stop::No
+    }
+
+    fn request_stop(&self) {
+        self.header.request_stop(Stop::Requested);
+    }
+
+    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
+        let stores = output.is_some();
+        let (mut text, mut errors) = (Vec::new(), Vec::new());
+        let output = output.unwrap_or(&mut text);
+        let ended = shell::run(line, output, &mut errors, || self.stop());
+        for text in [&text, &errors] {
+            for line in String::from_utf8_lossy(text).lines() {
+                self.tell(line);
+            }
+        }
+        match stores {
+            true => ended.is_some(),
+            false => ended == Some(true),
+        }
+    }
+
+    fn tell(&self, line: &str) {
+        if let Some(messages) = self.messages {
+            messages.tell(self.header, line);
+        }
+    }
+}
+
+/// Data that the clients of a run share after the start barrier has opened.
+pub fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<'w> {
+    Plan {
+        workload,
+        transactions: spec.transactions.map(|n| n as u64),
+        measure_ns: header.measure_ns.load(Relaxed),
+        deadline_ns: header.deadline_ns.load(Relaxed),
+        max_tries: spec.max_tries,
+        throttle_us: spec.rate.map(|rate| Plan::throttle_us(rate, spec.jobs)),
+        latency_limit_ns: spec.latency_limit_ns,
+        reconnect: spec.reconnect,
+        continue_on_error: spec.continue_on_error,
+        exit_on_abort: spec.exit_on_abort,
+        per_statement: spec.per_statement,
+        verbose_errors: spec.verbose_errors,
+        debug: spec.debug,
+        log: spec.log.is_some(),
+        sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
+        commit_every: spec.pgio.as_ref().map_or(1, |pgio| pgio.commit_every),
+        usage: spec.pgio.is_some(),
+        scale: header.scale.load(Relaxed),
+        random_seed: spec.seed,
+        variables: &spec.variables,
+    }
+}
+
+/// The streams of a run, and some of its threads.
+pub fn streams(header: &Header, spec: &RunSpec, threads: Range<usize>) -> (Streams, Vec<Thread>) {
+    let streams = Streams::derive(
+        spec.seed,
+        spec.clients,
+        spec.jobs,
+        spec.variable("default_seed").is_some(),
+    );
+    let start_ns = header.start_ns.load(Relaxed);
+    let threads = streams.threads[threads]
+        .iter()
+        .map(|streams| Thread::new(streams, start_ns))
+        .collect();
+    (streams, threads)
+}
+
+/// Checks again in a client worker, although the caller has done so, that the role may run programs
+/// if a script does.
+pub fn check_rights(workload: &Workload) -> Result<()> {
+    if workload.runs_programs() {
+        transaction::transaction(security::require_server_program)?;
+    }
+    Ok(())
+}

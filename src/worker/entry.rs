@@ -1,0 +1,38 @@
+//! How a process enters a task: it attaches the task's segment, which is the segment of this process
+//! from then on.
+
+use crate::backend::fatal;
+use crate::backend::process::begin_worker;
+use crate::shared::Segment;
+use pgrx::pg_sys;
+use std::sync::atomic::{AtomicPtr, Ordering::*};
+
+/// The segment of this process, for its exit callback.
+static MY_SEGMENT: AtomicPtr<Segment> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Attaches the segment whose number is a worker's argument and unblocks signals.
+///
+/// `None` if the segment is gone: then the task is over, and the worker just ends.
+pub fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
+    begin_worker();
+    Some(keep(Segment::attach(argument.value() as u32)?))
+}
+
+/// Makes a segment that of this process until the process exits.
+pub fn keep(segment: Segment) -> &'static Segment {
+    fatal::watch();
+    let segment = segment.keep();
+    MY_SEGMENT.store(std::ptr::from_ref(segment).cast_mut(), Release);
+    segment
+}
+
+/// The segment of this process, in exit callbacks.
+pub fn my_segment() -> Option<&'static Segment> {
+    // SAFETY: `keep` leaked the segment, so that it lives as long as the process.
+    unsafe { MY_SEGMENT.load(Acquire).as_ref() }
+}
+
+/// The number of the segment of this process, if it is a process of a task.
+pub fn own_segment() -> Option<i64> {
+    my_segment().map(|segment| i64::from(segment.handle()))
+}
