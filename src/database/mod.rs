@@ -1,6 +1,6 @@
-//! The database that has pgbench's or pgio's tables: this server's, in this very process, or a
-//! target's, over a connection (`remote`). `target` says what connections to a target are made
-//! with, `foreign` reads those that are foreign servers from the catalogs.
+//! The database that has pgbench's or pgio's tables: this server's, in this process, or a target's,
+//! over a connection (`remote`). `target` determines the connection parameters of a target, and
+//! `foreign` reads them from the catalogs if it is a foreign server.
 
 mod foreign;
 pub mod remote;
@@ -39,7 +39,7 @@ impl Database {
         }
     }
 
-    /// Version of its server as that says it.
+    /// Version of its server as text.
     pub fn version(&self) -> String {
         match self {
             Database::Here => server::version(),
@@ -55,8 +55,8 @@ impl Database {
         }
     }
 
-    /// The first row of a query whose columns are texts, in a transaction of its own; empty if
-    /// there is no row.
+    /// The first row of a query whose columns are texts, in a separate transaction; empty if there
+    /// is no row.
     pub fn first_row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
         match self {
             Database::Here => transaction(|| query::first_row(sql)),
@@ -64,9 +64,9 @@ impl Database {
         }
     }
 
-    /// Takes a lock that is for the initialization of tables in the first schema of `search_path`,
-    /// for as long as the session lasts. Whether it has been taken, if `wait` is false. It is an
-    /// advisory one: no lock on what is dropped and created lasts so long.
+    /// Takes the lock for initializing tables in the first schema of `search_path`, until the
+    /// session ends. If `wait` is false, returns whether the lock was free. It is an advisory lock,
+    /// because the tables are dropped and created while it is held.
     pub fn lock(&mut self, lock: i64, wait: bool) -> Result<bool> {
         let function = if wait {
             "pg_advisory_lock"
@@ -74,11 +74,11 @@ impl Database {
             "pg_try_advisory_lock"
         };
         let found = self.call_on_schema(function, lock)?;
-        // Without a schema, what follows will fail.
+        // Without a schema, the next steps fail.
         Ok(found.is_none_or(|taken| taken != "false"))
     }
 
-    /// Gives it back.
+    /// Releases the lock.
     pub fn unlock(&mut self, lock: i64) -> Result<()> {
         self.call_on_schema("pg_advisory_unlock", lock).map(drop)
     }
@@ -93,7 +93,7 @@ impl Database {
         Ok(found.into_iter().next().flatten())
     }
 
-    /// Executes one statement in a transaction of its own; VACUUM and its like may make more.
+    /// Executes one statement in a separate transaction; commands such as VACUUM may use several.
     pub fn execute_alone(&mut self, sql: &str) -> Result<()> {
         match self {
             Database::Here => statement::execute_alone(sql),
@@ -102,7 +102,7 @@ impl Database {
     }
 
     /// Runs `body` in a transaction, which is committed if it succeeds. After a failure, a
-    /// connection is good for nothing but to be closed.
+    /// connection can only be closed.
     pub fn transaction(&mut self, body: impl FnOnce(&mut Database) -> Result<()>) -> Result<()> {
         match self {
             Database::Here => transaction(|| body(&mut Database::Here)),

@@ -1,5 +1,5 @@
-//! What client workers of both modes have in common: their plan, their streams, and what clients ask
-//! of the process that drives them.
+//! Common parts of client workers of both modes: their plan, their random streams, and the
+//! interface of clients to their process.
 
 use super::place::Place;
 use super::shell;
@@ -24,7 +24,7 @@ pub struct Shared<'s> {
 }
 
 impl Shared<'_> {
-    /// That of the clients of a worker.
+    /// The value for the clients of a worker.
     /// `alone` is whether there is only one client, see [`Control::is_alone`].
     pub fn new(place: &Place, alone: bool) -> Shared<'static> {
         Shared {

@@ -1,5 +1,5 @@
-//! How a process enters a task: it attaches the task's segment, which is the segment of this process
-//! from then on.
+//! Attaching a process to its task: it maps the task's segment, which is the segment of this
+//! process from then on.
 
 use crate::backend::fatal;
 use crate::backend::process::begin_worker;
@@ -12,7 +12,7 @@ static MY_SEGMENT: AtomicPtr<Segment> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Attaches the segment whose number is a worker's argument and unblocks signals.
 ///
-/// `None` if the segment is gone: then the task is over, and the worker just ends.
+/// `None` if the segment no longer exists: the task is over, and the worker exits.
 pub fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
     begin_worker();
     Some(keep(Segment::attach(argument.value() as u32)?))

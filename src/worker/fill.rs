@@ -1,5 +1,4 @@
-//! Filling tables, in this server or in a target: by finished pages where that is possible, else by
-//! COPY.
+//! Filling tables, on this server or a target: by finished pages where possible, otherwise by COPY.
 
 use super::page_worker;
 use crate::database::Database;
@@ -13,7 +12,7 @@ use crate::query;
 use crate::shared::Header;
 use pgrx::pg_sys;
 
-/// First server version into which pgbench, too, copies with FREEZE.
+/// First server version for which pgbench also copies with FREEZE.
 const FREEZES: i32 = 140_000;
 
 /// Fills accounts within a transaction that has emptied them: by finished pages where that is
@@ -70,7 +69,7 @@ pub fn copy(database: &mut Database, mut rows: Rows) -> Result<()> {
         Database::There(remote) => remote,
     };
     let table = rows.table().to_owned();
-    // Freezing is not possible across partitions.
+    // COPY with FREEZE does not support partitioned tables.
     let plain = if rows.may_be_partitioned() {
         let kind = remote.first_row(&format!(
             "SELECT c.relkind::pg_catalog.text FROM pg_catalog.pg_class c

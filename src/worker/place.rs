@@ -1,4 +1,4 @@
-//! A client worker's place in its task: how it takes one, waits for the start, and leaves.
+//! A client worker's place in its task: taking it, waiting for the start, and leaving it.
 
 use super::entry::{attach, keep, my_segment};
 use super::shell;
@@ -56,7 +56,8 @@ impl Place {
         Place { segment, index }
     }
 
-    /// Reports this worker ready and waits for the start barrier; whether the run has started.
+    /// Reports this worker ready and waits for the start barrier; returns whether the run has
+    /// started.
     pub fn wait_for_start(&self) -> bool {
         let header = self.segment.header();
         self.segment
