@@ -14,7 +14,8 @@ mod steps;
 pub mod tables;
 
 pub use options::{InitializeOptions, InitializeSpec};
-pub use pgio_options::{PgioOptions, PgioSpec};
+pub use pgio::PgioSpec;
+pub use pgio_options::PgioOptions;
 
 use crate::backend::identity::Identity;
 use crate::backend::settings::Settings;

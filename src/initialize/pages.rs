@@ -4,9 +4,9 @@
 //! tables and, for accounts, range or hash partitions that are. For all else there is COPY.
 
 use super::heap::{self, Content, Filler, Heap, PartitionHash, Row, Template};
-use super::pgio::Keys;
+use super::options::InitializeSpec;
+use super::pgio::{Keys, PgioSpec};
 use super::tables::quote_literal;
-use super::{InitializeSpec, PgioSpec};
 use crate::backend::identity::Identity;
 use crate::error::Result;
 use crate::query;

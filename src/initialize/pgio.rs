@@ -3,14 +3,58 @@
 //! In each table, `mykey` has the values from 1 to the number of rows in random order, and the fill
 //! factor leaves room for one row per block.
 
-use super::PgioSpec;
 use super::options::no_schema;
 use super::tables::{OldTable, announce_drop, not_a_table, quote_identifier};
+use crate::backend::identity::Identity;
+use crate::backend::settings::Settings;
 use crate::database::Database;
 use crate::error::{Error, Result};
+use crate::pq::ConnectWith;
 use crate::query;
 use selfbench_script::permute;
 use serde::{Deserialize, Serialize};
+
+/// What the loader needs to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PgioSpec {
+    /// Who initializes, and where.
+    pub identity: Identity,
+    /// Number of tables.
+    pub tables: i32,
+    /// Rows of each, which is the number of its blocks.
+    pub rows_each: i64,
+    /// Selects the orders of keys.
+    pub seed: u64,
+    /// Whether tables are unlogged.
+    pub unlogged: bool,
+    /// Where tables go.
+    pub tablespace: Option<String>,
+    /// Where indexes go.
+    pub index_tablespace: Option<String>,
+    /// Whether not to check that there is space for them; that of a target is never checked.
+    pub force: bool,
+    /// The caller's session settings.
+    pub settings: Settings,
+    /// Which server has the tables, if it is not this one.
+    pub target: Option<ConnectWith>,
+    /// Processes that fill tables, the loader among them; by default, the server's settings tell.
+    pub workers: Option<i32>,
+}
+
+impl PgioSpec {
+    /// Number of rows of all tables.
+    pub fn rows(&self) -> i64 {
+        self.rows_each * i64::from(self.tables)
+    }
+
+    /// The keys of a table.
+    pub fn keys(&self, number: i32) -> Keys {
+        Keys {
+            rows: self.rows_each,
+            seed: self.seed.wrapping_add(number as u64) as i64,
+        }
+    }
+}
 
 /// The columns of a table, in the format of the query below.
 const COLUMNS: [&str; 3] = ["mykey bigint", "scratch bigint", "filler character(1024)"];

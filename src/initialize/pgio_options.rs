@@ -3,14 +3,12 @@
 use super::heap::PAGE;
 use super::options::Place;
 use super::pages::MAX_PAGES;
-use super::pgio::Keys;
+use super::pgio::PgioSpec;
 use crate::backend::identity::Identity;
-use crate::backend::settings::{self, Settings};
+use crate::backend::settings;
 use crate::check::{self, in_range, invalid, required};
 use crate::error::{Error, Result};
-use crate::pq::ConnectWith;
 use crate::run::pgio::MAX_TABLES;
-use serde::{Deserialize, Serialize};
 
 /// Fewest blocks of a table: of fewer, no order could be random.
 const MIN_BLOCKS: u64 = 2;
@@ -47,33 +45,6 @@ pub struct PgioOptions {
     pub seed: Option<String>,
 }
 
-/// What the loader needs to know.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PgioSpec {
-    /// Who initializes, and where.
-    pub identity: Identity,
-    /// Number of tables.
-    pub tables: i32,
-    /// Rows of each, which is the number of its blocks.
-    pub rows_each: i64,
-    /// Selects the orders of keys.
-    pub seed: u64,
-    /// Whether tables are unlogged.
-    pub unlogged: bool,
-    /// Where tables go.
-    pub tablespace: Option<String>,
-    /// Where indexes go.
-    pub index_tablespace: Option<String>,
-    /// Whether not to check that there is space for them; that of a target is never checked.
-    pub force: bool,
-    /// The caller's session settings.
-    pub settings: Settings,
-    /// Which server has the tables, if it is not this one.
-    pub target: Option<ConnectWith>,
-    /// Processes that fill tables, the loader among them; by default, the server's settings tell.
-    pub workers: Option<i32>,
-}
-
 impl PgioOptions {
     /// Checks everything that can be checked before something is dropped, but for the space.
     pub fn check(&self) -> Result<PgioSpec> {
@@ -104,21 +75,6 @@ impl PgioOptions {
             target,
             workers: self.workers,
         })
-    }
-}
-
-impl PgioSpec {
-    /// Number of rows of all tables.
-    pub fn rows(&self) -> i64 {
-        self.rows_each * i64::from(self.tables)
-    }
-
-    /// The keys of a table.
-    pub fn keys(&self, number: i32) -> Keys {
-        Keys {
-            rows: self.rows_each,
-            seed: self.seed.wrapping_add(number as u64) as i64,
-        }
     }
 }
 

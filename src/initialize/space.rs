@@ -4,9 +4,8 @@
 //! another file system; temporary files for sorting an index, about as large as the index; and
 //! other changes of the file systems. The file systems of a target are not accessible.
 
-use super::PgioSpec;
 use super::heap::PAGE;
-use super::pgio::Schema;
+use super::pgio::{PgioSpec, Schema};
 use crate::error::{Error, Result};
 use crate::query;
 use pgrx::pg_sys;

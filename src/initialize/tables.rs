@@ -1,7 +1,6 @@
 //! Existing pgbench tables, and other relations or types that have the name of one.
 
-use super::InitializeSpec;
-use super::options::no_schema;
+use super::options::{InitializeSpec, no_schema};
 use crate::database::Database;
 use crate::error::{Error, Result};
 
