@@ -5,6 +5,7 @@
 //! when the server has answered. `metered` is either, with the time that is spent in it; `usage` is
 //! what the server process of a session has used.
 
+mod column;
 pub mod libpq;
 pub mod metered;
 pub mod spi;
@@ -13,14 +14,3 @@ pub mod usage;
 pub use libpq::LibpqSession;
 pub use metered::Metered;
 pub use spi::SpiSession;
-
-use selfbench_client::{ColumnValue, MAX_VALUE_BYTES};
-
-/// A value in text form, as `\gset` and `\aset` take it.
-fn column_value(bytes: &[u8]) -> ColumnValue {
-    if bytes.len() > MAX_VALUE_BYTES {
-        ColumnValue::TooLong(bytes.len())
-    } else {
-        ColumnValue::Text(String::from_utf8_lossy(bytes).into_owned())
-    }
-}

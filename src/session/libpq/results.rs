@@ -1,6 +1,6 @@
 //! What a client keeps of results.
 
-use super::super::column_value;
+use super::super::column::column_value;
 use crate::pq::PqResult;
 use selfbench_client::{Column, ColumnValue, QueryResult};
 

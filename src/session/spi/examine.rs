@@ -3,37 +3,14 @@
 use super::classify::{Kind, holds_several, may_be_utility, parse_utility};
 use super::command::{Frame, in_statement};
 use super::errors::{refuse_in_failed_block, zero_terminated};
-use super::plan::{Parameters, SavedPlan};
+use super::known::Known;
+use super::plan::Parameters;
 use super::session::SpiSession;
 use super::utility::saved_plan_of;
 use crate::error::{Error, Result};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_script::{Protocol, SqlCommand};
 use std::ffi::CString;
-
-/// What is known about a statement after its first execution.
-pub(super) enum Known {
-    /// BEGIN, COMMIT, SAVEPOINT and their like, and what else must run without a snapshot.
-    Utility {
-        plan: *mut pg_sys::PlannedStmt,
-        kind: Kind,
-        text: CString,
-    },
-    /// Several statements that are sent together, or one of which the kind depends on variables.
-    Several,
-    /// CALL, DO or DECLARE CURSOR; in the prepared protocol with a plan that stays.
-    Call {
-        parameters: Parameters,
-        plan: Option<SavedPlan>,
-        text: CString,
-    },
-    /// Anything else; in the prepared protocol with a plan that stays.
-    Statement {
-        parameters: Parameters,
-        plan: Option<SavedPlan>,
-        text: CString,
-    },
-}
 
 impl SpiSession {
     /// Parses a statement for the first time: how is it executed, and which types do its

@@ -6,7 +6,7 @@ use super::command::{
     Frame, arm_statement_timeout, disarm_statement_timeout, end_statement, in_statement,
 };
 use super::errors::{check_spi, fill_in, refuse_in_failed_block, zero_terminated};
-use super::examine::Known;
+use super::known::Known;
 use super::plan::{Parameters, SavedPlan};
 use super::query::{execute_text, in_spi, options, prepare, result_of_spi};
 use super::session::SpiSession;

@@ -27,6 +27,7 @@ mod command;
 mod errors;
 mod examine;
 mod execute;
+mod known;
 mod plan;
 mod query;
 mod session;

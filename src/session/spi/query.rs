@@ -1,6 +1,6 @@
 //! What goes through SPI itself: its preparation, its execution, its result.
 
-use super::super::column_value;
+use super::super::column::column_value;
 use super::errors::check_spi;
 use super::plan::Parameters;
 use crate::error::Result;

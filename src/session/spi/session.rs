@@ -3,7 +3,7 @@
 use super::super::usage;
 use super::command::{Frame, end_statement, in_statement};
 use super::errors::{as_sent, explain};
-use super::examine::Known;
+use super::known::Known;
 use crate::backend::transaction;
 use crate::compat::{self, unguarded};
 use crate::error::{Error, catch};
