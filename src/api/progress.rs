@@ -3,8 +3,8 @@
 use crate::clock;
 use crate::run::{PgioSpec, RunSpec, Vacuum};
 use crate::server;
-use crate::shared::messages::Watcher;
 use crate::shared::recorder;
+use crate::shared::watcher::Watcher;
 use crate::shared::{Phase, Segment};
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::progress::{self, At, ProgressOptions};

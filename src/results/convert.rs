@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::run::pgio::{self, PgioSpec};
 use crate::run::spec::MODES;
 use crate::server;
-use crate::shared::recorder::CommandTally;
+use crate::shared::counters::CommandTally;
 use selfbench_client::Usage;
 use selfbench_model::{Figures, Finished, PgioRun, PgioSession, Run, RunScript, RunStatement};
 use selfbench_report::pgio::{PgioReport, WorkingSet};

@@ -1,8 +1,8 @@
 //! The head of a segment: what a task is, how far it has come, and requests to end it.
 
+use super::counters::LastInterval;
 use super::once_text::OnceText;
 use super::process::ProcessRef;
-use super::recorder::LastInterval;
 use super::slots::REASON_BYTES;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 

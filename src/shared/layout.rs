@@ -1,7 +1,7 @@
 //! What a segment consists of, and where each part begins.
 
+use super::counters::{ClientHead, CommandCounters, ScriptCounters};
 use super::header::Header;
-use super::recorder::{ClientHead, CommandCounters, ScriptCounters};
 use super::ring::RingHead;
 use super::slots::Worker;
 use selfbench_stats::buckets::{self, coarse};

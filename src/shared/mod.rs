@@ -12,11 +12,13 @@
 //!
 //! Every word that changes while the task runs is atomic and has one writer, but for the
 //! handful of request flags; there is no lock. `segment` holds the memory and `layout` the sizes
-//! and places of its parts: `header`, the workers' `slots`, what a client writes per transaction
-//! and how others read it (`recorder`), what is passed on piece by piece (`ring`). `messages` are
-//! what clients tell, `entry` the pieces of the log of transactions, `effort` what a worker says
-//! about its own cost, `process` the calls that concern other processes (latches, signals).
+//! and places of its parts: `header`, the workers' `slots`, what a client has counted
+//! (`counters`), what is passed on piece by piece (`ring`). `recorder` is what a client writes per
+//! transaction and how others read it. `messages` are what clients tell, and `watcher` reads them;
+//! `entry` are the pieces of the log of transactions, `effort` is what a worker says about its own
+//! cost, `process` refers to other processes, to wake or signal them.
 
+pub mod counters;
 pub mod effort;
 pub mod entry;
 mod header;
@@ -28,6 +30,7 @@ pub mod recorder;
 pub mod ring;
 mod segment;
 mod slots;
+pub mod watcher;
 
 pub use header::{Header, Kind, Phase, Stop};
 pub use layout::Layout;

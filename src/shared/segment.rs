@@ -1,9 +1,9 @@
 //! The segment's memory: creating and mapping it, and references to its parts.
 
+use super::counters::{ClientHead, CommandCounters, ScriptCounters};
 use super::header::{Header, Kind, MAGIC, Phase};
 use super::layout::{Layout, OUTCOME_BYTES, Offsets, ring_stride};
 use super::messages::Messages;
-use super::recorder::{ClientHead, CommandCounters, ScriptCounters};
 use super::ring::{Ring, RingHead};
 use super::slots::Worker;
 use crate::error::{Error, Report, Result};

@@ -21,7 +21,7 @@ use crate::latch;
 use crate::results::store;
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
-use crate::shared::messages::Watcher;
+use crate::shared::watcher::Watcher;
 use crate::shared::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
 use selfbench_model::{Reply, Run};
