@@ -7,8 +7,9 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION)
 SCRIPT     = $(EXTENSION)--$(EXTVERSION).sql
 DATA_built = $(SCRIPT)
 
-# The install script is made of these files of src/sql, in this order.
-SQL_PIECES = schema tables runs scripts initialize results pgbench pgio compare
+# The install script is made of the files of src/sql that src/lib.rs names, in that order.
+SQL_PIECES := $(or $(shell sed -n 's,.*"sql/\([a-z_]*\)\.sql".*,\1,p' src/lib.rs), \
+  $(error src/lib.rs names no files of src/sql))
 
 # Tests.  The order matters in the first two: test_setup and catalog come first.
 REGRESS     = test_setup catalog errors results scripts pgio_tables pgio
@@ -71,7 +72,7 @@ $(OUT)/server: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) in $(bindir)' | cmp -s - $@ || echo '$(VERSION) in $(bindir)' >$@
 
-$(SCRIPT): $(SQL_PIECES:%=src/sql/%.sql) $(EXTENSION).control Makefile
+$(SCRIPT): $(SQL_PIECES:%=src/sql/%.sql) $(EXTENSION).control Makefile src/lib.rs
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; \
 	  cat $(filter src/sql/%,$^); } >$@
 

@@ -1,9 +1,31 @@
 //! pg_selfbench: benchmarks that run inside a PostgreSQL server.
 //!
-//! `api` is what SQL calls; `worker` the background processes and `shared` the memory that they
-//! share; `run` and `initialize` say what is to be done, `session` and `pq` how statements reach
-//! the server, `target` which server that is, `results` what becomes of the figures. Everything
-//! that needs no server lives in `crates`. Start reading at `worker/mod.rs`.
+//! Everything that needs no server lives in `crates`. Start reading at `worker/mod.rs`.
+//!
+//! A file uses its own folder and the layers below, never one above, and no two files import each
+//! other, not even by way of others. A test, `crates/layers`, reads the order here, top to bottom:
+//!
+//! | layer | what it is |
+//! |---|---|
+//! | `api` | what SQL calls: unpack, validate, call, return |
+//! | `worker` | processes: who starts whom, how each enters and leaves |
+//! | `initialize` | tables and their filling |
+//! | `results` | rows of results |
+//! | `session` | the two ways in which a client's statements reach a server |
+//! | `run` | what a run is: options, specification |
+//! | `database` | this server or a target, for everything that is not measured |
+//! | `backend` | how a process of ours behaves as a server process |
+//! | `shared` | the memory of a task |
+//! | `copy` | filling a table by the server's COPY |
+//! | `check` | checks of single values that functions are given |
+//! | `server` | facts about this server and session |
+//! | `security` | who may do what, and with whose rights it is done |
+//! | `query` | reading queries of our own |
+//! | `pq` | libpq behind a safe interface |
+//! | `latch` | what a process waits for: its latch and the flags of signals |
+//! | `compat` | all that differs between versions of the server |
+//! | `error` | every error that a user can meet |
+//! | `clock` | the one clock of a run |
 
 #![allow(missing_docs)]
 
@@ -41,6 +63,7 @@ pub extern "C-unwind" fn _PG_init() {
     }
 }
 
+// The pieces of the install script in the order of creation, which the Makefile reads here.
 pgrx::extension_sql_file!("sql/schema.sql", name = "schema", bootstrap);
 pgrx::extension_sql_file!("sql/tables.sql", name = "tables", requires = ["schema"]);
 pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["tables"]);
