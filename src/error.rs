@@ -105,6 +105,9 @@ pub enum Error {
         megabytes: usize,
         limit: usize,
     },
+    /// The coordinator cannot allocate the counters of a run's latencies.
+    #[error("out of memory")]
+    CounterMemory { bytes: usize },
     /// The server has too few connections.
     #[error("not enough connections: {needed} needed, {free} free")]
     Connections {
@@ -253,6 +256,7 @@ impl Error {
             },
             Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
             Error::CommandHistograms { .. } => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            Error::CounterMemory { .. } => Sqlstate::ERRCODE_OUT_OF_MEMORY,
             Error::Connections { .. } => Sqlstate::ERRCODE_TOO_MANY_CONNECTIONS,
             Error::TableMissing { .. } => Sqlstate::ERRCODE_UNDEFINED_TABLE,
             Error::TableEmpty { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -306,6 +310,9 @@ impl Error {
                 "\"max_worker_processes\" is {limit}; other workers use some of them."
             )),
             Error::CommandHistograms { limit, .. } => Some(format!("The limit is {limit} MB.")),
+            Error::CounterMemory { bytes } => {
+                Some(format!("The run's latency counters need {bytes} bytes."))
+            }
             Error::Connections {
                 limit, reserved, ..
             } => Some(format!(
@@ -391,6 +398,9 @@ impl Error {
                  server.",
                 *limit as i64 + (*needed as i64 - *free as i64)
             )),
+            Error::CounterMemory { .. } => {
+                Some("Use fewer scripts or clients, or fewer jobs in mode libpq.".into())
+            }
             Error::CommandHistograms { .. } => Some(
                 "Use fewer scripts or clients, or fewer jobs in mode libpq, or leave the option \
                  out."

@@ -162,10 +162,17 @@ fn conduct(
     mut logbook: Option<Logbook>,
     mut snapshots: Snapshots,
 ) -> Result<Reply> {
+    let mut figures = match Figures::new(segment, spec) {
+        Ok(figures) => figures,
+        Err(error) => {
+            give_up(segment, run, stores, clients, &error);
+            return Err(error);
+        }
+    };
     run.state = "running".into();
     run.started_at = Some(server::wall_clock());
     open_start_barrier(segment, spec);
-    let mut figures = Figures::new(segment, spec);
+    figures.begin();
     let mut watcher = Watcher::new(clock::now_ns());
     let ended = catch(|| {
         if stores {

@@ -32,15 +32,20 @@ pub struct Figures<'s> {
 }
 
 impl<'s> Figures<'s> {
-    /// The figures of a run whose start barrier has opened.
-    pub fn new(segment: &'s Segment, spec: &'s RunSpec) -> Figures<'s> {
-        let measure_ns = segment.header().measure_ns.load(Relaxed);
-        Figures {
+    /// Allocates the memory for the figures of a run that is about to start.
+    pub fn new(segment: &'s Segment, spec: &'s RunSpec) -> Result<Figures<'s>> {
+        Ok(Figures {
             segment,
             spec,
-            harvest: Harvest::new(segment, measure_ns),
+            harvest: Harvest::new(segment)?,
             intervals: Vec::new(),
-        }
+        })
+    }
+
+    /// Starts when the start barrier has opened.
+    pub fn begin(&mut self) {
+        let header = self.segment.header();
+        self.harvest.begin(header.measure_ns.load(Relaxed));
     }
 
     /// The clock reading at which [`read`](Self::read) must be called.

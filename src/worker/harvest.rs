@@ -2,6 +2,7 @@
 //! totals.
 
 use crate::clock;
+use crate::error::{Error, Result};
 use crate::shared::Segment;
 use crate::shared::recorder;
 use selfbench_stats::buckets::{self, coarse};
@@ -48,21 +49,32 @@ pub struct Harvest {
 }
 
 impl Harvest {
-    /// Starts at the clock reading from which transactions count.
-    pub fn new(segment: &Segment, measure_ns: u64) -> Harvest {
+    /// Allocates the memory that the readings take.
+    pub fn new(segment: &Segment) -> Result<Harvest> {
         let layout = segment.layout();
         let sets = layout.histogram_sets();
-        Harvest {
-            counters: Counters::new(sets * layout.histograms() * buckets::BUCKETS),
-            command_counters: Counters::new(sets * layout.commands * coarse::BUCKETS),
+        let counters = |len| {
+            Counters::new(len).map_err(|_| Error::CounterMemory {
+                bytes: len.saturating_mul(size_of::<u32>()),
+            })
+        };
+        Ok(Harvest {
+            counters: counters(sets * layout.histograms() * buckets::BUCKETS)?,
+            command_counters: counters(sets * layout.commands * coarse::BUCKETS)?,
             histograms: vec![LatencyHistogram::new(); layout.histograms()],
             interval: LatencyHistogram::new(),
-            read_ns: measure_ns,
+            read_ns: 0,
             tally: Tally::default(),
             blocks: [0; 3],
-            begins_ns: measure_ns,
+            begins_ns: 0,
             number: 0,
-        }
+        })
+    }
+
+    /// Starts at the clock reading from which transactions count.
+    pub fn begin(&mut self, measure_ns: u64) {
+        self.read_ns = measure_ns;
+        self.begins_ns = measure_ns;
     }
 
     /// The clock reading at which the counters must be read, if no interval ends before.

@@ -1,6 +1,6 @@
 //! Counters of 32 bits that others increment, followed without losing count when they wrap around.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, TryReserveError};
 
 /// Counters must be read at least that often, in nanoseconds: once a minute.
 ///
@@ -27,11 +27,17 @@ pub struct Counters {
 
 impl Counters {
     /// An array of that many counters, all of which are 0.
-    pub fn new(len: usize) -> Self {
-        Self {
-            seen: vec![0; len],
+    ///
+    /// # Errors
+    /// If there is not enough memory; a large run takes up to 1 GB.
+    pub fn new(len: usize) -> Result<Self, TryReserveError> {
+        let mut seen = Vec::new();
+        seen.try_reserve_exact(len)?;
+        seen.resize(len, 0);
+        Ok(Self {
+            seen,
             wraps: HashMap::new(),
-        }
+        })
     }
 
     /// What has been added to a counter since it was last read, if it shows `value` now. Panics if
@@ -63,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_wraps_around_loses_nothing() {
-        let mut counters = Counters::new(2);
+        let mut counters = Counters::new(2).unwrap();
         assert_eq!(counters.read(1, 7), 7);
         assert_eq!(counters.read(1, u32::MAX), u64::from(u32::MAX) - 7);
         // One more would be 0.
@@ -77,8 +83,15 @@ mod tests {
     }
 
     #[test]
+    fn an_array_that_does_not_fit_into_memory_is_an_error() {
+        assert!(Counters::new(usize::MAX / 8).is_err());
+        assert!(Counters::new(usize::MAX).is_err());
+        assert!(Counters::new(0).is_ok());
+    }
+
+    #[test]
     fn a_day_at_the_highest_rate_is_counted_if_it_is_read_in_time() {
-        let (mut counters, mut counter) = (Counters::new(1), 0_u32);
+        let (mut counters, mut counter) = (Counters::new(1).unwrap(), 0_u32);
         let minutes = 24 * 60;
         let each = HIGHEST_RATE * (READ_EVERY_NS / 1_000_000_000);
         let read: u64 = (0..minutes)
@@ -94,7 +107,7 @@ mod tests {
     proptest! {
         #[test]
         fn increments_below_2_to_the_32_add_up(increments: Vec<u32>) {
-            let (mut counters, mut counter, mut sum) = (Counters::new(1), 0_u32, 0);
+            let (mut counters, mut counter, mut sum) = (Counters::new(1).unwrap(), 0_u32, 0);
             for increment in increments {
                 counter = counter.wrapping_add(increment);
                 prop_assert_eq!(counters.read(0, counter), u64::from(increment));
