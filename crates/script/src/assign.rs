@@ -39,13 +39,13 @@ impl SetError {
 /// The target of an assignment: scripts with invalid names are accepted and fail when the
 /// assignment is executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct AssignmentTarget {
     command: String,
     name: String,
     slot: Option<Slot>,
 }
 
-impl Target {
+impl AssignmentTarget {
     /// The variable `name`, to be assigned to by `command`.
     pub(crate) fn new(command: &str, name: &str, symbols: &mut Symbols) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Target {
 /// `\set`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetCommand {
-    pub(crate) target: Target,
+    pub(crate) target: AssignmentTarget,
     pub(crate) expr: Expr,
 }
 

@@ -1,6 +1,6 @@
 //! Parses the lines of meta commands.
 
-use crate::assign::{SetCommand, StoreKind, Target};
+use crate::assign::{AssignmentTarget, SetCommand, StoreKind};
 use crate::error::ScriptError;
 use crate::expr::{Expr, SyntaxError, blank_length, continuation_length, parse_prefix};
 use crate::number::c_atoi;
@@ -110,7 +110,7 @@ impl<'a> MetaLine<'a> {
                     return Err(self.error("missing argument"));
                 }
                 Action::SetShell(SetShellCommand {
-                    target: Target::new(self.keyword, variable.text, symbols),
+                    target: AssignmentTarget::new(self.keyword, variable.text, symbols),
                     command: shell_command(command, symbols),
                 })
             } else {
@@ -129,7 +129,7 @@ impl<'a> MetaLine<'a> {
             });
         }
         let expr = self.expression(name.start + name.text.len(), symbols)?;
-        let target = Target::new(self.keyword, name.text, symbols);
+        let target = AssignmentTarget::new(self.keyword, name.text, symbols);
         Ok(Action::Set(SetCommand { target, expr }))
     }
 

@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::assign::{InvalidName, Target};
+use crate::assign::{AssignmentTarget, InvalidName};
 use crate::number::{c_strtol, is_c_space};
 use crate::symbols::{Slot, Symbols};
 use crate::value::Value;
@@ -140,7 +140,7 @@ impl ShellCommand {
 /// `\setshell`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetShellCommand {
-    pub(crate) target: Target,
+    pub(crate) target: AssignmentTarget,
     pub(crate) command: ShellCommand,
 }
 
