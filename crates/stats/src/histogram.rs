@@ -139,8 +139,11 @@ impl LatencyHistogram {
 
     /// The histogram that [`encode`](Self::encode) has made these bytes from.
     ///
-    /// The bytes may come from anywhere: whatever they are, no more than the largest histogram of
-    /// this crate's bounds is ever decompressed. Fails with
+    /// The bytes may come from any user: no more than the largest histogram of this crate's bounds is
+    /// ever decompressed. hdrhistogram's own `Deserializer` is not used, not even for the counts of a
+    /// histogram whose header has been checked: it allocates what the header states (up to 4 GB of
+    /// counts, and any bounds), negates the lowest 64-bit number, which panics where overflow is
+    /// checked, and accepts empty buckets beyond the last one. Fails with
     ///
     /// * [`StatsError::Format`] and [`StatsError::Length`] if the headers do not fit,
     /// * [`StatsError::Bounds`] for a histogram of other bounds,
@@ -462,6 +465,37 @@ mod tests {
             [number(1 << 53), number(1)].concat(),
         ] {
             assert_eq!(decode(&number), Err(StatsError::TooManySamples));
+        }
+    }
+
+    #[test]
+    fn a_header_does_not_decide_how_much_is_allocated() {
+        let plain = |counts_len: u32, digits: u32, lowest: u64, highest: u64| {
+            let mut plain = PLAIN_COOKIE.to_be_bytes().to_vec();
+            plain.extend([counts_len, 0, digits].map(u32::to_be_bytes).concat());
+            plain.extend([lowest, highest].map(u64::to_be_bytes).concat());
+            plain.extend(1.0_f64.to_be_bytes());
+            LatencyHistogram::decode(&compressed(&plain))
+        };
+        let stated = u64::from(u32::MAX);
+        assert_eq!(
+            plain(u32::MAX, 3, LOWEST_NS, HIGHEST_NS),
+            Err(StatsError::Length { stated, actual: 0 })
+        );
+        for (digits, lowest, highest) in [
+            (5, 1, u64::MAX),
+            (3, 0, 0),
+            (3, LOWEST_NS, u64::MAX),
+            (u32::MAX, LOWEST_NS, HIGHEST_NS),
+        ] {
+            assert_eq!(
+                plain(0, digits, lowest, highest),
+                Err(StatsError::Bounds {
+                    lowest_ns: lowest,
+                    highest_ns: highest,
+                    digits
+                })
+            );
         }
     }
 
