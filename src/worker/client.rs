@@ -10,7 +10,7 @@ use crate::run::RunSpec;
 use crate::security;
 use crate::shared::messages::Messages;
 use crate::shared::{Header, Stop};
-use selfbench_client::{Control, Plan, Thread};
+use selfbench_client::{Control, RunPlan, Thread};
 use selfbench_script::{Streams, Workload};
 use std::ops::Range;
 use std::sync::atomic::Ordering::*;
@@ -79,14 +79,14 @@ impl Control for Shared<'_> {
 }
 
 /// Data that the clients of a run share after the start barrier has opened.
-pub fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> Plan<'w> {
-    Plan {
+pub fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> RunPlan<'w> {
+    RunPlan {
         workload,
         transactions: spec.transactions.map(|n| n as u64),
         measure_ns: header.measure_ns.load(Relaxed),
         deadline_ns: header.deadline_ns.load(Relaxed),
         max_tries: spec.max_tries,
-        throttle_us: spec.rate.map(|rate| Plan::throttle_us(rate, spec.jobs)),
+        throttle_us: spec.rate.map(|rate| RunPlan::throttle_us(rate, spec.jobs)),
         latency_limit_ns: spec.latency_limit_ns,
         reconnect: spec.reconnect,
         continue_on_error: spec.continue_on_error,

@@ -20,7 +20,7 @@ use crate::shared::effort::Stopwatch;
 use crate::shared::recorder::Recorder;
 use crate::shared::{Segment, Stop};
 use pgrx::{pg_guard, pg_sys};
-use selfbench_client::{Client, Context, Plan, Step, Thread};
+use selfbench_client::{Client, Context, RunPlan, Step, Thread};
 use selfbench_script::{Workload, clients_per_thread};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -247,7 +247,7 @@ fn run(place: &Place, ready: Ready) {
 struct EventLoop<'s, 'p> {
     segment: &'s Segment,
     control: Shared<'s>,
-    plans: &'p [Plan<'p>],
+    plans: &'p [RunPlan<'p>],
     /// Those of this worker, which its clients share.
     threads: Vec<Thread>,
     driven: Vec<Driven<'s, 'p>>,

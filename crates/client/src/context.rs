@@ -1,6 +1,6 @@
 //! What a client works with while it is advanced.
 
-use crate::plan::{Plan, Thread};
+use crate::run_plan::{RunPlan, Thread};
 
 /// What a client works with while it is advanced: its session, what it shares with other clients,
 /// and where its figures go.
@@ -9,7 +9,7 @@ pub struct Context<'a, 'w, S, C, R> {
     /// The client's session.
     pub session: &'a mut S,
     /// What all clients of the run have in common.
-    pub plan: &'a Plan<'w>,
+    pub plan: &'a RunPlan<'w>,
     /// The client's thread, which it shares with the thread's other clients.
     pub thread: &'a mut Thread,
     /// Clock, stop request, shell and messages.

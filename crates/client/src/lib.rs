@@ -9,8 +9,8 @@
 mod client;
 mod context;
 mod control;
-mod plan;
 mod record;
+mod run_plan;
 mod session;
 mod store;
 mod usage;
@@ -18,8 +18,8 @@ mod usage;
 pub use client::{Client, Step};
 pub use context::Context;
 pub use control::Control;
-pub use plan::{Ending, Failure, LogEntry, Plan, Thread, Transaction};
 pub use record::Record;
+pub use run_plan::{Ending, Failure, LogEntry, RunPlan, Thread, Transaction};
 pub use session::{
     Block, Column, ColumnValue, MAX_VALUE_BYTES, Outcome, QueryResult, Session, SqlError, Usage,
 };

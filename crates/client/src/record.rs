@@ -1,6 +1,6 @@
 //! The interface between a client and the place where its figures are counted.
 
-use crate::plan::{Failure, LogEntry, Transaction};
+use crate::run_plan::{Failure, LogEntry, Transaction};
 use crate::session::Usage;
 
 /// Where a client's figures go.

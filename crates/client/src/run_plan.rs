@@ -5,7 +5,7 @@ use selfbench_script::{Rng, ThreadStreams, Workload};
 
 /// What all clients of a run have in common.
 #[derive(Clone, Debug)]
-pub struct Plan<'w> {
+pub struct RunPlan<'w> {
     /// The scripts.
     pub workload: &'w Workload,
     /// How many transactions each client is to do; those of the warm-up do not count.
@@ -53,7 +53,7 @@ pub struct Plan<'w> {
     pub variables: &'w [(String, String)],
 }
 
-impl Plan<'_> {
+impl RunPlan<'_> {
     /// The average time in µs between two scheduled starts of a thread, for a `rate` of
     /// transactions per second over that many threads.
     pub fn throttle_us(rate: f64, threads: usize) -> f64 {
@@ -171,7 +171,7 @@ impl Failure {
     }
 
     /// The failure that an error is under `plan`; `None` if it aborts the client.
-    pub(crate) fn of(error: &SqlError, plan: &Plan<'_>) -> Option<Failure> {
+    pub(crate) fn of(error: &SqlError, plan: &RunPlan<'_>) -> Option<Failure> {
         Failure::retriable(error)
             .or((plan.continue_on_error && !error.lost).then_some(Failure::Other))
     }

@@ -3,8 +3,8 @@
 
 use crate::context::Context;
 use crate::control::Control;
-use crate::plan::Plan;
 use crate::record::Record;
+use crate::run_plan::RunPlan;
 use crate::session::{Block, Outcome, Session};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl UsageReader {
 
     /// Whether usage is to be read before a transaction that starts at `start_ns`.
     #[inline]
-    pub(crate) fn is_due(&self, start_ns: u64, plan: &Plan<'_>) -> bool {
+    pub(crate) fn is_due(&self, start_ns: u64, plan: &RunPlan<'_>) -> bool {
         self.state == State::Due && start_ns >= plan.measure_ns
     }
 

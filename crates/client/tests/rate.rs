@@ -3,13 +3,13 @@
 mod common;
 
 use common::{Bench, Event, MS, deadlock, done, plan, script};
-use selfbench_client::{Failure, Plan, Step, Transaction};
+use selfbench_client::{Failure, RunPlan, Step, Transaction};
 use selfbench_script::Streams;
 
 /// The bench of a run with that rate, over that many threads.
 fn limited(workload: &selfbench_script::Workload, rate: f64, threads: usize) -> Bench<'_> {
     let mut bench = Bench::new(workload);
-    bench.plan.throttle_us = Some(Plan::throttle_us(rate, threads));
+    bench.plan.throttle_us = Some(RunPlan::throttle_us(rate, threads));
     bench
 }
 
@@ -40,8 +40,8 @@ fn starts_follow_the_schedule() {
 
 #[test]
 fn threads_share_the_rate() {
-    assert_eq!(Plan::throttle_us(1000.0, 1), 1000.0);
-    assert_eq!(Plan::throttle_us(1000.0, 4), 4000.0);
+    assert_eq!(RunPlan::throttle_us(1000.0, 1), 1000.0);
+    assert_eq!(RunPlan::throttle_us(1000.0, 4), 4000.0);
 }
 
 #[test]

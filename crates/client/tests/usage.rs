@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Bench, Event, MS, deadlock, done, failed, plan, script};
-use selfbench_client::{Plan, Step};
+use selfbench_client::{RunPlan, Step};
 use selfbench_script::{Streams, Workload};
 
 fn bench(workload: &Workload) -> Bench<'_> {
@@ -100,14 +100,14 @@ fn a_session_that_waits_for_its_start_is_read_meanwhile() {
     let workload = script("select 1;");
     // With seed 42 and rate 1000, the first start is at 1.5 ms.
     let mut bench = bench(&workload);
-    bench.plan.throttle_us = Some(Plan::throttle_us(1000.0, 1));
+    bench.plan.throttle_us = Some(RunPlan::throttle_us(1000.0, 1));
     bench.plan.measure_ns = MS;
     assert_eq!(bench.run_transactions(1), Step::Finished);
     assert_eq!(bench.sent(), ["<usage>", "select 1;", "<usage>"]);
 
     // Nothing is to start before the end.
     let mut bench = self::bench(&workload);
-    bench.plan.throttle_us = Some(Plan::throttle_us(1000.0, 1));
+    bench.plan.throttle_us = Some(RunPlan::throttle_us(1000.0, 1));
     (bench.plan.measure_ns, bench.plan.deadline_ns) = (MS / 2, MS);
     assert_eq!(bench.run(), Step::Finished);
     assert_eq!(bench.sent(), ["<usage>", "<usage>"]);

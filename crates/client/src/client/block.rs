@@ -4,8 +4,8 @@ use super::statement::is_due_to_stop;
 use super::{Client, State, Step};
 use crate::context::Context;
 use crate::control::Control;
-use crate::plan::Plan;
 use crate::record::Record;
+use crate::run_plan::RunPlan;
 use crate::session::{Block, Outcome, Session};
 
 impl<'w> Client<'w> {
@@ -45,7 +45,7 @@ impl<'w> Client<'w> {
     }
 
     /// Whether the current transaction is the last one of its block.
-    pub(super) fn ends_block(&self, plan: &Plan<'w>) -> bool {
+    pub(super) fn ends_block(&self, plan: &RunPlan<'w>) -> bool {
         let ends = plan
             .transactions
             .is_some_and(|wanted| self.counted + 1 >= wanted);

@@ -3,8 +3,8 @@
 use super::{Client, State, Step};
 use crate::context::Context;
 use crate::control::Control;
-use crate::plan::{Ending, LogEntry, Plan, Transaction};
 use crate::record::Record;
+use crate::run_plan::{Ending, LogEntry, RunPlan, Transaction};
 use crate::session::{Block, Session};
 
 impl<'w> Client<'w> {
@@ -38,7 +38,7 @@ impl<'w> Client<'w> {
 
     /// Counts a transaction that was begun and has ended, successful or failed.
     #[inline]
-    pub(super) fn count(&mut self, plan: &Plan<'w>, record: &mut impl Record) {
+    pub(super) fn count(&mut self, plan: &RunPlan<'w>, record: &mut impl Record) {
         self.counted += 1;
         if plan.reconnect {
             record.connected(self.connection_ns);
@@ -47,7 +47,7 @@ impl<'w> Client<'w> {
 
     /// The figures of the transaction that was successful at `now`.
     #[inline]
-    fn transaction(&self, now: u64, plan: &Plan<'w>) -> Transaction {
+    fn transaction(&self, now: u64, plan: &RunPlan<'w>) -> Transaction {
         let latency_ns = now.saturating_sub(self.scheduled_ns);
         Transaction {
             latency_ns,
@@ -106,7 +106,7 @@ impl<'w> Client<'w> {
     }
 
     #[inline]
-    pub(super) fn has_done_all(&self, plan: &Plan<'w>) -> bool {
+    pub(super) fn has_done_all(&self, plan: &RunPlan<'w>) -> bool {
         plan.transactions
             .is_some_and(|wanted| self.counted >= wanted)
     }

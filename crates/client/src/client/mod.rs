@@ -12,8 +12,8 @@ mod trace;
 
 use crate::context::Context;
 use crate::control::Control;
-use crate::plan::{Failure, Plan};
 use crate::record::Record;
+use crate::run_plan::{Failure, RunPlan};
 use crate::session::Session;
 use crate::usage::UsageReader;
 use selfbench_script::{Command, Rng, Streams, Value, Variables};
@@ -130,7 +130,7 @@ pub struct Client<'w> {
 
 impl<'w> Client<'w> {
     /// Client number `number`, counted from 0 over all workers of the run.
-    pub fn new(number: usize, plan: &Plan<'w>, streams: &Streams) -> Self {
+    pub fn new(number: usize, plan: &RunPlan<'w>, streams: &Streams) -> Self {
         let symbols = &plan.workload.symbols;
         let mut variables = Variables::new(symbols);
         variables.set(symbols.scale(), Value::Int(plan.scale));

@@ -3,8 +3,8 @@
 use super::{Client, State, Step};
 use crate::context::Context;
 use crate::control::Control;
-use crate::plan::{Ending, Plan};
 use crate::record::Record;
+use crate::run_plan::{Ending, RunPlan};
 use crate::session::{Outcome, Session};
 
 /// A client that skips this many transactions in succession lets others go first.
@@ -155,7 +155,7 @@ impl<'w> Client<'w> {
     }
 
     #[inline]
-    fn begin(&mut self, now: u64, plan: &Plan<'w>) {
+    fn begin(&mut self, now: u64, plan: &RunPlan<'w>) {
         self.command = 0;
         self.begin_ns = now;
         self.command_begin_ns = now;
@@ -170,7 +170,7 @@ impl<'w> Client<'w> {
 
     /// The state in which the execution of a script begins.
     #[inline]
-    pub(super) fn first_state(&self, plan: &Plan<'w>) -> State {
+    pub(super) fn first_state(&self, plan: &RunPlan<'w>) -> State {
         if plan.commit_every > 1 {
             State::Enter
         } else {

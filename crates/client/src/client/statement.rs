@@ -4,8 +4,8 @@
 use super::{Client, State, Step};
 use crate::context::Context;
 use crate::control::Control;
-use crate::plan::{Ending, Failure};
 use crate::record::Record;
+use crate::run_plan::{Ending, Failure};
 use crate::session::{Block, Outcome, Session, SqlError};
 use crate::store;
 use selfbench_script::{Action, Store};

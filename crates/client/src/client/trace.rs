@@ -3,7 +3,7 @@
 
 use super::Client;
 use crate::control::Control;
-use crate::plan::Plan;
+use crate::run_plan::RunPlan;
 use crate::session::SqlError;
 use selfbench_script::{Action, Command, Protocol, Value};
 
@@ -22,7 +22,7 @@ impl<'w> Client<'w> {
     }
 
     /// Writes what is about to be executed.
-    pub(super) fn trace(&mut self, command: &Command, plan: &Plan<'w>, control: &impl Control) {
+    pub(super) fn trace(&mut self, command: &Command, plan: &RunPlan<'w>, control: &impl Control) {
         let number = self.number;
         let prepares = plan.workload.protocol == Protocol::Prepared;
         if prepares && matches!(&command.action, Action::Sql(_)) {
@@ -100,7 +100,7 @@ impl<'w> Client<'w> {
         &self,
         again: bool,
         now: u64,
-        plan: &Plan<'w>,
+        plan: &RunPlan<'w>,
         control: &impl Control,
     ) {
         let what = if again {

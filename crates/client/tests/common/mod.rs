@@ -7,8 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use selfbench_client::{
-    Block, Client, Column, ColumnValue, Context, Control, Failure, LogEntry, Outcome, Plan,
-    QueryResult, Record, Session, SqlError, Step, Thread, Transaction, Usage,
+    Block, Client, Column, ColumnValue, Context, Control, Failure, LogEntry, Outcome, QueryResult,
+    Record, RunPlan, Session, SqlError, Step, Thread, Transaction, Usage,
 };
 use selfbench_script::{
     Action, Command, Protocol, SqlCommand, Streams, Variables, Workload, WorkloadBuilder, builtin,
@@ -419,8 +419,8 @@ pub fn builtin_script(name: &str) -> Workload {
 }
 
 /// A plan without any limit.
-pub fn plan(workload: &Workload) -> Plan<'_> {
-    Plan {
+pub fn plan(workload: &Workload) -> RunPlan<'_> {
+    RunPlan {
         workload,
         transactions: None,
         measure_ns: 0,
@@ -446,7 +446,7 @@ pub fn plan(workload: &Workload) -> Plan<'_> {
 
 /// One client and what it needs.
 pub struct Bench<'w> {
-    pub plan: Plan<'w>,
+    pub plan: RunPlan<'w>,
     pub world: Rc<World>,
     pub session: MockSession,
     pub record: Recorder,
@@ -466,7 +466,7 @@ impl<'w> Bench<'w> {
     }
 
     /// One client of several, whose thread has the same number if there is one.
-    pub fn of(plan: Plan<'w>, number: usize, streams: &Streams) -> Self {
+    pub fn of(plan: RunPlan<'w>, number: usize, streams: &Streams) -> Self {
         let world = Rc::new(World::default());
         let thread = number.min(streams.threads.len() - 1);
         Self {
