@@ -62,7 +62,7 @@ impl Control for Shared<'_> {
         let ended = shell::run(line, output, &mut errors, || self.stop());
         for text in [&text, &errors] {
             for line in String::from_utf8_lossy(text).lines() {
-                self.tell(line);
+                self.report(line);
             }
         }
         match stores {
@@ -71,7 +71,7 @@ impl Control for Shared<'_> {
         }
     }
 
-    fn tell(&self, line: &str) {
+    fn report(&self, line: &str) {
         if let Some(messages) = self.messages {
             messages.tell(self.header, line);
         }

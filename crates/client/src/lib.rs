@@ -3,8 +3,8 @@
 //! A client repeats: choose a script, wait for its scheduled start if there is a rate, execute its
 //! commands one after the other, record the transaction. It never blocks and knows neither SPI nor
 //! sockets: statements go to a [`Session`], which is polled for their outcome, time comes from a
-//! [`Control`], figures go to a [`Record`]. Whoever drives clients calls [`Client::advance`] and
-//! does what the returned [`Step`] says.
+//! [`Control`], figures go to a [`Record`]. A driver of clients calls [`Client::advance`] and acts
+//! on the returned [`Step`].
 
 mod client;
 mod context;

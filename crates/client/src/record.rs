@@ -7,18 +7,18 @@ use crate::session::Usage;
 pub trait Record {
     /// A transaction of `script` was successful.
     fn succeeded(&mut self, script: usize, transaction: &Transaction);
-    /// A transaction of `script` failed for good, after that many retries.
+    /// A transaction of `script` failed finally, after that many retries.
     fn failed(&mut self, script: usize, failure: Failure, retries: u32);
-    /// A transaction of `script` was not begun, since it would have been late from the start.
+    /// A transaction of `script` was not begun because it would have been late from the start.
     fn skipped(&mut self, script: usize);
     /// A transaction ended before transactions count.
     fn warmed_up(&mut self);
     /// A connection was made within that time for a transaction that is counted, successful or
     /// failed.
     fn connected(&mut self, duration_ns: u64);
-    /// A command was executed within that time, if commands are measured.
+    /// A command took that time, if commands are measured.
     fn executed(&mut self, script: usize, command: usize, duration_ns: u64);
-    /// A command failed, and its transaction is tried `again` or has failed for good; if commands
+    /// A command failed, and its transaction is tried `again` or has failed finally; if commands
     /// are measured.
     fn command_failed(&mut self, script: usize, command: usize, again: bool);
     /// What the client's session had used before transactions counted.

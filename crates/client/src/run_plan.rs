@@ -1,4 +1,5 @@
-//! What is to be done, and how transactions end: the words that clients and their drivers share.
+//! The plan of a run, its threads, and how transactions end: types that clients and their drivers
+//! share.
 
 use crate::session::SqlError;
 use selfbench_script::{Rng, ThreadStreams, Workload};
@@ -8,7 +9,7 @@ use selfbench_script::{Rng, ThreadStreams, Workload};
 pub struct RunPlan<'w> {
     /// The scripts.
     pub workload: &'w Workload,
-    /// How many transactions each client is to do; those of the warm-up do not count.
+    /// Number of transactions of each client; those of the warm-up do not count.
     pub transactions: Option<u64>,
     /// Transactions that end before this clock reading are part of the warm-up.
     pub measure_ns: u64,
@@ -30,17 +31,17 @@ pub struct RunPlan<'w> {
     pub exit_on_abort: bool,
     /// Whether single commands are measured.
     pub per_statement: bool,
-    /// Whether errors that do not abort the client are told.
+    /// Whether errors that do not abort the client are reported.
     pub verbose_errors: bool,
-    /// Whether each step of each client is told.
+    /// Whether each step of each client is reported.
     pub debug: bool,
     /// Whether transactions are logged.
     pub log: bool,
     /// The part of the transactions that is logged, above 0 and at most 1; all of them, without a
     /// draw, if it is not given.
     pub sampling_rate: Option<f64>,
-    /// So many transactions of a client share a block that the client opens and commits; with 1,
-    /// blocks are the scripts' business.
+    /// Number of transactions of a client that share a block, which the client opens and commits;
+    /// with 1, scripts open and commit blocks themselves.
     pub commit_every: u32,
     /// Whether each client reads what its session has used, when transactions begin to count and
     /// when it ends.
@@ -86,7 +87,7 @@ impl Thread {
     /// The scheduled start of the next transaction: arrivals of a Poisson process that are
     /// `center_us` µs apart on average. Takes one output of the thread's throttle stream.
     pub(crate) fn next_start_ns(&mut self, center_us: f64) -> u64 {
-        // What does not fit into 64 bits comes out negative; it is never.
+        // A delay that does not fit into 64 bits is negative here; it never ends.
         let delay_us = u64::try_from(self.throttle.poisson_delay_us(center_us)).unwrap_or(u64::MAX);
         self.trigger_ns = self
             .trigger_ns
@@ -137,7 +138,7 @@ pub struct LogEntry {
 pub enum Ending {
     /// Successfully.
     Success(Transaction),
-    /// For good, after that many retries.
+    /// With a failure, after that many retries.
     Failure {
         /// Why.
         failure: Failure,

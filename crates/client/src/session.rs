@@ -1,12 +1,12 @@
-//! The interface between a client and the way in which its statements reach the server.
+//! The interface through which a client's statements reach the server.
 
 use selfbench_script::{Command, SqlCommand, Variables};
 
-/// Longer values are not stored in variables, in bytes: a value is copied several times on its way
-/// into the next statement, by every client that stores it.
+/// Maximum length of a value that is stored in a variable, in bytes: every client that stores a value
+/// copies it several times before the next statement is sent.
 pub const MAX_VALUE_BYTES: usize = 16 << 20;
 
-/// How what was begun ended.
+/// How a statement, or another request to a session, ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Successfully.
@@ -62,15 +62,15 @@ pub struct Column {
 pub enum ColumnValue {
     /// SQL NULL.
     Null,
-    /// Anything else.
+    /// Any other value.
     Text(String),
-    /// A text of that many bytes, which is more than [`MAX_VALUE_BYTES`].
+    /// A value of that many bytes, which is more than [`MAX_VALUE_BYTES`].
     TooLong(usize),
 }
 
-/// What a session has used since it began, as the server process that serves it counts it. Blocks
-/// are the server's, times nanoseconds. `None` is what the system or this version of the server
-/// does not tell.
+/// The resources that a session has used since it began, as its server process counts them. Blocks
+/// are the server's, times are in nanoseconds. `None` means that the system or this version of the
+/// server does not provide the figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Blocks found in the server's shared buffers.
@@ -79,9 +79,9 @@ pub struct Usage {
     pub blocks_read: u64,
     /// Blocks that were clean before.
     pub blocks_dirtied: u64,
-    /// Blocks that the session itself wrote: to make room for others, or by which a table grew.
+    /// Blocks that the session itself wrote: evicted ones, and those that extended a table.
     pub blocks_written: u64,
-    /// Blocks that it threw out of shared buffers to make room for others, written or not.
+    /// Blocks that it evicted from shared buffers, written or not.
     pub blocks_evicted: Option<u64>,
     /// Time of these readings; 0 unless the server measures it.
     pub read_ns: u64,
@@ -89,13 +89,13 @@ pub struct Usage {
     pub write_ns: u64,
     /// Records of WAL.
     pub wal_records: u64,
-    /// Full images of pages among them.
+    /// Full page images among them.
     pub wal_fpi: u64,
     /// Bytes of WAL.
     pub wal_bytes: u64,
-    /// Bytes that came from a block device, and not from the operating system's cache.
+    /// Bytes read from a block device, not from the operating system's cache.
     pub device_read_bytes: Option<u64>,
-    /// Bytes that were given to the operating system to be written to a block device.
+    /// Bytes that the operating system was to write to a block device.
     pub device_write_bytes: Option<u64>,
 }
 
@@ -103,10 +103,10 @@ impl Usage {
     /// Number of words of [`Usage::to_words`].
     pub const WORDS: usize = 12;
 
-    /// The word of what is not known.
+    /// The word for a figure that is not known.
     const UNKNOWN: u64 = u64::MAX;
 
-    /// All of it as plain numbers, for memory that processes share.
+    /// The figures as plain numbers, for shared memory.
     pub fn to_words(&self) -> [u64; Usage::WORDS] {
         [
             self.blocks_hit,
@@ -166,7 +166,7 @@ impl Usage {
     }
 }
 
-/// One client's way to the server. One thing is in progress at a time.
+/// One client's connection to the server. At most one request is in progress at a time.
 pub trait Session {
     /// Begins to execute a statement with these values. Its outcome comes from
     /// [`Session::poll`], also if it cannot be begun. Within a pipeline it is not polled: errors
@@ -178,8 +178,8 @@ pub trait Session {
     fn submit_begin(&mut self);
     /// Begins to commit the open transaction block; polled like a statement.
     fn submit_commit(&mut self);
-    /// Begins to read what the session has used; polled like a statement. It is none of the run's
-    /// statements, and is submitted after a stop request, too.
+    /// Begins to read what the session has used; polled like a statement. It does not belong to the
+    /// run's statements and is submitted after a stop request, too.
     fn submit_usage(&mut self);
     /// What was read last; `None` if it could not be.
     fn usage(&self) -> Option<Usage>;
@@ -191,8 +191,8 @@ pub trait Session {
     /// failed: one entry per statement that was sent together with others. Only for commands
     /// that store results.
     fn results(&self) -> &[QueryResult];
-    /// Begins a pipeline; polled like a statement. `commands` are those that follow in the
-    /// script: what is to be prepared for the pipeline, up to its end, must be so before.
+    /// Begins a pipeline; polled like a statement. `commands` are those that follow in the script:
+    /// statements up to the pipeline's end that need preparation are prepared first.
     fn start_pipeline(&mut self, commands: &[Command]);
     /// Ends an implicit transaction within the pipeline. Not polled.
     fn sync_pipeline(&mut self);

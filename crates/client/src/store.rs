@@ -6,16 +6,16 @@ use selfbench_script::{Store, StoreKind, Symbols, Variables};
 /// Why results cannot be stored.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StoreError {
-    /// Which of the statements sent together it is about, from 0.
+    /// Number of the statement among those sent together, from 0.
     pub(crate) query: usize,
-    /// What pgbench writes before it names the place; may be missing.
+    /// The part of pgbench's message before the place, if any.
     pub(crate) cause: Option<String>,
-    /// What it writes after that.
+    /// The part after it.
     pub(crate) message: String,
 }
 
-/// Stores what `\gset` or `\aset` asks for. Where the statements did not all succeed, `complete`
-/// is false, and only what was stored on the way is.
+/// Stores the results that `\gset` or `\aset` asks for. If not all statements succeeded, `complete`
+/// is false: `\aset` stores what there is, `\gset` stores nothing.
 pub(crate) fn store(
     what: &Store,
     results: &[QueryResult],

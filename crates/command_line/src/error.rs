@@ -1,4 +1,4 @@
-//! What is wrong with a command line.
+//! Errors in a command line.
 
 use thiserror::Error;
 
@@ -6,28 +6,28 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct Error {
-    /// What sort of error it is.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// What is wrong: lower case, no full stop.
+    /// The message: lower case, no full stop.
     pub message: String,
-    /// More about it.
+    /// The detail.
     pub detail: Option<String>,
-    /// What to do about it.
+    /// The hint.
     pub hint: Option<String>,
 }
 
-/// The sorts of errors.
+/// The kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The text is no command line: quotes, unknown options, missing or superfluous arguments.
+    /// The text is not a valid command line: quotes, unknown options, missing or superfluous arguments.
     Syntax,
-    /// An option has a value that is not legal.
+    /// An option has an invalid value.
     InvalidValue,
-    /// Options that do not go together.
+    /// Options that cannot be combined.
     Conflict,
     /// There is no script of that name.
     UnknownScript,
-    /// More than there can be.
+    /// A limit is exceeded.
     LimitExceeded,
 }
 
@@ -41,17 +41,17 @@ impl Error {
         }
     }
 
-    /// An option whose value is not legal.
+    /// An option with an invalid value.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidValue, message)
     }
 
-    /// Options that do not go together.
+    /// Options that cannot be combined.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Conflict, message)
     }
 
-    /// What pgbench says together with the advice to read its help.
+    /// An error with the hint to read pgbench's help.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Syntax, message).hint("Try \"pgbench --help\" for more information.")
     }

@@ -1,5 +1,5 @@
 //! Options and their values among words, by the rules and with the messages of `getopt_long`:
-//! options may stand behind arguments, `--` ends them, long ones may be abbreviated.
+//! options may follow arguments, `--` ends them, long ones may be abbreviated.
 
 use std::ffi::OsString;
 
@@ -8,15 +8,15 @@ use lexopt::{Arg, Parser};
 use crate::error::Error;
 use crate::options::{self, LookupError, OptionSpec};
 
-/// What stands in the words.
+/// An element of the command line.
 pub(crate) enum Found {
     /// An option with its value, empty if it takes none.
     Option(&'static OptionSpec, String),
-    /// A word that is neither.
+    /// A word that is neither an option nor its value.
     Argument(String),
 }
 
-/// Goes over the words of a command line.
+/// Iterates over the words of a command line.
 pub(crate) struct Getopt {
     /// The first word, if it is an option that counts there only.
     first: Option<&'static OptionSpec>,
@@ -38,7 +38,7 @@ impl Getopt {
         }
     }
 
-    /// What comes next, `None` at the end.
+    /// The next element, `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Found>, Error> {
         if let Some(option) = self.first.take() {
             return Ok(Some(Found::Option(option, String::new())));
@@ -89,7 +89,7 @@ impl Getopt {
         }
     }
 
-    /// The error for a long option that cannot be told; quotes it as it was typed.
+    /// The error for an unknown or ambiguous long option, quoted as typed.
     fn unknown(&mut self, name: &str, error: LookupError) -> Error {
         let typed = match self.parser.optional_value() {
             Some(value) => format!("{name}={}", text(value)),

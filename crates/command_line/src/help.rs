@@ -1,4 +1,4 @@
-//! The texts that command lines can ask for.
+//! The texts of `--help`, `--version`, `-b list` and `--show-script`.
 
 use std::fmt::Write;
 
@@ -57,8 +57,8 @@ pub fn help(major: u32) -> String {
     text
 }
 
-/// The options of a section with what it says about them: those with short names first, both parts
-/// in the order of the alphabet.
+/// The options of a section with their descriptions: those with short names first, both parts in
+/// alphabetical order.
 fn listed(section: Section, major: u32) -> Vec<(&'static OptionSpec, &'static str)> {
     let mut found: Vec<_> = OPTIONS
         .iter()

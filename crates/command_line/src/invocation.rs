@@ -1,4 +1,4 @@
-//! What a command line asks for.
+//! The meaning of a command line.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use selfbench_model::Step;
 use selfbench_script::Protocol;
 use selfbench_script::builtin::Builtin;
 
-/// What a command line asks for.
+/// What a command line requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Invocation {
     /// To print [`help`](crate::help()).
@@ -24,7 +24,7 @@ pub enum Invocation {
     Run(Run),
 }
 
-/// Where to connect to; what is not given, libpq decides. Texts may be empty.
+/// The connection parameters; libpq decides about missing ones. Texts may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
     /// `-h`: host name, or directory of the socket.
@@ -42,9 +42,9 @@ pub struct Connection {
 pub struct Initialize {
     /// Where.
     pub connection: Connection,
-    /// Which way statements take, if that makes a difference.
+    /// The mode in which statements are executed, if that makes a difference.
     pub mode: Mode,
-    /// Whether to tell what goes on.
+    /// Whether to print debugging messages.
     pub debug: bool,
     /// What to do, in this order: `-I` without what `-n` takes away, with what `--foreign-keys`
     /// adds. May be empty.
@@ -59,9 +59,9 @@ pub struct Initialize {
     pub quiet: bool,
     /// Whether tables are unlogged.
     pub unlogged: bool,
-    /// Where tables go.
+    /// The tablespace of tables.
     pub tablespace: Option<String>,
-    /// Where indexes go.
+    /// The tablespace of indexes.
     pub index_tablespace: Option<String>,
 }
 
@@ -70,17 +70,17 @@ pub struct Initialize {
 pub struct Partitioning {
     /// Number of partitions, 1 or more.
     pub count: i32,
-    /// What decides about a row's partition.
+    /// The partitioning method.
     pub method: PartitionMethod,
 }
 
-/// What decides about a row's partition.
+/// The partitioning method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PartitionMethod {
-    /// The range that the account number lies in.
+    /// By ranges of the account number.
     #[default]
     Range,
-    /// A hash of the account number.
+    /// By a hash of the account number.
     Hash,
 }
 
@@ -89,12 +89,12 @@ pub enum PartitionMethod {
 pub struct Run {
     /// Where.
     pub connection: Connection,
-    /// Which way transactions take.
+    /// The mode in which transactions are executed.
     pub mode: Mode,
-    /// Whether to tell what goes on.
+    /// Whether to print debugging messages.
     pub debug: bool,
-    /// What to run: 1 to 128 scripts, with a sum of weights above 0. Files have not been looked
-    /// for.
+    /// The scripts to run, 1 to 128, with a sum of weights above 0. Their files have not been
+    /// opened.
     pub scripts: Vec<Script>,
     /// Number of clients, 1 or more.
     pub clients: i32,
@@ -108,7 +108,7 @@ pub struct Run {
     pub variables: BTreeMap<String, String>,
     /// The text of the random seed, which [`parse_seed`](selfbench_script::parse_seed) takes.
     pub seed: Option<String>,
-    /// What is vacuumed before.
+    /// What is vacuumed before the run.
     pub vacuum: Vacuum,
     /// Whether each transaction has a connection of its own.
     pub reconnect: bool,
@@ -116,7 +116,7 @@ pub struct Run {
     pub rate: Option<f64>,
     /// Latency in microseconds, above 0, from which on a transaction is late.
     pub latency_limit_us: Option<i64>,
-    /// Tries of a transaction at most; 0 for any number.
+    /// Maximum number of tries of a transaction; 0 means no limit.
     pub max_tries: i32,
     /// The scale that is reported and that the variable `scale` has, 1 or more. With builtin
     /// scripts the tables decide.
@@ -131,7 +131,7 @@ pub struct Run {
     pub report_per_command: bool,
     /// Whether failures are reported by their kinds.
     pub failures_detailed: bool,
-    /// Whether each error is told.
+    /// Whether each error is reported.
     pub verbose_errors: bool,
     /// Whether the run ends when a client is aborted.
     pub exit_on_abort: bool,
@@ -151,7 +151,7 @@ pub struct Script {
 /// Where a script comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptSource {
-    /// It is builtin.
+    /// A builtin script.
     Builtin(&'static Builtin),
     /// A file of that name; `-` is the standard input.
     File(String),
@@ -160,9 +160,9 @@ pub enum ScriptSource {
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// When each client has done so many transactions, 1 or more.
+    /// After this number of transactions of each client, 1 or more.
     TransactionsPerClient(i32),
-    /// After so many seconds, 1 or more.
+    /// After this number of seconds, 1 or more.
     Seconds(i32),
 }
 
@@ -174,18 +174,18 @@ pub enum Vacuum {
     /// The small tables; history is emptied.
     #[default]
     Small,
-    /// These, and accounts.
+    /// These tables and accounts.
     All,
 }
 
 /// How transactions are logged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
-    /// How the names of the files start.
+    /// The prefix of the file names.
     pub prefix: Option<String>,
     /// Which part of the transactions is logged, above 0 and at most 1. Not with
     /// `aggregate_interval_s`.
     pub sampling_rate: Option<f64>,
-    /// Seconds that a line sums up, 1 or more. It divides the duration of the run.
+    /// Seconds that a line aggregates, 1 or more; a divisor of the run's duration.
     pub aggregate_interval_s: Option<i32>,
 }

@@ -1,12 +1,12 @@
-//! pgbench's command line: one string to what it asks for, or to what pgbench says about it.
+//! pgbench's command line: parses one string into a request, or into pgbench's error.
 //!
-//! [`parse`] goes three steps, each a module: `words` splits the string as a shell does, `getopt`
-//! finds options and their values among the words, and `settings` gives them their meaning, with
+//! [`parse`] takes three steps, each a module: `words` splits the string as a shell does, `getopt`
+//! finds options and their values among the words, and `settings` interprets them, with
 //! pgbench's checks in pgbench's order. `options` is the table of all options, which the
-//! help text derives from, too.
+//! help text is generated from, too.
 //!
-//! Pure computation: no files, no server, no environment variables. What a command line asks for is
-//! an [`Invocation`]; carrying it out is somebody else's.
+//! Pure computation: no files, no server, no environment variables. The result is an
+//! [`Invocation`], which the caller executes.
 
 mod error;
 mod getopt;
@@ -28,19 +28,19 @@ use settings::Settings;
 
 /// Reads a command line of pgbench, with or without the word `pgbench` at its start.
 ///
-/// `major` is the version of PostgreSQL whose pgbench is meant, such as 15. It decides about
+/// `major` is the version of PostgreSQL whose pgbench is imitated, such as 15. It determines
 /// options that differ between versions (`-d`), and about abbreviations. Options that only other
-/// versions have are understood as well.
+/// versions have are accepted as well.
 ///
 /// Options act from left to right, and so do errors: the first one is reported.
 ///
-/// What belongs to pgbench's process does not count: its limit of open files, which bounds the
-/// number of clients, and the variable `PGBENCH_RANDOM_SEED`. Files are not opened, so that errors
-/// in them come after all others.
+/// Properties of pgbench's process are ignored: its limit of open files, which bounds the number of
+/// clients, and the variable `PGBENCH_RANDOM_SEED`. Files are not opened, so that errors in them
+/// come after all others.
 ///
 /// # Errors
-/// With pgbench's messages. One thing more is an error: NaN as a rate, a latency limit or a
-/// sampling rate, which to pgbench is a number that is not too small.
+/// With pgbench's messages. In addition, NaN is an error as a rate, a latency limit or a sampling
+/// rate; pgbench accepts it.
 pub fn parse(arguments: &str, major: u32) -> Result<Invocation, Error> {
     let words = words::split(arguments)?;
     let mut settings = Settings::default();

@@ -1,9 +1,9 @@
-//! The table of all options, and how options are found in it.
+//! The table of all options, and lookup in it.
 
-/// An option, as the table has it.
+/// An option of the table.
 #[derive(Debug)]
 pub(crate) struct OptionSpec {
-    /// Which one it is.
+    /// Its identity.
     pub(crate) id: Id,
     /// Its long name.
     pub(crate) name: &'static str,
@@ -72,7 +72,7 @@ pub(crate) enum Id {
     Version,
 }
 
-/// The sections of the help text. Where an option is listed tells what it can be used for.
+/// The sections of the help text; an option is listed in those it can be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     /// Options of initializations.
@@ -197,12 +197,12 @@ pub(crate) static OPTIONS: &[OptionSpec] = &[
         .help(&[(Ours, "run inside the server, or over connections as pgbench does\n\
                 (default: libpq)")]),
     option(Id::Version, "version").letter('V')
-        .help(&[(Common, "print the version, and nothing else")]),
+        .help(&[(Common, "print the version, then exit")]),
     option(Id::Help, "help").letter('?')
-        .help(&[(Common, "print this text, and nothing else")]),
+        .help(&[(Common, "print this text, then exit")]),
 ];
 
-const DEBUG_HELP: &[(Section, &str)] = &[(Common, "tell what goes on")];
+const DEBUG_HELP: &[(Section, &str)] = &[(Common, "print debugging messages")];
 
 const fn option(id: Id, name: &'static str) -> OptionSpec {
     OptionSpec {
@@ -278,7 +278,7 @@ impl OptionSpec {
     }
 }
 
-/// Why a long name tells no option.
+/// Why a long name does not select an option.
 #[derive(Debug)]
 pub(crate) enum LookupError {
     /// No option's name starts like that.

@@ -1,5 +1,5 @@
-//! What options mean: their values, checked one by one from left to right, and what they ask for
-//! together, checked at the end.
+//! The meaning of options: their values, checked one by one from left to right, and their
+//! combination, checked at the end.
 //!
 //! The order of the checks is pgbench's, because only the first error is reported.
 
@@ -23,15 +23,15 @@ use crate::options::{Id, OptionSpec};
 
 /// The letters of all steps of an initialization.
 const STEPS: &str = "dtgGvpf";
-/// The steps of an initialization that is given none.
+/// The default steps of an initialization.
 const DEFAULT_STEPS: &str = "dtgvp";
-/// Transactions per client of a run that is given neither their number nor a duration.
+/// The default number of transactions per client, unless a duration is given.
 const DEFAULT_TRANSACTIONS: i32 = 10;
 
-/// What the options so far amount to. Later options overrule earlier ones.
+/// The settings of the options read so far. Later options override earlier ones.
 #[derive(Default)]
 pub(crate) struct Settings {
-    /// Words that are no options.
+    /// Words that are not options.
     arguments: Vec<String>,
     /// Whether an option was given that makes sense in initializations only.
     has_initialize_option: bool,
@@ -79,13 +79,13 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Takes a word that is no option.
+    /// Takes a word that is not an option.
     pub(crate) fn argument(&mut self, word: String) {
         self.arguments.push(word);
     }
 
     /// Takes an option with its value, which is empty if it has none. Some options end the
-    /// command line at once: returns what they ask for.
+    /// command line at once: returns their request.
     pub(crate) fn option(
         &mut self,
         option: &OptionSpec,
@@ -167,7 +167,7 @@ impl Settings {
             }
             Id::LatencyLimit => {
                 let limit_us = (above_zero("latency limit", value)? * 1000.0) as i64;
-                // Less than a microsecond is no limit.
+                // Less than a microsecond means no limit.
                 self.latency_limit_us = (limit_us > 0).then_some(limit_us);
             }
             Id::MaxTries => {
@@ -221,7 +221,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What all options together ask for.
+    /// The request of all options together.
     pub(crate) fn finish(mut self) -> Result<Invocation, Error> {
         if !self.initialize {
             if self.scripts.is_empty() {
@@ -330,7 +330,7 @@ impl Settings {
         })
     }
 
-    /// Checks which options of a run go together.
+    /// Checks which options of a run can be combined.
     fn check_run(&self) -> Result<(), Error> {
         let conflict = |message: &str| Err(Error::conflict(message));
         if self.has_initialize_option {

@@ -32,7 +32,7 @@ impl Budget {
             let message = format!("scripts are too long (maximum is {MAX_SCRIPT_BYTES} bytes)");
             limit(description, &message)
         })?;
-        // Allocations that fail end the process; this one tells whether they would.
+        // Later allocations that fail would end the process; this one finds out beforehand.
         let mut memory = Vec::<u8>::new();
         if memory.try_reserve_exact(parser_memory(body.len())).is_err() {
             return Err(ScriptError {
@@ -40,7 +40,7 @@ impl Budget {
                 ..ScriptError::general(description, "out of memory while parsing the script")
             });
         }
-        // Or else the compiler may leave it out.
+        // Without this, the compiler may remove the allocation.
         std::hint::black_box(&memory);
         Ok(())
     }

@@ -3,12 +3,12 @@
 use crate::error::ScriptError;
 use crate::script::{Action, Command, Jump};
 
-/// An `\if` whose `\endif` has not come yet.
+/// An `\if` whose `\endif` has not been read.
 #[derive(Default)]
 struct OpenIf {
     /// The last `\if` or `\elif`, whose jump is to be filled in.
     undecided: Option<usize>,
-    /// The `\elif` and `\else` commands, which have to know the end.
+    /// The `\elif` and `\else` commands, whose end is to be filled in.
     branches: Vec<usize>,
     has_else: bool,
 }

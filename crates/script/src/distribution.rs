@@ -110,7 +110,7 @@ impl DrawRange {
     /// # Errors
     /// Unless 1.001 <= `parameter` <= 1000.
     pub fn zipfian(self, rng: &mut Rng, parameter: f64) -> Result<i64, DistributionError> {
-        // With NaN, every candidate would be rejected, for ever.
+        // With NaN, every candidate would be rejected, forever.
         if !(MIN_ZIPFIAN..=MAX_ZIPFIAN).contains(&parameter) {
             return Err(DistributionError::ZipfianParameter(parameter));
         }

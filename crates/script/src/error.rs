@@ -9,7 +9,7 @@ use crate::limits::MAX_SCRIPTS;
 /// What kind of error a [`ScriptError`] is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptErrorKind {
-    /// The script is wrong.
+    /// The script is invalid.
     #[default]
     Syntax,
     /// The scripts are larger than this crate accepts.
@@ -32,7 +32,7 @@ pub struct ScriptError {
     pub line: Option<u32>,
     /// The column of the error within `source_line`, in characters from 1.
     pub column: Option<u32>,
-    /// What is wrong.
+    /// The message.
     pub message: Box<str>,
     /// The piece of text that the message is about.
     pub near: Option<Box<str>>,
@@ -40,7 +40,7 @@ pub struct ScriptError {
     pub command: Option<Box<str>>,
     /// The command that the error is in. It has several lines if it is continued.
     pub source_line: Option<Box<str>>,
-    /// What to do about it.
+    /// The hint.
     pub hint: Option<Box<str>>,
 }
 
@@ -56,7 +56,7 @@ impl ScriptError {
 }
 
 impl ScriptError {
-    /// What is wrong, without its place.
+    /// The message without its place.
     pub fn summary(&self) -> String {
         let mut text = self.message.to_string();
         if let Some(near) = &self.near {
@@ -102,7 +102,7 @@ pub enum BuiltinError {
     },
 }
 
-/// Why the text after the last `@` of a script argument is no weight.
+/// Why the text after the last `@` of a script argument is not a weight.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WeightError {
     /// Not a number; holds the text with its `@`.
@@ -113,13 +113,13 @@ pub enum WeightError {
     OutOfRange(i64),
 }
 
-/// What is wrong with a set of scripts as such.
+/// An error of a set of scripts as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WorkloadError {
     /// More than [`MAX_SCRIPTS`].
     #[error("at most {MAX_SCRIPTS} SQL scripts are allowed")]
     TooManyScripts,
-    /// No script would ever be chosen.
+    /// All weights are zero.
     #[error("total script weight must not be zero")]
     ZeroWeight,
 }

@@ -17,7 +17,7 @@ const BYTES_PER_BYTE: usize = 10;
 /// Memory that parsing takes for each element, in bytes.
 const BYTES_PER_ELEMENT: usize = 700;
 
-/// The memory in bytes that parsing a script of so many bytes takes at most.
+/// Maximum memory in bytes that parsing a script of `script_bytes` bytes takes.
 pub fn parser_memory(script_bytes: usize) -> usize {
     // An element has at least one byte; growing lists start with room for a few.
     let elements = script_bytes.min(MAX_ELEMENTS) + 8;

@@ -12,7 +12,7 @@ use crate::symbols::Symbols;
 /// The greatest number of words on a line, the command's name included.
 const MAX_WORDS: usize = 256;
 
-/// What a line turned out to be.
+/// The result of parsing a line.
 pub(crate) enum Meta {
     /// A command of its own.
     Action(Action),
@@ -223,7 +223,7 @@ impl<'a> MetaLine<'a> {
         }
     }
 
-    /// The words behind the keyword.
+    /// The words after the keyword.
     fn words(&self) -> Result<Vec<Word<'a>>, ScriptError> {
         let mut words = Vec::new();
         let mut position = self.arguments;
@@ -301,7 +301,7 @@ fn word_at(line: &str, position: usize) -> Word<'_> {
     }
 }
 
-/// The length of an optional sign and the digits behind it.
+/// The length of an optional sign and the digits after it.
 fn integer_prefix(text: &str) -> usize {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let rest = unsigned.trim_start_matches(|c: char| c.is_ascii_digit());

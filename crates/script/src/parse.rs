@@ -122,7 +122,7 @@ fn attach(
     })
 }
 
-/// Tells line numbers, for offsets that only grow.
+/// Counts line numbers, for offsets that only grow.
 struct LineCounter<'a> {
     text: &'a str,
     offset: usize,

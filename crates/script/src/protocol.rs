@@ -16,7 +16,7 @@ pub enum Protocol {
     Prepared,
 }
 
-/// A text that names no protocol.
+/// A text that is not the name of a protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("invalid query mode (-M): \"{0}\"")]
 pub struct ProtocolError(pub String);

@@ -159,7 +159,7 @@ pub fn clients_per_thread(clients: usize, threads: usize) -> impl Iterator<Item 
     })
 }
 
-/// Where the seed of a run comes from.
+/// The source of a run's seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seed {
     /// The clock, in µs.

@@ -14,9 +14,9 @@ use crate::variables::Variables;
 /// One script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// What the script was asked for by.
+    /// The name or file name that selected the script.
     pub name: String,
-    /// What reports call it, as "transaction type".
+    /// The description that reports show as "transaction type".
     pub description: String,
     /// Its relative frequency.
     pub weight: i64,
@@ -57,14 +57,14 @@ impl Command {
         }
     }
 
-    /// What reports of single statements show: the first line of a statement, cut at 127 bytes,
+    /// The text that reports of single statements show: the first line of a statement, cut at 127 bytes,
     /// or all of a meta command.
     pub fn report_text(&self) -> &str {
         report_text(&self.text)
     }
 }
 
-/// What reports of single statements show of a command's text; see [`Command::report_text`].
+/// The part of a command's text that reports of single statements show; see [`Command::report_text`].
 pub fn report_text(text: &str) -> &str {
     if text.starts_with('\\') {
         text
@@ -137,7 +137,7 @@ impl Action {
     }
 }
 
-/// Where a condition that does not hold leads to, as an index into the script's commands.
+/// The jump of a condition that does not hold, as an index into the script's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jump {
     /// To an `\elif`, whose condition is to be evaluated.
@@ -175,7 +175,7 @@ impl SqlCommand {
     /// byte to spare.
     ///
     /// # Errors
-    /// If it becomes too long; `out` has a part of it then.
+    /// If it becomes too long; `out` then has a part of it.
     pub fn simple_text(
         &self,
         variables: &Variables,
@@ -205,7 +205,7 @@ impl SqlCommand {
         self.template.parameterized()
     }
 
-    /// The variable behind each parameter, known or not. An unset one is sent as SQL NULL.
+    /// The variable of each parameter, set or not. An unset one is sent as SQL NULL.
     pub fn parameters(&self) -> &[Slot] {
         self.template.slots()
     }

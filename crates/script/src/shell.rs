@@ -154,7 +154,7 @@ impl SetShellCommand {
     /// number in it, cut to 32 bits. A blank line counts as 0.
     ///
     /// # Errors
-    /// If there is no output, if it is no number, or if the variable's name is invalid.
+    /// If there is no output, if it is not a number, or if the variable's name is invalid.
     pub fn store(&self, output: &[u8], variables: &mut Variables) -> Result<(), ShellError> {
         let value = self.command.read_output(output)?;
         variables.set(self.target.slot()?, Value::Int(i64::from(value)));

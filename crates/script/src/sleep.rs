@@ -65,14 +65,14 @@ pub enum SleepError {
         /// The variable.
         name: String,
     },
-    /// The amount is a variable that holds no number.
+    /// The amount is a variable that does not hold a number.
     #[error("{command}: invalid sleep time \"{text}\" for variable \"{name}\"")]
     InvalidTime {
         /// The command as typed.
         command: String,
         /// The variable.
         name: String,
-        /// What it holds.
+        /// Its text.
         text: String,
     },
 }

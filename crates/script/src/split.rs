@@ -179,7 +179,7 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// Recognises the bodies of routines, within which semicolons end no statement.
+/// Recognizes the bodies of routines, within which semicolons do not end a statement.
 #[derive(Clone, Debug, Default)]
 struct RoutineBody {
     start: StatementStart,

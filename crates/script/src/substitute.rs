@@ -92,7 +92,7 @@ pub struct StatementTooLong;
 /// The longest text that the server takes, in bytes.
 const MAX_BYTES: usize = 0x3fff_fffe;
 
-/// Makes room for so many more bytes.
+/// Reserves memory for that many more bytes.
 pub(crate) fn reserve(out: &mut String, bytes: usize) -> Result<(), StatementTooLong> {
     if out.capacity() - out.len() >= bytes {
         return Ok(());

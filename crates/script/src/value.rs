@@ -19,7 +19,7 @@ pub enum Value {
     Double(f64),
 }
 
-/// Why a value cannot take another type.
+/// Why a value cannot be converted to another type.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum CoercionError {
     /// There is no conversion between the types.

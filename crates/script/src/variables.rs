@@ -9,7 +9,7 @@ use crate::number::{is_c_space, parse_double};
 use crate::symbols::{Slot, Symbols};
 use crate::value::Value;
 
-/// Why the text of a variable is no value.
+/// Why the text of a variable is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TextError {
     /// The text is empty, which is what SQL NULL is stored as; there is no message for that.

@@ -92,7 +92,7 @@ impl WorkloadBuilder {
     }
 
     /// The same, with a function that is called for each command that is parsed, so that a long
-    /// script does not keep its caller from looking at other things. It may unwind.
+    /// script does not keep its caller from handling interrupts. It may unwind.
     pub fn checking(protocol: Protocol, check: fn()) -> Self {
         Self {
             budget: Budget::new(check),

@@ -1,4 +1,4 @@
-//! Counters of 32 bits that others increment, followed without losing count when they wrap around.
+//! Counters of 32 bits that other processes increment: their totals stay exact when they wrap around.
 
 use std::collections::{HashMap, TryReserveError};
 
@@ -12,7 +12,7 @@ use std::collections::{HashMap, TryReserveError};
 /// some 10^6 to 10^7 blocks a second.
 pub const READ_EVERY_NS: u64 = 60_000_000_000;
 
-/// What one process counts at most, per second.
+/// Maximum rate at which one process counts, per second.
 pub const HIGHEST_RATE: u64 = 50_000_000;
 
 const _: () = assert!(HIGHEST_RATE * (READ_EVERY_NS / 1_000_000_000) < 1 << 32);
@@ -21,7 +21,7 @@ const _: () = assert!(HIGHEST_RATE * (READ_EVERY_NS / 1_000_000_000) < 1 << 32);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
     seen: Vec<u32>,
-    /// How often those have wrapped around that have.
+    /// How often counters have wrapped around, for those that have.
     wraps: HashMap<usize, u64>,
 }
 
@@ -53,7 +53,7 @@ impl Counters {
 
     /// All that was counted until it was last read. Panics if there is no such counter.
     pub fn count(&self, index: usize) -> u64 {
-        // Asked for each of many; hardly any has.
+        // Called for each of many counters; hardly any has wrapped around.
         let wraps = match self.wraps.is_empty() {
             true => 0,
             false => self.wraps.get(&index).copied().unwrap_or(0),

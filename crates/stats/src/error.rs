@@ -1,4 +1,4 @@
-//! What can be wrong with a stored histogram.
+//! Errors of stored histograms.
 
 use thiserror::Error;
 

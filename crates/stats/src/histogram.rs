@@ -1,7 +1,7 @@
-//! Latency histograms that are merged, stored and asked for percentiles.
+//! Latency histograms: merging, storage and percentiles.
 //!
 //! The counting itself, while a run goes on, happens in plain arrays laid out by
-//! [`buckets`](crate::buckets); their counters are poured in here afterwards.
+//! [`buckets`](crate::buckets); their counters are added here afterwards.
 
 use std::io::Read;
 
@@ -31,8 +31,8 @@ const MAX_PLAIN_LEN: usize = PLAIN_HEADER_LEN + MAX_NUMBER_LEN * BUCKETS;
 
 /// How many latencies fell into each bucket.
 ///
-/// Three significant digits between 64 ns and 24 h; memory is a quarter of a megabyte, whatever
-/// is recorded.
+/// Three significant digits between 64 ns and 24 h; takes a quarter of a megabyte of memory,
+/// independent of what is recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyHistogram {
     inner: Histogram<u64>,
@@ -51,11 +51,11 @@ impl LatencyHistogram {
 
     /// Adds `count` latencies to the bucket with this index.
     ///
-    /// An index of [`BUCKETS`] or more counts as the last bucket. What would take the histogram
-    /// above [`MAX_COUNT`](Self::MAX_COUNT) is left out.
+    /// An index of [`BUCKETS`] or more counts as the last bucket. Samples
+    /// above [`MAX_COUNT`](Self::MAX_COUNT) are left out.
     pub fn record_bucket(&mut self, index: usize, count: u64) {
         let count = count.min(Self::MAX_COUNT - self.count());
-        // A count of 0 would still widen the range of values that the crate keeps beside.
+        // A count of 0 would still widen the range of values that the crate keeps.
         if count > 0 {
             self.inner
                 .saturating_record_n(buckets::lowest_of(index), count);
@@ -126,9 +126,9 @@ impl LatencyHistogram {
     /// languages read as well. All numbers are big-endian: the word 0x1c849314, the number of
     /// bytes that follow, and compressed: the word 0x1c849313, the number of bytes of the counts,
     /// 0, the number of digits (4 bytes each), the lowest and highest value, the double 1.0
-    /// (8 bytes each), then one number per bucket up to the last in use, negative for a stretch
-    /// of so many empty buckets, zigzag-coded in LEB128 of at most 9 bytes. Fails with
-    /// [`StatsError::Encoding`] should the compressor fail.
+    /// (8 bytes each), then one number per bucket up to the last in use, negative for that
+    /// many consecutive empty buckets, zigzag-coded in LEB128 of at most 9 bytes. Fails with
+    /// [`StatsError::Encoding`] if the compressor fails.
     pub fn encode(&self) -> Result<Vec<u8>, StatsError> {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()

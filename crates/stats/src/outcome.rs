@@ -46,7 +46,7 @@ impl Failures {
 pub struct Tally {
     /// Successful transactions.
     pub transactions: u64,
-    /// Transactions given up after an error, by kind.
+    /// Transactions that failed, by kind of error.
     pub failed: Failures,
     /// Transactions, successful or failed, that were tried more than once.
     pub retried: u64,

@@ -2,7 +2,7 @@
 
 /// Transactions per second; 0 if `seconds` is not above 0.
 ///
-/// Whoever prints the figure names the mode beside it.
+/// Reports show the figure together with its mode.
 pub fn tps(transactions: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         transactions as f64 / seconds
@@ -11,12 +11,12 @@ pub fn tps(transactions: u64, seconds: f64) -> f64 {
     }
 }
 
-/// What `part` is of `total`, in percent; 0 of 0 is NaN, as in pgbench.
+/// `part` as a percentage of `total`; 0 of 0 is NaN, as in pgbench.
 pub fn percent(part: u64, total: u64) -> f64 {
     100.0 * part as f64 / total as f64
 }
 
-/// How many times `base` a value is; `None` if `base` is 0 or either is not a finite number.
+/// The ratio of `value` to `base`; `None` if `base` is 0 or either is not a finite number.
 pub fn ratio(value: f64, base: f64) -> Option<f64> {
     let quotient = value / base;
     (value.is_finite() && base.is_finite() && quotient.is_finite()).then_some(quotient)

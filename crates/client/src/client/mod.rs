@@ -33,18 +33,18 @@ macro_rules! return_if_step {
 pub enum Step {
     /// Advance it again; others may go first.
     Again,
-    /// Advance it when its session has news.
+    /// Advance it when the request to its session has progressed.
     Waiting,
-    /// Advance it when the clock has come to this reading.
+    /// Advance it when the clock has reached this reading.
     Sleeping {
         /// Clock reading in nanoseconds.
         until_ns: u64,
     },
-    /// It has done its work.
+    /// It has finished.
     Finished,
     /// It cannot go on.
     Aborted {
-        /// What pgbench would write about it.
+        /// pgbench's message.
         reason: String,
     },
 }

@@ -61,7 +61,7 @@ impl<'w> Client<'w> {
         for _ in 0..SKIPS_PER_STEP {
             self.scheduled_ns = context.thread.next_start_ns(center_us);
             if self.scheduled_ns > plan.deadline_ns {
-                // It ends there.
+                // The client ends in that state.
                 self.state = State::Throttle;
                 return None;
             }

@@ -137,7 +137,7 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// After a failure, outside of any block: tries the transaction again if that may help and is
+    /// After a failure, outside of any block: retries the transaction if that may help and is
     /// allowed.
     fn retry_or_fail(
         &mut self,
@@ -145,7 +145,7 @@ impl<'w> Client<'w> {
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
         let (plan, control) = (context.plan, context.control);
-        // The block is gone, with all that was done in it.
+        // The block has been rolled back, with all its transactions.
         self.in_block = 0;
         let now = control.now_ns();
         if control.stop() || now >= plan.deadline_ns {

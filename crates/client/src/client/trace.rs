@@ -11,14 +11,14 @@ impl<'w> Client<'w> {
     /// Writes which script is about to be executed.
     pub(super) fn trace_script(&self, description: &str, control: &impl Control) {
         let number = self.number;
-        control.tell(&format!(
+        control.report(&format!(
             "client {number} executing script \"{description}\""
         ));
     }
 
     /// Writes that the client waits for the server's answer.
     pub(super) fn trace_receiving(&self, control: &impl Control) {
-        control.tell(&format!("client {} receiving", self.number));
+        control.report(&format!("client {} receiving", self.number));
     }
 
     /// Writes what is about to be executed.
@@ -53,7 +53,7 @@ impl<'w> Client<'w> {
                 format!("client {number} executing {}", words.join(" "))
             }
         };
-        control.tell(&line);
+        control.report(&line);
         match &command.action {
             Action::StartPipeline if prepares => {
                 let commands = self.commands;
@@ -81,7 +81,7 @@ impl<'w> Client<'w> {
             if !self.traced_prepared.contains(&sql.number) {
                 self.traced_prepared.push(sql.number);
                 let name = sql.prepared_name();
-                control.tell(&format!("client {} preparing {name}", self.number));
+                control.report(&format!("client {} preparing {name}", self.number));
             }
         }
     }
@@ -89,7 +89,7 @@ impl<'w> Client<'w> {
     /// Writes an error that does not abort the client.
     pub(super) fn report_error(&self, error: &SqlError, control: &impl Control) {
         let (client, script, command) = (self.number, self.script, self.command);
-        control.tell(&format!(
+        control.report(&format!(
             "client {client} got an error in command {command} (SQL) of script {script}; {}",
             error.message
         ));
@@ -117,7 +117,7 @@ impl<'w> Client<'w> {
             let percent = 100.0 * used_ns as f64 / limit_ns as f64;
             text += &format!(", {percent:.3}% of the maximum time of tries was used");
         }
-        control.tell(&(text + ")"));
+        control.report(&(text + ")"));
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn debug_sink(
     command: usize,
 ) -> impl FnMut(Value) {
     move |value| {
-        control.tell(&format!(
+        control.report(&format!(
             "debug(script={script},command={}): {}",
             command + 1,
             value.debug_form()

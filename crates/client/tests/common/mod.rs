@@ -80,7 +80,7 @@ impl Control for World {
         true
     }
 
-    fn tell(&self, line: &str) {
+    fn report(&self, line: &str) {
         self.told.borrow_mut().push(line.to_owned());
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong while an expression is parsed or evaluated.
+//! Errors of parsing and evaluating expressions.
 
 use thiserror::Error;
 
@@ -6,13 +6,13 @@ use crate::distribution::DistributionError;
 use crate::value::CoercionError;
 use crate::variables::TextError;
 
-/// Why an evaluation failed. The caller adds which command of which client it was.
+/// Why an evaluation failed. The caller adds the command and the client.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EvalError {
-    /// A variable that nothing has set.
+    /// A variable that is not set.
     #[error("undefined variable \"{0}\"")]
     UndefinedVariable(String),
-    /// A variable whose text is no value.
+    /// A variable whose text is not a value.
     #[error(transparent)]
     Text(#[from] TextError),
     /// An argument of the wrong type.
@@ -41,7 +41,7 @@ pub enum EvalError {
 /// How many arguments a call can have when it is evaluated.
 pub(crate) const MAX_ARGUMENTS: usize = 16;
 
-/// Why a text is no expression.
+/// Why a text is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SyntaxErrorKind {
     /// The text does not follow the grammar.
@@ -98,11 +98,11 @@ impl SyntaxErrorKind {
     }
 }
 
-/// A text that is no expression.
+/// A text that is not an expression.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{kind}")]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: SyntaxErrorKind,
     /// The byte offset in the text after the last token that was read.
     pub end: usize,

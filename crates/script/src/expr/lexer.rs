@@ -9,10 +9,10 @@ use super::error::{SyntaxError, SyntaxErrorKind};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     Integer(i64),
-    /// 9223372036854775808, which is legal after a minus sign only.
+    /// 9223372036854775808, which is valid after a minus sign only.
     MinMagnitude,
     Double(f64),
-    /// The name behind a colon.
+    /// The name after a colon.
     Variable(&'a str),
     /// Any name that is not a keyword.
     Name(&'a str),

@@ -28,7 +28,7 @@ impl Expr {
     /// `symbols`.
     ///
     /// # Errors
-    /// If the text is no expression, or one beyond the limits on nesting and length.
+    /// If the text is not an expression, or one beyond the limits on nesting and length.
     pub fn parse(text: &str, symbols: &mut Symbols) -> Result<Self, SyntaxError> {
         let (expr, end) = parse_prefix(text, symbols)?;
         if end < text.len() {
@@ -279,7 +279,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Emits the call behind its arguments; the current token is the closing parenthesis.
+    /// Emits the call after its arguments; the current token is the closing parenthesis.
     fn finish_call(&mut self, called: NamedFunction, count: usize) -> Result<(), Stop> {
         let mut count = count;
         match called.arity {
@@ -338,7 +338,7 @@ impl<'a> Parser<'a> {
         Ok(self.ops.len() - 1)
     }
 
-    /// How many operations there are behind the one at `index`.
+    /// The number of operations after the one at `index`.
     fn distance(&self, index: usize) -> u32 {
         (self.ops.len() - index - 1) as u32
     }

@@ -8,7 +8,7 @@ use crate::variables::Variables;
 use super::error::EvalError;
 use super::function::Function;
 
-/// What evaluation reads and changes.
+/// The state that evaluation reads and changes.
 pub struct EvalContext<'a> {
     /// The variables of the client.
     pub variables: &'a mut Variables,
@@ -94,7 +94,7 @@ impl Expr {
     /// `b` first.
     ///
     /// # Errors
-    /// Whatever an operator or function reports. Draws and `debug` calls that came before have
+    /// Any error that an operator or function reports. Draws and `debug` calls that came before have
     /// happened.
     pub fn eval(&self, context: &mut EvalContext<'_>) -> Result<Value, EvalError> {
         if self.stack_size <= SMALL_STACK {
