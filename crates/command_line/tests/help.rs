@@ -62,7 +62,7 @@ fn help_has_the_familiar_layout() {
         "  --progress-timestamp     progress shows seconds since 1970",
         "  -M, --protocol=simple|extended|prepared",
         "                           how statements are sent (default: simple)",
-        "  -?, --help               print this text, and nothing else",
+        "  -?, --help               print this text, then exit",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
