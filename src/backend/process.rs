@@ -2,7 +2,7 @@
 //! and what other processes execute and wait for.
 
 use super::interrupts;
-use crate::error::Error;
+use crate::error::{Error, catch};
 use pgrx::pg_sys;
 use rustix::process::Pid;
 use std::time::Duration;
@@ -21,10 +21,25 @@ pub fn begin_worker() {
     }
 }
 
-/// Calls `callback` when this process exits, however it does.
-pub fn at_exit(callback: unsafe extern "C-unwind" fn(i32, pg_sys::Datum), argument: usize) {
-    // SAFETY: callbacks only touch the segment, which is unmapped later than they run.
-    unsafe { pg_sys::before_shmem_exit(Some(callback), pg_sys::Datum::from(argument)) };
+/// Calls `callback` when this process exits, however it does. It must not raise an error.
+///
+/// A panic in it is logged and ends there: above it are frames of C, and the callbacks that the
+/// server has registered must still run.
+pub fn at_exit<F: FnOnce() + 'static>(callback: F) {
+    unsafe extern "C-unwind" fn call<F: FnOnce() + 'static>(_code: i32, callback: pg_sys::Datum) {
+        // SAFETY: made below for this function, which the server calls once.
+        let callback = unsafe { Box::from_raw(callback.cast_mut_ptr::<F>()) };
+        let called = catch(|| {
+            callback();
+            Ok(())
+        });
+        if let Err(error) = called {
+            pgrx::log!("a benchmark process failed while it exited: {error}");
+        }
+    }
+    let callback = Box::into_raw(Box::new(callback));
+    // SAFETY: the callback belongs to the server from here on. Shared memory is unmapped later.
+    unsafe { pg_sys::before_shmem_exit(Some(call::<F>), pg_sys::Datum::from(callback)) };
 }
 
 /// The status of a background worker that this process registered.

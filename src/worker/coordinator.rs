@@ -37,7 +37,7 @@ pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) 
     };
     let header = segment.header();
     header.coordinator.set_to_me();
-    at_exit(coordinator_exit, 0);
+    at_exit(coordinator_exit);
     header.advance(Phase::Preparing);
     let outcome = catch(|| {
         let spec: RunSpec = segment.spec()?;
@@ -48,7 +48,7 @@ pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) 
     segment.finish(outcome.map_err(|error| error.report()));
 }
 
-unsafe extern "C-unwind" fn coordinator_exit(_code: i32, _argument: pg_sys::Datum) {
+fn coordinator_exit() {
     let Some(segment) = my_segment() else { return };
     if segment.header().phase() == Phase::Finished {
         return;

@@ -8,7 +8,6 @@ use crate::backend::process::{WorkerHandle, WorkerStatus, at_exit};
 use crate::clock;
 use crate::compat;
 use crate::latch;
-use pgrx::pg_sys;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -150,7 +149,7 @@ impl<P: Processes> Owned<P> {
     /// Takes care of the processes of a value from here on.
     pub fn new(processes: P) -> Owned<P> {
         if !REGISTERED.replace(true) {
-            at_exit(end_all, 0);
+            at_exit(end_all);
         }
         let owned = Owned(Box::new(processes));
         let pointer: *const P = &raw const *owned.0;
@@ -177,7 +176,7 @@ impl<P: Processes> Drop for Owned<P> {
     }
 }
 
-unsafe extern "C-unwind" fn end_all(_code: i32, _argument: pg_sys::Datum) {
+fn end_all() {
     // A FATAL error leaves nothing borrowed: none is raised while something is.
     let all = OWNED.with(|all| all.try_borrow().map(|all| all.clone()).unwrap_or_default());
     // SAFETY: values are boxed, and leave the list before they are freed.

@@ -30,7 +30,7 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
     };
     let header = segment.header();
     header.coordinator.set_to_me();
-    at_exit(loader_exit, 0);
+    at_exit(loader_exit);
     header.advance(Phase::Preparing);
     let outcome = catch(|| {
         let job: Job = segment.spec()?;
@@ -44,7 +44,7 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
     segment.finish(outcome.map_err(|error| error.report()));
 }
 
-unsafe extern "C-unwind" fn loader_exit(_code: i32, _argument: pg_sys::Datum) {
+fn loader_exit() {
     if let Some(segment) = my_segment() {
         let report = fatal::failure().unwrap_or_else(|| {
             Error::Canceled {

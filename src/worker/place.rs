@@ -52,7 +52,7 @@ impl Place {
         let worker = segment.worker(index);
         worker.process.set_to_me();
         worker.set_state(WorkerState::Attached);
-        at_exit(client_worker_exit, index);
+        at_exit(move || client_worker_exit(index));
         Place { segment, index }
     }
 
@@ -92,10 +92,10 @@ impl Place {
     }
 }
 
-unsafe extern "C-unwind" fn client_worker_exit(_code: i32, index: pg_sys::Datum) {
+fn client_worker_exit(index: usize) {
     shell::end();
     if let Some(segment) = my_segment() {
-        let worker = segment.worker(index.value());
+        let worker = segment.worker(index);
         if worker.state() < WorkerState::Done
             && let Some(report) = fatal::report()
         {
