@@ -369,6 +369,20 @@ fn nanoseconds(time: pg_sys::instr_time) -> u64 {
     time.ticks as u64
 }
 
+/// An entry of this process's copy of the array of processes, from 1 on.
+///
+/// # Safety
+/// In a transaction, with an index up to `pgstat_fetch_stat_numbackends`.
+pub unsafe fn process_status(index: i32) -> *mut pg_sys::LocalPgBackendStatus {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return pg_sys::pgstat_fetch_stat_local_beentry(index);
+        #[cfg(not(feature = "pg15"))]
+        return pg_sys::pgstat_get_local_beentry_by_index(index);
+    }
+}
+
 /// Connections that the server keeps from ordinary roles.
 ///
 /// # Safety

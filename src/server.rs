@@ -1,5 +1,6 @@
 //! Facts about this server and session that options and workers need.
 
+use crate::compat;
 use crate::error::{Error, Result};
 use crate::query;
 use pgrx::datum::Interval;
@@ -216,27 +217,29 @@ pub fn require_worker_slots(needed: usize) -> Result<()> {
     }
     Err(Error::WorkerSlots {
         needed,
-        free: free_worker_slots()?,
+        free: free_worker_slots(),
         limit,
         connections: None,
     })
 }
 
-/// The number of free background worker slots, as far as visible in `pg_stat_activity`.
-pub fn free_worker_slots() -> Result<usize> {
-    // SAFETY: a plain setting.
-    let limit = unsafe { pg_sys::max_worker_processes };
-    let used = query::one::<i64>(
-        "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
-          WHERE NOT backend_type OPERATOR(pg_catalog.=) ANY (ARRAY[
-                'archiver', 'autovacuum launcher', 'autovacuum worker', 'background writer',
-                'checkpointer', 'client backend', 'io worker', 'slotsync worker',
-                'standalone backend', 'startup', 'walreceiver', 'walsender', 'walsummarizer',
-                'walwriter'])",
-        &[],
-    )?
-    .unwrap_or(0);
-    Ok((i64::from(limit) - used).max(0) as usize)
+/// The number of free background worker slots.
+///
+/// Read from the server's array of processes: `pg_stat_activity` hides the kind of other roles'
+/// processes.
+pub fn free_worker_slots() -> usize {
+    // SAFETY: a plain setting; reads a copy of the array, with as many entries as it says.
+    unsafe {
+        let used = (1..=pg_sys::pgstat_fetch_stat_numbackends())
+            .filter_map(|index| compat::process_status(index).as_ref())
+            .filter(|process| {
+                process.backendStatus.st_backendType == pg_sys::BackendType::B_BG_WORKER
+            })
+            .count();
+        usize::try_from(pg_sys::max_worker_processes)
+            .unwrap_or(0)
+            .saturating_sub(used)
+    }
 }
 
 /// # Safety

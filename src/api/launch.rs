@@ -54,7 +54,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         (Mode::Libpq, _) | (_, ClientProcess::Worker) => 0,
         (_, ClientProcess::Backend) => spec.clients,
         (_, ClientProcess::Auto) => {
-            let workers = server::free_worker_slots()?.saturating_sub(1);
+            let workers = server::free_worker_slots().saturating_sub(1);
             let beyond = spec.clients.saturating_sub(workers);
             match server::require_connections(beyond) {
                 Ok(()) => beyond,

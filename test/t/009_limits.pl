@@ -54,6 +54,9 @@ foreach my $function (qw(run start))
 fails_ok($node, "SELECT bench.run(mode => 'libpq', clients => 10, jobs => 10, transactions => 1)",
 	qr/ERROR:  53000: not enough background worker slots: 11 needed, $free free/, 'slots for jobs');
 works_ok($node, 'jobs');
+$node->safe_psql('postgres', "CREATE ROLE plain LOGIN; SELECT bench.grant_to('plain')");
+fails_ok($node, "SET ROLE plain; SELECT bench.run(clients => 100, client_process => 'worker')",
+	qr/not enough background worker slots: 101 needed, $free free/, 'slots as a role that cannot see who has them');
 
 # While another run takes some of them.
 my $other = $node->safe_psql('postgres',
