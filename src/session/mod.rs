@@ -13,4 +13,4 @@ pub mod usage;
 
 pub use libpq::LibpqSession;
 pub use metered::Metered;
-pub use spi::SpiSession;
+pub use spi::{SpiSession, refuse_listen};

@@ -17,17 +17,17 @@ use std::sync::atomic::Ordering::*;
 
 /// What a client uses outside of its session: the shared clock, the run's stop request, the shell,
 /// the messages to the caller.
-pub struct Shared<'s> {
+pub struct ClientControl<'s> {
     header: &'s Header,
     messages: Option<Messages<'s>>,
     alone: bool,
 }
 
-impl Shared<'_> {
+impl ClientControl<'_> {
     /// The value for the clients of a worker.
     /// `alone` is whether there is only one client, see [`Control::is_alone`].
-    pub fn new(place: &Place, alone: bool) -> Shared<'static> {
-        Shared {
+    pub fn new(place: &Place, alone: bool) -> ClientControl<'static> {
+        ClientControl {
             alone,
             header: place.segment.header(),
             messages: place.segment.messages(place.index),
@@ -35,7 +35,7 @@ impl Shared<'_> {
     }
 }
 
-impl Control for Shared<'_> {
+impl Control for ClientControl<'_> {
     #[inline]
     fn now_ns(&self) -> u64 {
         clock::now_ns()

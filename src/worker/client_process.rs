@@ -9,7 +9,8 @@
 //! backends.
 
 use super::ending::{self, Ending, Left, Owned, Processes};
-use super::libpq_client::{STOP_GRACE_NS, connect_client};
+use super::event_loop::STOP_GRACE_NS;
+use super::libpq_client::connect_client;
 use super::logbook::Logbook;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};

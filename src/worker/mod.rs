@@ -15,7 +15,7 @@
 //! benchmark: `client_process` manages the processes of its clients, `tables` checks tables,
 //! `harvest` and `figures` collect the clients' counters, `logbook` stores their log, `snapshots`
 //! detects snapshots that distort the figures. `spi_client` and `libpq_client` are the clients,
-//! `client` is what they have in common, `shell` runs their shell commands, `notices` forwards
+//! `event_loop` drives the latter, `client` is what they have in common, `shell` runs their shell commands, `notices` forwards
 //! server messages. `loader` runs an initialization. How each of them behaves as a process of the
 //! server is in `crate::backend`, how they use this server or a target in `crate::database`.
 //!
@@ -32,6 +32,7 @@ pub mod client_process;
 pub mod coordinator;
 pub mod ending;
 mod entry;
+mod event_loop;
 pub mod figures;
 mod fill;
 pub mod harvest;

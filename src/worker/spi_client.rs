@@ -1,7 +1,7 @@
 //! An SPI client: one process, one client, its statements executed in the process itself. The
 //! process is a background worker, or a backend that was called for it.
 
-use super::client::{Shared, check_rights, plan, streams};
+use super::client::{ClientControl, check_rights, plan, streams};
 use super::notices;
 use super::place::Place;
 use crate::backend::identity::connect;
@@ -9,17 +9,15 @@ use crate::backend::interrupts::check_between_statements;
 use crate::backend::{settings, transaction};
 use crate::clock;
 use crate::compat::{self, Blocks};
-use crate::error::{Error, Result, catch, new_report};
+use crate::error::{Error, Result, catch};
 use crate::latch;
 use crate::run::RunSpec;
-use crate::session::{Metered, SpiSession};
+use crate::session::{Metered, SpiSession, refuse_listen};
 use crate::shared::effort::{Effort, SAMPLED};
 use crate::shared::recorder::Recorder;
-use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
+use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Context, Step};
 use selfbench_script::Workload;
-use std::ffi::c_char;
-use std::sync::OnceLock;
 
 /// Entry point of the process.
 #[pg_guard]
@@ -76,70 +74,6 @@ pub fn serve(segment: u32, secret: u64) -> Result<()> {
     served
 }
 
-/// Makes this backend reject LISTEN from here on, as the server does in workers: it never reads the
-/// notification queue, which would fill up for the whole server.
-fn refuse_listen() {
-    // SAFETY: a hook of this process, which has one thread.
-    unsafe {
-        if PREVIOUS_UTILITY.set(pg_sys::ProcessUtility_hook).is_ok() {
-            pg_sys::ProcessUtility_hook = Some(utility_without_listen);
-        }
-    }
-}
-
-/// The hook that was installed before ours.
-static PREVIOUS_UTILITY: OnceLock<pg_sys::ProcessUtility_hook_type> = OnceLock::new();
-
-#[pg_guard]
-#[allow(clippy::too_many_arguments)] // the hook's
-unsafe extern "C-unwind" fn utility_without_listen(
-    plan: *mut pg_sys::PlannedStmt,
-    text: *const c_char,
-    read_only: bool,
-    context: pg_sys::ProcessUtilityContext::Type,
-    parameters: pg_sys::ParamListInfo,
-    environment: *mut pg_sys::QueryEnvironment,
-    receiver: *mut pg_sys::DestReceiver,
-    completion: *mut pg_sys::QueryCompletion,
-) {
-    // SAFETY: the server passes the plan of a utility command.
-    if unsafe { pgrx::is_a((*plan).utilityStmt, pg_sys::NodeTag::T_ListenStmt) } {
-        Error::from(new_report(
-            Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
-            "cannot execute LISTEN within a background process",
-            None,
-            None,
-        ))
-        .raise();
-    }
-    let previous = PREVIOUS_UTILITY.get().copied().flatten();
-    // SAFETY: as the server would have called it.
-    unsafe {
-        match previous {
-            Some(hook) => hook(
-                plan,
-                text,
-                read_only,
-                context,
-                parameters,
-                environment,
-                receiver,
-                completion,
-            ),
-            None => pg_sys::standard_ProcessUtility(
-                plan,
-                text,
-                read_only,
-                context,
-                parameters,
-                environment,
-                receiver,
-                completion,
-            ),
-        }
-    }
-}
-
 fn prepare(spec: RunSpec, client: usize) -> Result<(RunSpec, Workload)> {
     let workload = spec.workload_of(spec.variant(client))?;
     check_rights(&workload)?;
@@ -156,7 +90,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut client = Client::new(number, &plan, &streams);
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands);
     let mut recorder = Recorder::new(place.segment, workload, number, number);
-    let control = Shared::new(place, true);
+    let control = ClientControl::new(place, true);
     let mut effort = Effort::default();
     let mut turn = 0u64;
     let mut watched = spec.pgio.as_ref().map(|_| Watched::default());

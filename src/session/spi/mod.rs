@@ -19,7 +19,7 @@
 //! `session` is what the client sees. `examine` looks at a statement before its first execution,
 //! with the help of `classify`; `execute` executes it, by a `plan` that stays, by a `query` of SPI,
 //! as a `utility` command, by a `call` or as one of `several`. `command` is what is around each of
-//! them, `errors` what becomes of their failures.
+//! them, `errors` what becomes of their failures, `listen` what no client may do.
 
 mod call;
 mod classify;
@@ -28,10 +28,12 @@ mod errors;
 mod examine;
 mod execute;
 mod known;
+mod listen;
 mod plan;
 mod query;
 mod session;
 mod several;
 mod utility;
 
+pub use listen::refuse_listen;
 pub use session::SpiSession;

@@ -1,0 +1,70 @@
+//! LISTEN, which no client of mode spi may use.
+
+use crate::error::{Error, new_report};
+use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
+use std::ffi::c_char;
+use std::sync::OnceLock;
+
+/// Makes this backend reject LISTEN from here on, as the server does in workers: it never reads the
+/// notification queue, which would fill up for the whole server.
+pub fn refuse_listen() {
+    // SAFETY: a hook of this process, which has one thread.
+    unsafe {
+        if PREVIOUS_UTILITY.set(pg_sys::ProcessUtility_hook).is_ok() {
+            pg_sys::ProcessUtility_hook = Some(utility_without_listen);
+        }
+    }
+}
+
+/// The hook that was installed before ours.
+static PREVIOUS_UTILITY: OnceLock<pg_sys::ProcessUtility_hook_type> = OnceLock::new();
+
+#[pg_guard]
+#[allow(clippy::too_many_arguments)] // the hook's
+unsafe extern "C-unwind" fn utility_without_listen(
+    plan: *mut pg_sys::PlannedStmt,
+    text: *const c_char,
+    read_only: bool,
+    context: pg_sys::ProcessUtilityContext::Type,
+    parameters: pg_sys::ParamListInfo,
+    environment: *mut pg_sys::QueryEnvironment,
+    receiver: *mut pg_sys::DestReceiver,
+    completion: *mut pg_sys::QueryCompletion,
+) {
+    // SAFETY: the server passes the plan of a utility command.
+    if unsafe { pgrx::is_a((*plan).utilityStmt, pg_sys::NodeTag::T_ListenStmt) } {
+        Error::from(new_report(
+            Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
+            "cannot execute LISTEN within a background process",
+            None,
+            None,
+        ))
+        .raise();
+    }
+    let previous = PREVIOUS_UTILITY.get().copied().flatten();
+    // SAFETY: as the server would have called it.
+    unsafe {
+        match previous {
+            Some(hook) => hook(
+                plan,
+                text,
+                read_only,
+                context,
+                parameters,
+                environment,
+                receiver,
+                completion,
+            ),
+            None => pg_sys::standard_ProcessUtility(
+                plan,
+                text,
+                read_only,
+                context,
+                parameters,
+                environment,
+                receiver,
+                completion,
+            ),
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! The event loop of a libpq client worker over the connections of its clients.
+
+use super::client::{ClientControl, plan, streams};
+use super::place::Place;
+use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
+use crate::clock;
+use crate::compat;
+use crate::error::Result;
+use crate::pq::{ConnectWith, Connection, cancel};
+use crate::run::RunSpec;
+use crate::session::LibpqSession;
+use crate::shared::recorder::Recorder;
+use crate::shared::{Segment, Stop};
+use selfbench_client::{Client, Context, RunPlan, Step, Thread};
+use selfbench_script::Workload;
+use std::collections::VecDeque;
+use std::rc::Rc;
+/// When a run is stopped, statements that are under way get that long before they are cancelled.
+pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
+/// Cancelled statements get that long to end.
+const CANCEL_GRACE_NS: u64 = 1_000_000_000;
+/// How often it looks meanwhile, in milliseconds.
+const STOP_TICK_MS: i64 = 50;
+/// The longest wait, in milliseconds: the server counts them in 32 bits.
+const LONGEST_WAIT_MS: i64 = 3_600_000;
+
+/// A worker that waits for the start barrier.
+pub(super) struct Ready {
+    pub(super) spec: RunSpec,
+    pub(super) workloads: Workloads,
+    /// Their numbers, each with the position of its thread among those of this worker.
+    pub(super) clients: Vec<(usize, usize)>,
+    /// One for each client, or none if each transaction has its own.
+    pub(super) connections: Vec<Option<Connection>>,
+    pub(super) connect_with: Rc<ConnectWith>,
+}
+
+/// The scripts of the clients of this worker, which may have different ones.
+pub(super) struct Workloads {
+    pub(super) all: Vec<Workload>,
+    /// By number: which variant each is.
+    pub(super) variants: Vec<usize>,
+}
+
+impl Workloads {
+    pub(super) fn parse(spec: &RunSpec, clients: impl Iterator<Item = usize>) -> Result<Workloads> {
+        let mut variants: Vec<usize> = clients.map(|client| spec.variant(client)).collect();
+        variants.sort_unstable();
+        variants.dedup();
+        let all = variants.iter().map(|variant| spec.workload_of(*variant));
+        Ok(Workloads {
+            all: all.collect::<Result<_>>()?,
+            variants,
+        })
+    }
+
+    /// The number of a client's.
+    pub(super) fn of_client(&self, spec: &RunSpec, client: usize) -> usize {
+        self.variants
+            .binary_search(&spec.variant(client))
+            .unwrap_or(0)
+    }
+}
+
+/// One client of this worker.
+struct Driven<'s, 'p> {
+    client: Client<'p>,
+    number: usize,
+    /// Number of its plan among those of this worker.
+    plan: usize,
+    /// Position of its thread among those of this worker.
+    thread: usize,
+    /// Closed as soon as the client has ended, which takes its socket out of the event set.
+    session: Option<LibpqSession>,
+    recorder: Recorder<'s>,
+    /// Its socket, as it is in the event set.
+    socket: Option<(u64, i32)>,
+    /// The server's process behind it, once it is known.
+    backend_pid: i32,
+    /// Position of its socket in the event set, if it has one.
+    event: Option<i32>,
+    /// Whether the event set waits for its socket to become writable, too.
+    waits_for_write: bool,
+    /// Whether it is in the queue of those that can go on at once.
+    queued: bool,
+    /// Whether it is there since its socket had news.
+    answered: bool,
+    sleeps_until_ns: Option<u64>,
+}
+
+pub(super) fn run(place: &Place, ready: Ready) {
+    let Ready {
+        spec,
+        workloads,
+        clients,
+        connections,
+        connect_with,
+    } = ready;
+    let segment = place.segment;
+    let header = segment.header();
+    let (streams, threads) = streams(header, &spec, spec.threads(place.index));
+    let plans: Vec<_> = workloads
+        .all
+        .iter()
+        .map(|workload| plan(header, &spec, workload))
+        .collect();
+    let driven: Vec<Driven> = clients
+        .into_iter()
+        .zip(connections)
+        .map(|((number, thread), connection)| {
+            let plan = workloads.of_client(&spec, number);
+            let workload = &workloads.all[plan];
+            Driven {
+                client: Client::new(number, &plans[plan], &streams),
+                number,
+                plan,
+                thread,
+                session: Some(LibpqSession::new(
+                    connection,
+                    Rc::clone(&connect_with),
+                    spec.protocol(),
+                    workload.sql_commands,
+                )),
+                recorder: Recorder::new(segment, workload, place.index, number),
+                socket: None,
+                backend_pid: 0,
+                event: None,
+                waits_for_write: false,
+                queued: true,
+                answered: false,
+                sleeps_until_ns: None,
+            }
+        })
+        .collect();
+    let mut event_loop = EventLoop {
+        segment,
+        control: ClientControl::new(place, false),
+        plans: &plans,
+        threads,
+        events: compat::EventSet::new(driven.len()),
+        outdated: true,
+        // A schedule asks for more precision than milliseconds.
+        alarm: spec.rate.and_then(|_| compat::Alarm::new()),
+        queue: (0..driven.len()).collect(),
+        active: driven.len(),
+        sleeping: 0,
+        driven,
+        stopped_ns: None,
+        canceled: false,
+    };
+    event_loop.watch_sockets();
+    event_loop.run();
+    event_loop.end();
+}
+
+/// The event loop over the connections of a worker's clients.
+struct EventLoop<'s, 'p> {
+    segment: &'s Segment,
+    control: ClientControl<'s>,
+    plans: &'p [RunPlan<'p>],
+    /// Those of this worker, which its clients share.
+    threads: Vec<Thread>,
+    driven: Vec<Driven<'s, 'p>>,
+    /// Clients that can go on at once, by position.
+    queue: VecDeque<usize>,
+    /// How many clients have not ended.
+    active: usize,
+    /// How many of them sleep.
+    sleeping: usize,
+    events: compat::EventSet,
+    /// Whether the event set still has the sockets of connections that are gone.
+    outdated: bool,
+    alarm: Option<compat::Alarm>,
+    /// When the run was seen to be stopped.
+    stopped_ns: Option<u64>,
+    /// Whether the statements that were under way then have been cancelled.
+    canceled: bool,
+}
+
+impl EventLoop<'_, '_> {
+    /// Drives the clients until all have ended, or those of a stopped run have been given up.
+    fn run(&mut self) {
+        while self.active > 0 {
+            if !self.answer_requests() {
+                break;
+            }
+            self.advance_clients();
+            if self.active == 0 {
+                break;
+            }
+            if self.outdated {
+                self.events = compat::EventSet::new(self.driven.len());
+                self.watch_sockets();
+            }
+            let timeout_ms = self.wake_sleepers();
+            self.wait(timeout_ms);
+        }
+    }
+
+    /// Once the run is to end: has no client begin anything, and cancels what takes too long.
+    /// Whether it is worth going on.
+    fn answer_requests(&mut self) -> bool {
+        let header = self.segment.header();
+        // A worker that is terminated ends the run, and takes its connections with it: the server
+        // would not notice that they are closed while they wait for a lock.
+        if asked_to_end() {
+            header.request_stop(Stop::Terminated);
+        }
+        if header.stop() == Stop::No {
+            return true;
+        }
+        let now = clock::now_ns();
+        match self.stopped_ns {
+            // The outcome of what is under way is awaited: a transaction that has committed counts.
+            None => {
+                self.stopped_ns = Some(now);
+                self.sleeping = 0;
+                for (i, d) in self.driven.iter_mut().enumerate() {
+                    d.sleeps_until_ns = None;
+                    if !d.queued {
+                        d.queued = true;
+                        self.queue.push_back(i);
+                    }
+                }
+            }
+            Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => return false,
+            Some(since)
+                if !self.canceled
+                    && (now - since > STOP_GRACE_NS || header.stop() == Stop::Abandoned) =>
+            {
+                self.canceled = true;
+                let sessions = self.driven.iter().filter_map(|d| d.session.as_ref());
+                cancel::in_background(sessions.filter_map(LibpqSession::cancel).collect());
+            }
+            Some(_) => {}
+        }
+        true
+    }
+
+    /// Advances the clients that can go on, each by one step, so that none keeps the others
+    /// waiting.
+    fn advance_clients(&mut self) {
+        for _ in 0..self.queue.len() {
+            let Some(i) = self.queue.pop_front() else {
+                break;
+            };
+            let d = &mut self.driven[i];
+            d.queued = false;
+            let Some(session) = &mut d.session else {
+                continue;
+            };
+            let mut context = Context {
+                session,
+                plan: &self.plans[d.plan],
+                thread: &mut self.threads[d.thread],
+                control: &self.control,
+                record: &mut d.recorder,
+            };
+            let mut step = d.client.advance(&mut context);
+            // After the last answer of a transaction the server waits for this client, and need
+            // not wait for the others. A script without statements takes turns with them.
+            if step == Step::Again && std::mem::take(&mut d.answered) {
+                step = d.client.advance(&mut context);
+            }
+            match step {
+                Step::Again => {
+                    d.queued = true;
+                    self.queue.push_back(i);
+                }
+                Step::Waiting => {}
+                Step::Sleeping { until_ns } => {
+                    d.sleeps_until_ns = Some(until_ns);
+                    self.sleeping += 1;
+                }
+                Step::Finished | Step::Aborted { .. } => {
+                    let reason = match &step {
+                        Step::Aborted { reason } => Some(reason.as_str()),
+                        _ => None,
+                    };
+                    let (head, _) = self.segment.client(d.number);
+                    head.end(clock::now_ns(), reason);
+                    head.set_backend_pid(0);
+                    d.session = None;
+                    self.active -= 1;
+                    continue;
+                }
+            }
+            // A new connection has a process only when it is made.
+            if d.backend_pid == 0 && session.backend_pid() != 0 {
+                d.backend_pid = session.backend_pid();
+                let (head, _) = self.segment.client(d.number);
+                head.set_backend_pid(d.backend_pid);
+            }
+            if session.socket() != d.socket {
+                self.outdated = true;
+                d.backend_pid = 0;
+            } else if session.wants_write() != d.waits_for_write
+                && let Some(event) = d.event
+            {
+                d.waits_for_write = session.wants_write();
+                self.events.want_write(event, d.waits_for_write);
+            }
+        }
+    }
+
+    /// Queues the sleepers whose time has come, and sets the alarm for the next one. How long to
+    /// wait for events, in milliseconds; -1 is without limit.
+    fn wake_sleepers(&mut self) -> i64 {
+        let mut timeout_ms = if self.queue.is_empty() { -1 } else { 0 };
+        let mut next_ns = u64::MAX;
+        if self.sleeping > 0 {
+            let now = clock::now_ns();
+            for (i, d) in self.driven.iter_mut().enumerate() {
+                let Some(until) = d.sleeps_until_ns else {
+                    continue;
+                };
+                if until <= now {
+                    d.sleeps_until_ns = None;
+                    self.sleeping -= 1;
+                    d.queued = true;
+                    self.queue.push_back(i);
+                    timeout_ms = 0;
+                } else {
+                    next_ns = next_ns.min(until);
+                    let ms = (until - now)
+                        .div_ceil(1_000_000)
+                        .min(LONGEST_WAIT_MS as u64) as i64;
+                    if timeout_ms < 0 || ms < timeout_ms {
+                        timeout_ms = ms;
+                    }
+                }
+            }
+        }
+        if self.stopped_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
+            timeout_ms = STOP_TICK_MS;
+        }
+        if let Some(alarm) = &mut self.alarm
+            && next_ns != u64::MAX
+        {
+            alarm.set(next_ns);
+        }
+        timeout_ms
+    }
+
+    /// Waits for events, and queues the clients whose sockets have news.
+    fn wait(&mut self, timeout_ms: i64) {
+        for event in self.events.wait(timeout_ms) {
+            match event {
+                compat::Event::Latch => check_for_interrupts(),
+                compat::Event::Socket {
+                    index,
+                    readable,
+                    writable,
+                } => {
+                    // The alarm is not among them.
+                    let Some(d) = self.driven.get_mut(index) else {
+                        continue;
+                    };
+                    let Some(session) = &mut d.session else {
+                        continue;
+                    };
+                    if readable {
+                        session.readable();
+                    }
+                    if writable {
+                        session.writable();
+                    }
+                    if !d.queued && d.sleeps_until_ns.is_none() {
+                        d.queued = true;
+                        d.answered = true;
+                        self.queue.push_back(index);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the sockets that there are, and the alarm, to a new event set.
+    fn watch_sockets(&mut self) {
+        self.outdated = false;
+        if let Some(alarm) = &self.alarm {
+            self.events
+                .add_socket(alarm.descriptor(), self.driven.len());
+        }
+        for (i, d) in self.driven.iter_mut().enumerate() {
+            d.socket = d.session.as_ref().and_then(LibpqSession::socket);
+            d.event = d
+                .socket
+                .map(|(_, socket)| self.events.add_socket(socket, i));
+            d.waits_for_write = d.session.as_ref().is_some_and(LibpqSession::wants_write);
+            if d.waits_for_write
+                && let Some(event) = d.event
+            {
+                self.events.want_write(event, true);
+            }
+        }
+    }
+
+    /// Ends the clients that have been given up.
+    fn end(&mut self) {
+        for d in &mut self.driven {
+            if d.session.take().is_some() {
+                let (head, _) = self.segment.client(d.number);
+                head.end(clock::now_ns(), None);
+            }
+        }
+    }
+}
