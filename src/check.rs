@@ -53,10 +53,9 @@ pub fn above_zero(option: &'static str, value: f64) -> Result<f64> {
 /// One of a few words.
 pub fn one_of<T: Copy, const N: usize>(
     option: &'static str,
-    value: &Option<String>,
+    text: &str,
     valid: [(&str, T); N],
 ) -> Result<T> {
-    let text = required(option, value.as_deref())?;
     match valid.iter().find(|(name, _)| *name == text) {
         Some((_, value)) => Ok(*value),
         None => {

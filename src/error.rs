@@ -67,6 +67,12 @@ pub enum Error {
         value: String,
         valid: String,
     },
+    /// There is no such option.
+    #[error("unknown option \"{name}\"")]
+    UnknownOption {
+        name: String,
+        nearest: Option<&'static str>,
+    },
     /// An option that needs a value is NULL.
     #[error("option \"{option}\" must not be null")]
     NullOption { option: &'static str },
@@ -184,8 +190,14 @@ pub enum Error {
     #[error("benchmark canceled {by}")]
     Canceled { by: String },
     /// A text argument, by its number, in a database whose encoding is not UTF8.
-    #[error("argument {number} is not valid {needed}")]
-    UnreadableText { number: usize, needed: &'static str },
+    #[error("argument \"{name}\" is not valid {needed}")]
+    UnreadableText {
+        name: &'static str,
+        needed: &'static str,
+    },
+    /// The library and the functions' declarations in SQL do not agree.
+    #[error("the library of pg_selfbench {0}")]
+    Mismatch(String),
     /// No client finished a transaction.
     #[error("{message}")]
     AllAborted {
@@ -245,7 +257,7 @@ impl Error {
             Error::NullOption { .. } | Error::NullArgument { .. } => {
                 Sqlstate::ERRCODE_NULL_VALUE_NOT_ALLOWED
             }
-            Error::Percentile(_) | Error::OptionConflict { .. } => {
+            Error::Percentile(_) | Error::OptionConflict { .. } | Error::UnknownOption { .. } => {
                 Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE
             }
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
@@ -280,6 +292,7 @@ impl Error {
             }
             Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
             Error::UnreadableText { .. } => Sqlstate::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
+            Error::Mismatch(_) => Sqlstate::ERRCODE_INVALID_FUNCTION_DEFINITION,
             Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
             Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
             Error::UnknownRole { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
@@ -423,6 +436,15 @@ impl Error {
             Error::UnreadableText { .. } => {
                 Some("Use a database whose encoding is UTF8 for texts with other characters.".into())
             }
+            Error::UnknownOption { nearest, .. } => Some(match nearest {
+                Some(name) => format!("Perhaps you meant the option \"{name}\"."),
+                None => "Options are those of bench.run.".into(),
+            }),
+            Error::Mismatch(_) => Some(
+                "The extension and its library have different versions. Run ALTER EXTENSION \
+                 pg_selfbench UPDATE, or reconnect if it has just been updated."
+                    .into(),
+            ),
             Error::AllAborted { hint, .. } => hint.clone(),
             Error::CallerAwaited { .. } => Some(
                 "Use SELECT ... FROM bench.run(...) or bench.wait(...) at top level, in READ \

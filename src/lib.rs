@@ -14,6 +14,7 @@
 //! | `session` | the two ways in which a client's statements reach a server |
 //! | `run` | what a run is: options, specification |
 //! | `database` | this server or a target, for everything that is not measured |
+//! | `options` | lists of options: structs, defaults, reading them from calls and documents |
 //! | `backend` | how a process of ours behaves as a server process |
 //! | `shared` | the memory of a task |
 //! | `copy` | filling a table by the server's COPY |
@@ -39,6 +40,7 @@ mod database;
 mod error;
 mod initialize;
 mod latch;
+mod options;
 mod pq;
 mod query;
 mod results;

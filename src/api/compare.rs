@@ -1,15 +1,13 @@
 //! `bench.compare`: the same options in each mode, in turn, several times.
 
-use super::arguments::Arguments;
 use super::progress::Progress;
 use super::run::{perform, require_transactions};
-use crate::backend::horizon::Horizon;
+use crate::backend::call::Call;
 use crate::check;
 use crate::error::{OrRaise, Result};
+use crate::options::Options;
 use crate::run::options::RunOptions;
 use crate::run::spec::{MODES, RunSpec};
-use pgrx::datum::Interval;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_model::{Figures, Run};
 use selfbench_stats::{Spread, summary};
@@ -58,7 +56,7 @@ fn complete(run: &Run) -> Option<Figures> {
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn compare(
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> TableIterator<
     'static,
     (
@@ -74,31 +72,16 @@ fn compare(
         name!(missing, Vec<i64>),
     ),
 > {
-    // SAFETY: the server passes the information on this call.
-    let (horizon, mut arguments) =
-        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
-    let scripts: Option<Vec<Option<String>>> = arguments.take();
-    let modes: Option<Vec<Option<String>>> = arguments.take();
-    let repeats: Option<i32> = arguments.take();
-    let clients: Option<i32> = arguments.take();
-    let jobs: Option<i32> = arguments.take();
-    let duration: Option<Interval> = arguments.take();
-    let transactions: Option<i64> = arguments.take();
-    let protocol: Option<String> = arguments.take();
-    let vacuum: Option<String> = arguments.take();
-    let warmup: Option<Interval> = arguments.take();
-    let seed: Option<String> = arguments.take();
-    let label: Option<String> = arguments.take();
-    let rate: Option<f64> = arguments.take();
-    let latency_limit: Option<f64> = arguments.take();
-    let max_tries: Option<i32> = arguments.take();
-    let variables = arguments.take_variables();
-    let continue_on_error: Option<bool> = arguments.take();
-    let exit_on_abort: Option<bool> = arguments.take();
-    let target: Option<String> = arguments.take();
+    let horizon = call.horizon();
     let arms = (|| -> Result<Vec<Arm>> {
-        let repeats = check::in_range("repeats", check::required("repeats", repeats)?, 1, 1000)?;
-        let names = check::required("modes", modes)?;
+        let (names, repeats, options) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Vec<Option<String>>>("modes")?,
+                arguments.take::<i32>("repeats")?,
+                RunOptions::take(arguments)?,
+            ))
+        })?;
+        let repeats = check::in_range("repeats", repeats, 1, 1000)?;
         if names.len() > MAX_ARMS {
             return Err(check::invalid(
                 "modes",
@@ -106,43 +89,18 @@ fn compare(
                 &format!("At most {MAX_ARMS} modes."),
             ));
         }
-        let run_options = |mode: Option<String>| RunOptions {
-            scripts: scripts.clone(),
-            mode,
-            clients,
-            jobs,
-            duration,
-            transactions,
-            protocol: protocol.clone(),
-            vacuum: vacuum.clone(),
-            warmup,
-            progress: None,
-            interval: Interval::from_seconds(1.0).into(),
-            seed: seed.clone(),
-            label: label.clone(),
-            rate,
-            latency_limit,
-            max_tries,
-            variables: variables.clone(),
-            reconnect: Some(false),
-            continue_on_error,
-            exit_on_abort,
-            per_statement: Some(false),
-            failures_detailed: Some(false),
-            verbose_errors: Some(false),
-            log: Some(false),
-            sampling_rate: None,
-            log_prefix: None,
-            target: target.clone(),
-            client_process: Some("auto".into()),
-        };
         // Everything is looked up before the first wait: what is wrong is told before anything has
         // run, and what others change meanwhile changes no run.
         let mut arms = Vec::with_capacity(names.len());
         for name in names {
+            let name = check::required("modes", name)?;
             check::one_of("modes", &name, MODES.map(|m| (m.name(), m)))?;
+            let options = RunOptions {
+                mode: name,
+                ..options.clone()
+            };
             arms.push(Arm {
-                spec: run_options(name).check()?,
+                spec: options.check()?,
                 rounds: Vec::new(),
             });
         }
@@ -151,7 +109,7 @@ fn compare(
         }
         for _ in 0..repeats {
             for arm in &mut arms {
-                arm.spec.seed = check::seed(seed.as_deref())?;
+                arm.spec.seed = check::seed(options.seed.as_deref())?;
                 let finished = perform(&arm.spec, Progress::default(), &horizon)?;
                 require_transactions(&arm.spec, &finished)?;
                 let run = finished.run;

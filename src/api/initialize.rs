@@ -1,18 +1,18 @@
 //! `bench.initialize` and `bench.initialize_pgio`.
 
-use super::arguments::Arguments;
+use crate::backend::call::Call;
 use crate::backend::horizon::Horizon;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::initialize::tables::TABLES;
-use crate::initialize::{InitializeOptions, Job, PgioOptions, pgio};
+use crate::initialize::{InitializeOptions, InitializeSpec, Job, PgioOptions, pgio};
+use crate::options::Options;
 use crate::query;
 use crate::server;
 use crate::shared::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::Task;
 use crate::worker::loader::StepSeconds;
 use crate::worker::locks::{self, Use};
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_model::Step;
 use selfbench_report::initialize::{closing_line, progress_line};
@@ -27,67 +27,31 @@ const QUIET_NS: u64 = 5_000_000_000;
 
 #[pg_extern(sql = false)]
 fn initialize(
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
-    // SAFETY: the server passes the information on this call.
-    let (horizon, mut arguments) =
-        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
-    // Fields are evaluated in the order in which they stand here, which is that of the arguments.
-    let options = InitializeOptions {
-        scale: arguments.take(),
-        steps: arguments.take(),
-        fillfactor: arguments.take(),
-        partitions: arguments.take(),
-        partition_method: arguments.take(),
-        foreign_keys: arguments.take(),
-        unlogged: arguments.take(),
-        tablespace: arguments.take(),
-        index_tablespace: arguments.take(),
-        target: arguments.take(),
-        workers: arguments.take(),
-        as_pgbench: false,
-    };
-    let seconds = execute(&options, Told::default(), &horizon).or_raise();
+    let horizon = call.horizon();
+    let options = call.read(InitializeOptions::take).or_raise();
+    let seconds = execute(&options.check(false).or_raise(), false, &horizon).or_raise();
     TableIterator::new(seconds)
 }
 
 #[pg_extern(sql = false)]
 fn initialize_pgio(
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
-    // SAFETY: the server passes the information on this call.
-    let (horizon, mut arguments) =
-        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
-    // As above.
-    let options = PgioOptions {
-        tables: arguments.take(),
-        size: arguments.take(),
-        workers: arguments.take(),
-        target: arguments.take(),
-        tablespace: arguments.take(),
-        index_tablespace: arguments.take(),
-        unlogged: arguments.take(),
-        force: arguments.take(),
-        seed: arguments.take(),
-    };
+    let horizon = call.horizon();
+    let options = call.read(PgioOptions::take).or_raise();
     let seconds = execute_pgio(&options, &horizon).or_raise();
     TableIterator::new(seconds)
 }
 
-/// What the caller is told while it waits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
-    /// Whether the number of rows is told less often.
-    pub quiet: bool,
-}
-
-/// Initializes pgbench's tables with these options; names and seconds of the steps.
+/// Initializes pgbench's tables as specified, and tells the number of rows less often if it is to be
+/// quiet; names and seconds of the steps.
 pub(super) fn execute(
-    options: &InitializeOptions,
-    told: Told,
+    spec: &InitializeSpec,
+    quiet: bool,
     horizon: &Horizon,
 ) -> Result<Vec<(String, f64)>> {
-    let spec = options.check()?;
     if spec.target.is_none() {
         let schema = match spec.is_in_first_schema() {
             true => query::one::<String>(
@@ -103,7 +67,7 @@ pub(super) fn execute(
         locks::require_none(&tables)?;
     }
     let teller = Teller {
-        told,
+        quiet,
         steps: spec.steps.chars().filter_map(Step::from_letter).collect(),
         // As pgbench does: the other tables are small.
         tables: "pgbench_accounts",
@@ -111,7 +75,7 @@ pub(super) fn execute(
         partitions: spec.partitioning.map_or(0, |(count, _)| count),
         ..Teller::default()
     };
-    perform(&Job::Pgbench(spec), teller, horizon)
+    perform(&Job::Pgbench(spec.clone()), teller, horizon)
 }
 
 /// Initializes pgio's tables with these options; names and seconds of the steps.
@@ -165,7 +129,7 @@ fn perform(job: &Job, mut teller: Teller, horizon: &Horizon) -> Result<Vec<(Stri
 /// Tells the caller what goes on, as pgbench does.
 #[derive(Default)]
 struct Teller {
-    told: Told,
+    quiet: bool,
     steps: Vec<Step>,
     /// Which tables have so many rows.
     tables: &'static str,
@@ -204,12 +168,7 @@ impl Teller {
         if finished {
             self.end_generation(now);
         } else if let Some(since) = self.generating_since_ns
-            && now - self.told_ns
-                >= if self.told.quiet {
-                    QUIET_NS
-                } else {
-                    PROGRESS_NS
-                }
+            && now - self.told_ns >= if self.quiet { QUIET_NS } else { PROGRESS_NS }
         {
             self.told_ns = now;
             self.tell(header.rows_done.load(Relaxed).min(self.rows), now - since);

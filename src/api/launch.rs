@@ -77,7 +77,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
     {
         server::require_connections(spec.clients)?;
     }
-    let commands = match spec.per_statement {
+    let commands = match spec.switches.per_statement {
         true => spec.checked_workload()?.commands(),
         false => 0,
     };

@@ -1,10 +1,10 @@
 //! SQL-callable functions: unpack the arguments, call, return. Declared by hand in `src/sql`.
 
-mod arguments;
 mod compare;
 mod initialize;
 mod launch;
 mod live;
+mod options;
 mod pgbench;
 mod pgio;
 mod progress;

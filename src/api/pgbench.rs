@@ -3,19 +3,20 @@
 //! What the command line means is `crates/command_line`'s business. Here it becomes the options of
 //! a run or an initialization, and the result the lines that pgbench prints.
 
-use super::arguments::Arguments;
-use super::initialize::{self, Told};
+use super::initialize;
 use super::progress::Progress;
 use super::run;
+use crate::backend::call::Call;
 use crate::backend::horizon::Horizon;
+use crate::check::argument;
 use crate::error::{Error, OrRaise, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::pq::conninfo;
 use crate::results::convert;
+use crate::run::switches::Switches;
 use crate::run::{LogSpec, Mode, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::server;
 use pgrx::datum::Interval;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_command_line::{
     Connection, ErrorKind, Initialize, Invocation, Limit, PartitionMethod, Run, ScriptSource,
@@ -28,14 +29,13 @@ use selfbench_script::{Seed, parse_seed};
 const UNDEFINED_TABLE: &str = "42P01";
 
 #[pg_extern(sql = false)]
-fn pgbench(fcinfo: pg_sys::FunctionCallInfo) -> SetOfIterator<'static, String> {
-    // SAFETY: the server passes the information on this call.
-    let (horizon, mut call) = unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
-    let arguments: Option<&str> = call.take();
+fn pgbench(call: Call<'_>) -> SetOfIterator<'static, String> {
+    let horizon = call.horizon();
     let lines = (|| {
-        let arguments = crate::check::argument("arguments", arguments)?;
+        let arguments: Option<String> = call.read(|arguments| arguments.take("arguments"))?;
+        let arguments = argument("arguments", arguments)?;
         let major = server::version_num() / 10_000;
-        match parse(arguments, major as u32)? {
+        match parse(&arguments, major as u32)? {
             Invocation::Help => Ok(split(&help(major as u32))),
             Invocation::Version => Ok(split(&version(&server::version()))),
             Invocation::ListScripts => Ok(split(&list_scripts())),
@@ -74,17 +74,12 @@ impl From<selfbench_command_line::Error> for Error {
 }
 
 fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
+    let steps = wanted.steps.iter();
     let options = InitializeOptions {
-        scale: Some(wanted.scale),
-        steps: Some(
-            wanted
-                .steps
-                .iter()
-                .filter_map(|step| step.letter())
-                .collect(),
-        ),
-        fillfactor: Some(wanted.fillfactor),
-        partitions: Some(wanted.partitioning.map_or(0, |by| by.count)),
+        scale: wanted.scale,
+        steps: steps.filter_map(|step| step.letter()).collect(),
+        fillfactor: wanted.fillfactor,
+        partitions: wanted.partitioning.map_or(0, |by| by.count),
         partition_method: wanted.partitioning.map(|by| {
             match by.method {
                 PartitionMethod::Range => "range",
@@ -92,19 +87,13 @@ fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
             }
             .into()
         }),
-        // It is among the steps.
-        foreign_keys: Some(false),
-        unlogged: Some(wanted.unlogged),
+        unlogged: wanted.unlogged,
         tablespace: wanted.tablespace.clone(),
         index_tablespace: wanted.index_tablespace.clone(),
         target: target(&wanted.connection),
-        workers: None,
-        as_pgbench: true,
+        ..InitializeOptions::default()
     };
-    let told = Told {
-        quiet: wanted.quiet,
-    };
-    initialize::execute(&options, told, horizon)?;
+    initialize::execute(&options.check(true)?, wanted.quiet, horizon)?;
     Ok(())
 }
 
@@ -186,23 +175,21 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
             "log prefix \"{prefix}\" is not an absolute path: the log is only stored in tables"
         );
     }
+    let variables = wanted.variables.iter();
     let options = RunOptions {
-        mode: Some(wanted.mode.name().into()),
-        clients: Some(wanted.clients),
+        mode: wanted.mode.name().into(),
+        clients: wanted.clients,
         jobs: Some(wanted.jobs),
         duration,
         transactions,
-        protocol: Some(wanted.protocol.as_str().into()),
-        vacuum: Some(
-            match wanted.vacuum {
-                Vacuum::None => "none",
-                Vacuum::Small => "always",
-                Vacuum::All => "all",
-            }
-            .into(),
-        ),
-        warmup: Some(seconds(0)),
-        interval: Some(seconds(aggregate.unwrap_or(1))),
+        protocol: wanted.protocol.as_str().into(),
+        vacuum: match wanted.vacuum {
+            Vacuum::None => "none",
+            Vacuum::Small => "always",
+            Vacuum::All => "all",
+        }
+        .into(),
+        interval: seconds(aggregate.unwrap_or(1)),
         // As C reads it: -1 is the largest number.
         seed: wanted.seed.as_ref().map(|text| match parse_seed(text) {
             Ok(Seed::Value(value)) => value.to_string(),
@@ -210,29 +197,29 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         }),
         rate: wanted.rate,
         latency_limit: wanted.latency_limit_us.map(|us| us as f64 / 1000.0),
-        max_tries: Some(wanted.max_tries),
+        max_tries: wanted.max_tries,
         variables: Some(
-            wanted
-                .variables
-                .iter()
+            variables
                 .map(|(name, text)| (name.clone(), text.clone().into()))
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
         ),
-        reconnect: Some(wanted.reconnect),
-        continue_on_error: Some(wanted.continue_on_error),
-        exit_on_abort: Some(wanted.exit_on_abort),
-        per_statement: Some(wanted.report_per_command),
-        failures_detailed: Some(wanted.failures_detailed),
-        verbose_errors: Some(wanted.verbose_errors),
-        log: Some(log.is_some()),
         sampling_rate: log.and_then(|log| log.sampling_rate),
         log_prefix: prefix.filter(|prefix| prefix.starts_with('/')),
         target: match wanted.mode {
             Mode::Libpq => target(&wanted.connection),
             Mode::Spi => here(&wanted.connection).map(|()| None)?,
         },
-        client_process: Some("auto".into()),
+        switches: Switches {
+            reconnect: wanted.reconnect,
+            continue_on_error: wanted.continue_on_error,
+            exit_on_abort: wanted.exit_on_abort,
+            per_statement: wanted.report_per_command,
+            failures_detailed: wanted.failures_detailed,
+            verbose_errors: wanted.verbose_errors,
+            log: log.is_some(),
+            ..Switches::default()
+        },
         ..RunOptions::default()
     };
     let mut found = Vec::with_capacity(wanted.scripts.len());

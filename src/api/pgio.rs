@@ -1,27 +1,23 @@
 //! `bench.run_pgio` and `bench.start_pgio`.
 
-use super::arguments::Arguments;
 use super::progress::Progress;
 use super::result::cannot_form;
 use super::run;
-use crate::backend::horizon::Horizon;
+use crate::backend::call::Call;
 use crate::error::{Error, OrRaise, Result};
+use crate::options::Options;
 use crate::run::PgioOptions;
-use crate::run::options::RunOptions;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_model::PgioRun;
 
 /// Runs pgio's workload and waits for the result.
 #[pg_extern(sql = false)]
 fn run_pgio(
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.pgio_result")> {
-    // SAFETY: the server passes the information on this call.
-    let (horizon, mut arguments) =
-        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+    let horizon = call.horizon();
     let result = (|| {
-        let options = options(&mut arguments);
+        let options = call.read(PgioOptions::take)?;
         let spec = options.check()?;
         let progress = Progress {
             every_us: options.run.progress_us()?,
@@ -39,60 +35,13 @@ fn run_pgio(
 
 /// Starts a run of pgio's workload that goes on without the session; its id.
 #[pg_extern(sql = false)]
-fn start_pgio(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    // SAFETY: the server passes the information on this call.
-    let (horizon, mut arguments) =
-        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
+fn start_pgio(call: Call<'_>) -> i64 {
+    let horizon = call.horizon();
     (|| -> Result<i64> {
-        let options = options(&mut arguments);
+        let options = call.read(PgioOptions::take)?;
         run::detach(&options.check()?, &horizon)
     })()
     .or_raise()
-}
-
-/// The options in the order of both functions.
-fn options(arguments: &mut Arguments) -> PgioOptions {
-    let (tables, threads_per_table, duration) =
-        (arguments.take(), arguments.take(), arguments.take());
-    // Fields are evaluated in the order in which they stand here.
-    PgioOptions {
-        tables,
-        threads_per_table,
-        update_pct: arguments.take(),
-        work_unit: arguments.take(),
-        update_work_unit: arguments.take(),
-        commit_every: arguments.take(),
-        working_set_pct: arguments.take(),
-        scan: arguments.take(),
-        run: RunOptions {
-            duration,
-            mode: arguments.take(),
-            jobs: arguments.take(),
-            transactions: arguments.take(),
-            protocol: arguments.take(),
-            rate: arguments.take(),
-            latency_limit: arguments.take(),
-            warmup: arguments.take(),
-            progress: arguments.take(),
-            interval: arguments.take(),
-            seed: arguments.take(),
-            label: arguments.take(),
-            log: arguments.take(),
-            sampling_rate: arguments.take(),
-            log_prefix: arguments.take(),
-            target: arguments.take(),
-            client_process: arguments.take(),
-            vacuum: Some("none".into()),
-            max_tries: Some(1),
-            reconnect: Some(false),
-            continue_on_error: Some(false),
-            exit_on_abort: Some(false),
-            per_statement: Some(false),
-            failures_detailed: Some(false),
-            verbose_errors: Some(false),
-            ..RunOptions::default()
-        },
-    }
 }
 
 type PgioResult = pgrx::composite_type!('static, "bench.pgio_result");

@@ -1,7 +1,7 @@
 //! Results as SQL values: the composite type `bench.run_result`, reports, percentiles.
 
-use super::arguments::Arguments;
 use super::live::{live_segment, load};
+use crate::backend::call::Call;
 use crate::check::{age, argument};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::{convert, store};
@@ -162,7 +162,7 @@ fn advice(
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn delete_runs(
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> TableIterator<
     'static,
     (
@@ -171,12 +171,14 @@ fn delete_runs(
         name!(state, String),
     ),
 > {
-    // SAFETY: the server passes the information on this call.
-    let mut arguments = unsafe { Arguments::of_call(fcinfo) };
-    let run_ids: Option<Vec<Option<i64>>> = arguments.take();
-    let older_than: Option<Interval> = arguments.take();
-    let label: Option<String> = arguments.take();
     let deleted = (|| {
+        let (run_ids, older_than, label) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Option<Vec<Option<i64>>>>("run_ids")?,
+                arguments.take::<Option<Interval>>("older_than")?,
+                arguments.take::<Option<String>>("label")?,
+            ))
+        })?;
         let run_ids: Option<Vec<i64>> = match run_ids {
             Some(ids) => Some(argument("run_ids", ids.into_iter().collect())?),
             None => None,

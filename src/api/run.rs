@@ -1,34 +1,31 @@
 //! `bench.run`, `bench.start` and `bench.cancel`.
 
-use super::arguments::Arguments;
 use super::launch::begin_advised;
 use super::live::live_segment;
 use super::progress::{Progress, Ticker};
 use super::result::{self, run_result};
 use super::warnings::{advise, remedy, warn};
+use crate::backend::call::Call;
 use crate::backend::horizon::Horizon;
-use crate::backend::transaction;
 use crate::check;
 use crate::error::{Error, OrRaise, Result};
+use crate::options::Options;
 use crate::results::store;
-use crate::run::RunSpec;
+use crate::run::{RunOptions, RunSpec};
 use crate::server;
 use crate::shared::Phase;
 use crate::worker::{launch, spi_client};
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_model::{Finished, Reply};
 use std::sync::atomic::Ordering::Relaxed;
 
 #[pg_extern(sql = false)]
 fn run(
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.run_result")> {
-    // SAFETY: the server passes the information on this call.
-    let (horizon, mut arguments) =
-        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
-    let options = arguments.take_run_options();
+    let horizon = call.horizon();
     (|| {
+        let options = call.read(RunOptions::take)?;
         let spec = options.check()?;
         let progress = Progress {
             every_us: options.progress_us()?,
@@ -42,12 +39,9 @@ fn run(
 }
 
 #[pg_extern(sql = false)]
-fn start(fcinfo: pg_sys::FunctionCallInfo) -> i64 {
-    // SAFETY: the server passes the information on this call.
-    let (horizon, mut arguments) =
-        unsafe { (Horizon::of_call(fcinfo), Arguments::of_call(fcinfo)) };
-    let options = arguments.take_run_options();
-    (|| detach(&options.check()?, &horizon))().or_raise()
+fn start(call: Call<'_>) -> i64 {
+    let horizon = call.horizon();
+    (|| detach(&call.read(RunOptions::take)?.check()?, &horizon))().or_raise()
 }
 
 /// A result as a set of one row. For `SELECT (function(...)).*`, the server calls a set-returning
@@ -58,12 +52,11 @@ pub(super) fn once<T: 'static>(result: T) -> SetOfIterator<'static, T> {
 
 /// Runs a client in this backend, which executes `CALL` at top level.
 #[pg_extern(sql = false)]
-fn spi_client(segment: Option<i64>, secret: Option<i64>, fcinfo: pg_sys::FunctionCallInfo) {
+fn spi_client(segment: Option<i64>, secret: Option<i64>, call: Call<'_>) {
     (|| {
         let segment = check::argument("segment", segment)?;
         let secret = check::argument("secret", secret)?;
-        // SAFETY: the server passes the information on this call.
-        if !unsafe { transaction::may_leave_call(fcinfo) } {
+        if !call.may_leave() {
             return Err(Error::Misplaced {
                 message: "bench_internal.spi_client can only be called at top level, outside of a \
                           transaction block"

@@ -1,41 +1,45 @@
 //! `bench.define_script`, `bench.drop_script` and `bench.check_script`.
 
-use super::arguments::Arguments;
+use crate::backend::call::Call;
 use crate::check::argument;
 use crate::error::OrRaise;
 use crate::run::scripts;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 
 #[pg_extern(sql = false)]
-fn define_script(fcinfo: pg_sys::FunctionCallInfo) {
-    // SAFETY: the server passes the information on this call.
-    let mut arguments = unsafe { Arguments::of_call(fcinfo) };
-    let name: Option<&str> = arguments.take();
-    let body = arguments.take_script();
-    let description: Option<&str> = arguments.take();
+fn define_script(call: Call<'_>) {
     (|| {
+        let (name, body, description): (Option<String>, _, Option<String>) =
+            call.read(|arguments| {
+                Ok((
+                    arguments.take("name")?,
+                    arguments.take_script("body")?,
+                    arguments.take("description")?,
+                ))
+            })?;
         scripts::define(
-            argument("name", name)?,
+            &argument("name", name)?,
             argument("body", body)?,
-            description,
+            description.as_deref(),
         )
     })()
     .or_raise();
 }
 
 #[pg_extern(sql = false)]
-fn drop_script(fcinfo: pg_sys::FunctionCallInfo) {
-    // SAFETY: the server passes the information on this call.
-    let name: Option<&str> = unsafe { Arguments::of_call(fcinfo) }.take();
-    (|| scripts::drop(argument("name", name)?))().or_raise();
+fn drop_script(call: Call<'_>) {
+    (|| {
+        let name: Option<String> = call.read(|arguments| arguments.take("name"))?;
+        scripts::drop(&argument("name", name)?)
+    })()
+    .or_raise();
 }
 
 /// The first error of a script: its line and column, where there are any, and its message.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn check_script(
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> TableIterator<
     'static,
     (
@@ -44,9 +48,8 @@ fn check_script(
         name!(message, String),
     ),
 > {
-    // SAFETY: the server passes the information on this call.
-    let body = unsafe { Arguments::of_call(fcinfo) }.take_script();
-    let body = argument("body", body).or_raise();
+    let body = call.read(|arguments| arguments.take_script("body"));
+    let body = body.and_then(|body| argument("body", body)).or_raise();
     let row = scripts::parse("script", body).err().map(|error| {
         let number = |n: Option<u32>| n.and_then(|n| i32::try_from(n).ok());
         (number(error.line), number(error.column), error.summary())

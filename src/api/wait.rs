@@ -4,6 +4,7 @@ use super::live::{self, live_segment};
 use super::result::run_result;
 use super::run::once;
 use super::warnings::advise;
+use crate::backend::call::Call;
 use crate::backend::horizon::Horizon;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::check;
@@ -14,7 +15,6 @@ use crate::results::store;
 use crate::worker::locks::Lookout;
 use crate::worker::own_segment;
 use pgrx::datum::Interval;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_model::Finished;
 use std::time::Duration;
@@ -27,13 +27,16 @@ const TICK: Duration = Duration::from_millis(100);
 
 #[pg_extern(sql = false)]
 fn wait(
-    run_id: Option<i64>,
-    timeout: Option<Interval>,
-    fcinfo: pg_sys::FunctionCallInfo,
+    call: Call<'_>,
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.run_result")> {
-    // SAFETY: the server passes the information on this call.
-    let horizon = unsafe { Horizon::of_call(fcinfo) };
+    let horizon = call.horizon();
     let ended = (|| {
+        let (run_id, timeout) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Option<i64>>("run_id")?,
+                arguments.take::<Option<Interval>>("timeout")?,
+            ))
+        })?;
         let run_id = check::argument("run_id", run_id)?;
         let limit = match &timeout {
             None => None,

@@ -5,6 +5,7 @@
 //! `horizon` lets a waiting caller keep no dead rows. `process` starts and ends processes and reads
 //! the state of others; `fatal` keeps the FATAL error that ended the process.
 
+pub mod call;
 pub mod fatal;
 pub mod horizon;
 pub mod identity;

@@ -2,9 +2,10 @@
 
 use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
-use crate::check::{in_range, invalid, required};
+use crate::check::{in_range, invalid};
 use crate::database::target;
 use crate::error::{Error, Result};
+use crate::options::options;
 use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
@@ -21,32 +22,32 @@ pub const BIGINT_SCALE: i64 = 20_000;
 /// Most processes that fill accounts; the server has no more slots for workers.
 const MAX_WORKERS: i32 = 262_143;
 
-/// The options as SQL gives them; `None` is NULL.
-pub struct InitializeOptions {
-    /// Scale.
-    pub scale: Option<i32>,
-    /// Letters of the steps.
-    pub steps: Option<String>,
-    /// Fill factor of the tables.
-    pub fillfactor: Option<i32>,
-    /// Partitions of accounts; 0 for none.
-    pub partitions: Option<i32>,
-    /// `range` or `hash`.
-    pub partition_method: Option<String>,
-    /// Whether to add the step `f`.
-    pub foreign_keys: Option<bool>,
-    /// Whether tables are unlogged.
-    pub unlogged: Option<bool>,
-    /// Where tables go.
-    pub tablespace: Option<String>,
-    /// Where indexes go.
-    pub index_tablespace: Option<String>,
-    /// A connection string or the name of a foreign server.
-    pub target: Option<String>,
-    /// Processes that fill accounts.
-    pub workers: Option<i32>,
-    /// Whether tables are dropped wherever `search_path` finds them, as by pgbench.
-    pub as_pgbench: bool,
+options! {
+    /// The options of `bench.initialize`.
+    pub struct InitializeOptions {
+        /// Scale.
+        scale: i32 = 1,
+        /// Letters of the steps.
+        steps: String = "dtgvp",
+        /// Fill factor of the tables.
+        fillfactor: i32 = 100,
+        /// Partitions of accounts; 0 for none.
+        partitions: i32 = 0,
+        /// `range` or `hash`.
+        partition_method: Option<String>,
+        /// Whether to add the step `f`.
+        foreign_keys: bool = false,
+        /// Whether tables are unlogged.
+        unlogged: bool = false,
+        /// Tablespace of the tables.
+        tablespace: Option<String>,
+        /// Tablespace of the indexes.
+        index_tablespace: Option<String>,
+        /// A connection string or the name of a foreign server.
+        target: Option<String>,
+        /// Processes that fill accounts.
+        workers: Option<i32>,
+    }
 }
 
 /// How accounts are partitioned.
@@ -89,20 +90,11 @@ pub struct InitializeSpec {
 
 impl InitializeOptions {
     /// Checks everything that can be checked before something is dropped.
-    pub fn check(&self) -> Result<InitializeSpec> {
-        let scale = in_range("scale", required("scale", self.scale)?, 1, i32::MAX)?;
-        let fillfactor = in_range(
-            "fillfactor",
-            required("fillfactor", self.fillfactor)?,
-            10,
-            100,
-        )?;
-        let partitions = in_range(
-            "partitions",
-            required("partitions", self.partitions)?,
-            0,
-            i32::MAX,
-        )?;
+    /// `as_pgbench` is whether tables are dropped wherever `search_path` finds them, as by pgbench.
+    pub fn check(&self, as_pgbench: bool) -> Result<InitializeSpec> {
+        let scale = in_range("scale", self.scale, 1, i32::MAX)?;
+        let fillfactor = in_range("fillfactor", self.fillfactor, 10, 100)?;
+        let partitions = in_range("partitions", self.partitions, 0, i32::MAX)?;
         let method = match self.partition_method.as_deref() {
             None | Some("range") => PartitionMethod::Range,
             Some("hash") => PartitionMethod::Hash,
@@ -121,10 +113,7 @@ impl InitializeOptions {
             });
         }
         let mut steps = String::new();
-        for letter in required("steps", self.steps.as_deref())?
-            .chars()
-            .filter(|c| *c != ' ')
-        {
+        for letter in self.steps.chars().filter(|c| *c != ' ') {
             if Step::from_letter(letter).is_none() {
                 return Err(invalid(
                     "steps",
@@ -134,7 +123,7 @@ impl InitializeOptions {
             }
             steps.push(letter);
         }
-        if required("foreign_keys", self.foreign_keys)? && !steps.contains('f') {
+        if self.foreign_keys && !steps.contains('f') {
             steps.push('f');
         }
         if steps.is_empty() {
@@ -154,13 +143,13 @@ impl InitializeOptions {
             steps,
             fillfactor,
             partitioning: (partitions > 0).then_some((partitions, method)),
-            unlogged: required("unlogged", self.unlogged)?,
+            unlogged: self.unlogged,
             tablespace: self.tablespace.clone(),
             index_tablespace: self.index_tablespace.clone(),
             settings: settings::of_session()?,
             target,
             workers: self.workers,
-            as_pgbench: self.as_pgbench,
+            as_pgbench,
         })
     }
 }

@@ -6,8 +6,9 @@ use super::pages::MAX_PAGES;
 use super::pgio::PgioSpec;
 use crate::backend::identity::Identity;
 use crate::backend::settings;
-use crate::check::{self, in_range, invalid, required};
+use crate::check::{self, in_range, invalid};
 use crate::error::{Error, Result};
+use crate::options::options;
 use crate::run::pgio::MAX_TABLES;
 
 /// Fewest blocks of a table: of fewer, no order could be random.
@@ -23,36 +24,38 @@ const UNITS: [(&str, u64); 7] = [
     ("T", 1 << 40),
 ];
 
-/// The options as SQL gives them; `None` is NULL.
-pub struct PgioOptions {
-    /// Number of tables.
-    pub tables: Option<i32>,
-    /// Blocks of each, or bytes with a unit.
-    pub size: Option<String>,
-    /// Processes that fill tables.
-    pub workers: Option<i32>,
-    /// A connection string or the name of a foreign server.
-    pub target: Option<String>,
-    /// Where tables go.
-    pub tablespace: Option<String>,
-    /// Where indexes go.
-    pub index_tablespace: Option<String>,
-    /// Whether tables are unlogged.
-    pub unlogged: Option<bool>,
-    /// Whether not to check that there is space for them.
-    pub force: Option<bool>,
-    /// Selects the orders of keys.
-    pub seed: Option<String>,
+options! {
+    /// The options of `bench.initialize_pgio`.
+    pub struct PgioOptions {
+        /// Number of tables.
+        tables: i32 = 1,
+        /// Blocks of each, or bytes with a unit.
+        size: String = "1GB",
+        /// Processes that fill tables.
+        workers: Option<i32>,
+        /// A connection string or the name of a foreign server.
+        target: Option<String>,
+        /// Tablespace of the tables.
+        tablespace: Option<String>,
+        /// Tablespace of the indexes.
+        index_tablespace: Option<String>,
+        /// Whether tables are unlogged.
+        unlogged: bool = false,
+        /// Whether not to check that there is space for them.
+        force: bool = false,
+        /// Selects the orders of keys.
+        seed: Option<String>,
+    }
 }
 
 impl PgioOptions {
     /// Checks everything that can be checked before something is dropped, but for the space.
     pub fn check(&self) -> Result<PgioSpec> {
-        let tables = in_range("tables", required("tables", self.tables)?, 1, MAX_TABLES)?;
-        let size = required("size", self.size.as_deref())?;
+        let tables = in_range("tables", self.tables, 1, MAX_TABLES)?;
+        let size = self.size.as_str();
         let rows_each = blocks(size).ok_or_else(|| invalid_size(size))?;
-        let unlogged = required("unlogged", self.unlogged)?;
-        let force = required("force", self.force)?;
+        let unlogged = self.unlogged;
+        let force = self.force;
         let seed = check::seed(self.seed.as_deref())?;
         let place = Place {
             what: "pgio's tables",

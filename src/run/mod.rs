@@ -5,6 +5,7 @@ pub mod pgio;
 mod pgio_options;
 pub mod scripts;
 pub mod spec;
+pub mod switches;
 
 pub use options::RunOptions;
 pub use pgio::PgioSpec;

@@ -3,6 +3,7 @@
 
 use super::scripts::ScriptSpec;
 use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, Vacuum};
+use super::switches::Switches;
 use crate::backend::identity::Identity;
 use crate::backend::settings;
 use crate::check::{
@@ -10,6 +11,7 @@ use crate::check::{
 };
 use crate::database::target;
 use crate::error::{Error, Result};
+use crate::options::options;
 use crate::pq::ConnectWith;
 use crate::security;
 use crate::server;
@@ -27,65 +29,53 @@ const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
 /// process have belongs to such use, and `max_files_per_process` is 1000 by default.
 const CLIENTS_PER_JOB: usize = 250;
 
-/// The options as SQL gives them; `None` is NULL.
-#[derive(Clone, Debug, Default)]
-pub struct RunOptions {
-    /// Script names, each with an optional `@weight`.
-    pub scripts: Option<Vec<Option<String>>>,
-    /// Execution mode.
-    pub mode: Option<String>,
-    /// Number of clients.
-    pub clients: Option<i32>,
-    /// Number of workers in mode libpq.
-    pub jobs: Option<i32>,
-    /// For how long.
-    pub duration: Option<Interval>,
-    /// Or for how many transactions per client.
-    pub transactions: Option<i64>,
-    /// Query protocol.
-    pub protocol: Option<String>,
-    /// What to vacuum.
-    pub vacuum: Option<String>,
-    /// Time that does not count.
-    pub warmup: Option<Interval>,
-    /// How often the caller is told.
-    pub progress: Option<Interval>,
-    /// How often figures are stored.
-    pub interval: Option<Interval>,
-    /// Random seed.
-    pub seed: Option<String>,
-    /// Scheduled transactions per second over all clients.
-    pub rate: Option<f64>,
-    /// Latency in milliseconds above which a transaction is late.
-    pub latency_limit: Option<f64>,
-    /// Tries of a transaction at most; 0 for any number.
-    pub max_tries: Option<i32>,
-    /// The user's variables, an object.
-    pub variables: Option<Value>,
-    /// Whether each transaction has a connection of its own.
-    pub reconnect: Option<bool>,
-    /// Whether an error of a statement ends the transaction only.
-    pub continue_on_error: Option<bool>,
-    /// Whether the run ends when a client is aborted.
-    pub exit_on_abort: Option<bool>,
-    /// Label.
-    pub label: Option<String>,
-    /// Whether single commands are measured.
-    pub per_statement: Option<bool>,
-    /// Whether the report tells failures apart by their kinds.
-    pub failures_detailed: Option<bool>,
-    /// Whether errors that do not abort a client are told.
-    pub verbose_errors: Option<bool>,
-    /// Whether transactions are logged.
-    pub log: Option<bool>,
-    /// The part of the transactions that is logged.
-    pub sampling_rate: Option<f64>,
-    /// What the names of log files begin with.
-    pub log_prefix: Option<String>,
-    /// In what processes clients of mode spi run.
-    pub client_process: Option<String>,
-    /// A connection string or the name of a foreign server.
-    pub target: Option<String>,
+options! {
+    /// The options of `bench.run`; other functions have some of them.
+    pub struct RunOptions {
+        /// Script names, each with an optional `@weight`.
+        scripts: Vec<Option<String>> = vec![Some("tpcb-like".to_owned())],
+        /// Execution mode.
+        mode: String = "spi",
+        /// Number of clients.
+        clients: i32 = 1,
+        /// Number of workers in mode libpq.
+        jobs: Option<i32>,
+        /// Time during which transactions start.
+        duration: Option<Interval>,
+        /// Number of transactions per client.
+        transactions: Option<i64>,
+        /// Query protocol.
+        protocol: String = "prepared",
+        /// Tables to vacuum before the run.
+        vacuum: String = "auto",
+        /// Time at the start that does not count.
+        warmup: Interval = Interval::from_seconds(0.0),
+        /// Time between progress lines.
+        progress: Option<Interval>,
+        /// Length of the intervals for which figures are stored.
+        interval: Interval = Interval::from_seconds(1.0),
+        /// Random seed.
+        seed: Option<String>,
+        /// Text that identifies the run.
+        label: Option<String>,
+        /// Scheduled transactions per second of all clients together.
+        rate: Option<f64>,
+        /// Latency in milliseconds above which a transaction is late.
+        latency_limit: Option<f64>,
+        /// Maximum number of tries of a transaction; 0 for any number.
+        max_tries: i32 = 1,
+        /// Variables of scripts, an object.
+        variables: Option<Value>,
+        /// Fraction of the transactions that is logged.
+        sampling_rate: Option<f64>,
+        /// Path with which the names of log files begin.
+        log_prefix: Option<String>,
+        /// Connection string or name of a foreign server.
+        target: Option<String>,
+        /// Processes of clients in mode spi.
+        client_process: String = "auto",
+        ..switches: Switches,
+    }
 }
 
 impl RunOptions {
@@ -103,16 +93,11 @@ impl RunOptions {
             &self.protocol,
             [Protocol::Simple, Protocol::Extended, Protocol::Prepared].map(|p| (p.as_str(), p)),
         )?;
-        let clients = in_range(
-            "clients",
-            required("clients", self.clients)?,
-            1,
-            MAX_CLIENTS,
-        )? as usize;
+        let clients = in_range("clients", self.clients, 1, MAX_CLIENTS)? as usize;
         let (duration_us, transactions) = self.limits()?;
-        let warmup = required("warmup", self.warmup.as_ref())?;
+        let warmup = &self.warmup;
         let warmup_us = duration("warmup", warmup, true)?;
-        let interval = required("interval", self.interval.as_ref())?;
+        let interval = &self.interval;
         let interval_us = duration("interval", interval, false)?;
         if interval_us < US_PER_SECOND / 10 {
             return Err(invalid(
@@ -141,20 +126,14 @@ impl RunOptions {
             Some(ms) => Some((above_zero("latency_limit", ms)? * 1e6).round().max(1.0) as u64),
             None => None,
         };
-        let max_tries = in_range(
-            "max_tries",
-            required("max_tries", self.max_tries)?,
-            0,
-            i32::MAX,
-        )?;
+        let max_tries = in_range("max_tries", self.max_tries, 0, i32::MAX)?;
         if max_tries == 0 && duration_us.is_none() && latency_limit_ns.is_none() {
             return Err(Error::OptionConflict {
                 message: "an unlimited number of tries needs another limit".into(),
                 hint: "Give \"latency_limit\" or \"duration\" with max_tries => 0.".into(),
             });
         }
-        let reconnect = required("reconnect", self.reconnect)?;
-        if reconnect && mode == Mode::Spi {
+        if self.switches.reconnect && mode == Mode::Spi {
             return Err(Error::OptionConflict {
                 message: "option \"reconnect\" needs mode \"libpq\"".into(),
                 hint: "Clients of mode \"spi\" have no connections.".into(),
@@ -188,12 +167,8 @@ impl RunOptions {
             latency_limit_ns,
             max_tries: max_tries as u32,
             variables,
-            reconnect,
-            continue_on_error: required("continue_on_error", self.continue_on_error)?,
-            exit_on_abort: required("exit_on_abort", self.exit_on_abort)?,
-            per_statement: required("per_statement", self.per_statement)?,
-            failures_detailed: required("failures_detailed", self.failures_detailed)?,
-            verbose_errors: required("verbose_errors", self.verbose_errors)?,
+
+            switches: self.switches,
             debug: false,
             scale: None,
             log: self.log_spec()?,
@@ -263,7 +238,7 @@ impl RunOptions {
     }
 
     fn log_spec(&self) -> Result<Option<LogSpec>> {
-        let wanted = required("log", self.log)?;
+        let wanted = self.switches.log;
         for (option, given) in [
             ("sampling_rate", self.sampling_rate.is_some()),
             ("log_prefix", self.log_prefix.is_some()),
@@ -383,7 +358,7 @@ impl RunOptions {
     }
 
     fn scripts(&self) -> Result<Vec<ScriptSpec>> {
-        let names = required("scripts", self.scripts.as_ref())?;
+        let names = &self.scripts;
         if names.is_empty() {
             return Err(invalid("scripts", "{}".into(), "At least one script."));
         }

@@ -3,8 +3,9 @@
 use super::options::{MAX_CLIENTS, RunOptions};
 use super::pgio::{MAX_TABLES, MISSING_HERE, PgioSpec, Scan};
 use super::spec::RunSpec;
-use crate::check::{in_range, invalid, one_of, required};
+use crate::check::{in_range, invalid, one_of};
 use crate::error::{Error, Result};
+use crate::options::options;
 use crate::query;
 
 /// Most sessions of a table.
@@ -12,27 +13,27 @@ const MAX_THREADS: i32 = 10_000;
 /// Most keys that a loop goes through.
 const MAX_WORK_UNIT: i32 = 1_000_000_000;
 
-/// The options of `bench.run_pgio` that `bench.run` does not have; `None` is NULL.
-#[derive(Clone, Debug, Default)]
-pub struct PgioOptions {
-    /// Number of tables; those that there are if it is not given.
-    pub tables: Option<i32>,
-    /// Sessions for each table.
-    pub threads_per_table: Option<i32>,
-    /// How many loops in a hundred update.
-    pub update_pct: Option<i32>,
-    /// How many keys further a loop reads.
-    pub work_unit: Option<i32>,
-    /// How many keys further a loop updates.
-    pub update_work_unit: Option<i32>,
-    /// Loops of a transaction.
-    pub commit_every: Option<i32>,
-    /// The part of each table's keys that is used, in percent.
-    pub working_set_pct: Option<f64>,
-    /// How rows are looked for.
-    pub scan: Option<String>,
-    /// Those that `bench.run` has, too.
-    pub run: RunOptions,
+options! {
+    /// The options of `bench.run_pgio`.
+    pub struct PgioOptions {
+        /// Number of tables; all existing ones if it is not given.
+        tables: Option<i32>,
+        /// Sessions for each table.
+        threads_per_table: i32 = 1,
+        /// How many loops in a hundred update.
+        update_pct: i32 = 0,
+        /// How many keys further a loop reads.
+        work_unit: i32 = 255,
+        /// How many keys further a loop updates.
+        update_work_unit: i32 = 8,
+        /// Loops of a transaction.
+        commit_every: i32 = 1,
+        /// The part of each table's keys that is used, in percent.
+        working_set_pct: f64 = 100.0,
+        /// How rows are looked for.
+        scan: String = "index",
+        ..run: RunOptions,
+    }
 }
 
 impl PgioOptions {
@@ -48,16 +49,16 @@ impl PgioOptions {
                 });
             }
         };
-        let threads = required("threads_per_table", self.threads_per_table)?;
+        let threads = self.threads_per_table;
         let threads = in_range(
             "threads_per_table",
             threads,
             1,
             MAX_THREADS.min(MAX_CLIENTS / tables),
         )?;
-        let unit = |option, value| in_range(option, required(option, value)?, 0, MAX_WORK_UNIT);
-        let commit_every = required("commit_every", self.commit_every)?;
-        let working_set_pct = required("working_set_pct", self.working_set_pct)?;
+        let unit = |option, value| in_range(option, value, 0, MAX_WORK_UNIT);
+        let commit_every = self.commit_every;
+        let working_set_pct = self.working_set_pct;
         if !(working_set_pct > 0.0 && working_set_pct <= 100.0) {
             return Err(invalid(
                 "working_set_pct",
@@ -68,12 +69,7 @@ impl PgioOptions {
         let pgio = PgioSpec {
             tables: tables as usize,
             threads_per_table: threads as usize,
-            update_pct: in_range(
-                "update_pct",
-                required("update_pct", self.update_pct)?,
-                0,
-                100,
-            )?,
+            update_pct: in_range("update_pct", self.update_pct, 0, 100)?,
             work_unit: unit("work_unit", self.work_unit)?,
             update_work_unit: unit("update_work_unit", self.update_work_unit)?,
             commit_every: in_range("commit_every", commit_every, 1, i32::MAX)? as u32,
@@ -85,7 +81,9 @@ impl PgioOptions {
             )?,
         };
         let run = RunOptions {
-            clients: Some(tables * threads),
+            clients: tables * threads,
+            // pgio has tables of its own.
+            vacuum: "none".into(),
             ..self.run.clone()
         };
         let mut spec = run.specify(pgio.scripts(1))?;

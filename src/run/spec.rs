@@ -3,6 +3,7 @@
 
 use super::pgio::PgioSpec;
 use super::scripts::ScriptSpec;
+use super::switches::Switches;
 use crate::backend::identity::Identity;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::settings::{self, Settings};
@@ -119,18 +120,8 @@ pub struct RunSpec {
     pub max_tries: u32,
     /// Names and texts of the user's variables.
     pub variables: Vec<(String, String)>,
-    /// Whether each transaction has a connection of its own, in mode libpq.
-    pub reconnect: bool,
-    /// Whether an error of a statement ends the transaction only.
-    pub continue_on_error: bool,
-    /// Whether the run ends when a client is aborted.
-    pub exit_on_abort: bool,
-    /// Whether single commands are measured.
-    pub per_statement: bool,
-    /// Whether the report tells failures apart by their kinds.
-    pub failures_detailed: bool,
-    /// Whether errors that do not abort a client are told.
-    pub verbose_errors: bool,
+    /// What is on or off.
+    pub switches: Switches,
     /// Whether each step of each client is told.
     pub debug: bool,
     /// The scale that the scripts are told and the report shows, if no table says another.

@@ -76,34 +76,16 @@ CREATE FUNCTION bench.run_pgio(
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_pgio_wrapper';
 COMMENT ON FUNCTION bench.run_pgio IS 'run pgio''s workload on its tables and return the figures';
 
-CREATE FUNCTION bench.start_pgio(
-    tables            int      DEFAULT NULL,
-    threads_per_table int      DEFAULT 1,
-    duration          bench.span DEFAULT NULL,
-    update_pct        int      DEFAULT 0,
-    work_unit         int      DEFAULT 255,
-    update_work_unit  int      DEFAULT 8,
-    commit_every      int      DEFAULT 1,
-    working_set_pct   float8   DEFAULT 100,
-    scan              text     DEFAULT 'index',
-    mode              text     DEFAULT 'spi',
-    jobs              int      DEFAULT NULL,
-    transactions      bigint   DEFAULT NULL,
-    protocol          text     DEFAULT 'prepared',
-    rate              float8   DEFAULT NULL,
-    latency_limit     float8   DEFAULT NULL,
-    warmup            bench.span DEFAULT '0',
-    progress          bench.span DEFAULT NULL,
-    "interval"        bench.span DEFAULT '1 s',
-    seed              text     DEFAULT NULL,
-    label             text     DEFAULT NULL,
-    log               boolean  DEFAULT false,
-    sampling_rate     float8   DEFAULT NULL,
-    log_prefix        text     DEFAULT NULL,
-    target            text     DEFAULT NULL,
-    client_process    text     DEFAULT 'auto'
-) RETURNS bigint
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_pgio_wrapper';
+/* bench.start_pgio has the arguments of bench.run_pgio. */
+DO $do$
+BEGIN
+    EXECUTE pg_catalog.format(
+        'CREATE FUNCTION bench.start_pgio(%s) RETURNS bigint
+         LANGUAGE c VOLATILE PARALLEL UNSAFE AS %L, %L',
+        pg_catalog.pg_get_function_arguments('bench.run_pgio'::pg_catalog.regproc),
+        'MODULE_PATHNAME', 'start_pgio_wrapper');
+END
+$do$;
 COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that continues without the session, and return its run id';
 
 /* The usage of the calling session since it started; clients of mode libpq query it at start and end.

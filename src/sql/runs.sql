@@ -79,37 +79,16 @@ CREATE FUNCTION bench.run(
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
 
-CREATE FUNCTION bench.start(
-    scripts      text[]   DEFAULT '{tpcb-like}',
-    mode         text     DEFAULT 'spi',
-    clients      int      DEFAULT 1,
-    jobs         int      DEFAULT NULL,
-    duration     bench.span DEFAULT NULL,
-    transactions bigint   DEFAULT NULL,
-    protocol     text     DEFAULT 'prepared',
-    vacuum       text     DEFAULT 'auto',
-    warmup       bench.span DEFAULT '0',
-    progress     bench.span DEFAULT NULL,
-    "interval"   bench.span DEFAULT '1 s',
-    seed         text     DEFAULT NULL,
-    label        text     DEFAULT NULL,
-    rate              float8  DEFAULT NULL,
-    latency_limit     float8  DEFAULT NULL,
-    max_tries         int     DEFAULT 1,
-    variables         jsonb   DEFAULT NULL,
-    reconnect         boolean DEFAULT false,
-    continue_on_error boolean DEFAULT false,
-    exit_on_abort     boolean DEFAULT false,
-    per_statement     boolean DEFAULT false,
-    failures_detailed boolean DEFAULT false,
-    verbose_errors    boolean DEFAULT false,
-    log               boolean DEFAULT false,
-    sampling_rate     float8  DEFAULT NULL,
-    log_prefix        text    DEFAULT NULL,
-    target            text    DEFAULT NULL,
-    client_process    text    DEFAULT 'auto'
-) RETURNS bigint
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
+/* bench.start has the arguments of bench.run. */
+DO $do$
+BEGIN
+    EXECUTE pg_catalog.format(
+        'CREATE FUNCTION bench.start(%s) RETURNS bigint
+         LANGUAGE c VOLATILE PARALLEL UNSAFE AS %L, %L',
+        pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc),
+        'MODULE_PATHNAME', 'start_wrapper');
+END
+$do$;
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that continues without the session, and return its run id';
 
 CREATE FUNCTION bench.wait(run_id bigint, timeout bench.span DEFAULT NULL) RETURNS SETOF bench.run_result
@@ -119,6 +98,13 @@ COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result or, afte
 CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
 COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
+
+/* The options of bench.run with the values that an object gives, or their defaults: one row each. */
+CREATE FUNCTION bench_internal.run_options(
+    options jsonb DEFAULT '{}',
+    OUT name text, OUT type text, OUT value text, OUT description text
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_options_wrapper';
 
 /* The body of a client of mode spi that runs in a backend. Only runs call it: it requires a secret. */
 CREATE PROCEDURE bench_internal.spi_client(segment bigint, secret bigint)

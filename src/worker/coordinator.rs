@@ -210,7 +210,7 @@ fn conduct(
     let run = &mut finished.run;
     match ended {
         // Other clients may have finished before the coordinator noticed the abort.
-        Ok(_) if spec.exit_on_abort && run.aborted_clients > 0 => {
+        Ok(_) if spec.switches.exit_on_abort && run.aborted_clients > 0 => {
             run.state = "failed".into();
             run.errors
                 .push("run stopped because a client aborted (exit_on_abort)".into());
@@ -321,12 +321,12 @@ fn describe(
         latency_limit_ms: spec.latency_limit_ns.map(|ns| ns as f64 / 1e6),
         max_tries: spec.max_tries as i32,
         variables: spec.variables.iter().cloned().collect(),
-        reconnect: spec.reconnect,
-        continue_on_error: spec.continue_on_error,
-        exit_on_abort: spec.exit_on_abort,
-        per_statement: spec.per_statement,
-        failures_detailed: spec.failures_detailed,
-        verbose_errors: spec.verbose_errors,
+        reconnect: spec.switches.reconnect,
+        continue_on_error: spec.switches.continue_on_error,
+        exit_on_abort: spec.switches.exit_on_abort,
+        per_statement: spec.switches.per_statement,
+        failures_detailed: spec.switches.failures_detailed,
+        verbose_errors: spec.switches.verbose_errors,
         log: spec.log.is_some(),
         sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
         log_prefix: spec.log.as_ref().and_then(|log| log.prefix.clone()),

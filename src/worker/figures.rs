@@ -170,7 +170,7 @@ fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finish
     run.seconds = Some(seconds);
     run.figures = convert::figures(&total, &all, seconds);
     measure_harness(segment, spec, &total, run);
-    if spec.reconnect {
+    if spec.switches.reconnect {
         let made = total.transactions + total.failed.total();
         run.connection_ms = (made > 0).then(|| connection_ns as f64 / made as f64 / 1e6);
     }
@@ -263,7 +263,7 @@ fn statements(
     run_id: i64,
 ) -> Vec<RunStatement> {
     // The script has been parsed before.
-    let (true, Ok(workload)) = (spec.per_statement, spec.workload()) else {
+    let (true, Ok(workload)) = (spec.switches.per_statement, spec.workload()) else {
         return Vec::new();
     };
     let mut tallies = recorder::read_commands(segment).into_iter().enumerate();

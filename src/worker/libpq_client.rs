@@ -67,7 +67,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         if place.segment.header().stop() != Stop::No {
             return Ok(None);
         }
-        connections.push(if spec.reconnect {
+        connections.push(if spec.switches.reconnect {
             None
         } else {
             Some(connect_client(*client, &connect_with, "use more jobs")?)

@@ -61,7 +61,7 @@ impl Logbook {
             rate: spec.rate.is_some(),
             latency_limit: spec.latency_limit_ns.is_some(),
             max_tries: spec.max_tries,
-            failures_detailed: spec.failures_detailed,
+            failures_detailed: spec.switches.failures_detailed,
             server_major: server::version_num() / 10_000,
         };
         let epoch_us = server::epoch_us() - (clock::now_ns() / 1000) as i64;

@@ -72,7 +72,7 @@ SQL
 		$stderr,
 		$any
 		? qr/invalid value for option "mode": "\Q$text\E"/
-		: qr/ERROR:  argument 2 is not valid ASCII\nHINT:/,
+		: qr/ERROR:  argument "mode" is not valid ASCII\nHINT:/,
 		"$encoding: text in an error");
 	next if $encoding eq 'UTF8';
 
@@ -80,24 +80,24 @@ SQL
 	my $bad = $encoding eq 'EUC_JP' ? q(E'\xb0\xa1') : q(E'\xff');
 	my $needed = $encoding eq 'SQL_ASCII' ? 'UTF-8' : 'ASCII';
 	foreach my $case (
-		[ 1,  "bench.run(ARRAY[$bad])" ],
-		[ 13, "bench.start(label => $bad)" ],
-		[ 17, "bench.run(variables => jsonb_build_object('x', $bad))" ],
-		[ 1,  "bench.compare(ARRAY['select-only', $bad])" ],
-		[ 10, "bench.initialize(target => $bad)" ],
-		[ 2,  "bench.initialize_pgio(1, $bad)" ],
-		[ 1,  "bench.pgbench($bad)" ],
-		[ 1,  "bench.define_script($bad, 'select 1')" ],
-		[ 2,  "bench.define_script('x', $bad)" ],
-		[ 3,  "bench.define_script('x', 'select 1', $bad)" ],
-		[ 1,  "bench.drop_script($bad)" ],
-		[ 1,  "bench.check_script($bad)" ],
-		[ 3,  "bench.delete_runs(label => $bad)" ])
+		[ 'scripts', "bench.run(ARRAY[$bad])" ],
+		[ 'label', "bench.start(label => $bad)" ],
+		[ 'variables', "bench.run(variables => jsonb_build_object('x', $bad))" ],
+		[ 'scripts', "bench.compare(ARRAY['select-only', $bad])" ],
+		[ 'target', "bench.initialize(target => $bad)" ],
+		[ 'size', "bench.initialize_pgio(1, $bad)" ],
+		[ 'arguments', "bench.pgbench($bad)" ],
+		[ 'name', "bench.define_script($bad, 'select 1')" ],
+		[ 'body', "bench.define_script('x', $bad)" ],
+		[ 'description', "bench.define_script('x', 'select 1', $bad)" ],
+		[ 'name', "bench.drop_script($bad)" ],
+		[ 'body', "bench.check_script($bad)" ],
+		[ 'label', "bench.delete_runs(label => $bad)" ])
 	{
-		my ($number, $call) = @$case;
+		my ($argument, $call) = @$case;
 		(undef, undef, $stderr) =
 		  $node->psql($database, "SELECT $call", extra_params => [ '-v', 'VERBOSITY=verbose' ]);
-		like($stderr, qr/ERROR:  22021: argument $number is not valid $needed\nHINT:/, "$encoding: $call");
+		like($stderr, qr/ERROR:  22021: argument "$argument" is not valid $needed\nHINT:/, "$encoding: $call");
 	}
 }
 

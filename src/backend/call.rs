@@ -1,0 +1,452 @@
+//! The call of a function of ours: its arguments by name, and what its statement allows.
+//!
+//! A function's arguments are declared in SQL, and read here by the names and types of that
+//! declaration. If the library and the declaration do not agree, which happens when only one of them
+//! has been updated, the call fails with an error; no value is read as another type.
+
+use super::horizon::Horizon;
+use super::transaction;
+use crate::check::{interval_text, invalid};
+use crate::error::{Error, Result, catch};
+use pgrx::callconv::{Arg, ArgAbi};
+use pgrx::datum::{FromDatum, Interval};
+use pgrx::pg_catalog::pg_proc::{PgProc, ProArgMode};
+use pgrx::pg_sys;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
+use serde_json::Value;
+use std::ffi::{CStr, CString};
+use std::marker::PhantomData;
+
+/// How long a text, an array or a document that is given to a function may be, in bytes; scripts
+/// have a limit of their own. They are copied before anything is known of them, and a copy for
+/// which there is no memory would end the process.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The current call of a function. It is the function's parameter in Rust, and stands for all of its
+/// arguments.
+pub struct Call<'call> {
+    info: pg_sys::FunctionCallInfo,
+    call: PhantomData<&'call ()>,
+}
+
+// SAFETY: it holds what the server passes for this call, for as long as the call lasts.
+unsafe impl<'call> ArgAbi<'call> for Call<'call> {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'call>) -> Self {
+        Call {
+            // SAFETY: the caller's promise; the call information is there for every argument.
+            info: unsafe { pg_sys::FunctionCallInfo::unbox_arg_unchecked(arg) },
+            call: PhantomData,
+        }
+    }
+
+    fn is_virtual_arg() -> bool {
+        true
+    }
+}
+
+// SAFETY: SQL does not see it.
+unsafe impl SqlTranslatable for Call<'_> {
+    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(Call);
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: std::result::Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::Skip);
+    const RETURN_SQL: std::result::Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::Skip));
+}
+
+impl<'call> Call<'call> {
+    /// Whether and how the caller may stop holding back the removal of dead rows. To be asked before
+    /// anything else is done.
+    pub fn horizon(&self) -> Horizon {
+        // SAFETY: the information on the current call.
+        unsafe { Horizon::of_call(self.info) }
+    }
+
+    /// Whether a procedure may end its transaction; see [`transaction::may_leave_call`].
+    pub fn may_leave(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { transaction::may_leave_call(self.info) }
+    }
+
+    /// Reads the arguments. Fails if the declaration has one that `read` does not take.
+    pub fn read<T>(&self, read: impl FnOnce(&mut Arguments<'call>) -> Result<T>) -> Result<T> {
+        let mut arguments = self.arguments()?;
+        let value = read(&mut arguments)?;
+        match arguments.declared.iter().find(|argument| !argument.taken) {
+            None => Ok(value),
+            Some(argument) => Err(Error::Mismatch(format!(
+                "does not know argument \"{}\" of function {}",
+                argument.name, arguments.function
+            ))),
+        }
+    }
+
+    fn arguments(&self) -> Result<Arguments<'call>> {
+        // SAFETY: the information on the current call, which names the function.
+        let (oid, count) = unsafe { ((*(*self.info).flinfo).fn_oid, (*self.info).nargs) };
+        let function = PgProc::new(oid).ok_or(Error::ExtensionDropped)?;
+        let modes = function.proargmodes();
+        let names = function.proargnames().into_iter().zip(modes);
+        let names = names.filter_map(|(name, mode)| match mode {
+            ProArgMode::In | ProArgMode::InOut | ProArgMode::Variadic => Some(name),
+            _ => None,
+        });
+        let declared: Vec<_> = names
+            .zip(function.proargtypes())
+            .map(|(name, oid)| Declared {
+                name: name.unwrap_or_default(),
+                oid,
+                taken: false,
+            })
+            .collect();
+        let arguments = Arguments {
+            call: self.info,
+            lifetime: PhantomData,
+            function: name_of(oid),
+            declared,
+        };
+        match arguments.declared.len() == count as usize {
+            true => Ok(arguments),
+            false => Err(Error::Mismatch(format!(
+                "finds no names of the arguments of function {}",
+                arguments.function
+            ))),
+        }
+    }
+}
+
+/// The name of a function.
+fn name_of(function: pg_sys::Oid) -> String {
+    // SAFETY: in a transaction; the text is null or ends in a zero byte.
+    unsafe { text_of(pg_sys::get_func_name(function)) }
+}
+
+/// A text of the server's, for a message.
+///
+/// # Safety
+/// It must be null or end in a zero byte.
+unsafe fn text_of(text: *const std::ffi::c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_string_lossy().into_owned()
+}
+
+/// An argument as SQL declares it.
+struct Declared {
+    name: String,
+    oid: pg_sys::Oid,
+    taken: bool,
+}
+
+/// The arguments of a call, by name.
+pub struct Arguments<'call> {
+    call: *const pg_sys::FunctionCallInfoBaseData,
+    function: String,
+    declared: Vec<Declared>,
+    lifetime: PhantomData<&'call ()>,
+}
+
+impl<'call> Arguments<'call> {
+    /// The value of an argument. NULL is an error, unless the type has it.
+    pub fn take<T: Argument>(&mut self, name: &'static str) -> Result<T> {
+        match self.find::<T>(name)? {
+            Some(at) => self.value(name, at),
+            None => Err(Error::Mismatch(format!(
+                "expects argument \"{name}\" of function {}",
+                self.function
+            ))),
+        }
+    }
+
+    /// The same; without such an argument, the default.
+    pub fn take_or<T: Argument>(&mut self, name: &'static str, default: T) -> Result<T> {
+        match self.find::<T>(name)? {
+            Some(at) => self.value(name, at),
+            None => Ok(default),
+        }
+    }
+
+    /// The value of an argument of type `text` as a script, which is not copied: the parser says if
+    /// it is too long.
+    pub fn take_script(&mut self, name: &'static str) -> Result<Option<&'call str>> {
+        let Some(at) = self.find::<String>(name)? else {
+            return Err(Error::Mismatch(format!(
+                "expects argument \"{name}\" of function {}",
+                self.function
+            )));
+        };
+        let Some(datum) = self.datum(at) else {
+            return Ok(None);
+        };
+        let oid = self.declared[at].oid;
+        // SAFETY: a value of type text, which lives as long as the call.
+        unsafe {
+            require_readable(name, datum, oid)?;
+            Ok(<&str>::from_datum(datum, false))
+        }
+    }
+
+    /// Where an argument stands, if it is declared with that type; an error, if it is with another.
+    fn find<T: Argument>(&mut self, name: &str) -> Result<Option<usize>> {
+        let Some(at) = self.declared.iter().position(|a| a.name == name) else {
+            return Ok(None);
+        };
+        let declared = type_name(self.declared[at].oid);
+        if declared != T::SQL {
+            return Err(Error::Mismatch(format!(
+                "expects argument \"{name}\" of function {} to be of type {}, not {declared}",
+                self.function,
+                T::SQL
+            )));
+        }
+        self.declared[at].taken = true;
+        Ok(Some(at))
+    }
+
+    fn value<T: Argument>(&self, name: &'static str, at: usize) -> Result<T> {
+        let Some(datum) = self.datum(at) else {
+            return T::null().ok_or(Error::NullOption { option: name });
+        };
+        let oid = self.declared[at].oid;
+        // SAFETY: a value of the type that the argument is declared with. One of variable length,
+        // which is a pointer, tells its size.
+        unsafe {
+            if pg_sys::get_typlen(oid) == -1 {
+                let bytes = pg_sys::toast_raw_datum_size(datum);
+                if bytes > MAX_BYTES {
+                    return Err(Error::Limit(format!(
+                        "argument \"{name}\" has {bytes} bytes (maximum is {MAX_BYTES})"
+                    )));
+                }
+            }
+            if matches!(
+                oid,
+                pg_sys::TEXTOID | pg_sys::TEXTARRAYOID | pg_sys::JSONBOID
+            ) {
+                require_readable(name, datum, oid)?;
+            }
+            T::of_datum(name, datum)
+        }
+    }
+
+    /// The value at a place, unless it is NULL.
+    fn datum(&self, at: usize) -> Option<pg_sys::Datum> {
+        // SAFETY: the call information has as many arguments as are declared.
+        let argument = unsafe { *(*self.call).args.as_ptr().add(at) };
+        (!argument.isnull).then_some(argument.value)
+    }
+}
+
+/// The name of a type as it is used in a declaration; `bench.` stands before those of ours.
+fn type_name(oid: pg_sys::Oid) -> String {
+    // SAFETY: in a transaction; the text ends in a zero byte.
+    let name = unsafe { text_of(pg_sys::format_type_be_qualified(oid)) };
+    match name.strip_prefix("pg_catalog.") {
+        Some(name) => name.to_owned(),
+        None => name,
+    }
+}
+
+/// Fails if a text, or the texts of an array or a document, cannot be read: texts are UTF-8 here.
+/// Those of a database without an encoding may be anything, and those of a database with another
+/// encoding are not converted and have to be ASCII.
+///
+/// # Safety
+/// `value` must be a value of type `oid`.
+unsafe fn require_readable(
+    name: &'static str,
+    value: pg_sys::Datum,
+    oid: pg_sys::Oid,
+) -> Result<()> {
+    // SAFETY: promised by the caller; an output function gives a text that ends in a zero byte.
+    let (encoding, text) = unsafe {
+        let encoding = pg_sys::GetDatabaseEncoding() as u32;
+        if encoding == pg_sys::pg_enc::PG_UTF8 {
+            return Ok(());
+        }
+        let (mut function, mut is_varlena) = (pg_sys::InvalidOid, false);
+        pg_sys::getTypeOutputInfo(oid, &mut function, &mut is_varlena);
+        let text = pg_sys::OidOutputFunctionCall(function, value);
+        (encoding, CStr::from_ptr(text).to_bytes())
+    };
+    let (readable, needed) = match encoding {
+        pg_sys::pg_enc::PG_SQL_ASCII => (std::str::from_utf8(text).is_ok(), "UTF-8"),
+        _ => (text.is_ascii(), "ASCII"),
+    };
+    match readable {
+        true => Ok(()),
+        false => Err(Error::UnreadableText { name, needed }),
+    }
+}
+
+/// A type that an argument or an option may have.
+pub trait Argument: Sized {
+    /// Its name in SQL.
+    const SQL: &'static str;
+
+    /// What NULL is, if it is allowed.
+    fn null() -> Option<Self> {
+        None
+    }
+
+    /// A value that is not NULL.
+    ///
+    /// # Safety
+    /// `datum` must be a value of that type.
+    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self>;
+
+    /// A value of a document, as SQL casts its text.
+    fn of_json(name: &'static str, value: &Value) -> Result<Self>;
+
+    /// The value as a document has it.
+    fn to_json(&self) -> Value;
+}
+
+impl<T: Argument> Argument for Option<T> {
+    const SQL: &'static str = T::SQL;
+
+    fn null() -> Option<Self> {
+        Some(None)
+    }
+
+    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { T::of_datum(name, datum) }.map(Some)
+    }
+
+    fn of_json(name: &'static str, value: &Value) -> Result<Self> {
+        T::of_json(name, value).map(Some)
+    }
+
+    fn to_json(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::to_json)
+    }
+}
+
+/// A type that the binding reads, and the server from a text.
+macro_rules! arguments {
+    ($($sql:literal: $type:ty, $oid:expr, $to_json:expr;)*) => {$(
+        impl Argument for $type {
+            const SQL: &'static str = $sql;
+
+            unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+                // SAFETY: the caller's promise.
+                unsafe { Self::from_datum(datum, false) }.ok_or(Error::NullOption { option: name })
+            }
+
+            fn of_json(name: &'static str, value: &Value) -> Result<Self> {
+                let datum = cast(name, value, $oid, $sql)?;
+                // SAFETY: a value of that type.
+                unsafe { Self::of_datum(name, datum) }
+            }
+
+            fn to_json(&self) -> Value {
+                #[allow(clippy::redundant_closure_call)]
+                ($to_json)(self)
+            }
+        }
+    )*};
+}
+
+arguments! {
+    "text": String, pg_sys::TEXTOID, |text: &String| text.as_str().into();
+    "integer": i32, pg_sys::INT4OID, |number: &i32| (*number).into();
+    "bigint": i64, pg_sys::INT8OID, |number: &i64| (*number).into();
+    "double precision": f64, pg_sys::FLOAT8OID, |number: &f64| (*number).into();
+    "boolean": bool, pg_sys::BOOLOID, |value: &bool| (*value).into();
+    "regrole": pg_sys::Oid, pg_sys::REGROLEOID, |oid: &pg_sys::Oid| oid.to_u32().into();
+    "text[]": Vec<Option<String>>, pg_sys::TEXTARRAYOID, |texts: &Vec<_>| serde_json::json!(texts);
+    "bigint[]": Vec<Option<i64>>, pg_sys::INT8ARRAYOID, |numbers: &Vec<_>| serde_json::json!(numbers);
+}
+
+/// A span of time, which is an interval to the server.
+impl Argument for Interval {
+    const SQL: &'static str = "bench.span";
+
+    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+        // SAFETY: the caller's promise; values of both types are the same.
+        unsafe { Interval::from_datum(datum, false) }.ok_or(Error::NullOption { option: name })
+    }
+
+    fn of_json(name: &'static str, value: &Value) -> Result<Self> {
+        if value.is_number() {
+            return Err(invalid(
+                name,
+                value.to_string(),
+                "An interval with a unit, such as \"10 s\".",
+            ));
+        }
+        let datum = cast(name, value, pg_sys::INTERVALOID, "interval")?;
+        // SAFETY: an interval.
+        unsafe { Interval::of_datum(name, datum) }
+    }
+
+    fn to_json(&self) -> Value {
+        interval_text(self).into()
+    }
+}
+
+/// A document.
+impl Argument for Value {
+    const SQL: &'static str = "jsonb";
+
+    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+        // SAFETY: the caller's promise; the output function gives a text that ends in a zero byte.
+        let text = unsafe {
+            text_of(pg_sys::OidOutputFunctionCall(
+                pg_sys::Oid::from(pg_sys::F_JSONB_OUT),
+                datum,
+            ))
+        };
+        serde_json::from_str(&text).map_err(|error| {
+            invalid(
+                name,
+                error.to_string(),
+                "A document with fewer levels and smaller numbers.",
+            )
+        })
+    }
+
+    fn of_json(_name: &'static str, value: &Value) -> Result<Self> {
+        Ok(value.clone())
+    }
+
+    fn to_json(&self) -> Value {
+        self.clone()
+    }
+}
+
+/// Casts the text of a document's value as SQL does.
+fn cast(
+    name: &'static str,
+    value: &Value,
+    oid: pg_sys::Oid,
+    sql: &'static str,
+) -> Result<pg_sys::Datum> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let input = CString::new(text).map_err(|_| Error::Limit("a text has a zero byte".into()))?;
+    catch(|| {
+        let (mut function, mut parameter) = (pg_sys::InvalidOid, pg_sys::InvalidOid);
+        // SAFETY: in a transaction; an input function takes a text that ends in a zero byte.
+        unsafe {
+            pg_sys::getTypeInputInfo(oid, &mut function, &mut parameter);
+            let text = input.as_ptr().cast_mut();
+            Ok(pg_sys::OidInputFunctionCall(function, text, parameter, -1))
+        }
+    })
+    .map_err(|error| {
+        let report = error.report();
+        invalid(
+            name,
+            value.to_string(),
+            &format!("A value of type {sql} ({}).", report.message),
+        )
+    })
+}

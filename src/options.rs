@@ -1,0 +1,171 @@
+//! Options of SQL functions. Each is declared once, in a list of which [`options`] makes a struct
+//! with its defaults, reading from a call by name, and reading from a document.
+
+use crate::backend::call::Arguments;
+use crate::error::{Error, Result};
+use serde_json::Value;
+
+/// An option and its value.
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type in SQL.
+    pub sql_type: &'static str,
+    /// What it is for.
+    pub description: &'static str,
+    /// Its value.
+    pub value: Value,
+}
+
+/// A list of options with their values; the default has those of the options' defaults.
+pub trait Options: Default {
+    /// The values that a call gives. Options that the function does not have get their defaults.
+    fn take(arguments: &mut Arguments) -> Result<Self>;
+
+    /// Sets an option to a value of a document; whether there is such an option.
+    fn set(&mut self, name: &str, value: &Value) -> Result<bool>;
+
+    /// All of them.
+    fn entries(&self) -> Vec<Entry>;
+
+    /// Those that a document gives: an object with a key for each. Values are read as SQL casts
+    /// their text, and null is not to give the option.
+    fn from_json(document: &Value) -> Result<Self> {
+        let mut options = Self::default();
+        let Value::Object(given) = document else {
+            return Err(Error::OptionConflict {
+                message: "options must be a JSON object".into(),
+                hint: "Write them such as {\"clients\": 4, \"duration\": \"10 s\"}.".into(),
+            });
+        };
+        for (name, value) in given {
+            let known = match value {
+                Value::Null => options.entries().iter().any(|entry| entry.name == name),
+                _ => options.set(name, value)?,
+            };
+            if !known {
+                let names = options.entries().into_iter().map(|entry| entry.name);
+                return Err(Error::UnknownOption {
+                    name: name.clone(),
+                    nearest: nearest(name, names),
+                });
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Declares options: for each its description, its name in SQL and here, its type, and its default.
+/// A type other than `Option` does not allow NULL; an `Option` without a default is NULL.
+///
+/// Lists of other options may follow, as `..field: Type`.
+macro_rules! options {
+    (
+        $(#[$attribute:meta])*
+        pub struct $name:ident {
+            $($(#[doc = $description:literal])+ $option:ident: $type:ty $(= $default:expr)?,)*
+            $(..$others:ident: $others_type:ty,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            $($(#[doc = $description])+ pub $option: $type,)*
+            $(#[doc = "Options of a list of their own."] pub $others: $others_type,)*
+        }
+
+        impl Default for $name {
+            #[allow(clippy::useless_conversion)]
+            fn default() -> Self {
+                $name {
+                    $($option: $crate::options::default_of!($($default)?),)*
+                    $($others: Default::default(),)*
+                }
+            }
+        }
+
+        impl $crate::options::Options for $name {
+            fn take(
+                arguments: &mut $crate::backend::call::Arguments,
+            ) -> $crate::error::Result<Self> {
+                let default = Self::default();
+                Ok($name {
+                    $($option: arguments.take_or(stringify!($option), default.$option)?,)*
+                    $($others: $crate::options::Options::take(arguments)?,)*
+                })
+            }
+
+            fn set(
+                &mut self,
+                name: &str,
+                value: &serde_json::Value,
+            ) -> $crate::error::Result<bool> {
+                use $crate::backend::call::Argument;
+                match name {
+                    $(stringify!($option) => {
+                        self.$option = Argument::of_json(stringify!($option), value)?;
+                        return Ok(true);
+                    })*
+                    _ => {}
+                }
+                $(if $crate::options::Options::set(&mut self.$others, name, value)? {
+                    return Ok(true);
+                })*
+                Ok(false)
+            }
+
+            fn entries(&self) -> Vec<$crate::options::Entry> {
+                use $crate::backend::call::Argument;
+                fn sql_type<T: Argument>(_value: &T) -> &'static str {
+                    T::SQL
+                }
+                #[allow(unused_mut)]
+                let mut entries = vec![$($crate::options::Entry {
+                    name: stringify!($option),
+                    sql_type: sql_type(&self.$option),
+                    description: concat!($($description),+).trim(),
+                    value: self.$option.to_json(),
+                }),*];
+                $(entries.extend($crate::options::Options::entries(&self.$others));)*
+                entries
+            }
+        }
+    };
+}
+
+macro_rules! default_of {
+    () => {
+        None
+    };
+    ($default:expr) => {
+        $default.into()
+    };
+}
+
+pub(crate) use {default_of, options};
+
+/// The name that is most like a given one, if one is.
+fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    known
+        .map(|known| (distance(name, known), known))
+        .min()
+        .filter(|(distance, known)| distance * 2 <= known.len())
+        .map(|(_, known)| known)
+}
+
+/// How many characters have to be inserted, removed or replaced to make one text of another
+/// (Levenshtein 1966).
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}

@@ -1,0 +1,25 @@
+//! The options of a run that are on or off.
+
+use crate::options::options;
+use serde::{Deserialize, Serialize};
+
+options! {
+    /// What is on or off. `bench.runs` has a column for each.
+    #[derive(Copy, Serialize, Deserialize)]
+    pub struct Switches {
+        /// Whether each transaction has a connection of its own, in mode libpq.
+        reconnect: bool = false,
+        /// Whether an error of a statement ends the transaction only.
+        continue_on_error: bool = false,
+        /// Whether the run ends when a client is aborted.
+        exit_on_abort: bool = false,
+        /// Whether single commands are measured.
+        per_statement: bool = false,
+        /// Whether the report tells failures apart by their kinds.
+        failures_detailed: bool = false,
+        /// Whether errors that do not abort a client are reported.
+        verbose_errors: bool = false,
+        /// Whether transactions are logged.
+        log: bool = false,
+    }
+}
