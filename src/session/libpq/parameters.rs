@@ -5,7 +5,7 @@ use std::ffi::c_char;
 
 /// Parameter values as libpq wants them, in buffers that are used again.
 #[derive(Default)]
-pub(super) struct Parameters {
+pub(super) struct ParameterTexts {
     /// The texts one after the other, each with a zero byte at its end.
     pub(super) texts: String,
     /// Where each begins; `None` is NULL.
@@ -13,7 +13,7 @@ pub(super) struct Parameters {
     pub(super) pointers: Vec<*const c_char>,
 }
 
-impl Parameters {
+impl ParameterTexts {
     pub(super) fn fill(
         &mut self,
         command: &SqlCommand,

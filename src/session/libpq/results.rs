@@ -1,7 +1,7 @@
 //! What a client keeps of results.
 
-use super::super::column::column_value;
 use crate::pq::PqResult;
+use crate::session::column::column_value;
 use selfbench_client::{Column, ColumnValue, QueryResult};
 
 /// What `\gset` and `\aset` need of a result.

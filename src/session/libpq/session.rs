@@ -1,13 +1,13 @@
 //! The session: what a client submits over a connection, and the outcome of it.
 
-use super::super::usage;
-use super::parameters::Parameters;
+use super::parameters::ParameterTexts;
 use super::results::kept;
 use crate::error::Error;
 use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, TransactionStatus,
     no_more_connections,
 };
+use crate::session::usage;
 use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
 use selfbench_script::{Action, Command, Protocol, SqlCommand, StatementTooLong, Variables};
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ pub struct LibpqSession {
     prepared: Vec<Option<CString>>,
     /// Statements to prepare before a pipeline starts, by number.
     to_prepare: VecDeque<(usize, CString)>,
-    parameters: Parameters,
+    parameters: ParameterTexts,
     activity: Activity,
     /// Syncs sent in the open pipeline.
     pipeline: Option<usize>,
@@ -72,7 +72,7 @@ impl LibpqSession {
             protocol,
             prepared: (0..statements).map(|_| None).collect(),
             to_prepare: VecDeque::new(),
-            parameters: Parameters::default(),
+            parameters: ParameterTexts::default(),
             activity: Activity::Nothing,
             pipeline: None,
             query: 0,
@@ -207,7 +207,7 @@ impl LibpqSession {
     #[inline]
     fn with_connection(
         &mut self,
-        send: impl FnOnce(&mut Connection, &Parameters) -> Result<(), Lost>,
+        send: impl FnOnce(&mut Connection, &ParameterTexts) -> Result<(), Lost>,
     ) -> Result<(), Lost> {
         match &mut self.connection {
             Some(connection) => send(connection, &self.parameters),
@@ -252,7 +252,7 @@ impl LibpqSession {
     }
 
     /// Sends a statement that is none of the script's.
-    fn submit_own(&mut self, sql: &CStr, store: bool) {
+    fn submit_internal(&mut self, sql: &CStr, store: bool) {
         self.begin();
         self.store = store;
         let sent = self.with_connection(|connection, _| connection.send_query(sql));
@@ -453,20 +453,20 @@ impl Session for LibpqSession {
     }
 
     fn submit_rollback(&mut self) {
-        self.submit_own(c"ROLLBACK", false);
+        self.submit_internal(c"ROLLBACK", false);
     }
 
     fn submit_begin(&mut self) {
-        self.submit_own(c"BEGIN", false);
+        self.submit_internal(c"BEGIN", false);
     }
 
     fn submit_commit(&mut self) {
-        self.submit_own(c"COMMIT", false);
+        self.submit_internal(c"COMMIT", false);
     }
 
     fn submit_usage(&mut self) {
         self.results.clear();
-        self.submit_own(usage::QUERY, true);
+        self.submit_internal(usage::QUERY, true);
     }
 
     fn usage(&self) -> Option<Usage> {

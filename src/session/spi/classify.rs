@@ -5,7 +5,7 @@ use std::ffi::CString;
 
 /// How a statement gets executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StatementKind {
     /// As transaction control; `exits` tells whether a failed block takes it.
     Control { exits: bool },
     /// As a utility command that must not have a snapshot: a snapshot fixes what SET TRANSACTION
@@ -67,7 +67,9 @@ pub(super) fn begins_with(text: &str, words: &[&str]) -> bool {
 ///
 /// # Safety
 /// In a transaction.
-pub(super) unsafe fn parse_utility(text: &CString) -> Option<(*mut pg_sys::RawStmt, Kind)> {
+pub(super) unsafe fn parse_utility(
+    text: &CString,
+) -> Option<(*mut pg_sys::RawStmt, StatementKind)> {
     // SAFETY: the caller's promise.
     unsafe {
         let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
@@ -75,7 +77,7 @@ pub(super) unsafe fn parse_utility(text: &CString) -> Option<(*mut pg_sys::RawSt
             return None;
         };
         let kind = kind_of((*raw).stmt);
-        (kind != Kind::Other).then_some((raw, kind))
+        (kind != StatementKind::Other).then_some((raw, kind))
     }
 }
 
@@ -84,7 +86,7 @@ pub(super) unsafe fn parse_utility(text: &CString) -> Option<(*mut pg_sys::RawSt
 ///
 /// # Safety
 /// The node is a parsed statement.
-pub(super) unsafe fn kind_of(statement: *mut pg_sys::Node) -> Kind {
+pub(super) unsafe fn kind_of(statement: *mut pg_sys::Node) -> StatementKind {
     use pg_sys::NodeTag::*;
     use pg_sys::TransactionStmtKind::*;
     // SAFETY: the caller's promise.
@@ -92,7 +94,7 @@ pub(super) unsafe fn kind_of(statement: *mut pg_sys::Node) -> Kind {
         T_TransactionStmt => {
             // SAFETY: the tag tells the type.
             let kind = unsafe { (*statement.cast::<pg_sys::TransactionStmt>()).kind };
-            Kind::Control {
+            StatementKind::Control {
                 exits: matches!(
                     kind,
                     TRANS_STMT_COMMIT
@@ -102,8 +104,8 @@ pub(super) unsafe fn kind_of(statement: *mut pg_sys::Node) -> Kind {
                 ),
             }
         }
-        T_VariableSetStmt | T_ConstraintsSetStmt | T_LockStmt => Kind::Bare,
-        T_CallStmt | T_DoStmt | T_DeclareCursorStmt => Kind::Portal,
-        _ => Kind::Other,
+        T_VariableSetStmt | T_ConstraintsSetStmt | T_LockStmt => StatementKind::Bare,
+        T_CallStmt | T_DoStmt | T_DeclareCursorStmt => StatementKind::Portal,
+        _ => StatementKind::Other,
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString};
 
 /// How far the transaction command of this process has come.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Frame {
+pub(super) struct CommandState {
     /// Whether it has been started and not been finished.
     pub(super) started: bool,
     /// Whether it is to stay so after a statement, since a pipeline is open.
@@ -20,7 +20,7 @@ pub(super) struct Frame {
     pub(super) shown: Option<(usize, pg_sys::TimestampTz)>,
 }
 
-impl Frame {
+impl CommandState {
     /// Shows a statement that has just begun in the activity view, unless it shows that one since
     /// less than a millisecond: short statements come by hundreds in that time, and each report
     /// takes as long as several of their parts.
@@ -54,7 +54,7 @@ impl Frame {
 #[inline]
 pub(super) fn in_statement(
     text: &CStr,
-    frame: &mut Frame,
+    state: &mut CommandState,
     body: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     // SAFETY: the sequence of the server's own statement loop, in a process that runs no other
@@ -63,23 +63,23 @@ pub(super) fn in_statement(
         pg_sys::SetCurrentStatementStartTimestamp();
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
         pg_sys::debug_query_string = text.as_ptr();
-        frame.shown = None;
-        if !frame.started {
+        state.shown = None;
+        if !state.started {
             latch::forget_cancel();
             pg_sys::StartTransactionCommand();
-            frame.started = true;
+            state.started = true;
         }
         arm_statement_timeout();
         body()?;
         disarm_statement_timeout();
-        if frame.stays {
+        if state.stays {
             pg_sys::CommandCounterIncrement();
             return Ok(());
         }
         pg_sys::CommitTransactionCommand();
-        frame.started = false;
+        state.started = false;
     }
-    end_statement(frame);
+    end_statement(state);
     Ok(())
 }
 
@@ -114,7 +114,7 @@ pub(super) unsafe fn disarm_statement_timeout() {
 /// nothing to report, unless the client says so: see [`SpiSession::rest`]. No notifications come,
 /// since no client of mode spi can LISTEN.
 #[inline]
-pub(super) fn end_statement(frame: &mut Frame) {
+pub(super) fn end_statement(state: &mut CommandState) {
     /// As often as the server takes them, at most.
     const REPORT_EVERY_US: pg_sys::TimestampTz = 1_000_000;
     // SAFETY: between statements. Only the report may raise an error, and it has a guard.
@@ -124,8 +124,8 @@ pub(super) fn end_statement(frame: &mut Frame) {
         pg_sys::debug_query_string = std::ptr::null();
         if !unguarded::IsTransactionOrTransactionBlock() {
             let now = unguarded::GetCurrentStatementStartTimestamp();
-            if now - frame.reported >= REPORT_EVERY_US {
-                frame.reported = now;
+            if now - state.reported >= REPORT_EVERY_US {
+                state.reported = now;
                 pg_sys::pgstat_report_stat(false);
             }
         }

@@ -1,6 +1,6 @@
 //! The errors of mode "spi", and what they say of a statement.
 
-use super::classify::{Kind, begins_with};
+use super::classify::{StatementKind, begins_with};
 use crate::error::{Error, Report, Result};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_script::{SqlCommand, Variables};
@@ -27,10 +27,10 @@ pub(super) fn check_spi(code: i32, sql: &CString) -> Result<()> {
 
 /// A failed block takes nothing but its end, as over the wire.
 #[inline]
-pub(super) fn refuse_in_failed_block(kind: Kind) -> Result<()> {
+pub(super) fn refuse_in_failed_block(kind: StatementKind) -> Result<()> {
     // SAFETY: reads this process's transaction state.
     let failed = unsafe { pg_sys::IsAbortedTransactionBlockState() };
-    if failed && kind != (Kind::Control { exits: true }) {
+    if failed && kind != (StatementKind::Control { exits: true }) {
         return Err(Error::Server(Box::new(crate::error::new_report(
             Sqlstate::ERRCODE_IN_FAILED_SQL_TRANSACTION,
             "current transaction is aborted, commands ignored until end of transaction block",

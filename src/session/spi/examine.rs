@@ -1,90 +1,113 @@
 //! The first look at a statement: what it is, and which types its parameters have.
 
-use super::classify::{Kind, holds_several, may_be_utility, parse_utility};
-use super::command::{Frame, in_statement};
+use super::classify::{StatementKind, holds_several, may_be_utility, parse_utility};
+use super::command::{CommandState, in_statement};
 use super::errors::{refuse_in_failed_block, zero_terminated};
-use super::known::Known;
-use super::plan::Parameters;
-use super::session::SpiSession;
+use super::plan::{ParameterValues, SavedPlan};
 use super::utility::saved_plan_of;
 use crate::error::{Error, Result};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_script::{Protocol, SqlCommand};
 use std::ffi::CString;
 
-impl SpiSession {
-    /// Parses a statement for the first time: how is it executed, and which types do its
-    /// parameters have?
-    pub(super) fn examine(&mut self, command: &SqlCommand) -> Result<Known> {
-        if self.protocol == Protocol::Simple {
-            let text = command.text();
-            // With variables in it, it is not known before they are filled in.
-            if holds_several(text) || (text.contains(':') && may_be_utility(text)) {
-                return Ok(Known::Several);
-            }
+/// What is known about a statement after its first execution.
+pub(super) enum ExaminedStatement {
+    /// BEGIN, COMMIT, SAVEPOINT and their like, and what else must run without a snapshot.
+    Utility {
+        plan: *mut pg_sys::PlannedStmt,
+        kind: StatementKind,
+        text: CString,
+    },
+    /// Several statements that are sent together, or one of which the kind depends on variables.
+    Several,
+    /// CALL, DO or DECLARE CURSOR; in the prepared protocol with a plan that stays.
+    Call {
+        parameters: ParameterValues,
+        plan: Option<SavedPlan>,
+        text: CString,
+    },
+    /// Anything else; in the prepared protocol with a plan that stays.
+    Statement {
+        parameters: ParameterValues,
+        plan: Option<SavedPlan>,
+        text: CString,
+    },
+}
+
+/// Parses a statement for the first time: how is it executed, and which types do its parameters
+/// have? `state` is that of the transaction command in progress.
+pub(super) fn examine(
+    command: &SqlCommand,
+    protocol: Protocol,
+    state: CommandState,
+) -> Result<ExaminedStatement> {
+    if protocol == Protocol::Simple {
+        let text = command.text();
+        // With variables in it, it is not known before they are filled in.
+        if holds_several(text) || (text.contains(':') && may_be_utility(text)) {
+            return Ok(ExaminedStatement::Several);
         }
-        let sql = match self.protocol {
-            // Parsed again at each execution, with its values; here only its kind matters.
-            Protocol::Simple => command.text(),
-            Protocol::Extended | Protocol::Prepared => command.parameterized(),
-        };
-        let text = zero_terminated(sql.to_owned())?;
-        let mut known = None;
-        let protocol = self.protocol;
-        // Unless a command has been started, one of its own: a pipeline begins with what is
-        // executed.
-        let mut frame = Frame {
-            stays: self.frame.started,
-            ..self.frame
-        };
-        in_statement(&text, &mut frame, || {
-            // SAFETY: in a transaction. What must outlive it is copied to the top context, once
-            // per statement of the script.
-            unsafe {
-                let parsed = if may_be_utility(sql) {
-                    parse_utility(&text)
-                } else {
-                    None
-                };
-                if let Some((raw, kind)) = parsed
-                    && kind != Kind::Portal
-                {
-                    if protocol != Protocol::Simple {
-                        refuse_in_failed_block(kind)?;
-                        require_parameters(command, protocol, 0)?;
-                    }
-                    known = Some(Known::Utility {
-                        plan: saved_plan_of(raw, &text),
-                        kind,
-                        text: text.clone(),
-                    });
-                    return Ok(());
-                }
-                let mut types = Vec::new();
-                if protocol != Protocol::Simple {
-                    refuse_in_failed_block(Kind::Other)?;
-                    types = parameter_types(&text)?;
-                    require_parameters(command, protocol, types.len())?;
-                }
-                let (parameters, plan) = (Parameters::look_up(&types), None);
-                let text = text.clone();
-                known = Some(match parsed {
-                    Some(_) => Known::Call {
-                        parameters,
-                        plan,
-                        text,
-                    },
-                    None => Known::Statement {
-                        parameters,
-                        plan,
-                        text,
-                    },
-                });
-            }
-            Ok(())
-        })?;
-        known.ok_or_else(|| Error::Limit("statement was not examined".into()))
     }
+    let sql = match protocol {
+        // Parsed again at each execution, with its values; here only its kind matters.
+        Protocol::Simple => command.text(),
+        Protocol::Extended | Protocol::Prepared => command.parameterized(),
+    };
+    let text = zero_terminated(sql.to_owned())?;
+    let mut examined = None;
+    // Unless a command has been started, one of its own: a pipeline begins with what is
+    // executed.
+    let mut state = CommandState {
+        stays: state.started,
+        ..state
+    };
+    in_statement(&text, &mut state, || {
+        // SAFETY: in a transaction. What must outlive it is copied to the top context, once
+        // per statement of the script.
+        unsafe {
+            let parsed = if may_be_utility(sql) {
+                parse_utility(&text)
+            } else {
+                None
+            };
+            if let Some((raw, kind)) = parsed
+                && kind != StatementKind::Portal
+            {
+                if protocol != Protocol::Simple {
+                    refuse_in_failed_block(kind)?;
+                    require_parameters(command, protocol, 0)?;
+                }
+                examined = Some(ExaminedStatement::Utility {
+                    plan: saved_plan_of(raw, &text),
+                    kind,
+                    text: text.clone(),
+                });
+                return Ok(());
+            }
+            let mut types = Vec::new();
+            if protocol != Protocol::Simple {
+                refuse_in_failed_block(StatementKind::Other)?;
+                types = parameter_types(&text)?;
+                require_parameters(command, protocol, types.len())?;
+            }
+            let (parameters, plan) = (ParameterValues::look_up(&types), None);
+            let text = text.clone();
+            examined = Some(match parsed {
+                Some(_) => ExaminedStatement::Call {
+                    parameters,
+                    plan,
+                    text,
+                },
+                None => ExaminedStatement::Statement {
+                    parameters,
+                    plan,
+                    text,
+                },
+            });
+        }
+        Ok(())
+    })?;
+    examined.ok_or_else(|| Error::Limit("statement was not examined".into()))
 }
 
 /// The types that the server infers for the parameters of a statement, as it does for a client

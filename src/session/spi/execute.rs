@@ -1,18 +1,17 @@
 //! The execution of one statement, by what it is.
 
 use super::call::{call, define_portal};
-use super::classify::Kind;
+use super::classify::StatementKind;
 use super::command::{
-    Frame, arm_statement_timeout, disarm_statement_timeout, end_statement, in_statement,
+    CommandState, arm_statement_timeout, disarm_statement_timeout, end_statement, in_statement,
 };
 use super::errors::{check_spi, fill_in, refuse_in_failed_block, zero_terminated};
-use super::known::Known;
-use super::plan::{Parameters, SavedPlan};
+use super::examine::{ExaminedStatement, examine};
+use super::plan::{ParameterValues, SavedPlan};
 use super::query::{execute_text, in_spi, options, prepare, result_of_spi};
-use super::session::SpiSession;
 use super::several::execute_several;
 use super::utility::run_utility;
-use crate::compat::unguarded;
+use crate::compat::{self, unguarded};
 use crate::error::Result;
 use crate::latch;
 use pgrx::pg_sys;
@@ -20,29 +19,62 @@ use selfbench_client::QueryResult;
 use selfbench_script::{Protocol, SqlCommand, Variables};
 use std::ffi::CString;
 
-impl SpiSession {
+/// Executes the statements of one client.
+pub(super) struct Executor {
+    protocol: Protocol,
+    /// By number; those that have been executed.
+    statements: Vec<Option<ExaminedStatement>>,
+    /// The transaction command in progress.
+    pub(super) state: CommandState,
+    /// Position of the current statement among those sent together.
+    pub(super) query: usize,
+    /// The results of the current statement, if its command stores them.
+    pub(super) results: Vec<QueryResult>,
+    /// Reused for parameter values and substituted texts.
+    text: String,
+    /// For the execution of one statement; see [`plan`](super::plan).
+    pub(super) memory: pg_sys::MemoryContext,
+}
+
+impl Executor {
+    /// For scripts with that many statements in all.
+    pub(super) fn new(protocol: Protocol, statements: usize) -> Executor {
+        Executor {
+            protocol,
+            statements: (0..statements).map(|_| None).collect(),
+            state: CommandState::default(),
+            query: 0,
+            results: Vec::new(),
+            text: String::new(),
+            memory: compat::new_memory_context(c"pg_selfbench statement"),
+        }
+    }
+
+    /// Executes one statement.
+    ///
+    /// # Errors
+    /// Also those that PostgreSQL raises: the caller catches them, and ends the transaction command.
     pub(super) fn execute(&mut self, command: &SqlCommand, variables: &Variables) -> Result<()> {
-        if self.known[command.number].is_none() {
-            let known = self.examine(command)?;
-            self.known[command.number] = Some(known);
+        if self.statements[command.number].is_none() {
+            let examined = examine(command, self.protocol, self.state)?;
+            self.statements[command.number] = Some(examined);
         }
         let Self {
             protocol,
-            known,
-            frame,
+            statements,
+            state,
             query,
             results,
             text,
             memory,
-            ..
         } = self;
         let mut results = command.store.is_some().then_some(results);
-        match &mut known[command.number] {
+        match &mut statements[command.number] {
             None => Ok(()),
-            Some(Known::Utility { plan, kind, text }) => {
+            Some(ExaminedStatement::Utility { plan, kind, text }) => {
                 // Transaction control takes effect at once, also within a pipeline.
-                frame.stays &= *kind == Kind::Bare;
-                in_statement(text, frame, || {
+                state.stays &= *kind == StatementKind::Bare;
+                in_statement(text, state, || {
                     refuse_in_failed_block(*kind)?;
                     // SAFETY: the plan lives as long as the process and is not changed.
                     unsafe { run_utility(*plan, text) };
@@ -52,21 +84,21 @@ impl SpiSession {
                     Ok(())
                 })
             }
-            Some(Known::Several) => {
+            Some(ExaminedStatement::Several) => {
                 text.clear();
                 fill_in(command, variables, text)?;
                 let sql = zero_terminated(std::mem::take(text))?;
-                let done = execute_several(&sql, frame, *memory, query, results);
+                let done = execute_several(&sql, state, *memory, query, results);
                 *text = sql.into_string().unwrap_or_default();
                 done
             }
-            Some(Known::Call {
+            Some(ExaminedStatement::Call {
                 parameters,
                 plan,
                 text: sql,
             }) => {
-                in_statement(sql, frame, || {
-                    refuse_in_failed_block(Kind::Portal)?;
+                in_statement(sql, state, || {
+                    refuse_in_failed_block(StatementKind::Portal)?;
                     if *protocol == Protocol::Prepared && plan.is_none() {
                         in_spi(|| {
                             // SAFETY: connected to SPI; the plan has just been prepared.
@@ -90,32 +122,32 @@ impl SpiSession {
                     Ok(())
                 })
             }
-            Some(Known::Statement { .. }) if *protocol == Protocol::Simple => {
+            Some(ExaminedStatement::Statement { .. }) if *protocol == Protocol::Simple => {
                 text.clear();
                 fill_in(command, variables, text)?;
                 // One pass over the text; the buffer is given back afterwards.
                 let sql = zero_terminated(std::mem::take(text))?;
-                let done = in_statement(&sql, frame, || {
-                    refuse_in_failed_block(Kind::Other)?;
+                let done = in_statement(&sql, state, || {
+                    refuse_in_failed_block(StatementKind::Other)?;
                     execute_text(&sql, results.as_deref_mut())
                 });
                 *text = sql.into_string().unwrap_or_default();
                 done
             }
-            Some(Known::Statement {
+            Some(ExaminedStatement::Statement {
                 parameters,
                 plan,
                 text: sql,
             }) => {
                 // SAFETY: in a transaction, within a guard.
-                let mut fill = |parameters: &mut Parameters| unsafe {
+                let mut fill = |parameters: &mut ParameterValues| unsafe {
                     parameters.fill(command.parameters(), variables, text);
                 };
                 if let (Some(saved), None) = (*plan, &results) {
-                    return execute_saved(saved, sql, frame, *memory, parameters, fill);
+                    return execute_saved(saved, sql, state, *memory, parameters, fill);
                 }
-                in_statement(sql, frame, || {
-                    refuse_in_failed_block(Kind::Other)?;
+                in_statement(sql, state, || {
+                    refuse_in_failed_block(StatementKind::Other)?;
                     in_spi(|| {
                         // SAFETY: the guard is around nothing that has to be dropped.
                         unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| fill(parameters)) };
@@ -151,10 +183,10 @@ impl SpiSession {
 fn execute_saved(
     saved: SavedPlan,
     text: &CString,
-    frame: &mut Frame,
+    state: &mut CommandState,
     memory: pg_sys::MemoryContext,
-    parameters: &mut Parameters,
-    mut fill: impl FnMut(&mut Parameters),
+    parameters: &mut ParameterValues,
+    mut fill: impl FnMut(&mut ParameterValues),
 ) -> Result<()> {
     /// What the server's own codes do not say.
     const IN_FAILED_BLOCK: i32 = i32::MIN;
@@ -165,13 +197,13 @@ fn execute_saved(
         let entry = pg_sys::MemoryContextSwitchTo(memory);
         pg_sys::ffi::pg_guard_ffi_boundary(|| {
             unguarded::SetCurrentStatementStartTimestamp();
-            frame.show(text);
+            state.show(text);
             pg_sys::debug_query_string = text.as_ptr();
             let mut outer = entry;
-            if !frame.started {
+            if !state.started {
                 latch::forget_cancel();
                 unguarded::StartTransactionCommand();
-                frame.started = true;
+                state.started = true;
                 outer = pg_sys::MemoryContextSwitchTo(memory);
             }
             arm_statement_timeout();
@@ -193,21 +225,21 @@ fn execute_saved(
             pg_sys::MemoryContextSwitchTo(outer);
             unguarded::MemoryContextReset(memory);
             disarm_statement_timeout();
-            if frame.stays {
+            if state.stays {
                 unguarded::CommandCounterIncrement();
             } else {
                 unguarded::CommitTransactionCommand();
-                frame.started = false;
+                state.started = false;
             }
             0
         })
     };
     if code == IN_FAILED_BLOCK {
-        refuse_in_failed_block(Kind::Other)?;
+        refuse_in_failed_block(StatementKind::Other)?;
     }
     check_spi(code, text)?;
-    if !frame.stays {
-        end_statement(frame);
+    if !state.stays {
+        end_statement(state);
     }
     Ok(())
 }

@@ -27,7 +27,6 @@ mod command;
 mod errors;
 mod examine;
 mod execute;
-mod known;
 mod listen;
 mod plan;
 mod query;

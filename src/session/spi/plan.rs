@@ -38,18 +38,18 @@ impl Parameter {
 }
 
 /// The parameters of a statement with their values.
-pub struct Parameters {
+pub struct ParameterValues {
     each: Vec<Parameter>,
     /// In the form that the executor takes, in the top context; null if there are none.
     values: pg_sys::ParamListInfo,
 }
 
-impl Parameters {
-    /// Parameters of these types.
+impl ParameterValues {
+    /// ParameterValues of these types.
     ///
     /// # Safety
     /// In a transaction.
-    pub unsafe fn look_up(types: &[pg_sys::Oid]) -> Parameters {
+    pub unsafe fn look_up(types: &[pg_sys::Oid]) -> ParameterValues {
         // SAFETY: the caller's promise; the list has room for as many as it is made for.
         unsafe {
             let each = types.iter().map(|oid| Parameter::look_up(*oid)).collect();
@@ -68,7 +68,7 @@ impl Parameters {
                     };
                 }
             }
-            Parameters { each, values }
+            ParameterValues { each, values }
         }
     }
 
@@ -77,7 +77,7 @@ impl Parameters {
         self.each.iter().map(|parameter| parameter.oid).collect()
     }
 
-    /// Their values, from [`Parameters::fill`].
+    /// Their values, from [`ParameterValues::fill`].
     pub fn values(&self) -> pg_sys::ParamListInfo {
         self.values
     }

@@ -1,9 +1,9 @@
 //! What goes through SPI itself: its preparation, its execution, its result.
 
-use super::super::column::column_value;
 use super::errors::check_spi;
-use super::plan::Parameters;
+use super::plan::ParameterValues;
 use crate::error::Result;
+use crate::session::column::column_value;
 use pgrx::pg_sys;
 use selfbench_client::{Column, ColumnValue, QueryResult};
 use std::ffi::{CStr, CString};
@@ -25,7 +25,10 @@ pub(super) fn in_spi(body: impl FnOnce() -> Result<()>) -> Result<()> {
 
 /// # Safety
 /// Connected to SPI.
-pub(super) unsafe fn prepare(sql: &CString, parameters: &Parameters) -> Result<pg_sys::SPIPlanPtr> {
+pub(super) unsafe fn prepare(
+    sql: &CString,
+    parameters: &ParameterValues,
+) -> Result<pg_sys::SPIPlanPtr> {
     let mut oids = parameters.types();
     // SAFETY: the caller's promise.
     // A parallel plan is as welcome as for a statement that a client sends.

@@ -1,12 +1,12 @@
 //! The session: what a client submits, the outcome of it, and the pipeline that is open.
 
-use super::super::usage;
-use super::command::{Frame, end_statement, in_statement};
+use super::command::{end_statement, in_statement};
 use super::errors::{as_sent, explain};
-use super::known::Known;
+use super::execute::Executor;
 use crate::backend::transaction;
 use crate::compat::{self, unguarded};
 use crate::error::{Error, catch};
+use crate::session::usage;
 use pgrx::pg_sys;
 use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
 use selfbench_script::{Command, Protocol, SqlCommand, Variables};
@@ -23,17 +23,8 @@ struct Pipeline {
 
 /// One client's way into the server.
 pub struct SpiSession {
-    pub(super) protocol: Protocol,
-    pub(super) known: Vec<Option<Known>>,
-    pub(super) frame: Frame,
+    executor: Executor,
     pipeline: Option<Pipeline>,
-    /// Position of the current statement among those sent together.
-    pub(super) query: usize,
-    pub(super) results: Vec<QueryResult>,
-    /// Reused for parameter values and substituted texts.
-    pub(super) text: String,
-    /// For the execution of one statement; see [`plan`](super::plan).
-    pub(super) memory: pg_sys::MemoryContext,
     outcome: Option<Outcome>,
     /// As it was read last.
     usage: Usage,
@@ -43,14 +34,8 @@ impl SpiSession {
     /// A session for scripts with that many statements in all.
     pub fn new(protocol: Protocol, statements: usize) -> Self {
         SpiSession {
-            protocol,
-            known: (0..statements).map(|_| None).collect(),
-            frame: Frame::default(),
+            executor: Executor::new(protocol, statements),
             pipeline: None,
-            query: 0,
-            results: Vec::new(),
-            text: String::new(),
-            memory: compat::new_memory_context(c"pg_selfbench statement"),
             outcome: None,
             usage: Usage::default(),
         }
@@ -73,7 +58,7 @@ impl SpiSession {
             };
             pg_sys::pgstat_report_activity(state, std::ptr::null());
         }
-        self.frame.shown = None;
+        self.executor.state.shown = None;
     }
 }
 
@@ -85,25 +70,25 @@ impl SpiSession {
         let in_block = unsafe { pg_sys::IsTransactionBlock() };
         transaction::recover();
         // SAFETY: nothing uses the statement's memory any more.
-        unsafe { pg_sys::MemoryContextReset(self.memory) };
-        self.frame.started = false;
-        end_statement(&mut self.frame);
+        unsafe { pg_sys::MemoryContextReset(self.executor.memory) };
+        self.executor.state.started = false;
+        end_statement(&mut self.executor.state);
         let report = explain(report, statement, in_block);
         SqlError {
             message: as_sent(&report),
             sqlstate: report.sqlstate,
             lost: false,
-            query: self.query,
+            query: self.executor.query,
         }
     }
 
     /// Executes transaction control of the client's own, outside of any pipeline.
     fn submit_control(&mut self, text: &'static CStr, control: impl FnOnce()) {
-        self.frame.stays = false;
-        self.query = 0;
-        let frame = &mut self.frame;
+        self.executor.state.stays = false;
+        self.executor.query = 0;
+        let state = &mut self.executor.state;
         let done = catch(|| {
-            in_statement(text, frame, || {
+            in_statement(text, state, || {
                 control();
                 Ok(())
             })
@@ -116,7 +101,7 @@ impl SpiSession {
 
     /// Commits what the open pipeline has done since the last sync.
     fn sync(&mut self) {
-        if self.frame.started {
+        if self.executor.state.started {
             let result = catch(|| {
                 // SAFETY: the command was started; see `in_statement`. There may be no implicit
                 // block.
@@ -128,8 +113,8 @@ impl SpiSession {
             });
             let failure = match result {
                 Ok(()) => {
-                    self.frame.started = false;
-                    end_statement(&mut self.frame);
+                    self.executor.state.started = false;
+                    end_statement(&mut self.executor.state);
                     None
                 }
                 Err(error) => Some(self.fail(&error, "")),
@@ -154,18 +139,18 @@ impl Session for SpiSession {
         {
             return;
         }
-        self.frame.stays = self.pipeline.is_some();
-        self.query = 0;
+        self.executor.state.stays = self.pipeline.is_some();
+        self.executor.query = 0;
         if command.store.is_some() {
-            self.results.clear();
+            self.executor.results.clear();
         }
-        if compat::PIPELINE_IS_BLOCK && self.frame.started {
+        if compat::PIPELINE_IS_BLOCK && self.executor.state.started {
             // SAFETY: in the transaction of the pipeline; does nothing in a block.
             unsafe { pg_sys::BeginImplicitTransactionBlock() };
         }
-        let failure = match catch(|| self.execute(command, variables)) {
+        let failure = match catch(|| self.executor.execute(command, variables)) {
             Ok(()) => {
-                if self.frame.started {
+                if self.executor.state.started {
                     // SAFETY: a variable of this process; the transaction goes on.
                     unsafe { pg_sys::MyXactFlags |= pg_sys::XACT_FLAGS_PIPELINING as i32 };
                 }
@@ -186,7 +171,7 @@ impl Session for SpiSession {
 
     fn submit_rollback(&mut self) {
         transaction::abort();
-        end_statement(&mut self.frame);
+        end_statement(&mut self.executor.state);
         self.outcome = Some(Outcome::Done);
     }
 
@@ -231,7 +216,7 @@ impl Session for SpiSession {
     }
 
     fn results(&self) -> &[QueryResult] {
-        &self.results
+        &self.executor.results
     }
 
     fn start_pipeline(&mut self, _commands: &[Command]) {

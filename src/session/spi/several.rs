@@ -1,8 +1,8 @@
 //! Statements that are sent together.
 
 use super::call::{call, define_portal};
-use super::classify::{Kind, kind_of, parse_utility};
-use super::command::{Frame, in_statement};
+use super::classify::{StatementKind, kind_of, parse_utility};
+use super::command::{CommandState, in_statement};
 use super::errors::{refuse_in_failed_block, zero_terminated};
 use super::query::execute_text;
 use super::utility::{plan_of, run_utility};
@@ -16,7 +16,7 @@ use std::ffi::CString;
 /// to the position of the statement in progress.
 pub(super) fn execute_several(
     sql: &CString,
-    frame: &mut Frame,
+    state: &mut CommandState,
     memory: pg_sys::MemoryContext,
     query: &mut usize,
     mut results: Option<&mut Vec<QueryResult>>,
@@ -26,9 +26,9 @@ pub(super) fn execute_several(
     // not executed at all.
     in_statement(
         sql,
-        &mut Frame {
+        &mut CommandState {
             stays: true,
-            ..*frame
+            ..*state
         },
         || {
             // SAFETY: in a transaction; only copies of the parts are kept.
@@ -36,27 +36,27 @@ pub(super) fn execute_several(
             Ok(())
         },
     )?;
-    frame.started = true;
+    state.started = true;
     let several = parts.len() > 1;
     let last = parts.len().saturating_sub(1);
     for (i, part) in parts.iter().enumerate() {
         *query = i;
-        frame.stays = i < last && !matches!(part.kind, Kind::Control { .. });
-        in_statement(&part.text, frame, || {
+        state.stays = i < last && !matches!(part.kind, StatementKind::Control { .. });
+        in_statement(&part.text, state, || {
             refuse_in_failed_block(part.kind)?;
             if several {
                 // SAFETY: in a transaction; does nothing in a block.
                 unsafe { pg_sys::BeginImplicitTransactionBlock() };
             }
             match part.kind {
-                Kind::Other => execute_text(&part.text, results.as_deref_mut())?,
+                StatementKind::Other => execute_text(&part.text, results.as_deref_mut())?,
                 // SAFETY: in a transaction; no parameters.
-                Kind::Portal => unsafe {
+                StatementKind::Portal => unsafe {
                     call(memory, std::ptr::null_mut(), results.as_deref_mut(), || {
                         define_portal(&part.text, &[])
                     });
                 },
-                Kind::Control { .. } | Kind::Bare => {
+                StatementKind::Control { .. } | StatementKind::Bare => {
                     // SAFETY: in a transaction, with whose memory the plan goes.
                     unsafe {
                         if let Some((statement, _)) = parse_utility(&part.text) {
@@ -76,8 +76,8 @@ pub(super) fn execute_several(
         })?;
     }
     if parts.is_empty() {
-        frame.stays = false;
-        return in_statement(sql, frame, || Ok(()));
+        state.stays = false;
+        return in_statement(sql, state, || Ok(()));
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ pub(super) fn execute_several(
 /// One of the statements that are sent together.
 struct Part {
     text: CString,
-    kind: Kind,
+    kind: StatementKind,
 }
 
 /// The statements of a text, without empty ones.
