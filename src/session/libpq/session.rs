@@ -1,12 +1,10 @@
 //! The session: what a client submits over a connection, and the outcome of it.
 
+use super::answer::Answer;
+use super::link::Link;
 use super::parameters::ParameterTexts;
-use super::results::kept;
 use crate::error::Error;
-use crate::pq::{
-    Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, TransactionStatus,
-    no_more_connections,
-};
+use crate::pq::{Cancel, ConnectWith, Connecting, Connection, Lost, Status, TransactionStatus};
 use crate::session::usage;
 use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
 use selfbench_script::{Action, Command, Protocol, SqlCommand, StatementTooLong, Variables};
@@ -30,11 +28,7 @@ enum Activity {
 
 /// One client's connection.
 pub struct LibpqSession {
-    connection: Option<Connection>,
-    /// How many connections there have been.
-    generation: u64,
-    /// What connections are made with, if they are made during the run.
-    connect_with: Rc<ConnectWith>,
+    link: Link,
     protocol: Protocol,
     /// By statement number: its name on the server, once it is prepared there.
     prepared: Vec<Option<CString>>,
@@ -44,16 +38,8 @@ pub struct LibpqSession {
     activity: Activity,
     /// Syncs sent in the open pipeline.
     pipeline: Option<usize>,
-    /// Position of the next result among those of the statements sent together.
-    query: usize,
-    /// Whether results are to be kept.
-    store: bool,
-    results: Vec<QueryResult>,
-    failure: Option<SqlError>,
+    answer: Answer,
     outcome: Option<Outcome>,
-    readable: bool,
-    writable: bool,
-    wants_write: bool,
 }
 
 impl LibpqSession {
@@ -66,23 +52,15 @@ impl LibpqSession {
         statements: usize,
     ) -> Self {
         LibpqSession {
-            connection,
-            generation: 0,
-            connect_with,
+            link: Link::new(connection, connect_with),
             protocol,
             prepared: (0..statements).map(|_| None).collect(),
             to_prepare: VecDeque::new(),
             parameters: ParameterTexts::default(),
             activity: Activity::Nothing,
             pipeline: None,
-            query: 0,
-            store: false,
-            results: Vec::new(),
-            failure: None,
+            answer: Answer::default(),
             outcome: None,
-            readable: false,
-            writable: false,
-            wants_write: false,
         }
     }
 
@@ -90,26 +68,25 @@ impl LibpqSession {
     /// there is no connection.
     #[inline]
     pub fn socket(&self) -> Option<(u64, i32)> {
-        let socket = self.connection.as_ref()?.socket();
-        (socket >= 0).then_some((self.generation, socket))
+        self.link.socket()
     }
 
     /// Process id of the server's process behind the connection; 0 if none is known.
     pub fn backend_pid(&self) -> i32 {
-        self.connection.as_ref().map_or(0, Connection::backend_pid)
+        self.link.backend_pid()
     }
 
     /// Tells the session that its socket has something to read.
     #[inline]
     pub fn readable(&mut self) {
-        self.readable = true;
+        self.link.readable = true;
     }
 
     /// Tells the session that its socket takes something.
     #[inline]
     pub fn writable(&mut self) {
         if matches!(self.activity, Activity::Connecting(_)) {
-            self.writable = true;
+            self.link.writable = true;
         } else {
             self.flush();
         }
@@ -120,26 +97,21 @@ impl LibpqSession {
     pub fn wants_write(&self) -> bool {
         match self.activity {
             Activity::Connecting(waits_for) => waits_for == Connecting::Writing,
-            _ => self.wants_write,
+            _ => self.link.wants_write,
         }
     }
 
     /// What cancels what the server is executing for this session, if anything.
     pub fn cancel(&self) -> Option<Cancel> {
-        match (&self.activity, &self.connection) {
-            (Activity::Nothing | Activity::Connecting(_), _) | (_, None) => None,
-            (_, Some(connection)) => Cancel::of(connection),
+        match self.activity {
+            Activity::Nothing | Activity::Connecting(_) => None,
+            _ => self.link.cancel(),
         }
     }
 
     fn flush(&mut self) {
-        let flushed = match &mut self.connection {
-            Some(connection) => connection.flush(),
-            None => Err(Lost),
-        };
-        match flushed {
-            Ok(more) => self.wants_write = more,
-            Err(Lost) => self.lose(),
+        if let Err(Lost) = self.link.flush() {
+            self.lose();
         }
     }
 
@@ -147,8 +119,8 @@ impl LibpqSession {
     #[inline]
     fn sent(&mut self, activity: Activity, sent: Result<(), Lost>) {
         if self.pipeline.is_some() && !matches!(activity, Activity::EndingPipeline(_)) {
-            if sent.is_err() && self.failure.is_none() {
-                self.failure = Some(self.loss());
+            if sent.is_err() && self.answer.failure.is_none() {
+                self.answer.failure = Some(self.answer.loss(&self.link));
             }
             return;
         }
@@ -166,102 +138,38 @@ impl LibpqSession {
             message: format!("ERROR:  {error}"),
             ..SqlError::default()
         };
-        self.failure.get_or_insert(failure);
+        self.answer.failure.get_or_insert(failure);
         if self.pipeline.is_none() {
             self.finish();
-        }
-    }
-
-    fn loss(&self) -> SqlError {
-        SqlError {
-            message: match &self.connection {
-                Some(connection) => connection.error_message(),
-                None => "there is no connection".into(),
-            },
-            lost: true,
-            // The server may have said why before it hung up.
-            query: self
-                .failure
-                .as_ref()
-                .map_or(self.query, |first| first.query),
-            ..SqlError::default()
         }
     }
 
     fn lose(&mut self) {
         self.activity = Activity::Nothing;
         self.pipeline = None;
-        self.wants_write = false;
-        self.outcome = Some(Outcome::Failed(self.loss()));
+        self.link.wants_write = false;
+        self.outcome = Some(Outcome::Failed(self.answer.loss(&self.link)));
     }
 
     /// Forgets what was before, since something new is begun outside of any pipeline.
     #[inline]
     fn begin(&mut self) {
-        self.failure = None;
+        self.answer.failure = None;
         self.outcome = None;
-        self.query = 0;
+        self.answer.query = 0;
     }
 
-    /// Executes `send` on the connection.
-    #[inline]
-    fn with_connection(
-        &mut self,
-        send: impl FnOnce(&mut Connection, &ParameterTexts) -> Result<(), Lost>,
-    ) -> Result<(), Lost> {
-        match &mut self.connection {
-            Some(connection) => send(connection, &self.parameters),
-            None => Err(Lost),
-        }
-    }
-
-    fn note(&mut self, result: &PqResult) {
-        // The result of preparing a statement is none of the statement's.
-        let executing = matches!(self.activity, Activity::Executing);
-        match result.status() {
-            Status::Command | Status::Rows if self.store && executing => {
-                self.results.push(kept(result));
-            }
-            Status::Command | Status::Rows | Status::Sync | Status::Skipped => {}
-            Status::Copy => {
-                self.failure = Some(SqlError {
-                    sqlstate: "0A000".into(),
-                    message: "COPY is not supported in a script".into(),
-                    lost: true,
-                    query: self.query,
-                });
-            }
-            Status::Error => {
-                // The first error is the cause of the others.
-                if self.failure.is_none() {
-                    let lost = self.connection.as_ref().is_none_or(|connection| {
-                        connection.transaction_status() == TransactionStatus::Unknown
-                    });
-                    self.failure = Some(SqlError {
-                        sqlstate: result.sqlstate().unwrap_or_default(),
-                        message: result.error_message(),
-                        lost,
-                        query: self.query,
-                    });
-                }
-            }
-        }
-        if executing {
-            self.query += 1;
-        }
-    }
-
-    /// Sends a statement that is none of the script's.
+    /// Sends a statement that is not one of the script's.
     fn submit_internal(&mut self, sql: &CStr, store: bool) {
         self.begin();
-        self.store = store;
-        let sent = self.with_connection(|connection, _| connection.send_query(sql));
+        self.answer.store = store;
+        let sent = self.link.with(|connection| connection.send_query(sql));
         self.sent(Activity::Executing, sent);
     }
 
     fn execute_prepared(&mut self, number: usize) {
-        self.query = 0;
-        let sent = match (&self.prepared[number], &mut self.connection) {
+        self.answer.query = 0;
+        let sent = match (&self.prepared[number], self.link.connection()) {
             (Some(name), Some(connection)) => {
                 connection.send_prepared(name, &self.parameters.pointers)
             }
@@ -273,7 +181,9 @@ impl LibpqSession {
     /// Sends the order to prepare a statement and takes its name for granted.
     fn prepare(&mut self, number: usize, sql: &CString) -> Result<(), Lost> {
         let name = CString::new(format!("P_{number}")).unwrap_or_default();
-        let sent = self.with_connection(|connection, _| connection.send_prepare(&name, sql));
+        let sent = self
+            .link
+            .with(|connection| connection.send_prepare(&name, sql));
         self.prepared[number] = Some(name);
         sent
     }
@@ -285,10 +195,10 @@ impl LibpqSession {
             self.sent(Activity::PreparingPipeline(number), sent);
             return;
         }
-        match self.with_connection(|connection, _| connection.enter_pipeline()) {
+        match self.link.with(|connection| connection.enter_pipeline()) {
             Ok(()) => {
                 self.pipeline = Some(0);
-                self.failure = None;
+                self.answer.failure = None;
                 self.outcome = Some(Outcome::Done);
             }
             Err(Lost) => self.lose(),
@@ -296,19 +206,7 @@ impl LibpqSession {
     }
 
     fn poll_connect(&mut self, waits_for: Connecting) {
-        let ready = match waits_for {
-            Connecting::Reading => self.readable,
-            _ => self.writable,
-        };
-        if !ready {
-            return;
-        }
-        (self.readable, self.writable) = (false, false);
-        let Some(connection) = &mut self.connection else {
-            return self.lose();
-        };
-        let before = connection.socket();
-        match connection.poll_connect() {
+        match self.link.poll_connect(waits_for) {
             Connecting::Done => {
                 self.activity = Activity::Nothing;
                 self.outcome = Some(Outcome::Done);
@@ -326,9 +224,6 @@ impl LibpqSession {
             }
             waits_for @ (Connecting::Reading | Connecting::Writing) => {
                 self.activity = Activity::Connecting(waits_for);
-                if connection.socket() != before {
-                    self.generation += 1;
-                }
             }
         }
     }
@@ -336,14 +231,16 @@ impl LibpqSession {
     /// What the end of a command's results means.
     fn end_of_results(&mut self) {
         match std::mem::replace(&mut self.activity, Activity::Nothing) {
-            Activity::Preparing(number) if self.failure.is_none() => self.execute_prepared(number),
+            Activity::Preparing(number) if self.answer.failure.is_none() => {
+                self.execute_prepared(number)
+            }
             Activity::Preparing(number) => {
                 self.prepared[number] = None;
-                self.outcome = self.failure.take().map(Outcome::Failed);
+                self.outcome = self.answer.failure.take().map(Outcome::Failed);
             }
             Activity::PreparingPipeline(number) => {
                 // Its execution tells the error, if it comes to that.
-                if self.failure.take().is_some() {
+                if self.answer.failure.take().is_some() {
                     self.prepared[number] = None;
                 }
                 self.prepare_pipeline();
@@ -353,10 +250,7 @@ impl LibpqSession {
     }
 
     fn finish(&mut self) {
-        self.outcome = Some(match self.failure.take() {
-            Some(failure) => Outcome::Failed(failure),
-            None => Outcome::Done,
-        });
+        self.outcome = Some(self.answer.outcome());
     }
 
     /// Takes results of a pipeline that is being ended, as far as there are any.
@@ -364,7 +258,7 @@ impl LibpqSession {
         let mut left = syncs;
         let mut ends = 0;
         while left > 0 {
-            let Some(connection) = &mut self.connection else {
+            let Some(connection) = self.link.connection() else {
                 return self.lose();
             };
             if connection.is_busy() {
@@ -375,8 +269,8 @@ impl LibpqSession {
                 Some(result) => {
                     ends = 0;
                     left -= usize::from(result.status() == Status::Sync);
-                    self.note(&result);
-                    if self.failure.as_ref().is_some_and(|failure| failure.lost) {
+                    self.answer.take(&result, false, &self.link);
+                    if self.answer.is_lost() {
                         break;
                     }
                 }
@@ -387,10 +281,11 @@ impl LibpqSession {
         }
         self.activity = Activity::Nothing;
         self.pipeline = None;
-        let lost = self.failure.as_ref().is_some_and(|failure| failure.lost);
+        let lost = self.answer.is_lost();
         if !lost
             && self
-                .with_connection(|connection, _| connection.exit_pipeline())
+                .link
+                .with(|connection| connection.exit_pipeline())
                 .is_err()
         {
             return self.lose();
@@ -404,9 +299,9 @@ impl Session for LibpqSession {
     fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
         if self.pipeline.is_none() {
             self.begin();
-            self.store = command.store.is_some();
-            if self.store {
-                self.results.clear();
+            self.answer.store = command.store.is_some();
+            if self.answer.store {
+                self.answer.results.clear();
             }
         }
         let filled = match self.protocol {
@@ -420,14 +315,14 @@ impl Session for LibpqSession {
             Protocol::Simple => {
                 let texts = &mut self.parameters.texts;
                 let sql = CString::new(std::mem::take(texts)).unwrap_or_default();
-                let sent = self.with_connection(|connection, _| connection.send_query(&sql));
+                let sent = self.link.with(|connection| connection.send_query(&sql));
                 self.parameters.texts = sql.into_string().unwrap_or_default();
                 self.sent(Activity::Executing, sent);
             }
             Protocol::Extended => {
                 let sql = CString::new(command.parameterized()).unwrap_or_default();
-                let sent = self.with_connection(|connection, parameters| {
-                    connection.send_query_params(&sql, &parameters.pointers)
+                let sent = self.link.with(|connection| {
+                    connection.send_query_params(&sql, &self.parameters.pointers)
                 });
                 self.sent(Activity::Executing, sent);
             }
@@ -440,8 +335,8 @@ impl Session for LibpqSession {
                 let sql = CString::new(command.parameterized()).unwrap_or_default();
                 if self.pipeline.is_some() {
                     // It could not be prepared; this tells why, at the end of the pipeline.
-                    let sent = self.with_connection(|connection, parameters| {
-                        connection.send_query_params(&sql, &parameters.pointers)
+                    let sent = self.link.with(|connection| {
+                        connection.send_query_params(&sql, &self.parameters.pointers)
                     });
                     self.sent(Activity::Executing, sent);
                 } else {
@@ -465,12 +360,12 @@ impl Session for LibpqSession {
     }
 
     fn submit_usage(&mut self) {
-        self.results.clear();
+        self.answer.results.clear();
         self.submit_internal(usage::QUERY, true);
     }
 
     fn usage(&self) -> Option<Usage> {
-        usage::of_answer(&self.results)
+        usage::of_answer(&self.answer.results)
     }
 
     #[inline]
@@ -479,19 +374,15 @@ impl Session for LibpqSession {
             self.poll_connect(waits_for);
             return self.outcome.take();
         }
-        if self.outcome.is_none() && self.readable {
-            self.readable = false;
-            let consumed = self.with_connection(|connection, _| connection.consume_input());
-            if consumed.is_err() {
-                self.lose();
-            }
+        if self.outcome.is_none() && self.link.receive().is_err() {
+            self.lose();
         }
         while self.outcome.is_none() {
             if let Activity::EndingPipeline(syncs) = self.activity {
                 self.read_pipeline(syncs);
                 break;
             }
-            let Some(connection) = &mut self.connection else {
+            let Some(connection) = self.link.connection() else {
                 self.lose();
                 break;
             };
@@ -500,10 +391,11 @@ impl Session for LibpqSession {
             }
             match connection.next_result() {
                 Some(result) => {
-                    self.note(&result);
-                    if self.failure.as_ref().is_some_and(|failure| failure.lost) {
+                    let executing = matches!(self.activity, Activity::Executing);
+                    self.answer.take(&result, executing, &self.link);
+                    if self.answer.is_lost() {
                         self.activity = Activity::Nothing;
-                        self.outcome = self.failure.take().map(Outcome::Failed);
+                        self.outcome = self.answer.failure.take().map(Outcome::Failed);
                     }
                 }
                 None => self.end_of_results(),
@@ -514,7 +406,7 @@ impl Session for LibpqSession {
 
     #[inline]
     fn block(&self) -> Block {
-        match self.connection.as_ref().map(Connection::transaction_status) {
+        match self.link.transaction_status() {
             Some(TransactionStatus::InBlock) => Block::Open,
             Some(TransactionStatus::InError) => Block::Failed,
             _ => Block::None,
@@ -522,12 +414,12 @@ impl Session for LibpqSession {
     }
 
     fn results(&self) -> &[QueryResult] {
-        &self.results
+        &self.answer.results
     }
 
     fn start_pipeline(&mut self, commands: &[Command]) {
         self.begin();
-        self.store = false;
+        self.answer.store = false;
         self.to_prepare.clear();
         if self.protocol == Protocol::Prepared {
             for command in commands {
@@ -545,7 +437,7 @@ impl Session for LibpqSession {
     }
 
     fn sync_pipeline(&mut self) {
-        let sent = self.with_connection(|connection, _| connection.sync_pipeline());
+        let sent = self.link.with(|connection| connection.sync_pipeline());
         if let Some(syncs) = &mut self.pipeline {
             *syncs += usize::from(sent.is_ok());
         }
@@ -554,7 +446,7 @@ impl Session for LibpqSession {
 
     fn end_pipeline(&mut self) {
         self.sync_pipeline();
-        if self.failure.as_ref().is_some_and(|failure| failure.lost) {
+        if self.answer.is_lost() {
             self.pipeline = None;
             self.finish();
             return;
@@ -566,27 +458,24 @@ impl Session for LibpqSession {
     fn submit_connect(&mut self) {
         self.disconnect();
         self.begin();
-        self.connection = Connection::start(&self.connect_with);
-        self.generation += 1;
-        match &self.connection {
-            None => {
+        match self.link.connect() {
+            Err(message) => {
                 self.outcome = Some(Outcome::Failed(SqlError {
                     sqlstate: "53000".into(),
-                    message: no_more_connections("use more jobs"),
+                    message,
                     lost: true,
                     query: 0,
                 }));
             }
-            Some(connection) if connection.is_bad() => self.lose(),
-            Some(_) => self.activity = Activity::Connecting(Connecting::Writing),
+            Ok(connection) if connection.is_bad() => self.lose(),
+            Ok(_) => self.activity = Activity::Connecting(Connecting::Writing),
         }
     }
 
     fn disconnect(&mut self) {
-        self.connection = None;
+        self.link.disconnect();
         self.activity = Activity::Nothing;
         self.pipeline = None;
-        (self.readable, self.writable, self.wants_write) = (false, false, false);
         self.prepared.fill(None);
     }
 }

@@ -1,0 +1,142 @@
+//! The connection of a session, and what its event loop has to know of it.
+
+use crate::pq::{
+    Cancel, ConnectWith, Connecting, Connection, Lost, TransactionStatus, no_more_connections,
+};
+use std::rc::Rc;
+
+/// One connection after the other, with the state of the socket.
+pub(super) struct Link {
+    connection: Option<Connection>,
+    /// How many connections there have been.
+    generation: u64,
+    /// What connections are made with, if they are made during the run.
+    connect_with: Rc<ConnectWith>,
+    /// Whether the socket has something to read.
+    pub(super) readable: bool,
+    /// Whether the socket of a connection that is being made is writable.
+    pub(super) writable: bool,
+    /// Whether something that was sent waits for the socket to become writable.
+    pub(super) wants_write: bool,
+}
+
+impl Link {
+    /// Over an established connection, or none until it is told to connect.
+    pub(super) fn new(connection: Option<Connection>, connect_with: Rc<ConnectWith>) -> Link {
+        Link {
+            connection,
+            generation: 0,
+            connect_with,
+            readable: false,
+            writable: false,
+            wants_write: false,
+        }
+    }
+
+    /// The socket, and a number that changes whenever it may have become another one; `None` if
+    /// there is no connection.
+    #[inline]
+    pub(super) fn socket(&self) -> Option<(u64, i32)> {
+        let socket = self.connection.as_ref()?.socket();
+        (socket >= 0).then_some((self.generation, socket))
+    }
+
+    /// Process id of the server's process behind the connection; 0 if none is known.
+    pub(super) fn backend_pid(&self) -> i32 {
+        self.connection.as_ref().map_or(0, Connection::backend_pid)
+    }
+
+    /// What cancels what the server is executing; `None` if there is no connection.
+    pub(super) fn cancel(&self) -> Option<Cancel> {
+        Cancel::of(self.connection.as_ref()?)
+    }
+
+    /// The connection, if there is one.
+    #[inline]
+    pub(super) fn connection(&mut self) -> Option<&mut Connection> {
+        self.connection.as_mut()
+    }
+
+    /// Transaction state as the server last reported it; `None` if there is no connection.
+    #[inline]
+    pub(super) fn transaction_status(&self) -> Option<TransactionStatus> {
+        self.connection.as_ref().map(Connection::transaction_status)
+    }
+
+    /// Why the connection is lost.
+    pub(super) fn error_message(&self) -> String {
+        match &self.connection {
+            Some(connection) => connection.error_message(),
+            None => "there is no connection".into(),
+        }
+    }
+
+    /// Executes `send` on the connection.
+    #[inline]
+    pub(super) fn with<T>(
+        &mut self,
+        send: impl FnOnce(&mut Connection) -> Result<T, Lost>,
+    ) -> Result<T, Lost> {
+        match &mut self.connection {
+            Some(connection) => send(connection),
+            None => Err(Lost),
+        }
+    }
+
+    /// Sends what is queued, as far as the socket takes it.
+    #[inline]
+    pub(super) fn flush(&mut self) -> Result<(), Lost> {
+        self.wants_write = self.with(Connection::flush)?;
+        Ok(())
+    }
+
+    /// Reads what the socket has, if it has something.
+    #[inline]
+    pub(super) fn receive(&mut self) -> Result<(), Lost> {
+        if std::mem::take(&mut self.readable) {
+            self.with(Connection::consume_input)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a new connection.
+    ///
+    /// # Errors
+    /// If this process may open no more of them; the text says so.
+    pub(super) fn connect(&mut self) -> Result<&Connection, String> {
+        self.connection = Connection::start(&self.connect_with);
+        self.generation += 1;
+        self.connection
+            .as_ref()
+            .ok_or_else(|| no_more_connections("use more jobs"))
+    }
+
+    /// Goes on connecting; unchanged if the socket is not ready.
+    pub(super) fn poll_connect(&mut self, waits_for: Connecting) -> Connecting {
+        let ready = match waits_for {
+            Connecting::Reading => self.readable,
+            _ => self.writable,
+        };
+        if !ready {
+            return waits_for;
+        }
+        (self.readable, self.writable) = (false, false);
+        let Some(connection) = &mut self.connection else {
+            return Connecting::Failed;
+        };
+        let before = connection.socket();
+        let state = connection.poll_connect();
+        if matches!(state, Connecting::Reading | Connecting::Writing)
+            && connection.socket() != before
+        {
+            self.generation += 1;
+        }
+        state
+    }
+
+    /// Closes the connection.
+    pub(super) fn disconnect(&mut self) {
+        self.connection = None;
+        (self.readable, self.writable, self.wants_write) = (false, false, false);
+    }
+}
