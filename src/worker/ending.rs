@@ -10,6 +10,7 @@ use crate::compat;
 use crate::latch;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// How long to wait for processes to exit after SIGTERM.
@@ -136,14 +137,14 @@ impl Ending {
 
 thread_local! {
     /// The values whose processes are to end with this process.
-    static OWNED: RefCell<Vec<*const dyn Processes>> = const { RefCell::new(Vec::new()) };
+    static OWNED: RefCell<Vec<Rc<dyn Processes>>> = const { RefCell::new(Vec::new()) };
     /// Whether the callback has been registered. It stays for good: taking it back would raise an
     /// error if another one had come after it.
     static REGISTERED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A value whose processes end when it is dropped, or this process exits.
-pub struct Owned<P: Processes>(Box<P>);
+pub struct Owned<P: Processes>(Rc<P>);
 
 impl<P: Processes> Owned<P> {
     /// Takes care of the processes of a value from here on.
@@ -151,10 +152,9 @@ impl<P: Processes> Owned<P> {
         if !REGISTERED.replace(true) {
             at_exit(end_all);
         }
-        let owned = Owned(Box::new(processes));
-        let pointer: *const P = &raw const *owned.0;
-        OWNED.with_borrow_mut(|all| all.push(pointer));
-        owned
+        let processes = Rc::new(processes);
+        OWNED.with_borrow_mut(|all| all.push(Rc::<P>::clone(&processes)));
+        Owned(processes)
     }
 }
 
@@ -171,19 +171,17 @@ impl<P: Processes> Drop for Owned<P> {
         if !are_gone(&*self.0) {
             self.0.end();
         }
-        let pointer: *const P = &raw const *self.0;
-        OWNED.with_borrow_mut(|all| all.retain(|one| !std::ptr::addr_eq(*one, pointer)));
+        let own = Rc::as_ptr(&self.0);
+        OWNED.with_borrow_mut(|all| all.retain(|one| !std::ptr::addr_eq(Rc::as_ptr(one), own)));
     }
 }
 
 fn end_all() {
     // A FATAL error leaves nothing borrowed: none is raised while something is.
     let all = OWNED.with(|all| all.try_borrow().map(|all| all.clone()).unwrap_or_default());
-    // SAFETY: values are boxed, and leave the list before they are freed.
-    let all = || all.iter().map(|processes| unsafe { &**processes });
-    all().for_each(Processes::abandon);
-    let mut endings: Vec<_> = all().map(|p| (p, Ending::begin(p))).collect();
-    while !endings.iter_mut().all(|(p, ending)| ending.is_over(*p)) {
+    all.iter().for_each(|processes| processes.abandon());
+    let mut endings: Vec<_> = all.iter().map(|p| (p, Ending::begin(&**p))).collect();
+    while !endings.iter_mut().all(|(p, ending)| ending.is_over(&***p)) {
         latch::wait(TICK);
     }
 }
