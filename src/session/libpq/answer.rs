@@ -1,4 +1,4 @@
-//! What a server has answered to a client's command so far.
+//! The server's answer to a client's command.
 
 use super::link::Link;
 use crate::pq::{PqResult, Status, TransactionStatus};
@@ -66,7 +66,7 @@ impl Answer {
         SqlError {
             message: link.error_message(),
             lost: true,
-            // The server may have said why before it hung up.
+            // The server may have sent the reason before it closed the connection.
             query: self
                 .failure
                 .as_ref()
@@ -75,7 +75,7 @@ impl Answer {
         }
     }
 
-    /// What the command has come to, once its results are complete.
+    /// The outcome of the command, once its results are complete.
     #[inline]
     pub(super) fn outcome(&mut self) -> Outcome {
         match self.failure.take() {

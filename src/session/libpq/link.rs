@@ -1,4 +1,4 @@
-//! The connection of a session, and what its event loop has to know of it.
+//! The connection of a session, and the state of its socket.
 
 use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, TransactionStatus, no_more_connections,
@@ -21,7 +21,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Over an established connection, or none until it is told to connect.
+    /// Over an established connection; without one until it connects.
     pub(super) fn new(connection: Option<Connection>, connect_with: Rc<ConnectWith>) -> Link {
         Link {
             connection,

@@ -1,11 +1,11 @@
 //! Statements over a libpq connection: sent where they are submitted, answered later.
 //!
 //! Never waits: the event loop of the worker calls [`LibpqSession::readable`] when the socket has
-//! something, and [`LibpqSession::writable`] when it takes something, if
-//! [`LibpqSession::wants_write`] says that this is waited for.
+//! something to read, and [`LibpqSession::writable`] when it accepts data, if
+//! [`LibpqSession::wants_write`] asked for that.
 //!
-//! `session` is what the client sees; `link` its connection and what the event loop knows of it,
-//! `answer` what the server has said, `parameters` what is sent with a statement.
+//! `session` is the interface to the client and to the event loop; `link` is its connection,
+//! `answer` the server's answer, `parameters` the values that are sent with a statement.
 
 mod answer;
 mod link;

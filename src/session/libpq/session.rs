@@ -1,4 +1,4 @@
-//! The session: what a client submits over a connection, and the outcome of it.
+//! The session: what a client submits over a connection, and its outcome.
 
 use super::answer::Answer;
 use super::link::Link;
@@ -43,8 +43,8 @@ pub struct LibpqSession {
 }
 
 impl LibpqSession {
-    /// A session for scripts with that many statements in all, over an established connection or,
-    /// if there is none, over connections that it makes with these parameters when it is told to.
+    /// A session for scripts with this total number of statements, over an established connection;
+    /// without one, over connections that it makes with these parameters on request.
     pub fn new(
         connection: Option<Connection>,
         connect_with: Rc<ConnectWith>,
@@ -151,7 +151,7 @@ impl LibpqSession {
         self.outcome = Some(Outcome::Failed(self.answer.loss(&self.link)));
     }
 
-    /// Forgets what was before, since something new is begun outside of any pipeline.
+    /// Resets the state before a new command outside of pipelines.
     #[inline]
     fn begin(&mut self) {
         self.answer.failure = None;
@@ -178,7 +178,7 @@ impl LibpqSession {
         self.sent(Activity::Executing, sent);
     }
 
-    /// Sends the order to prepare a statement and takes its name for granted.
+    /// Sends the request to prepare a statement and assumes that it succeeds.
     fn prepare(&mut self, number: usize, sql: &CString) -> Result<(), Lost> {
         let name = CString::new(format!("P_{number}")).unwrap_or_default();
         let sent = self
@@ -188,7 +188,7 @@ impl LibpqSession {
         sent
     }
 
-    /// Prepares the next statement of the pipeline to come, or starts it.
+    /// Prepares the next statement of a pipeline that is about to start, or starts it.
     fn prepare_pipeline(&mut self) {
         if let Some((number, sql)) = self.to_prepare.pop_front() {
             let sent = self.prepare(number, &sql);
@@ -228,7 +228,7 @@ impl LibpqSession {
         }
     }
 
-    /// What the end of a command's results means.
+    /// Continues after the last result of a command.
     fn end_of_results(&mut self) {
         match std::mem::replace(&mut self.activity, Activity::Nothing) {
             Activity::Preparing(number) if self.answer.failure.is_none() => {
@@ -253,7 +253,7 @@ impl LibpqSession {
         self.outcome = Some(self.answer.outcome());
     }
 
-    /// Takes results of a pipeline that is being ended, as far as there are any.
+    /// Reads the available results of a pipeline that is being ended.
     fn read_pipeline(&mut self, syncs: usize) {
         let mut left = syncs;
         let mut ends = 0;

@@ -1,4 +1,4 @@
-//! CALL, DO and DECLARE CURSOR: statements that need a portal at top level.
+//! CALL, DO and DECLARE CURSOR: statements that need a top-level portal.
 
 use super::classify::parse_utility;
 use super::query::result_of_spi;

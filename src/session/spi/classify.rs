@@ -1,17 +1,17 @@
-//! Which statements are not for SPI, going by their text and by what the parser makes of it.
+//! Which statements SPI does not execute: by their text, and by their parse tree.
 
 use pgrx::pg_sys;
 use std::ffi::CString;
 
-/// How a statement gets executed.
+/// How a statement is executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatementKind {
-    /// As transaction control; `exits` tells whether a failed block takes it.
+    /// As transaction control; `exits` is whether a failed block accepts it.
     Control { exits: bool },
     /// As a utility command that must not have a snapshot: a snapshot fixes what SET TRANSACTION
-    /// sets, and LOCK is there to come before it.
+    /// sets, and LOCK must be able to precede it.
     Bare,
-    /// Through a portal at top level: it can commit, or has to be in a block.
+    /// Through a portal at top level: it can commit, or must be in a block.
     Portal,
     /// Through SPI.
     Other,
@@ -25,7 +25,7 @@ pub(super) fn holds_several(text: &str) -> bool {
         .contains(';')
 }
 
-/// Whether a text can be a statement that is not for SPI, going by its first word.
+/// Whether the first word of a text allows for a statement that SPI does not execute.
 pub(super) fn may_be_utility(text: &str) -> bool {
     const WORDS: [&str; 15] = [
         "begin",
@@ -45,7 +45,7 @@ pub(super) fn may_be_utility(text: &str) -> bool {
         "do",
     ];
     let text = text.trim_start();
-    // Behind a comment or in a variable there can be anything.
+    // A comment or a variable may hide any statement.
     text.starts_with("/*")
         || text.starts_with("--")
         || text.starts_with(':')
@@ -62,7 +62,7 @@ pub(super) fn begins_with(text: &str, words: &[&str]) -> bool {
     words.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// The single statement of a text, if it is not for SPI, and its kind; in the current memory
+/// The single statement of a text, unless SPI executes it, and its kind; in the current memory
 /// context.
 ///
 /// # Safety
@@ -81,8 +81,8 @@ pub(super) unsafe fn parse_utility(
     }
 }
 
-/// How the server's own statement loop would execute this statement. A failed block takes what
-/// ends it, or goes back to a savepoint.
+/// How the server's own statement loop would execute this statement. A failed block accepts
+/// what ends it or returns to a savepoint.
 ///
 /// # Safety
 /// The node is a parsed statement.

@@ -1,4 +1,4 @@
-//! The transaction command around a statement, and what a backend does at its beginning and end.
+//! The transaction command around a statement: what a backend does before and after it.
 
 use crate::backend::interrupts;
 use crate::compat::{self, unguarded};
@@ -7,23 +7,23 @@ use crate::latch;
 use pgrx::pg_sys;
 use std::ffi::{CStr, CString};
 
-/// How far the transaction command of this process has come.
+/// The state of this process's transaction command.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CommandState {
-    /// Whether it has been started and not been finished.
+    /// Whether it has been started and not finished.
     pub(super) started: bool,
-    /// Whether it is to stay so after a statement, since a pipeline is open.
+    /// Whether it stays open after the statement, because a pipeline is open.
     pub(super) stays: bool,
     /// When statistics were last reported.
     pub(super) reported: pg_sys::TimestampTz,
-    /// The statement that the activity view shows, by its place, and since when.
+    /// The statement that the activity view shows, by its address, and since when.
     pub(super) shown: Option<(usize, pg_sys::TimestampTz)>,
 }
 
 impl CommandState {
-    /// Shows a statement that has just begun in the activity view, unless it shows that one since
-    /// less than a millisecond: short statements come by hundreds in that time, and each report
-    /// takes as long as several of their parts.
+    /// Shows a statement that has just started in the activity view, unless the view has shown it
+    /// for less than a millisecond: hundreds of short statements fit in that time, and a report
+    /// would be a considerable part of each.
     ///
     /// # Safety
     /// Within a guard; see [`unguarded`].
@@ -95,8 +95,8 @@ pub(super) unsafe fn arm_statement_timeout() {
     }
 }
 
-/// Whatever the setting is by now: the statement may have changed it, and its failure may have set
-/// it back.
+/// Does not depend on the current setting: the statement may have changed it, and its failure may
+/// have reset it.
 ///
 /// # Safety
 /// At the end of a statement.
@@ -110,17 +110,17 @@ pub(super) unsafe fn disarm_statement_timeout() {
     }
 }
 
-/// What a backend does when it is ready for the next statement. There is no wait for it, and
-/// nothing to report, unless the client says so: see [`SpiSession::rest`]. No notifications come,
-/// since no client of mode spi can LISTEN.
+/// What a backend does when it is ready for the next statement. It does not wait for one, so that
+/// idleness is reported only by [`SpiSession::rest`](super::SpiSession::rest). There are no
+/// notifications, since no client of mode spi can LISTEN.
 #[inline]
 pub(super) fn end_statement(state: &mut CommandState) {
-    /// As often as the server takes them, at most.
+    /// The server accepts reports at most this often.
     const REPORT_EVERY_US: pg_sys::TimestampTz = 1_000_000;
     // SAFETY: between statements. Only the report may raise an error, and it has a guard.
     unsafe {
         disarm_statement_timeout();
-        // The text may go.
+        // The text may be freed from here on.
         pg_sys::debug_query_string = std::ptr::null();
         if !unguarded::IsTransactionOrTransactionBlock() {
             let now = unguarded::GetCurrentStatementStartTimestamp();

@@ -1,4 +1,4 @@
-//! The errors of mode "spi", and what they say of a statement.
+//! The errors of mode "spi".
 
 use super::classify::{StatementKind, begins_with};
 use crate::error::{Error, Report, Result};
@@ -6,7 +6,7 @@ use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_script::{SqlCommand, Variables};
 use std::ffi::CString;
 
-/// Turns an error code of SPI into an error; what SPI cannot run is named.
+/// Turns an error code of SPI into an error that shows the statement.
 #[inline]
 pub(super) fn check_spi(code: i32, sql: &CString) -> Result<()> {
     if code >= 0 {
@@ -25,7 +25,7 @@ pub(super) fn check_spi(code: i32, sql: &CString) -> Result<()> {
     ))))
 }
 
-/// A failed block takes nothing but its end, as over the wire.
+/// Rejects all but the end of a failed block, as the server does.
 #[inline]
 pub(super) fn refuse_in_failed_block(kind: StatementKind) -> Result<()> {
     // SAFETY: reads this process's transaction state.
@@ -41,7 +41,7 @@ pub(super) fn refuse_in_failed_block(kind: StatementKind) -> Result<()> {
     Ok(())
 }
 
-/// A text with a zero byte at its end; one that has such a byte inside is refused.
+/// The text of a command with the values of its variables.
 pub(super) fn fill_in(
     command: &SqlCommand,
     variables: &Variables,
@@ -52,6 +52,7 @@ pub(super) fn fill_in(
         .map_err(|error| Error::Limit(error.to_string()))
 }
 
+/// A text with a zero byte at its end; an error if it contains one.
 pub(super) fn zero_terminated(text: String) -> Result<CString> {
     CString::new(text).map_err(|_| Error::Limit("a statement contains a zero byte".into()))
 }
@@ -65,7 +66,7 @@ pub(super) fn explain(report: Report, statement: &str, in_block: bool) -> Report
     unsupported("cannot execute the statement in mode \"spi\"", statement)
 }
 
-/// The error for a statement that mode "spi" does not have.
+/// The error for a statement that mode "spi" does not support.
 pub(super) fn unsupported(message: &str, statement: &str) -> Report {
     let first_line = statement.lines().next().unwrap_or_default();
     crate::error::new_report(

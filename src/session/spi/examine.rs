@@ -1,4 +1,4 @@
-//! The first look at a statement: what it is, and which types its parameters have.
+//! Parsing a statement before its first execution: its kind, and the types of its parameters.
 
 use super::classify::{StatementKind, holds_several, may_be_utility, parse_utility};
 use super::command::{CommandState, in_statement};
@@ -10,9 +10,9 @@ use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_script::{Protocol, SqlCommand};
 use std::ffi::CString;
 
-/// What is known about a statement after its first execution.
+/// A statement that has been examined.
 pub(super) enum ExaminedStatement {
-    /// BEGIN, COMMIT, SAVEPOINT and their like, and what else must run without a snapshot.
+    /// BEGIN, COMMIT, SAVEPOINT and similar, and other commands that must run without a snapshot.
     Utility {
         plan: *mut pg_sys::PlannedStmt,
         kind: StatementKind,
@@ -20,13 +20,13 @@ pub(super) enum ExaminedStatement {
     },
     /// Several statements that are sent together, or one of which the kind depends on variables.
     Several,
-    /// CALL, DO or DECLARE CURSOR; in the prepared protocol with a plan that stays.
+    /// CALL, DO or DECLARE CURSOR; with a saved plan in the prepared protocol.
     Call {
         parameters: ParameterValues,
         plan: Option<SavedPlan>,
         text: CString,
     },
-    /// Anything else; in the prepared protocol with a plan that stays.
+    /// Anything else; with a saved plan in the prepared protocol.
     Statement {
         parameters: ParameterValues,
         plan: Option<SavedPlan>,
@@ -43,7 +43,7 @@ pub(super) fn examine(
 ) -> Result<ExaminedStatement> {
     if protocol == Protocol::Simple {
         let text = command.text();
-        // With variables in it, it is not known before they are filled in.
+        // Its kind depends on the values of its variables.
         if holds_several(text) || (text.contains(':') && may_be_utility(text)) {
             return Ok(ExaminedStatement::Several);
         }
@@ -110,8 +110,8 @@ pub(super) fn examine(
     examined.ok_or_else(|| Error::Limit("statement was not examined".into()))
 }
 
-/// The types that the server infers for the parameters of a statement, as it does for a client
-/// that leaves them open.
+/// The types that the server infers for the parameters of a statement, as for a client that does
+/// not specify them.
 ///
 /// # Safety
 /// In a transaction.
@@ -158,7 +158,7 @@ unsafe fn parameter_types(text: &CString) -> Result<Vec<pg_sys::Oid>> {
 }
 
 /// Variables within quotes are parameters for the client, but not for the server, which therefore
-/// refuses them.
+/// rejects the statement.
 fn require_parameters(command: &SqlCommand, protocol: Protocol, required: usize) -> Result<()> {
     let supplied = command.parameters().len();
     if supplied == required {

@@ -1,4 +1,4 @@
-//! The execution of one statement, by what it is.
+//! The execution of one statement, according to its kind.
 
 use super::call::{call, define_portal};
 use super::classify::StatementKind;
@@ -125,7 +125,7 @@ impl Executor {
             Some(ExaminedStatement::Statement { .. }) if *protocol == Protocol::Simple => {
                 text.clear();
                 fill_in(command, variables, text)?;
-                // One pass over the text; the buffer is given back afterwards.
+                // One pass over the text; the buffer is used again afterwards.
                 let sql = zero_terminated(std::mem::take(text))?;
                 let done = in_statement(&sql, state, || {
                     refuse_in_failed_block(StatementKind::Other)?;
@@ -177,7 +177,7 @@ impl Executor {
     }
 }
 
-/// Executes a saved plan whose rows nobody wants: what most transactions consist of. It does what
+/// Executes a saved plan and discards its rows: most transactions consist of this. It does what
 /// [`in_statement`] and [`in_spi`] do, within a single guard, and without SPI where that is not
 /// needed.
 fn execute_saved(
@@ -188,7 +188,7 @@ fn execute_saved(
     parameters: &mut ParameterValues,
     mut fill: impl FnMut(&mut ParameterValues),
 ) -> Result<()> {
-    /// What the server's own codes do not say.
+    /// Not one of the server's codes.
     const IN_FAILED_BLOCK: i32 = i32::MIN;
     // SAFETY: the sequences of those functions. Between the guard and the calls there are
     // references and plain values only. What the guard leaves of an error is in the context that is

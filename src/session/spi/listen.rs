@@ -1,4 +1,4 @@
-//! LISTEN, which no client of mode spi may use.
+//! Rejects LISTEN in backends that execute clients of mode spi.
 
 use crate::error::{Error, new_report};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};

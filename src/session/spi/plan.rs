@@ -1,9 +1,9 @@
-//! Plans that stay, and the parameters of statements.
+//! Saved plans, and the parameters of statements.
 //!
 //! SPI makes and saves the plan of a prepared statement. A plan that consists of a single query is
 //! executed as SPI and the server's portals do it, by the plan cache and the executor, but without
-//! what SPI adds for callers who want rows: two memory contexts and a table of copied rows. Of this
-//! the statement has nothing, as its rows are thrown away.
+//! what SPI adds for callers that need rows: two memory contexts and a table of copied rows. The
+//! statement does not need them, as its rows are discarded.
 
 use crate::backend::statement::new_portal;
 use crate::compat::unguarded;
@@ -82,7 +82,7 @@ impl ParameterValues {
         self.values
     }
 
-    /// Converts the variables' texts to the parameters' types. `text` is a buffer. Values are good
+    /// Converts the variables' texts to the parameters' types. `text` is a buffer. Values are valid
     /// as long as the current memory context.
     ///
     /// # Safety
@@ -126,7 +126,7 @@ impl ParameterValues {
     }
 }
 
-/// A plan that stays.
+/// A plan that is kept for further executions.
 #[derive(Clone, Copy)]
 pub struct SavedPlan {
     plan: pg_sys::SPIPlanPtr,
@@ -150,7 +150,7 @@ impl SavedPlan {
                 _ => std::ptr::null_mut(),
             };
             if !source.is_null() {
-                // What a client has prepared returns the same columns for ever.
+                // The columns of a prepared statement never change.
                 (*source).fixed_result = true;
             }
             SavedPlan { plan, source }
@@ -185,12 +185,12 @@ impl SavedPlan {
         }
     }
 
-    /// Executes the plan and throws its rows away. Returns false, and has done nothing, if it is not
+    /// Executes the plan and discards its rows. Returns false, and has done nothing, if it is not
     /// a single query; a rule can make it several at any time.
     ///
     /// The snapshot of the execution is taken when the plan has its locks, as for a portal: an older
-    /// one would not see what those had committed that the locks were waited for, and no row of a
-    /// table that they had rewritten.
+    /// one would not see what the previous holders of the locks had committed, nor any row of a table
+    /// that they had rewritten.
     ///
     /// # Safety
     /// In a transaction, within a guard; see [`unguarded`]. The values are those of the plan's

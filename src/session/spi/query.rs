@@ -31,7 +31,7 @@ pub(super) unsafe fn prepare(
 ) -> Result<pg_sys::SPIPlanPtr> {
     let mut oids = parameters.types();
     // SAFETY: the caller's promise.
-    // A parallel plan is as welcome as for a statement that a client sends.
+    // Parallel plans are allowed, as for a statement from a client.
     let plan = unsafe {
         pg_sys::SPI_prepare_cursor(
             sql.as_ptr(),
@@ -63,7 +63,7 @@ pub(super) fn execute_text(sql: &CString, results: Option<&mut Vec<QueryResult>>
     })
 }
 
-/// How SPI executes what has these parameters: it collects rows only if somebody wants them.
+/// Options of an execution with these parameters; `collect` is whether rows are kept.
 pub(super) fn options(values: pg_sys::ParamListInfo, collect: bool) -> pg_sys::SPIExecuteOptions {
     pg_sys::SPIExecuteOptions {
         params: values,

@@ -1,4 +1,4 @@
-//! The session: what a client submits, the outcome of it, and the pipeline that is open.
+//! The session: what a client submits, its outcome, and the open pipeline.
 
 use super::command::{end_statement, in_statement};
 use super::errors::{as_sent, explain};
@@ -12,7 +12,7 @@ use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
 use selfbench_script::{Command, Protocol, SqlCommand, Variables};
 use std::ffi::CStr;
 
-/// A pipeline that is open.
+/// An open pipeline.
 #[derive(Default)]
 struct Pipeline {
     /// Whether statements are skipped up to the next sync.
@@ -21,17 +21,17 @@ struct Pipeline {
     failure: Option<SqlError>,
 }
 
-/// One client's way into the server.
+/// One client's session.
 pub struct SpiSession {
     executor: Executor,
     pipeline: Option<Pipeline>,
     outcome: Option<Outcome>,
-    /// As it was read last.
+    /// As last read.
     usage: Usage,
 }
 
 impl SpiSession {
-    /// A session for scripts with that many statements in all.
+    /// A session for scripts with this total number of statements.
     pub fn new(protocol: Protocol, statements: usize) -> Self {
         SpiSession {
             executor: Executor::new(protocol, statements),
@@ -41,8 +41,8 @@ impl SpiSession {
         }
     }
 
-    /// Reports what a backend does that waits for its next statement; for a client that has to
-    /// wait.
+    /// Reports idleness, as a backend does that waits for its next statement. Called before a client
+    /// sleeps.
     pub fn rest(&mut self) {
         // SAFETY: between statements. A snapshot for catalogs would hold back the removal of dead
         // rows during the wait.

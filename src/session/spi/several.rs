@@ -1,4 +1,4 @@
-//! Statements that are sent together.
+//! Several statements that are sent together (`\;`).
 
 use super::call::{call, define_portal};
 use super::classify::{StatementKind, kind_of, parse_utility};
