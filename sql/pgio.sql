@@ -67,10 +67,10 @@ SELECT p.updates * 4 = (SELECT sum(scratch) FROM (TABLE pgio1 UNION ALL TABLE pg
        (SELECT string_agg(name || ' ' || weight, ', ' ORDER BY script_no)
           FROM bench.run_scripts s WHERE s.run_id = r.run_id) AS scripts
   FROM bench.pgio_runs p JOIN bench.runs r USING (run_id) WHERE r.label = 'regress';
-SELECT client, table_no, selects + updates AS loops, failed,
+SELECT client, table_no, selects + updates AS loops, s.failed,
        bench.histogram_count(select_histogram) = selects AS select_histogram,
        bench.histogram_count(update_histogram) = updates AS update_histogram
-  FROM bench.pgio_sessions JOIN bench.runs USING (run_id) WHERE label = 'regress' ORDER BY client;
+  FROM bench.pgio_sessions s JOIN bench.runs USING (run_id) WHERE label = 'regress' ORDER BY client;
 SELECT table_no, sessions, t.selects + t.updates AS loops
   FROM bench.pgio_tables t JOIN bench.runs USING (run_id) WHERE label = 'regress' ORDER BY table_no;
 

@@ -270,11 +270,11 @@ pub fn postmaster_is_alive() -> bool {
 }
 
 /// What this process has used of blocks and WAL since it began.
-pub fn usage() -> selfbench_client::Usage {
+pub fn usage() -> selfbench_stats::Usage {
     // SAFETY: counters of this process alone, which is not within a change of them.
     let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
     let (read, write) = read_and_write_time(&buffers);
-    selfbench_client::Usage {
+    selfbench_stats::Usage {
         blocks_hit: buffers.shared_blks_hit as u64,
         blocks_read: buffers.shared_blks_read as u64,
         blocks_dirtied: buffers.shared_blks_dirtied as u64,
@@ -285,7 +285,7 @@ pub fn usage() -> selfbench_client::Usage {
         wal_records: wal.wal_records as u64,
         wal_fpi: wal.wal_fpi as u64,
         wal_bytes: wal.wal_bytes,
-        ..selfbench_client::Usage::default()
+        ..selfbench_stats::Usage::default()
     }
 }
 

@@ -5,8 +5,10 @@
 //! a standby. The snapshot of the calling statement cannot be used: a caller that has waited no
 //! longer advertises it (see `backend::horizon`), so rows that it sees may have been removed.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use pgrx::AllocatedByRust;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
+use pgrx::heap_tuple::PgHeapTuple;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::SpiTupleTable;
@@ -54,6 +56,17 @@ pub fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
 }
 
 /// A text in the encoding of the database.
+/// A value of a composite type, which belongs to the memory of the transaction.
+pub type Record = PgHeapTuple<'static, AllocatedByRust>;
+
+/// The only column of the only row of a query with one parameter: a value of a composite type.
+pub fn record(sql: &str, parameter: String) -> Result<Record> {
+    select(sql, Some(1), &[parameter.into()], |rows| {
+        let record = rows.first().get::<Record>(1)?;
+        record.ok_or_else(|| Error::Limit("cannot form a result".into()))
+    })
+}
+
 struct AnyText(String);
 
 impl FromDatum for AnyText {

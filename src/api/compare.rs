@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::run::options::RunOptions;
 use crate::run::spec::{MODES, RunSpec};
 use pgrx::prelude::*;
-use selfbench_model::{Figures, Run};
+use selfbench_model::{Figures, Run, RunState};
 use selfbench_stats::{Spread, summary};
 
 /// Most modes, of which each takes memory of its own.
@@ -50,7 +50,7 @@ impl Arm {
 
 /// The figures of a run that did all that it was asked for, with all of its clients.
 fn complete(run: &Run) -> Option<Figures> {
-    (run.state == "finished" && run.aborted_clients == 0).then(|| run.figures.clone())
+    (run.state == RunState::Finished && run.aborted_clients == 0).then(|| run.figures.clone())
 }
 
 #[pg_extern(sql = false)]
@@ -110,9 +110,9 @@ fn compare(
         for _ in 0..repeats {
             for arm in &mut arms {
                 arm.spec.seed = check::seed(options.seed.as_deref())?;
-                let finished = perform(&arm.spec, Progress::default(), &horizon)?;
-                require_transactions(&arm.spec, &finished)?;
-                let run = finished.run;
+                let record = perform(&arm.spec, Progress::default(), &horizon)?;
+                require_transactions(&arm.spec, &record)?;
+                let run = record.run;
                 arm.rounds.push((run.run_id, complete(&run)));
             }
         }
@@ -142,8 +142,8 @@ fn compare(
                 tps.map(|spread| spread.median),
                 tps.map(|spread| spread.min),
                 tps.map(|spread| spread.max),
-                summary::median(&arm.values(|figures| figures.latency_avg_ms)),
-                summary::median(&arm.values(|figures| figures.latency_p95_ms)),
+                summary::median(&arm.values(|figures| figures.latency.latency_avg_ms)),
+                summary::median(&arm.values(|figures| figures.latency.latency_p95_ms)),
                 summary::median(&arm.ratios(&arms[0])),
                 arm.run_ids(true),
                 arm.run_ids(false),

@@ -2,7 +2,7 @@
 
 use super::warnings::notice;
 use crate::error::{Error, Result};
-use crate::results::store;
+use crate::results::load;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
 use crate::security;
 use crate::server;
@@ -19,7 +19,7 @@ const MAX_COMMAND_BYTES: usize = 1 << 30;
 
 /// Starts the run's coordinator, and warns the caller about effects that distort the figures.
 pub(super) fn begin_advised(spec: &RunSpec) -> Result<Task> {
-    let others = store::runs_in_progress()?;
+    let others = load::runs_in_progress()?;
     let task = begin(spec)?;
     if others > 0 {
         notice(

@@ -2,14 +2,14 @@
 
 use crate::clock;
 use crate::error::Result;
-use crate::results::{convert, store};
+use crate::results::load;
 use crate::run::RunSpec;
-use crate::shared::counters::ClientState;
-use crate::shared::recorder;
+use crate::shared::ClientState;
+use crate::shared::reading;
 use crate::shared::{Header, Phase, Segment};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use selfbench_model::{Finished, RunScript};
+use selfbench_model::{Figures, RunRecord, RunScript};
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -62,14 +62,14 @@ fn live_figures(
     let row = run_id.and_then(|run_id| {
         let segment = live_segment(run_id, segment)?;
         let header = segment.header();
-        let tally = recorder::read_total(&segment);
+        let tally = reading::read_total(&segment);
         let last = header.last_interval.get();
         Some((
             phase(header).to_owned(),
             seconds_since(header.start_ns.load(Relaxed)),
-            tally.transactions as i64,
-            tally.failed.total() as i64,
-            tally.skipped as i64,
+            tally.counts.transactions as i64,
+            tally.counts.failed() as i64,
+            tally.counts.skipped as i64,
             (tally.latency.count > 0).then(|| tally.latency.mean_ms()),
             last.map(|last| last.tps),
             last.and_then(|last| last.latency_avg_ms),
@@ -94,8 +94,8 @@ fn seconds_since(since_ns: u64) -> Option<f64> {
 }
 
 /// A run that the caller may see, as it is stored; one in progress with its figures so far.
-pub(super) fn load(run_id: i64) -> Result<Option<Finished>> {
-    let mut found = store::load(run_id)?;
+pub(super) fn load(run_id: i64) -> Result<Option<RunRecord>> {
+    let mut found = load::load(run_id)?;
     if let Some(found) = found.as_mut().filter(|found| found.run.is_in_progress())
         && let Some(segment) = live_segment(run_id, found.run.segment)
     {
@@ -106,14 +106,13 @@ pub(super) fn load(run_id: i64) -> Result<Option<Finished>> {
 
 /// Adds to the stored row of a run in progress what is stored at its end: the scripts, and the
 /// figures of this moment.
-pub(super) fn add_figures(found: &mut Finished, segment: &Segment) -> Result<()> {
+pub(super) fn add_figures(found: &mut RunRecord, segment: &Segment) -> Result<()> {
     let run = &mut found.run;
     let spec: RunSpec = segment.spec()?;
     let seconds = seconds_since(segment.header().measure_ns.load(Relaxed));
-    let tallies = recorder::read_all(segment);
-    let histograms = recorder::read_latencies(segment);
-    let figures =
-        |tally, histogram| convert::figures(tally, histogram, seconds.unwrap_or_default());
+    let tallies = reading::read_all(segment);
+    let histograms = reading::read_latencies(segment);
+    let figures = |tally, histogram| Figures::of(tally, histogram, seconds.unwrap_or_default());
     let (mut total, mut all) = (Tally::default(), LatencyHistogram::new());
     found.scripts.clear();
     for (number, script) in spec.scripts.into_iter().enumerate() {

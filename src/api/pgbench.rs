@@ -12,7 +12,6 @@ use crate::check::argument;
 use crate::error::{Error, OrRaise, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::pq::conninfo;
-use crate::results::convert;
 use crate::run::switches::Switches;
 use crate::run::{LogSpec, Mode, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::server;
@@ -107,24 +106,24 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
     if wanted.debug && wanted.mode == Mode::Libpq {
         tell_connection(wanted, &spec);
     }
-    let finished = run::perform(&spec, progress, horizon).map_err(point_to_initialization)?;
+    let record = run::perform(&spec, progress, horizon).map_err(point_to_initialization)?;
     if wanted.scale.is_some() && spec.uses_pgbench_tables() {
         pgrx::warning!(
             "scale option ignored, using count from pgbench_branches table ({})",
-            finished.run.scale
+            record.run.scale
         );
     }
-    if finished.run.run_id != 0 {
-        pgrx::notice!("results are stored as run {}", finished.run.run_id);
+    if record.run.run_id != 0 {
+        pgrx::notice!("results are stored as run {}", record.run.run_id);
     }
-    if wanted.exit_on_abort && finished.run.aborted_clients > 0 {
+    if wanted.exit_on_abort && record.run.aborted_clients > 0 {
         // pgbench exits on the spot. The result is stored.
         return Ok(Vec::new());
     }
     let style = Style::Pgbench {
         progress: wanted.progress_s.is_some(),
     };
-    Ok(selfbench_report::lines(&convert::report(&finished)?, style))
+    Ok(selfbench_report::lines(&record, &[], style))
 }
 
 /// Tells where clients connect to and what for.

@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::run::{PgioSpec, RunSpec, Vacuum};
 use crate::server;
-use crate::shared::recorder;
+use crate::shared::reading;
 use crate::shared::watcher::Watcher;
 use crate::shared::{Phase, Segment};
 use selfbench_report::pgio::WorkingSet;
@@ -174,7 +174,7 @@ impl Ticker {
     }
 
     fn tell(&mut self, segment: &Segment, now: u64) {
-        let tally = recorder::read_total(segment);
+        let tally = reading::read_total(segment);
         let line = progress::line(
             self.at(segment, now),
             (now - self.last_ns) as f64 / 1e9,

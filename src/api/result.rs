@@ -1,92 +1,19 @@
-//! Results as SQL values: the composite type `bench.run_result`, reports, percentiles.
+//! What is made of results: reports, advice, percentiles; and deleting them.
 
 use super::live::{live_segment, load};
 use crate::backend::call::Call;
 use crate::check::{age, argument};
 use crate::error::{Error, OrRaise, Result};
-use crate::results::{convert, store};
+use crate::results::delete::{self, Deletion};
+use crate::results::load::{last_run_of_caller, load_settings};
 use crate::security;
 use crate::shared::Segment;
-use pgrx::AllocatedByRust;
 use pgrx::datum::Interval;
-use pgrx::heap_tuple::{PgHeapTuple, PgHeapTupleError};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use selfbench_model::Finished;
+use selfbench_model::RunRecord;
 use selfbench_stats::LatencyHistogram;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-
-/// The composite type `bench.run_result`. Signatures of SQL functions spell it out, since the
-/// schema generator of cargo-pgrx does not see through an alias.
-type RunResult = pgrx::composite_type!('static, "bench.run_result");
-
-/// A finished run as `bench.run_result`.
-pub(super) fn run_result(finished: &Finished) -> Result<RunResult> {
-    fill(finished).map_err(|e| cannot_form("bench.run_result", e))
-}
-
-/// Why there is no result of that type.
-pub(super) fn cannot_form(name: &str, error: Box<dyn std::error::Error>) -> Error {
-    match error.downcast_ref() {
-        Some(PgHeapTupleError::NoSuchType(_)) => Error::ExtensionDropped,
-        _ => Error::Limit(format!("cannot form {name}: {error}")),
-    }
-}
-
-fn fill(
-    finished: &Finished,
-) -> Result<PgHeapTuple<'static, AllocatedByRust>, Box<dyn std::error::Error>> {
-    let run = &finished.run;
-    let figures = &run.figures;
-    let time = |text: &Option<String>| {
-        text.as_deref()
-            .and_then(|text| TimestampWithTimeZone::from_str(text).ok())
-    };
-    let mut row = PgHeapTuple::new_composite_type("bench.run_result")?;
-    if run.run_id != 0 {
-        row.set_by_name("run_id", run.run_id)?;
-    }
-    row.set_by_name("state", run.state.clone())?;
-    row.set_by_name("mode", run.mode.clone())?;
-    row.set_by_name("scripts", run.scripts.clone())?;
-    row.set_by_name("protocol", run.protocol.clone())?;
-    row.set_by_name("clients", run.clients)?;
-    row.set_by_name("jobs", run.jobs)?;
-    row.set_by_name("scale", run.scale)?;
-    row.set_by_name("seconds", run.seconds)?;
-    row.set_by_name("transactions", figures.transactions)?;
-    row.set_by_name(
-        "failed",
-        figures.serialization_failures + figures.deadlock_failures + figures.other_failures,
-    )?;
-    row.set_by_name("retried", figures.retried)?;
-    row.set_by_name("retries", figures.retries)?;
-    row.set_by_name("skipped", figures.skipped)?;
-    row.set_by_name("late", figures.late)?;
-    row.set_by_name("rate", run.rate)?;
-    row.set_by_name("tps", figures.tps)?;
-    row.set_by_name("latency_avg_ms", figures.latency_avg_ms)?;
-    row.set_by_name("latency_stddev_ms", figures.latency_stddev_ms)?;
-    row.set_by_name("latency_min_ms", figures.latency_min_ms)?;
-    row.set_by_name("latency_p50_ms", figures.latency_p50_ms)?;
-    row.set_by_name("latency_p90_ms", figures.latency_p90_ms)?;
-    row.set_by_name("latency_p95_ms", figures.latency_p95_ms)?;
-    row.set_by_name("latency_p99_ms", figures.latency_p99_ms)?;
-    row.set_by_name("latency_p999_ms", figures.latency_p999_ms)?;
-    row.set_by_name("latency_max_ms", figures.latency_max_ms)?;
-    row.set_by_name("lag_avg_ms", figures.lag_avg_ms)?;
-    row.set_by_name("lag_max_ms", figures.lag_max_ms)?;
-    row.set_by_name("sleep_avg_ms", figures.sleep_avg_ms)?;
-    row.set_by_name("connection_ms", run.connection_ms)?;
-    row.set_by_name("warmup_transactions", run.warmup_transactions)?;
-    row.set_by_name("aborted_clients", run.aborted_clients)?;
-    row.set_by_name("label", run.label.clone())?;
-    row.set_by_name("started_at", time(&run.started_at))?;
-    row.set_by_name("finished_at", time(&run.finished_at))?;
-    row.set_by_name("errors", run.errors.clone())?;
-    Ok(row)
-}
 
 /// The report of a run that the caller may see.
 #[pg_extern(sql = false)]
@@ -120,7 +47,7 @@ fn report_last() -> String {
         };
         let found = match of_session {
             Some(found) => Some(found),
-            None => match store::last_run_of_caller()? {
+            None => match last_run_of_caller()? {
                 Some(run_id) => load(run_id)?,
                 None => None,
             },
@@ -130,10 +57,9 @@ fn report_last() -> String {
     .or_raise()
 }
 
-fn text_of(finished: Finished) -> Result<String> {
-    let mut report = convert::report(&finished)?;
-    report.settings = store::load_settings(finished.run.run_id)?;
-    Ok(selfbench_report::text(&report))
+fn text_of(record: RunRecord) -> Result<String> {
+    let settings = load_settings(record.run.run_id)?;
+    Ok(selfbench_report::text(&record, &settings))
 }
 
 /// What makes the figures of a run doubtful that the caller may see, and what to do about it.
@@ -143,16 +69,13 @@ fn advice(
 ) -> TableIterator<'static, (name!(advice, String), name!(hint, String))> {
     let advice = (|| {
         let run_id = argument("run_id", run_id)?;
-        let finished = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
-        let settings = store::load_settings(run_id)?;
+        let record = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+        let settings = load_settings(run_id)?;
         let setting = |name: &str| {
             let setting = settings.iter().find(|setting| setting.name == name)?;
             Some(setting.value.as_str())
         };
-        Ok(selfbench_report::advice(
-            &convert::report(&finished)?,
-            setting,
-        ))
+        Ok(selfbench_report::advice(&record, setting))
     })()
     .or_raise();
     TableIterator::new(advice.into_iter().map(|a| (a.advice, a.hint)))
@@ -192,7 +115,7 @@ fn delete_runs(
         let older_than = older_than
             .map(|interval| age("older_than", interval))
             .transpose()?;
-        let found = store::Deletion {
+        let found = Deletion {
             run_ids,
             older_than,
             label,
@@ -204,7 +127,7 @@ fn delete_runs(
         {
             return Err(Error::RunInProgress { run_id: *run_id });
         }
-        store::delete(found.into_iter().map(|(run_id, _)| run_id).collect())
+        delete::delete(found.into_iter().map(|(run_id, _)| run_id).collect())
     })()
     .or_raise();
     TableIterator::new(deleted)

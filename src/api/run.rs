@@ -3,20 +3,21 @@
 use super::launch::begin_advised;
 use super::live::live_segment;
 use super::progress::{Progress, Ticker};
-use super::result::{self, run_result};
+use super::result;
 use super::warnings::{advise, remedy, warn};
 use crate::backend::call::Call;
 use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{Error, OrRaise, Result};
 use crate::options::Options;
-use crate::results::store;
+use crate::results::load;
+use crate::results::result::run_result;
 use crate::run::{RunOptions, RunSpec};
 use crate::server;
 use crate::shared::Phase;
 use crate::worker::{launch, spi_client};
 use pgrx::prelude::*;
-use selfbench_model::{Finished, Reply};
+use selfbench_model::{Reply, RunRecord, RunState};
 use std::sync::atomic::Ordering::Relaxed;
 
 #[pg_extern(sql = false)]
@@ -31,9 +32,9 @@ fn run(
             every_us: options.progress_us()?,
             ..Progress::default()
         };
-        let finished = perform(&spec, progress, &horizon)?;
-        require_transactions(&spec, &finished)?;
-        Ok(once(run_result(&finished)?))
+        let record = perform(&spec, progress, &horizon)?;
+        require_transactions(&spec, &record)?;
+        Ok(once(run_result(&record.run)?))
     })()
     .or_raise()
 }
@@ -74,10 +75,10 @@ fn cancel(run_id: Option<i64>) -> bool {
     (|| {
         let run_id = check::argument("run_id", run_id)?;
         // Row-level security determines which runs the caller can cancel.
-        let Some(finished) = store::load(run_id)? else {
+        let Some(record) = load::load(run_id)? else {
             return Err(Error::UnknownRun { run_id });
         };
-        let Some(segment) = live_segment(run_id, finished.run.segment) else {
+        let Some(segment) = live_segment(run_id, record.run.segment) else {
             return Ok(false);
         };
         launch::cancel(&segment);
@@ -107,9 +108,9 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
 }
 
 /// Fails if no client finished a transaction, so that there are no figures.
-pub(super) fn require_transactions(spec: &RunSpec, finished: &Finished) -> Result<()> {
-    let run = &finished.run;
-    if run.state == "failed" && run.figures.transactions == 0 {
+pub(super) fn require_transactions(spec: &RunSpec, record: &RunRecord) -> Result<()> {
+    let run = &record.run;
+    if run.state == RunState::Failed && run.figures.counts.transactions == 0 {
         return Err(Error::AllAborted {
             message: "no client could finish a transaction".into(),
             first: run.errors.first().cloned().unwrap_or_default(),
@@ -120,7 +121,7 @@ pub(super) fn require_transactions(spec: &RunSpec, finished: &Finished) -> Resul
 }
 
 /// Runs as specified and waits for the result, even of a failed run.
-pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<Finished> {
+pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<RunRecord> {
     let task = begin_advised(spec)?;
     advise(spec, horizon);
     let mut ticker = Ticker::new(spec, progress);
@@ -131,11 +132,11 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     result::remember(task.segment());
     waited?;
     ticker.end(task.segment());
-    let finished = match task.outcome()? {
+    let record = match task.outcome()? {
         // Read from the tables, because it may be large, and as their owner, who sees all runs.
-        Reply::Stored(run_id) => store::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,
-        Reply::NotStored(finished) => *finished,
+        Reply::Stored(run_id) => load::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,
+        Reply::NotStored(record) => *record,
     };
-    warn(spec, &finished);
-    Ok(finished)
+    warn(spec, &record);
+    Ok(record)
 }

@@ -1,7 +1,6 @@
 //! `bench.wait`: waiting for a run that another session may have started.
 
 use super::live::{self, live_segment};
-use super::result::run_result;
 use super::run::once;
 use super::warnings::advise;
 use crate::backend::call::Call;
@@ -11,12 +10,13 @@ use crate::check;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
 use crate::latch;
-use crate::results::store;
+use crate::results::load;
+use crate::results::result::run_result;
 use crate::worker::locks::Lookout;
 use crate::worker::own_segment;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
-use selfbench_model::Finished;
+use selfbench_model::{RunRecord, RunState};
 use std::time::Duration;
 
 /// A caller that polls with a timeout up to this one, each time in a new transaction, does not
@@ -42,13 +42,13 @@ fn wait(
             None => None,
             Some(timeout) => Some(check::duration("timeout", timeout, true)? as u64 * 1000),
         };
-        run_result(&await_end(run_id, limit, &horizon)?)
+        run_result(&await_end(run_id, limit, &horizon)?.run)
     })();
     once(ended.or_raise())
 }
 
 /// Waits until a run has ended, or for that many nanoseconds; returns the current state of the run.
-fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<Finished> {
+fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRecord> {
     let begin = clock::now_ns();
     let found = look(run_id)?;
     if !found.run.is_in_progress() {
@@ -91,10 +91,10 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<Finis
 }
 
 /// A run as it is stored; fails if it is known to be lost.
-fn look(run_id: i64) -> Result<Finished> {
-    match store::load(run_id)? {
+fn look(run_id: i64) -> Result<RunRecord> {
+    match load::load(run_id)? {
         None => Err(Error::UnknownRun { run_id }),
-        Some(found) if found.run.state == "lost" => Err(Error::LostRun { run_id }),
+        Some(found) if found.run.state == RunState::Lost => Err(Error::LostRun { run_id }),
         Some(found) => Ok(found),
     }
 }

@@ -5,7 +5,7 @@ use crate::backend::transaction;
 use crate::run::{ClientProcess, RunSpec};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use selfbench_model::Finished;
+use selfbench_model::{RunRecord, RunState};
 
 pub(super) fn notice(message: &'static str, detail: &str, hint: &str) {
     ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
@@ -40,8 +40,8 @@ pub(super) fn advise(spec: &RunSpec, horizon: &Horizon) {
 }
 
 /// Warns the caller if the result is incomplete or otherwise doubtful.
-pub(super) fn warn(spec: &RunSpec, finished: &Finished) {
-    let run = &finished.run;
+pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
+    let run = &record.run;
     if run.run_id == 0 {
         pgrx::notice!("the result is not stored, because this server is a standby");
     }
@@ -52,7 +52,7 @@ pub(super) fn warn(spec: &RunSpec, finished: &Finished) {
             run.clients
         );
     }
-    if run.state != "finished" || run.aborted_clients > 0 {
+    if run.state != RunState::Finished || run.aborted_clients > 0 {
         // Programs recognize this warning by its SQLSTATE; it corresponds to pgbench's exit status
         // 2.
         let mut report = ErrorReport::new(

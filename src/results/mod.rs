@@ -1,4 +1,10 @@
-//! Results of runs: rows as they are stored, where they come from, and what is made of them.
+//! Results of runs: how their rows go into tables, come out of them, and become SQL results.
 
-pub mod convert;
+pub mod delete;
+mod insert;
+mod json;
+pub mod load;
+pub mod log;
+pub mod pgio;
+pub mod result;
 pub mod store;

@@ -7,9 +7,11 @@
 use crate::compat;
 use crate::error::OrRaise;
 use pgrx::prelude::*;
-use selfbench_client::{ColumnValue, QueryResult, Usage};
+use selfbench_client::{Column, ColumnValue, QueryResult};
+use selfbench_stats::Usage;
+use serde_json::{Map, Number, Value};
 
-/// What a connection is asked; the columns are those of [`usage`].
+/// What a connection is asked; the columns are those of [`Usage`].
 pub const QUERY: &std::ffi::CStr = c"SELECT * FROM bench.usage()";
 
 /// What this process has used since it began.
@@ -34,51 +36,31 @@ fn field(text: &str, name: &str) -> Option<u64> {
 
 /// What a server process has answered to [`QUERY`].
 pub fn of_answer(results: &[QueryResult]) -> Option<Usage> {
-    let row = &results.first()?.last_row;
-    let column = |name: &str| {
-        let column = row.iter().find(|column| column.name == name)?;
-        match &column.value {
-            ColumnValue::Text(text) => text.parse::<u64>().ok(),
-            _ => None,
-        }
+    let column = |column: &Column| {
+        let value = match &column.value {
+            ColumnValue::Text(text) => serde_json::from_str::<Number>(text).ok().into(),
+            _ => Value::Null,
+        };
+        (column.name.clone(), value)
     };
-    Some(Usage {
-        blocks_hit: column("blocks_hit")?,
-        blocks_read: column("blocks_read")?,
-        blocks_dirtied: column("blocks_dirtied")?,
-        blocks_written: column("blocks_written")?,
-        blocks_evicted: column("blocks_evicted"),
-        read_ns: column("read_ns")?,
-        write_ns: column("write_ns")?,
-        wal_records: column("wal_records")?,
-        wal_fpi: column("wal_fpi")?,
-        wal_bytes: column("wal_bytes")?,
-        device_read_bytes: column("device_read_bytes"),
-        device_write_bytes: column("device_write_bytes"),
-    })
+    let row: Map<String, Value> = results.first()?.last_row.iter().map(column).collect();
+    serde_json::from_value(row.into()).ok()
 }
 
 /// `bench.usage`: what the calling session has used, in one row.
 #[pg_extern(sql = false)]
 fn usage() -> pgrx::composite_type!('static, "bench.session_usage") {
     (|| -> Result<_, Box<dyn std::error::Error>> {
-        let used = of_process();
         let mut row = PgHeapTuple::new_composite_type("bench.session_usage")?;
-        for (name, value) in [
-            ("blocks_hit", Some(used.blocks_hit)),
-            ("blocks_read", Some(used.blocks_read)),
-            ("blocks_dirtied", Some(used.blocks_dirtied)),
-            ("blocks_written", Some(used.blocks_written)),
-            ("blocks_evicted", used.blocks_evicted),
-            ("read_ns", Some(used.read_ns)),
-            ("write_ns", Some(used.write_ns)),
-            ("wal_records", Some(used.wal_records)),
-            ("wal_fpi", Some(used.wal_fpi)),
-            ("wal_bytes", Some(used.wal_bytes)),
-            ("device_read_bytes", used.device_read_bytes),
-            ("device_write_bytes", used.device_write_bytes),
-        ] {
-            row.set_by_name(name, value.map(|value| value as i64))?;
+        if let Value::Object(columns) = serde_json::to_value(of_process())? {
+            for (name, value) in columns {
+                match value {
+                    Value::Number(number) if number.is_f64() => {
+                        row.set_by_name(&name, number.as_f64())?;
+                    }
+                    value => row.set_by_name(&name, value.as_i64())?,
+                }
+            }
         }
         Ok(row)
     })()

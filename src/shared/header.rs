@@ -1,6 +1,6 @@
 //! The head of a segment: what a task is, how far it has come, and requests to end it.
 
-use super::counters::LastInterval;
+use super::last_interval::LastInterval;
 use super::once_text::OnceText;
 use super::process::ProcessRef;
 use super::slots::REASON_BYTES;

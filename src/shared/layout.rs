@@ -1,6 +1,6 @@
 //! What a segment consists of, and where each part begins.
 
-use super::counters::{ClientHead, CommandCounters, ScriptCounters};
+use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::Header;
 use super::ring::RingHead;
 use super::slots::Worker;
@@ -91,7 +91,7 @@ impl Layout {
         let workers = align(outcome.checked_add(OUTCOME_BYTES)?)?;
         let clients = align(workers.checked_add(self.workers.checked_mul(size_of::<Worker>())?)?)?;
         let client_stride = align(
-            size_of::<ClientHead>()
+            size_of::<ClientSlot>()
                 .checked_add(self.scripts.checked_mul(size_of::<ScriptCounters>())?)?
                 .checked_add(self.commands.checked_mul(size_of::<CommandCounters>())?)?,
         )?;

@@ -12,27 +12,32 @@
 //!
 //! Every word that changes while the task runs is atomic and has one writer, but for the
 //! handful of request flags; there is no lock. `segment` holds the memory and `layout` the sizes
-//! and places of its parts: `header`, the workers' `slots`, what a client has counted
-//! (`counters`), what is passed on piece by piece (`ring`). `recorder` is what a client writes per
-//! transaction and how others read it. `messages` are what clients tell, and `watcher` reads them;
+//! and places of its parts: `header`, the workers' `slots`, a `client_slot` for each client, what
+//! is passed on piece by piece (`ring`). `recorder` is what a client writes per transaction,
+//! `reading` how others read it (see `seqlock`). `messages` are what clients tell, and `watcher` reads them;
 //! `entry` are the pieces of the log of transactions, `effort` is what a worker says about its own
 //! cost, `process` refers to other processes, to wake or signal them.
 
-pub mod counters;
+mod client_slot;
 pub mod effort;
 pub mod entry;
 mod header;
+mod last_interval;
 mod layout;
 pub mod messages;
 mod once_text;
 pub mod process;
+pub mod reading;
 pub mod recorder;
 pub mod ring;
 mod segment;
+mod seqlock;
 mod slots;
 pub mod watcher;
 
+pub use client_slot::ClientState;
 pub use header::{Header, Kind, Phase, Stop};
+pub use last_interval::IntervalFigures;
 pub use layout::Layout;
 pub use segment::Segment;
 pub use slots::WorkerState;

@@ -1,6 +1,6 @@
 //! The segment's memory: creating and mapping it, and references to its parts.
 
-use super::counters::{ClientHead, CommandCounters, ScriptCounters};
+use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::{Header, Kind, MAGIC, Phase};
 use super::layout::{Layout, OUTCOME_BYTES, Offsets, ring_stride};
 use super::messages::Messages;
@@ -239,7 +239,7 @@ impl Segment {
     }
 
     /// One client's slot: its head and its counters by script. Panics if there is no such client.
-    pub fn client(&self, index: usize) -> (&ClientHead, &[ScriptCounters]) {
+    pub fn client(&self, index: usize) -> (&ClientSlot, &[ScriptCounters]) {
         assert!(index < self.layout.clients);
         // SAFETY: in bounds, aligned (the stride is a multiple of 128), valid for all bytes.
         unsafe {
@@ -247,7 +247,7 @@ impl Segment {
                 .base
                 .as_ptr()
                 .add(self.offsets.clients + index * self.offsets.client_stride);
-            let counters = head.add(size_of::<ClientHead>()).cast::<ScriptCounters>();
+            let counters = head.add(size_of::<ClientSlot>()).cast::<ScriptCounters>();
             (
                 &*head.cast(),
                 std::slice::from_raw_parts(counters, self.layout.scripts),

@@ -38,5 +38,9 @@ CREATE FUNCTION bench.grant_to(role regrole) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'grant_to_wrapper';
 COMMENT ON FUNCTION bench.grant_to IS 'grant a role what it needs to run benchmarks and to see its own runs';
 
+DROP FUNCTION bench_internal.columns_of(regclass, text);
+DROP TABLE bench_internal.figures, bench_internal.latency, bench_internal.sums,
+    bench_internal.pgio_figures;
+
 /* PUBLIC has EXECUTE on new functions by default. */
 REVOKE ALL ON ALL ROUTINES IN SCHEMA bench, bench_internal FROM PUBLIC;

@@ -4,46 +4,26 @@
    update_pct percent of the loops, it updates rows up to update_work_unit keys further instead. Each
    block has one row. */
 
-CREATE TYPE bench.pgio_result AS (
-    run_id                bigint,
-    state                 text,
-    tables                int,
-    threads_per_table     int,
-    scale                 bigint,
-    update_pct            int,
-    work_unit             int,
-    update_work_unit      int,
-    commit_every          int,
-    scan                  text,
-    working_set_bytes     bigint,
-    seconds               float8,
-    selects               bigint,
-    updates               bigint,
-    failed                bigint,
-    riops                 float8,
-    cache_hits_per_s      float8,
-    logical_reads_per_s   float8,
-    device_reads_per_s    float8,
-    device_read_mb_per_s  float8,
-    device_write_mb_per_s float8,
-    blocks_dirtied_per_s  float8,
-    blocks_written_per_s  float8,
-    blocks_evicted_per_s  float8,
-    wal_bytes_per_s       float8,
-    wal_bytes_per_update  float8,
-    select_avg_ms         float8,
-    select_p99_ms         float8,
-    select_max_ms         float8,
-    update_avg_ms         float8,
-    update_p99_ms         float8,
-    update_max_ms         float8,
-    read_avg_ms           float8,
-    read_p50_ms           float8,
-    read_p95_ms           float8,
-    read_p99_ms           float8,
-    read_max_ms           float8
-);
-
+DO $$
+BEGIN
+    EXECUTE format(
+        'CREATE TYPE bench.pgio_result AS (
+             run_id                bigint,
+             state                 text,
+             tables                int,
+             threads_per_table     int,
+             scale                 bigint,
+             update_pct            int,
+             work_unit             int,
+             update_work_unit      int,
+             commit_every          int,
+             scan                  text,
+             working_set_bytes     bigint,
+             %s
+         )',
+        bench_internal.columns_of('bench_internal.pgio_figures', '%I %s'));
+END
+$$;
 COMMENT ON TYPE bench.pgio_result IS 'result row of bench.run_pgio';
 
 CREATE FUNCTION bench.run_pgio(
@@ -88,43 +68,24 @@ END
 $do$;
 COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that continues without the session, and return its run id';
 
-/* The usage of the calling session since it started; clients of mode libpq query it at start and end.
-   Device bytes are NULL if the operating system does not count them, evicted blocks if the server does
-   not. */
-CREATE TYPE bench.session_usage AS (
-    blocks_hit         bigint,
-    blocks_read        bigint,
-    blocks_dirtied     bigint,
-    blocks_written     bigint,
-    blocks_evicted     bigint,
-    read_ns            bigint,
-    write_ns           bigint,
-    wal_records        bigint,
-    wal_fpi            bigint,
-    wal_bytes          bigint,
-    device_read_bytes  bigint,
-    device_write_bytes bigint
-);
-
-COMMENT ON TYPE bench.session_usage IS 'result row of bench.usage: what a session has used';
-
 CREATE FUNCTION bench.usage() RETURNS bench.session_usage
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'usage_wrapper';
 COMMENT ON FUNCTION bench.usage IS 'blocks, WAL and device bytes that the session has used since it started';
 
-CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
-    SELECT p.run_id, r.label, r.state, r.mode, r.clients AS sessions, p.tables, p.threads_per_table,
-           p.scale, p.update_pct, p.work_unit, p.update_work_unit, p.commit_every,
-           p.working_set_pct, p.scan, p.working_set_bytes, p.shared_buffers_bytes, p.memory_bytes,
-           r.created_at, p.seconds, p.selects, p.updates, p.failed, p.riops, p.cache_hits_per_s,
-           p.logical_reads_per_s, p.device_reads_per_s, p.device_read_mb_per_s,
-           p.device_write_mb_per_s, p.blocks_dirtied_per_s, p.blocks_written_per_s,
-           p.blocks_evicted_per_s, p.wal_bytes_per_s, p.wal_bytes_per_update, p.select_avg_ms,
-           p.select_p99_ms, p.select_max_ms, p.update_avg_ms, p.update_p99_ms, p.update_max_ms,
-           p.read_avg_ms, p.read_p50_ms, p.read_p95_ms, p.read_p99_ms, p.read_max_ms, r.owner,
-           r.database_name, r.target
-      FROM bench.pgio_runs p
-      JOIN bench.runs r USING (run_id);
+DO $$
+BEGIN
+    EXECUTE format(
+        'CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
+             SELECT p.run_id, r.label, r.state, r.mode, r.clients AS sessions, p.tables,
+                    p.threads_per_table, p.scale, p.update_pct, p.work_unit, p.update_work_unit,
+                    p.commit_every, p.working_set_pct, p.scan, p.working_set_bytes,
+                    p.shared_buffers_bytes, p.memory_bytes, r.created_at, %s,
+                    r.owner, r.database_name, r.target
+               FROM bench.pgio_runs p
+               JOIN bench.runs r USING (run_id)',
+        bench_internal.columns_of('bench_internal.pgio_figures', 'p.%I'));
+END
+$$;
 COMMENT ON VIEW bench.pgio_summary IS 'runs of pgio''s workload, one row each';
 
 /* As in bench.pgio_runs, rates are NULL unless the usage of all sessions is known. */

@@ -41,18 +41,20 @@ CREATE AGGREGATE bench.merge(bytea) (
 );
 COMMENT ON AGGREGATE bench.merge(bytea) IS 'histogram of all latencies of several stored histograms';
 
-CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
-    SELECT run_id, label, state, mode, scripts, protocol, clients, jobs, scale,
-           created_at, seconds, transactions,
-           serialization_failures + deadlock_failures + other_failures AS failed,
-           retried, retries, skipped, late,
-           tps, latency_avg_ms, latency_stddev_ms, latency_min_ms, latency_p50_ms,
-           latency_p90_ms, latency_p95_ms, latency_p99_ms, latency_p999_ms, latency_max_ms,
-           lag_avg_ms, lag_max_ms, sleep_avg_ms, rate, latency_limit_ms, max_tries, variables, reconnect,
-           continue_on_error, exit_on_abort, client_process, connection_ms,
-           harness_us, harness_share, snapshot_held_s, snapshot_held_by, warmup_transactions, aborted_clients, owner, database_name, target,
-           server_version_num, started_at, finished_at, errors
-      FROM bench.runs;
+DO $$
+BEGIN
+    EXECUTE format(
+        'CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
+             SELECT run_id, label, state, mode, scripts, protocol, clients, jobs, scale, created_at,
+                    seconds, %s,
+                    rate, latency_limit_ms, max_tries, variables, reconnect, continue_on_error,
+                    exit_on_abort, client_process, connection_ms, harness_us, harness_share,
+                    snapshot_held_s, snapshot_held_by, warmup_transactions, aborted_clients, owner,
+                    database_name, target, server_version_num, started_at, finished_at, errors
+               FROM bench.runs',
+        bench_internal.columns_of('bench_internal.figures', '%I'));
+END
+$$;
 COMMENT ON VIEW bench.run_summary IS 'runs, one row each';
 
 CREATE VIEW bench.progress WITH (security_invoker = true) AS

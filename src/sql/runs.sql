@@ -6,44 +6,32 @@
    in a connection string appears in pg_stat_activity and in the server's log of statements; a password
    in a user mapping does not. */
 
-CREATE TYPE bench.run_result AS (
-    run_id              bigint,
-    state               text,
-    mode                text,
-    scripts             text[],
-    protocol            text,
-    clients             int,
-    jobs                int,
-    scale               bigint,
-    seconds             float8,
-    transactions        bigint,
-    failed              bigint,
-    retried             bigint,
-    retries             bigint,
-    skipped             bigint,
-    late                bigint,
-    rate                float8,
-    tps                 float8,
-    latency_avg_ms      float8,
-    latency_stddev_ms   float8,
-    latency_min_ms      float8,
-    latency_p50_ms      float8,
-    latency_p90_ms      float8,
-    latency_p95_ms      float8,
-    latency_p99_ms      float8,
-    latency_p999_ms     float8,
-    latency_max_ms      float8,
-    lag_avg_ms          float8,
-    lag_max_ms          float8,
-    sleep_avg_ms        float8,
-    connection_ms       float8,
-    warmup_transactions bigint,
-    aborted_clients     int,
-    label               text,
-    started_at          timestamptz,
-    finished_at         timestamptz,
-    errors              text[]
-);
+DO $$
+BEGIN
+    EXECUTE format(
+        'CREATE TYPE bench.run_result AS (
+             run_id              bigint,
+             state               text,
+             mode                text,
+             scripts             text[],
+             protocol            text,
+             clients             int,
+             jobs                int,
+             scale               bigint,
+             rate                float8,
+             seconds             float8,
+             %s,
+             connection_ms       float8,
+             warmup_transactions bigint,
+             aborted_clients     int,
+             label               text,
+             started_at          timestamptz,
+             finished_at         timestamptz,
+             errors              text[]
+         )',
+        bench_internal.columns_of('bench_internal.figures', '%I %s'));
+END
+$$;
 COMMENT ON TYPE bench.run_result IS 'result row of bench.run and bench.wait';
 
 CREATE FUNCTION bench.run(

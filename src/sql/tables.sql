@@ -16,6 +16,108 @@ CREATE TABLE bench.scripts (
 );
 COMMENT ON TABLE bench.scripts IS 'stored benchmark scripts';
 
+/* The list of figures. Tables, result types and views take their columns from these tables, which
+   exist only while the extension is created. crates/model and crates/stats have a field of the same
+   name for each; crates/model/tests/columns.rs checks that. */
+
+/* A latency in milliseconds. */
+CREATE TABLE bench_internal.latency (
+    latency_avg_ms          float8,
+    latency_stddev_ms       float8,
+    latency_min_ms          float8,
+    latency_p50_ms          float8,
+    latency_p90_ms          float8,
+    latency_p95_ms          float8,
+    latency_p99_ms          float8,
+    latency_p999_ms         float8,
+    latency_max_ms          float8
+);
+
+/* Figures of a set of transactions. */
+CREATE TABLE bench_internal.figures (
+    transactions            bigint NOT NULL, -- successful
+    failed                  bigint NOT NULL GENERATED ALWAYS AS
+        (serialization_failures + deadlock_failures + other_failures) STORED,
+    serialization_failures  bigint NOT NULL,
+    deadlock_failures       bigint NOT NULL,
+    other_failures          bigint NOT NULL,
+    retried                 bigint NOT NULL,
+    retries                 bigint NOT NULL,
+    skipped                 bigint NOT NULL,
+    late                    bigint NOT NULL,
+    tps                     float8,
+    LIKE bench_internal.latency,
+    lag_avg_ms              float8,
+    lag_max_ms              float8,
+    sleep_avg_ms            float8 -- time in \sleep, which is part of the latency; NULL if no transaction slept
+);
+
+/* What it takes to merge the latencies of several rows. */
+CREATE TABLE bench_internal.sums (
+    latency_sum_ms          float8 NOT NULL,
+    latency_sum_squares_ms2 float8 NOT NULL,
+    histogram               bytea
+);
+
+/* Figures of pgio's workload. */
+CREATE TABLE bench_internal.pgio_figures (
+    seconds               float8,
+    selects               bigint NOT NULL,
+    updates               bigint NOT NULL,
+    failed                bigint NOT NULL,
+    riops                 float8, -- blocks read into shared buffers per second, from the operating system's cache or a device
+    cache_hits_per_s      float8,
+    logical_reads_per_s   float8, -- the sum of both
+    device_reads_per_s    float8, -- bytes read from a block device, in blocks
+    device_read_mb_per_s  float8,
+    device_write_mb_per_s float8,
+    blocks_dirtied_per_s  float8,
+    blocks_written_per_s  float8,
+    blocks_evicted_per_s  float8, -- PostgreSQL 18 and later
+    wal_bytes_per_s       float8,
+    wal_bytes_per_update  float8,
+    select_avg_ms         float8,
+    select_p99_ms         float8,
+    select_max_ms         float8,
+    update_avg_ms         float8,
+    update_p99_ms         float8,
+    update_max_ms         float8,
+    read_avg_ms           float8, -- time to read a block; with track_io_timing
+    read_p50_ms           float8,
+    read_p95_ms           float8,
+    read_p99_ms           float8,
+    read_max_ms           float8
+);
+
+/* The usage of the calling session since it started; clients of mode libpq query it at start and end.
+   Device bytes are NULL if the operating system does not count them, evicted blocks if the server does
+   not. */
+CREATE TYPE bench.session_usage AS (
+    blocks_hit         bigint,
+    blocks_read        bigint,
+    blocks_dirtied     bigint,
+    blocks_written     bigint,
+    blocks_evicted     bigint,
+    read_ms            float8,
+    write_ms           float8,
+    wal_records        bigint,
+    wal_fpi            bigint,
+    wal_bytes          bigint,
+    device_read_bytes  bigint,
+    device_write_bytes bigint
+);
+COMMENT ON TYPE bench.session_usage IS 'result row of bench.usage: what a session has used';
+
+/* The columns of a table or type, for use in a list of columns. */
+CREATE FUNCTION bench_internal.columns_of(of regclass, format text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(format($2, attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
+      FROM pg_attribute
+     WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
+$$;
+
 CREATE TABLE bench.runs (
     run_id                  bigint PRIMARY KEY,
     owner                   regrole NOT NULL,
@@ -72,30 +174,8 @@ CREATE TABLE bench.runs (
     errors                  text[] NOT NULL,
     coordinator_pid         int,
     segment                 bigint,
-    transactions            bigint NOT NULL,
-    serialization_failures  bigint NOT NULL,
-    deadlock_failures       bigint NOT NULL,
-    other_failures          bigint NOT NULL,
-    retried                 bigint NOT NULL,
-    retries                 bigint NOT NULL,
-    skipped                 bigint NOT NULL,
-    late                    bigint NOT NULL,
-    tps                     float8,
-    latency_avg_ms          float8,
-    latency_stddev_ms       float8,
-    latency_min_ms          float8,
-    latency_p50_ms          float8,
-    latency_p90_ms          float8,
-    latency_p95_ms          float8,
-    latency_p99_ms          float8,
-    latency_p999_ms         float8,
-    latency_max_ms          float8,
-    latency_sum_ms          float8 NOT NULL,
-    latency_sum_squares_ms2 float8 NOT NULL,
-    lag_avg_ms              float8,
-    lag_max_ms              float8,
-    sleep_avg_ms            float8, -- time in \sleep, a part of the latency; NULL if none slept
-    histogram               bytea
+    LIKE bench_internal.figures INCLUDING GENERATED,
+    LIKE bench_internal.sums
 );
 CREATE INDEX ON bench.runs (label, run_id) WHERE label IS NOT NULL;
 CREATE INDEX ON bench.runs (run_id) WHERE state IN ('starting', 'running');
@@ -108,30 +188,8 @@ CREATE TABLE bench.run_scripts (
     description             text NOT NULL,
     body                    text NOT NULL,
     weight                  bigint NOT NULL,
-    transactions            bigint NOT NULL,
-    serialization_failures  bigint NOT NULL,
-    deadlock_failures       bigint NOT NULL,
-    other_failures          bigint NOT NULL,
-    retried                 bigint NOT NULL,
-    retries                 bigint NOT NULL,
-    skipped                 bigint NOT NULL,
-    late                    bigint NOT NULL,
-    tps                     float8,
-    latency_avg_ms          float8,
-    latency_stddev_ms       float8,
-    latency_min_ms          float8,
-    latency_p50_ms          float8,
-    latency_p90_ms          float8,
-    latency_p95_ms          float8,
-    latency_p99_ms          float8,
-    latency_p999_ms         float8,
-    latency_max_ms          float8,
-    latency_sum_ms          float8 NOT NULL,
-    latency_sum_squares_ms2 float8 NOT NULL,
-    lag_avg_ms              float8,
-    lag_max_ms              float8,
-    sleep_avg_ms            float8,
-    histogram               bytea,
+    LIKE bench_internal.figures INCLUDING GENERATED,
+    LIKE bench_internal.sums,
     PRIMARY KEY (run_id, script_no)
 );
 COMMENT ON TABLE bench.run_scripts IS 'scripts of each run, with the figures of their transactions';
@@ -145,15 +203,7 @@ CREATE TABLE bench.run_statements (
     executions        bigint NOT NULL,
     failures          bigint NOT NULL,
     retries           bigint NOT NULL,
-    latency_avg_ms    float8,
-    latency_stddev_ms float8,
-    latency_min_ms    float8,
-    latency_p50_ms    float8,
-    latency_p90_ms    float8,
-    latency_p95_ms    float8,
-    latency_p99_ms    float8,
-    latency_p999_ms   float8,
-    latency_max_ms    float8,
+    LIKE bench_internal.latency,
     histogram         bytea, -- of two significant digits
     PRIMARY KEY (run_id, script_no, command_no)
 );
@@ -180,30 +230,8 @@ CREATE TABLE bench.run_intervals (
     interval_no             int NOT NULL,
     begins_s                float8 NOT NULL,
     seconds                 float8 NOT NULL,
-    transactions            bigint NOT NULL,
-    serialization_failures  bigint NOT NULL,
-    deadlock_failures       bigint NOT NULL,
-    other_failures          bigint NOT NULL,
-    retried                 bigint NOT NULL,
-    retries                 bigint NOT NULL,
-    skipped                 bigint NOT NULL,
-    late                    bigint NOT NULL,
-    tps                     float8,
-    latency_avg_ms          float8,
-    latency_stddev_ms       float8,
-    latency_min_ms          float8,
-    latency_p50_ms          float8,
-    latency_p90_ms          float8,
-    latency_p95_ms          float8,
-    latency_p99_ms          float8,
-    latency_p999_ms         float8,
-    latency_max_ms          float8,
-    latency_sum_ms          float8 NOT NULL,
-    latency_sum_squares_ms2 float8 NOT NULL,
-    lag_avg_ms              float8,
-    lag_max_ms              float8,
-    sleep_avg_ms            float8,
-    histogram               bytea,
+    LIKE bench_internal.figures INCLUDING GENERATED,
+    LIKE bench_internal.sums,
     blocks_hit              bigint, -- of pgio's workload in mode spi, as the two below
     blocks_read             bigint,
     wal_bytes               bigint,
@@ -235,32 +263,7 @@ CREATE TABLE bench.pgio_runs (
     working_set_bytes     bigint NOT NULL,
     shared_buffers_bytes  bigint,
     memory_bytes          bigint,
-    seconds               float8,
-    selects               bigint NOT NULL,
-    updates               bigint NOT NULL,
-    failed                bigint NOT NULL,
-    riops                 float8, -- blocks read into shared buffers per second, from the operating system's cache or a device
-    cache_hits_per_s      float8,
-    logical_reads_per_s   float8, -- the sum of both
-    device_reads_per_s    float8, -- bytes read from a block device, in blocks
-    device_read_mb_per_s  float8,
-    device_write_mb_per_s float8,
-    blocks_dirtied_per_s  float8,
-    blocks_written_per_s  float8,
-    blocks_evicted_per_s  float8, -- PostgreSQL 18 and later
-    wal_bytes_per_s       float8,
-    wal_bytes_per_update  float8,
-    select_avg_ms         float8,
-    select_p99_ms         float8,
-    select_max_ms         float8,
-    update_avg_ms         float8,
-    update_p99_ms         float8,
-    update_max_ms         float8,
-    read_avg_ms           float8, -- time to read a block; with track_io_timing
-    read_p50_ms           float8,
-    read_p95_ms           float8,
-    read_p99_ms           float8,
-    read_max_ms           float8,
+    LIKE bench_internal.pgio_figures,
     read_histogram        bytea
 );
 COMMENT ON TABLE bench.pgio_runs IS 'runs of pgio''s workload, with the figures of all sessions together';
@@ -279,18 +282,7 @@ CREATE TABLE bench.pgio_sessions (
     update_histogram   bytea,
     failed             bigint NOT NULL,
     seconds            float8 NOT NULL,
-    blocks_hit         bigint,
-    blocks_read        bigint,
-    blocks_dirtied     bigint,
-    blocks_written     bigint,
-    blocks_evicted     bigint,
-    read_ms            float8,
-    write_ms           float8,
-    wal_records        bigint,
-    wal_fpi            bigint,
-    wal_bytes          bigint,
-    device_read_bytes  bigint,
-    device_write_bytes bigint,
+    LIKE bench.session_usage,
     read_histogram     bytea,
     PRIMARY KEY (run_id, client)
 );

@@ -2,8 +2,8 @@
 //! figures at each interval, ends the run and stores its results.
 
 use super::client_process::ClientProcesses;
+use super::collector::Collector;
 use super::entry::{attach, my_segment};
-use super::figures::Figures;
 use super::logbook::Logbook;
 use super::snapshots::Snapshots;
 use super::tables::{self, Tables};
@@ -18,13 +18,13 @@ use crate::clock;
 use crate::database::Database;
 use crate::error::{Error, Result, catch};
 use crate::latch;
-use crate::results::store;
+use crate::results::{load, store};
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
 use crate::shared::watcher::Watcher;
 use crate::shared::{Phase, Segment, Stop, WorkerState};
 use pgrx::{pg_guard, pg_sys};
-use selfbench_model::{Reply, Run};
+use selfbench_model::{Reply, Run, RunState};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
             None => None,
         };
         let snapshots = Snapshots::before(&mut database);
-        run.other_runs = store::other_runs(&run)?;
+        run.other_runs = load::other_runs(&run)?;
         enter_cooperative();
         heed_cancel();
         Ok((logbook, snapshots))
@@ -139,9 +139,12 @@ fn give_up(
 }
 
 /// The state of a run that an error has ended: `canceled` if it was canceled, else `failed`.
-fn state_after(segment: &Segment, error: &Error) -> String {
+fn state_after(segment: &Segment, error: &Error) -> RunState {
     let wanted = error.is_cancel() || asked_to_end() || segment.header().stop() != Stop::No;
-    if wanted { "canceled" } else { "failed" }.into()
+    match wanted {
+        true => RunState::Canceled,
+        false => RunState::Failed,
+    }
 }
 
 /// Writes to the server's log what cannot be stored.
@@ -162,17 +165,17 @@ fn conduct(
     mut logbook: Option<Logbook>,
     mut snapshots: Snapshots,
 ) -> Result<Reply> {
-    let mut figures = match Figures::new(segment, spec) {
-        Ok(figures) => figures,
+    let mut collector = match Collector::new(segment, spec) {
+        Ok(collector) => collector,
         Err(error) => {
             give_up(segment, run, stores, clients, &error);
             return Err(error);
         }
     };
-    run.state = "running".into();
+    run.state = RunState::Running;
     run.started_at = Some(server::wall_clock());
     open_start_barrier(segment, spec);
-    figures.begin();
+    collector.begin();
     let mut watcher = Watcher::new(clock::now_ns());
     let ended = catch(|| {
         if stores {
@@ -182,23 +185,23 @@ fn conduct(
             segment,
             spec,
             stores,
-            &mut figures,
+            &mut collector,
             &mut logbook,
             &mut snapshots,
             &mut watcher,
         )
     });
     // In all cases, the workers must have exited and the figures must be stored.
-    let mut failed_state = None;
+    let mut failed_state = RunState::Failed;
     if let Err(error) = &ended {
         abort();
-        failed_state = Some(state_after(segment, error));
+        failed_state = state_after(segment, error);
     }
     let stopped = match &ended {
         Ok(None) => clients.stop(Stop::No, logbook.as_mut()),
         _ => {
             let stopped = clients.stop(Stop::Requested, logbook.as_mut());
-            figures.end_interval(clock::now_ns());
+            collector.end_interval(clock::now_ns());
             stopped
         }
     };
@@ -206,22 +209,22 @@ fn conduct(
         watcher.end(segment, clock::now_ns(), note);
     }
     segment.header().advance(Phase::Storing);
-    let (mut finished, intervals, sessions) = figures.conclude(run);
-    let run = &mut finished.run;
+    let (mut record, intervals, sessions) = collector.conclude(run);
+    let run = &mut record.run;
     match ended {
         // Other clients may have finished before the coordinator noticed the abort.
         Ok(_) if spec.switches.exit_on_abort && run.aborted_clients > 0 => {
-            run.state = "failed".into();
+            run.state = RunState::Failed;
             run.errors
                 .push("run stopped because a client aborted (exit_on_abort)".into());
         }
         Ok(None) => {}
         Ok(Some(reason)) => {
-            run.state = "canceled".into();
+            run.state = RunState::Canceled;
             run.errors.insert(0, reason);
         }
         Err(error) => {
-            run.state = failed_state.unwrap_or_default();
+            run.state = failed_state;
             run.errors.insert(0, error.report().one_line());
         }
     }
@@ -233,19 +236,19 @@ fn conduct(
     }
     snapshots.after(segment, spec, run);
     // Other runs may have started or ended meanwhile.
-    run.other_runs = run.other_runs.max(store::other_runs(run).unwrap_or(0));
+    run.other_runs = run.other_runs.max(load::other_runs(run).unwrap_or(0));
     run.coordinator_pid = None;
     run.segment = None;
     if stores {
-        match store::finish(&finished, &intervals, &sessions) {
-            Ok(()) => return Ok(Reply::Stored(finished.run.run_id)),
+        match store::finish(&record, &intervals, &sessions) {
+            Ok(()) => return Ok(Reply::Stored(record.run.run_id)),
             Err(error) => {
-                let told = tell_unstored(&finished.run, &error);
-                finished.run.errors.push(told);
+                let told = tell_unstored(&record.run, &error);
+                record.run.errors.push(told);
             }
         }
     }
-    Ok(Reply::NotStored(Box::new(finished.abridged())))
+    Ok(Reply::NotStored(Box::new(record.abridged())))
 }
 
 /// Opens the start barrier at the current clock reading.
@@ -298,8 +301,8 @@ fn describe(
         database_name: server::database_name(),
         target: database.description(),
         label: spec.label.clone(),
-        state: "starting".into(),
-        mode: spec.mode.name().into(),
+        state: RunState::Starting,
+        mode: spec.mode,
         protocol: spec.protocol.clone(),
         scripts: spec
             .scripts
@@ -390,7 +393,7 @@ fn watch(
     segment: &Segment,
     spec: &RunSpec,
     stores: bool,
-    figures: &mut Figures,
+    collector: &mut Collector,
     logbook: &mut Option<Logbook>,
     snapshots: &mut Snapshots,
     watcher: &mut Watcher,
@@ -430,14 +433,14 @@ fn watch(
             .workers()
             .all(|worker| worker.state() >= WorkerState::Done)
         {
-            figures.end_interval(now);
+            collector.end_interval(now);
             return Ok(None);
         }
         let mut drains = Logbook::is_pressing(segment);
         if now >= next {
-            figures.end_interval(now);
-            if figures.fill_a_batch() {
-                figures.store_intervals(stores)?;
+            collector.end_interval(now);
+            if collector.fill_a_batch() {
+                collector.store_intervals(stores)?;
                 drains = true;
             }
             // An interval that ends late does not shift those after it.
@@ -451,11 +454,11 @@ fn watch(
         if header.caller.pid() == 0 {
             watcher.pass(segment, clock::now_ns(), note);
         }
-        if now >= figures.due_ns() {
-            figures.read(now);
+        if now >= collector.due_ns() {
+            collector.read(now);
         }
         check_for_interrupts();
-        let wake_ns = next.min(figures.due_ns()).min(snapshots.look(segment));
+        let wake_ns = next.min(collector.due_ns()).min(snapshots.look(segment));
         latch::wait(Duration::from_nanos(
             wake_ns.saturating_sub(clock::now_ns()),
         ));

@@ -4,7 +4,7 @@
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::shared::Segment;
-use crate::shared::recorder;
+use crate::shared::reading;
 use selfbench_stats::buckets::{self, coarse};
 use selfbench_stats::counters::READ_EVERY_NS;
 use selfbench_stats::{Counters, LatencyHistogram, Tally};
@@ -94,7 +94,7 @@ impl Harvest {
         if now_ns <= self.begins_ns {
             return None;
         }
-        let total = recorder::read_total(segment);
+        let total = reading::read_total(segment);
         let mut tally = total.minus(&self.tally);
         self.read_latencies(segment);
         let histogram = std::mem::take(&mut self.interval);
@@ -166,7 +166,7 @@ impl Harvest {
     /// if they are measured, follows the last script's.
     pub fn totals(&mut self, segment: &Segment) -> (Vec<Tally>, Vec<LatencyHistogram>) {
         self.read(segment, clock::now_ns());
-        (recorder::read_all(segment), self.histograms.clone())
+        (reading::read_all(segment), self.histograms.clone())
     }
 
     /// Adds the latencies since the last reading to the totals and to the current interval.

@@ -5,7 +5,7 @@
 
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::results::store;
+use crate::results::log;
 use crate::run::{LogSpec, RunSpec};
 use crate::server;
 use crate::shared::Segment;
@@ -156,7 +156,7 @@ impl Logbook {
             }
         }
         if self.stores {
-            store::transactions(self.run_id, rows)?;
+            log::store(self.run_id, rows)?;
         }
         Ok(())
     }

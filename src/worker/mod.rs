@@ -13,7 +13,7 @@
 //! `launch` is the caller's side; `locks` detects deadlocks with the caller's transaction. `entry`
 //! attaches a process to its task, `place` registers a client worker there. `coordinator` runs a
 //! benchmark: `client_process` manages the processes of its clients, `tables` checks tables,
-//! `harvest` and `figures` collect the clients' counters, `logbook` stores their log, `snapshots`
+//! `harvest` and `collector` collect the clients' counters, `logbook` stores their log, `snapshots`
 //! detects snapshots that distort the figures. `spi_client` and `libpq_client` are the clients,
 //! `event_loop` drives the latter, `client` is what they have in common, `shell` runs their shell commands, `notices` forwards
 //! server messages. `loader` runs an initialization. How each of them behaves as a process of the
@@ -29,13 +29,13 @@
 
 mod client;
 pub mod client_process;
+mod collector;
 pub mod coordinator;
 pub mod ending;
 mod entry;
 mod event_loop;
-pub mod figures;
 mod fill;
-pub mod harvest;
+mod harvest;
 pub mod launch;
 pub mod libpq_client;
 pub mod loader;

@@ -159,7 +159,8 @@ impl Snapshots {
         let Some((first, last)) = &self.looks else {
             return;
         };
-        let wrote = (last.next_xid - first) as f64 > WRITES * run.figures.transactions as f64;
+        let wrote =
+            (last.next_xid - first) as f64 > WRITES * run.figures.counts.transactions as f64;
         let held_ns = if wrote { self.held_ns } else { 0 };
         let held_s = held_ns as f64 / 1e9;
         run.snapshot_held_s = Some(run.seconds.map_or(held_s, |seconds| held_s.min(seconds)));

@@ -20,6 +20,7 @@ pub use context::Context;
 pub use control::Control;
 pub use record::Record;
 pub use run_plan::{Ending, Failure, LogEntry, RunPlan, Thread, Transaction};
+pub use selfbench_stats::Usage;
 pub use session::{
-    Block, Column, ColumnValue, MAX_VALUE_BYTES, Outcome, QueryResult, Session, SqlError, Usage,
+    Block, Column, ColumnValue, MAX_VALUE_BYTES, Outcome, QueryResult, Session, SqlError,
 };

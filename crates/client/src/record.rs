@@ -1,7 +1,7 @@
 //! The interface between a client and the place where its figures are counted.
 
 use crate::run_plan::{Failure, LogEntry, Transaction};
-use crate::session::Usage;
+use selfbench_stats::Usage;
 
 /// Where a client's figures go.
 pub trait Record {

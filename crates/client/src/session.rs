@@ -1,6 +1,7 @@
 //! The interface through which a client's statements reach the server.
 
 use selfbench_script::{Command, SqlCommand, Variables};
+use selfbench_stats::Usage;
 
 /// Maximum length of a value that is stored in a variable, in bytes: every client that stores a value
 /// copies it several times before the next statement is sent.
@@ -66,104 +67,6 @@ pub enum ColumnValue {
     Text(String),
     /// A value of that many bytes, which is more than [`MAX_VALUE_BYTES`].
     TooLong(usize),
-}
-
-/// The resources that a session has used since it began, as its server process counts them. Blocks
-/// are the server's, times are in nanoseconds. `None` means that the system or this version of the
-/// server does not provide the figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Blocks found in the server's shared buffers.
-    pub blocks_hit: u64,
-    /// Blocks read into them, from the operating system.
-    pub blocks_read: u64,
-    /// Blocks that were clean before.
-    pub blocks_dirtied: u64,
-    /// Blocks that the session itself wrote: evicted ones, and those that extended a table.
-    pub blocks_written: u64,
-    /// Blocks that it evicted from shared buffers, written or not.
-    pub blocks_evicted: Option<u64>,
-    /// Time of these readings; 0 unless the server measures it.
-    pub read_ns: u64,
-    /// Time of these writes; 0 unless the server measures it.
-    pub write_ns: u64,
-    /// Records of WAL.
-    pub wal_records: u64,
-    /// Full page images among them.
-    pub wal_fpi: u64,
-    /// Bytes of WAL.
-    pub wal_bytes: u64,
-    /// Bytes read from a block device, not from the operating system's cache.
-    pub device_read_bytes: Option<u64>,
-    /// Bytes that the operating system was to write to a block device.
-    pub device_write_bytes: Option<u64>,
-}
-
-impl Usage {
-    /// Number of words of [`Usage::to_words`].
-    pub const WORDS: usize = 12;
-
-    /// The word for a figure that is not known.
-    const UNKNOWN: u64 = u64::MAX;
-
-    /// The figures as plain numbers, for shared memory.
-    pub fn to_words(&self) -> [u64; Usage::WORDS] {
-        [
-            self.blocks_hit,
-            self.blocks_read,
-            self.blocks_dirtied,
-            self.blocks_written,
-            self.blocks_evicted.unwrap_or(Usage::UNKNOWN),
-            self.read_ns,
-            self.write_ns,
-            self.wal_records,
-            self.wal_fpi,
-            self.wal_bytes,
-            self.device_read_bytes.unwrap_or(Usage::UNKNOWN),
-            self.device_write_bytes.unwrap_or(Usage::UNKNOWN),
-        ]
-    }
-
-    /// The reverse of [`Usage::to_words`].
-    pub fn from_words(words: [u64; Usage::WORDS]) -> Usage {
-        let known = |word: u64| (word != Usage::UNKNOWN).then_some(word);
-        Usage {
-            blocks_hit: words[0],
-            blocks_read: words[1],
-            blocks_dirtied: words[2],
-            blocks_written: words[3],
-            blocks_evicted: known(words[4]),
-            read_ns: words[5],
-            write_ns: words[6],
-            wal_records: words[7],
-            wal_fpi: words[8],
-            wal_bytes: words[9],
-            device_read_bytes: known(words[10]),
-            device_write_bytes: known(words[11]),
-        }
-    }
-
-    /// What has been added since an earlier reading.
-    pub fn since(&self, earlier: &Usage) -> Usage {
-        self.with(earlier, u64::saturating_sub)
-    }
-
-    /// The sum of what two sessions have used.
-    pub fn plus(&self, other: &Usage) -> Usage {
-        self.with(other, u64::wrapping_add)
-    }
-
-    /// A function of each two figures of two usages; known where both are.
-    fn with(&self, other: &Usage, function: fn(u64, u64) -> u64) -> Usage {
-        let (words, others) = (self.to_words(), other.to_words());
-        Usage::from_words(std::array::from_fn(|i| {
-            if words[i] == Usage::UNKNOWN || others[i] == Usage::UNKNOWN {
-                Usage::UNKNOWN
-            } else {
-                function(words[i], others[i])
-            }
-        }))
-    }
 }
 
 /// One client's connection to the server. At most one request is in progress at a time.

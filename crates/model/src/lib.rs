@@ -1,16 +1,27 @@
 //! What a run is and what it has shown, as rows: the result tables have their columns, reports are
 //! made of them. Nothing here measures, stores or prints anything.
+//!
+//! Rows go into their tables, and come out of them, as JSON, by the names of their fields. What may
+//! be large, histograms and scripts, is not part of that: it is stored as it is, and not read back.
 
+mod figures;
+mod interval;
 mod log;
 mod mode;
-mod rows;
+mod pgio;
+mod record;
+mod run;
+mod script;
 mod setting;
 mod step;
 
+pub use figures::{Figures, Latency, encoded};
+pub use interval::RunInterval;
 pub use log::{LoggedTransaction, TransactionOutcome};
 pub use mode::Mode;
-pub use rows::{
-    Figures, Finished, PgioRun, PgioSession, Reply, Run, RunInterval, RunScript, RunStatement,
-};
+pub use pgio::{PgioRun, PgioSession};
+pub use record::{Reply, RunRecord};
+pub use run::{Run, RunState};
+pub use script::{RunScript, RunStatement};
 pub use setting::Setting;
 pub use step::Step;

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 /// Which way a run's transactions take into the server.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Executed by workers inside the server.
+    #[default]
     Spi,
     /// Sent over connections, as pgbench does.
     Libpq,

@@ -1,7 +1,7 @@
 //! What makes the figures of a run doubtful, as far as that is certain.
 
-use crate::{Limit, RunReport, RunState};
-use selfbench_model::Mode;
+use crate::pgio::WorkingSet;
+use selfbench_model::{Mode, Run, RunRecord, RunState};
 use selfbench_stats::summary;
 
 /// In mode libpq: client workers that used more of the time that they had were the limit.
@@ -23,17 +23,30 @@ const DEVIATIONS: f64 = 3.0;
 
 /// Transactions per second that were begun or skipped, and that were to be, of a run that missed its
 /// rate.
-fn missed_rate(report: &RunReport) -> Option<(f64, f64)> {
-    let wanted = report.rate_per_second?;
+fn missed_rate(run: &Run) -> Option<(f64, f64)> {
+    let wanted = run.rate?;
+    let all = run.seconds.unwrap_or(0.0);
     // The last transactions may end long after the last one was due.
-    let seconds = match report.limit {
-        Limit::Duration { seconds } => seconds.min(report.seconds),
-        Limit::Transactions { .. } => report.seconds,
+    let seconds = match (run.transactions_per_client, run.duration_s) {
+        (None, Some(seconds)) => seconds.min(all),
+        _ => all,
     };
-    let (due, done) = (wanted * seconds, report.tally.total() as f64);
+    let (due, done) = (wanted * seconds, run.figures.counts.total() as f64);
     let missed = due - done;
     (missed > MISSED_SHARE * due && missed > DEVIATIONS * due.sqrt())
         .then(|| (done / seconds, wanted))
+}
+
+/// What an old snapshot did to the run, if it was held for more than a tenth of it.
+pub(crate) fn held_snapshot(run: &Run) -> Option<String> {
+    let (held_s, by) = (run.snapshot_held_s?, run.snapshot_held_by.as_ref()?);
+    let seconds = run.seconds.unwrap_or(0.0);
+    (held_s > 0.1 * seconds).then(|| {
+        format!(
+            "a snapshot was held for {held_s:.1} s of {seconds:.1} s: figures may be several times \
+             too low (held by {by})"
+        )
+    })
 }
 
 /// One reason for doubt, and what to do about it.
@@ -49,7 +62,7 @@ pub struct Advice {
 ///
 /// `setting` gives a server setting under which the run took place, in its text form, or `None` if
 /// that is not known.
-pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>) -> Vec<Advice> {
+pub fn advice<'s>(record: &RunRecord, setting: impl Fn(&str) -> Option<&'s str>) -> Vec<Advice> {
     let mut all = Vec::new();
     let mut add = |advice: String, hint: &str| {
         all.push(Advice {
@@ -57,40 +70,40 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
             hint: hint.to_owned(),
         });
     };
-    let tally = &report.tally;
+    let run = &record.run;
+    let figures = &run.figures;
+    let counts = &figures.counts;
+    let seconds = run.seconds.unwrap_or(0.0);
 
-    match report.state {
+    match run.state {
         RunState::Finished => {}
-        RunState::Running => {
+        RunState::Starting | RunState::Running => {
             add(
                 "the run is still in progress".into(),
                 "Wait for it with bench.wait.",
             );
             return all;
         }
-        RunState::Canceled | RunState::Failed => add(
+        RunState::Canceled | RunState::Failed | RunState::Lost => add(
             format!(
                 "the run {}",
-                if report.state == RunState::Failed {
-                    "failed"
-                } else {
+                if run.state == RunState::Canceled {
                     "was canceled"
+                } else {
+                    "failed"
                 }
             ),
             "Check the errors in its report, and repeat the run.",
         ),
     }
-    if report.aborted_clients > 0 {
+    if run.aborted_clients > 0 {
         add(
-            format!(
-                "{} of {} clients aborted",
-                report.aborted_clients, report.clients
-            ),
+            format!("{} of {} clients aborted", run.aborted_clients, run.clients),
             "Check the errors in its report. With continue_on_error, an error ends only the \
              transaction.",
         );
     }
-    if let Some(held) = report.held_snapshot() {
+    if let Some(held) = held_snapshot(run) {
         add(
             held,
             "Rows that died during the run could not be removed. End the transaction or drop the \
@@ -98,8 +111,8 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
              holds no snapshot.",
         );
     }
-    if report.other_runs > 0 {
-        let runs = match report.other_runs {
+    if run.other_runs > 0 {
+        let runs = match run.other_runs {
             1 => "another run was".into(),
             runs => format!("{runs} other runs were"),
         };
@@ -110,14 +123,14 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
             "Execute one run after the other; bench.wait waits for a run.",
         );
     }
-    match (report.mode, report.harness_share) {
+    match (run.mode, run.harness_share) {
         (Mode::Libpq, Some(share)) if share > BUSY_SHARE => add(
             format!(
                 "the client workers were busy for {:.0}% of the time: they, not the server, may \
                  have limited the run",
                 100.0 * share
             ),
-            if report.jobs < report.clients {
+            if run.jobs < run.clients {
                 "Use more jobs, if there are idle processors, or run from another server with \
                  target."
             } else {
@@ -135,37 +148,37 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
         ),
         _ => {}
     }
-    if tally.transactions < FEW_TRANSACTIONS {
+    if counts.transactions < FEW_TRANSACTIONS {
         add(
-            format!("only {} transactions were measured", tally.transactions),
+            format!("only {} transactions were measured", counts.transactions),
             "Run it for a longer time: percentiles need many transactions.",
         );
     }
-    if report.seconds < SHORT_SECONDS {
+    if seconds < SHORT_SECONDS {
         add(
-            format!("the run took only {:.1} s", report.seconds),
+            format!("the run took only {:.1} s", seconds),
             "Run it for at least 10 s, or longer to include checkpoints and autovacuum.",
         );
     }
     for (what, count, hint) in [
         (
             "failed",
-            tally.failed.total(),
+            counts.failed(),
             "The figures do not include failed transactions: raise max_tries, or show their \
              errors with verbose_errors.",
         ),
         (
             "were skipped",
-            tally.skipped,
+            counts.skipped,
             "The server does not keep up with the rate within the latency limit: lower the rate.",
         ),
     ] {
-        let percent = summary::percent(count, tally.total());
+        let percent = summary::percent(count, counts.total());
         if percent > LOST_PERCENT {
             add(format!("{percent:.1}% of the transactions {what}"), hint);
         }
     }
-    if let Some((done, wanted)) = missed_rate(report) {
+    if let Some((done, wanted)) = missed_rate(run) {
         add(
             format!(
                 "the rate was missed by {:.0}%: {done:.1} instead of {wanted:.1} transactions per \
@@ -176,17 +189,18 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
              the scheduled start, so it includes the delay.",
         );
     }
-    if let Some(processors) = report.processors
-        && report.mode == Mode::Spi
-        && report.clients > processors
-        && report.rate_per_second.is_none()
-        && tally.sleep_ns as f64 <= tally.latency.sum_ns / 2.0
+    if let Some(processors) = run.processors
+        && run.mode == Mode::Spi
+        && run.clients > processors
+        && run.rate.is_none()
+        && figures.sleep_avg_ms.unwrap_or(0.0) * counts.transactions as f64
+            <= figures.latency_sum_ms / 2.0
     {
         add(
             format!(
                 "{} clients of mode spi shared {processors} {}: latency includes the time that \
                  they waited for a processor",
-                report.clients,
+                run.clients,
                 if processors == 1 {
                     "processor"
                 } else {
@@ -198,22 +212,22 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
         );
     }
     let is = |name: &str| {
-        report
+        record
             .scripts
             .iter()
             .any(|script| script.weight > 0 && script.description == name)
     };
-    if is("<builtin: TPC-B (sort of)>") && report.scale < i64::from(report.clients) {
+    if is("<builtin: TPC-B (sort of)>") && run.scale < i64::from(run.clients) {
         add(
             format!(
                 "the scale, {}, is smaller than the number of clients, {}: clients wait for each \
                  other's locks on rows of pgbench_branches",
-                report.scale, report.clients
+                run.scale, run.clients
             ),
             "Initialize with a scale of at least the number of clients.",
         );
     }
-    let reads_only = report
+    let reads_only = record
         .scripts
         .iter()
         .all(|script| script.weight == 0 || script.description == "<builtin: select only>");
@@ -241,10 +255,10 @@ pub fn advice<'s>(report: &RunReport, setting: impl Fn(&str) -> Option<&'s str>)
             add(advice.into(), hint);
         }
     }
-    if let Some(measured) = report
+    if let Some(measured) = record
         .pgio
         .as_ref()
-        .and_then(|pgio| pgio.working_set.what_is_measured())
+        .and_then(|pgio| WorkingSet::of(pgio).what_is_measured())
     {
         add(
             measured,

@@ -45,24 +45,22 @@ impl Display for At {
 /// that ends now and `interval` what was counted in it. Averages are 0 if there was no successful
 /// transaction.
 pub fn line(at: At, interval_seconds: f64, interval: &Tally, options: ProgressOptions) -> String {
+    let counts = &interval.counts;
     let mut line = format!(
         "progress: {at} s, {} tps, lat {} ms stddev {}, {} failed",
-        fixed(summary::tps(interval.transactions, interval_seconds), 1),
+        fixed(summary::tps(counts.transactions, interval_seconds), 1),
         fixed(interval.latency.mean_ms(), 3),
         fixed(interval.latency.stddev_ms(), 3),
-        interval.failed.total(),
+        counts.failed(),
     );
     if options.rate {
         line += &format!(", lag {} ms", fixed(interval.lag.mean_ms(), 3));
         if options.latency_limit {
-            line += &format!(", {} skipped", interval.skipped);
+            line += &format!(", {} skipped", counts.skipped);
         }
     }
     if options.max_tries != 1 {
-        line += &format!(
-            ", {} retried, {} retries",
-            interval.retried, interval.retries
-        );
+        line += &format!(", {} retried, {} retries", counts.retried, counts.retries);
     }
     labelled(line, options.mode)
 }
@@ -85,7 +83,7 @@ fn labelled(line: String, mode: Mode) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selfbench_stats::{Failures, Moments};
+    use selfbench_stats::{Counts, Moments};
 
     fn interval() -> Tally {
         let mut latency = Moments::default();
@@ -95,15 +93,16 @@ mod tests {
             lag.record(ns / 10);
         }
         Tally {
-            transactions: 3,
-            failed: Failures {
-                serialization: 1,
-                deadlock: 2,
-                other: 4,
+            counts: Counts {
+                transactions: 3,
+                serialization_failures: 1,
+                deadlock_failures: 2,
+                other_failures: 4,
+                retried: 5,
+                retries: 6,
+                skipped: 8,
+                late: 0,
             },
-            retried: 5,
-            retries: 6,
-            skipped: 8,
             latency,
             lag,
             ..Tally::default()

@@ -4,13 +4,12 @@
 //! The layout is `printResults` of pgbench.c of the server's major version: 15 to 17 alike, 18
 //! with a part of its own for what failed.
 
-use selfbench_model::Mode;
-use selfbench_stats::{Moments, Tally, summary};
-
+use crate::advice::held_snapshot;
 use crate::number::{fixed, shortest};
-use crate::pgio;
-use crate::settings;
-use crate::{Limit, RunReport, RunState, ScriptReport};
+use crate::{pgio, settings};
+use selfbench_model::{Figures, Latency, Mode, Run, RunRecord, RunScript, RunState, Setting};
+use selfbench_script::report_text;
+use selfbench_stats::{Counts, summary};
 
 /// First major version that reports runs without a successful transaction in full, and scripts by
 /// their transactions of all outcomes.
@@ -33,22 +32,22 @@ pub enum Style {
 }
 
 /// The report of a run as text, every line ended.
-pub fn text(report: &RunReport) -> String {
-    let mut text = lines(report, Style::Full).join("\n");
+pub fn text(record: &RunRecord, settings: &[Setting]) -> String {
+    let mut text = lines(record, settings, Style::Full).join("\n");
     text.push('\n');
     text
 }
 
-/// The lines of a run's report.
-pub fn lines(report: &RunReport, style: Style) -> Vec<String> {
+/// The lines of a run's report; `settings` are those under which it took place.
+pub fn lines(record: &RunRecord, settings: &[Setting], style: Style) -> Vec<String> {
     let mut lines = Lines {
         lines: Vec::new(),
         style,
     };
-    parameters(&mut lines, report);
-    results(&mut lines, report);
+    parameters(&mut lines, record);
+    results(&mut lines, record);
     if style == Style::Full {
-        additions(&mut lines, report);
+        additions(&mut lines, record, settings);
     }
     lines.lines
 }
@@ -66,54 +65,56 @@ impl Lines {
 }
 
 /// What was asked for, and how much of it was done.
-fn parameters(lines: &mut Lines, report: &RunReport) {
+fn parameters(lines: &mut Lines, record: &RunRecord) {
+    let run = &record.run;
     lines.push(match lines.style {
         Style::Full => format!(
             "pg_selfbench {} (PostgreSQL {})",
-            report.extension_version, report.server_version
+            run.extension_version, run.server_version
         ),
-        Style::Pgbench { .. } => format!("pgbench ({})", report.server_version),
+        Style::Pgbench { .. } => format!("pgbench ({})", run.server_version),
     });
-    let transaction_type = match report.scripts.as_slice() {
+    let transaction_type = match record.scripts.as_slice() {
         [script] => &script.description,
         _ => "multiple scripts",
     };
     lines.push(format!("transaction type: {transaction_type}"));
-    if report.pgio.is_none() {
-        lines.push(format!("scaling factor: {}", report.scale));
+    if record.pgio.is_none() {
+        lines.push(format!("scaling factor: {}", run.scale));
     }
-    if let Some(method) = &report.partition_method {
+    if let Some(method) = &run.partition_method {
         lines.push(format!("partition method: {method}"));
-        lines.push(format!("partitions: {}", report.partitions.unwrap_or(0)));
+        lines.push(format!("partitions: {}", run.partitions.unwrap_or(0)));
     }
-    if let Some(pgio) = &report.pgio {
+    if let Some(pgio) = &record.pgio {
         pgio::parameters(pgio)
             .into_iter()
             .for_each(|line| lines.push(line));
     }
-    lines.push(format!("query mode: {}", report.protocol));
-    if lines.style == Style::Full || report.mode == Mode::Spi {
-        lines.push(format!("execution mode: {}", report.mode.description()));
+    lines.push(format!("query mode: {}", run.protocol));
+    if lines.style == Style::Full || run.mode == Mode::Spi {
+        lines.push(format!("execution mode: {}", run.mode.description()));
     }
-    if let (Style::Full, Some(target)) = (lines.style, &report.target) {
+    if let (Style::Full, Some(target)) = (lines.style, &run.target) {
         lines.push(format!("target: {target}"));
     }
-    lines.push(format!("number of clients: {}", report.clients));
-    lines.push(format!("number of threads: {}", report.jobs));
-    if report.max_tries != 0 {
-        lines.push(format!("maximum number of tries: {}", report.max_tries));
+    lines.push(format!("number of clients: {}", run.clients));
+    lines.push(format!("number of threads: {}", run.jobs));
+    if run.max_tries != 0 {
+        lines.push(format!("maximum number of tries: {}", run.max_tries));
     }
     let processed = format!(
         "number of transactions actually processed: {}",
-        report.tally.transactions
+        run.figures.counts.transactions
     );
-    match report.limit {
-        Limit::Transactions { per_client } => {
-            let planned = per_client.saturating_mul(i64::from(report.clients));
+    match run.transactions_per_client {
+        Some(per_client) => {
+            let planned = per_client.saturating_mul(i64::from(run.clients));
             lines.push(format!("number of transactions per client: {per_client}"));
             lines.push(format!("{processed}/{planned}"));
         }
-        Limit::Duration { seconds } => {
+        None => {
+            let seconds = run.duration_s.unwrap_or(0.0);
             lines.push(format!("duration: {} s", shortest(seconds)));
             lines.push(processed);
         }
@@ -121,95 +122,94 @@ fn parameters(lines: &mut Lines, report: &RunReport) {
 }
 
 /// The figures, up to the point where this version of pgbench stops for want of transactions.
-fn results(lines: &mut Lines, report: &RunReport) {
-    let tally = &report.tally;
-    if report.server_major() >= COUNTS_ALL_OUTCOMES {
-        if tally.total() == 0 {
+fn results(lines: &mut Lines, record: &RunRecord) {
+    let run = &record.run;
+    let figures = &run.figures;
+    let counts = &figures.counts;
+    let seconds = run.seconds.unwrap_or(0.0);
+    if run.server_major() >= COUNTS_ALL_OUTCOMES {
+        if counts.total() == 0 {
             return;
         }
-        failures(lines, report, tally, "");
+        failures(lines, run, counts, "");
     } else {
-        failures(lines, report, tally, "");
-        if tally.transactions == 0 && tally.skipped == 0 {
+        failures(lines, run, counts, "");
+        if counts.transactions == 0 && counts.skipped == 0 {
             return;
         }
     }
-    if report.rate_per_second.is_some() && report.latency_limit_ms.is_some() {
-        skipped(lines, tally, "");
+    if run.rate.is_some() && run.latency_limit_ms.is_some() {
+        skipped(lines, counts, "");
     }
-    if let Some(limit_ms) = report.latency_limit_ms {
-        let late_percent = if tally.transactions > 0 {
-            summary::percent(tally.late, tally.transactions)
+    if let Some(limit_ms) = run.latency_limit_ms {
+        let late_percent = if counts.transactions > 0 {
+            summary::percent(counts.late, counts.transactions)
         } else {
             0.0
         };
         lines.push(format!(
             "number of transactions above the {} ms latency limit: {}/{} ({}%)",
             fixed(limit_ms, 1),
-            tally.late,
-            tally.transactions,
+            counts.late,
+            counts.transactions,
             fixed(late_percent, 3)
         ));
     }
     match lines.style {
         Style::Pgbench { progress: false }
-            if report.rate_per_second.is_none() && report.latency_limit_ms.is_none() =>
+            if run.rate.is_none() && run.latency_limit_ms.is_none() =>
         {
             // pgbench has not measured single transactions then.
-            let clients_ms = report.seconds * 1000.0 * f64::from(report.clients);
-            let average_ms = clients_ms / tally.total() as f64;
-            let failures = match tally.failed.total() {
+            let clients_ms = seconds * 1000.0 * f64::from(run.clients);
+            let average_ms = clients_ms / counts.total() as f64;
+            let failures = match counts.failed() {
                 0 => "",
                 _ => " (including failures)",
             };
             let average_ms = fixed(average_ms, 3);
             lines.push(format!("latency average = {average_ms} ms{failures}"));
         }
-        _ => latency(lines, &tally.latency, ""),
+        _ => latency(lines, &figures.latency, ""),
     }
-    if report.rate_per_second.is_some() && (lines.style != Style::Full || !tally.lag.is_empty()) {
+    if run.rate.is_some() && (lines.style != Style::Full || figures.lag_avg_ms.is_some()) {
         // Without a successful transaction there is no average; pgbench divides 0 by 0 here.
-        let average_ms = if tally.lag.is_empty() {
-            f64::NAN
-        } else {
-            tally.lag.mean_ms()
-        };
         lines.push(format!(
             "rate limit schedule lag: avg {} (max {}) ms",
-            fixed(average_ms, 3),
-            fixed(tally.lag.max_ms(), 3)
+            fixed(figures.lag_avg_ms.unwrap_or(f64::NAN), 3),
+            fixed(figures.lag_max_ms.unwrap_or(0.0), 3)
         ));
     }
-    let (time, remark) = match (report.mode, report.reconnect) {
+    let (time, remark) = match (run.mode, run.reconnect) {
         (Mode::Spi, _) => ("worker start time", "in-server, without worker start time"),
         (Mode::Libpq, true) => ("average connection time", "including reconnection times"),
         (Mode::Libpq, false) => ("initial connection time", "without initial connection time"),
     };
     lines.push(format!(
         "{time} = {} ms",
-        fixed(report.connection_time_ms, 3)
+        fixed(run.connection_ms.unwrap_or(0.0), 3)
     ));
-    lines.push(format!("tps = {} ({remark})", fixed(report.tps(), 6)));
+    let tps = summary::tps(counts.transactions, seconds);
+    lines.push(format!("tps = {} ({remark})", fixed(tps, 6)));
     if lines.style == Style::Full {
-        harness(lines, report);
+        harness(lines, run);
     }
 
-    let several = report.scripts.len() > 1;
-    for (position, script) in report.scripts.iter().enumerate() {
+    let several = record.scripts.len() > 1;
+    for (position, script) in record.scripts.iter().enumerate() {
         if several {
-            one_of_several(lines, report, script, position + 1);
+            one_of_several(lines, record, script, position + 1);
         }
-        statements(lines, report, script, if several { " - " } else { "" });
+        statements(lines, record, script, if several { " - " } else { "" });
     }
 }
 
 /// What the harness cost, if that is known.
-fn harness(lines: &mut Lines, report: &RunReport) {
-    let (Some(us), Some(share)) = (report.harness_us, report.harness_share) else {
+fn harness(lines: &mut Lines, run: &Run) {
+    let (Some(us), Some(share)) = (run.harness_us, run.harness_share) else {
         return;
     };
     let (us, percent) = (fixed(us, 2), fixed(100.0 * share, 1));
-    lines.push(match report.mode {
+    lines.push(match run.mode {
         Mode::Libpq => {
             format!("client workers: {us} us of CPU time per transaction, {percent}% of their time")
         }
@@ -228,23 +228,22 @@ fn percent(style: Style, part: u64, total: u64) -> f64 {
 }
 
 /// Failures and retries of a run or script.
-fn failures(lines: &mut Lines, report: &RunReport, tally: &Tally, prefix: &str) {
-    let total = tally.total();
+fn failures(lines: &mut Lines, run: &Run, counts: &Counts, prefix: &str) {
+    let total = counts.total();
     let style = lines.style;
     let share = |part| fixed(percent(style, part, total), 3);
-    let failed = &tally.failed;
     lines.push(format!(
         "{prefix}number of failed transactions: {} ({}%)",
-        failed.total(),
-        share(failed.total())
+        counts.failed(),
+        share(counts.failed())
     ));
-    if report.failures_detailed {
+    if run.failures_detailed {
         let mut kinds = vec![
-            ("serialization", failed.serialization),
-            ("deadlock", failed.deadlock),
+            ("serialization", counts.serialization_failures),
+            ("deadlock", counts.deadlock_failures),
         ];
-        if failed.other > 0 || report.server_major() >= KNOWS_OTHER_FAILURES {
-            kinds.push(("other", failed.other));
+        if counts.other_failures > 0 || run.server_major() >= KNOWS_OTHER_FAILURES {
+            kinds.push(("other", counts.other_failures));
         }
         for (kind, count) in kinds {
             lines.push(format!(
@@ -253,46 +252,48 @@ fn failures(lines: &mut Lines, report: &RunReport, tally: &Tally, prefix: &str) 
             ));
         }
     }
-    if report.max_tries != 1 {
+    if run.max_tries != 1 {
         lines.push(format!(
             "{prefix}number of transactions retried: {} ({}%)",
-            tally.retried,
-            share(tally.retried)
+            counts.retried,
+            share(counts.retried)
         ));
         lines.push(format!(
             "{prefix}total number of retries: {}",
-            tally.retries
+            counts.retries
         ));
     }
 }
 
 /// Transactions skipped, of a run or script.
-fn skipped(lines: &mut Lines, tally: &Tally, prefix: &str) {
+fn skipped(lines: &mut Lines, counts: &Counts, prefix: &str) {
     lines.push(format!(
         "{prefix}number of transactions skipped: {} ({}%)",
-        tally.skipped,
-        fixed(percent(lines.style, tally.skipped, tally.total()), 3)
+        counts.skipped,
+        fixed(percent(lines.style, counts.skipped, counts.total()), 3)
     ));
 }
 
 /// Average and deviation of the latency, nothing without a successful transaction.
-fn latency(lines: &mut Lines, latency: &Moments, prefix: &str) {
-    if !latency.is_empty() {
-        let (average, stddev) = (fixed(latency.mean_ms(), 3), fixed(latency.stddev_ms(), 3));
+fn latency(lines: &mut Lines, latency: &Latency, prefix: &str) {
+    if let (Some(average), Some(stddev)) = (latency.latency_avg_ms, latency.latency_stddev_ms) {
+        let (average, stddev) = (fixed(average, 3), fixed(stddev, 3));
         lines.push(format!("{prefix}latency average = {average} ms"));
         lines.push(format!("{prefix}latency stddev = {stddev} ms"));
     }
 }
 
 /// The part of one of several scripts; `number` counts from 1.
-fn one_of_several(lines: &mut Lines, report: &RunReport, script: &ScriptReport, number: usize) {
-    let tally = &script.tally;
-    let total_weight: i64 = report
+fn one_of_several(lines: &mut Lines, record: &RunRecord, script: &RunScript, number: usize) {
+    let run = &record.run;
+    let counts = &script.figures.counts;
+    let total_weight: i64 = record
         .scripts
         .iter()
         .fold(0, |sum, script| sum.saturating_add(script.weight));
-    let tps = fixed(summary::tps(tally.transactions, report.seconds), 6);
-    let throttled = report.rate_per_second.is_some() && report.latency_limit_ms.is_some();
+    let tps = summary::tps(counts.transactions, run.seconds.unwrap_or(0.0));
+    let tps = fixed(tps, 6);
+    let throttled = run.rate.is_some() && run.latency_limit_ms.is_some();
 
     lines.push(format!("SQL script {number}: {}", script.description));
     lines.push(format!(
@@ -300,45 +301,52 @@ fn one_of_several(lines: &mut Lines, report: &RunReport, script: &ScriptReport, 
         script.weight,
         fixed(100.0 * script.weight as f64 / total_weight as f64, 1)
     ));
-    if report.server_major() >= COUNTS_ALL_OUTCOMES {
+    let all = &run.figures.counts;
+    if run.server_major() >= COUNTS_ALL_OUTCOMES {
         lines.push(format!(
             " - {} transactions ({}% of total)",
-            tally.total(),
-            fixed(percent(lines.style, tally.total(), report.tally.total()), 1)
+            counts.total(),
+            fixed(percent(lines.style, counts.total(), all.total()), 1)
         ));
-        if tally.total() > 0 {
+        if counts.total() > 0 {
             lines.push(format!(
                 " - number of transactions actually processed: {} (tps = {tps})",
-                tally.transactions
+                counts.transactions
             ));
-            failures(lines, report, tally, " - ");
+            failures(lines, run, counts, " - ");
         }
     } else {
-        let of_total = percent(lines.style, tally.transactions, report.tally.transactions);
+        let of_total = percent(lines.style, counts.transactions, all.transactions);
         lines.push(format!(
             " - {} transactions ({}% of total, tps = {tps})",
-            tally.transactions,
+            counts.transactions,
             fixed(of_total, 1)
         ));
-        failures(lines, report, tally, " - ");
+        failures(lines, run, counts, " - ");
     }
-    if throttled && tally.total() > 0 {
-        skipped(lines, tally, " - ");
+    if throttled && counts.total() > 0 {
+        skipped(lines, counts, " - ");
     }
-    latency(lines, &tally.latency, " - ");
+    latency(lines, &script.figures.latency, " - ");
     if lines.style == Style::Full {
-        percentiles(lines, &script.percentiles, &tally.latency, " - ");
-        sleep(lines, tally, " - ");
+        percentiles(lines, &script.figures.latency, " - ");
+        sleep(lines, &script.figures, " - ");
     }
 }
 
 /// The figures of a script's commands, if there are any.
-fn statements(lines: &mut Lines, report: &RunReport, script: &ScriptReport, prefix: &str) {
-    if script.statements.is_empty() {
+fn statements(lines: &mut Lines, record: &RunRecord, script: &RunScript, prefix: &str) {
+    let run = &record.run;
+    let mut statements = record
+        .statements
+        .iter()
+        .filter(|statement| statement.script_no == script.script_no)
+        .peekable();
+    if statements.peek().is_none() {
         return;
     }
-    let retries = report.max_tries != 1;
-    let gap = if report.server_major() >= COUNTS_ALL_OUTCOMES {
+    let retries = run.max_tries != 1;
+    let gap = if run.server_major() >= COUNTS_ALL_OUTCOMES {
         " "
     } else {
         "  "
@@ -351,21 +359,22 @@ fn statements(lines: &mut Lines, report: &RunReport, script: &ScriptReport, pref
             " and failures"
         }
     ));
-    for statement in &script.statements {
+    for statement in statements {
         let mut line = format!(
             "   {:>11}  {:>10}{gap}",
-            fixed(statement.latency_ms, 3),
+            fixed(statement.latency.latency_avg_ms.unwrap_or(0.0), 3),
             statement.failures
         );
         if retries {
             line += &format!("{:>10}{gap}", statement.retries);
         }
-        lines.push(line + &statement.text);
+        lines.push(line + report_text(&statement.command));
     }
 }
 
 /// One line of percentiles and the maximum, nothing without percentiles.
-fn percentiles(lines: &mut Lines, values: &[(f64, f64)], latency: &Moments, prefix: &str) {
+fn percentiles(lines: &mut Lines, latency: &Latency, prefix: &str) {
+    let values = latency.percentiles();
     if values.is_empty() {
         return;
     }
@@ -373,8 +382,8 @@ fn percentiles(lines: &mut Lines, values: &[(f64, f64)], latency: &Moments, pref
         .iter()
         .map(|(percent, ms)| format!("p{} {}", shortest(*percent), fixed(*ms, 3)))
         .collect();
-    if !latency.is_empty() {
-        parts.push(format!("max {}", fixed(latency.max_ms(), 3)));
+    if let Some(max) = latency.latency_max_ms {
+        parts.push(format!("max {}", fixed(max, 3)));
     }
     lines.push(format!(
         "{prefix}latency percentiles (ms): {}",
@@ -383,73 +392,74 @@ fn percentiles(lines: &mut Lines, values: &[(f64, f64)], latency: &Moments, pref
 }
 
 /// What of the latency was time in `\sleep`, nothing if no transaction slept.
-fn sleep(lines: &mut Lines, tally: &Tally, prefix: &str) {
-    if let Some(sleep_ms) = tally.sleep_mean_ms() {
+fn sleep(lines: &mut Lines, figures: &Figures, prefix: &str) {
+    if let Some(sleep_ms) = figures.sleep_avg_ms {
+        let average_ms = figures.latency.latency_avg_ms.unwrap_or(0.0);
         lines.push(format!(
             "{prefix}latency average without \\sleep = {} ms ({} ms of it in \\sleep)",
-            fixed((tally.latency.mean_ms() - sleep_ms).max(0.0), 3),
+            fixed((average_ms - sleep_ms).max(0.0), 3),
             fixed(sleep_ms, 3)
         ));
     }
 }
 
 /// What pgbench does not report, and whether the run is complete.
-fn additions(lines: &mut Lines, report: &RunReport) {
-    percentiles(lines, &report.percentiles, &report.tally.latency, "");
-    sleep(lines, &report.tally, "");
-    if let Some(pgio) = &report.pgio {
+fn additions(lines: &mut Lines, record: &RunRecord, settings: &[Setting]) {
+    let run = &record.run;
+    percentiles(lines, &run.figures.latency, "");
+    sleep(lines, &run.figures, "");
+    if let Some(pgio) = &record.pgio {
         pgio::figures(pgio)
             .into_iter()
             .for_each(|line| lines.push(line));
     }
-    if let Some(held) = report.held_snapshot() {
+    if let Some(held) = held_snapshot(run) {
         lines.push(held);
     }
-    if report.warmup_seconds > 0.0 {
+    if run.warmup_s > 0.0 {
         lines.push(format!(
             "warm-up: {} s, {} transactions, not included above",
-            shortest(report.warmup_seconds),
-            report.warmup_transactions
+            shortest(run.warmup_s),
+            run.warmup_transactions
         ));
     }
-    lines.push(format!("random seed: {}", report.seed));
-    for (name, value) in &report.variables {
+    lines.push(format!("random seed: {}", run.seed));
+    for (name, value) in &run.variables {
         lines.push(format!("variable: {name} = {}", indented(value)));
     }
-    for setting in report
-        .settings
+    for setting in settings
         .iter()
         .filter(|setting| settings::is_shown(setting))
     {
         let (name, value) = (&setting.name, indented(&setting.value));
         lines.push(format!("setting: {name} = {value} ({})", setting.source));
     }
-    if let Some(run_id) = report.run_id {
-        lines.push(format!("run: {run_id}"));
+    if run.run_id != 0 {
+        lines.push(format!("run: {}", run.run_id));
     }
-    if let Some(label) = &report.label {
+    if let Some(label) = &run.label {
         lines.push(format!("label: {label}"));
     }
-    if report.is_complete() {
+    if run.is_complete() {
         return;
     }
-    lines.push(if report.state == RunState::Running {
+    lines.push(if run.is_in_progress() {
         "Run is still in progress; the above results are incomplete."
     } else {
         "Run was aborted; the above results are incomplete."
     });
-    match report.state {
+    match run.state {
         RunState::Canceled => lines.push("reason: the run was canceled"),
-        RunState::Failed => lines.push("reason: the run failed"),
-        RunState::Running | RunState::Finished => {}
+        RunState::Failed | RunState::Lost => lines.push("reason: the run failed"),
+        RunState::Starting | RunState::Running | RunState::Finished => {}
     }
-    if report.aborted_clients > 0 {
+    if run.aborted_clients > 0 {
         lines.push(format!(
             "reason: {} of {} clients aborted",
-            report.aborted_clients, report.clients
+            run.aborted_clients, run.clients
         ));
     }
-    for error in &report.errors {
+    for error in &run.errors {
         // A server's message may end in a line.
         lines.push(format!("error: {}", indented(error.trim_end())));
     }

@@ -1,71 +1,58 @@
 //! When a run's figures are doubtful, and when they are not.
 
-use selfbench_model::Mode;
-use selfbench_report::pgio::{PgioReport, WorkingSet};
-use selfbench_report::{Limit, RunReport, RunState, ScriptReport, advice};
-use selfbench_stats::{Moments, Tally};
+use selfbench_model::{Figures, Mode, PgioRun, Run, RunRecord, RunScript, RunState};
+use selfbench_report::advice;
+use selfbench_report::pgio::WorkingSet;
+use selfbench_stats::Counts;
 
 const SELECT_ONLY: &str = "<builtin: select only>";
 const TPCB_LIKE: &str = "<builtin: TPC-B (sort of)>";
 
 /// A run of one minute with nothing to say about it.
-fn run(mode: Mode, description: &str) -> RunReport {
-    let tally = Tally {
-        transactions: 100_000,
-        latency: Moments::default(),
-        ..Tally::default()
+fn run(mode: Mode, description: &str) -> RunRecord {
+    let figures = Figures {
+        counts: Counts {
+            transactions: 100_000,
+            ..Counts::default()
+        },
+        ..Figures::default()
     };
-    RunReport {
-        run_id: Some(1),
-        label: None,
-        state: RunState::Finished,
-        extension_version: "0.1.0".to_owned(),
-        server_version: "17.0".to_owned(),
-        server_version_num: 170_000,
-        target: None,
-        mode,
-        protocol: "prepared".to_owned(),
-        scripts: vec![ScriptReport {
-            name: "a".to_owned(),
+    RunRecord {
+        run: Run {
+            run_id: 1,
+            state: RunState::Finished,
+            server_version_num: 170_000,
+            mode,
+            scale: 10,
+            clients: 10,
+            jobs: 2,
+            max_tries: 1,
+            duration_s: Some(60.0),
+            seconds: Some(60.0),
+            harness_us: Some(5.0),
+            harness_share: Some(0.1),
+            processors: Some(10),
+            figures: figures.clone(),
+            ..Run::default()
+        },
+        scripts: vec![RunScript {
             description: description.to_owned(),
             weight: 1,
-            tally,
-            percentiles: Vec::new(),
-            statements: Vec::new(),
+            figures,
+            ..RunScript::default()
         }],
-        scale: 10,
-        partition_method: None,
-        partitions: None,
-        clients: 10,
-        jobs: 2,
-        max_tries: 1,
-        limit: Limit::Duration { seconds: 60.0 },
-        rate_per_second: None,
-        latency_limit_ms: None,
-        reconnect: false,
-        failures_detailed: false,
-        seed: 42,
-        variables: Vec::new(),
-        settings: Vec::new(),
-        tally,
-        percentiles: Vec::new(),
-        seconds: 60.0,
-        connection_time_ms: 2.0,
-        harness_us: Some(5.0),
-        harness_share: Some(0.1),
-        snapshot_held: None,
-        processors: Some(10),
-        other_runs: 0,
-        warmup_seconds: 0.0,
-        warmup_transactions: 0,
-        aborted_clients: 0,
-        errors: Vec::new(),
-        pgio: None,
+        ..RunRecord::default()
     }
 }
 
+/// The same with some change.
+fn changed(mut record: RunRecord, change: impl FnOnce(&mut Run)) -> RunRecord {
+    change(&mut record.run);
+    record
+}
+
 /// What is said about a run, under settings that are all `value`.
-fn said(report: &RunReport, value: Option<&str>) -> Vec<String> {
+fn said(report: &RunRecord, value: Option<&str>) -> Vec<String> {
     let said = advice(report, |_| value);
     assert!(said.iter().all(|a| a.hint.ends_with('.')), "{said:?}");
     assert!(said.iter().all(|a| !a.advice.ends_with('.')), "{said:?}");
@@ -74,7 +61,7 @@ fn said(report: &RunReport, value: Option<&str>) -> Vec<String> {
 
 /// Tests that one thing is said about a run, which contains `part`.
 #[track_caller]
-fn assert_one(report: &RunReport, part: &str) {
+fn assert_one(report: &RunRecord, part: &str) {
     let said = said(report, None);
     assert!(said.len() == 1 && said[0].contains(part), "{said:?}");
 }
@@ -82,13 +69,14 @@ fn assert_one(report: &RunReport, part: &str) {
 #[test]
 fn held_snapshots() {
     let mut report = run(Mode::Spi, SELECT_ONLY);
-    report.snapshot_held = Some((6.1, "the calling statement".to_owned()));
+    report.run.snapshot_held_s = Some(6.1);
+    report.run.snapshot_held_by = Some("the calling statement".to_owned());
     assert_one(
         &report,
         "a snapshot was held for 6.1 s of 60.0 s: figures may be several times too low (held by \
          the calling statement)",
     );
-    report.snapshot_held = Some((6.0, "the calling statement".to_owned()));
+    report.run.snapshot_held_s = Some(6.0);
     assert!(said(&report, None).is_empty());
 }
 
@@ -97,11 +85,10 @@ fn nothing_to_say() {
     for mode in [Mode::Spi, Mode::Libpq] {
         assert!(said(&run(mode, TPCB_LIKE), None).is_empty());
         assert!(said(&run(mode, SELECT_ONLY), None).is_empty());
-        let unknown = RunReport {
-            harness_us: None,
-            harness_share: None,
-            ..run(mode, TPCB_LIKE)
-        };
+        let unknown = changed(run(mode, TPCB_LIKE), |run| {
+            run.harness_us = None;
+            run.harness_share = None;
+        });
         assert!(said(&unknown, None).is_empty());
     }
 }
@@ -109,67 +96,68 @@ fn nothing_to_say() {
 #[test]
 fn the_limits_themselves_are_no_reason() {
     let mut report = run(Mode::Libpq, TPCB_LIKE);
-    report.harness_share = Some(0.9);
-    report.seconds = 10.0;
-    report.tally.transactions = 99;
-    report.tally.failed.deadlock = 1;
+    report.run.harness_share = Some(0.9);
+    report.run.seconds = Some(10.0);
+    report.run.figures.counts.transactions = 99;
+    report.run.figures.counts.deadlock_failures = 1;
     assert_eq!(said(&report, None), ["only 99 transactions were measured"]);
-    report.tally.transactions = 100;
-    report.tally.failed.deadlock = 0;
+    report.run.figures.counts.transactions = 100;
+    report.run.figures.counts.deadlock_failures = 0;
     assert!(said(&report, None).is_empty());
 }
 
 #[test]
 fn a_harness_that_is_the_limit() {
-    let busy = |mode, share| RunReport {
-        harness_share: Some(share),
-        ..run(mode, SELECT_ONLY)
+    let busy = |mode, share| {
+        changed(run(mode, SELECT_ONLY), |run| {
+            run.harness_share = Some(share);
+        })
     };
     assert_one(&busy(Mode::Libpq, 0.93), "busy for 93% of the time");
     assert_one(&busy(Mode::Spi, 0.25), "25% of their time outside");
     let few_jobs = advice(&busy(Mode::Libpq, 0.95), |_| None);
     assert!(few_jobs[0].hint.contains("more jobs"));
-    let all_jobs = RunReport {
-        jobs: 10,
-        ..busy(Mode::Libpq, 0.95)
-    };
+    let all_jobs = changed(busy(Mode::Libpq, 0.95), |run| {
+        run.jobs = 10;
+    });
     assert!(!advice(&all_jobs, |_| None)[0].hint.contains("more jobs"));
 }
 
 #[test]
 fn runs_that_are_not_complete() {
-    let ended = |state| RunReport {
-        state,
-        ..run(Mode::Spi, SELECT_ONLY)
+    let ended = |state| {
+        changed(run(Mode::Spi, SELECT_ONLY), |run| {
+            run.state = state;
+        })
     };
     assert_one(&ended(RunState::Canceled), "was canceled");
     assert_one(&ended(RunState::Failed), "failed");
     let mut running = ended(RunState::Running);
-    running.tally = Tally::default();
-    running.seconds = 0.0;
+    running.run.figures = Figures::default();
+    running.run.seconds = None;
     assert_one(&running, "still in progress");
-    let aborted = RunReport {
-        aborted_clients: 3,
-        ..run(Mode::Spi, SELECT_ONLY)
-    };
+    let aborted = changed(run(Mode::Spi, SELECT_ONLY), |run| {
+        run.aborted_clients = 3;
+    });
     assert_one(&aborted, "3 of 10 clients aborted");
 }
 
 #[test]
 fn lost_transactions() {
     let mut failing = run(Mode::Spi, SELECT_ONLY);
-    failing.tally.failed.serialization = 2_000;
+    failing.run.figures.counts.serialization_failures = 2_000;
     assert_one(&failing, "2.0% of the transactions failed");
     let mut skipping = run(Mode::Spi, SELECT_ONLY);
-    skipping.tally.skipped = 100_000;
+    skipping.run.figures.counts.skipped = 100_000;
     assert_one(&skipping, "50.0% of the transactions were skipped");
 }
 
 #[test]
 fn scale_and_clients() {
-    let small = |description| RunReport {
-        scale: 9,
-        ..run(Mode::Spi, description)
+    let small = |description| {
+        changed(run(Mode::Spi, description), |run| {
+            run.scale = 9;
+        })
     };
     assert_one(&small(TPCB_LIKE), "the scale, 9, is smaller");
     assert!(said(&small(SELECT_ONLY), None).is_empty());
@@ -225,10 +213,12 @@ fn a_working_set_that_fits_into_memory() {
     assert_eq!(told(of(gb, Some(128 * mb), None)), None);
     assert!(told(of(8192, Some(mb), None)).is_some_and(|t| t.contains(", 8 kB, fits")));
 
-    let with = |working_set| RunReport {
-        pgio: Some(PgioReport {
-            working_set,
-            ..PgioReport::default()
+    let with = |set: WorkingSet| RunRecord {
+        pgio: Some(PgioRun {
+            working_set_bytes: set.bytes,
+            shared_buffers_bytes: set.shared_buffers_bytes,
+            memory_bytes: set.memory_bytes,
+            ..PgioRun::default()
         }),
         ..run(Mode::Spi, "<pgio: select>")
     };
@@ -238,9 +228,10 @@ fn a_working_set_that_fits_into_memory() {
 
 #[test]
 fn runs_at_the_same_time() {
-    let with = |other_runs| RunReport {
-        other_runs,
-        ..run(Mode::Libpq, SELECT_ONLY)
+    let with = |other_runs| {
+        changed(run(Mode::Libpq, SELECT_ONLY), |run| {
+            run.other_runs = other_runs;
+        })
     };
     assert_one(&with(1), "another run was in progress on this server");
     assert_one(&with(2), "2 other runs were in progress on this server");
@@ -248,9 +239,10 @@ fn runs_at_the_same_time() {
 
 #[test]
 fn more_clients_than_processors() {
-    let of = |mode, clients| RunReport {
-        clients,
-        ..run(mode, SELECT_ONLY)
+    let of = |mode, clients| {
+        changed(run(mode, SELECT_ONLY), |run| {
+            run.clients = clients;
+        })
     };
     assert!(said(&of(Mode::Spi, 10), None).is_empty());
     assert_one(
@@ -258,31 +250,28 @@ fn more_clients_than_processors() {
         "11 clients of mode spi shared 10 processors",
     );
     assert!(said(&of(Mode::Libpq, 11), None).is_empty());
-    let unknown = RunReport {
-        processors: None,
-        ..of(Mode::Spi, 100)
-    };
+    let unknown = changed(of(Mode::Spi, 100), |run| {
+        run.processors = None;
+    });
     assert!(said(&unknown, None).is_empty());
     // Clients that mostly sleep need no processor of their own.
     let mut sleeping = of(Mode::Spi, 100);
-    sleeping.tally.latency.sum_ns = 100.0;
-    sleeping.tally.sleep_ns = 51;
+    sleeping.run.figures.latency_sum_ms = 100.0;
+    sleeping.run.figures.sleep_avg_ms = Some(51.0 / 100_000.0);
     assert!(said(&sleeping, None).is_empty());
-    let throttled = RunReport {
-        rate_per_second: Some(100_000.0 / 60.0),
-        ..of(Mode::Spi, 100)
-    };
+    let throttled = changed(of(Mode::Spi, 100), |run| {
+        run.rate = Some(100_000.0 / 60.0);
+    });
     assert!(said(&throttled, None).is_empty());
 }
 
 #[test]
 fn a_rate_that_was_missed() {
     let at = |rate, transactions| {
-        let mut report = RunReport {
-            rate_per_second: Some(rate),
-            ..run(Mode::Spi, SELECT_ONLY)
-        };
-        report.tally.transactions = transactions;
+        let mut report = changed(run(Mode::Spi, SELECT_ONLY), |run| {
+            run.rate = Some(rate);
+        });
+        report.run.figures.counts.transactions = transactions;
         report
     };
     assert_one(
@@ -295,12 +284,11 @@ fn a_rate_that_was_missed() {
     assert!(said(&at(2.0, 105), None).is_empty());
     // What was skipped was begun in time, as far as the schedule goes.
     let mut skipping = at(1000.0, 59_500);
-    skipping.tally.skipped = 500;
+    skipping.run.figures.counts.skipped = 500;
     assert!(said(&skipping, None).is_empty());
     // The last transaction of a run may take long.
-    let late = RunReport {
-        seconds: 90.0,
-        ..at(1000.0, 60_000)
-    };
+    let late = changed(at(1000.0, 60_000), |run| {
+        run.seconds = Some(90.0);
+    });
     assert!(said(&late, None).is_empty());
 }

@@ -2,12 +2,11 @@
 //! printed for the same run, with the lines around that this project adds.
 
 use pretty::assert_text;
-use selfbench_model::{Mode, Setting};
-use selfbench_report::pgio::{PgioReport, WorkingSet};
-use selfbench_report::{
-    Limit, RunReport, RunState, ScriptReport, StatementReport, Style, lines, text,
+use selfbench_model::{
+    Figures, Latency, Mode, PgioRun, Run, RunRecord, RunScript, RunState, RunStatement, Setting,
 };
-use selfbench_stats::{Failures, Moments, Tally};
+use selfbench_report::Style;
+use selfbench_stats::{Counts, LatencyHistogram, Moments, Tally};
 
 /// Comparison of long texts that shows the first line in which they differ.
 mod pretty {
@@ -33,102 +32,138 @@ fn moments(count: u64, mean_ms: f64, stddev_ms: f64, max_ms: f64) -> Moments {
 
 fn succeeded(transactions: u64, mean_ms: f64, stddev_ms: f64) -> Tally {
     Tally {
-        transactions,
+        counts: Counts {
+            transactions,
+            ..Counts::default()
+        },
         latency: moments(transactions, mean_ms, stddev_ms, 3.0 * mean_ms),
         ..Tally::default()
     }
 }
 
-fn script(description: &str, weight: i64, tally: Tally) -> ScriptReport {
-    ScriptReport {
+/// Transactions without latencies.
+fn counted(counts: Counts) -> Tally {
+    Tally {
+        counts,
+        ..Tally::default()
+    }
+}
+
+fn figures(tally: &Tally) -> Figures {
+    Figures::of(tally, &LatencyHistogram::new(), 1.0)
+}
+
+fn script(description: &str, weight: i64, tally: Tally) -> RunScript {
+    RunScript {
         name: description.trim_matches(['<', '>']).to_owned(),
         description: description.to_owned(),
         weight,
-        tally,
-        percentiles: Vec::new(),
-        statements: Vec::new(),
+        figures: figures(&tally),
+        ..RunScript::default()
     }
 }
 
-fn statement(latency_ms: f64, failures: u64, retries: u64, text: &str) -> StatementReport {
-    StatementReport {
-        text: text.to_owned(),
-        latency_ms,
+fn statement(
+    script_no: i32,
+    latency_ms: f64,
+    failures: i64,
+    retries: i64,
+    text: &str,
+) -> RunStatement {
+    RunStatement {
+        script_no,
+        command: text.to_owned(),
         failures,
         retries,
+        latency: Latency {
+            latency_avg_ms: Some(latency_ms),
+            ..Latency::default()
+        },
+        ..RunStatement::default()
     }
 }
 
-/// A finished run of select-only by one client.
-fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) -> RunReport {
-    RunReport {
-        run_id: None,
-        label: None,
+/// A finished run by one client.
+fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) -> Run {
+    Run {
         state: RunState::Finished,
         extension_version: "0.1.0".to_owned(),
         server_version: server_version.to_owned(),
         server_version_num,
-        target: None,
         mode,
         protocol: "simple".to_owned(),
-        scripts: vec![script("<builtin: select only>", 1, tally)],
         scale: 1,
-        partition_method: None,
-        partitions: None,
         clients: 1,
         jobs: 1,
         max_tries: 1,
-        limit: Limit::Duration { seconds: 1.0 },
-        rate_per_second: None,
-        latency_limit_ms: None,
-        reconnect: false,
-        failures_detailed: false,
-        seed: 42,
-        variables: Vec::new(),
-        settings: Vec::new(),
-        tally,
-        percentiles: Vec::new(),
-        seconds: 1.0,
-        connection_time_ms: 2.016,
-        harness_us: None,
-        harness_share: None,
-        snapshot_held: None,
-        processors: None,
-        other_runs: 0,
-        warmup_seconds: 0.0,
-        warmup_transactions: 0,
-        aborted_clients: 0,
-        errors: Vec::new(),
-        pgio: None,
+        duration_s: Some(1.0),
+        seed: "42".to_owned(),
+        figures: figures(&tally),
+        seconds: Some(1.0),
+        connection_ms: Some(2.016),
+        ..Run::default()
     }
 }
 
-fn run_on_15(mode: Mode, tally: Tally) -> RunReport {
+/// What a report is made of.
+trait Reported {
+    fn record(&self) -> RunRecord;
+}
+
+/// A run of select-only.
+impl Reported for Run {
+    fn record(&self) -> RunRecord {
+        let mut script = script("<builtin: select only>", 1, Tally::default());
+        script.figures = self.figures.clone();
+        RunRecord {
+            run: self.clone(),
+            scripts: vec![script],
+            ..RunRecord::default()
+        }
+    }
+}
+
+impl Reported for RunRecord {
+    fn record(&self) -> RunRecord {
+        self.clone()
+    }
+}
+
+fn text(report: &impl Reported) -> String {
+    selfbench_report::text(&report.record(), &[])
+}
+
+fn lines(report: &impl Reported, style: Style) -> Vec<String> {
+    selfbench_report::lines(&report.record(), &[], style)
+}
+
+fn run_on_15(mode: Mode, tally: Tally) -> Run {
     run(mode, "15.20 (Debian 15.20-0+deb12u1)", 150_020, tally)
 }
 
-fn percentiles() -> Vec<(f64, f64)> {
-    vec![
-        (50.0, 0.123),
-        (90.0, 0.2),
-        (95.0, 0.31),
-        (99.0, 0.4567),
-        (99.9, 1.25),
-    ]
+/// A run with percentiles.
+fn with_percentiles(mut run: Run) -> Run {
+    let latency = &mut run.figures.latency;
+    latency.latency_p50_ms = Some(0.123);
+    latency.latency_p90_ms = Some(0.2);
+    latency.latency_p95_ms = Some(0.31);
+    latency.latency_p99_ms = Some(0.4567);
+    latency.latency_p999_ms = Some(1.25);
+    run
 }
 
 #[test]
 fn fixed_number_of_transactions_over_connections() {
     // Recorded: pgbench -n -S -c 2 -j 2 -t 5 -P 10 -M prepared --random-seed=42
-    let report = RunReport {
+    let report = Run {
         protocol: "prepared".to_owned(),
         partition_method: Some("range".to_owned()),
         partitions: Some(3),
         clients: 2,
         jobs: 2,
-        limit: Limit::Transactions { per_client: 5 },
-        seconds: 10.0 / 6_075.334_143,
-        connection_time_ms: 3.568,
+        transactions_per_client: Some(5),
+        seconds: Some(10.0 / 6_075.334_143),
+        connection_ms: Some(3.568),
         ..run_on_15(Mode::Libpq, succeeded(10, 0.286, 0.350))
     };
     assert_text(
@@ -158,7 +193,7 @@ random seed: 42
 
 #[test]
 fn another_server() {
-    let report = RunReport {
+    let report = Run {
         target: Some("host=far port=5432 dbname=bench user=tester".to_owned()),
         ..run_on_15(Mode::Libpq, succeeded(10, 0.286, 0.350))
     };
@@ -174,10 +209,10 @@ number of clients: 1
 #[test]
 fn connections_for_every_transaction() {
     // Recorded: pgbench -n -S -C -c 1 -T 1 -P 10
-    let report = RunReport {
+    let report = Run {
         reconnect: true,
-        seconds: 273.0 / 272.801_401,
-        connection_time_ms: 2.810,
+        seconds: Some(273.0 / 272.801_401),
+        connection_ms: Some(2.810),
         ..run_on_15(Mode::Libpq, succeeded(273, 0.855, 0.131))
     };
     let text = text(&report);
@@ -196,16 +231,15 @@ tps = 272.801401 (including reconnection times)
 
 #[test]
 fn a_run_inside_the_server_says_so() {
-    let report = RunReport {
-        run_id: Some(7),
+    let report = Run {
+        run_id: 7,
         label: Some("nightly".to_owned()),
-        limit: Limit::Duration { seconds: 2.5 },
-        percentiles: percentiles(),
-        seconds: 2.5,
-        connection_time_ms: 12.3456,
-        warmup_seconds: 5.0,
+        duration_s: Some(2.5),
+        seconds: Some(2.5),
+        connection_ms: Some(12.3456),
+        warmup_s: 5.0,
         warmup_transactions: 12_345,
-        ..run_on_15(Mode::Spi, succeeded(1_000, 0.5, 0.25))
+        ..with_percentiles(run_on_15(Mode::Spi, succeeded(1_000, 0.5, 0.25)))
     };
     assert_text(
         &text(&report),
@@ -238,7 +272,7 @@ label: nightly
 fn version_17_has_the_layout_of_15() {
     let on = |version: &str, number| {
         let mut tally = succeeded(75, 1.0, 0.5);
-        tally.failed.serialization = 25;
+        tally.counts.serialization_failures = 25;
         run(Mode::Libpq, version, number, tally)
     };
     let lines_17 = text(&on("17.6", 170_006));
@@ -271,18 +305,21 @@ random seed: 42
 #[test]
 fn rate_and_latency_limit_add_their_lines() {
     // Recorded: pgbench -n -c 1 -T 1 -R 100 -L 10 -f slow.sql
-    let tally = Tally {
-        skipped: 57,
-        late: 43,
+    let mut tally = Tally {
         lag: moments(43, 4.202, 1.0, 9.957),
         ..succeeded(43, 24.666, 3.953)
     };
-    let report = RunReport {
-        scripts: vec![script("slow.sql", 1, tally)],
-        rate_per_second: Some(100.0),
+    tally.counts.skipped = 57;
+    tally.counts.late = 43;
+    let run = Run {
+        rate: Some(100.0),
         latency_limit_ms: Some(10.0),
-        seconds: 43.0 / 42.340_796,
+        seconds: Some(43.0 / 42.340_796),
         ..run_on_15(Mode::Libpq, tally)
+    };
+    let report = RunRecord {
+        scripts: vec![script("slow.sql", 1, tally)],
+        ..run.record()
     };
     assert_text(
         &text(&report),
@@ -312,12 +349,12 @@ random seed: 42
 
 #[test]
 fn all_transactions_skipped() {
-    let tally = Tally {
+    let tally = counted(Counts {
         skipped: 100,
-        ..Tally::default()
-    };
-    let report = RunReport {
-        rate_per_second: Some(100.0),
+        ..Counts::default()
+    });
+    let report = Run {
+        rate: Some(100.0),
         latency_limit_ms: Some(0.001),
         ..run_on_15(Mode::Libpq, tally)
     };
@@ -334,50 +371,49 @@ random seed: 42
 }
 
 /// Three scripts, the last without weight, with retries and every kind of line that a script has.
-fn several_scripts(server_version: &str, server_version_num: i32) -> RunReport {
-    let failed = Failures {
-        serialization: 34,
-        deadlock: 37,
-        other: 0,
+fn several_scripts(server_version: &str, server_version_num: i32) -> RunRecord {
+    let failing = |transactions, mean_ms, stddev_ms| {
+        let mut tally = succeeded(transactions, mean_ms, stddev_ms);
+        tally.counts.serialization_failures = 34;
+        tally.counts.deadlock_failures = 37;
+        tally.counts.retried = 71;
+        tally.counts.retries = 142;
+        tally
     };
-    let first = Tally {
-        failed,
-        retried: 71,
-        retries: 142,
-        ..succeeded(79, 1.024, 2.831)
-    };
-    let second = succeeded(44, 21.214, 2.620);
-    let tally = Tally {
-        failed,
-        retried: 71,
-        retries: 142,
-        late: 1,
+    let mut tally = Tally {
         lag: moments(123, 0.785, 1.0, 20.422),
-        ..succeeded(123, 8.247, 10.063)
+        ..failing(123, 8.247, 10.063)
     };
+    tally.counts.late = 1;
     let mut scripts = vec![
-        script("mixfail.sql", 3, first),
-        script("slow.sql", 1, second),
+        script("mixfail.sql", 3, failing(79, 1.024, 2.831)),
+        script("slow.sql", 1, succeeded(44, 21.214, 2.620)),
         script("one.sql", 0, Tally::default()),
     ];
-    scripts[0].statements = vec![
-        statement(0.002, 0, 0, r"\set r random(1,4)"),
-        statement(0.261, 71, 142, "do $$ begin if :r = 1 then"),
-    ];
-    scripts[1].statements = vec![statement(20.383, 0, 0, "select pg_sleep(0.02);")];
-    scripts[2].statements = vec![statement(0.0, 0, 0, "select 1;")];
-    RunReport {
+    for (number, script) in scripts.iter_mut().enumerate() {
+        script.script_no = number as i32;
+    }
+    RunRecord {
+        run: Run {
+            clients: 2,
+            max_tries: 3,
+            duration_s: Some(2.0),
+            rate: Some(100.0),
+            latency_limit_ms: Some(30.0),
+            failures_detailed: true,
+            seed: "1".to_owned(),
+            seconds: Some(123.0 / 62.897_842),
+            connection_ms: Some(4.296),
+            ..run(Mode::Libpq, server_version, server_version_num, tally)
+        },
         scripts,
-        clients: 2,
-        max_tries: 3,
-        limit: Limit::Duration { seconds: 2.0 },
-        rate_per_second: Some(100.0),
-        latency_limit_ms: Some(30.0),
-        failures_detailed: true,
-        seed: 1,
-        seconds: 123.0 / 62.897_842,
-        connection_time_ms: 4.296,
-        ..run(Mode::Libpq, server_version, server_version_num, tally)
+        statements: vec![
+            statement(0, 0.002, 0, 0, r"\set r random(1,4)"),
+            statement(0, 0.261, 71, 142, "do $$ begin if :r = 1 then"),
+            statement(1, 20.383, 0, 0, "select pg_sleep(0.02);"),
+            statement(2, 0.0, 0, 0, "select 1;"),
+        ],
+        pgio: None,
     }
 }
 
@@ -520,10 +556,10 @@ random seed: 1
 
 #[test]
 fn statements_of_a_single_script_have_no_heading() {
-    let mut report = run_on_15(Mode::Spi, succeeded(4, 0.5, 0.0));
-    report.scripts[0].statements = vec![
-        statement(0.007, 0, 0, r"\set aid random(1, 100000 * :scale)"),
-        statement(0.602, 3, 0, "SELECT abalance"),
+    let mut report = run_on_15(Mode::Spi, succeeded(4, 0.5, 0.0)).record();
+    report.statements = vec![
+        statement(0, 0.007, 0, 0, r"\set aid random(1, 100000 * :scale)"),
+        statement(0, 0.602, 3, 0, "SELECT abalance"),
     ];
     assert!(text(&report).contains(
         "
@@ -539,14 +575,16 @@ random seed: 42
 #[test]
 fn scripts_have_percentiles_of_their_own() {
     let tally = succeeded(4, 0.5, 0.0);
-    let mut report = run_on_15(Mode::Spi, tally);
-    report.scripts.push(script("other", 1, tally));
-    report.scripts[1].percentiles = vec![(50.0, 0.5), (100.0, 1.0)];
+    let mut report = run_on_15(Mode::Spi, tally).record();
+    let mut other = script("other", 1, tally);
+    other.figures.latency.latency_p50_ms = Some(0.5);
+    other.figures.latency.latency_p999_ms = Some(1.0);
+    report.scripts.push(other);
     assert!(text(&report).contains(
         "
  - latency average = 0.500 ms
  - latency stddev = 0.000 ms
- - latency percentiles (ms): p50 0.500, p100 1.000, max 1.500
+ - latency percentiles (ms): p50 0.500, p99.9 1.000, max 1.500
 random seed: 42
 "
     ));
@@ -556,8 +594,8 @@ random seed: 42
 fn other_failures_appear_once_there_are_any_or_the_version_knows_them() {
     let other = |count, server_version_num| {
         let mut tally = succeeded(9, 1.0, 0.0);
-        tally.failed.other = count;
-        let report = RunReport {
+        tally.counts.other_failures = count;
+        let report = Run {
             failures_detailed: true,
             ..run(Mode::Spi, "x", server_version_num, tally)
         };
@@ -571,21 +609,20 @@ fn other_failures_appear_once_there_are_any_or_the_version_knows_them() {
 }
 
 /// A run in which the only client was aborted at its first transaction.
-fn nothing_done(server_version: &str, server_version_num: i32) -> RunReport {
+fn nothing_done(server_version: &str, server_version_num: i32) -> RunRecord {
     let error = "client 0 script 0 aborted in command 0 query 0: ERROR:  division by zero\n";
-    RunReport {
-        scripts: vec![script("err.sql", 1, Tally::default())],
-        max_tries: 2,
-        limit: Limit::Transactions { per_client: 2 },
-        failures_detailed: true,
-        aborted_clients: 1,
-        errors: vec![error.to_owned()],
-        ..run(
-            Mode::Libpq,
-            server_version,
-            server_version_num,
-            Tally::default(),
-        )
+    let nothing = Tally::default();
+    RunRecord {
+        run: Run {
+            max_tries: 2,
+            transactions_per_client: Some(2),
+            failures_detailed: true,
+            aborted_clients: 1,
+            errors: vec![error.to_owned()],
+            ..run(Mode::Libpq, server_version, server_version_num, nothing)
+        },
+        scripts: vec![script("err.sql", 1, nothing)],
+        ..RunRecord::default()
     }
 }
 
@@ -626,14 +663,14 @@ fn pgbench_has_a_share_of_nothing_that_is_not_a_number() {
         all.contains("number of failed transactions: 0 (NaN%)"),
         "{all}"
     );
-    let report = RunReport {
-        rate_per_second: Some(100.0),
+    let report = Run {
+        rate: Some(100.0),
         ..run_on_15(
             Mode::Libpq,
-            Tally {
+            counted(Counts {
                 skipped: 100,
-                ..Tally::default()
-            },
+                ..Counts::default()
+            }),
         )
     };
     let all = lines(&report, pgbench).join("\n");
@@ -647,7 +684,7 @@ fn time_asleep_is_told_apart() {
         ..succeeded(4, 12.5, 0.5)
     };
     let line = "latency average without \\sleep = 2.500 ms (10.000 ms of it in \\sleep)";
-    let mut report = run_on_15(Mode::Spi, tally);
+    let mut report = run_on_15(Mode::Spi, tally).record();
     assert!(text(&report).contains(line), "{}", text(&report));
     let pgbench = lines(&report, Style::Pgbench { progress: true }).join("\n");
     assert!(!pgbench.contains("sleep"));
@@ -684,14 +721,11 @@ error: client 0 script 0 aborted in command 0 query 0: ERROR:  division by zero
 
 #[test]
 fn only_failures_end_the_report_early_on_15_but_not_on_18() {
-    let failures = Tally {
-        failed: Failures {
-            serialization: 2,
-            ..Failures::default()
-        },
-        ..Tally::default()
-    };
-    let rest = |report: &RunReport| {
+    let failures = counted(Counts {
+        serialization_failures: 2,
+        ..Counts::default()
+    });
+    let rest = |report: &Run| {
         let text = text(report);
         let start = text.find("number of failed").unwrap();
         text[start..].to_owned()
@@ -718,7 +752,7 @@ random seed: 42
 #[test]
 fn an_incomplete_run_says_why() {
     let end_of = |state, aborted_clients, errors: &[&str]| {
-        let report = RunReport {
+        let report = Run {
             state,
             clients: 8,
             aborted_clients,
@@ -755,7 +789,7 @@ fn an_incomplete_run_says_why() {
 
 #[test]
 fn tries_without_limit_have_no_line_for_it() {
-    let report = RunReport {
+    let report = Run {
         max_tries: 0,
         ..run_on_15(Mode::Spi, succeeded(5, 1.0, 0.0))
     };
@@ -767,15 +801,14 @@ fn tries_without_limit_have_no_line_for_it() {
 #[test]
 fn pgbench_alone() {
     // Recorded: pgbench -n -S -c 2 -t 5
-    let report = RunReport {
+    let report = Run {
         clients: 2,
-        limit: Limit::Transactions { per_client: 5 },
-        percentiles: percentiles(),
-        seconds: 0.000_915,
-        ..run_on_15(Mode::Libpq, succeeded(10, 0.15, 0.05))
+        transactions_per_client: Some(5),
+        seconds: Some(0.000_915),
+        ..with_percentiles(run_on_15(Mode::Libpq, succeeded(10, 0.15, 0.05)))
     };
     let style = |progress| Style::Pgbench { progress };
-    let text = |report: &RunReport, progress| lines(report, style(progress)).join("\n");
+    let text = |report: &Run, progress| lines(report, style(progress)).join("\n");
     assert_text(
         &text(&report, false),
         "\
@@ -796,7 +829,7 @@ tps = 10928.961749 (without initial connection time)",
     // With progress it has measured the latency; figures from within the server keep their label.
     let measured = text(&report, true);
     assert!(measured.contains("latency average = 0.150 ms\nlatency stddev = 0.050 ms\n"));
-    let spi = RunReport {
+    let spi = Run {
         mode: Mode::Spi,
         ..report.clone()
     };
@@ -804,18 +837,18 @@ tps = 10928.961749 (without initial connection time)",
     assert!(labelled.contains("\nexecution mode: spi (in-server, no round trip)\n"));
     assert!(labelled.ends_with("(in-server, without worker start time)"));
     let mut failing = report;
-    failing.tally.failed.serialization = 10;
+    failing.figures.counts.serialization_failures = 10;
     assert!(text(&failing, false).contains("latency average = 0.091 ms (including failures)\n"));
 }
 
 #[test]
 fn cost_of_the_harness() {
-    let with = |mode| RunReport {
+    let with = |mode| Run {
         harness_us: Some(6.254),
         harness_share: Some(0.3718),
         ..run_on_15(mode, succeeded(10, 0.286, 0.350))
     };
-    let line_after_tps = |report: &RunReport| {
+    let line_after_tps = |report: &Run| {
         let all = lines(report, Style::Full);
         let tps = all.iter().position(|line| line.starts_with("tps = "));
         all[tps.unwrap() + 1].clone()
@@ -836,10 +869,10 @@ fn cost_of_the_harness() {
 }
 
 /// A run on two tables of 128 MB, of which all is known.
-fn pgio() -> PgioReport {
-    PgioReport {
+fn pgio() -> PgioRun {
+    PgioRun {
         tables: 2,
-        blocks: 16_384,
+        scale: 16_384,
         block_bytes: 8192,
         threads_per_table: 3,
         update_pct: 20,
@@ -848,29 +881,29 @@ fn pgio() -> PgioReport {
         commit_every: 1,
         working_set_pct: 62.5,
         scan: "index".to_owned(),
-        working_set: WorkingSet {
-            bytes: 160 << 20,
-            shared_buffers_bytes: Some(128 << 20),
-            memory_bytes: Some(128 << 20),
-        },
-        cache_hits: Some(3000.25),
-        buffer_reads: Some(1000.5),
-        device_reads: Some(250.125),
-        device_read_mb: Some(2.049),
-        device_write_mb: Some(0.5),
-        dirtied: Some(90.0),
-        written: Some(12.0),
-        evicted: None,
-        wal_bytes: Some(81_920.0),
+        working_set_bytes: 160 << 20,
+        shared_buffers_bytes: Some(128 << 20),
+        memory_bytes: Some(128 << 20),
+        cache_hits_per_s: Some(3000.25),
+        riops: Some(1000.5),
+        device_reads_per_s: Some(250.125),
+        device_read_mb_per_s: Some(2.049),
+        device_write_mb_per_s: Some(0.5),
+        blocks_dirtied_per_s: Some(90.0),
+        blocks_written_per_s: Some(12.0),
+        wal_bytes_per_s: Some(81_920.0),
         wal_bytes_per_update: Some(819.2),
-        reads_ms: Some((0.125, vec![(50.0, 0.1), (99.0, 1.5)])),
+        read_avg_ms: Some(0.125),
+        read_p50_ms: Some(0.1),
+        read_p99_ms: Some(1.5),
+        ..PgioRun::default()
     }
 }
 
 /// The lines of a run of pgio's workload that no other run has.
-fn pgio_lines(pgio: PgioReport) -> Vec<String> {
-    let plain = run_on_15(Mode::Spi, succeeded(4, 0.5, 0.0));
-    let report = RunReport {
+fn pgio_lines(pgio: PgioRun) -> Vec<String> {
+    let plain = run_on_15(Mode::Spi, succeeded(4, 0.5, 0.0)).record();
+    let report = RunRecord {
         pgio: Some(pgio),
         ..plain.clone()
     };
@@ -908,7 +941,8 @@ fn pgio_has_its_parameters_and_figures() {
 #[test]
 fn pgio_may_know_the_average_time_of_reading_alone() {
     let mut average = pgio();
-    average.reads_ms = Some((0.125, Vec::new()));
+    average.read_p50_ms = None;
+    average.read_p99_ms = None;
     assert_eq!(
         pgio_lines(average)[14],
         "block read time (ms): average 0.125"
@@ -918,7 +952,7 @@ fn pgio_may_know_the_average_time_of_reading_alone() {
 #[test]
 fn pgio_says_what_is_measured() {
     let mut fits = pgio();
-    fits.working_set.memory_bytes = Some(1 << 30);
+    fits.memory_bytes = Some(1 << 30);
     assert_eq!(
         pgio_lines(fits)[9],
         "the working set, 160 MB, does not fit into shared_buffers, but into the memory of 1 GB: \
@@ -928,13 +962,13 @@ fn pgio_says_what_is_measured() {
 
 #[test]
 fn pgio_leaves_out_what_nobody_could_tell() {
-    let reads_nothing = PgioReport {
-        buffer_reads: Some(0.0),
-        device_reads: Some(0.0),
-        device_read_mb: Some(0.0),
-        device_write_mb: Some(0.0),
+    let reads_nothing = PgioRun {
+        riops: Some(0.0),
+        device_reads_per_s: Some(0.0),
+        device_read_mb_per_s: Some(0.0),
+        device_write_mb_per_s: Some(0.0),
         wal_bytes_per_update: None,
-        reads_ms: None,
+        read_avg_ms: None,
         ..pgio()
     };
     assert_eq!(
@@ -948,17 +982,17 @@ fn pgio_leaves_out_what_nobody_could_tell() {
             "RIOPS >0< CACHE_HITS/s >3000<",
         ]
     );
-    let no_devices = PgioReport {
-        device_reads: None,
-        device_read_mb: None,
-        device_write_mb: None,
+    let no_devices = PgioRun {
+        device_reads_per_s: None,
+        device_read_mb_per_s: None,
+        device_write_mb_per_s: None,
         ..pgio()
     };
     let lines = pgio_lines(no_devices);
     assert!(lines.iter().all(|line| !line.contains("device")));
     assert!(lines[10].starts_with("blocks dirtied: "));
-    let evicting = PgioReport {
-        evicted: Some(1000.25),
+    let evicting = PgioRun {
+        blocks_evicted_per_s: Some(1000.25),
         ..pgio()
     };
     assert!(
@@ -967,9 +1001,9 @@ fn pgio_leaves_out_what_nobody_could_tell() {
                 .into()
         )
     );
-    let nothing = PgioReport {
-        cache_hits: None,
-        buffer_reads: None,
+    let nothing = PgioRun {
+        cache_hits_per_s: None,
+        riops: None,
         ..pgio()
     };
     assert_eq!(
@@ -985,24 +1019,23 @@ fn variables_and_settings() {
         value: value.to_owned(),
         source: source.to_owned(),
     };
-    let report = RunReport {
-        variables: vec![
-            ("scale".to_owned(), "10".to_owned()),
-            ("text".to_owned(), "two\nlines".to_owned()),
-        ],
-        settings: vec![
-            setting("DateStyle", "ISO, MDY", "session"),
-            setting("lc_messages", "C", "configuration file"),
-            setting("log_statement", "all", "database"),
-            setting("shared_buffers", "128MB", "configuration file"),
-            setting("unix_socket_directories", "/tmp", "command line"),
-            setting("wal_buffers", "4MB", "override"),
-            setting("work_mem", "64MB", "session"),
-            setting("wal_level", "replica", "default"),
-        ],
+    let report = Run {
+        variables: [("scale", "10"), ("text", "two\nlines")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
         ..run_on_15(Mode::Spi, succeeded(200, 0.5, 0.1))
     };
-    let text = text(&report);
+    let settings = [
+        setting("DateStyle", "ISO, MDY", "session"),
+        setting("lc_messages", "C", "configuration file"),
+        setting("log_statement", "all", "database"),
+        setting("shared_buffers", "128MB", "configuration file"),
+        setting("unix_socket_directories", "/tmp", "command line"),
+        setting("wal_buffers", "4MB", "override"),
+        setting("work_mem", "64MB", "session"),
+        setting("wal_level", "replica", "default"),
+    ];
+    let text = selfbench_report::text(&report.record(), &settings);
     let (_, added) = text.split_once("random seed: 42\n").unwrap();
     assert_text(
         added,
@@ -1015,6 +1048,7 @@ setting: shared_buffers = 128MB (configuration file)
 setting: work_mem = 64MB (session)
 ",
     );
-    let pgbench = lines(&report, Style::Pgbench { progress: true });
+    let style = Style::Pgbench { progress: true };
+    let pgbench = selfbench_report::lines(&report.record(), &settings, style);
     assert!(!pgbench.iter().any(|line| line.contains("setting")));
 }

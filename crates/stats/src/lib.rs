@@ -8,13 +8,16 @@ pub mod counters;
 mod error;
 mod histogram;
 mod moments;
-mod outcome;
 pub mod summary;
+mod tally;
 mod units;
+mod usage;
+mod words;
 
 pub use counters::Counters;
 pub use error::StatsError;
 pub use histogram::LatencyHistogram;
 pub use moments::Moments;
-pub use outcome::{Failures, Tally};
 pub use summary::Spread;
+pub use tally::{CommandTally, Counts, Tally};
+pub use usage::Usage;

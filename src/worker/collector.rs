@@ -4,18 +4,19 @@
 use super::harvest::Harvest;
 use crate::clock;
 use crate::error::Result;
-use crate::results::{convert, store};
+use crate::results::{pgio, store};
 use crate::run::pgio::Scan;
 use crate::run::{Mode, RunSpec};
 use crate::server;
 use crate::shared::Segment;
 use crate::shared::WorkerState;
-use crate::shared::counters::{ClientState, IntervalFigures};
 use crate::shared::effort::Effort;
-use crate::shared::recorder;
-use selfbench_client::Usage;
-use selfbench_model::{Finished, PgioSession, Run, RunInterval, RunScript, RunStatement};
-use selfbench_stats::{LatencyHistogram, Tally};
+use crate::shared::{ClientState, IntervalFigures, reading};
+use selfbench_model::{
+    Figures, Latency, PgioSession, Run, RunInterval, RunRecord, RunScript, RunState, RunStatement,
+    encoded,
+};
+use selfbench_stats::{LatencyHistogram, Tally, Usage};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Intervals are written in batches, so that storing them disturbs the run less.
@@ -23,18 +24,18 @@ const INTERVALS_PER_BATCH: usize = 60;
 /// At most this many errors are stored with a run; its clients often fail for the same reason.
 const MAX_ERRORS: usize = 20;
 
-/// The figures of a run in progress.
-pub struct Figures<'s> {
+/// Collects the figures of a run in progress.
+pub struct Collector<'s> {
     segment: &'s Segment,
     spec: &'s RunSpec,
     harvest: Harvest,
     intervals: Vec<RunInterval>,
 }
 
-impl<'s> Figures<'s> {
+impl<'s> Collector<'s> {
     /// Allocates the memory for the figures of a run that is about to start.
-    pub fn new(segment: &'s Segment, spec: &'s RunSpec) -> Result<Figures<'s>> {
-        Ok(Figures {
+    pub fn new(segment: &'s Segment, spec: &'s RunSpec) -> Result<Collector<'s>> {
+        Ok(Collector {
             segment,
             spec,
             harvest: Harvest::new(segment)?,
@@ -66,10 +67,10 @@ impl<'s> Figures<'s> {
             return;
         };
         let seconds = (now_ns - interval.begins_ns) as f64 / 1e9;
-        let figures = convert::figures(&interval.tally, &interval.histogram, seconds);
+        let figures = Figures::of(&interval.tally, &interval.histogram, seconds);
         header.last_interval.set(&IntervalFigures {
             tps: figures.tps.unwrap_or_default(),
-            latency_avg_ms: figures.latency_avg_ms,
+            latency_avg_ms: figures.latency.latency_avg_ms,
         });
         let records = self.spec.pgio.is_some() && self.spec.mode == Mode::Spi;
         let blocks = |i: usize| records.then_some(interval.blocks[i] as i64);
@@ -101,21 +102,21 @@ impl<'s> Figures<'s> {
 
     /// The figures of the run, whose clients have ended; intervals and, of pgio's workload,
     /// sessions that remain to be stored.
-    pub fn conclude(mut self, run: Run) -> (Finished, Vec<RunInterval>, Vec<PgioSession>) {
-        let mut finished = Finished {
+    pub fn conclude(mut self, run: Run) -> (RunRecord, Vec<RunInterval>, Vec<PgioSession>) {
+        let mut record = RunRecord {
             run,
-            ..Finished::default()
+            ..RunRecord::default()
         };
-        conclude_run(self.segment, self.spec, &mut self.harvest, &mut finished);
-        let sessions = conclude_pgio(self.segment, self.spec, &self.harvest, &mut finished);
-        (finished, self.intervals, sessions)
+        conclude_run(self.segment, self.spec, &mut self.harvest, &mut record);
+        let sessions = conclude_pgio(self.segment, self.spec, &self.harvest, &mut record);
+        (record, self.intervals, sessions)
     }
 }
 
 /// Computes the figures of the whole run, when its clients have ended.
-fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finished: &mut Finished) {
+fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, record: &mut RunRecord) {
     let measure = segment.header().measure_ns.load(Relaxed);
-    let run = &mut finished.run;
+    let run = &mut record.run;
     let mut last = 0;
     let mut aborted = 0;
     let mut connection_ns = 0;
@@ -148,30 +149,29 @@ fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, finish
             run.errors
                 .push("too many transactions for one histogram".into());
         }
-        finished.scripts.push(RunScript {
+        record.scripts.push(RunScript {
             run_id: run.run_id,
             script_no: index as i32,
             name: script.name.clone(),
             description: script.description.clone(),
             body: script.body.clone(),
             weight: script.weight,
-            figures: convert::figures(&tallies[index], &histograms[index], seconds),
+            figures: Figures::of(&tallies[index], &histograms[index], seconds),
         });
     }
-    finished.statements = statements(segment, spec, harvest, run.run_id);
+    record.statements = statements(segment, spec, harvest, run.run_id);
     run.state = if aborted == spec.clients {
-        "failed"
+        RunState::Failed
     } else {
-        "finished"
-    }
-    .into();
+        RunState::Finished
+    };
     run.aborted_clients = aborted as i32;
     run.finished_at = Some(server::wall_clock());
     run.seconds = Some(seconds);
-    run.figures = convert::figures(&total, &all, seconds);
+    run.figures = Figures::of(&total, &all, seconds);
     measure_harness(segment, spec, &total, run);
     if spec.switches.reconnect {
-        let made = total.transactions + total.failed.total();
+        let made = total.counts.transactions + total.counts.failed();
         run.connection_ms = (made > 0).then(|| connection_ns as f64 / made as f64 / 1e6);
     }
 }
@@ -181,17 +181,17 @@ fn conclude_pgio(
     segment: &Segment,
     spec: &RunSpec,
     harvest: &Harvest,
-    finished: &mut Finished,
+    record: &mut RunRecord,
 ) -> Vec<PgioSession> {
-    let Some(pgio) = &spec.pgio else {
+    let Some(of_pgio) = &spec.pgio else {
         return Vec::new();
     };
-    let run = &finished.run;
+    let run = &record.run;
     let seconds = run.seconds.unwrap_or(0.0);
     let layout = segment.layout();
     // Index scans read blocks one by one in their own process.
     let elsewhere =
-        pgio.scan != Scan::Index && spec.target.is_none() && server::reads_ahead_by_workers();
+        of_pgio.scan != Scan::Index && spec.target.is_none() && server::reads_ahead_by_workers();
     let used = |client| {
         let usage: Usage = segment.client(client).0.usage()?;
         Some(Usage {
@@ -203,14 +203,14 @@ fn conclude_pgio(
     let mut tallies = vec![Tally::default(); layout.scripts];
     let sessions: Vec<PgioSession> = (0..spec.clients)
         .map(|client| {
-            recorder::read_client(segment, client, &mut tallies);
+            reading::read_client(segment, client, &mut tallies);
             let histograms: Vec<_> = (0..layout.histograms())
                 .map(|number| harvest.of_set(segment, client, number))
                 .collect();
-            convert::pgio_session(&convert::Session {
+            pgio::session_row(&pgio::Session {
                 run_id: run.run_id,
                 number: client,
-                table: pgio.table_of(client),
+                table: of_pgio.table_of(client),
                 scripts: &scripts,
                 tallies: &tallies,
                 histograms: &histograms,
@@ -221,16 +221,14 @@ fn conclude_pgio(
         .collect();
     let usage = (0..spec.clients)
         .map(used)
-        .reduce(|sum, next| Some(sum?.plus(&next?)))
+        .reduce(|sum, next| {
+            let mut sum = sum?;
+            sum.merge(&next?);
+            Some(sum)
+        })
         .flatten();
     let reads = harvest.reads(segment);
-    finished.pgio = Some(convert::pgio_run(
-        run,
-        &finished.scripts,
-        pgio,
-        usage,
-        reads,
-    ));
+    record.pgio = Some(pgio::run_row(run, &record.scripts, of_pgio, usage, reads));
     sessions
 }
 
@@ -248,7 +246,9 @@ fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut R
     let transactions = match spec.mode {
         Mode::Spi => effort.turns,
         // The workers' CPU time includes transactions of the warm-up and failed ones.
-        Mode::Libpq => total.transactions + total.failed.total() + run.warmup_transactions as u64,
+        Mode::Libpq => {
+            total.counts.transactions + total.counts.failed() + run.warmup_transactions as u64
+        }
     };
     let us = effort.harness_ns as f64 / 1e3;
     run.harness_us = (transactions > 0).then(|| us / transactions as f64);
@@ -266,13 +266,24 @@ fn statements(
     let (true, Ok(workload)) = (spec.switches.per_statement, spec.workload()) else {
         return Vec::new();
     };
-    let mut tallies = recorder::read_commands(segment).into_iter().enumerate();
+    let mut tallies = reading::read_commands(segment).into_iter().enumerate();
     let mut rows = Vec::new();
     for (script_no, script) in workload.scripts.iter().enumerate() {
         let measured = script.commands.iter().zip(&mut tallies).enumerate();
         rows.extend(measured.map(|(command_no, (command, (number, tally)))| {
             let histogram = harvest.of_command(segment, number);
-            convert::statement(run_id, script_no, command_no, command, &tally, &histogram)
+            RunStatement {
+                run_id,
+                script_no: script_no as i32,
+                command_no: command_no as i32,
+                line: command.line as i32,
+                command: command.text.clone(),
+                executions: tally.latency.count as i64,
+                failures: tally.failures as i64,
+                retries: tally.retries as i64,
+                latency: Latency::of(&tally.latency, &histogram),
+                histogram: encoded(&histogram),
+            }
         }));
     }
     rows

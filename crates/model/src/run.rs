@@ -1,0 +1,175 @@
+//! A run: what it was asked for, how it went, and the figures of all of its transactions.
+
+use crate::figures::Figures;
+use crate::mode::Mode;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunState {
+    /// Its clients have not all connected.
+    #[default]
+    Starting,
+    /// The start barrier has opened.
+    Running,
+    /// Ended by its limit.
+    Finished,
+    /// Ended by someone's request.
+    Canceled,
+    /// Ended by an error.
+    Failed,
+    /// Its coordinator has gone without a word.
+    Lost,
+}
+
+impl RunState {
+    /// The name that tables use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Canceled => "canceled",
+            Self::Failed => "failed",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// A row of `bench.runs`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Number of the run; 0 on a standby, which cannot store it.
+    pub run_id: i64,
+    /// The role that ran it: its number when the row is written, so that it may be renamed or
+    /// dropped meanwhile, and its name when it is read.
+    pub owner: String,
+    /// In which database.
+    pub database_name: String,
+    /// Host, port, database and user of the target; `None` is this server.
+    pub target: Option<String>,
+    /// The caller's label.
+    pub label: Option<String>,
+    /// How far it has come.
+    pub state: RunState,
+    /// How its transactions reached the server.
+    pub mode: Mode,
+    /// Query protocol.
+    pub protocol: String,
+    /// Scripts with their weights, as given.
+    pub scripts: Vec<String>,
+    /// Number of clients.
+    pub clients: i32,
+    /// Number of jobs.
+    pub jobs: i32,
+    /// Clients of mode spi that ran in backends.
+    pub backends: i32,
+    /// Time limit in seconds.
+    pub duration_s: Option<f64>,
+    /// Limit of transactions per client.
+    pub transactions_per_client: Option<i64>,
+    /// Warm-up in seconds.
+    pub warmup_s: f64,
+    /// Length of an interval in seconds.
+    pub interval_s: f64,
+    /// Scheduled transactions per second over all clients.
+    pub rate: Option<f64>,
+    /// Latency in milliseconds above which a transaction is late.
+    pub latency_limit_ms: Option<f64>,
+    /// Tries of a transaction at most; 0 for any number.
+    pub max_tries: i32,
+    /// The user's variables, as texts.
+    pub variables: BTreeMap<String, String>,
+    /// Whether each transaction had a connection of its own.
+    pub reconnect: bool,
+    /// Whether an error of a statement ended the transaction only.
+    pub continue_on_error: bool,
+    /// Whether the run was to end when a client was aborted.
+    pub exit_on_abort: bool,
+    /// Whether single commands were measured.
+    pub per_statement: bool,
+    /// Whether the report tells failures apart by their kinds.
+    pub failures_detailed: bool,
+    /// Whether errors that did not abort a client were told.
+    pub verbose_errors: bool,
+    /// Whether transactions were logged.
+    pub log: bool,
+    /// The part of the transactions that was logged, if not all.
+    pub sampling_rate: Option<f64>,
+    /// What the names of log files began with.
+    pub log_prefix: Option<String>,
+    /// In what processes clients of mode spi were to run.
+    pub client_process: String,
+    /// What was vacuumed before.
+    pub vacuum: String,
+    /// Base seed, an unsigned number.
+    pub seed: String,
+    /// Scale of pgbench's tables.
+    pub scale: i64,
+    /// How `pgbench_accounts` is partitioned.
+    pub partition_method: Option<String>,
+    /// Into how many partitions.
+    pub partitions: Option<i32>,
+    /// The server.
+    pub server_version: String,
+    /// The server, as a number.
+    pub server_version_num: i32,
+    /// This extension.
+    pub extension_version: String,
+    /// When the run was asked for.
+    pub created_at: String,
+    /// When the start barrier opened.
+    pub started_at: Option<String>,
+    /// When the last client was done.
+    pub finished_at: Option<String>,
+    /// From the start, or the end of the warm-up, until the last client was done.
+    pub seconds: Option<f64>,
+    /// From the first worker's start until all clients were ready; with a connection for each
+    /// transaction, the mean time that it took to make one.
+    pub connection_ms: Option<f64>,
+    /// What the harness itself cost per transaction, in microseconds: CPU time of the client
+    /// workers in mode libpq, time outside of executor and commit in mode spi.
+    pub harness_us: Option<f64>,
+    /// The same as a part of the time that the client workers had, 0 to 1.
+    pub harness_share: Option<f64>,
+    /// For how long an old snapshot kept the run's dead rows from being removed.
+    pub snapshot_held_s: Option<f64>,
+    /// By whom, if one did.
+    pub snapshot_held_by: Option<String>,
+    /// Processors of this server's machine that the run could use.
+    pub processors: Option<i32>,
+    /// Other runs that were in progress on this server meanwhile, of all roles.
+    pub other_runs: i32,
+    /// Transactions, successful or failed, that ended during the warm-up.
+    pub warmup_transactions: i64,
+    /// Clients that gave up.
+    pub aborted_clients: i32,
+    /// Why the run or a client ended early.
+    pub errors: Vec<String>,
+    /// Process id of the coordinator.
+    pub coordinator_pid: Option<i32>,
+    /// Number of the run's shared memory segment.
+    pub segment: Option<i64>,
+    /// All transactions together.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+impl Run {
+    /// Whether the run has not ended, as far as the row tells.
+    pub fn is_in_progress(&self) -> bool {
+        matches!(self.state, RunState::Starting | RunState::Running)
+    }
+
+    /// Whether the run did all that it was asked for: it finished and no client was aborted.
+    pub fn is_complete(&self) -> bool {
+        self.state == RunState::Finished && self.aborted_clients == 0
+    }
+
+    /// Major version of the server, such as 15.
+    pub const fn server_major(&self) -> i32 {
+        self.server_version_num / 10_000
+    }
+}

@@ -1,0 +1,52 @@
+//! The scripts of a run and their commands.
+
+use crate::figures::{Figures, Latency};
+use serde::{Deserialize, Serialize};
+
+/// A row of `bench.run_scripts`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunScript {
+    /// The run.
+    pub run_id: i64,
+    /// Position among the run's scripts, from 0.
+    pub script_no: i32,
+    /// Name.
+    pub name: String,
+    /// As in the report's "transaction type".
+    pub description: String,
+    /// The script as it was.
+    #[serde(skip)]
+    pub body: String,
+    /// Weight.
+    pub weight: i64,
+    /// Its transactions.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// A row of `bench.run_statements`: one command of a script.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunStatement {
+    /// The run.
+    pub run_id: i64,
+    /// Position of the script among the run's scripts, from 0.
+    pub script_no: i32,
+    /// Position among the script's commands, from 0.
+    pub command_no: i32,
+    /// Line of the script that it begins on, from 1.
+    pub line: i32,
+    /// All of its text.
+    pub command: String,
+    /// How often it was executed successfully.
+    pub executions: i64,
+    /// Transactions that failed for good at this command.
+    pub failures: i64,
+    /// Transactions that were tried again after it failed.
+    pub retries: i64,
+    /// Time of its successful executions.
+    #[serde(flatten)]
+    pub latency: Latency,
+    /// Histogram of these times, encoded, with two significant digits.
+    #[serde(skip)]
+    pub histogram: Option<Vec<u8>>,
+}

@@ -1,0 +1,151 @@
+//! How transactions and commands ended, as clients count it.
+
+use crate::moments::Moments;
+use crate::units::NS_PER_MS;
+use crate::words::words;
+use serde::{Deserialize, Serialize};
+
+words! {
+    /// Transactions by their outcome, of a run, of one of its clients or scripts, or of an interval.
+    /// These are columns of the result tables, too.
+    ///
+    /// A transaction is one execution of a script; it is successful, failed or skipped, once.
+    #[derive(Eq, Serialize, Deserialize)]
+    pub struct Counts {
+        /// Successful transactions.
+        pub transactions: u64,
+        /// Transactions given up after a serialization failure, SQLSTATE 40001.
+        pub serialization_failures: u64,
+        /// Transactions given up after a deadlock, SQLSTATE 40P01.
+        pub deadlock_failures: u64,
+        /// Transactions given up after any other error, if a run goes on after errors.
+        pub other_failures: u64,
+        /// Transactions, successful or failed, that were tried more than once.
+        pub retried: u64,
+        /// Tries beyond each transaction's first.
+        pub retries: u64,
+        /// Transactions never started because a rate and a latency limit made them pointless.
+        pub skipped: u64,
+        /// Successful transactions above the latency limit.
+        pub late: u64,
+    }
+}
+
+impl Counts {
+    /// Failed transactions of all kinds.
+    pub const fn failed(&self) -> u64 {
+        self.serialization_failures
+            .saturating_add(self.deadlock_failures)
+            .saturating_add(self.other_failures)
+    }
+
+    /// Transactions of all outcomes: successful, failed and skipped. pgbench's percentages refer
+    /// to this number.
+    pub const fn total(&self) -> u64 {
+        self.transactions
+            .saturating_add(self.failed())
+            .saturating_add(self.skipped)
+    }
+}
+
+words! {
+    /// The counters of a run, of one of its clients or scripts, or of an interval.
+    pub struct Tally {
+        /// Transactions by their outcome.
+        pub counts: Counts,
+        /// Latencies of the successful transactions, from their scheduled start, all tries included.
+        pub latency: Moments,
+        /// Schedule lags of the successful transactions: actual minus scheduled start.
+        pub lag: Moments,
+        /// Time in `\sleep` of the successful transactions, in nanoseconds: a part of their latency.
+        pub sleep_ns: u64,
+    }
+}
+
+impl Tally {
+    /// Average time in `\sleep` of a successful transaction in milliseconds; `None` if none slept.
+    pub fn sleep_mean_ms(&self) -> Option<f64> {
+        (self.sleep_ns > 0 && self.counts.transactions > 0)
+            .then(|| self.sleep_ns as f64 / self.counts.transactions as f64 / NS_PER_MS)
+    }
+}
+
+words! {
+    /// The counters of one command of a script.
+    pub struct CommandTally {
+        /// Times of its successful executions.
+        pub latency: Moments,
+        /// Transactions that failed for good at this command.
+        pub failures: u64,
+        /// Transactions that were tried again after it failed.
+        pub retries: u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(factor: u64) -> Tally {
+        let mut latency = Moments::default();
+        let mut lag = Moments::default();
+        for _ in 0..factor {
+            latency.record(1000);
+            lag.record(10);
+        }
+        Tally {
+            counts: Counts {
+                transactions: factor,
+                serialization_failures: 2 * factor,
+                deadlock_failures: 3 * factor,
+                other_failures: 4 * factor,
+                retried: 5 * factor,
+                retries: 6 * factor,
+                skipped: 7 * factor,
+                late: 8 * factor,
+            },
+            latency,
+            lag,
+            sleep_ns: 9 * factor,
+        }
+    }
+
+    #[test]
+    fn total_counts_every_outcome_once() {
+        assert_eq!(tally(1).counts.total(), 1 + 2 + 3 + 4 + 7);
+        assert_eq!(Counts::default().total(), 0);
+    }
+
+    #[test]
+    fn the_mean_sleep_is_that_of_all_successful_transactions() {
+        let slept = Tally {
+            counts: Counts {
+                transactions: 4,
+                ..Counts::default()
+            },
+            sleep_ns: 10_000_000,
+            ..Tally::default()
+        };
+        assert_eq!(slept.sleep_mean_ms(), Some(2.5));
+        assert_eq!(Tally::default().sleep_mean_ms(), None);
+    }
+
+    #[test]
+    fn merging_and_taking_away_are_inverse() {
+        let mut sum = tally(2);
+        sum.merge(&tally(3));
+        assert_eq!(sum, tally(5));
+        assert_eq!(sum.minus(&tally(2)), tally(3));
+        assert_eq!(tally(2).minus(&tally(3)), Tally::default());
+    }
+
+    #[test]
+    fn words_are_those_of_the_fields_in_their_order() {
+        let words = tally(3).to_words();
+        assert_eq!(words[..8], [3, 6, 9, 12, 15, 18, 21, 24]);
+        assert_eq!(words[8..13], tally(3).latency.to_words());
+        assert_eq!(words[18], 27);
+        assert_eq!(words.len(), 19);
+        assert_eq!(Tally::from_words(words), tally(3));
+    }
+}

@@ -1,0 +1,137 @@
+//! Reading the result tables, with the rights of the caller: row security decides.
+
+use super::insert::Row;
+use super::json::names;
+use crate::backend::transaction::transaction;
+use crate::error::{Error, Result};
+use crate::query;
+use crate::security::{as_owner, with_pinned_settings};
+use selfbench_model::{PgioRun, Run, RunRecord, RunScript, RunStatement, Setting};
+use selfbench_script::builtin;
+use serde::de::DeserializeOwned;
+
+/// Reads a run that the caller may see, as it is now, whatever the caller's snapshot is; without
+/// histograms and texts of scripts.
+pub fn load(run_id: i64) -> Result<Option<RunRecord>> {
+    let Some(run) = rows::<Run>(run_id, "run_id")?.into_iter().next() else {
+        return Ok(None);
+    };
+    let mut scripts = rows::<RunScript>(run_id, "script_no")?;
+    if scripts.is_empty() {
+        // They are stored at the end.
+        scripts = planned_scripts(&run);
+    }
+    Ok(Some(RunRecord {
+        run,
+        scripts,
+        statements: rows::<RunStatement>(run_id, "script_no, command_no")?,
+        pgio: rows::<PgioRun>(run_id, "run_id")?.into_iter().next(),
+    }))
+}
+
+/// Reads a run with the rights of the tables' owner, whoever the caller is.
+pub fn load_any(run_id: i64) -> Result<Option<RunRecord>> {
+    as_owner(|| load(run_id))
+}
+
+/// The rows of a run in a table, in that order.
+fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result<Vec<R>> {
+    let (table, columns) = (R::TABLE, names(&R::default())?.join(", "));
+    query_json(
+        &format!(
+            "SELECT to_jsonb(r)::text
+               FROM (SELECT {columns} FROM {table} WHERE run_id = $1 ORDER BY {order}) r"
+        ),
+        run_id,
+    )
+}
+
+/// The scripts of a run of which only the names are known, with their weights as they were given.
+fn planned_scripts(run: &Run) -> Vec<RunScript> {
+    let planned = |text: &String| {
+        let (name, weight) = builtin::parse_weight(text).unwrap_or((text, 1));
+        let description = match builtin::find_builtin(name) {
+            Ok(script) if script.name == name => script.description,
+            _ => name,
+        };
+        RunScript {
+            run_id: run.run_id,
+            name: name.into(),
+            description: description.into(),
+            weight,
+            ..RunScript::default()
+        }
+    };
+    run.scripts.iter().map(planned).collect()
+}
+
+/// How many other runs are in progress on this server, of all roles and databases, and how many of
+/// this database that have ended since this one started.
+pub fn other_runs(run: &Run) -> Result<i32> {
+    transaction(|| {
+        let recorded = as_owner(|| {
+            query::one::<i64>(
+                "SELECT count(*) FROM bench.runs r
+                  WHERE r.run_id <> $1 AND r.started_at < now()
+                    AND coalesce(r.finished_at > $2::timestamptz,
+                                 $2 IS NOT NULL AND r.state = 'running')",
+                &[run.run_id.into(), run.started_at.as_deref().into()],
+            )
+        })?;
+        Ok(runs_in_progress()?.max(recorded.unwrap_or(0) as i32))
+    })
+}
+
+/// How many other runs are in progress on this server, of all roles and databases. Reads no table
+/// of ours: a caller would keep its lock, and with it block `DROP EXTENSION`, until its run ends.
+pub fn runs_in_progress() -> Result<i32> {
+    // Not every role sees what others' processes are.
+    let count = as_owner(|| {
+        query::one::<i64>(
+            "SELECT count(*) FROM pg_stat_activity
+              WHERE backend_type = 'pg_selfbench coordinator' AND pid <> pg_backend_pid()",
+            &[],
+        )
+    })?;
+    Ok(count.unwrap_or(0) as i32)
+}
+
+/// The last run of the current role, if it may see one.
+pub fn last_run_of_caller() -> Result<Option<i64>> {
+    with_pinned_settings(|| {
+        query::one::<i64>(
+            "SELECT max(run_id) FROM bench.runs
+              WHERE owner = (SELECT quote_ident(current_user)::regrole)",
+            &[],
+        )
+    })
+}
+
+/// The settings under which a run took place that the caller may see, by name.
+pub fn load_settings(run_id: i64) -> Result<Vec<Setting>> {
+    let settings = query_json::<(String, String, String)>(
+        "SELECT jsonb_build_array(name, setting, source)::text FROM bench.run_settings
+          WHERE run_id = $1 AND setting IS NOT NULL ORDER BY name COLLATE \"C\"",
+        run_id,
+    )?;
+    let setting = |(name, value, source)| Setting {
+        name,
+        value,
+        source,
+    };
+    Ok(settings.into_iter().map(setting).collect())
+}
+
+/// Rows of a query with one JSON column and one parameter, under the latest snapshot.
+fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
+    with_pinned_settings(|| {
+        let texts = query::latest(sql, parameter)?;
+        texts
+            .iter()
+            .map(|text| {
+                serde_json::from_str(text)
+                    .map_err(|e| Error::Limit(format!("cannot read a stored result: {e}")))
+            })
+            .collect()
+    })
+}

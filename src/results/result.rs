@@ -1,0 +1,59 @@
+//! Runs as SQL results: composite values, made of rows by the names of their fields.
+
+use super::json::json;
+use crate::error::Result;
+use crate::query::{self, Record};
+use crate::security::with_pinned_settings;
+use selfbench_model::{PgioRun, Run, RunState};
+use serde::Serialize;
+
+/// A run as `bench.run_result`.
+pub fn run_result(run: &Run) -> Result<Record> {
+    #[derive(Serialize)]
+    struct RunResult<'r> {
+        #[serde(flatten)]
+        run: &'r Run,
+        // In JSON, the last of two members of the same name counts.
+        run_id: Option<i64>,
+        failed: u64,
+    }
+    composite(
+        "bench.run_result",
+        &RunResult {
+            run,
+            run_id: stored(run.run_id),
+            failed: run.figures.counts.failed(),
+        },
+    )
+}
+
+/// A run of pgio's workload as `bench.pgio_result`.
+pub fn pgio_result(state: RunState, pgio: &PgioRun) -> Result<Record> {
+    #[derive(Serialize)]
+    struct PgioResult<'r> {
+        #[serde(flatten)]
+        pgio: &'r PgioRun,
+        run_id: Option<i64>,
+        state: RunState,
+    }
+    composite(
+        "bench.pgio_result",
+        &PgioResult {
+            pgio,
+            run_id: stored(pgio.run_id),
+            state,
+        },
+    )
+}
+
+/// The number of a run; `None` if it is not stored.
+fn stored(run_id: i64) -> Option<i64> {
+    (run_id != 0).then_some(run_id)
+}
+
+/// A value of a composite type.
+fn composite<T: Serialize>(type_name: &str, value: &T) -> Result<Record> {
+    let sql = format!("SELECT jsonb_populate_record(NULL::{type_name}, $1::jsonb)");
+    let value = json(value)?;
+    with_pinned_settings(|| query::record(&sql, value))
+}

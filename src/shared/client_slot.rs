@@ -1,0 +1,196 @@
+//! A client's slot: what it writes, and what others read of it.
+
+use super::once_text::OnceText;
+use super::seqlock::{Sequence, SharedWords};
+use super::slots::REASON_BYTES;
+use selfbench_stats::{CommandTally, Tally, Usage};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
+
+/// One client's figures for one script, in the bracket of its slot's sequence.
+pub type ScriptCounters = SharedWords<{ Tally::WORDS }>;
+
+/// One client's figures for one command of a script. They are read when the client has ended, and
+/// need no bracket.
+pub type CommandCounters = SharedWords<{ CommandTally::WORDS }>;
+
+/// Where a client stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ClientState {
+    /// Has not ended.
+    Active = 0,
+    /// Did all its work.
+    Finished = 1,
+    /// Gave up; the reason is beside it.
+    Aborted = 2,
+}
+
+/// What there is one of in a client's slot; its counters are behind it.
+#[repr(C, align(128))]
+pub struct ClientSlot {
+    /// Brackets the counters behind the slot.
+    pub(super) sequence: Sequence,
+    state: AtomicU32,
+    backend_pid: AtomicI32,
+    finished_ns: AtomicU64,
+    warmup_transactions: AtomicU64,
+    connection_ns: AtomicU64,
+    interval_min_ns: AtomicU64,
+    interval_max_ns: AtomicU64,
+    blocks_hit: AtomicU64,
+    blocks_read: AtomicU64,
+    wal_bytes: AtomicU64,
+    usage_begins: UsageOnce,
+    usage_ends: UsageOnce,
+    reason: OnceText<REASON_BYTES>,
+}
+
+/// What a client's session had used at some moment, written once.
+#[repr(C)]
+struct UsageOnce {
+    is_set: AtomicU32,
+    words: SharedWords<{ Usage::WORDS }>,
+}
+
+impl UsageOnce {
+    fn set(&self, usage: &Usage) {
+        self.words.store(usage.to_words());
+        self.is_set.store(1, Release);
+    }
+
+    fn get(&self) -> Option<Usage> {
+        let is_set = self.is_set.load(Acquire) != 0;
+        is_set.then(|| Usage::from_words(self.words.load()))
+    }
+}
+
+impl ClientSlot {
+    /// Where the client stands.
+    pub fn state(&self) -> ClientState {
+        match self.state.load(Acquire) {
+            0 => ClientState::Active,
+            1 => ClientState::Finished,
+            _ => ClientState::Aborted,
+        }
+    }
+
+    /// Ends the client; `reason` tells why it was aborted.
+    pub fn end(&self, now_ns: u64, reason: Option<&str>) {
+        if self.state() != ClientState::Active {
+            return;
+        }
+        self.finished_ns.store(now_ns, Relaxed);
+        if let Some(reason) = reason {
+            self.reason.set(reason);
+        }
+        let state = if reason.is_some() {
+            ClientState::Aborted
+        } else {
+            ClientState::Finished
+        };
+        self.state.store(state as u32, Release);
+    }
+
+    /// Makes the process known that serves the client's connection; 0 is none.
+    pub fn set_backend_pid(&self, pid: i32) {
+        self.backend_pid.store(pid, Relaxed);
+    }
+
+    /// Process id of the server's process that serves the client's connection, on the server that
+    /// this leads to; 0 if none is known.
+    pub fn backend_pid(&self) -> i32 {
+        self.backend_pid.load(Relaxed)
+    }
+
+    /// Clock reading at which the client ended; 0 before.
+    pub fn finished_ns(&self) -> u64 {
+        self.finished_ns.load(Relaxed)
+    }
+
+    /// Transactions that ended during the warm-up.
+    pub fn warmup_transactions(&self) -> u64 {
+        self.warmup_transactions.load(Relaxed)
+    }
+
+    /// Time that it took to connect for the transactions that count, all together.
+    pub fn connection_ns(&self) -> u64 {
+        self.connection_ns.load(Relaxed)
+    }
+
+    /// Blocks hit, blocks read, and bytes of WAL for the transactions that count, so far; only of
+    /// clients that record it.
+    pub fn blocks_so_far(&self) -> [u64; 3] {
+        [&self.blocks_hit, &self.blocks_read, &self.wal_bytes].map(|words| words.load(Relaxed))
+    }
+
+    /// What the client's session has used for the transactions that count; `None` if it did not
+    /// tell at both ends.
+    pub fn usage(&self) -> Option<Usage> {
+        Some(self.usage_ends.get()?.minus(&self.usage_begins.get()?))
+    }
+
+    /// Why the client was aborted.
+    pub fn reason(&self) -> Option<String> {
+        self.reason.get()
+    }
+
+    /// Shortest and longest latency since the last call, in nanoseconds; `None` if there was no
+    /// transaction. For the coordinator alone.
+    pub fn take_interval_extremes(&self) -> Option<(u64, u64)> {
+        // The shortest is stored with one added, so that zeroed memory means none.
+        let min = self.interval_min_ns.swap(0, Relaxed);
+        let max = self.interval_max_ns.swap(0, Relaxed);
+        (min != 0).then(|| (min - 1, max.max(min - 1)))
+    }
+
+    /// Counts a latency among those of the interval.
+    #[inline]
+    pub(super) fn note_extremes(&self, latency_ns: u64) {
+        let min = self.interval_min_ns.load(Relaxed);
+        if min == 0 || latency_ns < min - 1 {
+            self.interval_min_ns.store(latency_ns + 1, Relaxed);
+        }
+        if latency_ns > self.interval_max_ns.load(Relaxed) {
+            self.interval_max_ns.store(latency_ns, Relaxed);
+        }
+    }
+
+    /// What the session had used before the transactions that count, once it has been read.
+    pub(super) fn used_before(&self) -> Option<Usage> {
+        self.usage_begins.get()
+    }
+
+    /// Stores what the session had used before the transactions that count.
+    pub(super) fn set_usage_begins(&self, usage: &Usage) {
+        self.usage_begins.set(usage);
+    }
+
+    /// Stores what it had used at the end.
+    pub(super) fn set_usage_ends(&self, usage: &Usage) {
+        self.usage_ends.set(usage);
+    }
+
+    /// Stores what the session has used so far for the transactions that count.
+    #[inline]
+    pub(super) fn used_blocks(&self, hit: u64, read: u64, wal_bytes: u64) {
+        self.blocks_hit.store(hit, Relaxed);
+        self.blocks_read.store(read, Relaxed);
+        self.wal_bytes.store(wal_bytes, Relaxed);
+    }
+
+    /// Counts a transaction that ended during the warm-up.
+    pub(super) fn warmed_up(&self) {
+        add(&self.warmup_transactions, 1);
+    }
+
+    /// Adds the time that a connection took.
+    pub(super) fn connected(&self, duration_ns: u64) {
+        add(&self.connection_ns, duration_ns);
+    }
+}
+
+/// Adds to a counter that only this process writes.
+#[inline]
+fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+}

@@ -1,0 +1,69 @@
+//! Reading what the clients have counted, while they go on.
+
+use super::segment::Segment;
+use selfbench_stats::{CommandTally, LatencyHistogram, Tally};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Sum of the figures of all clients, by command; empty unless commands are measured.
+pub fn read_commands(segment: &Segment) -> Vec<CommandTally> {
+    let mut sum = vec![CommandTally::default(); segment.layout().commands];
+    for client in 0..segment.layout().clients {
+        for (sum, counters) in sum.iter_mut().zip(segment.commands(client)) {
+            sum.merge(&CommandTally::from_words(counters.load()));
+        }
+    }
+    sum
+}
+
+/// Copies a client's figures, one [`Tally`] for each script, into `into`; they belong together
+/// unless the writer was interrupted.
+pub fn read_client(segment: &Segment, client: usize, into: &mut [Tally]) {
+    let (slot, counters) = segment.client(client);
+    slot.sequence.read(|| {
+        for (tally, counters) in into.iter_mut().zip(counters) {
+            *tally = Tally::from_words(counters.load());
+        }
+    });
+}
+
+/// Sum of the figures of all clients, by script.
+pub fn read_all(segment: &Segment) -> Vec<Tally> {
+    let scripts = segment.layout().scripts;
+    let mut sum = vec![Tally::default(); scripts];
+    let mut one = vec![Tally::default(); scripts];
+    for client in 0..segment.layout().clients {
+        read_client(segment, client, &mut one);
+        for (sum, one) in sum.iter_mut().zip(&one) {
+            sum.merge(one);
+        }
+    }
+    sum
+}
+
+/// Latencies of all clients at this moment, by script. Those that a counter has wrapped around over
+/// are missing, which takes more than an hour.
+pub fn read_latencies(segment: &Segment) -> Vec<LatencyHistogram> {
+    let layout = segment.layout();
+    let of_script = |script| {
+        let mut sum = LatencyHistogram::new();
+        for set in 0..layout.histogram_sets() {
+            for (bucket, counter) in segment.histogram(set, script).iter().enumerate() {
+                match counter.load(Relaxed) {
+                    0 => {}
+                    count => sum.record_bucket(bucket, u64::from(count)),
+                }
+            }
+        }
+        sum
+    };
+    (0..layout.scripts).map(of_script).collect()
+}
+
+/// Sum of the figures of all clients and scripts.
+pub fn read_total(segment: &Segment) -> Tally {
+    let mut total = Tally::default();
+    for script in read_all(segment) {
+        total.merge(&script);
+    }
+    total
+}
