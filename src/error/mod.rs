@@ -3,13 +3,15 @@
 //! Errors travel three ways: raised in the caller's backend ([`Error::raise`]), sent from a worker
 //! to the backend through shared memory as a [`Report`], and stored with a run as text.
 
+mod report;
+
+pub use report::{Report, new_report, report_of};
+
 use pgrx::PgSqlErrorCode as Sqlstate;
-use pgrx::pg_sys;
-use pgrx::pg_sys::panic::{CaughtError, ErrorReport, ErrorReportWithLevel};
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::{PgLogLevel, PgTryBuilder};
+use report::{decode, encode};
 use selfbench_script::{ScriptError, ScriptErrorKind};
-use serde::{Deserialize, Serialize};
-use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
 
 /// The text of an operating system error, without its number.
@@ -23,39 +25,6 @@ pub fn reason(error: &std::io::Error) -> String {
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// An error as PostgreSQL shows it; the form in which errors cross process boundaries.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// Five-character SQLSTATE.
-    pub sqlstate: String,
-    /// Primary message: lower case, no full stop.
-    pub message: String,
-    /// DETAIL line.
-    pub detail: Option<String>,
-    /// HINT line.
-    pub hint: Option<String>,
-}
-
-impl Report {
-    /// The report of a lost connection, with libpq's message.
-    pub fn of_lost_connection(message: String) -> Report {
-        new_report(Sqlstate::ERRCODE_CONNECTION_FAILURE, &message, None, None)
-    }
-
-    /// Whether it reports that a process was terminated by another one.
-    pub fn is_shutdown(&self) -> bool {
-        self.sqlstate == decode(Sqlstate::ERRCODE_ADMIN_SHUTDOWN)
-    }
-
-    /// The message and, in parentheses, its detail: one line for logs and result tables.
-    pub fn one_line(&self) -> String {
-        match &self.detail {
-            Some(detail) => format!("{} ({})", self.message, detail),
-            None => self.message.clone(),
-        }
-    }
-}
 
 /// All errors of the extension.
 #[derive(Debug, thiserror::Error)]
@@ -584,76 +553,4 @@ pub fn catch<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
             Err(Error::from(Report::from(report)))
         })
         .execute()
-}
-
-impl From<&ErrorReportWithLevel> for Report {
-    fn from(report: &ErrorReportWithLevel) -> Self {
-        Report {
-            sqlstate: decode(report.sql_error_code()),
-            message: report.message().to_owned(),
-            detail: report.detail().map(str::to_owned),
-            hint: report.hint().map(str::to_owned),
-        }
-    }
-}
-
-/// The report of an error of the server.
-///
-/// # Safety
-/// Its texts must end in a zero byte or be null.
-pub unsafe fn report_of(error: &pg_sys::ErrorData) -> Report {
-    let text = |text: *mut std::ffi::c_char| {
-        (!text.is_null()).then(|| {
-            // SAFETY: the caller's promise.
-            unsafe { CStr::from_ptr(text) }
-                .to_string_lossy()
-                .into_owned()
-        })
-    };
-    Report {
-        sqlstate: decode(Sqlstate::from(error.sqlerrcode)),
-        message: text(error.message).unwrap_or_default(),
-        detail: text(error.detail),
-        hint: text(error.hint),
-    }
-}
-
-/// A report of an error with the server's SQLSTATE and message.
-pub fn new_report(
-    sqlstate: Sqlstate,
-    message: &str,
-    detail: Option<String>,
-    hint: Option<String>,
-) -> Report {
-    Report {
-        sqlstate: decode(sqlstate),
-        message: message.to_owned(),
-        detail,
-        hint,
-    }
-}
-
-/// The five characters of a SQLSTATE, which PostgreSQL packs into six bits each.
-fn decode(code: Sqlstate) -> String {
-    let code = code as i32;
-    (0..5)
-        .map(|i| char::from(((code >> (6 * i)) & 0x3F) as u8 + b'0'))
-        .collect()
-}
-
-/// The reverse of [`decode`]; `None` unless the text has the five characters of a SQLSTATE.
-fn encode(sqlstate: &str) -> Option<Sqlstate> {
-    let bytes = sqlstate.as_bytes();
-    if bytes.len() != 5
-        || !bytes
-            .iter()
-            .all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
-    {
-        return None;
-    }
-    let code = bytes
-        .iter()
-        .rev()
-        .fold(0i32, |code, b| (code << 6) | i32::from(b - b'0'));
-    Some(Sqlstate::from(code))
 }
