@@ -52,20 +52,6 @@ pub unsafe fn release_replication_slots() {
 /// Whether the statements of a pipeline, from the second on, are in an implicit transaction block.
 pub const PIPELINE_IS_BLOCK: bool = cfg!(feature = "pg18");
 
-/// A memory context of the default size that lives as long as the process.
-pub fn new_memory_context(name: &'static std::ffi::CStr) -> pg_sys::MemoryContext {
-    // SAFETY: the top context is always there.
-    unsafe {
-        pg_sys::AllocSetContextCreateInternal(
-            pg_sys::TopMemoryContext,
-            name.as_ptr(),
-            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
-            pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
-            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
-        )
-    }
-}
-
 /// Installs a signal handler.
 ///
 /// # Safety
@@ -104,127 +90,7 @@ pub unsafe fn walk_expression(
     unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| expression_tree_walker(node, visit, context)) }
 }
 
-/// Number of one of the server's timeouts.
-pub type TimeoutId = std::ffi::c_uint;
-/// The timeout of `statement_timeout`; the same number in all supported versions.
-pub const STATEMENT_TIMEOUT: TimeoutId = 3;
-
-/// What every transaction of an SPI client calls, without the stack guard that the server's binding
-/// has for each single call and that takes longer than many of them. An error goes to the innermost
-/// guard, so that there must be one around the calls, and between it and them nothing that has to
-/// be dropped.
-pub mod unguarded {
-    use pgrx::pg_sys::{
-        BackendState, CachedPlan, CachedPlanSource, Datum, DestReceiver, FmgrInfo, MemoryContext,
-        Oid, ParamListInfo, PlannedStmt, QueryDesc, QueryEnvironment, ResourceOwner,
-        SPIExecuteOptions, SPIPlanPtr, ScanDirection, Snapshot, TimestampTz,
-    };
-    use std::ffi::{c_char, c_int};
-
-    unsafe extern "C-unwind" {
-        pub fn SetCurrentStatementStartTimestamp();
-        pub fn GetCurrentStatementStartTimestamp() -> TimestampTz;
-        pub fn pgstat_report_activity(state: BackendState::Type, text: *const c_char);
-        pub fn StartTransactionCommand();
-        pub fn CommitTransactionCommand();
-        pub fn CommandCounterIncrement();
-        pub fn IsAbortedTransactionBlockState() -> bool;
-        pub fn IsTransactionOrTransactionBlock() -> bool;
-        pub fn IsTransactionBlock() -> bool;
-        pub fn SPI_connect() -> c_int;
-        pub fn SPI_finish() -> c_int;
-        pub fn SPI_execute_plan_extended(
-            plan: SPIPlanPtr,
-            options: *const SPIExecuteOptions,
-        ) -> c_int;
-        pub fn GetCachedPlan(
-            source: *mut CachedPlanSource,
-            parameters: ParamListInfo,
-            owner: ResourceOwner,
-            environment: *mut QueryEnvironment,
-        ) -> *mut CachedPlan;
-        pub fn ReleaseCachedPlan(plan: *mut CachedPlan, owner: ResourceOwner);
-        pub fn CreateQueryDesc(
-            statement: *mut PlannedStmt,
-            text: *const c_char,
-            snapshot: Snapshot,
-            crosscheck: Snapshot,
-            receiver: *mut DestReceiver,
-            parameters: ParamListInfo,
-            environment: *mut QueryEnvironment,
-            instruments: c_int,
-        ) -> *mut QueryDesc;
-        pub fn FreeQueryDesc(execution: *mut QueryDesc);
-        pub fn ExecutorStart(execution: *mut QueryDesc, flags: c_int);
-        pub fn ExecutorFinish(execution: *mut QueryDesc);
-        pub fn ExecutorEnd(execution: *mut QueryDesc);
-        pub fn MemoryContextReset(context: MemoryContext);
-        pub fn GetTransactionSnapshot() -> Snapshot;
-        pub fn GetActiveSnapshot() -> Snapshot;
-        pub fn PushActiveSnapshot(snapshot: Snapshot);
-        pub fn PopActiveSnapshot();
-        pub fn InputFunctionCall(
-            function: *mut FmgrInfo,
-            text: *mut c_char,
-            io_param: Oid,
-            modifier: i32,
-        ) -> Datum;
-    }
-
-    unsafe extern "C-unwind" {
-        #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
-        fn ExecutorRun(
-            execution: *mut QueryDesc,
-            direction: ScanDirection::Type,
-            rows: u64,
-            once: bool,
-        );
-        #[cfg(feature = "pg18")]
-        fn ExecutorRun(execution: *mut QueryDesc, direction: ScanDirection::Type, rows: u64);
-    }
-
-    /// Has the executor deliver all rows.
-    ///
-    /// # Safety
-    /// Within a guard; the execution has been started, and has not run.
-    #[inline]
-    pub unsafe fn run_to_end(execution: *mut QueryDesc) {
-        // SAFETY: the caller's promise. No rows means no limit.
-        unsafe {
-            ExecutorRun(
-                execution,
-                ScanDirection::ForwardScanDirection,
-                0,
-                #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
-                true,
-            );
-        }
-    }
-}
-
-/// The timeout of `lock_timeout`; the same number in all supported versions.
-const LOCK_TIMEOUT: TimeoutId = 2;
-
-/// Whether one of the timeouts that cancel a statement has come, and the statement has not ended
-/// yet. May be called in a signal handler.
-pub fn statement_has_timed_out() -> bool {
-    unsafe extern "C-unwind" {
-        /// Whether a timeout has come. Raises no error.
-        fn get_timeout_indicator(id: TimeoutId, reset: bool) -> bool;
-    }
-    // SAFETY: reads a flag of this process.
-    [LOCK_TIMEOUT, STATEMENT_TIMEOUT]
-        .into_iter()
-        .any(|id| unsafe { get_timeout_indicator(id, false) })
-}
-
 unsafe extern "C-unwind" {
-    /// Arms one of the server's timeouts, in milliseconds. Raises no error.
-    pub fn enable_timeout_after(id: TimeoutId, delay_ms: std::ffi::c_int);
-    /// Disarms one of the server's timeouts. Raises no error.
-    pub fn disable_timeout(id: TimeoutId, keep_indicator: bool);
-    /// Whether one of the server's timeouts is armed. Raises no error.
-    pub fn get_timeout_active(id: TimeoutId) -> bool;
     /// The hash by which rows are given to partitions, of values and the functions that hash them.
     /// Raises no error unless these functions do. The server's own binding would save the stack at
     /// each call, which takes longer than the hash.
@@ -237,67 +103,15 @@ unsafe extern "C-unwind" {
     ) -> u64;
 }
 
-/// Whether it is worth asking whether the postmaster is alive, for loops that never wait: the
-/// system's signal has told so, or this process has never asked.
-#[cfg(any(target_os = "linux", target_os = "freebsd"))]
-#[inline]
-pub fn postmaster_may_be_dead() -> bool {
-    unsafe extern "C-unwind" {
-        static postmaster_possibly_dead: std::ffi::c_int;
-    }
-    // SAFETY: a flag that a signal handler of the server sets.
-    unsafe { (&raw const postmaster_possibly_dead).read_volatile() != 0 }
-}
-
-/// Whether it is worth asking whether the postmaster is alive. Where no signal tells, asking takes
-/// a system call: it is done once in so many calls.
-#[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
-pub fn postmaster_may_be_dead() -> bool {
-    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-    static CALLS: AtomicU32 = AtomicU32::new(0);
-    CALLS.fetch_add(1, Relaxed).is_multiple_of(1024)
-}
-
-/// Whether the postmaster lives. Takes a system call; if it does, it
-/// [may be dead](postmaster_may_be_dead) only when a signal says so.
-pub fn postmaster_is_alive() -> bool {
-    unsafe extern "C-unwind" {
-        /// Raises no error but FATAL.
-        fn PostmasterIsAliveInternal() -> bool;
-    }
-    // SAFETY: reads a pipe of the postmaster's.
-    unsafe { PostmasterIsAliveInternal() }
-}
-
-/// What this process has used of blocks and WAL since it began.
-pub fn usage() -> selfbench_stats::Usage {
-    // SAFETY: counters of this process alone, which is not within a change of them.
-    let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
-    let (read, write) = read_and_write_time(&buffers);
-    selfbench_stats::Usage {
-        blocks_hit: buffers.shared_blks_hit as u64,
-        blocks_read: buffers.shared_blks_read as u64,
-        blocks_dirtied: buffers.shared_blks_dirtied as u64,
-        blocks_written: buffers.shared_blks_written as u64,
-        blocks_evicted: blocks_evicted(),
-        read_ns: nanoseconds(read),
-        write_ns: nanoseconds(write),
-        wal_records: wal.wal_records as u64,
-        wal_fpi: wal.wal_fpi as u64,
-        wal_bytes: wal.wal_bytes,
-        ..selfbench_stats::Usage::default()
-    }
-}
-
 /// Earlier servers count the evictions of all processes of a kind together, or not at all.
 #[cfg(not(feature = "pg18"))]
-fn blocks_evicted() -> Option<u64> {
+pub fn blocks_evicted() -> Option<u64> {
     None
 }
 
 /// Relations' blocks that this process has evicted from shared buffers since it began.
 #[cfg(feature = "pg18")]
-fn blocks_evicted() -> Option<u64> {
+pub fn blocks_evicted() -> Option<u64> {
     /// `PGSTAT_BACKEND_FLUSH_IO`.
     const FLUSH_IO: pg_sys::bits32 = 1;
 
@@ -322,34 +136,10 @@ fn blocks_evicted() -> Option<u64> {
     }
 }
 
-/// The part of [`usage`] that is looked at after each transaction.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Blocks {
-    /// Blocks found in shared buffers.
-    pub hit: u64,
-    /// Blocks read into them.
-    pub read: u64,
-    /// Nanoseconds that this took; 0 unless `track_io_timing` is on.
-    pub read_ns: u64,
-    /// Bytes of WAL.
-    pub wal_bytes: u64,
-}
-
-/// What this process has used since it began.
-#[inline]
-pub fn blocks() -> Blocks {
-    // SAFETY: as in `usage`.
-    let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
-    Blocks {
-        hit: buffers.shared_blks_hit as u64,
-        read: buffers.shared_blks_read as u64,
-        read_ns: nanoseconds(read_and_write_time(&buffers).0),
-        wal_bytes: wal.wal_bytes,
-    }
-}
-
 /// How long it took to read and to write blocks of shared buffers.
-fn read_and_write_time(buffers: &pg_sys::BufferUsage) -> (pg_sys::instr_time, pg_sys::instr_time) {
+pub fn read_and_write_time(
+    buffers: &pg_sys::BufferUsage,
+) -> (pg_sys::instr_time, pg_sys::instr_time) {
     #[cfg(any(feature = "pg15", feature = "pg16"))]
     return (buffers.blk_read_time, buffers.blk_write_time);
     #[cfg(any(feature = "pg17", feature = "pg18"))]
@@ -358,14 +148,14 @@ fn read_and_write_time(buffers: &pg_sys::BufferUsage) -> (pg_sys::instr_time, pg
 
 #[cfg(feature = "pg15")]
 #[inline]
-fn nanoseconds(time: pg_sys::instr_time) -> u64 {
+pub fn nanoseconds(time: pg_sys::instr_time) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Ticks of the server's clock are nanoseconds.
 #[cfg(not(feature = "pg15"))]
 #[inline]
-fn nanoseconds(time: pg_sys::instr_time) -> u64 {
+pub fn nanoseconds(time: pg_sys::instr_time) -> u64 {
     time.ticks as u64
 }
 
@@ -394,96 +184,6 @@ pub unsafe fn reserved_connections() -> i32 {
         return pg_sys::ReservedBackends;
         #[cfg(not(feature = "pg15"))]
         return pg_sys::SuperuserReservedConnections + pg_sys::ReservedConnections;
-    }
-}
-
-/// Waits up to `timeout_ms` until a socket is readable, or writable, or this process's latch is
-/// set; whether the socket is ready. Ends the process if the postmaster has died.
-pub fn wait_for_socket(socket: i32, writable: bool, timeout_ms: i64) -> bool {
-    let want = if writable {
-        pg_sys::WL_SOCKET_WRITEABLE
-    } else {
-        pg_sys::WL_SOCKET_READABLE
-    };
-    let events = want | pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
-    // SAFETY: waits on this process's own latch and on a descriptor that is open.
-    unsafe {
-        let got = pg_sys::WaitLatchOrSocket(
-            pg_sys::MyLatch,
-            events as i32,
-            socket,
-            timeout_ms as _,
-            pg_sys::PG_WAIT_EXTENSION,
-        );
-        if got as u32 & pg_sys::WL_LATCH_SET != 0 {
-            pg_sys::ResetLatch(pg_sys::MyLatch);
-        }
-        got as u32 & want != 0
-    }
-}
-
-/// A descriptor that becomes readable when the clock has come to a reading, for waits that are more
-/// precise than milliseconds. Only Linux has it.
-pub struct Alarm {
-    #[cfg(target_os = "linux")]
-    timer: rustix::fd::OwnedFd,
-    set_ns: u64,
-}
-
-#[cfg(target_os = "linux")]
-impl Alarm {
-    /// An alarm that is not set; `None` if the system gives none.
-    pub fn new() -> Option<Alarm> {
-        use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
-        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).ok()?;
-        Some(Alarm { timer, set_ns: 0 })
-    }
-
-    /// Sets it to a reading of our clock, in place of an earlier one.
-    pub fn set(&mut self, at_ns: u64) {
-        use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
-        if at_ns == self.set_ns {
-            return;
-        }
-        self.set_ns = at_ns;
-        let zero = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let time = Itimerspec {
-            it_interval: zero,
-            it_value: Timespec {
-                tv_sec: (at_ns / 1_000_000_000) as _,
-                tv_nsec: (at_ns % 1_000_000_000) as _,
-            },
-        };
-        // If it fails, the wait is as precise as without.
-        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &time);
-    }
-
-    /// The descriptor to wait for.
-    pub fn descriptor(&self) -> i32 {
-        use std::os::fd::AsRawFd;
-        self.timer.as_raw_fd()
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Alarm {
-    /// None.
-    pub fn new() -> Option<Alarm> {
-        None
-    }
-
-    /// Does nothing.
-    pub fn set(&mut self, at_ns: u64) {
-        self.set_ns = at_ns;
-    }
-
-    /// None.
-    pub fn descriptor(&self) -> i32 {
-        -1
     }
 }
 
@@ -621,7 +321,8 @@ unsafe fn write_within_segment(
 }
 
 /// [`smgr_write`] for pages of the same file of a gigabyte. These versions of the server write one
-/// page by a system call, which takes twice the time of larger ones.
+/// page per system call; larger ones reduce the duration of `bench.initialize(scale => 50)` by a
+/// fifth.
 ///
 /// # Safety
 /// As there.
@@ -741,130 +442,48 @@ impl Drop for Checkpoints {
     }
 }
 
-/// Something that a process waited for.
-#[derive(Clone, Copy, Debug)]
-pub enum Event {
-    /// Its latch was set; it has been reset.
-    Latch,
-    /// One of the sockets is ready.
-    Socket {
-        index: usize,
-        readable: bool,
-        writable: bool,
-    },
-}
-
-/// A set of sockets and this process's latch to wait for. A socket leaves the set by being closed.
+/// Has the executor deliver all rows, without a guard of its own: see `backend::unguarded`.
 ///
-/// Ends the process if the postmaster dies while it waits.
-pub struct EventSet {
-    set: *mut pg_sys::WaitEventSet,
-    occurred: Vec<pg_sys::WaitEvent>,
-    count: usize,
-}
-
-impl EventSet {
-    /// A set with room for that many sockets and an alarm, for the life of the process.
-    pub fn new(sockets: usize) -> EventSet {
-        let room = sockets as i32 + 3;
-        // SAFETY: the set lives in the top context.
-        unsafe {
-            #[cfg(any(feature = "pg15", feature = "pg16"))]
-            let set = pg_sys::CreateWaitEventSet(pg_sys::TopMemoryContext, room);
-            #[cfg(any(feature = "pg17", feature = "pg18"))]
-            let set = pg_sys::CreateWaitEventSet(std::ptr::null_mut(), room);
-            pg_sys::AddWaitEventToSet(
-                set,
-                pg_sys::WL_LATCH_SET,
-                pg_sys::PGINVALID_SOCKET,
-                pg_sys::MyLatch,
-                std::ptr::null_mut(),
-            );
-            pg_sys::AddWaitEventToSet(
-                set,
-                pg_sys::WL_EXIT_ON_PM_DEATH,
-                pg_sys::PGINVALID_SOCKET,
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-            );
-            let occurred = vec![std::mem::zeroed(); room as usize];
-            EventSet {
-                set,
-                occurred,
-                count: 0,
-            }
-        }
+/// # Safety
+/// Within a guard; the execution has been started, and has not run.
+#[inline]
+pub unsafe fn run_to_end(execution: *mut pg_sys::QueryDesc) {
+    unsafe extern "C-unwind" {
+        #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+        fn ExecutorRun(
+            execution: *mut pg_sys::QueryDesc,
+            direction: pg_sys::ScanDirection::Type,
+            rows: u64,
+            once: bool,
+        );
+        #[cfg(feature = "pg18")]
+        fn ExecutorRun(
+            execution: *mut pg_sys::QueryDesc,
+            direction: pg_sys::ScanDirection::Type,
+            rows: u64,
+        );
     }
-
-    /// Adds a socket, waited for to become readable; returns its position.
-    pub fn add_socket(&mut self, socket: i32, index: usize) -> i32 {
-        // SAFETY: the set has room for it, see `new`; the index travels as the user's pointer and
-        // is never followed.
-        unsafe {
-            pg_sys::AddWaitEventToSet(
-                self.set,
-                pg_sys::WL_SOCKET_READABLE,
-                socket,
-                std::ptr::null_mut(),
-                std::ptr::without_provenance_mut(index),
-            )
-        }
-    }
-
-    /// Whether to wait for a socket to become writable as well.
-    pub fn want_write(&mut self, position: i32, write: bool) {
-        let extra = if write {
-            pg_sys::WL_SOCKET_WRITEABLE
-        } else {
-            0
-        };
-        // SAFETY: a position that `add_socket` returned.
-        unsafe {
-            pg_sys::ModifyWaitEvent(
-                self.set,
-                position,
-                pg_sys::WL_SOCKET_READABLE | extra,
-                std::ptr::null_mut(),
-            );
-        }
-    }
-
-    /// Waits up to `timeout_ms`, without limit if it is negative, and gives what happened.
-    pub fn wait(&mut self, timeout_ms: i64) -> impl Iterator<Item = Event> + '_ {
-        // SAFETY: the buffer has the length given; the latch is this process's own.
-        unsafe {
-            let n = pg_sys::WaitEventSetWait(
-                self.set,
-                timeout_ms as _,
-                self.occurred.as_mut_ptr(),
-                self.occurred.len() as i32,
-                pg_sys::PG_WAIT_EXTENSION,
-            );
-            self.count = n.max(0) as usize;
-            if self.occurred[..self.count]
-                .iter()
-                .any(|e| e.events & pg_sys::WL_LATCH_SET != 0)
-            {
-                pg_sys::ResetLatch(pg_sys::MyLatch);
-            }
-        }
-        self.occurred[..self.count].iter().map(|event| {
-            if event.events & pg_sys::WL_LATCH_SET != 0 {
-                Event::Latch
-            } else {
-                Event::Socket {
-                    index: event.user_data.addr(),
-                    readable: event.events & pg_sys::WL_SOCKET_READABLE != 0,
-                    writable: event.events & pg_sys::WL_SOCKET_WRITEABLE != 0,
-                }
-            }
-        })
+    // SAFETY: the caller's promise. No rows means no limit.
+    unsafe {
+        ExecutorRun(
+            execution,
+            pg_sys::ScanDirection::ForwardScanDirection,
+            0,
+            #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+            true,
+        );
     }
 }
 
-impl Drop for EventSet {
-    fn drop(&mut self) {
-        // SAFETY: freed once. Its sockets must still be open, or have been removed by the system.
-        unsafe { pg_sys::FreeWaitEventSet(self.set) };
-    }
+/// A set of events to wait for, with that room, for the life of the process.
+///
+/// # Safety
+/// In a process of the server.
+pub unsafe fn new_wait_event_set(room: i32) -> *mut pg_sys::WaitEventSet {
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    // SAFETY: the top context is always there.
+    return unsafe { pg_sys::CreateWaitEventSet(pg_sys::TopMemoryContext, room) };
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
+    // SAFETY: without an owner, the set belongs to the process.
+    return unsafe { pg_sys::CreateWaitEventSet(std::ptr::null_mut(), room) };
 }

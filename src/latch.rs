@@ -1,7 +1,6 @@
 //! Waiting for the latch of a process, and the flags that its signals set.
 
 use crate::clock;
-use crate::compat;
 use pgrx::pg_sys;
 use std::time::Duration;
 
@@ -83,7 +82,39 @@ pub fn is_exiting() -> bool {
 #[inline]
 pub fn exit_with_postmaster() {
     // A process that never waits does not notice the postmaster's death without this check.
-    if compat::postmaster_may_be_dead() && !compat::postmaster_is_alive() {
+    if postmaster_may_be_dead() && !postmaster_is_alive() {
         wait(Duration::ZERO);
     }
+}
+
+/// Whether it is worth asking whether the postmaster is alive, for loops that never wait: the
+/// system's signal has told so, or this process has never asked.
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
+#[inline]
+fn postmaster_may_be_dead() -> bool {
+    unsafe extern "C-unwind" {
+        static postmaster_possibly_dead: std::ffi::c_int;
+    }
+    // SAFETY: a flag that a signal handler of the server sets.
+    unsafe { (&raw const postmaster_possibly_dead).read_volatile() != 0 }
+}
+
+/// Whether it is worth asking whether the postmaster is alive. Where no signal tells, asking takes
+/// a system call: it is done once in so many calls.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+fn postmaster_may_be_dead() -> bool {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    CALLS.fetch_add(1, Relaxed).is_multiple_of(1024)
+}
+
+/// Whether the postmaster lives. Takes a system call; if it does, it
+/// [may be dead](postmaster_may_be_dead) only when a signal says so.
+pub fn postmaster_is_alive() -> bool {
+    unsafe extern "C-unwind" {
+        /// Raises no error but FATAL.
+        fn PostmasterIsAliveInternal() -> bool;
+    }
+    // SAFETY: reads a pipe of the postmaster's.
+    unsafe { PostmasterIsAliveInternal() }
 }

@@ -1,6 +1,7 @@
 //! Signals: when a process of a task processes interrupts, and when SIGTERM and SIGINT only request
 //! it to end its task.
 
+use super::timeouts;
 use crate::compat;
 use crate::latch::forget_cancel;
 use pgrx::pg_sys;
@@ -67,7 +68,7 @@ unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
 
 unsafe extern "C-unwind" fn on_sigint(signal: i32) {
     // The server's timeouts cancel a statement by this signal, too.
-    let asked = !compat::statement_has_timed_out();
+    let asked = !timeouts::statement_has_timed_out();
     if asked {
         CANCELED.store(true, Release);
     }

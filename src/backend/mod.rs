@@ -1,11 +1,15 @@
 //! Behavior of a task's processes as server processes, for all kinds of processes.
 //!
 //! `identity` is the role and database that it connects to, `settings` copies the settings of the
-//! caller's session. `transaction` and `statement` execute SQL, `interrupts` handles signals,
+//! caller's session. `transaction` and `statement` execute SQL, `unguarded` declares what a client
+//! calls in each transaction, `timeouts` limits statements, `usage` reads the server's counters.
+//! `interrupts` handles signals, `events` and `alarm` wait for sockets and clock readings,
 //! `horizon` lets a waiting caller keep no dead rows. `process` starts and ends processes and reads
 //! the state of others; `fatal` keeps the FATAL error that ended the process.
 
+pub mod alarm;
 pub mod call;
+pub mod events;
 pub mod fatal;
 pub mod horizon;
 pub mod identity;
@@ -13,4 +17,7 @@ pub mod interrupts;
 pub mod process;
 pub mod settings;
 pub mod statement;
+pub mod timeouts;
 pub mod transaction;
+pub mod unguarded;
+pub mod usage;

@@ -33,6 +33,20 @@ pub fn execute_alone(sql: &str) -> Result<()> {
 /// statement resets it, so that it survives the abort of a failed statement.
 static CONTEXT: AtomicPtr<pg_sys::MemoryContextData> = AtomicPtr::new(std::ptr::null_mut());
 
+/// A memory context of the default size that lives as long as the process.
+pub fn new_memory_context(name: &'static std::ffi::CStr) -> pg_sys::MemoryContext {
+    // SAFETY: the top context is always there.
+    unsafe {
+        pg_sys::AllocSetContextCreateInternal(
+            pg_sys::TopMemoryContext,
+            name.as_ptr(),
+            pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
+            pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
+        )
+    }
+}
+
 /// Executes the statements of `sql` in the current transaction, each through a separate portal.
 pub fn execute(sql: &str) -> Result<()> {
     let text = CString::new(sql).unwrap_or_default();
@@ -42,7 +56,7 @@ pub fn execute(sql: &str) -> Result<()> {
         pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
         let mut context = CONTEXT.load(Relaxed);
         if context.is_null() {
-            context = compat::new_memory_context(c"pg_selfbench statement");
+            context = new_memory_context(c"pg_selfbench statement");
             CONTEXT.store(context, Relaxed);
         }
         pg_sys::MemoryContextReset(context);

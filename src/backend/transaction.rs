@@ -1,5 +1,6 @@
 //! Transactions of a worker: begin, run, commit, or abort and return the error.
 
+use super::timeouts;
 use crate::compat;
 use crate::error::{Result, catch};
 use crate::latch::forget_cancel;
@@ -88,7 +89,7 @@ pub fn leave_call() {
         pg_sys::HoldPinnedPortals();
         pg_sys::ForgetPortalSnapshots();
         pg_sys::CommitTransactionCommand();
-        compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
+        timeouts::disable_timeout(timeouts::STATEMENT_TIMEOUT, false);
     }
 }
 
@@ -114,7 +115,7 @@ pub fn recover() {
     // SAFETY: after an error, outside of any statement. Nothing must interrupt it.
     unsafe {
         pg_sys::InterruptHoldoffCount += 1;
-        compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
+        timeouts::disable_timeout(timeouts::STATEMENT_TIMEOUT, false);
         forget_cancel();
         // The text may have been freed.
         pg_sys::debug_query_string = std::ptr::null();

@@ -4,9 +4,9 @@
 //! cancels the statement on the target before it processes the interrupt, because a server that
 //! executes a statement does not notice that its client has gone.
 
+use crate::backend::events::{self, EventSet};
 use crate::backend::interrupts::check_for_interrupts;
 use crate::clock;
-use crate::compat;
 use crate::error::{Error, Report, Result};
 use crate::latch;
 use crate::pq::{
@@ -61,7 +61,7 @@ pub fn connect(with: &ConnectWith, remedy: &str) -> Result<Connection, NotConnec
     loop {
         check_for_interrupts();
         let write = waits_for == Connecting::Writing;
-        let ready = compat::wait_for_socket(connection.socket(), write, TICK_MS);
+        let ready = events::wait_for_socket(connection.socket(), write, TICK_MS);
         if clock::now_ns() > end {
             return Err(failed("timeout expired".into()));
         }
@@ -81,7 +81,7 @@ pub fn connect(with: &ConnectWith, remedy: &str) -> Result<Connection, NotConnec
 /// A connection to a target.
 pub struct Remote {
     // Closed after the set that its socket is in.
-    events: compat::EventSet,
+    events: EventSet,
     /// Position of the socket in the set.
     event: i32,
     connection: Connection,
@@ -94,7 +94,7 @@ impl Remote {
             NotConnected::Failed(message, sqlstate) => Error::ConnectTarget { sqlstate, message },
             NotConnected::NoPassword => Error::PasswordNotUsed,
         })?;
-        let mut events = compat::EventSet::new(1);
+        let mut events = EventSet::new(1);
         let event = events.add_socket(connection.socket(), 0);
         Ok(Remote {
             events,
@@ -245,7 +245,7 @@ impl Remote {
                 Err(Lost) => return,
             };
             if unsent || self.connection.is_busy() {
-                compat::wait_for_socket(self.connection.socket(), unsent, CANCEL_TICK_MS);
+                events::wait_for_socket(self.connection.socket(), unsent, CANCEL_TICK_MS);
                 if self.connection.consume_input().is_err() {
                     return;
                 }

@@ -4,7 +4,7 @@
 //! In mode spi the process is the client's own. A session of mode libpq asks its server process by
 //! `bench.usage()`, which a target has only if the extension is there.
 
-use crate::compat;
+use crate::backend;
 use crate::error::OrRaise;
 use pgrx::prelude::*;
 use selfbench_client::{Column, ColumnValue, QueryResult};
@@ -16,7 +16,7 @@ pub const QUERY: &std::ffi::CStr = c"SELECT * FROM bench.usage()";
 
 /// What this process has used since it began.
 pub fn of_process() -> Usage {
-    let mut usage = compat::usage();
+    let mut usage = backend::usage::usage();
     // The kernel's account of this process; other systems have none.
     if let Ok(text) = std::fs::read_to_string("/proc/self/io") {
         usage.device_read_bytes = field(&text, "read_bytes");

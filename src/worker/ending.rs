@@ -6,7 +6,6 @@
 
 use crate::backend::process::{WorkerHandle, WorkerStatus, at_exit};
 use crate::clock;
-use crate::compat;
 use crate::latch;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::{Cell, RefCell};
@@ -117,7 +116,7 @@ impl Ending {
     pub fn is_over(&mut self, processes: &(impl Processes + ?Sized)) -> bool {
         // Without a postmaster, the states of workers are unknown. Workers notice its death
         // themselves.
-        if are_gone(processes) || !compat::postmaster_is_alive() {
+        if are_gone(processes) || !latch::postmaster_is_alive() {
             return true;
         }
         let waited = clock::now_ns() - self.begin_ns;

@@ -2,9 +2,10 @@
 
 use super::client::{ClientControl, plan, streams};
 use super::place::Place;
+use crate::backend::alarm::Alarm;
+use crate::backend::events::{Event, EventSet};
 use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
 use crate::clock;
-use crate::compat;
 use crate::error::Result;
 use crate::pq::{ConnectWith, Connection, cancel};
 use crate::run::RunSpec;
@@ -137,10 +138,10 @@ pub(super) fn run(place: &Place, ready: Ready) {
         control: ClientControl::new(place, false),
         plans: &plans,
         threads,
-        events: compat::EventSet::new(driven.len()),
+        events: EventSet::new(driven.len()),
         outdated: true,
         // A schedule asks for more precision than milliseconds.
-        alarm: spec.rate.and_then(|_| compat::Alarm::new()),
+        alarm: spec.rate.and_then(|_| Alarm::new()),
         queue: (0..driven.len()).collect(),
         active: driven.len(),
         sleeping: 0,
@@ -167,10 +168,10 @@ struct EventLoop<'s, 'p> {
     active: usize,
     /// How many of them sleep.
     sleeping: usize,
-    events: compat::EventSet,
+    events: EventSet,
     /// Whether the event set still has the sockets of connections that are gone.
     outdated: bool,
-    alarm: Option<compat::Alarm>,
+    alarm: Option<Alarm>,
     /// When the run was seen to be stopped.
     stopped_ns: Option<u64>,
     /// Whether the statements that were under way then have been cancelled.
@@ -189,7 +190,7 @@ impl EventLoop<'_, '_> {
                 break;
             }
             if self.outdated {
-                self.events = compat::EventSet::new(self.driven.len());
+                self.events = EventSet::new(self.driven.len());
                 self.watch_sockets();
             }
             let timeout_ms = self.wake_sleepers();
@@ -346,8 +347,8 @@ impl EventLoop<'_, '_> {
     fn wait(&mut self, timeout_ms: i64) {
         for event in self.events.wait(timeout_ms) {
             match event {
-                compat::Event::Latch => check_for_interrupts(),
-                compat::Event::Socket {
+                Event::Latch => check_for_interrupts(),
+                Event::Socket {
                     index,
                     readable,
                     writable,

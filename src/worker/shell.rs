@@ -3,8 +3,8 @@
 //! A cancel request does not end the command, because it applies to statements. The command ends
 //! with its process. `security` checks who may run commands.
 
+use crate::backend::events::{self};
 use crate::backend::interrupts::check_between_statements;
-use crate::compat;
 use crate::latch;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
@@ -99,7 +99,7 @@ impl<'t> Pipe<'t> {
         let Some(file) = &mut self.file else {
             return false;
         };
-        if !compat::wait_for_socket(file.as_raw_fd(), false, wait_ms) {
+        if !events::wait_for_socket(file.as_raw_fd(), false, wait_ms) {
             return false;
         }
         let mut buffer = [0; 4096];

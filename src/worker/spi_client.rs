@@ -6,9 +6,9 @@ use super::notices;
 use super::place::Place;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::check_between_statements;
+use crate::backend::usage::{self, Blocks};
 use crate::backend::{settings, transaction};
 use crate::clock;
-use crate::compat::{self, Blocks};
 use crate::error::{Error, Result, catch};
 use crate::latch;
 use crate::run::RunSpec;
@@ -155,7 +155,7 @@ struct Watched {
 impl Watched {
     #[inline]
     fn record(&mut self, recorder: &Recorder) {
-        let now = compat::blocks();
+        let now = usage::blocks();
         if self.since.is_none() {
             self.since = recorder.used_before().map(|usage| {
                 let begin = Blocks {

@@ -1,7 +1,7 @@
 //! The transaction command around a statement: what a backend does before and after it.
 
 use crate::backend::interrupts;
-use crate::compat::{self, unguarded};
+use crate::backend::{timeouts, unguarded};
 use crate::error::Result;
 use crate::latch;
 use pgrx::pg_sys;
@@ -90,7 +90,7 @@ pub(super) unsafe fn arm_statement_timeout() {
     // SAFETY: the caller's promise; raises no error.
     unsafe {
         if pg_sys::StatementTimeout > 0 {
-            compat::enable_timeout_after(compat::STATEMENT_TIMEOUT, pg_sys::StatementTimeout);
+            timeouts::enable_timeout_after(timeouts::STATEMENT_TIMEOUT, pg_sys::StatementTimeout);
         }
     }
 }
@@ -104,8 +104,9 @@ pub(super) unsafe fn arm_statement_timeout() {
 pub(super) unsafe fn disarm_statement_timeout() {
     // SAFETY: the caller's promise; raises no error.
     unsafe {
-        if pg_sys::StatementTimeout > 0 || compat::get_timeout_active(compat::STATEMENT_TIMEOUT) {
-            compat::disable_timeout(compat::STATEMENT_TIMEOUT, false);
+        if pg_sys::StatementTimeout > 0 || timeouts::get_timeout_active(timeouts::STATEMENT_TIMEOUT)
+        {
+            timeouts::disable_timeout(timeouts::STATEMENT_TIMEOUT, false);
         }
     }
 }

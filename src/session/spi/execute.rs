@@ -11,7 +11,7 @@ use super::plan::{ParameterValues, SavedPlan};
 use super::query::{execute_text, in_spi, options, prepare, result_of_spi};
 use super::several::execute_several;
 use super::utility::run_utility;
-use crate::compat::{self, unguarded};
+use crate::backend::{statement, unguarded};
 use crate::error::Result;
 use crate::latch;
 use pgrx::pg_sys;
@@ -46,7 +46,7 @@ impl Executor {
             query: 0,
             results: Vec::new(),
             text: String::new(),
-            memory: compat::new_memory_context(c"pg_selfbench statement"),
+            memory: statement::new_memory_context(c"pg_selfbench statement"),
         }
     }
 

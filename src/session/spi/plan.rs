@@ -6,7 +6,7 @@
 //! statement does not need them, as its rows are discarded.
 
 use crate::backend::statement::new_portal;
-use crate::compat::unguarded;
+use crate::backend::unguarded;
 use pgrx::pg_sys;
 use selfbench_script::{Slot, Variables};
 

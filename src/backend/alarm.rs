@@ -1,0 +1,66 @@
+//! Waits that are more precise than the server's.
+
+/// A descriptor that becomes readable when the clock has come to a reading, for waits that are more
+/// precise than milliseconds. Only Linux has it.
+pub struct Alarm {
+    #[cfg(target_os = "linux")]
+    timer: rustix::fd::OwnedFd,
+    set_ns: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl Alarm {
+    /// An alarm that is not set; `None` if the system gives none.
+    pub fn new() -> Option<Alarm> {
+        use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).ok()?;
+        Some(Alarm { timer, set_ns: 0 })
+    }
+
+    /// Sets it to a reading of our clock, in place of an earlier one.
+    pub fn set(&mut self, at_ns: u64) {
+        use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+        if at_ns == self.set_ns {
+            return;
+        }
+        self.set_ns = at_ns;
+        let zero = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let time = Itimerspec {
+            it_interval: zero,
+            it_value: Timespec {
+                tv_sec: (at_ns / 1_000_000_000) as _,
+                tv_nsec: (at_ns % 1_000_000_000) as _,
+            },
+        };
+        // If it fails, the wait is as precise as without.
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &time);
+    }
+
+    /// The descriptor to wait for.
+    pub fn descriptor(&self) -> i32 {
+        use std::os::fd::AsRawFd;
+        self.timer.as_raw_fd()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Alarm {
+    /// None.
+    pub fn new() -> Option<Alarm> {
+        None
+    }
+
+    /// Does nothing.
+    pub fn set(&mut self, at_ns: u64) {
+        self.set_ns = at_ns;
+    }
+
+    /// None.
+    pub fn descriptor(&self) -> i32 {
+        -1
+    }
+}
