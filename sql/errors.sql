@@ -24,12 +24,13 @@ SELECT public.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
     '"interval" => ''0''', '"interval" => ''1 ms''', '"interval" => ''-1 s''',
     '"interval" => NULL',
     'seed => ''''', 'seed => ''-''', 'seed => ''1x''', 'seed => ''18446744073709551616''',
-    'scripts => NULL', 'scripts => ''{}''', 'scripts => ''{NULL}''', 'scripts => ''{""}''',
-    'scripts => ''{no-such-script}''', 'scripts => ''{tpcb-like,no-such-script}''',
-    'scripts => ''{t@}''', 'scripts => ''{tpcb-like@}''', 'scripts => ''{tpcb-like@-1}''',
-    'scripts => ''{tpcb-like@x}''', 'scripts => ''{tpcb-like@1.5}''',
-    'scripts => ''{tpcb-like@99999999999999999999}''', 'scripts => ''{tpcb-like@0}''',
-    'scripts => ''{tpcb-like@0,select-only@0}''', 'scripts => ''{@1}''',
+    'scripts => NULL', 'scripts => ''''', 'scripts => ''tpcb-like,''', 'scripts => ''""''',
+    'scripts => ''"tpcb-like''', 'scripts => ''"tpcb"-like''', 'scripts => ''{tpcb-like}''',
+    'scripts => ''no-such-script''', 'scripts => ''tpcb-like,no-such-script''',
+    'scripts => ''t@''', 'scripts => ''tpcb-like@''', 'scripts => ''tpcb-like@-1''',
+    'scripts => ''tpcb-like@x''', 'scripts => ''tpcb-like@1.5''',
+    'scripts => ''tpcb-like@99999999999999999999''', 'scripts => ''tpcb-like@0''',
+    'scripts => ''tpcb-like@0,select-only@0''', 'scripts => ''@1''',
     'target => ''dbname=postgres''', 'mode => ''libpq'', target => ''nonsense''',
     'mode => ''libpq'', target => ''host=h password=a secret''',
     'mode => ''libpq'', target => ''postgresql://u:a@secret@h/d'''
@@ -68,7 +69,7 @@ SELECT public.error_of('SELECT bench.wait(1, ''-1 s'')');
 
 -- Missing tables
 SELECT public.error_of('SELECT bench.run(transactions => 1)');
-SELECT public.error_of('SELECT bench.run(scripts => ''{select-only}'', transactions => 1)');
+SELECT public.error_of('SELECT bench.run(scripts => ''select-only'', transactions => 1)');
 SELECT public.error_of('SELECT bench.start(transactions => 1)');
 SELECT public.error_of('SELECT bench.initialize(steps => ''g'')');
 SELECT public.error_of('SELECT bench.initialize(steps => ''v'')');
@@ -86,7 +87,7 @@ SELECT public.error_of('SELECT bench.run(transactions => 1)');
 SELECT bench.initialize(steps => 'dt');
 \o
 SELECT public.error_of('SELECT bench.run(transactions => 1)');
-SELECT public.error_of('SELECT bench.run(scripts => ''{select-only}'', transactions => 1)');
+SELECT public.error_of('SELECT bench.run(scripts => ''select-only'', transactions => 1)');
 
 -- Primary keys exist
 \o /dev/null

@@ -4,7 +4,7 @@ SET client_min_messages = error;
 \pset format unaligned
 SELECT count(*) FROM bench.initialize();
 SELECT transactions FROM bench.run(clients => 2, transactions => 50, label => 'a', seed => '1');
-SELECT transactions FROM bench.run(transactions => 30, label => 'b', seed => '2', scripts => '{select-only,simple-update}');
+SELECT transactions FROM bench.run(transactions => 30, label => 'b', seed => '2', scripts => 'select-only,simple-update');
 
 -- Percentiles grow, and their ends are those of the run.
 SELECT bool_and(p <= lead) FROM (

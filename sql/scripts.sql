@@ -19,17 +19,30 @@ SELECT bench.define_script('a@2', 'select 1;');
 SELECT bench.define_script('/tmp/x.sql', 'select 1;');
 SELECT bench.define_script('x.sql', 'select 1;');
 SELECT bench.define_script('', 'select 1;');
+SELECT bench.define_script('a,b', 'select 1;');
+SELECT bench.define_script('"a"', 'select 1;');
+SELECT bench.define_script(' a', 'select 1;');
 SELECT bench.define_script('one', NULL);
 SELECT bench.drop_script('one');
 
 SELECT bench.define_script('mine', E'select 1 as one \\gset\nselect :one;', 'my script');
 SELECT state, scripts, transactions, skipped, late, retried, lag_avg_ms
-FROM bench.run('{mine}', transactions => 5);
+FROM bench.run('mine', transactions => 5);
 SELECT bench.define_script('mine', 'select 2;');
 SELECT name, description, body FROM bench.scripts;
-SELECT * FROM bench.run('{s}', transactions => 1);
-SELECT * FROM bench.run('{nothing}', transactions => 1);
-SELECT * FROM bench.run('{/nothing}', transactions => 1);
+SELECT * FROM bench.run('s', transactions => 1);
+SELECT * FROM bench.run('nothing', transactions => 1);
+SELECT * FROM bench.run('/nothing', transactions => 1);
+-- Lists: spaces, weights, and names in quotes, which are not folded to lower case.
+SELECT bench.define_script('Two words', 'select 2;');
+SELECT scripts FROM bench.run(E' mine@2 ,"Two words"@0,\n Two words @ 3 ', transactions => 1);
+SELECT scripts FROM bench.run(current_user::regrole || '."Two words"', transactions => 1) \gset
+SELECT :'scripts' = format('{%s}', to_json(current_user::regrole || '."Two words"')) AS as_written;
+SELECT * FROM bench.run('two words', transactions => 1);
+SELECT * FROM bench.run('mine, "mine', transactions => 1);
+SELECT * FROM bench.run('"/no, such@file"', transactions => 1);
+SELECT bench.drop_script('"Two words"');
+SELECT bench.drop_script('"mine');
 SELECT bench.drop_script('mine');
 
 -- Each role has scripts of its own; another role's is named with its owner.
@@ -43,21 +56,21 @@ SELECT bench.drop_script('admins');
 \set VERBOSITY sqlstate
 SELECT bench.drop_script(:'admins');
 \set VERBOSITY default
-SELECT * FROM bench.run('{admins}', transactions => 1);
+SELECT * FROM bench.run('admins', transactions => 1);
 SELECT bench.define_script('users', 'select 1;');
-SELECT state, transactions FROM bench.run(ARRAY[:'admins', 'users'], transactions => 5);
+SELECT state, transactions FROM bench.run(:'admins' || ', users', transactions => 5);
 SELECT bench.define_script('admins', 'select 2;');
-SELECT state, transactions FROM bench.run('{admins}', transactions => 5);
+SELECT state, transactions FROM bench.run('admins', transactions => 5);
 -- Programs run as the server's user.
-SELECT * FROM bench.run(ARRAY[:'shell'], transactions => 1);
+SELECT * FROM bench.run(:'shell', transactions => 1);
 RESET ROLE;
 GRANT pg_execute_server_program TO selfbench_user;
 SET ROLE selfbench_user;
-SELECT state, transactions FROM bench.run(ARRAY[:'shell'], transactions => 2);
+SELECT state, transactions FROM bench.run(:'shell', transactions => 2);
 RESET ROLE;
 SELECT name, owner::text = current_user AS mine FROM bench.scripts ORDER BY name, mine;
-SELECT * FROM bench.run('{users}', transactions => 1);
-SELECT state, transactions FROM bench.run('{selfbench_user.users}', transactions => 5);
+SELECT * FROM bench.run('users', transactions => 1);
+SELECT state, transactions FROM bench.run('selfbench_user.users', transactions => 5);
 SELECT bench.drop_script('selfbench_user.users'), bench.drop_script('selfbench_user.admins'), bench.drop_script('admins'), bench.drop_script('shell');
 DROP OWNED BY selfbench_user;
 DROP ROLE selfbench_user;

@@ -11,20 +11,20 @@ SELECT step, round(seconds::numeric, 2) AS seconds FROM bench.initialize(scale =
 \pset tuples_only on
 \pset format unaligned
 
-\echo == bench.run(scripts => '''{select-only}''', mode => '''spi''', :options)
-SELECT * FROM bench.run(scripts => '{select-only}', mode => 'spi', :options) \gset last_
+\echo == bench.run(scripts => '''select-only''', mode => '''spi''', :options)
+SELECT * FROM bench.run(scripts => 'select-only', mode => 'spi', :options) \gset last_
 SELECT bench.report(:last_run_id);
 
-\echo == bench.run(scripts => '''{select-only}''', mode => '''libpq''', :options)
-SELECT * FROM bench.run(scripts => '{select-only}', mode => 'libpq', :options) \gset last_
+\echo == bench.run(scripts => '''select-only''', mode => '''libpq''', :options)
+SELECT * FROM bench.run(scripts => 'select-only', mode => 'libpq', :options) \gset last_
 SELECT bench.report(:last_run_id);
 
-\echo == bench.run(scripts => '''{tpcb-like}''', mode => '''spi''', :options)
-SELECT * FROM bench.run(scripts => '{tpcb-like}', mode => 'spi', :options) \gset last_
+\echo == bench.run(scripts => '''tpcb-like''', mode => '''spi''', :options)
+SELECT * FROM bench.run(scripts => 'tpcb-like', mode => 'spi', :options) \gset last_
 SELECT bench.report(:last_run_id);
 
-\echo == bench.run(scripts => '''{tpcb-like}''', mode => '''libpq''', :options)
-SELECT * FROM bench.run(scripts => '{tpcb-like}', mode => 'libpq', :options) \gset last_
+\echo == bench.run(scripts => '''tpcb-like''', mode => '''libpq''', :options)
+SELECT * FROM bench.run(scripts => 'tpcb-like', mode => 'libpq', :options) \gset last_
 SELECT bench.report(:last_run_id);
 
 \pset tuples_only off

@@ -22,6 +22,7 @@ use selfbench_command_line::{
     Vacuum, help, list_scripts, parse, show_script, version,
 };
 use selfbench_report::Style;
+use selfbench_script::names::ScriptName;
 use selfbench_script::{Seed, parse_seed};
 
 /// SQLSTATE of a run whose tables are not there.
@@ -258,7 +259,11 @@ fn share_workers(spec: &mut RunSpec) -> Result<()> {
 
 /// What -f names.
 fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
-    scripts::stored_or_file(name, weight)?.ok_or_else(|| Error::ScriptFile {
+    let found = match ScriptName::parse(name) {
+        Ok(parsed) => scripts::stored_or_file(name, &parsed, weight)?,
+        Err(_) => None,
+    };
+    found.ok_or_else(|| Error::ScriptFile {
         name: name.to_owned(),
         message: match name {
             "-" => "the server has no standard input".into(),

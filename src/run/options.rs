@@ -7,7 +7,7 @@ use super::switches::Switches;
 use crate::backend::identity::Identity;
 use crate::backend::settings;
 use crate::check::{
-    US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, one_of, required, seed,
+    US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, one_of, seed,
 };
 use crate::database::target;
 use crate::error::{Error, Result};
@@ -16,7 +16,8 @@ use crate::pq::ConnectWith;
 use crate::security;
 use crate::server;
 use pgrx::datum::Interval;
-use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, builtin, valid_variable_name};
+use selfbench_script::names::{NameError, parse_list};
+use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, valid_variable_name};
 use serde_json::Value;
 
 /// The largest number of clients: what the server could ever have as processes.
@@ -32,8 +33,8 @@ const CLIENTS_PER_JOB: usize = 250;
 options! {
     /// The options of `bench.run`; other functions have some of them.
     pub struct RunOptions {
-        /// Script names, each with an optional `@weight`.
-        scripts: Vec<Option<String>> = vec![Some("tpcb-like".to_owned())],
+        /// Names of scripts, each with an optional `@weight`, separated by commas.
+        scripts: String = "tpcb-like",
         /// Execution mode.
         mode: String = "spi",
         /// Number of clients.
@@ -358,29 +359,32 @@ impl RunOptions {
     }
 
     fn scripts(&self) -> Result<Vec<ScriptSpec>> {
-        let names = &self.scripts;
-        if names.is_empty() {
-            return Err(invalid("scripts", "{}".into(), "At least one script."));
-        }
-        if names.len() > MAX_SCRIPTS {
+        let list = parse_list(&self.scripts).map_err(|error| {
+            invalid(
+                "scripts",
+                format!("\"{}\"", self.scripts),
+                &match error {
+                    NameError::Weight(error) => {
+                        format!("{error}; a weight is an integer from 0 to 2147483647.")
+                    }
+                    error => format!(
+                        "A list such as \"select-only@9, simple-update\" has names with optional \
+                         weights: {error}."
+                    ),
+                },
+            )
+        })?;
+        if list.len() > MAX_SCRIPTS {
             return Err(invalid(
                 "scripts",
-                format!("{} scripts", names.len()),
+                format!("{} scripts", list.len()),
                 &format!("At most {MAX_SCRIPTS} scripts."),
             ));
         }
-        let mut scripts = Vec::with_capacity(names.len());
+        let mut scripts = Vec::with_capacity(list.len());
         let mut bytes = 0;
-        for name in names {
-            let text = required("scripts", name.as_ref())?;
-            let (name, weight) = builtin::parse_weight(text).map_err(|e| {
-                invalid(
-                    "scripts",
-                    format!("\"{text}\""),
-                    &format!("{e}; a weight is an integer from 0 to 2147483647."),
-                )
-            })?;
-            let script = super::scripts::find(name, weight)?;
+        for item in &list {
+            let script = super::scripts::find(item)?;
             // Before all of them are in memory.
             bytes += script.body.len();
             if bytes > MAX_SCRIPT_BYTES {

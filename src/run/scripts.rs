@@ -16,8 +16,10 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, require_server_files};
 use crate::server;
+use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_script::builtin;
+use selfbench_script::names::{Item, ScriptName};
 use selfbench_script::{
     Action, BuiltinError, Command, MAX_SCRIPT_BYTES, Protocol, ScriptError, Workload,
     WorkloadBuilder,
@@ -28,9 +30,22 @@ use std::io::Read;
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Whether `s` is the script with the name `$1` of the role `$2`, or of the caller `$3` if `$2` is
-/// NULL.
-const IS_NAMED: &str = "s.name = $1 AND (s.owner::text = $2 OR $2 IS NULL AND s.owner = $3)";
+/// Whether `s` is the script with the name `$1` of the role `$2`, which is quoted in the name if `$3`
+/// is true, or of the caller `$4` if `$2` is NULL.
+const IS_NAMED: &str = "s.name = $1
+    AND (s.owner::text = CASE WHEN $3 THEN quote_ident($2) ELSE $2 END
+         OR $2 IS NULL AND s.owner = $4)";
+
+/// The values of these parameters.
+fn arguments(name: &ScriptName) -> [DatumWithOid<'_>; 4] {
+    let owner = name.owner.as_ref();
+    [
+        name.name.as_str().into(),
+        owner.map(|owner| owner.text.as_str()).into(),
+        owner.is_some_and(|owner| owner.quoted).into(),
+        server::role().into(),
+    ]
+}
 
 /// One script of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,8 +64,8 @@ pub struct ScriptSpec {
     pub writes: bool,
 }
 
-/// The script that a name means.
-pub fn find(name: &str, weight: i64) -> Result<ScriptSpec> {
+/// The script that an item of a list means.
+pub fn find(item: &Item) -> Result<ScriptSpec> {
     let unknown = |message: String| Error::UnknownScript {
         message,
         hint: format!(
@@ -63,28 +78,33 @@ pub fn find(name: &str, weight: i64) -> Result<ScriptSpec> {
                 .join(", ")
         ),
     };
-    match builtin::find_builtin(name) {
-        Ok(script) => Ok(built_in(script, weight)),
+    let own_name = match &item.name.owner {
+        None => builtin::find_builtin(&item.name.name),
+        Some(_) => Err(BuiltinError::Unknown(item.text.to_owned())),
+    };
+    match own_name {
+        Ok(script) => Ok(built_in(script, item.weight)),
         Err(error @ BuiltinError::Ambiguous { .. }) => Err(unknown(error.to_string())),
-        Err(BuiltinError::Unknown(_)) => stored_or_file(name, weight)?
-            .ok_or_else(|| unknown(format!("script \"{name}\" does not exist"))),
+        Err(BuiltinError::Unknown(_)) => stored_or_file(item.text, &item.name, item.weight)?
+            .ok_or_else(|| unknown(format!("script \"{}\" does not exist", item.text))),
     }
 }
 
-/// The stored script or file that a name means; `None` if no such script is stored.
-pub fn stored_or_file(name: &str, weight: i64) -> Result<Option<ScriptSpec>> {
-    if name.contains('/') {
-        return file(name, weight).map(Some);
+/// The stored script or file that a name means, which was written as `text`; `None` if no such
+/// script is stored.
+pub fn stored_or_file(text: &str, name: &ScriptName, weight: i64) -> Result<Option<ScriptSpec>> {
+    if name.is_path() {
+        return file(&name.name, weight).map(Some);
     }
-    let (owner, own_name) = split(name);
-    let caller = server::role();
+    // The caller is no longer the current role there.
+    let arguments = arguments(name);
     let body = as_owner(|| {
         query::one::<String>(
             &format!("SELECT s.body FROM bench.scripts s WHERE {IS_NAMED}"),
-            &[own_name.into(), owner.into(), caller.into()],
+            &arguments,
         )
     })?;
-    Ok(body.map(|body| own(name, name.to_owned(), body, weight)))
+    Ok(body.map(|body| own(text, text.to_owned(), body, weight)))
 }
 
 /// A script in a file of the server, which the caller must be allowed to read.
@@ -115,14 +135,6 @@ fn read(path: &str) -> Result<String, String> {
         return Err(format!("it is longer than {MAX_SCRIPT_BYTES} bytes"));
     }
     String::from_utf8(body).map_err(|_| "it is not UTF-8 text".into())
-}
-
-/// The owner that a name of a stored script has before its last dot, if it has one, and the rest.
-fn split(name: &str) -> (Option<&str>, &str) {
-    match name.rsplit_once('.') {
-        Some((owner, own_name)) => (Some(owner), own_name),
-        None => (None, name),
-    }
 }
 
 /// A script of the user's.
@@ -180,13 +192,16 @@ pub fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
 pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
     if name.is_empty()
         || name.len() > MAX_NAME_BYTES
-        || name.contains(['@', '/', '.'])
+        || name.contains(['@', '/', '.', ',', '"'])
         || name.contains(char::is_control)
+        || name.trim() != name
     {
         return Err(Error::OptionConflict {
             message: format!("invalid script name: \"{name}\""),
-            hint: "A name has 1 to 255 bytes, no \"@\", \"/\" or \".\", and no control characters."
-                .into(),
+            hint:
+                "A name has 1 to 255 bytes, no \"@\", \"/\", \".\", comma, double quote or control \
+                   character, and no space at its start or end."
+                    .into(),
         });
     }
     if !matches!(builtin::find_builtin(name), Err(BuiltinError::Unknown(_))) {
@@ -211,8 +226,11 @@ pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
 
 /// Drops a stored script whose owner's rights the caller has.
 pub fn drop(name: &str) -> Result<()> {
-    let (owner, own_name) = split(name);
-    let arguments = [own_name.into(), owner.into(), server::role().into()];
+    let parsed = ScriptName::parse(name).map_err(|error| Error::UnknownScript {
+        message: format!("script \"{name}\" does not exist"),
+        hint: format!("It is not the name of a script: {error}."),
+    })?;
+    let arguments = arguments(&parsed);
     let (dropped, exists) = as_owner(|| {
         Spi::connect_mut(|client| {
             let exists = client
@@ -226,7 +244,7 @@ pub fn drop(name: &str) -> Result<()> {
                 .update(
                     &format!(
                         "DELETE FROM bench.scripts s
-                          WHERE {IS_NAMED} AND pg_has_role($3, s.owner, 'USAGE')
+                          WHERE {IS_NAMED} AND pg_has_role($4, s.owner, 'USAGE')
                           RETURNING s.name"
                     ),
                     None,

@@ -1,7 +1,7 @@
 /* bench.compare and bench.grant_to. At the end, PUBLIC loses its privileges. */
 
 CREATE FUNCTION bench.compare(
-    scripts      text[]   DEFAULT '{tpcb-like}',
+    scripts      text     DEFAULT 'tpcb-like',
     modes        text[]   DEFAULT '{spi,libpq}',
     repeats      int      DEFAULT 3,
     clients      int      DEFAULT 1,

@@ -35,7 +35,7 @@ $$;
 COMMENT ON TYPE bench.run_result IS 'result row of bench.run and bench.wait';
 
 CREATE FUNCTION bench.run(
-    scripts      text[]   DEFAULT '{tpcb-like}',
+    scripts      text     DEFAULT 'tpcb-like',
     mode         text     DEFAULT 'spi',
     clients      int      DEFAULT 1,
     jobs         int      DEFAULT NULL,

@@ -129,7 +129,7 @@ BEGIN
 END $$;
 SQL
 	# After that, all data is in memory, so the first one has no disadvantage.
-	ours("'{select-only}'", $profile->{seconds}, 'clients => 2');
+	ours("'select-only'", $profile->{seconds}, 'clients => 2');
 	return;
 }
 
@@ -179,13 +179,13 @@ sub in_process
 
 	compare(
 		arms => {
-			ours     => sub { ours("'{select-only}'", $s) },
+			ours     => sub { ours("'select-only'", $s) },
 			bare     => sub { $loop->("SELECT spi_loop('$statement', $all, $s, false)") },
 			reports  => sub { $loop->("SELECT spi_loop('$statement', $all, $s, true)") },
 			commits  => sub { $loop->("CALL committing_loop($all, $s, NULL)") },
 			plain    => sub { $loop->("CALL plain_loop($all, $s, NULL)") },
 			pgbench  => sub { pgbench(1, 1, $s, qw(-n -S)) },
-			backend  => sub { ours("'{select-only}'", $s, q{client_process => 'backend'}) }
+			backend  => sub { ours("'select-only'", $s, q{client_process => 'backend'}) }
 		},
 		rows => [
 			row_of(@first, 'spi_bare', 'bare', 'a bare SPI loop', '>= 0.95'),
@@ -206,7 +206,7 @@ sub writes
 
 	compare(
 		arms => {
-			ours => sub { ours("'{tpcb-like}'", $s, 'clients => 2') },
+			ours => sub { ours("'tpcb-like'", $s, 'clients => 2') },
 			peer => sub { pgbench(2, 2, $s) }
 		},
 		rows => [
@@ -230,7 +230,7 @@ sub connections
 		my $started;
 		compare(
 			arms => {
-				ours => sub { ours("'{select-only}'", $s, "mode => 'libpq'", "clients => $clients", "jobs => $jobs") },
+				ours => sub { ours("'select-only'", $s, "mode => 'libpq'", "clients => $clients", "jobs => $jobs") },
 				peer => sub {
 					# Starting and connecting is not part of a transaction.
 					$started //= pgbench_run($clients, $jobs, [ -t => 1 ], qw(-n -S))->{cpu_us};
@@ -262,7 +262,7 @@ sub details
 	foreach ([ 'SPI', 1 ], [ 'libpq', 8 ])
 	{
 		my ($mode, $clients) = @$_;
-		my @how = ("'{select-only}'", $s, "mode => '\L$mode\E'", "clients => $clients");
+		my @how = ("'select-only'", $s, "mode => '\L$mode\E'", "clients => $clients");
 		push @how, 'jobs => 2' if $mode eq 'libpq';
 		compare(
 			arms => {
@@ -392,7 +392,7 @@ sub grow
 				"${mode}_$clients",
 				sub {
 					my @jobs = $mode eq 'libpq' ? "jobs => $workers" : ();
-					my $run = ours("'{select-only}'", $s, "mode => '$mode'", "clients => $clients", @jobs);
+					my $run = ours("'select-only'", $s, "mode => '$mode'", "clients => $clients", @jobs);
 					my $kb = workers_memory($mode, $clients, $workers);
 					# The first run tells what a worker with one client takes.
 					my $first = $worker_kb{$mode} //= $kb;
@@ -598,7 +598,7 @@ sub workers_memory
 {
 	my ($mode, $clients, $workers) = @_;
 	my $jobs = $mode eq 'libpq' ? ", jobs => $workers" : '';
-	my $run = sql("SELECT bench.start('{select-only}', mode => '$mode', clients => $clients$jobs,"
+	my $run = sql("SELECT bench.start('select-only', mode => '$mode', clients => $clients$jobs,"
 		  . " rate => 3000, duration => '5 min')");
 	my $query = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_selfbench $mode client'";
 	my %kb;

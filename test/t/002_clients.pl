@@ -88,21 +88,21 @@ foreach my $mode (qw(spi libpq))
 
 	# Balances of branches and tellers do not change in simple-update.
 	$name = "$mode, simple-update";
-	run_ok($name, "mode => '$mode', clients => 3, transactions => 50, scripts => '{simple-update}'",
+	run_ok($name, "mode => '$mode', clients => 3, transactions => 50, scripts => 'simple-update'",
 		150);
 	my $found = invariants($node);
 	is("$found->{history} $found->{tellers} $found->{branches}", '150 0 0', "$name: history");
 	is($found->{accounts}, $found->{deltas}, "$name: balances and history agree");
 
 	$name = "$mode, select-only";
-	run_ok($name, "mode => '$mode', clients => 3, transactions => 50, scripts => '{select-only}'",
+	run_ok($name, "mode => '$mode', clients => 3, transactions => 50, scripts => 'select-only'",
 		150);
 	$found = invariants($node);
 	is("@{$found}{qw(history accounts)}", '0 0', "$name: nothing is written");
 
 	$name = "$mode, weights";
 	$run  = run_ok($name,
-		"mode => '$mode', clients => 3, transactions => 100, scripts => '{tpcb-like\@3,select-only\@1,simple-update\@0}', seed => '1'",
+		"mode => '$mode', clients => 3, transactions => 100, scripts => 'tpcb-like\@3,select-only\@1,simple-update\@0', seed => '1'",
 		300);
 	$found = invariants($node);
 	is( $node->safe_psql('postgres',

@@ -84,7 +84,7 @@ my $rows     = () = $weighted =~ /$/mg;
 foreach my $mode (qw(spi libpq))
 {
 	same_ok(
-		by_bench("mode => '$mode', transactions => 500, scripts => '{tpcb-like\@3,select-only\@1}'",
+		by_bench("mode => '$mode', transactions => 500, scripts => 'tpcb-like\@3,select-only\@1'",
 			'ctid'),
 		$weighted, $rows, "script choice, $mode");
 }
@@ -92,17 +92,17 @@ my $weighted_four =
   by_pgbench('prepared', $sorted, qw(-t 100 -c 4 -j 4 -b tpcb-like@3 -b select-only@1));
 $rows = () = $weighted_four =~ /$/mg;
 same_ok(
-	by_bench("mode => 'spi', clients => 4, transactions => 100, scripts => '{tpcb-like\@3,select-only\@1}'", $sorted),
+	by_bench("mode => 'spi', clients => 4, transactions => 100, scripts => 'tpcb-like\@3,select-only\@1'", $sorted),
 	$weighted_four, $rows, 'script choice of four clients, spi');
 same_ok(
-	by_bench("mode => 'libpq', jobs => 4, clients => 4, transactions => 100, scripts => '{tpcb-like\@3,select-only\@1}'", $sorted),
+	by_bench("mode => 'libpq', jobs => 4, clients => 4, transactions => 100, scripts => 'tpcb-like\@3,select-only\@1'", $sorted),
 	$weighted_four, $rows, 'script choice of four clients, libpq');
 
 # simple-update
 my $simple_update = by_pgbench('prepared', 'ctid', qw(-t 200 -N));
 foreach my $mode (qw(spi libpq))
 {
-	same_ok(by_bench("mode => '$mode', transactions => 200, scripts => '{simple-update}'", 'ctid'),
+	same_ok(by_bench("mode => '$mode', transactions => 200, scripts => 'simple-update'", 'ctid'),
 		$simple_update, 200, "simple-update, $mode");
 }
 

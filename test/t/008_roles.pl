@@ -287,7 +287,7 @@ cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM hostile.seen WHERE wha
 $node->safe_psql('postgres', 'TRUNCATE hostile.seen; DROP TRIGGER t ON hostile.pgbench_history;');
 $node->safe_psql('postgres', 'DROP INDEX hostile.pgbench_branches_of_index_idx');
 $node->safe_psql('postgres',
-	'SET search_path = hostile, pg_catalog; SET client_min_messages = error; SELECT bench.run(scripts => \'{select-only}\', transactions => 1, vacuum => \'none\')');
+	'SET search_path = hostile, pg_catalog; SET client_min_messages = error; SELECT bench.run(scripts => \'select-only\', transactions => 1, vacuum => \'none\')');
 is( $node->safe_psql('postgres',
 		"SELECT DISTINCT who, what FROM hostile.seen WHERE what NOT LIKE 'operator%'"),
 	'',

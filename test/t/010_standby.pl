@@ -24,14 +24,14 @@ foreach my $mode (qw(spi libpq))
 	foreach my $protocol (qw(simple extended prepared))
 	{
 		my ($status, $stdout, $stderr) = $standby->psql('postgres',
-			"SELECT run_id IS NULL, state, transactions, aborted_clients, scale FROM bench.run(scripts => '{select-only}', mode => '$mode', protocol => '$protocol', clients => 2, transactions => 10)"
+			"SELECT run_id IS NULL, state, transactions, aborted_clients, scale FROM bench.run(scripts => 'select-only', mode => '$mode', protocol => '$protocol', clients => 2, transactions => 10)"
 		);
 		is($stdout, 't|finished|20|0|1', "select-only, $mode, $protocol");
 		like($stderr, qr/NOTICE:  the result is not stored, because this server is a standby/,
 			"select-only, $mode, $protocol: notice");
 	}
 	my $with_warmup = $standby->safe_psql('postgres',
-		"SELECT transactions > 0, warmup_transactions > 0 FROM bench.run(scripts => '{select-only}', mode => '$mode', duration => '300 ms', warmup => '200 ms')"
+		"SELECT transactions > 0, warmup_transactions > 0 FROM bench.run(scripts => 'select-only', mode => '$mode', duration => '300 ms', warmup => '200 ms')"
 	);
 	is($with_warmup, 't|t', "select-only for a time, $mode");
 }
@@ -39,12 +39,12 @@ foreach my $mode (qw(spi libpq))
 my %writes = (
 	'bench.run, tpcb-like'     => 'SELECT bench.run(transactions => 1)',
 	'bench.run, simple-update' =>
-	  "SELECT bench.run(scripts => '{simple-update}', transactions => 1)",
+	  "SELECT bench.run(scripts => 'simple-update', transactions => 1)",
 	'bench.run, a mixture' =>
-	  "SELECT bench.run(scripts => '{tpcb-like,select-only}', transactions => 1)",
+	  "SELECT bench.run(scripts => 'tpcb-like,select-only', transactions => 1)",
 	'bench.run, libpq'   => "SELECT bench.run(mode => 'libpq', transactions => 1)",
 	'bench.start'        => 'SELECT bench.start(transactions => 1)',
-	'bench.start, reads' => "SELECT bench.start(scripts => '{select-only}', transactions => 1)",
+	'bench.start, reads' => "SELECT bench.start(scripts => 'select-only', transactions => 1)",
 	'bench.initialize'   => 'SELECT bench.initialize()');
 foreach my $name (sort keys %writes)
 {
@@ -66,7 +66,7 @@ sub held_by_standby
 {
 	my ($name) = @_;
 	$primary->safe_psql('postgres',
-		"SELECT bench.run(scripts => '{simple-update}', transactions => 300, vacuum => 'none', label => '$name')");
+		"SELECT bench.run(scripts => 'simple-update', transactions => 300, vacuum => 'none', label => '$name')");
 	return $primary->safe_psql('postgres',
 		"SELECT snapshot_held_s = seconds, snapshot_held_by FROM bench.runs WHERE label = '$name'");
 }
@@ -99,7 +99,7 @@ is($primary->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = 
 
 # Canceled on the standby.
 my $caller = start_sql($standby,
-	"SELECT bench.run(scripts => '{select-only}', clients => 2, duration => '10 min')", name => 'caller');
+	"SELECT bench.run(scripts => 'select-only', clients => 2, duration => '10 min')", name => 'caller');
 wait_for($standby,
 	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench spi client'");
 signal_sql($caller, 'INT');

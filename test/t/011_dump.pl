@@ -14,7 +14,7 @@ $node->safe_psql('postgres', 'SELECT bench.initialize()');
 foreach my $mode (qw(spi libpq))
 {
 	$node->safe_psql('postgres',
-		"SELECT bench.run(mode => '$mode', clients => 2, transactions => 20, scripts => '{tpcb-like,select-only}', label => '$quoted')"
+		"SELECT bench.run(mode => '$mode', clients => 2, transactions => 20, scripts => 'tpcb-like,select-only', label => '$quoted')"
 	);
 }
 $node->safe_psql('postgres',
@@ -64,7 +64,7 @@ foreach my $format (qw(plain custom))
 	is($node->safe_psql($format, 'SELECT run_id FROM bench.run(transactions => 5)'),
 		$last + 1, "the next run id, $format");
 	is( $node->safe_psql($format, "SELECT bench.define_script('own', 'SELECT 1');
-			SELECT state FROM bench.run('{own}', duration => 0.1)", extra_params => [qw(-U granted)]),
+			SELECT state FROM bench.run('own', duration => 0.1)", extra_params => [qw(-U granted)]),
 		"\nfinished", "what a role was granted, $format");
 	foreach my $run_id (1, $last)
 	{

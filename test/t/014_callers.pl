@@ -155,7 +155,7 @@ foreach my $mode (qw(spi libpq))
 		qr/\b$mode\b/);
 }
 $run_id = quietly(
-	"SELECT run_id FROM bench.run(duration => '300 ms', scripts => '{select-only\@3,simple-update}')");
+	"SELECT run_id FROM bench.run(duration => '300 ms', scripts => 'select-only\@3,simple-update')");
 my $report = quietly("SELECT bench.report($run_id)");
 like($report, $_, "report of several scripts: $_") foreach (
 	qr/^transaction type: multiple scripts$/m,
@@ -176,7 +176,7 @@ nothing_left_ok($node, 'at the end');
 # The extension is dropped while its function waits for a run.
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('BEGIN; LOCK TABLE pgbench_accounts');
-my $caller = start_sql($node, "SELECT bench.run('{select-only}', transactions => 1)", name => 'caller');
+my $caller = start_sql($node, "SELECT bench.run('select-only', transactions => 1)", name => 'caller');
 wait_for($node,
 	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench spi client' AND wait_event_type = 'Lock'"
 );

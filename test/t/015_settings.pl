@@ -145,7 +145,7 @@ foreach my $mode (qw(spi libpq))
 			'postgres', qq{
 			SET default_transaction_read_only = on;
 			SELECT state, transactions, run_id > 0
-			FROM bench.run('{select-only}', mode => '$mode', transactions => 3, vacuum => 'none')}),
+			FROM bench.run('select-only', mode => '$mode', transactions => 3, vacuum => 'none')}),
 		'finished|3|t',
 		"$mode: read-only by default");
 }
@@ -169,7 +169,7 @@ foreach my $mode (qw(spi libpq))
 			'postgres', qq{
 			SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 			SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
-			SELECT bench.run('{parallel}', mode => '$mode', protocol => '$protocol', transactions => 1)});
+			SELECT bench.run('parallel', mode => '$mode', protocol => '$protocol', transactions => 1)});
 		is( $node->safe_psql('postgres', 'DELETE FROM counted RETURNING rows'),
 			100000, "$mode, $protocol: rows that parallel workers have counted");
 	}
@@ -187,7 +187,7 @@ $node->safe_psql(
 foreach my $how ("mode => 'spi'", "mode => 'spi', rate => 50", "mode => 'spi', client_process => 'backend'", "mode => 'libpq'")
 {
 	my $run = $node->safe_psql('postgres',
-		"SET random_page_cost = 2; SELECT bench.start('{sees}', $how, duration => '600 s', vacuum => 'none')");
+		"SET random_page_cost = 2; SELECT bench.start('sees', $how, duration => '600 s', vacuum => 'none')");
 	my $sees = sub { wait_for($node, "SELECT EXISTS (SELECT FROM seen WHERE (a, b) = ('$_[0]', '2'))") };
 	$sees->('4MB');
 	$node->safe_psql('postgres', $_)

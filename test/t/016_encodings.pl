@@ -60,7 +60,7 @@ SQL
 	foreach my $mode ($encoding eq 'SQL_ASCII' ? 'spi' : qw(spi libpq))
 	{
 		my (undef, undef, $complaint) = $node->psql($database,
-			"SELECT bench.run('{complain}', mode => '$mode', transactions => 1, vacuum => 'none')");
+			"SELECT bench.run('complain', mode => '$mode', transactions => 1, vacuum => 'none')");
 		like($complaint, qr/ERROR:  no client could finish a transaction\nDETAIL:  .*: ERROR:  oh /,
 			"$encoding, $mode: an error that is not ASCII");
 		like(value($database, 'SELECT bench.report()'), qr/number of clients: 1/, "$encoding, $mode: its report");
@@ -80,10 +80,10 @@ SQL
 	my $bad = $encoding eq 'EUC_JP' ? q(E'\xb0\xa1') : q(E'\xff');
 	my $needed = $encoding eq 'SQL_ASCII' ? 'UTF-8' : 'ASCII';
 	foreach my $case (
-		[ 'scripts', "bench.run(ARRAY[$bad])" ],
+		[ 'scripts', "bench.run($bad)" ],
 		[ 'label', "bench.start(label => $bad)" ],
 		[ 'variables', "bench.run(variables => jsonb_build_object('x', $bad))" ],
-		[ 'scripts', "bench.compare(ARRAY['select-only', $bad])" ],
+		[ 'scripts', "bench.compare($bad)" ],
 		[ 'target', "bench.initialize(target => $bad)" ],
 		[ 'size', "bench.initialize_pgio(1, $bad)" ],
 		[ 'arguments', "bench.pgbench($bad)" ],

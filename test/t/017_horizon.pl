@@ -87,7 +87,7 @@ foreach my $name (sort keys %kept)
 
 # Reading runs leave nothing dead.
 my ($kept, $stderr) = horizon_of(
-	"SELECT state FROM bench.run(scripts => '{select-only}', duration => '10 min', vacuum => 'none', label => 'reads'), pgbench_branches", 'reads');
+	"SELECT state FROM bench.run(scripts => 'select-only', duration => '10 min', vacuum => 'none', label => 'reads'), pgbench_branches", 'reads');
 unlike($stderr, $notice, 'a run that only reads: no notice');
 
 # A cursor still sees the same rows, although dead rows were removed meanwhile.

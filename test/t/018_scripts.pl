@@ -293,7 +293,7 @@ foreach (@scripts)
 			my (undef, undef, $complaint) = $node->psql(
 				'postgres', qq{
 				SELECT bench.define_script('x', \$body\$$body\$body\$);
-				SELECT * FROM bench.run('{x}', mode => '$mode', protocol => '$protocol',
+				SELECT * FROM bench.run('x', mode => '$mode', protocol => '$protocol',
 				                        transactions => 2, seed => '42')});
 			is(lines($node), $expected, "$name, $protocol, $mode: rows");
 			is_deeply([ grep { index($complaint, $_) < 0 } @words ],
@@ -312,7 +312,7 @@ foreach (
 	my (undef, undef, $complaint) = $node->psql(
 		'postgres', qq{
 		SELECT bench.define_script('x', \$body\$$body\$body\$);
-		SELECT * FROM bench.run('{x}', mode => 'libpq', protocol => 'simple', transactions => 1)});
+		SELECT * FROM bench.run('x', mode => 'libpq', protocol => 'simple', transactions => 1)});
 	like($complaint,
 		qr/client 0 script 0 aborted in command 0 query $query: FATAL:  terminating connection/,
 		"query $query ends its connection");
@@ -324,7 +324,7 @@ foreach my $mode (qw(spi libpq))
 {
 	is( $node->safe_psql(
 			'postgres', qq{
-			SELECT bench.start('{naps}', mode => '$mode', transactions => 2, label => 'naps') AS run \\gset
+			SELECT bench.start('naps', mode => '$mode', transactions => 2, label => 'naps') AS run \\gset
 			\\o /dev/null
 			DO \$\$
 			DECLARE
@@ -358,7 +358,7 @@ foreach my $mode (qw(spi libpq))
 		'postgres', sprintf(qq{
 		TRUNCATE watched;
 		SELECT pg_advisory_lock(1);
-		SELECT bench.start('{watch}', mode => '$mode', transactions => 2, vacuum => 'none') AS run \\gset
+		SELECT bench.start('watch', mode => '$mode', transactions => 2, vacuum => 'none') AS run \\gset
 		DO \$\$ BEGIN $blocked; END \$\$;
 		BEGIN;
 		LOCK TABLE watched;
@@ -378,7 +378,7 @@ $node->safe_psql(
 foreach my $mode (qw(spi libpq))
 {
 	my (undef, $result) = $node->psql('postgres',
-		"SELECT transactions, state FROM bench.run('{grow}', mode => '$mode', transactions => 2)");
+		"SELECT transactions, state FROM bench.run('grow', mode => '$mode', transactions => 2)");
 	is($result, '1|failed', "$mode: other columns than when it was prepared");
 	like($node->safe_psql('postgres', 'SELECT errors FROM bench.runs ORDER BY run_id DESC LIMIT 1'),
 		qr/cached plan must not change result type/, "$mode: the reason");

@@ -60,16 +60,16 @@ foreach my $mode (qw(spi libpq))
 	# A schedule.  All of them start, since nothing limits their latency.
 	is( $run->(
 			'state, transactions, skipped, lag_avg_ms IS NOT NULL, seconds > 0.05',
-			"scripts => '{select-only}', clients => 2, transactions => 100, rate => 1000"),
+			"scripts => 'select-only', clients => 2, transactions => 100, rate => 1000"),
 		'finished|200|0|t|t',
 		"$mode: rate");
 	# A higher rate than possible: nearly all transactions are late or skipped.
 	is( $run->(
 			'state, transactions + skipped, skipped > 0',
-			"scripts => '{select-only}', transactions => 20000, rate => 1e7, latency_limit => 0.5"),
+			"scripts => 'select-only', transactions => 20000, rate => 1e7, latency_limit => 0.5"),
 		'finished|20000|t',
 		"$mode: skipped");
-	is( $run->('late = transactions', "scripts => '{select-only}', transactions => 10,"
+	is( $run->('late = transactions', "scripts => 'select-only', transactions => 10,"
 			  . ' latency_limit => 0.000001'),
 		't',
 		"$mode: late");
@@ -91,7 +91,7 @@ foreach my $mode (qw(spi libpq))
 		'postgres', qq{
 		SET default_transaction_isolation = 'repeatable read';
 		SELECT transactions, failed, retries
-		FROM bench.run('{counts}', mode => '$mode', clients => 4, max_tries => 5, transactions => 50,
+		FROM bench.run('counts', mode => '$mode', clients => 4, max_tries => 5, transactions => 50,
 		               vacuum => 'none')});
 	is($done + $failed, 200, "$mode: every call is counted once");
 	cmp_ok($retries, '>', 0, "$mode: calls are retried");
@@ -102,13 +102,13 @@ foreach my $mode (qw(spi libpq))
 	# Errors that end the transaction, and those that end the run.
 	is( $run->(
 			'state, transactions + failed, transactions > 0, failed > 0, errors',
-			"scripts => '{sometimes}', transactions => 100, protocol => 'simple',"
+			"scripts => 'sometimes', transactions => 100, protocol => 'simple',"
 			  . ' continue_on_error => true'),
 		'finished|100|t|t|{}',
 		"$mode: continue_on_error");
 	is( $run->(
 			'state, aborted_clients > 0, seconds < 60',
-			q(scripts => '{never@1,select-only@100}', clients => 3, duration => '100 s', seed => '42',
+			q(scripts => 'never@1,select-only@100', clients => 3, duration => '100 s', seed => '42',
 			  exit_on_abort => true)),
 		'failed|t|t',
 		"$mode: exit_on_abort");
@@ -118,7 +118,7 @@ foreach my $mode (qw(spi libpq))
 	{
 		foreach my $protocol (qw(simple extended prepared))
 		{
-			$run->('1', "scripts => '{$script\@99,measures\@1}', transactions => 20000,"
+			$run->('1', "scripts => '$script\@99,measures\@1', transactions => 20000,"
 				  . " protocol => '$protocol', continue_on_error => true, seed => '42'");
 			is($node->safe_psql('postgres',
 					'WITH d AS (DELETE FROM used RETURNING bytes)'
@@ -127,14 +127,14 @@ foreach my $mode (qw(spi libpq))
 		}
 	}
 
-	$run->('1', q(scripts => '{variables}', transactions => 1, protocol => 'extended',
+	$run->('1', q(scripts => 'variables', transactions => 1, protocol => 'extended',
 	              variables => '{"a": "x''y", "b": 1.5, "scale": 7}'));
 	is($node->safe_psql('postgres', 'DELETE FROM lines RETURNING line'), "x'y1.57",
 		"$mode: variables");
 
 	# A program ends with the run.
 	my (undef, undef, $complaint) = $node->psql('postgres',
-		"SET statement_timeout = '1s'; SELECT * FROM bench.run('{sleeps}', mode => '$mode')");
+		"SET statement_timeout = '1s'; SELECT * FROM bench.run('sleeps', mode => '$mode')");
 	like($complaint, qr/statement timeout/, "$mode: a program can be stopped");
 	ok(wait_until_quiet($node), "$mode: no process is left");
 }
@@ -143,7 +143,7 @@ foreach my $mode (qw(spi libpq))
 my $reconnecting = $node->safe_psql(
 	'postgres', q{
 	SELECT state, transactions, connection_ms > 0
-	FROM bench.run('{select-only}', mode => 'libpq', clients => 5, jobs => 2, transactions => 20,
+	FROM bench.run('select-only', mode => 'libpq', clients => 5, jobs => 2, transactions => 20,
 	               reconnect => true)});
 is($reconnecting, 'finished|100|t', 'libpq: reconnect');
 like($node->safe_psql('postgres', 'SELECT bench.report(max(run_id)) FROM bench.runs'),

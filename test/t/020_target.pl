@@ -130,7 +130,7 @@ SELECT (SELECT count(*) FROM pg_inherits WHERE inhparent = 'pgbench_accounts'::r
          WHERE contype = 'f' AND conparentid = 0 AND conrelid::regclass::text LIKE 'pgbench%')
 SQL
 like(
-	here("SELECT bench.report(run_id) FROM bench.run(mode => 'libpq', transactions => 1, scripts => '{select-only}', target => $target)"),
+	here("SELECT bench.report(run_id) FROM bench.run(mode => 'libpq', transactions => 1, scripts => 'select-only', target => $target)"),
 	qr/^scaling factor: 2\npartition method: hash\npartitions: 3\n/m,
 	'scale and partitions of a run are the target\'s');
 is( here(

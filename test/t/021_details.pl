@@ -61,7 +61,7 @@ foreach my $mode (qw(spi libpq))
 	$node->safe_psql('postgres', "SELECT setval('tries', 1, false)");
 	my ($status, $found, $told) = $node->psql(
 		'postgres', qq{
-		SELECT run_id, transactions, retries FROM bench.run('{twice}', mode => '$mode',
+		SELECT run_id, transactions, retries FROM bench.run('twice', mode => '$mode',
 			transactions => 2, max_tries => 3, verbose_errors => true, per_statement => true,
 			failures_detailed => true, log => true)});
 	($run) = $found =~ /^(\d+)\|2\|2$/ or diag $found;
@@ -97,7 +97,7 @@ foreach my $mode (qw(spi libpq))
 	$node->safe_psql('postgres', "SELECT setval('tries', 2, false)");
 	is( $node->safe_psql(
 			'postgres', qq{
-			WITH r AS MATERIALIZED (SELECT run_id FROM bench.run('{twice}', mode => '$mode',
+			WITH r AS MATERIALIZED (SELECT run_id FROM bench.run('twice', mode => '$mode',
 				transactions => 2, log => true))
 			SELECT 1 FROM r;
 			SELECT transaction_no, outcome, latency_ms IS NULL FROM bench.transactions
@@ -107,10 +107,10 @@ foreach my $mode (qw(spi libpq))
 
 	# As many rows as transactions, whatever ends the run.
 	$node->safe_psql('postgres',
-		"SELECT * FROM bench.run('{select-only}', mode => '$mode', clients => 3,"
+		"SELECT * FROM bench.run('select-only', mode => '$mode', clients => 3,"
 		  . " duration => '1500 ms', warmup => '200 ms', log => true, label => 'log')");
 	my $session = start_sql($node,
-		"SELECT * FROM bench.run('{select-only}', mode => '$mode', clients => 3,"
+		"SELECT * FROM bench.run('select-only', mode => '$mode', clients => 3,"
 		  . " duration => '1000 s', log => true, label => 'canceled log')");
 	wait_for_transactions($node, 'canceled log');
 	signal_sql($session, 'INT');
@@ -131,7 +131,7 @@ foreach my $mode (qw(spi libpq))
 	foreach my $how ('', ', rate => 2000')
 	{
 		$run = $node->safe_psql('postgres',
-			"SELECT run_id FROM bench.run('{select-only}', mode => '$mode', clients => 2,"
+			"SELECT run_id FROM bench.run('select-only', mode => '$mode', clients => 2,"
 			  . " transactions => 200, per_statement => true, log => true$how)");
 		is( $node->safe_psql(
 				'postgres', qq{
@@ -148,7 +148,7 @@ foreach my $mode (qw(spi libpq))
 
 	# The sample is the one that pgbench takes; see the specification of its random numbers.
 	$run = $node->safe_psql('postgres',
-		"SELECT run_id FROM bench.run('{select-only}', mode => '$mode', transactions => 20,"
+		"SELECT run_id FROM bench.run('select-only', mode => '$mode', transactions => 20,"
 		  . " seed => '7', log => true, sampling_rate => 0.3)");
 	is( $node->safe_psql(
 			'postgres', qq{
@@ -159,7 +159,7 @@ foreach my $mode (qw(spi libpq))
 
 	# Files: one for each worker, lines as pgbench writes them.
 	$node->safe_psql('postgres',
-		"SELECT run_id FROM bench.run('{select-only}', mode => '$mode', clients => 2, jobs => 2,"
+		"SELECT run_id FROM bench.run('select-only', mode => '$mode', clients => 2, jobs => 2,"
 		  . " transactions => 30, rate => 10000, max_tries => 2, log => true,"
 		  . " log_prefix => '$dir/$mode')");
 	my @files = sort glob "$dir/$mode.*";
@@ -175,14 +175,14 @@ is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM bench.transactions'),
 
 # Without failed clients there are no notices.
 my (undef, undef, $silence) =
-  $node->psql('postgres', "SELECT bench.run('{select-only}', transactions => 1, verbose_errors => true)");
+  $node->psql('postgres', "SELECT bench.run('select-only', transactions => 1, verbose_errors => true)");
 is($silence, '', 'nothing to tell');
 
 # A run without a caller writes its messages to the server's log.
 my $offset = -s $node->logfile;
 $node->safe_psql('postgres',
 	"SELECT bench.define_script('says', E'\\\\set x debug(1000 + 1)\\nselect 1;');"
-	  . " SELECT bench.wait(bench.start('{says}', transactions => 1))");
+	  . " SELECT bench.wait(bench.start('says', transactions => 1))");
 ok($node->log_contains('LOG:  debug\(script=0,command=1\): int 1001', $offset),
 	'a run without a caller tells the server log');
 
@@ -192,7 +192,7 @@ $node->safe_psql('postgres',
 foreach my $mode (qw(spi libpq))
 {
 	my (undef, undef, $lines) = $node->psql('postgres',
-		"SELECT bench.run('{talks}', mode => '$mode', clients => 2, transactions => 5000)");
+		"SELECT bench.run('talks', mode => '$mode', clients => 2, transactions => 5000)");
 	my $shown = () = $lines =~ /command=1\): int (?:1|100001)$/mg;
 	my $left_out = 0;
 	$left_out += $_ foreach $lines =~ /NOTICE:  (\d+) more lines were suppressed$/mg;
@@ -207,12 +207,12 @@ my $as_tester = sub {
 	return $stdout . $stderr;
 };
 like(
-	$as_tester->("SELECT bench.run('{select-only}', log => true, log_prefix => '$dir/tester')"),
+	$as_tester->("SELECT bench.run('select-only', log => true, log_prefix => '$dir/tester')"),
 	qr/42501: permission denied for log files\nHINT:.*pg_write_server_files/,
 	'files need a role');
 is(scalar(glob "$dir/tester*"), undef, 'no file');
 is( $as_tester->(
-		"SELECT transactions FROM bench.run('{select-only}', transactions => 3, log => true,"
+		"SELECT transactions FROM bench.run('select-only', transactions => 3, log => true,"
 		  . " vacuum => 'none');"
 		  . ' SELECT count(*) FROM bench.transactions'),
 	"3\n3",
@@ -232,7 +232,7 @@ foreach (
 {
 	my ($options, $error) = @$_;
 	my (undef, undef, $stderr) = $node->psql(
-		'postgres', "SELECT bench.run('{select-only}', transactions => 1, $options)",
+		'postgres', "SELECT bench.run('select-only', transactions => 1, $options)",
 		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 	like($stderr, qr/\Q$error\E/, $options);
 }

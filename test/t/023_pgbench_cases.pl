@@ -708,7 +708,7 @@ foreach my $mode (qw(libpq spi))
 	{
 		my (undef, $found, $told) = $node->psql('postgres',
 			"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT state, transactions, errors"
-			  . " FROM bench.run('{select-only}', mode => '$mode', transactions => 30000,"
+			  . " FROM bench.run('select-only', mode => '$mode', transactions => 30000,"
 			  . " vacuum => 'none'); END",
 			extra_params => [ '-v', 'ON_ERROR_STOP=1' ], connstr => $node->connstr('postgres')
 			  . " options='-c default_transaction_isolation=serializable'");
@@ -730,7 +730,7 @@ foreach my $mode (qw(libpq spi))
 # Books are kept whatever becomes of the predicate locks.
 my $books = start_sql($node, q{
 	SET default_transaction_isolation = 'serializable';
-	SELECT transactions > 0 FROM bench.run('{select-only}', clients => 2, duration => '1000 s',
+	SELECT transactions > 0 FROM bench.run('select-only', clients => 2, duration => '1000 s',
 		exit_on_abort => true, vacuum => 'none', label => 'books')});
 my (undef, $failure) = finish_sql($books);
 like($failure, qr/out of shared memory/, 'predicate locks that stay: why the run ends');

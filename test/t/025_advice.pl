@@ -23,7 +23,7 @@ sub cpu_ns
 sub seen_from_outside
 {
 	$node->safe_psql('postgres',
-		"SELECT bench.start('{select-only}', mode => 'libpq', clients => 2, jobs => 1,"
+		"SELECT bench.start('select-only', mode => 'libpq', clients => 2, jobs => 1,"
 		  . " duration => '4 s', label => 'watched')");
 	wait_for_transactions($node, 'watched');
 	my $worker = $node->safe_psql('postgres',
@@ -65,7 +65,7 @@ foreach my $mode (qw(spi libpq))
 	foreach my $script (qw(client server))
 	{
 		$node->safe_psql('postgres',
-			"SELECT bench.run('{$script}', mode => '$mode', transactions => 200, label => '$mode $script')");
+			"SELECT bench.run('$script', mode => '$mode', transactions => 200, label => '$mode $script')");
 	}
 	is( $node->safe_psql(
 			'postgres', qq{
@@ -113,7 +113,7 @@ sub advice
 	return join "\n", @advice;
 }
 
-is(advice("'{select-only}', transactions => 200"), '', 'nothing to say');
+is(advice("'select-only', transactions => 200"), '', 'nothing to say');
 like(
 	$node->safe_psql('postgres',
 		'SELECT a.* FROM bench.advice((SELECT max(run_id) FROM bench.runs)) a'),
@@ -133,11 +133,11 @@ like(
 is( advice("clients => 3, transactions => 100"),
 	"the scale, 2, is smaller than the number of clients, 3: clients wait for each other's locks on rows of pgbench_branches",
 	'a small scale');
-is(advice("'{select-only}', clients => 3, transactions => 100"), '', 'which does not matter to readers');
+is(advice("'select-only', clients => 3, transactions => 100"), '', 'which does not matter to readers');
 is( advice('transactions => 200', 'SET synchronous_commit = off'),
 	'synchronous_commit was off: commits did not wait for the disk',
 	'synchronous_commit');
-is(advice("'{select-only}', transactions => 200", 'SET synchronous_commit = off'),
+is(advice("'select-only', transactions => 200", 'SET synchronous_commit = off'),
 	'', 'which does not matter to readers');
 
 $node->safe_psql(
@@ -146,14 +146,14 @@ $node->safe_psql(
 	SELECT bench.define_script('never', 'SELECT 1 / 0');
 	SELECT bench.define_script('idle', 'SELECT pg_sleep(0.01)')});
 like(
-	advice("'{sometimes}', transactions => 400, continue_on_error => true, seed => '1'"),
+	advice("'sometimes', transactions => 400, continue_on_error => true, seed => '1'"),
 	qr/^\d\d\.\d% of the transactions failed$/,
 	'failed transactions');
 like(
-	advice("'{idle}', rate => 1000, latency_limit => 5, duration => '2 s'"),
+	advice("'idle', rate => 1000, latency_limit => 5, duration => '2 s'"),
 	qr/^\d\d\.\d% of the transactions were skipped$/m,
 	'skipped transactions');
-like(advice("'{never\@1,select-only\@9}', clients => 2, transactions => 200, seed => '1'"),
+like(advice("'never\@1,select-only\@9', clients => 2, transactions => 200, seed => '1'"),
 	qr/^(the run failed\n)?\d of 2 clients aborted/, 'aborted clients');
 
 # Roles that do not own the run, and roles without runs.
@@ -176,7 +176,7 @@ foreach ([ $run, 'of another role' ], [ 9999, 'that does not exist' ])
 
 # A run that is going on.
 $run = $node->safe_psql('postgres',
-	"SELECT bench.start('{idle}', duration => '5 min', label => 'going on')");
+	"SELECT bench.start('idle', duration => '5 min', label => 'going on')");
 wait_for_transactions($node, 'going on');
 is($node->safe_psql('postgres', "SELECT advice FROM bench.advice($run)"),
 	'the run is still in progress', 'a run in progress');

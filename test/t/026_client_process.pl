@@ -60,7 +60,7 @@ $node->safe_psql(
 foreach my $protocol (qw(simple extended prepared))
 {
 	($result, $told) =
-	  $run->("'{fails}', clients => 4, transactions => 3, protocol => '$protocol', client_process => 'backend'");
+	  $run->("'fails', clients => 4, transactions => 3, protocol => '$protocol', client_process => 'backend'");
 	if ($protocol eq 'simple')
 	{
 		is($result, 'finished|9|0', 'a client is aborted, others go on');
@@ -70,18 +70,18 @@ foreach my $protocol (qw(simple extended prepared))
 			"0|3\n1|3\n3|3", 'what it did is rolled back');
 	}
 	($result, $told) =
-	  $run->("'{mixed}', clients => 2, transactions => 3, protocol => '$protocol', client_process => 'backend'");
+	  $run->("'mixed', clients => 2, transactions => 3, protocol => '$protocol', client_process => 'backend'");
 	is($result, 'finished|6|0', "$protocol: blocks") or diag $told;
 	$node->safe_psql('postgres', 'DELETE FROM t WHERE v <> 7');
 	is($node->safe_psql('postgres', 'WITH d AS (DELETE FROM t RETURNING v) SELECT count(*) FROM d'),
 		6, "$protocol: rows");
 }
-($result, $told) = $run->("'{open}', transactions => 1, client_process => 'backend'");
+($result, $told) = $run->("'open', transactions => 1, client_process => 'backend'");
 like($told, qr/end of script reached without completing the last transaction/, 'block left open');
 is( $node->safe_psql(
 		'postgres', q{
 		SET statement_timeout = '3 s';
-		SELECT bench.start('{select-only}', duration => '4 s', client_process => 'backend') AS run \gset
+		SELECT bench.start('select-only', duration => '4 s', client_process => 'backend') AS run \gset
 		RESET statement_timeout;
 		SELECT state FROM bench.wait(:run)}),
 	'finished', "statement_timeout is for the client's statements");
@@ -119,11 +119,11 @@ $node->safe_psql(
 	SELECT bench.grant_to('tester');
 	GRANT SELECT ON ALL TABLES IN SCHEMA public TO tester;});
 my @tester = (extra_params => [ '-U', 'tester' ]);
-($result) = $run->("'{select-only}', clients => 2, transactions => 2, vacuum => 'none'", @tester);
+($result) = $run->("'select-only', clients => 2, transactions => 2, vacuum => 'none'", @tester);
 is($result, 'finished|4|0', 'without rights: workers');
-(undef, $told) = $run->("'{select-only}', clients => 4, transactions => 2", @tester);
+(undef, $told) = $run->("'select-only', clients => 4, transactions => 2", @tester);
 like($told, qr/ERROR:  not enough background worker slots/, 'without rights: not enough of them');
-(undef, $told) = $run->("'{select-only}', client_process => 'backend'", @tester);
+(undef, $told) = $run->("'select-only', client_process => 'backend'", @tester);
 like($told, qr/ERROR:  permission denied for mode "libpq"/, 'without rights: no backends');
 
 # Only runs can call the procedure: it requires their secret, and a call at top level.

@@ -37,7 +37,7 @@ foreach (
 	[ 'spi',      "mode => 'spi'" ],
 	[ 'libpq',    "mode => 'libpq'" ],
 	[ 'backends', "client_process => 'backend'" ],
-	[ 'messages', "scripts => '{fails}', continue_on_error => true, verbose_errors => true", 'untold' ],
+	[ 'messages', "scripts => 'fails', continue_on_error => true, verbose_errors => true", 'untold' ],
 	[ 'log',      "log => true" ],)
 {
 	my ($name, $options, $untold) = @$_;
@@ -92,7 +92,7 @@ foreach my $mode (qw(spi libpq))
 	$label = "log, $mode";
 	($stdout, $stderr) = finish_sql(
 		start_sql($node,
-			"SELECT state FROM bench.run(" . endless($label, "scripts => '{nothing}', mode => '$mode', log => true") . ')'));
+			"SELECT state FROM bench.run(" . endless($label, "scripts => 'nothing', mode => '$mode', log => true") . ')'));
 	is($stdout, 'failed', "$label: the run ends") or diag $stderr;
 	like($stderr, qr/violates check constraint "full_disk"/, "$label: why");
 	nothing_left_ok($node, $label);
@@ -116,7 +116,7 @@ is( $node->safe_psql('postgres',
 $label = 'no room';
 $tables->query_safe('BEGIN; LOCK TABLE bench.transactions IN EXCLUSIVE MODE');
 $caller = start_sql($node,
-	"SELECT state, aborted_clients, failed FROM bench.run('{nothing}', duration => '3 s', log => true, vacuum => 'none', label => '$label')");
+	"SELECT state, aborted_clients, failed FROM bench.run('nothing', duration => '3 s', log => true, vacuum => 'none', label => '$label')");
 my $processes = 'SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type =';
 wait_for($node, "$processes 'Lock' AND backend_type = 'pg_selfbench coordinator'");
 wait_for($node, "$processes 'Extension' AND backend_type = 'pg_selfbench spi client'");
@@ -146,7 +146,7 @@ sub told_tester
 	$tester->query($sql);
 	return $tester->{stderr};
 }
-my $run = "SELECT state FROM bench.run('{select-only}', transactions => 1, vacuum => 'none')";
+my $run = "SELECT state FROM bench.run('select-only', transactions => 1, vacuum => 'none')";
 $tester->query_safe('SELECT 1');
 my $error =
   qr/ERROR:  42501: permission denied for database "postgres"\nDETAIL:  User does not have CONNECT privilege/;
@@ -176,7 +176,7 @@ if ($node->pg_version >= 17)
 	$label = 'transaction_timeout';
 	$node->safe_psql('postgres',
 		"SELECT bench.define_script('slow', 'SELECT pg_sleep(1000)'); SET transaction_timeout = '500 ms';"
-		  . " SELECT bench.start(scripts => '{slow}', label => '$label')");
+		  . " SELECT bench.start(scripts => 'slow', label => '$label')");
 	nothing_left_ok($node, $label);
 	like(errors_of($label), qr/a client worker was terminated: terminating connection due to transaction timeout/, $label);
 }
@@ -189,7 +189,7 @@ foreach (
 	my ($what, $do, $undo) = @$_;
 	$label = "role, $what";
 	$tester->query_safe(
-		"SELECT bench.start('{select-only}', duration => '2 s', vacuum => 'none', label => '$label', log => true)");
+		"SELECT bench.start('select-only', duration => '2 s', vacuum => 'none', label => '$label', log => true)");
 	wait_for_transactions($node, $label);
 	$node->safe_psql('postgres', $do);
 	nothing_left_ok($node, $label);
@@ -207,7 +207,7 @@ foreach (
 $label = 'extension dropped';
 $offset = -s $node->logfile;
 $node->safe_psql('postgres',
-	"SELECT bench.start('{select-only}', duration => '1 s', vacuum => 'none', label => '$label')");
+	"SELECT bench.start('select-only', duration => '1 s', vacuum => 'none', label => '$label')");
 $node->safe_psql('postgres', 'DROP EXTENSION pg_selfbench');
 nothing_left_ok($node, $label);
 like(slurp_file($node->logfile, $offset),
@@ -217,7 +217,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION pg_selfbench');
 # A backend that cannot run its client.
 $tables->query_safe('BEGIN; LOCK TABLE pgbench_branches');
 $caller = start_sql($node,
-	"SELECT * FROM bench.run('{select-only}', client_process => 'backend', vacuum => 'none')");
+	"SELECT * FROM bench.run('select-only', client_process => 'backend', vacuum => 'none')");
 wait_for($node,
 	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock'"
 );
@@ -234,7 +234,7 @@ eval { $tester->quit };
 foreach my $options ("mode => 'spi'", "mode => 'libpq'", "client_process => 'backend'")
 {
 	$node->safe_psql('postgres',
-		"SELECT bench.start(" . endless('orphans', "scripts => '{select-only}', $options") . ')');
+		"SELECT bench.start(" . endless('orphans', "scripts => 'select-only', $options") . ')');
 	wait_for_transactions($node, 'orphans');
 	my @pids = split /\n/, $node->safe_psql('postgres',
 		"SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'pg_selfbench%' OR application_name = 'pg_selfbench'"

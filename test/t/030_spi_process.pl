@@ -55,7 +55,7 @@ my $disturb = qq{DO \$\$
 foreach my $round (1 .. 3)
 {
 	my $run = start_sql($node,
-		"SELECT state, aborted_clients, transactions FROM bench.run('{insert}', clients => 4, duration => '1 s', continue_on_error => true, vacuum => 'none', label => 'round $round')");
+		"SELECT state, aborted_clients, transactions FROM bench.run('insert', clients => 4, duration => '1 s', continue_on_error => true, vacuum => 'none', label => 'round $round')");
 	wait_for_transactions($node, "round $round");
 	$node->safe_psql('postgres', $disturb)
 	  while $node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE $client");
@@ -72,7 +72,7 @@ $node->safe_psql('postgres', qq{
 	SELECT bench.define_script('sleep', E'begin;\\n\\\\sleep 300 ms\\nselect 1;\\nend;'),
 	       bench.define_script('shell', E'begin;\\n\\\\shell sh $directory/command\\nselect 1;\\nend;'),
 	       bench.define_script('long', 'select pg_sleep(100);')});
-my $run = start_sql($node, "SELECT state, transactions FROM bench.run('{sleep}', transactions => 3, vacuum => 'none')");
+my $run = start_sql($node, "SELECT state, transactions FROM bench.run('sleep', transactions => 3, vacuum => 'none')");
 wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE $client AND state = 'idle in transaction'");
 $node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE $client AND state = 'idle in transaction'")
   foreach 1 .. 20;
@@ -80,7 +80,7 @@ is((finish_sql($run))[0], 'finished|3', '\sleep: a request to cancel is void');
 
 foreach my $process (qw(worker backend))
 {
-	my $shell = "'{shell}', transactions => 1, vacuum => 'none', client_process => '$process'";
+	my $shell = "'shell', transactions => 1, vacuum => 'none', client_process => '$process'";
 	my $pid = q{SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_selfbench' AND backend_type IN ('client backend', 'pg_selfbench spi client')};
 	my $command = sub {
 		$node->poll_query_until('postgres', "SELECT (pg_stat_file('$directory/runs', true)).size > 0") or die;
@@ -110,14 +110,14 @@ foreach my $process (qw(worker backend))
 	foreach my $level (qw(notice debug5))
 	{
 		my (undef, $stdout) = $node->psql('postgres',
-			"SET client_min_messages = $level; SELECT state, errors::text FROM bench.run('{ends}', transactions => 1, vacuum => 'none', client_process => '$process')");
+			"SET client_min_messages = $level; SELECT state, errors::text FROM bench.run('ends', transactions => 1, vacuum => 'none', client_process => '$process')");
 		like($stdout, qr/^canceled\|.*terminating (?:background worker|connection).* due to administrator command/,
 			"$process: a client that ends itself says so, messages from $level on");
 	}
 
 	# A statement that is canceled fails, and the client is aborted, as for pgbench.
 	$run = start_sql($node,
-		"SELECT state, aborted_clients FROM bench.run('{long}', clients => 2, transactions => 1, vacuum => 'none', client_process => '$process')");
+		"SELECT state, aborted_clients FROM bench.run('long', clients => 2, transactions => 1, vacuum => 'none', client_process => '$process')");
 	wait_for($node, 'SELECT count(*) = 2 FROM pg_stat_activity WHERE wait_event = \'PgSleep\'');
 	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = \'PgSleep\'');
 	like((finish_sql($run))[1], qr/ERROR: .*no client could finish a transaction\n.*canceling statement due to user request/,
@@ -133,7 +133,7 @@ SKIP:
 	$node->safe_psql('postgres',
 		"SELECT bench.define_script('too long', E'set transaction_timeout = 100;\\nbegin;\\n\\\\sleep 100 s\\nend;')");
 	my (undef, $stdout) = $node->psql('postgres',
-		"SELECT state, errors::text FROM bench.run('{too long}', transactions => 1, vacuum => 'none')");
+		"SELECT state, errors::text FROM bench.run('too long', transactions => 1, vacuum => 'none')");
 	like($stdout, qr/^canceled\|.*terminating connection due to transaction timeout/, 'transaction_timeout');
 }
 
@@ -142,9 +142,9 @@ $node->safe_psql('postgres', q{
 	SELECT bench.define_script('looks', 'select 1 / count(*) from bench.progress;'),
 	       bench.define_script('cancels', 'select bench.cancel(run_id) from bench.progress;'),
 	       bench.define_script('waits', E'select run_id from bench.progress \\\\gset\nselect bench.wait(:run_id);')});
-is((result_of("'{looks}', clients => 2, transactions => 10, vacuum => 'none'"))[0], 'finished|20|0|0', 'bench.progress of one\'s own run');
-like((result_of("'{cancels}', duration => '10 min', vacuum => 'none'"))[0], qr/^canceled\|/, 'bench.cancel of one\'s own run');
-like((result_of("'{waits}', transactions => 1, vacuum => 'none'"))[1], qr/ERROR:  a client of run \d+ cannot wait for the run/, 'bench.wait for one\'s own run');
+is((result_of("'looks', clients => 2, transactions => 10, vacuum => 'none'"))[0], 'finished|20|0|0', 'bench.progress of one\'s own run');
+like((result_of("'cancels', duration => '10 min', vacuum => 'none'"))[0], qr/^canceled\|/, 'bench.cancel of one\'s own run');
+like((result_of("'waits', transactions => 1, vacuum => 'none'"))[1], qr/ERROR:  a client of run \d+ cannot wait for the run/, 'bench.wait for one\'s own run');
 nothing_left_ok($node, 'own run');
 
 # No client reads notifications, so that none may LISTEN, on whatever way.
@@ -160,7 +160,7 @@ foreach my $how (sort keys %listens)
 	$node->safe_psql('postgres', "SELECT bench.define_script('$how', \$script\$$listens{$how}\$script\$)");
 	foreach my $process (qw(worker backend))
 	{
-		like((result_of("'{$how}', transactions => 1, vacuum => 'none', protocol => 'simple', client_process => '$process'"))[1],
+		like((result_of("'$how', transactions => 1, vacuum => 'none', protocol => 'simple', client_process => '$process'"))[1],
 			qr/ERROR:  cannot execute LISTEN within a background process/, "$process: $how");
 	}
 }
@@ -168,7 +168,7 @@ foreach my $how (sort keys %listens)
 # What an error releases beside the transaction: a temporary replication slot.
 $node->safe_psql('postgres', q{
 	SELECT bench.define_script('slot', E'select pg_create_physical_replication_slot(''temporary'', false, true);\ninsert into rows values (1);\nselect 1 / 0;')});
-is((result_of("'{slot}', transactions => 3, continue_on_error => true, vacuum => 'none', protocol => 'simple'"))[0],
+is((result_of("'slot', transactions => 3, continue_on_error => true, vacuum => 'none', protocol => 'simple'"))[0],
 	'finished|0|3|0', 'errors, each time');
 is($node->safe_psql('postgres', 'WITH d AS (DELETE FROM rows RETURNING v) SELECT count(*) FROM d'), 3,
 	'an error drops temporary replication slots');
@@ -195,7 +195,7 @@ foreach my $name (sort keys %commands)
 		foreach my $mode (qw(spi libpq))
 		{
 			my ($stdout, $stderr) =
-			  result_of("'{$name}', transactions => 2, vacuum => 'none', mode => '$mode', protocol => '$protocol'");
+			  result_of("'$name', transactions => 2, vacuum => 'none', mode => '$mode', protocol => '$protocol'");
 			$outcome{$mode} = join ' ', $stdout, $stderr =~ /ERROR:  (?!no client)(.*)/g;
 		}
 		is($outcome{spi}, $outcome{libpq}, "$name, $protocol: as in mode libpq");
@@ -216,7 +216,7 @@ SKIP:
 		foreach my $mode (qw(spi libpq))
 		{
 			$node->safe_psql('postgres', 'SELECT pg_stat_statements_reset()');
-			is((result_of("'{counted}', transactions => 3, vacuum => 'none', mode => '$mode', protocol => '$protocol'"))[0],
+			is((result_of("'counted', transactions => 3, vacuum => 'none', mode => '$mode', protocol => '$protocol'"))[0],
 				'finished|3|0|0', "counted in mode $mode");
 			# Others send some of these, too.
 			$counted{$mode} = $node->safe_psql('postgres', q{

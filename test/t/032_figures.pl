@@ -22,7 +22,7 @@ sub last_of
 # Connections of the warm-up, which take most of its 2 s, are not among those of the
 # transactions that count.  The first of these may have been made before.
 is( last_of(
-		q{SELECT FROM bench.run('{select-only}', mode => 'libpq', reconnect => true,
+		q{SELECT FROM bench.run('select-only', mode => 'libpq', reconnect => true,
 		                        warmup => '2 s', transactions => 20, label => 'reconnect');
 		SELECT connection_ms > 0, connection_ms * transactions <= seconds * 1000 + 1000,
 		       warmup_transactions > 0
@@ -34,7 +34,7 @@ is( last_of(
 foreach my $mode (qw(spi libpq))
 {
 	is( last_of(
-			qq{SELECT FROM bench.run('{tpcb-like,select-only}', mode => '$mode', clients => 2,
+			qq{SELECT FROM bench.run('tpcb-like,select-only', mode => '$mode', clients => 2,
 			                         transactions => 100, per_statement => true, label => '$mode commands');
 			SELECT count(*), bool_and(executions > 0), bool_and(bench.histogram_count(s.histogram) = executions),
 			       bool_and(s.latency_min_ms <= s.latency_p50_ms AND s.latency_p50_ms <= s.latency_p90_ms
@@ -49,7 +49,7 @@ foreach my $mode (qw(spi libpq))
 
 	# A bucket's value is within 1/256 of those that it counts, or 32 ns.
 	is( last_of(
-			qq{SELECT FROM bench.run('{sleeper}', mode => '$mode', transactions => 1, per_statement => true,
+			qq{SELECT FROM bench.run('sleeper', mode => '$mode', transactions => 1, per_statement => true,
 			                         label => '$mode once');
 			SELECT bool_and(abs(bench.percentile(s.histogram, 50) - s.latency_avg_ms)
 			                <= greatest(s.latency_avg_ms * (1.0 / 256 + 1.0 / 1024), 0.0001))
@@ -59,7 +59,7 @@ foreach my $mode (qw(spi libpq))
 
 	# Time asleep is a part of the latency that is counted beside it.
 	is( last_of(
-			qq{SELECT FROM bench.run('{sleeper}', mode => '$mode', clients => 2, transactions => 5, label => '$mode sleep');
+			qq{SELECT FROM bench.run('sleeper', mode => '$mode', clients => 2, transactions => 5, label => '$mode sleep');
 			SELECT r.sleep_avg_ms >= 20, r.sleep_avg_ms < r.latency_avg_ms,
 			       abs(s.sleep_avg_ms - r.sleep_avg_ms) < 1e-6,
 			       abs((SELECT sum(i.sleep_avg_ms * i.transactions) FROM bench.run_intervals i
@@ -73,14 +73,14 @@ foreach my $mode (qw(spi libpq))
 		qr/^latency average = \d+\.\d+ ms\n.*^latency average without \\sleep = \d+\.\d+ ms \(2\d\.\d+ ms of it in \\sleep\)$/ms,
 		"$mode: and reported");
 	is( last_of(
-			qq{SELECT FROM bench.run('{select-only}', mode => '$mode', transactions => 5, label => '$mode awake');
+			qq{SELECT FROM bench.run('select-only', mode => '$mode', transactions => 5, label => '$mode awake');
 			SELECT sleep_avg_ms IS NULL, bench.report(run_id) ~ 'sleep' FROM bench.runs WHERE label = '$mode awake'}),
 		't|f',
 		"$mode: without any");
 }
 
 my (undef, undef, $error) = $node->psql('postgres',
-	"SELECT bench.run('{long}', clients => 4, transactions => 1, per_statement => true)",
+	"SELECT bench.run('long', clients => 4, transactions => 1, per_statement => true)",
 	extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 like(
 	$error,
@@ -92,7 +92,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'), 0, 'noth
 # A run that warms up, then counts, seen from outside.
 my $columns = 'phase, percent_done BETWEEN 0 AND 100, seconds_left >= 0, tps > 0';
 my $run = $node->safe_psql('postgres',
-	"SELECT bench.start('{select-only}', warmup => '5 min', duration => '5 min', label => 'warms up')");
+	"SELECT bench.start('select-only', warmup => '5 min', duration => '5 min', label => 'warms up')");
 wait_for($node, "SELECT warmup_transactions > 0 FROM bench.wait($run, '0')");
 is($node->safe_psql('postgres', "SELECT $columns, transactions, interval_tps FROM bench.progress"),
 	'warming up|t|t||0|', 'bench.progress during the warm-up has no tps');
@@ -100,7 +100,7 @@ $node->safe_psql('postgres', "SELECT bench.cancel($run)");
 wait_until_quiet($node);
 
 $run = $node->safe_psql('postgres',
-	q{SELECT bench.start('{select-only}', clients => 2, duration => '5 min', "interval" => '100 ms', label => 'counts')});
+	q{SELECT bench.start('select-only', clients => 2, duration => '5 min', "interval" => '100 ms', label => 'counts')});
 wait_for($node, 'SELECT interval_tps > 0 FROM bench.progress');
 is( $node->safe_psql('postgres',
 		"SELECT $columns, interval_latency_avg_ms > 0, abs(300 - seconds - seconds_left) < 0.1, percent_done < 50 FROM bench.progress"),
@@ -114,7 +114,7 @@ like($report, qr/^number of transactions actually processed: [1-9]\d*\nnumber of
 $node->safe_psql('postgres', "SELECT bench.cancel($run)");
 wait_until_quiet($node);
 $run = $node->safe_psql('postgres',
-	q{SELECT bench.start('{sleeper}', clients => 2, transactions => 100000, "interval" => '100 ms', label => 'limited')});
+	q{SELECT bench.start('sleeper', clients => 2, transactions => 100000, "interval" => '100 ms', label => 'limited')});
 wait_for($node, 'SELECT transactions > 0 AND interval_tps > 0 FROM bench.progress');
 is($node->safe_psql('postgres', "SELECT $columns, percent_done < 50 FROM bench.progress"),
 	'running|t|t|t|t', 'bench.progress of a run that counts transactions');
@@ -130,7 +130,7 @@ $node->safe_psql('postgres', "SELECT bench.define_script('described', 'SELECT 1'
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE MODE');
 my $caller = start_sql($node,
-	"SELECT bench.run('{described,tpcb-like\@3}', duration => '5 min', label => 'never')",
+	"SELECT bench.run('described,tpcb-like\@3', duration => '5 min', label => 'never')",
 	name => 'caller');
 wait_for($node, "SELECT count(*) = 1 FROM bench.runs WHERE label = 'never' AND state = 'starting'");
 is($node->safe_psql('postgres', "SELECT phase, percent_done, seconds_left FROM bench.progress"),
@@ -148,12 +148,12 @@ like($report, qr/^transaction type: multiple scripts\n.*actually processed: 0\n$
 	'but what it would have been');
 
 # The last run of the session, else of the role.
-$node->safe_psql('postgres', "SELECT bench.run('{described}', transactions => 3, label => 'last')");
+$node->safe_psql('postgres', "SELECT bench.run('described', transactions => 3, label => 'last')");
 like($node->safe_psql('postgres', 'SELECT bench.report()'),
 	qr/^transaction type: described\n.*^label: last$/ms, 'the last run, a stored script by its name');
 my $session = $node->background_psql('postgres');
-$session->query_safe("SELECT bench.run('{select-only}', transactions => 3, label => 'of the session')");
-$node->safe_psql('postgres', "SELECT bench.run('{select-only}', transactions => 3, label => 'of another')");
+$session->query_safe("SELECT bench.run('select-only', transactions => 3, label => 'of the session')");
+$node->safe_psql('postgres', "SELECT bench.run('select-only', transactions => 3, label => 'of another')");
 like($session->query_safe('SELECT bench.report()'),
 	qr/^label: of the session$/m, 'the last run of the session, although another one came later');
 $session->quit;
@@ -169,13 +169,13 @@ like($error, qr/ERROR:  42704: there is no run to report\nHINT:  Start one with 
 # and nothing of it shows.
 $node->safe_psql('postgres', "SELECT bench.define_script('quick', 'SELECT 1')");
 my $beside = $node->safe_psql('postgres',
-	"SELECT bench.start('{sleeper}', duration => '10 min', label => 'beside')");
+	"SELECT bench.start('sleeper', duration => '10 min', label => 'beside')");
 $node->safe_psql('postgres', 'CREATE TABLE of_newcomer (i int); GRANT ALL ON of_newcomer TO newcomer');
 foreach my $role ('newcomer', $node->safe_psql('postgres', 'SELECT current_user'))
 {
 	my ($status, $advice, $told) = $node->psql('postgres',
 		qq{SET ROLE "$role"; SELECT bench.define_script('mine', 'SELECT 1');
-		SELECT bench.advice(run_id) FROM bench.run('{mine}', transactions => 200)});
+		SELECT bench.advice(run_id) FROM bench.run('mine', transactions => 200)});
 	like($told, qr/NOTICE:  another run is in progress on this server\nDETAIL:  Runs in progress, of all roles and databases: 1\./,
 		"$role: told of another run");
 	like($advice, qr/another run was in progress on this server at the same time/, "$role: advised on it");
@@ -185,7 +185,7 @@ $node->safe_psql('postgres', "SELECT bench.cancel($beside)");
 wait_until_quiet($node);
 is($node->safe_psql('postgres', "SELECT other_runs > 0 FROM bench.runs WHERE run_id = $beside"),
 	't', 'the other one knows, although those have ended before');
-is( last_of("SELECT bench.run('{quick}', transactions => 200, label => 'alone'); SELECT other_runs FROM bench.runs WHERE label = 'alone'"),
+is( last_of("SELECT bench.run('quick', transactions => 200, label => 'alone'); SELECT other_runs FROM bench.runs WHERE label = 'alone'"),
 	0, 'a run alone');
 
 my $processors = $node->safe_psql('postgres', "SELECT processors FROM bench.runs WHERE label = 'alone'");
@@ -196,16 +196,16 @@ SKIP:
 	my $clients = 4 * $processors + 1;
 	my $advice = "SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE advice ~ 'processor'";
 	(undef, my $out, $error) = $node->psql('postgres',
-		"SELECT transactions FROM bench.run('{quick}', clients => $clients, transactions => 100); $advice");
+		"SELECT transactions FROM bench.run('quick', clients => $clients, transactions => 100); $advice");
 	like($out, qr/^$clients clients of mode spi shared $processors processor/m, 'more clients than processors');
 	like($error, qr/NOTICE:  there are many more clients than processors\nDETAIL:  $clients clients share $processors processors\./,
 		'and a notice if they are many more');
-	is(last_of("SELECT transactions FROM bench.run('{sleeper}', clients => $clients, transactions => 5); $advice"),
+	is(last_of("SELECT transactions FROM bench.run('sleeper', clients => $clients, transactions => 5); $advice"),
 		5 * $clients, 'which does not matter to clients that sleep');
 }
 like(
 	last_of(
-		q{SELECT FROM bench.run('{sleeper}', rate => 1000, duration => '2 s');
+		q{SELECT FROM bench.run('sleeper', rate => 1000, duration => '2 s');
 		SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE advice ~ '^the rate'}),
 	qr/^the rate was missed by 9\d%: \d\d\.\d instead of 1000\.0 transactions per second$/,
 	'a rate that was missed');
@@ -220,14 +220,14 @@ like($error,
 foreach my $mode (qw(spi libpq))
 {
 	(undef, my $out, $error) = $node->psql('postgres',
-		qq{SELECT count(*) FROM bench.run('{simple-update}', mode => '$mode', duration => 1, warmup => 0.5, "interval" => 0.2::float8, label => '$mode seconds');
+		qq{SELECT count(*) FROM bench.run('simple-update', mode => '$mode', duration => 1, warmup => 0.5, "interval" => 0.2::float8, label => '$mode seconds');
 		SELECT duration_s, warmup_s, interval_s FROM bench.runs WHERE label = '$mode seconds'});
 	is($out, "1\n1|0.5|0.2", "$mode: seconds as numbers");
 	is($error, '', "$mode: the call still holds no snapshot");
 }
 is( last_of(
 		q{DO $$ DECLARE t interval = '1 s'; i bigint = 1; id bigint; BEGIN
-			id := bench.start('{quick}', duration => t);
+			id := bench.start('quick', duration => t);
 			PERFORM bench.wait(id, i);
 			PERFORM bench.wait(id, NULL);
 		END $$;
@@ -246,7 +246,7 @@ is($node->safe_psql('postgres', q{SELECT now() - interval '1 s' < now(), 5 + 5, 
 
 # Lines of progress: the warm-up has its own.
 (undef, undef, $error) = $node->psql('postgres',
-	"SELECT bench.run('{select-only}', warmup => '1 s', duration => '1 s', progress => '400 ms')");
+	"SELECT bench.run('select-only', warmup => '1 s', duration => '1 s', progress => '400 ms')");
 my @progress = $error =~ /NOTICE:  (progress: .*)$/mg;
 my @warmup = grep { /^progress: [\d.]+ s, warm-up, [1-9][\d.]* tps \(spi\)$/ } @progress;
 my @measured = grep { /^progress: [\d.]+ s, [1-9][\d.]* tps, lat [\d.]+ ms stddev [\d.]+, 0 failed \(spi\)$/ } @progress;

@@ -33,7 +33,7 @@ sub at_the_gate
 # bench.compare looks everything up before its first run, since rows that its
 # statement's snapshot sees may be removed while it waits.
 my ($stdout, $stderr) = at_the_gate(
-	"SELECT mode, runs, missing FROM bench.compare('{gate}', repeats => 2, transactions => 1, label => 'looked up')",
+	"SELECT mode, runs, missing FROM bench.compare('gate', repeats => 2, transactions => 1, label => 'looked up')",
 	sub {
 		$node->safe_psql('postgres',
 			"SELECT bench.define_script('gate', 'SELECT ''another''')");
@@ -51,7 +51,7 @@ is( $node->safe_psql('postgres',
 $node->safe_psql('postgres',
 	"SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1);')");
 ($stdout, $stderr) = at_the_gate(
-	"SELECT mode, runs, cardinality(run_ids), cardinality(missing), ratio > 0, tps = tps_max FROM bench.compare('{gate}', repeats => 2, transactions => 1, label => 'canceled')",
+	"SELECT mode, runs, cardinality(run_ids), cardinality(missing), ratio > 0, tps = tps_max FROM bench.compare('gate', repeats => 2, transactions => 1, label => 'canceled')",
 	sub {
 		my $run_id = latest_run($node, 'canceled')->{run_id};
 		$node->safe_psql('postgres', "SELECT bench.cancel($run_id)");
@@ -63,7 +63,7 @@ like($stderr, qr/WARNING: .*1 of 4 runs are missing in the comparison\nDETAIL:  
 $node->safe_psql('postgres',
 	"SELECT bench.define_script('partly', E'\\\\if :client_id = 0\\nSELECT 1 / 0;\\n\\\\endif\\nSELECT 1;')");
 (undef, $stdout, $stderr) = $node->psql('postgres',
-	"SELECT mode, runs, tps, ratio, cardinality(missing) FROM bench.compare('{partly}', clients => 2, repeats => 2, transactions => 5)");
+	"SELECT mode, runs, tps, ratio, cardinality(missing) FROM bench.compare('partly', clients => 2, repeats => 2, transactions => 5)");
 is($stdout, "spi|0|||2\nlibpq|0|||2", 'bench.compare: runs that lost a client do not count');
 like($stderr, qr/WARNING:  4 of 4 runs are missing in the comparison/, 'bench.compare: none does');
 
@@ -76,7 +76,7 @@ $node->safe_psql(
 	SELECT bench.define_script('gate, reindex', E'SELECT pg_advisory_xact_lock_shared(1);\nREINDEX TABLE CONCURRENTLY indexed;');
 	SELECT bench.define_script('write', 'INSERT INTO indexed SELECT max(i) + 1 FROM indexed')});
 my $connstr = $node->connstr('postgres') =~ s/'/''/gr;
-my $reindex = "bench.run('{reindex}', mode => 'libpq', transactions => 1";
+my $reindex = "bench.run('reindex', mode => 'libpq', transactions => 1";
 foreach (
 	[ 'expressions on the result', "SELECT state, errors::text FROM $reindex)" ],
 	[ 'a loop', "SELECT r.state, r.errors FROM generate_series(1, 1) n, LATERAL $reindex, label => n::text) r" ])
@@ -100,7 +100,7 @@ is( $node->safe_psql('postgres',
 		"SELECT count(*) FROM bench.runs WHERE state = 'canceled' AND errors[1] LIKE 'canceled: the run waits for the calling transaction to end, which waits for the run (Process %'"),
 	5, 'REINDEX CONCURRENTLY: the reason is stored');
 my (undef, $complaint) = finish_sql(start_sql($node,
-	"BEGIN; LOCK TABLE indexed; SELECT bench.run('{write}', mode => 'libpq', transactions => 1)"));
+	"BEGIN; LOCK TABLE indexed; SELECT bench.run('write', mode => 'libpq', transactions => 1)"));
 like($complaint, qr/ERROR:  55006: the current transaction holds a lock.*\nDETAIL:  It holds a lock that conflicts with RowExclusiveLock on relation "indexed"/,
 	'a connection that waits for a lock of the caller');
 
@@ -124,7 +124,7 @@ sub held_ok
 {
 	my ($sql, $by, $name) = @_;
 
-	$node->safe_psql('postgres', $sql =~ s/RUN\((.*?)\)/bench.run('{simple-update}', transactions => 300, vacuum => 'none', label => '$name'$1)/r);
+	$node->safe_psql('postgres', $sql =~ s/RUN\((.*?)\)/bench.run('simple-update', transactions => 300, vacuum => 'none', label => '$name'$1)/r);
 	my $run_id = latest_run($node, $name)->{run_id};
 	my ($all, $held_by) = split /\|/, $node->safe_psql('postgres',
 		"SELECT snapshot_held_s = seconds, snapshot_held_by FROM bench.run_summary WHERE run_id = $run_id"), -1;
@@ -153,7 +153,7 @@ $holder->quit;
 held_ok('SELECT * FROM RUN()', qr/^prepared transaction 'left over'$/, 'a prepared transaction');
 held_ok("SELECT * FROM RUN(, mode => 'libpq', target => '$connstr')", qr/^prepared transaction 'left over'$/, 'on a target');
 $node->safe_psql('postgres', "ROLLBACK PREPARED 'left over'");
-$run_id = $node->safe_psql('postgres', "SELECT bench.start('{simple-update}', duration => '10 min', vacuum => 'none')");
+$run_id = $node->safe_psql('postgres', "SELECT bench.start('simple-update', duration => '10 min', vacuum => 'none')");
 $waiting = start_sql($node, "DO \$\$ BEGIN COMMIT; PERFORM bench.wait($run_id); END \$\$", name => 'waiting');
 wait_for($node, "SELECT backend_xmin IS NOT NULL AND xact_start < now() - interval '2.5 s' FROM pg_stat_activity WHERE application_name = 'waiting'");
 $node->safe_psql('postgres', "SELECT bench.cancel($run_id)");
@@ -168,7 +168,7 @@ $node->safe_psql('postgres', q{
 	GRANT SELECT, UPDATE, INSERT ON ALL TABLES IN SCHEMA public TO runner});
 held_ok('SET ROLE runner; DO $$ BEGIN PERFORM RUN(); END $$', qr/^the calling statement$/, 'plain role');
 is( $node->safe_psql('postgres',
-		"DO \$\$ BEGIN PERFORM bench.run('{select-only}', transactions => 300, label => 'reads'); END \$\$; SELECT snapshot_held_s, snapshot_held_by FROM bench.runs WHERE label = 'reads'"
+		"DO \$\$ BEGIN PERFORM bench.run('select-only', transactions => 300, label => 'reads'); END \$\$; SELECT snapshot_held_s, snapshot_held_by FROM bench.runs WHERE label = 'reads'"
 	),
 	'0|',
 	'a run that reads');
@@ -181,11 +181,11 @@ $node->safe_psql(
 foreach my $mode (qw(spi libpq))
 {
 	my (undef, $stderr) = finish_sql(start_sql($node,
-		"BEGIN; CREATE TABLE fresh (); SELECT bench.run('{fresh}', mode => '$mode', transactions => 1)"));
+		"BEGIN; CREATE TABLE fresh (); SELECT bench.run('fresh', mode => '$mode', transactions => 1)"));
 	like($stderr, qr/ERROR: .*\nDETAIL:  .*relation "fresh" does not exist.*HINT:  Clients do not see what the calling transaction has created or changed/s,
 		"$mode: a table of the calling transaction");
 	(undef, $stderr) = finish_sql(start_sql($node,
-		"SELECT bench.run('{unset}', mode => '$mode', transactions => 1, variables => '{\"more\": 1}')"));
+		"SELECT bench.run('unset', mode => '$mode', transactions => 1, variables => '{\"more\": 1}')"));
 	like($stderr, qr/ERROR: .*\nDETAIL:  .*undefined variable "nothing".*\nHINT:  The scripts use undefined variables: "nothing"\. Set them, for example with variables => '\{"nothing": 1\}'\.\n/s,
 		"$mode: a variable that nothing sets");
 }

@@ -38,7 +38,7 @@ is($node->safe_psql('postgres', "SELECT message FROM bench.check_script(repeat(E
 	'condition error in script "script" command 100001: \if without matching \endif',
 	'deep nesting of conditions');
 $node->safe_psql('postgres', "SELECT bench.define_script('large', repeat('x', 9000000))");
-like(error_of("SELECT bench.run(scripts => '{large,large}')"),
+like(error_of("SELECT bench.run(scripts => 'large,large')"),
 	qr/^22023: invalid value for option "scripts": more than 16777216 bytes/,
 	'scripts that are too long together');
 $node->safe_psql('postgres', "SELECT bench.drop_script('large')");
@@ -57,7 +57,7 @@ foreach my $call (
 	"bench.define_script($long, 'SELECT 1')",
 	"bench.define_script('x', 'SELECT 1', $long)",
 	"bench.drop_script($long)",
-	"bench.run(scripts => ARRAY[$long])",
+	"bench.run(scripts => $long)",
 	"bench.run(mode => $long)",
 	"bench.run(label => $long)",
 	"bench.run(seed => $long)",
@@ -67,7 +67,7 @@ foreach my $call (
 	"bench.compare(label => $long)",
 	"bench.compare(variables => jsonb_build_object('a', $long))",
 	"bench.compare(modes => array_fill('spi'::text, ARRAY[101]))",
-	"bench.start(scripts => array_fill('select-only'::text, ARRAY[100000]))",
+	"bench.start(scripts => repeat('select-only, ', 50000) || 'select-only')",
 	"bench.run_pgio(label => $long)",
 	"bench.start_pgio(scan => $long)",
 	"bench.initialize(steps => $long)",
@@ -80,7 +80,7 @@ foreach my $call (
 }
 like(error_of("SET my.setting = '" . 'x' x 100 . "'; SELECT set_config('my.setting', repeat('x', 17000000), false); SELECT bench.start()"),
 	qr/^54000: the settings of this session have \d+ bytes/, 'a long setting of the session');
-is(error_of("SELECT bench.run(scripts => array_fill('select-only'::text, ARRAY[129]))"),
+is(error_of("SELECT bench.run(scripts => repeat('select-only, ', 128) || 'select-only')"),
 	'22023: invalid value for option "scripts": 129 scripts', 'too many scripts');
 
 # What is out of range is refused before tables are dropped, or anything starts.
@@ -151,7 +151,7 @@ foreach my $case ([qw(spi simple)], [qw(libpq simple)], [qw(libpq extended)], [q
 {
 	my ($mode, $protocol) = @$case;
 	my ($status, $stdout, $stderr) = $node->psql('postgres',
-		"SELECT bench.run(scripts => '{wide}', mode => '$mode', protocol => '$protocol', transactions => 1)");
+		"SELECT bench.run(scripts => 'wide', mode => '$mode', protocol => '$protocol', transactions => 1)");
 	like($stderr, qr/the statement with the texts of its variables is too long/,
 		"texts of variables that are too long together, $mode, $protocol");
 }
@@ -192,7 +192,7 @@ foreach my $case (
 	[ 'a long name', "bench.drop_script(repeat('x', 20000000))", 'maximum is 1048576' ],
 	[ 'a long label', "bench.run(label => repeat('x', 20000000))", 'maximum is 1048576' ],
 	[   'many scripts',
-		"bench.run(scripts => array_fill('select-only'::text, ARRAY[500000]))",
+		"bench.run(scripts => repeat('select-only, ', 500000))",
 		'maximum is 1048576'
 	],
 	[   'large variables',

@@ -52,8 +52,8 @@ my %kinds = (
 	'vacuum'   => "clients => 3, duration => '60 s'",
 	'log'      => "clients => 3, duration => '60 s', vacuum => 'none', log => true",
 	'messages' =>
-	  "scripts => '{fails}', clients => 2, duration => '60 s', vacuum => 'none', continue_on_error => true, verbose_errors => true",
-	'sleeping' => "scripts => '{sleeps}', clients => 2, duration => '60 s', vacuum => 'none'");
+	  "scripts => 'fails', clients => 2, duration => '60 s', vacuum => 'none', continue_on_error => true, verbose_errors => true",
+	'sleeping' => "scripts => 'sleeps', clients => 2, duration => '60 s', vacuum => 'none'");
 my @kinds = sort keys %kinds;
 
 # What can be ended, and how.
@@ -148,7 +148,7 @@ note sprintf '%d endings: median %.2f s, 95 %% %.2f s, longest %.2f s; %d took m
   scalar @all, $all[ @all / 2 ], $all[ @all * 0.95 ], $all[-1], scalar grep { $_ > 2 } @all;
 
 # All slots and connections are free, and everything is whole.
-is($node->safe_psql('postgres', "SELECT state FROM bench.run('{select-only}', clients => 10, transactions => 5, client_process => 'worker')"),
+is($node->safe_psql('postgres', "SELECT state FROM bench.run('select-only', clients => 10, transactions => 5, client_process => 'worker')"),
 	'finished', 'all worker slots are free');
 next_run_ok($node, 'at the end');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal|did not exit when/, 'nothing has crashed');

@@ -12,6 +12,7 @@ mod expr;
 mod hash;
 mod limits;
 mod meta;
+pub mod names;
 mod number;
 mod parse;
 mod protocol;

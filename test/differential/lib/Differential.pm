@@ -222,7 +222,7 @@ sub bench
 	my ($node, %run) = @_;
 
 	my $offset = -s $node->logfile;
-	my $names = join ', ', map { quoted("$_->[0]\@$_->[1]") } @{ $run{scripts} };
+	my $names = quoted(join ', ', map { "$_->[0]\@$_->[1]" } @{ $run{scripts} });
 	my $define = join '', map { 'SELECT bench.define_script(' . quoted($_->[0]) . ', ' . quoted($_->[2]) . ");\n" }
 	  @{ $run{scripts} };
 	my $after = $run{after} // 'SELECT NULL WHERE false';
@@ -230,7 +230,7 @@ sub bench
 	my $sql = ($run{before} // '') . "DELETE FROM bench.scripts;\n" . <<"SQL";
 \\o /dev/null
 $define
-SELECT count(*) FROM bench.run(ARRAY[$names], vacuum => 'none',
+SELECT count(*) FROM bench.run($names, vacuum => 'none',
                                label => '$label', $run{options});
 \\o
 SELECT to_json(r) FROM (SELECT transactions, serialization_failures + deadlock_failures + other_failures AS failed,
