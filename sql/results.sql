@@ -19,6 +19,10 @@ SELECT label, least(bench.percentile(histogram, 50), latency_max_ms) = latency_p
        latency_min_ms <= latency_avg_ms AND latency_avg_ms <= latency_max_ms,
        abs(latency_avg_ms - latency_sum_ms / transactions) < 1e-9
   FROM bench.runs ORDER BY run_id;
+-- a result has the values of its row
+SELECT r.label, e.key
+  FROM bench.runs r, bench.wait(r.run_id) w, jsonb_each(to_jsonb(w)) e
+ WHERE e.value IS DISTINCT FROM to_jsonb(r) -> e.key;
 
 -- Merging
 SELECT bench.histogram_count(bench.merge(histogram)) FROM bench.runs;

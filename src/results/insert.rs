@@ -1,7 +1,7 @@
-//! Rows into their tables.
+//! Inserting and updating rows of the result tables.
 //!
-//! A row goes into its table as JSON, by the names of its fields. What may be large does not: it is
-//! a parameter of its own.
+//! A row is passed to the server as JSON, its columns by the names of its fields. Histograms and
+//! scripts may be large: they are separate parameters.
 
 use super::json::{json, names, storable};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ pub trait Row: Serialize {
     /// The table.
     const TABLE: &'static str;
 
-    /// The columns that are not part of the row's JSON.
+    /// The columns that are not in the row's JSON.
     fn large(&self) -> Vec<(&'static str, Large<'_>)>;
 }
 
@@ -174,7 +174,7 @@ impl Columns {
         Ok(Columns(of_record.chain(large).collect()))
     }
 
-    /// Those of which there are more.
+    /// The longer list of the two.
     fn max(self, other: Columns) -> Columns {
         if other.0.len() > self.0.len() {
             other

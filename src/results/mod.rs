@@ -1,4 +1,4 @@
-//! Results of runs: how their rows go into tables, come out of them, and become SQL results.
+//! Results of runs: writing their rows, reading them, and returning them as SQL values.
 
 pub mod delete;
 mod insert;

@@ -1,4 +1,4 @@
-//! A client's slot: what it writes, and what others read of it.
+//! A client's slot in shared memory: what the client writes, and other processes read.
 
 use super::once_text::OnceText;
 use super::seqlock::{Sequence, SharedWords};
@@ -25,10 +25,10 @@ pub enum ClientState {
     Aborted = 2,
 }
 
-/// What there is one of in a client's slot; its counters are behind it.
+/// A client's slot. Its counters follow it in memory.
 #[repr(C, align(128))]
 pub struct ClientSlot {
-    /// Brackets the counters behind the slot.
+    /// Brackets writes of the counters.
     pub(super) sequence: Sequence,
     state: AtomicU32,
     backend_pid: AtomicI32,

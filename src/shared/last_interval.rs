@@ -1,4 +1,4 @@
-//! The figures of the interval that ended last, for whoever watches a run.
+//! The figures of the interval that ended last, for processes that watch a run.
 
 use super::seqlock::Sequence;
 use std::sync::atomic::{AtomicU64, Ordering::*};

@@ -1,4 +1,4 @@
-//! Reading what the clients have counted, while they go on.
+//! Reading what the clients have counted, while they continue.
 
 use super::segment::Segment;
 use selfbench_stats::{CommandTally, LatencyHistogram, Tally};

@@ -12,7 +12,7 @@ use selfbench_stats::buckets::{self, coarse};
 use selfbench_stats::{CommandTally, Counts, Tally, Usage};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The writing end of one client's slot. What it counts it keeps, and copies into the slot.
+/// The writer of one client's slot. It counts in memory of its own, and copies that into the slot.
 pub struct Recorder<'s> {
     slot: &'s ClientSlot,
     counters: &'s [ScriptCounters],

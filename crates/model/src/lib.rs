@@ -1,8 +1,8 @@
-//! What a run is and what it has shown, as rows: the result tables have their columns, reports are
-//! made of them. Nothing here measures, stores or prints anything.
+//! What a run is and what it has shown, as rows: the result tables have their columns, reports
+//! print them. Nothing here measures, stores or prints anything.
 //!
-//! Rows go into their tables, and come out of them, as JSON, by the names of their fields. What may
-//! be large, histograms and scripts, is not part of that: it is stored as it is, and not read back.
+//! Rows are written and read as JSON, by the names of their fields. Histograms and scripts may be
+//! large: they are not in the JSON, and are not read back.
 
 mod figures;
 mod interval;

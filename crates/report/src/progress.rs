@@ -101,7 +101,7 @@ mod tests {
                 retried: 5,
                 retries: 6,
                 skipped: 8,
-                late: 0,
+                ..Counts::default()
             },
             latency,
             lag,

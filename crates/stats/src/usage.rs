@@ -5,9 +5,9 @@ use crate::words::words;
 use serde::{Deserialize, Serialize};
 
 words! {
-    /// What a session has used since it began, as the server process that serves it counts it.
-    /// Blocks are the server's. `None` is what the system or this version of the server does not
-    /// tell.
+    /// The resources that a session has used since it began, as its server process counts them.
+    /// Blocks are the server's, times are in nanoseconds. `None` means that the system or this
+    /// version of the server does not provide the figure.
     ///
     /// Serialized, it has the columns of `bench.session_usage`, with times in milliseconds.
     #[derive(Eq, Serialize, Deserialize)]
@@ -18,9 +18,9 @@ words! {
         pub blocks_read: u64,
         /// Blocks that were clean before.
         pub blocks_dirtied: u64,
-        /// Blocks that the session itself wrote: to make room for others, or by which a table grew.
+        /// Blocks that the session itself wrote: evicted ones, and those that extended a table.
         pub blocks_written: u64,
-        /// Blocks that it threw out of shared buffers to make room for others, written or not.
+        /// Blocks that it evicted from shared buffers, written or not.
         pub blocks_evicted: Option<u64>,
         /// Time of these readings; 0 unless the server measures it.
         #[serde(rename = "read_ms", with = "milliseconds")]
@@ -30,13 +30,13 @@ words! {
         pub write_ns: u64,
         /// Records of WAL.
         pub wal_records: u64,
-        /// Full images of pages among them.
+        /// Full page images among them.
         pub wal_fpi: u64,
         /// Bytes of WAL.
         pub wal_bytes: u64,
-        /// Bytes that came from a block device, and not from the operating system's cache.
+        /// Bytes read from a block device, not from the operating system's cache.
         pub device_read_bytes: Option<u64>,
-        /// Bytes that were given to the operating system to be written to a block device.
+        /// Bytes that the operating system was to write to a block device.
         pub device_write_bytes: Option<u64>,
     }
 }

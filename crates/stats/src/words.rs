@@ -2,7 +2,7 @@
 
 use crate::moments::Moments;
 
-/// What is counted, as 64-bit words.
+/// A counter, or several, as 64-bit words.
 pub(crate) trait Words: Copy {
     /// The number of words.
     const WORDS: usize;
@@ -38,7 +38,7 @@ impl Words for u64 {
     }
 }
 
-/// The word of what is not known.
+/// The word for a counter that is not known.
 const UNKNOWN: u64 = u64::MAX;
 
 /// A counter that may be unknown; a sum or difference is known if both sides are.
