@@ -14,8 +14,10 @@ use crate::shared::recorder::Recorder;
 use crate::shared::{Segment, Stop};
 use selfbench_client::{Client, Context, RunPlan, Step, Thread};
 use selfbench_script::Workload;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
+
 /// When a run is stopped, statements that are under way get that long before they are cancelled.
 pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
 /// Cancelled statements get that long to end.
@@ -86,7 +88,8 @@ struct Driven<'s, 'p> {
     queued: bool,
     /// Whether it is there since its socket had news.
     answered: bool,
-    sleeps_until_ns: Option<u64>,
+    /// Whether it sleeps.
+    sleeps: bool,
 }
 
 pub(super) fn run(place: &Place, ready: Ready) {
@@ -129,7 +132,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
                 waits_for_write: false,
                 queued: true,
                 answered: false,
-                sleeps_until_ns: None,
+                sleeps: false,
             }
         })
         .collect();
@@ -144,7 +147,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
         alarm: spec.rate.and_then(|_| Alarm::new()),
         queue: (0..driven.len()).collect(),
         active: driven.len(),
-        sleeping: 0,
+        sleepers: BinaryHeap::with_capacity(driven.len()),
         driven,
         stopped_ns: None,
         canceled: false,
@@ -166,8 +169,8 @@ struct EventLoop<'s, 'p> {
     queue: VecDeque<usize>,
     /// How many clients have not ended.
     active: usize,
-    /// How many of them sleep.
-    sleeping: usize,
+    /// When each client that sleeps wakes up, and its position; the first to wake up comes first.
+    sleepers: BinaryHeap<Reverse<(u64, usize)>>,
     events: EventSet,
     /// Whether the event set still has the sockets of connections that are gone.
     outdated: bool,
@@ -215,9 +218,9 @@ impl EventLoop<'_, '_> {
             // The outcome of what is under way is awaited: a transaction that has committed counts.
             None => {
                 self.stopped_ns = Some(now);
-                self.sleeping = 0;
+                self.sleepers.clear();
                 for (i, d) in self.driven.iter_mut().enumerate() {
-                    d.sleeps_until_ns = None;
+                    d.sleeps = false;
                     if !d.queued {
                         d.queued = true;
                         self.queue.push_back(i);
@@ -270,8 +273,8 @@ impl EventLoop<'_, '_> {
                 }
                 Step::Waiting => {}
                 Step::Sleeping { until_ns } => {
-                    d.sleeps_until_ns = Some(until_ns);
-                    self.sleeping += 1;
+                    d.sleeps = true;
+                    self.sleepers.push(Reverse((until_ns, i)));
                 }
                 Step::Finished | Step::Aborted { .. } => {
                     let reason = match &step {
@@ -309,28 +312,21 @@ impl EventLoop<'_, '_> {
     fn wake_sleepers(&mut self) -> i64 {
         let mut timeout_ms = if self.queue.is_empty() { -1 } else { 0 };
         let mut next_ns = u64::MAX;
-        if self.sleeping > 0 {
-            let now = clock::now_ns();
-            for (i, d) in self.driven.iter_mut().enumerate() {
-                let Some(until) = d.sleeps_until_ns else {
-                    continue;
-                };
-                if until <= now {
-                    d.sleeps_until_ns = None;
-                    self.sleeping -= 1;
-                    d.queued = true;
-                    self.queue.push_back(i);
-                    timeout_ms = 0;
-                } else {
-                    next_ns = next_ns.min(until);
-                    let ms = (until - now)
-                        .div_ceil(1_000_000)
-                        .min(LONGEST_WAIT_MS as u64) as i64;
-                    if timeout_ms < 0 || ms < timeout_ms {
-                        timeout_ms = ms;
-                    }
+        while let Some(&Reverse((until_ns, i))) = self.sleepers.peek() {
+            let left_ns = until_ns.saturating_sub(clock::now_ns());
+            if left_ns > 0 {
+                next_ns = until_ns;
+                if timeout_ms < 0 {
+                    timeout_ms = left_ns.div_ceil(1_000_000).min(LONGEST_WAIT_MS as u64) as i64;
                 }
+                break;
             }
+            self.sleepers.pop();
+            let d = &mut self.driven[i];
+            d.sleeps = false;
+            d.queued = true;
+            self.queue.push_back(i);
+            timeout_ms = 0;
         }
         if self.stopped_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
             timeout_ms = STOP_TICK_MS;
@@ -366,7 +362,7 @@ impl EventLoop<'_, '_> {
                     if writable {
                         session.writable();
                     }
-                    if !d.queued && d.sleeps_until_ns.is_none() {
+                    if !d.queued && !d.sleeps {
                         d.queued = true;
                         d.answered = true;
                         self.queue.push_back(index);
