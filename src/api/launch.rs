@@ -62,7 +62,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
             }
         }
     };
-    if let Err(mut error) = server::require_worker_slots(spec.workers() - backends + 1) {
+    if let Err(mut error) = server::require_worker_slots(spec.workers - backends + 1) {
         // Backends of superusers can do what workers do.
         if let Error::WorkerSlots { connections, .. } = &mut error
             && spec.mode == Mode::Spi
@@ -82,20 +82,20 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         false => 0,
     };
     let layout = Layout {
-        workers: spec.workers(),
+        workers: spec.workers,
         clients: spec.clients,
         scripts: spec.scripts.len(),
         commands,
-        message_bytes: messages::room(spec.workers()),
+        message_bytes: messages::room(spec.workers),
         log_bytes: match spec.log {
-            Some(_) => logbook::room(spec.workers()),
+            Some(_) => logbook::room(spec.workers),
             None => 0,
         },
         client_histograms: spec.pgio.is_some(),
         reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
     };
     require_room_for_commands(&layout)?;
-    Task::launch(Kind::Run, layout, spec, spec.workers() + 1)
+    Task::launch(Kind::Run, layout, spec, spec.workers + 1)
 }
 
 /// Fails if the histograms of single commands would take more shared memory than is reasonable.

@@ -247,12 +247,12 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
 fn share_workers(spec: &mut RunSpec) -> Result<()> {
     // One is the coordinator's.
     let free = server::free_worker_slots().saturating_sub(1).max(1);
-    if spec.mode == Mode::Libpq && spec.workers() > free {
+    if spec.mode == Mode::Libpq && spec.workers > free {
         pgrx::notice!(
             "{} threads share {free} background workers, because no more are free",
             spec.jobs
         );
-        spec.max_workers = Some(free);
+        spec.workers = free;
     }
     Ok(())
 }

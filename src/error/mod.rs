@@ -359,7 +359,7 @@ impl Error {
                 let wanted = *limit as i64 + (*needed as i64 - *free as i64);
                 Some(match connections {
                     None => format!(
-                        "Use fewer clients or jobs, or set \"max_worker_processes\" to at least \
+                        "Use fewer clients or workers, or set \"max_worker_processes\" to at least \
                          {wanted} and restart the server."
                     ),
                     Some(connections) => format!(
@@ -381,10 +381,10 @@ impl Error {
                 *limit as i64 + (*needed as i64 - *free as i64)
             )),
             Error::CounterMemory { .. } => {
-                Some("Use fewer scripts or clients, or fewer jobs in mode libpq.".into())
+                Some("Use fewer scripts or clients, or fewer workers in mode libpq.".into())
             }
             Error::CommandHistograms { .. } => Some(
-                "Use fewer scripts or clients, or fewer jobs in mode libpq, or leave the option \
+                "Use fewer scripts or clients, or fewer workers in mode libpq, or leave the option \
                  out."
                     .into(),
             ),

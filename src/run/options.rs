@@ -28,7 +28,7 @@ const MAX_LABEL_BYTES: usize = 1024;
 const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
 /// Connections that one libpq worker may hold: a third of the descriptors that the server lets a
 /// process have belongs to such use, and `max_files_per_process` is 1000 by default.
-const CLIENTS_PER_JOB: usize = 250;
+const CLIENTS_PER_WORKER: usize = 250;
 
 options! {
     /// The options of `bench.run`; other functions have some of them.
@@ -39,8 +39,10 @@ options! {
         mode: String = "spi",
         /// Number of clients.
         clients: i32 = 1,
-        /// Number of workers in mode libpq.
+        /// Number of sets of clients that share a random stream, in mode libpq.
         jobs: Option<i32>,
+        /// Number of processes that drive the jobs, in mode libpq.
+        workers: Option<i32>,
         /// Time during which transactions start.
         duration: Option<Interval>,
         /// Number of transactions per client.
@@ -153,14 +155,15 @@ impl RunOptions {
             Mode::Spi if client_process != ClientProcess::Worker => server::loopback_connection(),
             _ => Vec::new(),
         };
+        let jobs = self.jobs(mode, clients)?;
         let spec = RunSpec {
             identity: Identity::current(),
             mode,
             scripts,
             clients,
             client_process,
-            jobs: self.jobs(mode, clients)?,
-            max_workers: None,
+            jobs,
+            workers: self.workers(mode, clients, jobs)?,
             duration_us,
             transactions,
             protocol: protocol.as_str().into(),
@@ -347,14 +350,28 @@ impl RunOptions {
             (Mode::Spi, _) => clients,
             (Mode::Libpq, Some(jobs)) => jobs.min(clients),
             (Mode::Libpq, None) => {
-                // The server needs processors, too: half of them for the workers, and few enough
+                // The server needs processors, too: half of them for the clients, and few enough
                 // for the worker slots that a server has by default.
-                let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-                let wanted = (cores / 2)
+                let wanted = (processors() / 2)
                     .clamp(1, 4)
-                    .max(clients.div_ceil(CLIENTS_PER_JOB));
+                    .max(clients.div_ceil(CLIENTS_PER_WORKER));
                 wanted.min(clients)
             }
+        })
+    }
+
+    /// More processes than processors only take turns; a process takes all clients of its jobs.
+    fn workers(&self, mode: Mode, clients: usize, jobs: usize) -> Result<usize> {
+        let workers = match self.workers {
+            None => None,
+            Some(workers) => Some(in_range("workers", workers, 1, MAX_CLIENTS)? as usize),
+        };
+        Ok(match (mode, workers) {
+            (Mode::Spi, _) => clients,
+            (Mode::Libpq, Some(workers)) => workers.min(jobs),
+            (Mode::Libpq, None) => processors()
+                .max(clients.div_ceil(CLIENTS_PER_WORKER))
+                .min(jobs),
         })
     }
 
@@ -405,4 +422,9 @@ impl RunOptions {
         }
         Ok(scripts)
     }
+}
+
+/// Processors that this process may use.
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }

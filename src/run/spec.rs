@@ -102,10 +102,11 @@ pub struct RunSpec {
     /// backends.
     pub client_process: ClientProcess,
     /// Number of threads in pgbench's sense: sets of clients that share a stream of script choices.
-    /// In mode spi each client is one; in mode libpq each has a worker if there are enough.
+    /// In mode spi each client is one.
     pub jobs: usize,
-    /// Client workers at most, in mode libpq: some may have to drive several threads.
-    pub max_workers: Option<usize>,
+    /// Number of client processes: one for each client in mode spi; in mode libpq each drives one or
+    /// several threads.
+    pub workers: usize,
     /// Time during which transactions may start, in microseconds.
     pub duration_us: Option<i64>,
     /// Transactions per client.
@@ -150,22 +151,11 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
-    /// Number of client worker processes.
-    pub fn workers(&self) -> usize {
-        match self.mode {
-            Mode::Spi => self.clients,
-            Mode::Libpq => self.jobs.min(self.max_workers.unwrap_or(usize::MAX)),
-        }
-    }
-
     /// The threads that a client worker drives.
     pub fn threads(&self, worker: usize) -> Range<usize> {
-        match self.mode {
-            Mode::Spi => worker..worker + 1,
-            Mode::Libpq => clients_per_thread(self.jobs, self.workers())
-                .nth(worker)
-                .unwrap_or(0..0),
-        }
+        clients_per_thread(self.jobs, self.workers)
+            .nth(worker)
+            .unwrap_or(0..0)
     }
 
     /// What each client connects with, in mode libpq. Over loopback the caller's session settings

@@ -39,6 +39,7 @@ CREATE FUNCTION bench.run(
     mode         text     DEFAULT 'spi',
     clients      int      DEFAULT 1,
     jobs         int      DEFAULT NULL,
+    workers      int      DEFAULT NULL,
     duration     bench.span DEFAULT NULL,
     transactions bigint   DEFAULT NULL,
     protocol     text     DEFAULT 'prepared',

@@ -131,6 +131,7 @@ CREATE TABLE bench.runs (
     scripts                 text[] NOT NULL,
     clients                 int NOT NULL,
     jobs                    int NOT NULL,
+    workers                 int NOT NULL, -- processes that drove the clients
     backends                int NOT NULL,
     duration_s              float8,
     transactions_per_client bigint,

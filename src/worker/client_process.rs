@@ -61,7 +61,7 @@ impl ClientProcesses {
         let started = ClientProcesses(Owned::new(Started {
             segment,
             mode: spec.mode,
-            processes: RefCell::new(Vec::with_capacity(spec.workers())),
+            processes: RefCell::new(Vec::with_capacity(spec.workers)),
         }));
         started.0.start_all(spec)?;
         Ok(started)
@@ -177,7 +177,7 @@ impl Started {
         let handle = self.segment.handle();
         let may_be_backends = spec.mode == Mode::Spi && spec.client_process != Wanted::Worker;
         let mut worker_slots = spec.mode == Mode::Libpq || spec.client_process != Wanted::Backend;
-        let wanted = spec.workers();
+        let wanted = spec.workers;
         for index in 0..wanted {
             let worker = if worker_slots {
                 WorkerHandle::register(function, kind, &format!("{kind} {index}"), handle)

@@ -314,6 +314,7 @@ fn describe(
             .collect(),
         clients: spec.clients as i32,
         jobs: spec.jobs as i32,
+        workers: spec.workers as i32,
         // Those that have to be are counted when they are there.
         backends: 0,
         duration_s: spec.duration_us.map(|us| us as f64 / 1e6),

@@ -70,7 +70,11 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         connections.push(if spec.switches.reconnect {
             None
         } else {
-            Some(connect_client(*client, &connect_with, "use more jobs")?)
+            Some(connect_client(
+                *client,
+                &connect_with,
+                "use more jobs and workers",
+            )?)
         });
     }
     Ok(Some(Ready {

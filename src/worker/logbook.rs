@@ -12,6 +12,7 @@ use crate::shared::Segment;
 use crate::shared::entry::Entry;
 use selfbench_model::{LoggedTransaction, TransactionOutcome};
 use selfbench_report::log::{Aggregate, LogFormat, transaction_line};
+use selfbench_script::clients_per_thread;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
@@ -32,7 +33,10 @@ pub struct Logbook {
     /// Converts a clock reading to microseconds since 1970.
     epoch_us: i64,
     format: LogFormat,
+    /// One for each thread, if files are asked for.
     files: Vec<LogFile>,
+    /// The thread of each client.
+    threads: Vec<usize>,
     /// Whether storing or writing has failed: later entries are discarded, so that no client waits
     /// for room.
     failed: bool,
@@ -40,7 +44,7 @@ pub struct Logbook {
     text: String,
 }
 
-/// The file of one worker.
+/// The file of one thread.
 struct LogFile {
     path: String,
     file: BufWriter<File>,
@@ -66,12 +70,14 @@ impl Logbook {
         };
         let epoch_us = server::epoch_us() - (clock::now_ns() / 1000) as i64;
         let mut files = Vec::new();
+        let mut threads = Vec::new();
         if let Some(prefix) = &log.prefix {
             let pid = std::process::id();
-            for worker in 0..spec.workers() {
-                let path = match worker {
+            for (thread, clients) in clients_per_thread(spec.clients, spec.jobs).enumerate() {
+                threads.extend(clients.map(|_| thread));
+                let path = match thread {
                     0 => format!("{prefix}.{pid}"),
-                    _ => format!("{prefix}.{pid}.{worker}"),
+                    _ => format!("{prefix}.{pid}.{thread}"),
                 };
                 let file = File::create(&path).map_err(|error| log_error(&path, &error))?;
                 let aggregate = log.aggregate_s.map(|seconds| {
@@ -90,6 +96,7 @@ impl Logbook {
             epoch_us,
             format,
             files,
+            threads,
             failed: false,
             bytes: Vec::new(),
             text: String::new(),
@@ -140,19 +147,21 @@ impl Logbook {
                 retries: entry.retries,
                 at_us: self.epoch_us + (entry.at_ns / 1000) as i64,
             });
-            match self.files.get_mut(worker) {
-                None => rows.extend(logged),
-                Some(file) => {
+            if self.files.is_empty() {
+                rows.extend(logged);
+                continue;
+            }
+            for logged in logged {
+                let thread = self.threads.get(logged.client as usize).copied();
+                if let Some(file) = self.files.get_mut(thread.unwrap_or(0)) {
                     self.text.clear();
-                    for logged in logged {
-                        match &mut file.aggregate {
-                            Some(aggregate) => aggregate.add(&logged, &mut self.text),
-                            None => transaction_line(&self.format, &logged, &mut self.text),
-                        }
-                        rows.push(logged);
+                    match &mut file.aggregate {
+                        Some(aggregate) => aggregate.add(&logged, &mut self.text),
+                        None => transaction_line(&self.format, &logged, &mut self.text),
                     }
                     file.write(&self.text)?;
                 }
+                rows.push(logged);
             }
         }
         if self.stores {

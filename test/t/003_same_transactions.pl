@@ -72,6 +72,14 @@ same_ok(by_bench("mode => 'spi', clients => 4, transactions => 250", $sorted),
 	$of_four, 1000, 'four clients, spi');
 same_ok(by_bench("mode => 'libpq', clients => 4, jobs => 4, transactions => 250", $sorted),
 	$of_four, 1000, 'four clients, libpq');
+foreach my $workers (1, 2, 4)
+{
+	same_ok(
+		by_bench("mode => 'libpq', clients => 4, jobs => 4, workers => $workers, transactions => 250", $sorted),
+		$of_four, 1000, "four clients of four jobs, libpq, processes: $workers");
+	is($node->safe_psql('postgres', 'SELECT jobs, workers FROM bench.runs ORDER BY run_id DESC LIMIT 1'),
+		"4|$workers", "processes: $workers");
+}
 same_ok(by_bench("mode => 'libpq', clients => 3, jobs => 1, transactions => 250", $sorted),
 	$of_three, 750, 'three clients of one job, libpq');
 same_ok(by_bench("mode => 'spi', clients => 3, transactions => 250", $sorted),
@@ -94,9 +102,12 @@ $rows = () = $weighted_four =~ /$/mg;
 same_ok(
 	by_bench("mode => 'spi', clients => 4, transactions => 100, scripts => 'tpcb-like\@3,select-only\@1'", $sorted),
 	$weighted_four, $rows, 'script choice of four clients, spi');
-same_ok(
-	by_bench("mode => 'libpq', jobs => 4, clients => 4, transactions => 100, scripts => 'tpcb-like\@3,select-only\@1'", $sorted),
-	$weighted_four, $rows, 'script choice of four clients, libpq');
+foreach my $workers (1, 2, 4)
+{
+	same_ok(
+		by_bench("mode => 'libpq', jobs => 4, workers => $workers, clients => 4, transactions => 100, scripts => 'tpcb-like\@3,select-only\@1'", $sorted),
+		$weighted_four, $rows, "script choice of four clients, libpq, processes: $workers");
+}
 
 # simple-update
 my $simple_update = by_pgbench('prepared', 'ctid', qw(-t 200 -N));

@@ -51,9 +51,9 @@ foreach my $function (qw(run start))
 		works_ok($node, "$function, $clients clients");
 	}
 }
-fails_ok($node, "SELECT bench.run(mode => 'libpq', clients => 10, jobs => 10, transactions => 1)",
-	qr/ERROR:  53000: not enough background worker slots: 11 needed, $free free/, 'slots for jobs');
-works_ok($node, 'jobs');
+fails_ok($node, "SELECT bench.run(mode => 'libpq', clients => 10, jobs => 10, workers => 10, transactions => 1)",
+	qr/ERROR:  53000: not enough background worker slots: 11 needed, $free free/, 'slots for workers');
+works_ok($node, 'workers');
 $node->safe_psql('postgres', "CREATE ROLE plain LOGIN; SELECT bench.grant_to('plain')");
 fails_ok($node, "SET ROLE plain; SELECT bench.run(clients => 100, client_process => 'worker')",
 	qr/not enough background worker slots: 101 needed, $free free/, 'slots as a role that cannot see who has them');
@@ -111,7 +111,7 @@ $node->stop;
 $node->append_conf('postgresql.conf', "max_files_per_process = 64\nmax_connections = 110");
 $node->start;
 fails_ok($node, "SELECT bench.run(mode => 'libpq', jobs => 1, clients => 100, transactions => 1)",
-	qr/this process may open no more connections; use more jobs/, 'files of a client worker');
+	qr/this process may open no more connections; use more jobs and workers/, 'files of a client worker');
 fails_ok($node, "SELECT bench.run(client_process => 'backend', clients => 100, transactions => 1)",
 	qr/this process may open no more connections; use fewer clients/, 'files of a coordinator');
 works_ok($node, 'files of one process');

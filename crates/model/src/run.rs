@@ -64,6 +64,8 @@ pub struct Run {
     pub clients: i32,
     /// Number of jobs.
     pub jobs: i32,
+    /// Number of processes that drove the clients.
+    pub workers: i32,
     /// Clients of mode spi that ran in backends.
     pub backends: i32,
     /// Time limit in seconds.

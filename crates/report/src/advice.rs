@@ -130,9 +130,9 @@ pub fn advice<'s>(record: &RunRecord, setting: impl Fn(&str) -> Option<&'s str>)
                  have limited the run",
                 100.0 * share
             ),
-            if run.jobs < run.clients {
-                "Use more jobs, if there are idle processors, or run from another server with \
-                 target."
+            if run.workers < run.clients {
+                "Use more workers and jobs, if there are idle processors, or run from another \
+                 server with target."
             } else {
                 "Each client already has its own worker: run from another server with target, or \
                  use mode => 'spi'."

@@ -100,6 +100,9 @@ fn parameters(lines: &mut Lines, record: &RunRecord) {
     }
     lines.push(format!("number of clients: {}", run.clients));
     lines.push(format!("number of threads: {}", run.jobs));
+    if lines.style == Style::Full && run.workers != run.jobs {
+        lines.push(format!("number of processes: {}", run.workers));
+    }
     if run.max_tries != 0 {
         lines.push(format!("maximum number of tries: {}", run.max_tries));
     }

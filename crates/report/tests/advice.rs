@@ -26,6 +26,7 @@ fn run(mode: Mode, description: &str) -> RunRecord {
             scale: 10,
             clients: 10,
             jobs: 2,
+            workers: 2,
             max_tries: 1,
             duration_s: Some(60.0),
             seconds: Some(60.0),
@@ -115,12 +116,17 @@ fn a_harness_that_is_the_limit() {
     };
     assert_one(&busy(Mode::Libpq, 0.93), "busy for 93% of the time");
     assert_one(&busy(Mode::Spi, 0.25), "25% of their time outside");
-    let few_jobs = advice(&busy(Mode::Libpq, 0.95), |_| None);
-    assert!(few_jobs[0].hint.contains("more jobs"));
-    let all_jobs = changed(busy(Mode::Libpq, 0.95), |run| {
+    let few_workers = advice(&busy(Mode::Libpq, 0.95), |_| None);
+    assert!(few_workers[0].hint.contains("more workers"));
+    let all_workers = changed(busy(Mode::Libpq, 0.95), |run| {
         run.jobs = 10;
+        run.workers = 10;
     });
-    assert!(!advice(&all_jobs, |_| None)[0].hint.contains("more jobs"));
+    assert!(
+        !advice(&all_workers, |_| None)[0]
+            .hint
+            .contains("more workers")
+    );
 }
 
 #[test]

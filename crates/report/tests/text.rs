@@ -95,6 +95,7 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
         scale: 1,
         clients: 1,
         jobs: 1,
+        workers: 1,
         max_tries: 1,
         duration_s: Some(1.0),
         seed: "42".to_owned(),
@@ -161,6 +162,7 @@ fn fixed_number_of_transactions_over_connections() {
         partitions: Some(3),
         clients: 2,
         jobs: 2,
+        workers: 2,
         transactions_per_client: Some(5),
         seconds: Some(10.0 / 6_075.334_143),
         connection_ms: Some(3.568),
@@ -189,6 +191,19 @@ tps = 6075.334143 (without initial connection time)
 random seed: 42
 ",
     );
+}
+
+#[test]
+fn fewer_processes_than_threads() {
+    let report = Run {
+        clients: 40,
+        jobs: 20,
+        workers: 2,
+        ..run_on_15(Mode::Libpq, succeeded(10, 0.286, 0.350))
+    };
+    assert!(text(&report).contains("number of threads: 20\nnumber of processes: 2\n"));
+    let pgbench = lines(&report, Style::Pgbench { progress: false });
+    assert!(!pgbench.iter().any(|line| line.contains("processes")));
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Link {
         self.generation += 1;
         self.connection
             .as_ref()
-            .ok_or_else(|| no_more_connections("use more jobs"))
+            .ok_or_else(|| no_more_connections("use more jobs and workers"))
     }
 
     /// Goes on connecting; unchanged if the socket is not ready.
