@@ -22,6 +22,7 @@
 //! | `server` | facts about this server and session |
 //! | `security` | who may do what, and with whose rights it is done |
 //! | `query` | reading queries of our own |
+//! | `state` | this process's transaction, settings and identity, behind safe functions |
 //! | `pq` | libpq behind a safe interface |
 //! | `latch` | what a process waits for: its latch and the flags of signals |
 //! | `compat` | all that differs between versions of the server |
@@ -49,6 +50,7 @@ mod security;
 mod server;
 mod session;
 mod shared;
+mod state;
 mod worker;
 
 pgrx::pg_module_magic!();

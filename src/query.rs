@@ -6,13 +6,13 @@
 //! longer advertises it (see `backend::horizon`), so rows that it sees may have been removed.
 
 use crate::error::{Error, Result};
+use crate::state::text::AnyText;
+use crate::state::transaction::{InTransaction, with_snapshot};
 use pgrx::AllocatedByRust;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
 use pgrx::heap_tuple::PgHeapTuple;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use pgrx::spi::SpiTupleTable;
-use std::ffi::CStr;
 
 /// The first column of the first row; `None` if there is no row or it is NULL.
 pub fn one<T: FromDatum + IntoDatum>(sql: &str, arguments: &[DatumWithOid]) -> Result<Option<T>> {
@@ -55,7 +55,6 @@ pub fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
     })
 }
 
-/// A text in the encoding of the database.
 /// A value of a composite type, which belongs to the memory of the transaction.
 pub type Record = PgHeapTuple<'static, AllocatedByRust>;
 
@@ -67,37 +66,6 @@ pub fn record(sql: &str, parameter: String) -> Result<Record> {
     })
 }
 
-struct AnyText(String);
-
-impl FromDatum for AnyText {
-    unsafe fn from_polymorphic_datum(
-        datum: pg_sys::Datum,
-        is_null: bool,
-        _oid: pg_sys::Oid,
-    ) -> Option<AnyText> {
-        if is_null {
-            return None;
-        }
-        // SAFETY: the caller promises a value of that type; the copy ends in a zero byte.
-        unsafe {
-            let copy = pg_sys::text_to_cstring(datum.cast_mut_ptr());
-            let text = CStr::from_ptr(copy).to_string_lossy().into_owned();
-            pg_sys::pfree(copy.cast());
-            Some(AnyText(text))
-        }
-    }
-}
-
-impl IntoDatum for AnyText {
-    fn into_datum(self) -> Option<pg_sys::Datum> {
-        None
-    }
-
-    fn type_oid() -> pg_sys::Oid {
-        pg_sys::TEXTOID
-    }
-}
-
 /// Runs a query and reads its rows.
 fn select<T>(
     sql: &str,
@@ -105,11 +73,7 @@ fn select<T>(
     arguments: &[DatumWithOid],
     read: impl FnOnce(SpiTupleTable) -> Result<T>,
 ) -> Result<T> {
-    // SAFETY: in a transaction. If the server raises an error, the abort of the transaction pops
-    // the snapshot; in all other cases it is popped here.
-    unsafe { pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot()) };
-    let result = Spi::connect(|client| read(client.select(sql, limit, arguments)?));
-    // SAFETY: the one that was pushed above.
-    unsafe { pg_sys::PopActiveSnapshot() };
-    result
+    with_snapshot(InTransaction::current()?, || {
+        Spi::connect(|client| read(client.select(sql, limit, arguments)?))
+    })
 }

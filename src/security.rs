@@ -7,6 +7,9 @@
 
 use crate::error::{Error, Result};
 use crate::query;
+use crate::state::session;
+pub use crate::state::session::is_superuser;
+use crate::state::transaction::InTransaction;
 use pgrx::pg_sys;
 use pgrx::spi::Spi;
 use std::ffi::CStr;
@@ -21,12 +24,6 @@ pub fn require_loopback() -> Result<()> {
     } else {
         Err(Error::LoopbackDenied)
     }
-}
-
-/// Whether the current role is a superuser.
-pub fn is_superuser() -> bool {
-    // SAFETY: in a transaction.
-    unsafe { pg_sys::superuser() }
 }
 
 /// Fails unless the current role may run programs as the operating system user of the server, which
@@ -96,26 +93,7 @@ pub fn with_pinned_settings<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 fn with_settings<T>(settings: &[(&CStr, &CStr)], body: impl FnOnce() -> Result<T>) -> Result<T> {
-    // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
-    unsafe {
-        let level = pg_sys::NewGUCNestLevel();
-        for (name, value) in settings {
-            pg_sys::set_config_option(
-                name.as_ptr(),
-                value.as_ptr(),
-                // Internal, so independent of the current role's privileges.
-                pg_sys::GucContext::PGC_SUSET,
-                pg_sys::GucSource::PGC_S_SESSION,
-                pg_sys::GucAction::GUC_ACTION_SAVE,
-                true,
-                0,
-                false,
-            );
-        }
-        let result = body();
-        pg_sys::AtEOXact_GUC(result.is_ok(), level);
-        result
-    }
+    session::with_settings(InTransaction::current()?, settings, body)
 }
 
 /// Runs `body` without firing triggers, including those of foreign keys; for rows that are known to
@@ -142,19 +120,7 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         )?
         // Without an owner there is no role to switch to; role 0 does not exist.
         .ok_or(Error::ExtensionDropped)?;
-        let (mut user, mut context) = (pg_sys::InvalidOid, 0);
-        // SAFETY: restored below, or by the abort of the transaction.
-        unsafe {
-            pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
-            pg_sys::SetUserIdAndSecContext(
-                owner,
-                context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32,
-            );
-        }
-        let result = body();
-        // SAFETY: as above.
-        unsafe { pg_sys::SetUserIdAndSecContext(user, context) };
-        result
+        session::with_role(InTransaction::current()?, owner, body)
     })
 }
 

@@ -7,7 +7,7 @@ use crate::run::RunSpec;
 use crate::shared::ClientState;
 use crate::shared::reading;
 use crate::shared::{Header, Phase, Segment};
-use pgrx::pg_sys;
+use crate::state::session;
 use pgrx::prelude::*;
 use selfbench_model::{Figures, RunRecord, RunScript};
 use selfbench_stats::{LatencyHistogram, Tally};
@@ -18,8 +18,7 @@ pub(super) fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> 
     let handle = u32::try_from(handle?).ok()?;
     let segment = Segment::attach(handle)?;
     let header = segment.header();
-    // SAFETY: in a transaction.
-    let (role, superuser) = unsafe { (pg_sys::GetUserId().to_u32(), pg_sys::superuser()) };
+    let (role, superuser) = (session::role().to_u32(), session::is_superuser());
     ((header.role == role || superuser)
         && header.is_run()
         && header.run_id.load(Relaxed) == run_id

@@ -2,11 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::query;
+use crate::state::catalog::{self, Options};
+use crate::state::transaction::InTransaction;
 use pgrx::pg_sys;
-use std::ffi::{CStr, CString};
-
-/// Options by name.
-pub type Options = Vec<(String, String)>;
 
 /// A foreign server, with the options that apply to the current role.
 pub struct ForeignServer {
@@ -28,13 +26,12 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
     if name.len() >= pg_sys::NAMEDATALEN as usize {
         return Ok(None);
     }
-    let text = CString::new(name).unwrap_or_default();
+    let transaction = InTransaction::current()?;
     // Do not pass the name as a query parameter, which could be logged: it may be a connection
-    // string with a password. SAFETY: the name ends in a zero byte.
-    let oid = unsafe { pg_sys::get_foreign_server_oid(text.as_ptr(), true) };
-    if oid == pg_sys::InvalidOid {
+    // string with a password.
+    let Some(oid) = catalog::foreign_server(transaction, name) else {
         return Ok(None);
-    }
+    };
     let may = query::one::<bool>(
         "SELECT pg_catalog.has_server_privilege($1, 'USAGE')",
         &[oid.into()],
@@ -45,13 +42,7 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
             hint: "Ask for the USAGE privilege on it.".into(),
         });
     }
-    // SAFETY: the server exists; the second call raises an error if there is no user mapping.
-    // Lists of options have the element type that is read.
-    let (server, mapping) = unsafe {
-        let server = pg_sys::GetForeignServer(oid);
-        let mapping = pg_sys::GetUserMapping(pg_sys::GetUserId(), oid);
-        (options((*server).options), options((*mapping).options))
-    };
+    let (server, mapping) = catalog::foreign_options(transaction, oid);
     let guards_password = query::one::<bool>(
         "SELECT p.prosrc OPERATOR(pg_catalog.=) 'postgres_fdw_validator'
                 AND p.probin OPERATOR(pg_catalog.=) '$libdir/postgres_fdw'
@@ -66,23 +57,4 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
         mapping,
         guards_password: guards_password == Some(true),
     }))
-}
-
-/// # Safety
-/// The argument must be a list of definition elements, or null.
-unsafe fn options(list: *mut pg_sys::List) -> Options {
-    // SAFETY: the caller's promise; the server's function gives any value as text.
-    unsafe {
-        pgrx::PgList::<pg_sys::DefElem>::from_pg(list)
-            .iter_ptr()
-            .map(|element| {
-                let name = CStr::from_ptr((*element).defname);
-                let value = CStr::from_ptr(pg_sys::defGetString(element));
-                (
-                    name.to_string_lossy().into_owned(),
-                    value.to_string_lossy().into_owned(),
-                )
-            })
-            .collect()
-    }
 }

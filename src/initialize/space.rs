@@ -8,9 +8,10 @@ use super::heap::PAGE;
 use super::pgio::{PgioSpec, Schema};
 use crate::error::{Error, Result};
 use crate::query;
+use crate::state::catalog::tablespace;
+use crate::state::transaction::InTransaction;
 use pgrx::pg_sys;
 use rustix::fs::{stat, statvfs};
-use std::ffi::CString;
 
 /// Bytes of an index per row: an entry with its line pointer, and the space that the fill factor
 /// leaves free.
@@ -27,9 +28,10 @@ struct Change {
 ///
 /// Must be called in a transaction, in the server that has the tables.
 pub fn require(spec: &PgioSpec, schema: &Schema) -> Result<()> {
+    let transaction = InTransaction::current()?;
     let rows = spec.rows() as u64;
     let needs = |name: Option<&str>, needed| Change {
-        tablespace: tablespace(name, spec.unlogged),
+        tablespace: tablespace(transaction, name, spec.unlogged),
         needed,
         freed: 0,
     };
@@ -99,29 +101,6 @@ fn given_back(schema: &Schema) -> Result<Vec<Change>> {
             freed,
         })
         .collect())
-}
-
-/// The tablespace where a table or index is created.
-fn tablespace(name: Option<&str>, unlogged: bool) -> pg_sys::Oid {
-    let persistence = match unlogged {
-        true => pg_sys::RELPERSISTENCE_UNLOGGED,
-        false => pg_sys::RELPERSISTENCE_PERMANENT,
-    };
-    // SAFETY: looks into the catalogs, in a transaction.
-    unsafe {
-        let given = match name {
-            Some(name) => {
-                let name = CString::new(name).unwrap_or_default();
-                pg_sys::get_tablespace_oid(name.as_ptr(), false)
-            }
-            None => pg_sys::GetDefaultTablespace(persistence as _, false),
-        };
-        if given == pg_sys::InvalidOid {
-            pg_sys::MyDatabaseTableSpace
-        } else {
-            given
-        }
-    }
 }
 
 /// The directory of a tablespace's files. The working directory of server processes is the data

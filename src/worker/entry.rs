@@ -5,10 +5,12 @@ use crate::backend::fatal;
 use crate::backend::process::begin_worker;
 use crate::shared::Segment;
 use pgrx::pg_sys;
-use std::sync::atomic::{AtomicPtr, Ordering::*};
+use std::cell::Cell;
 
-/// The segment of this process, for its exit callback.
-static MY_SEGMENT: AtomicPtr<Segment> = AtomicPtr::new(std::ptr::null_mut());
+thread_local! {
+    /// The segment of this process, for its exit callback.
+    static MY_SEGMENT: Cell<Option<&'static Segment>> = const { Cell::new(None) };
+}
 
 /// Attaches the segment whose number is a worker's argument and unblocks signals.
 ///
@@ -22,14 +24,13 @@ pub fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
 pub fn keep(segment: Segment) -> &'static Segment {
     fatal::watch();
     let segment = segment.keep();
-    MY_SEGMENT.store(std::ptr::from_ref(segment).cast_mut(), Release);
+    MY_SEGMENT.set(Some(segment));
     segment
 }
 
 /// The segment of this process, in exit callbacks.
 pub fn my_segment() -> Option<&'static Segment> {
-    // SAFETY: `keep` leaked the segment, so that it lives as long as the process.
-    unsafe { MY_SEGMENT.load(Acquire).as_ref() }
+    MY_SEGMENT.get()
 }
 
 /// The number of the segment of this process, if it is a process of a task.

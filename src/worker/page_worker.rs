@@ -15,6 +15,7 @@ use crate::initialize::heap;
 use crate::initialize::pages::Plan;
 use crate::latch;
 use crate::shared::{Header, Kind, Layout, Segment, Stop, WorkerState};
+use crate::state::session;
 use pgrx::{pg_guard, pg_sys};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::*;
@@ -73,8 +74,7 @@ pub fn processes(asked: Option<i32>) -> usize {
     match asked {
         Some(asked) => asked.max(1) as usize,
         None => {
-            // SAFETY: a plain setting.
-            let workers = unsafe { pg_sys::max_parallel_maintenance_workers };
+            let workers = session::integer_setting(c"max_parallel_maintenance_workers");
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             processors.min(workers.max(0) as usize + 1)
         }

@@ -1,0 +1,71 @@
+//! What the catalogs say, by the server's own look-ups.
+
+use super::transaction::InTransaction;
+use pgrx::pg_sys;
+use std::ffi::{CStr, CString};
+
+/// The tablespace of that name, or the one where the session creates tables or indexes that do not
+/// name one. Raises an error if there is none of that name.
+pub fn tablespace(_: InTransaction, name: Option<&str>, unlogged: bool) -> pg_sys::Oid {
+    let persistence = match unlogged {
+        true => pg_sys::RELPERSISTENCE_UNLOGGED,
+        false => pg_sys::RELPERSISTENCE_PERMANENT,
+    };
+    // SAFETY: looks into the catalogs, in a transaction; the name ends in a zero byte.
+    unsafe {
+        let given = match name {
+            Some(name) => {
+                let name = CString::new(name).unwrap_or_default();
+                pg_sys::get_tablespace_oid(name.as_ptr(), false)
+            }
+            None => pg_sys::GetDefaultTablespace(persistence as _, false),
+        };
+        if given == pg_sys::InvalidOid {
+            pg_sys::MyDatabaseTableSpace
+        } else {
+            given
+        }
+    }
+}
+
+/// The foreign server of that name; `None` if there is none.
+pub fn foreign_server(_: InTransaction, name: &str) -> Option<pg_sys::Oid> {
+    let name = CString::new(name).unwrap_or_default();
+    // SAFETY: the name ends in a zero byte.
+    let oid = unsafe { pg_sys::get_foreign_server_oid(name.as_ptr(), true) };
+    (oid != pg_sys::InvalidOid).then_some(oid)
+}
+
+/// Options by name.
+pub type Options = Vec<(String, String)>;
+
+/// The options of a foreign server, and those of the current role's user mapping for it. Raises an
+/// error if there is no such server or mapping.
+pub fn foreign_options(_: InTransaction, server: pg_sys::Oid) -> (Options, Options) {
+    // SAFETY: both calls raise an error if there is nothing to return. Lists of options have the
+    // element type that is read.
+    unsafe {
+        let mapping = pg_sys::GetUserMapping(pg_sys::GetUserId(), server);
+        let server = pg_sys::GetForeignServer(server);
+        (options((*server).options), options((*mapping).options))
+    }
+}
+
+/// # Safety
+/// The argument must be a list of definition elements, or null.
+unsafe fn options(list: *mut pg_sys::List) -> Options {
+    // SAFETY: the caller's promise; the server's function gives any value as text.
+    unsafe {
+        pgrx::PgList::<pg_sys::DefElem>::from_pg(list)
+            .iter_ptr()
+            .map(|element| {
+                let name = CStr::from_ptr((*element).defname);
+                let value = CStr::from_ptr(pg_sys::defGetString(element));
+                (
+                    name.to_string_lossy().into_owned(),
+                    value.to_string_lossy().into_owned(),
+                )
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,203 @@
+//! Facts about this session and its server, as safe functions.
+
+use super::transaction::InTransaction;
+use crate::compat;
+use pgrx::datum::Interval;
+use pgrx::{IntoDatum, pg_sys};
+use std::ffi::{CStr, c_char};
+
+/// A copy of a text of the server; empty if it is null.
+///
+/// # Safety
+/// `text` must be null or end in a zero byte.
+unsafe fn c_text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The value of a setting as the server stores it, numbers without a unit; `None` if there is no
+/// such setting.
+pub fn setting(name: &CStr) -> Option<String> {
+    // SAFETY: null, or a text that ends in a zero byte and is copied before anything can change it.
+    unsafe {
+        let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
+        (!value.is_null()).then(|| c_text(value))
+    }
+}
+
+/// The value of a setting that is an integer; 0 if there is no such setting.
+pub fn integer_setting(name: &CStr) -> i32 {
+    setting(name)
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(0)
+}
+
+/// Whether a setting is on.
+pub fn is_on(name: &CStr) -> bool {
+    setting(name).as_deref() == Some("on")
+}
+
+/// Connections that the server keeps from ordinary roles.
+pub fn reserved_connections() -> i32 {
+    // SAFETY: in a process of the server, as everything here.
+    unsafe { compat::reserved_connections() }
+}
+
+/// Number of background workers that run, those of other roles included.
+pub fn background_workers() -> usize {
+    // SAFETY: reads a copy of the array of processes, with as many entries as it says.
+    unsafe {
+        (1..=pg_sys::pgstat_fetch_stat_numbackends())
+            .filter_map(|index| compat::process_status(index).as_ref())
+            .filter(|process| {
+                process.backendStatus.st_backendType == pg_sys::BackendType::B_BG_WORKER
+            })
+            .count()
+    }
+}
+
+/// Whether the server is a standby or still recovers.
+pub fn in_recovery() -> bool {
+    // SAFETY: reads shared memory.
+    unsafe { pg_sys::RecoveryInProgress() }
+}
+
+/// Whether the session's transaction may only read.
+pub fn is_read_only() -> bool {
+    // SAFETY: a plain variable of this session.
+    unsafe { pg_sys::XactReadOnly }
+}
+
+/// Name of the current database; empty if it has just been dropped, or outside of a transaction.
+pub fn database_name() -> String {
+    if InTransaction::current().is_err() {
+        return String::new();
+    }
+    // SAFETY: in a transaction; null or a text that ends in a zero byte.
+    unsafe { c_text(pg_sys::get_database_name(pg_sys::MyDatabaseId)) }
+}
+
+/// Number of the encoding of the current database.
+pub fn encoding() -> i32 {
+    // SAFETY: reads what the session has learned when it began.
+    unsafe { pg_sys::GetDatabaseEncoding() }
+}
+
+/// Oid of the current role.
+pub fn role() -> pg_sys::Oid {
+    // SAFETY: a process that runs SQL has one.
+    unsafe { pg_sys::GetUserId() }
+}
+
+/// Name of the current role; empty outside of a transaction. Raises an error if the role has just
+/// been dropped.
+pub fn role_name() -> String {
+    if InTransaction::current().is_err() {
+        return String::new();
+    }
+    // SAFETY: in a transaction; a text that ends in a zero byte.
+    unsafe { c_text(pg_sys::GetUserNameFromId(pg_sys::GetUserId(), false)) }
+}
+
+/// Whether the current role is a superuser; no outside of a transaction.
+pub fn is_superuser() -> bool {
+    // SAFETY: in a transaction.
+    InTransaction::current().is_ok() && unsafe { pg_sys::superuser() }
+}
+
+/// Runs `body` with the rights of a role. If `body` raises an error, the abort of the transaction
+/// restores the identity.
+pub fn with_role<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> T) -> T {
+    let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+    // SAFETY: restored below, or by the abort of the transaction.
+    unsafe {
+        pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
+        pg_sys::SetUserIdAndSecContext(role, context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32);
+    }
+    let result = body();
+    // SAFETY: as above.
+    unsafe { pg_sys::SetUserIdAndSecContext(user, context) };
+    result
+}
+
+/// Runs `body` with other values of settings, whatever the rights of the current role. If `body`
+/// raises an error, the abort of the transaction restores them.
+pub fn with_settings<T, E>(
+    _: InTransaction,
+    settings: &[(&CStr, &CStr)],
+    body: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
+    unsafe {
+        let level = pg_sys::NewGUCNestLevel();
+        for (name, value) in settings {
+            pg_sys::set_config_option(
+                name.as_ptr(),
+                value.as_ptr(),
+                pg_sys::GucContext::PGC_SUSET,
+                pg_sys::GucSource::PGC_S_SESSION,
+                pg_sys::GucAction::GUC_ACTION_SAVE,
+                true,
+                0,
+                false,
+            );
+        }
+        let result = body();
+        pg_sys::AtEOXact_GUC(result.is_ok(), level);
+        result
+    }
+}
+
+/// Eight bytes of the server's strong random source; `None` if it fails.
+pub fn random() -> Option<u64> {
+    let mut random = 0u64;
+    // SAFETY: fills exactly those eight bytes.
+    let filled = unsafe { pg_sys::pg_strong_random((&raw mut random).cast(), size_of::<u64>()) };
+    filled.then_some(random)
+}
+
+/// The interval as SQL prints it.
+pub fn interval_text(interval: &Interval) -> String {
+    let Some(datum) = (*interval).into_datum() else {
+        return String::new();
+    };
+    // SAFETY: interval_out takes an interval and returns a text that ends in a zero byte.
+    unsafe {
+        c_text(pg_sys::OidOutputFunctionCall(
+            pg_sys::Oid::from(pg_sys::F_INTERVAL_OUT),
+            datum,
+        ))
+    }
+}
+
+/// Now, in microseconds since 2000, as the server's time stamps.
+pub fn timestamp_us() -> i64 {
+    // SAFETY: reads the clock.
+    unsafe { pg_sys::GetCurrentTimestamp() }
+}
+
+/// Now, as text that timestamptz reads whatever the settings are: in UTC.
+pub fn wall_clock() -> String {
+    let (mut time, mut fraction) = (pg_sys::pg_tm::default(), 0);
+    // SAFETY: reads the clock; without a place for the time zone, the parts are those of UTC. The
+    // clock is within the range of time stamps.
+    unsafe {
+        pg_sys::timestamp2tm(
+            pg_sys::GetCurrentTimestamp(),
+            std::ptr::null_mut(),
+            &mut time,
+            &mut fraction,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+        );
+    }
+    format!(
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{fraction:06}+00",
+        time.tm_year, time.tm_mon, time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec
+    )
+}
