@@ -30,18 +30,25 @@
 //! | `clock` | the one clock of a run |
 
 #![allow(missing_docs)]
+// Unsafe code stays in the modules that allow it, behind safe functions.
+#![deny(unsafe_code)]
 
 mod api;
+#[allow(unsafe_code)]
 mod backend;
 mod check;
 mod clock;
+#[allow(unsafe_code)]
 mod compat;
+#[allow(unsafe_code)]
 mod copy;
 mod database;
 mod error;
 mod initialize;
+#[allow(unsafe_code)]
 mod latch;
 mod options;
+#[allow(unsafe_code)]
 mod pq;
 mod query;
 mod results;
@@ -49,7 +56,9 @@ mod run;
 mod security;
 mod server;
 mod session;
+#[allow(unsafe_code)]
 mod shared;
+#[allow(unsafe_code)]
 mod state;
 mod worker;
 
@@ -57,6 +66,7 @@ pgrx::pg_module_magic!();
 
 /// Called by the server when it loads the library.
 #[pgrx::pg_guard]
+#[allow(unsafe_code)] // for set_var
 pub extern "C-unwind" fn _PG_init() {
     // Errors pass through Rust panics. Even if the server's environment enables backtraces, they
     // must not reach clients and logs, and capturing one takes longer than most transactions. Set

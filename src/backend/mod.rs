@@ -7,6 +7,7 @@
 //! `horizon` lets a waiting caller keep no dead rows. `process` starts and ends processes and reads
 //! the state of others; `fatal` keeps the FATAL error that ended the process.
 
+pub mod activity;
 pub mod alarm;
 pub mod call;
 pub mod events;

@@ -4,6 +4,7 @@
 //! cancels the statement on the target before it processes the interrupt, because a server that
 //! executes a statement does not notice that its client has gone.
 
+use crate::backend::activity;
 use crate::backend::events::{self, EventSet};
 use crate::backend::interrupts::check_for_interrupts;
 use crate::clock;
@@ -13,7 +14,6 @@ use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel,
     no_more_connections,
 };
-use pgrx::pg_sys;
 use std::ffi::CString;
 
 /// The time limit for connecting, unless the connection's parameters have another one.
@@ -172,10 +172,7 @@ impl Remote {
 
     fn send(&mut self, sql: &str) -> Result<()> {
         let text = CString::new(sql).unwrap_or_default();
-        // SAFETY: the text is copied.
-        unsafe {
-            pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
-        }
+        activity::running(&text);
         self.connection
             .send_query(&text)
             .map_err(|Lost| self.lost())
@@ -191,10 +188,7 @@ impl Remote {
                 _ => each(&result),
             }
         }
-        // SAFETY: no text.
-        unsafe {
-            pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
-        }
+        activity::idle();
         match failed {
             Some(error) => Err(error),
             None => Ok(()),

@@ -3,6 +3,7 @@
 //! Errors travel three ways: raised in the caller's backend ([`Error::raise`]), sent from a worker
 //! to the backend through shared memory as a [`Report`], and stored with a run as text.
 
+#[allow(unsafe_code)]
 mod report;
 
 pub use report::{Report, new_report, report_of};

@@ -3,6 +3,7 @@
 //! written as finished pages if they have the storage that pgbench and pgio create: `pages` assigns
 //! rows to pages, `heap` builds and writes pages. All other tables are filled by COPY.
 
+#[allow(unsafe_code)]
 pub mod heap;
 pub mod options;
 pub mod pages;

@@ -8,6 +8,7 @@
 mod column;
 pub mod libpq;
 pub mod metered;
+#[allow(unsafe_code)]
 pub mod spi;
 pub mod usage;
 

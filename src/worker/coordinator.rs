@@ -30,6 +30,7 @@ use std::time::Duration;
 
 /// Entry point of the process.
 #[pg_guard]
+#[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) {
     let Some(segment) = attach(argument) else {

@@ -20,6 +20,7 @@ use std::rc::Rc;
 
 /// Entry point of the process.
 #[pg_guard]
+#[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum) {
     let Some(place) = Place::take(argument) else {

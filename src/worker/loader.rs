@@ -23,6 +23,7 @@ pub type StepSeconds = Vec<f64>;
 
 /// Entry point of the process.
 #[pg_guard]
+#[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
     let Some(segment) = attach(argument) else {

@@ -29,6 +29,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Entry point of the process.
 #[pg_guard]
+#[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) {
     let Some(place) = Place::take(argument) else {

@@ -21,6 +21,7 @@ use selfbench_script::Workload;
 
 /// Entry point of the process.
 #[pg_guard]
+#[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     let Some(place) = Place::take(argument) else {
