@@ -1,7 +1,7 @@
 //! Runs as SQL results: composite values, made of rows by the names of their fields.
 
 use super::json::json;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::query::{self, Record};
 use crate::security::with_pinned_settings;
 use selfbench_model::{PgioRun, Run, RunState};
@@ -55,5 +55,11 @@ fn stored(run_id: i64) -> Option<i64> {
 fn composite<T: Serialize>(type_name: &str, value: &T) -> Result<Record> {
     let sql = format!("SELECT jsonb_populate_record(NULL::{type_name}, $1::jsonb)");
     let value = json(value)?;
-    with_pinned_settings(|| query::record(&sql, value))
+    with_pinned_settings(|| {
+        let exists = "SELECT to_regtype($1) IS NOT NULL";
+        if query::one(exists, &[type_name.into()])? != Some(true) {
+            return Err(Error::ExtensionDropped);
+        }
+        query::record(&sql, value)
+    })
 }
