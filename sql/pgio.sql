@@ -39,7 +39,7 @@ SELECT public.error_of(format('SELECT bench.run_pgio(%s)', o)) FROM unnest(ARRAY
     'scan => ''seq''', 'scan => NULL',
     'duration => ''0''', 'duration => ''1 s'', transactions => 1', 'transactions => 0',
     'mode => ''direct''', 'mode => ''libpq'', client_process => ''worker''',
-    'protocol => ''binary''', 'rate => 0', 'seed => ''x''', '"interval" => ''0''',
+    'protocol => ''binary''', 'rate => 0', 'seed => ''x''', 'aggregate_interval => ''0''',
     'tables => 1, target => ''dbname=postgres''', 'mode => ''libpq'', target => ''dbname=postgres'''
 ]) o;
 

@@ -189,7 +189,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
             Vacuum::All => "all",
         }
         .into(),
-        interval: seconds(aggregate.unwrap_or(1)),
+        aggregate_interval: seconds(aggregate.unwrap_or(1)),
         // As C reads it: -1 is the largest number.
         seed: wanted.seed.as_ref().map(|text| match parse_seed(text) {
             Ok(Seed::Value(value)) => value.to_string(),

@@ -56,7 +56,7 @@ options! {
         /// Time between progress lines.
         progress: Option<Interval>,
         /// Length of the intervals for which figures are stored.
-        interval: Interval = Interval::from_seconds(1.0),
+        aggregate_interval: Interval = Interval::from_seconds(1.0),
         /// Random seed.
         seed: Option<String>,
         /// Text that identifies the run.
@@ -100,11 +100,11 @@ impl RunOptions {
         let (duration_us, transactions) = self.limits()?;
         let warmup = &self.warmup;
         let warmup_us = duration("warmup", warmup, true)?;
-        let interval = &self.interval;
-        let interval_us = duration("interval", interval, false)?;
-        if interval_us < US_PER_SECOND / 10 {
+        let interval = &self.aggregate_interval;
+        let aggregate_interval_us = duration("aggregate_interval", interval, false)?;
+        if aggregate_interval_us < US_PER_SECOND / 10 {
             return Err(invalid(
-                "interval",
+                "aggregate_interval",
                 interval_text(interval),
                 "At least 100 ms.",
             ));
@@ -178,7 +178,7 @@ impl RunOptions {
             log: self.log_spec()?,
             vacuum,
             warmup_us,
-            interval_us,
+            aggregate_interval_us,
             seed,
             label: self.label.clone(),
             settings: settings::of_session()?,

@@ -134,7 +134,7 @@ pub struct RunSpec {
     /// Time before transactions count, in microseconds.
     pub warmup_us: i64,
     /// Length of the intervals that are stored, in microseconds.
-    pub interval_us: i64,
+    pub aggregate_interval_us: i64,
     /// The base seed.
     pub seed: u64,
     /// Whatever the caller wants to find the run by.

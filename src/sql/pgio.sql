@@ -44,7 +44,7 @@ CREATE FUNCTION bench.run_pgio(
     latency_limit     float8   DEFAULT NULL,
     warmup            bench.span DEFAULT '0',
     progress          bench.span DEFAULT NULL,
-    "interval"        bench.span DEFAULT '1 s',
+    aggregate_interval bench.span DEFAULT '1 s',
     seed              text     DEFAULT NULL,
     label             text     DEFAULT NULL,
     log               boolean  DEFAULT false,

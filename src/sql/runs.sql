@@ -46,7 +46,7 @@ CREATE FUNCTION bench.run(
     vacuum       text     DEFAULT 'auto',
     warmup       bench.span DEFAULT '0',
     progress     bench.span DEFAULT NULL,
-    "interval"   bench.span DEFAULT '1 s',
+    aggregate_interval bench.span DEFAULT '1 s',
     seed         text     DEFAULT NULL,
     label        text     DEFAULT NULL,
     rate              float8  DEFAULT NULL,

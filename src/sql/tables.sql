@@ -136,7 +136,7 @@ CREATE TABLE bench.runs (
     duration_s              float8,
     transactions_per_client bigint,
     warmup_s                float8 NOT NULL,
-    interval_s              float8 NOT NULL,
+    aggregate_interval_s    float8 NOT NULL,
     rate                    float8,
     latency_limit_ms        float8,
     max_tries               int NOT NULL,

@@ -321,7 +321,7 @@ fn describe(
         duration_s: spec.duration_us.map(|us| us as f64 / 1e6),
         transactions_per_client: spec.transactions,
         warmup_s: spec.warmup_us as f64 / 1e6,
-        interval_s: spec.interval_us as f64 / 1e6,
+        aggregate_interval_s: spec.aggregate_interval_us as f64 / 1e6,
         rate: spec.rate,
         latency_limit_ms: spec.latency_limit_ns.map(|ns| ns as f64 / 1e6),
         max_tries: spec.max_tries as i32,
@@ -401,7 +401,7 @@ fn watch(
     watcher: &mut Watcher,
 ) -> Result<Option<String>> {
     let header = segment.header();
-    let interval_ns = spec.interval_us as u64 * 1000;
+    let interval_ns = spec.aggregate_interval_us as u64 * 1000;
     let mut next = header.measure_ns.load(Relaxed) + interval_ns;
     loop {
         let now = clock::now_ns();

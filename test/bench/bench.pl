@@ -256,8 +256,8 @@ sub connections
 # The cost of detailed measurements.
 sub details
 {
-	my @on = ('per_statement => true', 'log => true', q{"interval" => '1 s'});
-	my @off = (q{"interval" => '1 h'});
+	my @on = ('per_statement => true', 'log => true', q{aggregate_interval => '1 s'});
+	my @off = (q{aggregate_interval => '1 h'});
 	my $s = $profile->{logged};
 	foreach ([ 'SPI', 1 ], [ 'libpq', 8 ])
 	{

@@ -65,13 +65,13 @@ foreach my $case ([ 'spi', 1 ], [ 'spi', 4 ], [ 'libpq', 1 ], [ 'libpq', 4 ], [ 
 		is($run->{warmup_transactions}, 0, "$name: no warm-up");
 
 		$run = run_ok("$name, duration",
-			qq($options, duration => '300 ms', "interval" => '100 ms'));
+			qq($options, duration => '300 ms', aggregate_interval => '100 ms'));
 		nothing_else_ok($run, "$name, duration");
 	}
 
 	my $name = "$mode, $clients clients, warm-up";
 	my $run  = run_ok($name,
-		qq(mode => '$mode', clients => $clients, warmup => '200 ms', duration => '300 ms', "interval" => '100 ms')
+		qq(mode => '$mode', clients => $clients, warmup => '200 ms', duration => '300 ms', aggregate_interval => '100 ms')
 	);
 	cmp_ok($run->{warmup_transactions}, '>', 0, "$name: transactions in the warm-up")
 	  if $clients < 64;

@@ -38,8 +38,8 @@ my %modes = (
 my @modes = sort keys %modes;
 
 # Intervals; one for all of a run disturbs the server's counters least.
-my $whole  = q{"interval" => '1 h'};
-my $tenths = q{"interval" => '100 ms'};
+my $whole  = q{aggregate_interval => '1 h'};
+my $tenths = q{aggregate_interval => '100 ms'};
 
 # pgio's tables, as many as asked for, of so many blocks and rows each.
 sub make_tables

@@ -196,7 +196,7 @@ foreach my $tps ('18031.748231682694', '30918.282929205878', '4050.1910527545156
 foreach my $log ('false', 'true')
 {
 	my $session = start_sql($node,
-		qq{SELECT state, errors FROM bench.run('select-only', duration => '10 min', "interval" => '0.1 s', vacuum => 'none', log => $log, label => 'deleted')});
+		qq{SELECT state, errors FROM bench.run('select-only', duration => '10 min', aggregate_interval => '0.1 s', vacuum => 'none', log => $log, label => 'deleted')});
 	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM bench.progress WHERE label = 'deleted' AND transactions > 0"),
 		"log $log: a run in progress");
 	my $id = as($root, "DELETE FROM bench.runs WHERE label = 'deleted' RETURNING run_id");

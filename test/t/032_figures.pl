@@ -100,7 +100,7 @@ $node->safe_psql('postgres', "SELECT bench.cancel($run)");
 wait_until_quiet($node);
 
 $run = $node->safe_psql('postgres',
-	q{SELECT bench.start('select-only', clients => 2, duration => '5 min', "interval" => '100 ms', label => 'counts')});
+	q{SELECT bench.start('select-only', clients => 2, duration => '5 min', aggregate_interval => '100 ms', label => 'counts')});
 wait_for($node, 'SELECT interval_tps > 0 FROM bench.progress');
 is( $node->safe_psql('postgres',
 		"SELECT $columns, interval_latency_avg_ms > 0, abs(300 - seconds - seconds_left) < 0.1, percent_done < 50 FROM bench.progress"),
@@ -114,7 +114,7 @@ like($report, qr/^number of transactions actually processed: [1-9]\d*\nnumber of
 $node->safe_psql('postgres', "SELECT bench.cancel($run)");
 wait_until_quiet($node);
 $run = $node->safe_psql('postgres',
-	q{SELECT bench.start('sleeper', clients => 2, transactions => 100000, "interval" => '100 ms', label => 'limited')});
+	q{SELECT bench.start('sleeper', clients => 2, transactions => 100000, aggregate_interval => '100 ms', label => 'limited')});
 wait_for($node, 'SELECT transactions > 0 AND interval_tps > 0 FROM bench.progress');
 is($node->safe_psql('postgres', "SELECT $columns, percent_done < 50 FROM bench.progress"),
 	'running|t|t|t|t', 'bench.progress of a run that counts transactions');
@@ -220,8 +220,8 @@ like($error,
 foreach my $mode (qw(spi libpq))
 {
 	(undef, my $out, $error) = $node->psql('postgres',
-		qq{SELECT count(*) FROM bench.run('simple-update', mode => '$mode', duration => 1, warmup => 0.5, "interval" => 0.2::float8, label => '$mode seconds');
-		SELECT duration_s, warmup_s, interval_s FROM bench.runs WHERE label = '$mode seconds'});
+		qq{SELECT count(*) FROM bench.run('simple-update', mode => '$mode', duration => 1, warmup => 0.5, aggregate_interval => 0.2::float8, label => '$mode seconds');
+		SELECT duration_s, warmup_s, aggregate_interval_s FROM bench.runs WHERE label = '$mode seconds'});
 	is($out, "1\n1|0.5|0.2", "$mode: seconds as numbers");
 	is($error, '', "$mode: the call still holds no snapshot");
 }

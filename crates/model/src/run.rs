@@ -75,7 +75,7 @@ pub struct Run {
     /// Warm-up in seconds.
     pub warmup_s: f64,
     /// Length of an interval in seconds.
-    pub interval_s: f64,
+    pub aggregate_interval_s: f64,
     /// Scheduled transactions per second over all clients.
     pub rate: Option<f64>,
     /// Latency in milliseconds above which a transaction is late.
