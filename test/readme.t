@@ -1,6 +1,6 @@
 # Runs every command of README.md: each line of a ```sh block and each ```sql
 # block is one test.  Then runs the SQL of docs/*.md, one session per page, and the
-# commands of crontab lines, and checks that the pages name all functions.  The
+# commands of crontab lines, and checks that the pages name all functions and options.  The
 # environment names a server and an empty database for the SQL.
 #
 # Differences from entering the commands: runs last one second, scale is 1 and tables
@@ -57,6 +57,17 @@ my @undocumented = grep { $pages !~ /\bbench\.$_\b/ } split ' ',
   qx(psql -XAtc "SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace");
 is("@undocumented", '', 'every function of schema bench is in README.md or docs/*.md');
 is($?, 0, 'functions listed');
+
+# Options of bench.run as docs/options.md and the library have them, with defaults.
+my ($table) = slurp('docs/options.md') =~ /^## bench\.run and bench\.start\n(.*?)^## /ms;
+my ($list) = $table =~ /\A\n((?:\|.*\n)+)/;
+my %documented = $list =~ /^\| `(\w+)` \| (.*?) \|/mg;
+my %declared = map { split /\|/, $_, 2 } split /\n/,
+  qx(psql -XAtc "SELECT name, CASE type WHEN 'bench.span' THEN extract(epoch FROM value::interval)::numeric::int::text ELSE coalesce(value, 'NULL') END FROM bench_internal.run_options() ORDER BY name");
+is($?, 0, 'options listed');
+s/`//g, s/^(\d+) s$/$1/ foreach values %documented;
+$_ = 'NULL' foreach grep { $_ eq '' } values %declared;
+is_deeply(\%documented, \%declared, 'docs/options.md has the options of bench.run and their defaults');
 done_testing();
 
 # The fenced blocks of a Markdown file, as [language, text].

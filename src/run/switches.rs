@@ -1,7 +1,9 @@
 //! The options of a run that are on or off.
 
-use crate::options::options;
+use crate::options::{Options, options};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 options! {
     /// What is on or off. `bench.runs` has a column for each.
@@ -21,5 +23,15 @@ options! {
         verbose_errors: bool = false,
         /// Whether transactions are logged.
         log: bool = false,
+    }
+}
+
+impl Switches {
+    /// Each with its name.
+    pub fn by_name(&self) -> BTreeMap<String, bool> {
+        let entries = self.entries().into_iter();
+        entries
+            .map(|entry| (entry.name.to_owned(), entry.value == Value::Bool(true)))
+            .collect()
     }
 }

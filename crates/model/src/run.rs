@@ -86,18 +86,8 @@ pub struct Run {
     pub variables: BTreeMap<String, String>,
     /// Whether each transaction had a connection of its own.
     pub reconnect: bool,
-    /// Whether an error of a statement ended the transaction only.
-    pub continue_on_error: bool,
-    /// Whether the run was to end when a client was aborted.
-    pub exit_on_abort: bool,
-    /// Whether single commands were measured.
-    pub per_statement: bool,
     /// Whether the report tells failures apart by their kinds.
     pub failures_detailed: bool,
-    /// Whether errors that did not abort a client were told.
-    pub verbose_errors: bool,
-    /// Whether transactions were logged.
-    pub log: bool,
     /// The part of the transactions that was logged, if not all.
     pub sampling_rate: Option<f64>,
     /// What the names of log files began with.
@@ -157,6 +147,10 @@ pub struct Run {
     /// All transactions together.
     #[serde(flatten)]
     pub figures: Figures,
+    /// All options that are on or off, by name, to be stored in columns of that name. Reading a run
+    /// leaves them out, but for those above that reports show.
+    #[serde(flatten, skip_deserializing)]
+    pub switches: BTreeMap<String, bool>,
 }
 
 impl Run {
