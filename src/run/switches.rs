@@ -23,6 +23,8 @@ options! {
         verbose_errors: bool = false,
         /// Whether transactions are logged.
         log: bool = false,
+        /// Whether the run begins with a checkpoint.
+        checkpoint: bool = false,
     }
 }
 

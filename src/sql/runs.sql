@@ -63,7 +63,8 @@ CREATE FUNCTION bench.run(
     sampling_rate     float8  DEFAULT NULL,
     log_prefix        text    DEFAULT NULL,
     target            text    DEFAULT NULL,
-    client_process    text    DEFAULT 'auto'
+    client_process    text    DEFAULT 'auto',
+    checkpoint        boolean DEFAULT false
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';

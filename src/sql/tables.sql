@@ -144,6 +144,7 @@ CREATE TABLE bench.runs (
     reconnect               boolean NOT NULL,
     continue_on_error       boolean NOT NULL,
     exit_on_abort           boolean NOT NULL,
+    checkpoint              boolean NOT NULL,
     per_statement           boolean NOT NULL,
     failures_detailed       boolean NOT NULL,
     verbose_errors          boolean NOT NULL,

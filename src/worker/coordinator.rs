@@ -1,6 +1,7 @@
 //! The coordinator of a run: checks, starts the clients, opens the start barrier, takes the
 //! figures at each interval, ends the run and stores its results.
 
+use super::checkpoint;
 use super::client_process::ClientProcesses;
 use super::collector::Collector;
 use super::entry::{attach, my_segment};
@@ -68,6 +69,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
     transaction(|| settings::apply(&spec.settings))?;
     let mut database = Database::open(spec.target.as_ref())?;
     let tables = tables::look_up(spec, &mut database)?;
+    checkpoint::require_right(spec, &mut database)?;
     segment.header().scale.store(tables.scale, Relaxed);
     let stores = !server::in_recovery();
     let run_id = if stores { store::next_run_id()? } else { 0 };
@@ -88,6 +90,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
     })
     .and_then(|()| {
         vacuum(segment, spec, &mut database, &mut run.errors);
+        checkpoint::request(segment, spec, &mut database)?;
         if segment.header().stop() != Stop::No {
             return Err(Error::Canceled {
                 by: "before it started".into(),

@@ -27,6 +27,7 @@
 //!
 //! The loader fills accounts and pgio's tables together with its page workers, see `page_worker`.
 
+mod checkpoint;
 mod client;
 pub mod client_process;
 mod collector;

@@ -48,6 +48,46 @@ $node->safe_psql(
 	          where level < 2 + (current_setting('server_version_num')::int >= 180000)::int;$$),
 	       bench.define_script('variables', 'insert into lines values (:a || :b || :scale);')});
 
+# A checkpoint, which has ended before the first transaction begins.
+$node->safe_psql('postgres', q{
+	CREATE TABLE redone (after boolean);
+	CREATE ROLE tester LOGIN; SELECT bench.grant_to('tester'); GRANT INSERT ON redone TO tester;
+	GRANT EXECUTE ON FUNCTION pg_control_checkpoint() TO tester;
+	SELECT bench.define_script('redo', 'insert into redone select redo_lsn > :before::pg_lsn from pg_control_checkpoint();')});
+foreach my $mode (qw(spi libpq))
+{
+	foreach my $wanted (qw(true false))
+	{
+		my $before = $node->safe_psql('postgres', 'TRUNCATE redone; SELECT pg_current_wal_insert_lsn()');
+		$node->safe_psql('postgres', 'CREATE TABLE written (); DROP TABLE written');
+		my $offset = -s $node->logfile;
+		is( $node->safe_psql('postgres', qq{
+				SELECT transactions FROM bench.run('redo', mode => '$mode', clients => 2, transactions => 5,
+				       checkpoint => $wanted, variables => '{"before": "$before"}')}),
+			10, "$mode: a run with checkpoint => $wanted");
+		my $checkpoints = () = slurp_file($node->logfile, $offset) =~ /checkpoint starting: .*\bforce wait/g;
+		is($checkpoints, $wanted eq 'true' ? 1 : 0, "$mode: its checkpoints");
+		is($node->safe_psql('postgres', 'SELECT count(*) FROM redone WHERE after'), $wanted eq 'true' ? 10 : 0,
+			"$mode: transactions after it");
+		is($node->safe_psql('postgres', 'SELECT checkpoint FROM bench.run_summary ORDER BY run_id DESC LIMIT 1'),
+			substr($wanted, 0, 1), "$mode: stored");
+	}
+}
+$node->safe_psql('postgres', q{SELECT bench.define_script('own', 'select 1;')}, extra_params => [qw(-U tester)]);
+foreach my $call ('run', 'start')
+{
+	my ($status, $stdout, $stderr) = $node->psql(
+		'postgres', "SELECT bench.$call('own', transactions => 1, checkpoint => true)",
+		extra_params => [qw(-U tester)]);
+	like($stderr, qr/ERROR:  permission denied for option "checkpoint"\nHINT:/, "bench.$call without the privilege");
+}
+is($node->safe_psql('postgres', "SELECT count(*) FROM bench.runs WHERE owner = 'tester'::regrole"), 0, 'before anything starts');
+$node->safe_psql('postgres', 'GRANT pg_checkpoint TO tester');
+my ($status, $stdout, $stderr) = $node->psql(
+	'postgres', q{SELECT state FROM bench.run('own', transactions => 1, checkpoint => true)},
+	extra_params => [qw(-U tester)]);
+is($stdout, 'finished', 'and with it') or diag $stderr;
+
 my $happened = 0;
 foreach my $mode (qw(spi libpq))
 {

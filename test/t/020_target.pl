@@ -220,6 +220,24 @@ is( here("SET search_path = pg_catalog; SELECT state FROM $run"),
 is( here("SELECT state, transactions FROM bench.run(mode => 'libpq', transactions => 5, reconnect => true, target => $target)"),
 	'finished|5',
 	'a connection for each transaction');
+# A checkpoint is the target's, and needs the privilege there.
+{
+	my %offset = map { $_->name => -s $_->logfile } $here, $far;
+	my $checkpoints = sub { return scalar(() = slurp_file($_[0]->logfile, $offset{ $_[0]->name }) =~ /checkpoint starting: .*\bforce wait/g) };
+	my $as_guest = target(undef, "user=guest password=$secret");
+	here("SELECT bench.define_script('one', 'select 1;')");
+	my $run = "SELECT state FROM bench.run('one', mode => 'libpq', transactions => 1, checkpoint => true, target =>";
+	fails_ok("$run $as_guest)", qr/ERROR:  42501: permission denied for option "checkpoint"/, 'no checkpoint by a role of the target without the privilege');
+	is($checkpoints->($far), 0, 'none was made');
+	is(here("$run $target)"), 'finished', 'a checkpoint of the target');
+	is($checkpoints->($far), 1, 'is made there');
+	$far->safe_psql('postgres', 'GRANT pg_checkpoint TO guest');
+	is(here("$run $as_guest)"), 'finished', 'with the privilege there');
+	is($checkpoints->($far), 2, 'by another role');
+	is($checkpoints->($here), 0, 'and not here');
+	$far->safe_psql('postgres', 'REVOKE pg_checkpoint FROM guest');
+}
+
 is( here("SELECT string_agg(mode || runs, ',') FROM bench.compare(modes => '{libpq}', repeats => 2, transactions => 5, target => $target)"),
 	'libpq2',
 	'bench.compare');
