@@ -144,28 +144,13 @@ macro_rules! default_of {
 
 pub(crate) use {default_of, options};
 
-/// The name that is most like a given one, if one is.
+/// The name that is most like a given one, if one is. Comparing takes time for each character of
+/// the given one, which may have millions: the first ones decide.
 fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let name: String = name.chars().take(64).collect();
     known
-        .map(|known| (distance(name, known), known))
+        .map(|known| (strsim::levenshtein(&name, known), known))
         .min()
         .filter(|(distance, known)| distance * 2 <= known.len())
         .map(|(_, known)| known)
-}
-
-/// How many characters have to be inserted, removed or replaced to make one text of another
-/// (Levenshtein 1966).
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }
