@@ -221,7 +221,7 @@ impl Plan {
     pub fn prepare(&self) {
         if let Layout::Ranges(stretches) = &self.layout {
             for stretch in stretches {
-                stretch.heap.resize(self.pages_of(stretch));
+                stretch.heap.file.resize(self.pages_of(stretch));
             }
         }
     }

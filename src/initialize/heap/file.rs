@@ -1,0 +1,204 @@
+//! Finished pages on their way into WAL and files, without the server's buffers.
+
+use crate::compat::{self, Checkpoints, FileId};
+use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
+use pgrx::{PgRelation, check_for_interrupts, pg_sys};
+use serde::{Deserialize, Serialize};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+/// Bytes of a page.
+pub const PAGE: usize = pg_sys::BLCKSZ as usize;
+/// `MAXALIGN` of a page's header.
+pub(super) const PAGE_HEADER: usize =
+    std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp).next_multiple_of(8);
+/// Pages of a WAL record of finished pages, and of a batch.
+pub const BATCH: usize = 32;
+/// What the server wants buffers aligned to, for files that it opens for direct I/O.
+const ALIGNMENT: usize = 4096;
+
+/// The file of a table or index that the current transaction has created.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct File {
+    id: FileId,
+    /// Whether it is logged, so that WAL is written unless `wal_level` allows to do without.
+    logged: bool,
+}
+
+impl File {
+    /// That of an open relation; `None` if it is temporary.
+    pub(super) fn of(relation: &PgRelation) -> Option<File> {
+        // SAFETY: an open relation.
+        let class = unsafe { &*relation.rd_rel };
+        let logged = match class.relpersistence as u8 {
+            pg_sys::RELPERSISTENCE_PERMANENT => true,
+            pg_sys::RELPERSISTENCE_UNLOGGED => false,
+            _ => return None,
+        };
+        Some(File {
+            id: compat::file_of(relation),
+            logged,
+        })
+    }
+
+    /// Opens it. What it returns is good until the server next looks at what other processes have
+    /// invalidated.
+    pub(super) fn open(&self) -> pg_sys::SMgrRelation {
+        // SAFETY: the file is there as long as the transaction that created it, in this process or
+        // the one that waits for this one.
+        unsafe { compat::smgr_open(self.id) }
+    }
+
+    /// Whether pages go to WAL. With `wal_level` minimal, the server itself syncs, at commit, files
+    /// that the transaction has created.
+    fn needs_wal(&self) -> bool {
+        // SAFETY: a plain setting.
+        self.logged && unsafe { pg_sys::wal_level } > pg_sys::WalLevel::WAL_LEVEL_MINIMAL as i32
+    }
+
+    /// Whether writes are told to the checkpointer, so that it syncs the file: not when the server
+    /// does that at commit. Unlogged tables are synced for the next start of the server.
+    fn needs_sync(&self) -> bool {
+        self.needs_wal() || !self.logged
+    }
+
+    /// Number of pages of its file.
+    pub(super) fn pages(&self) -> u32 {
+        // SAFETY: an open file.
+        unsafe { pg_sys::smgrnblocks(self.open(), MAIN_FORKNUM) }
+    }
+
+    /// Gives the file its final size, so that several processes can write into it: the server
+    /// itself would fill the end of one gigabyte before it begins the next, over what others have
+    /// written.
+    pub fn resize(&self, pages: u32) {
+        let zeros = Pages::new(1);
+        let mut end = 0;
+        while end < pages {
+            check_for_interrupts!();
+            end = end.saturating_add(pg_sys::RELSEG_SIZE).min(pages);
+            // SAFETY: a page that is all zero is an empty one; this process alone extends the file.
+            unsafe {
+                let smgr = self.open();
+                compat::smgr_extend(smgr, MAIN_FORKNUM, end - 1, zeros.page(0), true);
+            }
+        }
+    }
+
+    /// Logs the first `count` pages of a buffer and writes them to the file.
+    ///
+    /// Checkpoints: the pages do not pass through the server's buffers, which a checkpoint would
+    /// write out. From before the WAL record until the pages have been written and the checkpointer
+    /// been told to sync them, this process keeps checkpoints from going on that have begun behind
+    /// that record. So one whose recovery would not see the record waits, and then syncs the pages;
+    /// a recovery from any other one writes them again. The pages may reach the disk before their
+    /// WAL does: then the transaction has not been committed, and nobody will read the file.
+    pub(super) fn write(
+        &self,
+        fork: pg_sys::ForkNumber::Type,
+        first: u32,
+        pages: &Pages,
+        count: usize,
+        way: Way,
+    ) {
+        let mut pointers = [std::ptr::null_mut(); BATCH];
+        for (index, pointer) in pointers[..count].iter_mut().enumerate() {
+            *pointer = pages.page(index);
+        }
+        let pointers = &mut pointers[..count];
+        let _checkpoints = self.needs_wal().then(Checkpoints::delay);
+        // SAFETY: finished pages of this process; the file is there as long as the transaction that
+        // created it, in this process or the one that waits for this one, and nobody else writes
+        // these blocks. Errors are raised and abort the load.
+        unsafe {
+            if self.needs_wal() {
+                compat::log_pages(self.id, fork, first, pointers, way.standard);
+            }
+            for (block, page) in (first..).zip(pointers.iter()) {
+                pg_sys::PageSetChecksumInplace(*page, block);
+            }
+            let skip_sync = !self.needs_sync();
+            let mut rest = &*pointers;
+            if way.grows
+                && let Some((last, others)) = pointers.split_last()
+            {
+                let block = first + others.len() as u32;
+                let smgr = self.open();
+                compat::smgr_extend(smgr, fork, block, *last, skip_sync);
+                rest = others;
+            }
+            compat::smgr_write(self.id, fork, first, rest, skip_sync);
+        }
+    }
+}
+
+/// Opens a relation that this transaction has locked.
+pub(super) fn open(oid: pg_sys::Oid) -> Option<PgRelation> {
+    // SAFETY: the lock keeps it from being changed or dropped; it is closed when dropped.
+    unsafe {
+        let relation = pg_sys::RelationIdGetRelation(oid);
+        (!relation.is_null()).then(|| PgRelation::from_pg_owned(relation))
+    }
+}
+
+/// How pages are written.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// Whether they come behind the file's end.
+    pub grows: bool,
+    /// Whether nothing stands between the end of the line pointers and the tuples.
+    pub standard: bool,
+}
+
+/// Memory for pages, as the server wants it.
+pub(super) struct Pages {
+    memory: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Pages {
+    /// That many pages, all zero.
+    pub fn new(count: usize) -> Pages {
+        // Neither can fail: the size is small, and the alignment a power of two.
+        let layout = Layout::array::<[u8; PAGE]>(count.max(1))
+            .and_then(|layout| layout.align_to(ALIGNMENT))
+            .unwrap_or(Layout::new::<[u8; PAGE]>());
+        // SAFETY: the layout has a size above zero.
+        let memory = unsafe { alloc_zeroed(layout) };
+        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
+        Pages { memory, layout }
+    }
+
+    /// One of them.
+    pub fn page(&self, index: usize) -> pg_sys::Page {
+        debug_assert!((index + 1) * PAGE <= self.layout.size());
+        // SAFETY: within the memory.
+        unsafe { self.memory.as_ptr().add(index * PAGE).cast() }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, freed once.
+        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+    }
+}
+
+/// From now on, this process compresses pages in WAL by LZ4, if the server has it; PGLZ and
+/// Zstandard take as long as they save. The setting of others stays as it is.
+pub fn compress_wal() {
+    // SAFETY: sets a setting of this process. The level keeps the server from raising an error if
+    // it knows no such value.
+    unsafe {
+        pg_sys::set_config_option(
+            c"wal_compression".as_ptr(),
+            c"lz4".as_ptr(),
+            pg_sys::GucContext::PGC_SUSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SET,
+            true,
+            pg_sys::DEBUG1 as i32,
+            false,
+        );
+    }
+}

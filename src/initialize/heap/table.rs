@@ -1,0 +1,187 @@
+//! Tables that can be filled with finished pages.
+
+use super::file::{File, PAGE, PAGE_HEADER, Pages, Way, open};
+use pgrx::pg_sys::ForkNumber::{MAIN_FORKNUM, VISIBILITYMAP_FORKNUM};
+use pgrx::{PgRelation, check_for_interrupts, pg_sys};
+use serde::{Deserialize, Serialize};
+
+/// Heap pages of which a page of the visibility map tells, two bits each.
+const PAGES_PER_MAP_PAGE: u32 = ((PAGE - PAGE_HEADER) * 4) as u32;
+
+/// What the rows of a table are, each of which begins with a number, its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Content {
+    /// pgbench's accounts; the number of the branch follows.
+    Accounts,
+    /// pgio's rows; all else is the same in each.
+    Pgio,
+}
+
+/// The file of a table or partition that has such rows, new and empty.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Heap {
+    /// Oid of the table or partition.
+    pub oid: u32,
+    /// Its file.
+    pub file: File,
+    /// Bytes of each page that its fill factor leaves free.
+    pub free: usize,
+    /// What its rows are.
+    pub content: Content,
+    /// Bytes of a key, 4 or 8.
+    pub key_bytes: usize,
+}
+
+impl Heap {
+    /// That of a table which the current transaction has created or emptied; `None` unless it is an
+    /// ordinary heap table with the columns of pgbench's accounts or of pgio's tables, and nothing
+    /// else: no index, trigger, constraint or policy.
+    pub fn of_table(oid: pg_sys::Oid) -> Option<Heap> {
+        let relation = open(oid)?;
+        // SAFETY: an open relation; its options are those of a table, if there are any.
+        let (class, options) = unsafe {
+            let options = relation.rd_options.cast::<pg_sys::StdRdOptions>();
+            (&*relation.rd_rel, options.as_ref())
+        };
+        let ordinary = class.relkind as u8 == pg_sys::RELKIND_RELATION
+            && class.relam == pg_sys::HEAP_TABLE_AM_OID
+            && !class.relhasindex
+            && !class.relhassubclass
+            && takes_plain_rows(class);
+        if !ordinary {
+            return None;
+        }
+        let (content, key_bytes) = content(&relation)?;
+        let fillfactor = options.map_or(pg_sys::HEAP_DEFAULT_FILLFACTOR as i32, |o| o.fillfactor);
+        let heap = Heap {
+            oid: oid.to_u32(),
+            file: File::of(&relation)?,
+            free: PAGE * (100 - fillfactor) as usize / 100,
+            content,
+            key_bytes,
+        };
+        // SAFETY: the relation is locked by this transaction.
+        let empty = unsafe {
+            let smgr = heap.file.open();
+            pg_sys::smgrnblocks(smgr, MAIN_FORKNUM) == 0
+                && !pg_sys::smgrexists(smgr, VISIBILITYMAP_FORKNUM)
+        };
+        empty.then_some(heap)
+    }
+
+    /// Counts the rows that were written, as COPY does, for the statistics of the table. `per_page`
+    /// are those of a full page.
+    pub fn count(&self, per_page: usize) {
+        let (Some(last), Some(relation)) =
+            (self.file.pages().checked_sub(1), open(self.oid.into()))
+        else {
+            return;
+        };
+        // SAFETY: an open relation, and a block of it that is never changed before the end of this
+        // transaction.
+        unsafe {
+            let buffer = pg_sys::ReadBuffer(relation.as_ptr(), last);
+            let on_last = pg_sys::PageGetMaxOffsetNumber(pg_sys::BufferGetPage(buffer));
+            pg_sys::ReleaseBuffer(buffer);
+            let rows = i64::from(last) * per_page as i64 + on_last as i64;
+            pg_sys::pgstat_count_heap_insert(relation.as_ptr(), rows);
+        }
+    }
+
+    /// Writes the visibility map: all pages are visible to all, and frozen.
+    pub fn write_visibility_map(&self) {
+        let pages = self.file.pages();
+        if pages == 0 {
+            return;
+        }
+        // SAFETY: as for the file itself; the map is new, since the file is.
+        unsafe {
+            let smgr = self.file.open();
+            pg_sys::smgrcreate(smgr, VISIBILITYMAP_FORKNUM, false);
+        }
+        for map_page in 0..pages.div_ceil(PAGES_PER_MAP_PAGE) {
+            check_for_interrupts!();
+            let here = (pages - map_page * PAGES_PER_MAP_PAGE).min(PAGES_PER_MAP_PAGE) as usize;
+            let buffer = Pages::new(1);
+            // SAFETY: the buffer has one page, and the bits of so many pages fit behind its header.
+            unsafe {
+                let page = buffer.page(0);
+                pg_sys::PageInit(page, PAGE, 0);
+                let bits = page.cast::<u8>().add(PAGE_HEADER);
+                bits.write_bytes(0xFF, here / 4);
+                if !here.is_multiple_of(4) {
+                    bits.add(here / 4).write((1 << (here % 4 * 2)) - 1);
+                }
+            }
+            // What a page of the map tells looks like a hole, and must not be left out of WAL.
+            let way = Way {
+                grows: true,
+                standard: false,
+            };
+            self.file
+                .write(VISIBILITYMAP_FORKNUM, map_page, &buffer, 1, way);
+        }
+    }
+}
+
+/// Whether nothing has to be done for rows of the table beyond storing them.
+fn takes_plain_rows(class: &pg_sys::FormData_pg_class) -> bool {
+    !class.relhastriggers && class.relchecks == 0 && !class.relrowsecurity
+}
+
+/// Whether accounts have partitions to which rows can be given directly, and the role may insert.
+pub fn is_plain_parent(oid: pg_sys::Oid) -> bool {
+    open(oid).is_some_and(|relation| {
+        // SAFETY: an open relation.
+        takes_plain_rows(unsafe { &*relation.rd_rel })
+            && content(&relation).is_some_and(|(content, _)| content == Content::Accounts)
+    })
+}
+
+/// Whether the current role may insert into a table.
+pub fn may_insert(oid: pg_sys::Oid) -> bool {
+    // SAFETY: looks into the catalogs, in a transaction.
+    unsafe {
+        pg_sys::pg_class_aclcheck(oid, pg_sys::GetUserId(), pg_sys::ACL_INSERT as _)
+            == pg_sys::AclResult::ACLCHECK_OK
+    }
+}
+
+/// Whether the server writes WAL from which changes of rows can be decoded.
+pub fn decodes_wal() -> bool {
+    // SAFETY: a plain setting.
+    unsafe { pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_LOGICAL as i32 }
+}
+
+/// What the rows of a table are and the bytes of their keys, if it has the columns, of the same
+/// types, and none of them is computed.
+fn content(relation: &PgRelation) -> Option<(Content, usize)> {
+    const INT4: pg_sys::Oid = pg_sys::INT4OID;
+    const INT8: pg_sys::Oid = pg_sys::INT8OID;
+    const CHAR: pg_sys::Oid = pg_sys::BPCHAROID;
+    let columns = relation.tuple_desc();
+    let mut found = Vec::with_capacity(columns.len());
+    for column in columns.iter() {
+        if column.attgenerated != 0 || column.attisdropped {
+            return None;
+        }
+        found.push((column.name(), column.atttypid, column.atttypmod));
+    }
+    // The type modifier of char(n) is n and the length of a header.
+    let matched = match found[..] {
+        [
+            ("aid", aid @ (INT4 | INT8), -1),
+            ("bid", INT4, -1),
+            ("abalance", INT4, -1),
+            ("filler", CHAR, 88),
+        ] => (Content::Accounts, if aid == INT8 { 8 } else { 4 }),
+        [
+            ("mykey", INT8, -1),
+            ("scratch", INT8, -1),
+            ("filler", CHAR, 1028),
+        ] => (Content::Pgio, 8),
+        _ => return None,
+    };
+    let filler = columns.get(columns.len() - 1)?;
+    (filler.attstorage as u8 == pg_sys::TYPSTORAGE_EXTENDED).then_some(matched)
+}
