@@ -191,7 +191,7 @@ pub unsafe fn reserved_connections() -> i32 {
 const NO_BACKEND: i32 = -1;
 
 /// A file of a relation, in a form that goes through shared memory.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FileId {
     tablespace: u32,
     database: u32,
@@ -417,6 +417,38 @@ pub unsafe fn log_pages(
             blocks.as_mut_ptr(),
             pages.as_mut_ptr(),
             standard,
+        );
+    }
+}
+
+/// Whether pages of B-trees are known to be as this server builds them: where they have been compared.
+pub const KNOWS_KEYS: bool =
+    cfg!(any(feature = "pg15", feature = "pg18")) && cfg!(target_endian = "little");
+
+/// Enters the size of a table or index into the catalog, as `CREATE INDEX` does.
+///
+/// # Safety
+/// In a transaction that has locked the open relation.
+pub unsafe fn tell_size(relation: pg_sys::Relation, pages: u32, rows: u64, is_table: bool) {
+    let (mut visible, mut frozen) = (0, 0);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if is_table {
+            pg_sys::visibilitymap_count(relation, &mut visible, &mut frozen);
+        }
+        pg_sys::vac_update_relstats(
+            relation,
+            pages,
+            rows as f64,
+            visible,
+            #[cfg(feature = "pg18")]
+            frozen,
+            is_table,
+            pg_sys::InvalidTransactionId,
+            pg_sys::InvalidTransactionId,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            true,
         );
     }
 }

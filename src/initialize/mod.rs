@@ -1,10 +1,12 @@
 //! Creating and filling pgbench's tables, as `pgbench -i` does, and pgio's (`pgio`): the options,
 //! the statements of each step, and the rows. On this server, accounts and pgio's tables are
 //! written as finished pages if they have the storage that pgbench and pgio create: `pages` assigns
-//! rows to pages, `heap` builds and writes pages. All other tables are filled by COPY.
+//! rows to pages, `heap` builds and writes pages, `keys` those of primary keys. All other tables are
+//! filled by COPY.
 
 #[allow(unsafe_code)]
 pub mod heap;
+mod keys;
 pub mod options;
 pub mod pages;
 pub mod pgio;

@@ -1,23 +1,28 @@
 //! Which row goes to which page of which file, and how the work is divided.
 //!
+//! Primary keys of accounts are filled in the same way, if they are there before.
+//!
 //! A plan exists only for tables that are stored as pgbench and pgio create them: ordinary heap
 //! tables and, for accounts, range or hash partitions that are. For all else there is COPY.
 
-use super::heap::{self, Content, Filler, Heap, PartitionHash, Row, Template};
+use super::heap::{self, Content, Filler, Heap, Key, PartitionHash, Row, Template};
+use super::keys::{self, KeyFiller};
 use super::options::InitializeSpec;
 use super::pgio::{Keys, PgioSpec};
 use super::tables::quote_literal;
 use crate::backend::identity::Identity;
+use crate::clock;
 use crate::error::Result;
 use crate::query;
 use pgrx::pg_sys;
+use selfbench_btree::Tree;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Most pages of a table.
 pub const MAX_PAGES: u64 = u32::MAX as u64 - 1;
-/// Pages that a process fills before it takes the next part.
-const PART_PAGES: u32 = 1024;
+/// Pages, or leaves of a key, that a process fills before it takes the next part.
+const PART_PAGES: u64 = 1024;
 /// Memory, in pages, that a process has for the batches of several hash partitions.
 const HASH_PAGES: usize = 4096;
 
@@ -25,6 +30,8 @@ const HASH_PAGES: usize = 4096;
 /// must not go beyond its own bounds. `{}` is its name as a literal.
 const PARTITIONS: &str = "
 SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catalog.text,
+       (pg_catalog.pg_has_role(c.relowner, 'USAGE')
+        AND pg_catalog.has_schema_privilege(c.relnamespace, 'CREATE'))::pg_catalog.text,
        (p.partnatts OPERATOR(pg_catalog.=) 1 AND p.partattrs[0] OPERATOR(pg_catalog.=) 1
         AND o.opcdefault
         AND o.opcnamespace OPERATOR(pg_catalog.=)
@@ -48,6 +55,30 @@ pub struct Plan {
     rows: i64,
     row: Row,
     layout: Layout,
+    /// Whether the role may add primary keys to the tables.
+    pub may_add_keys: bool,
+}
+
+/// What has been done about the primary keys of accounts when they are filled.
+#[derive(Debug, Default)]
+pub struct Keyed {
+    /// Whether they have been added.
+    pub added: bool,
+    /// Tables that were filled by pages with their keys, and their numbers of rows.
+    pub tables: Vec<(Heap, u64)>,
+    /// Time that the keys took.
+    pub spent_ns: u64,
+}
+
+impl Keyed {
+    /// Enters the sizes of tables and keys into the catalog, as building the keys does; other
+    /// commands have estimated them meanwhile. Must be called in a transaction.
+    pub fn tell_sizes(&self) {
+        for (heap, rows) in &self.tables {
+            heap.lock();
+            heap.tell_size(*rows);
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -128,15 +159,23 @@ impl Bound {
 
 impl Plan {
     /// How to fill accounts, the table of that name in SQL, in this transaction, which has emptied
-    /// them; `None` if that is COPY's business. `processes` may take part.
+    /// them, and their primary keys, if `has_keys`; `None` if that is COPY's business. `processes`
+    /// may take part.
     pub fn of_accounts(
         spec: &InitializeSpec,
         accounts: &str,
         processes: usize,
+        has_keys: bool,
     ) -> Result<Option<Plan>> {
         let rows = spec.accounts();
-        let layout = layout(accounts, rows, processes)?;
-        Ok(layout.and_then(|layout| Plan::make(spec.identity, rows, layout, Content::Accounts)))
+        let found = layout(accounts, rows, processes, has_keys)?;
+        Ok(found.and_then(|(layout, may_add_keys)| {
+            let plan = Plan::make(spec.identity, rows, layout, Content::Accounts)?;
+            Some(Plan {
+                may_add_keys,
+                ..plan
+            })
+        }))
     }
 
     /// How to fill pgio's tables in this transaction, which has created them; `None` if that is
@@ -149,7 +188,7 @@ impl Plan {
             .zip(tables)
             .map(|(number, oid)| {
                 Some(Stretch {
-                    heap: Heap::of_table(*oid)?,
+                    heap: Heap::of_table(*oid, false)?,
                     rows: 1..spec.rows_each + 1,
                     keys: Some(spec.keys(number)),
                 })
@@ -171,6 +210,7 @@ impl Plan {
             rows,
             row,
             layout,
+            may_add_keys: false,
         };
         plan.fits(content).then_some(plan)
     }
@@ -202,10 +242,20 @@ impl Plan {
         Template::new(&self.row, heap.free)
     }
 
-    fn pages_of(&self, stretch: &Stretch) -> u32 {
+    fn pages_of(&self, stretch: &Stretch) -> u64 {
         let per_page = self.template(&stretch.heap).rows() as u64;
-        // See `fits`.
-        stretch.count().div_ceil(per_page) as u32
+        stretch.count().div_ceil(per_page)
+    }
+
+    /// The tree of keys, of a number of rows that is not known yet.
+    fn endless_tree(&self, heap: &Heap) -> Tree {
+        Tree::endless(heap::PAGE, heap.key_bytes, self.template(heap).rows())
+    }
+
+    /// The primary key of a file's rows, and its tree; none without rows: the server has made that.
+    fn key_of(&self, heap: &Heap, rows: u64) -> Option<(Key, Tree)> {
+        let key = heap.key.filter(|_| rows > 0)?;
+        Some((key, self.endless_tree(heap).with_rows(rows)))
     }
 
     /// Pages of all files together, about.
@@ -221,32 +271,54 @@ impl Plan {
     pub fn prepare(&self) {
         if let Layout::Ranges(stretches) = &self.layout {
             for stretch in stretches {
-                stretch.heap.file.resize(self.pages_of(stretch));
+                // See `fits`.
+                stretch.heap.file.resize(self.pages_of(stretch) as u32);
+                if let Some((key, tree)) = self.key_of(&stretch.heap, stretch.count()) {
+                    key.file.resize(tree.blocks());
+                }
             }
         }
     }
 
     /// Does parts of the work that nobody else has taken until none is left. `take` gives the
-    /// number of the next one; after each batch, `done` gets its number of rows.
+    /// number of the next one; after each batch, `done` gets its number of rows. Nanoseconds that
+    /// primary keys took.
     pub fn work(
         &self,
         mut take: impl FnMut() -> u64,
         done: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
+        let mut keys_ns = 0;
         match &self.layout {
             Layout::Ranges(stretches) => {
-                let mut begin = 0;
                 let mut part = take();
+                let mut begin = 0;
+                // The parts that begin there of so many pages.
+                let mut parts =
+                    |pages: u64, fill: &mut dyn FnMut(Range<u64>) -> Result<()>| -> Result<()> {
+                        let end = begin + pages.div_ceil(PART_PAGES);
+                        while part < end {
+                            let first = (part - begin) * PART_PAGES;
+                            fill(first..(first + PART_PAGES).min(pages))?;
+                            part = take();
+                        }
+                        begin = end;
+                        Ok(())
+                    };
                 for stretch in stretches {
-                    let pages = self.pages_of(stretch);
-                    let end = begin + u64::from(pages.div_ceil(PART_PAGES));
-                    while part < end {
-                        let first = (part - begin) as u32 * PART_PAGES;
-                        let last = first.saturating_add(PART_PAGES).min(pages);
-                        self.fill(stretch, first..last, done)?;
-                        part = take();
+                    parts(self.pages_of(stretch), &mut |pages| {
+                        self.fill(stretch, pages, done)
+                    })?;
+                }
+                for stretch in stretches {
+                    if let Some((key, tree)) = self.key_of(&stretch.heap, stretch.count()) {
+                        parts(tree.leaves(), &mut |leaves| {
+                            let begun = clock::now_ns();
+                            keys::fill(&key, &tree, stretch.rows.start, leaves, done)?;
+                            keys_ns += clock::now_ns() - begun;
+                            Ok(())
+                        })?;
                     }
-                    begin = end;
                 }
             }
             Layout::Hash(heaps, groups) => {
@@ -254,26 +326,26 @@ impl Plan {
                     && part < *groups
                 {
                     let group = heaps.len() * part / groups..heaps.len() * (part + 1) / groups;
-                    self.fill_partitions(heaps, group, done)?;
+                    keys_ns += self.fill_partitions(heaps, group, done)?;
                 }
             }
         }
-        Ok(())
+        Ok(keys_ns)
     }
 
     fn fill(
         &self,
         stretch: &Stretch,
-        pages: Range<u32>,
+        pages: Range<u64>,
         done: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
         let template = self.template(&stretch.heap);
-        let row = |page: u32| stretch.rows.start + i64::from(page) * template.rows() as i64;
+        let row = |page: u64| stretch.rows.start + page as i64 * template.rows() as i64;
         let mut filler = Filler::new(
             stretch.heap,
             &self.row,
             &template,
-            pages.start,
+            pages.start as u32,
             false,
             heap::BATCH,
         );
@@ -290,40 +362,73 @@ impl Plan {
         heaps: &[Heap],
         group: Range<usize>,
         done: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let mut hash = PartitionHash::new(heaps[0].key_bytes, heaps.len() as u64);
         let templates: Vec<_> = heaps[group.clone()]
             .iter()
             .map(|heap| self.template(heap))
             .collect();
-        let batch = HASH_PAGES / group.len().max(1);
-        let mut fillers: Vec<_> = heaps[group.clone()]
+        let heaps = &heaps[group.clone()];
+        let keyed = heaps.iter().filter(|heap| heap.key.is_some()).count();
+        let batch = HASH_PAGES / (heaps.len() + keyed).max(1);
+        let mut fillers: Vec<_> = heaps
             .iter()
             .zip(&templates)
-            .map(|(heap, template)| Filler::new(*heap, &self.row, template, 0, true, batch))
+            .map(|(heap, template)| {
+                let rows = Filler::new(*heap, &self.row, template, 0, true, batch);
+                let key = heap
+                    .key
+                    .map(|key| KeyFiller::new(&key, self.endless_tree(heap), batch));
+                (rows, key)
+            })
             .collect();
         for aid in 1..=self.rows {
             let remainder = hash.remainder(aid);
             if group.contains(&remainder) {
-                fillers[remainder - group.start].push(aid, done)?;
+                let (rows, key) = &mut fillers[remainder - group.start];
+                rows.push(aid, done)?;
+                if let Some(key) = key {
+                    key.push(aid);
+                }
             }
         }
-        fillers
-            .into_iter()
-            .try_for_each(|filler| filler.finish(done))
+        let mut keys_ns = 0;
+        for (rows, key) in fillers {
+            rows.finish(done)?;
+            if let Some(key) = key {
+                keys_ns += key.finish(done)?;
+            }
+        }
+        Ok(keys_ns)
     }
 
-    /// After all processes have ended: the visibility maps and the tables' statistics.
-    pub fn conclude(&self) {
+    /// After all processes have ended: the visibility maps, the tables' statistics and what makes
+    /// the keys' pages trees. Tells each table that has a key, with its number of rows.
+    pub fn conclude(&self) -> Vec<(Heap, u64)> {
+        let mut keyed = Vec::new();
         for (heap, _) in self.files() {
             heap.write_visibility_map();
-            heap.count(self.template(&heap).rows());
+            let rows = heap.count(self.template(&heap).rows());
+            if heap.key.is_some() {
+                keyed.push((heap, rows));
+            }
+            if let Some((key, tree)) = self.key_of(&heap, rows) {
+                key.enter_root(&tree);
+                heap.tell_size(rows);
+            }
         }
+        keyed
     }
 }
 
-/// The files of accounts; `None` unless they are pgbench's.
-fn layout(accounts: &str, rows: i64, processes: usize) -> Result<Option<Layout>> {
+/// The files of accounts, and whether the role may add primary keys to them; `None` unless they are
+/// pgbench's.
+fn layout(
+    accounts: &str,
+    rows: i64,
+    processes: usize,
+    has_keys: bool,
+) -> Result<Option<(Layout, bool)>> {
     if heap::decodes_wal() {
         return Ok(None);
     }
@@ -336,16 +441,18 @@ fn layout(accounts: &str, rows: i64, processes: usize) -> Result<Option<Layout>>
     if !heap::may_insert(oid.into()) {
         return Ok(None);
     }
+    let (strategy, may_add_keys) = (next(), next().as_deref() == Some("true"));
     if kind == "r" {
-        return Ok(Heap::of_table(oid.into()).map(|heap| {
-            Layout::Ranges(vec![Stretch {
+        return Ok(Heap::of_table(oid.into(), has_keys).map(|heap| {
+            let stretch = Stretch {
                 heap,
                 rows: 1..rows + 1,
                 keys: None,
-            }])
+            };
+            (Layout::Ranges(vec![stretch]), may_add_keys)
         }));
     }
-    let (strategy, by_aid, partitions) = (next(), next(), next());
+    let (by_aid, partitions) = (next(), next());
     if by_aid.as_deref() != Some("true") || !heap::is_plain_parent(oid.into()) {
         return Ok(None);
     }
@@ -354,13 +461,19 @@ fn layout(accounts: &str, rows: i64, processes: usize) -> Result<Option<Layout>>
         .unwrap_or_default();
     let bounded: Option<Vec<(Heap, Bound)>> = partitions
         .into_iter()
-        .map(|(oid, bound)| Some((Heap::of_table(oid.into())?, Bound::parse(&bound?)?)))
+        .map(|(oid, bound)| {
+            Some((
+                Heap::of_table(oid.into(), has_keys)?,
+                Bound::parse(&bound?)?,
+            ))
+        })
         .collect();
-    Ok(bounded.and_then(|bounded| match strategy.as_deref() {
+    let layout = bounded.and_then(|bounded| match strategy.as_deref() {
         Some("r") => ranges(bounded, rows),
         Some("h") => hash(bounded, processes),
         _ => None,
-    }))
+    });
+    Ok(layout.map(|layout| (layout, may_add_keys)))
 }
 
 /// Range partitions that have a place for each account.

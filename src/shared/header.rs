@@ -110,6 +110,8 @@ pub struct Header {
     pub rows_total: AtomicU64,
     /// Parts of the work that processes have taken; of page workers and their loader.
     pub parts_taken: AtomicU64,
+    /// Time that they spent with primary keys, added up.
+    pub keys_ns: AtomicU64,
     /// The backend that waits for the task, if one does.
     pub caller: ProcessRef,
     /// The task's coordinator, or the loader.

@@ -1,9 +1,11 @@
 //! Filling tables, on this server or a target: by finished pages where possible, otherwise by COPY.
 
 use super::page_worker;
+use crate::clock;
+use crate::compat;
 use crate::database::Database;
 use crate::error::Result;
-use crate::initialize::pages::Plan;
+use crate::initialize::pages::{Keyed, Plan};
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{self, Rows, Table};
 use crate::initialize::tables::quote_literal;
@@ -16,24 +18,40 @@ use pgrx::pg_sys;
 const FREEZES: i32 = 140_000;
 
 /// Fills accounts within a transaction that has emptied them: by finished pages where that is
-/// possible. `header` counts the rows.
+/// possible, and then with their primary keys, if there is a statement that adds them. `header`
+/// counts the rows.
 pub fn accounts(
     database: &mut Database,
     spec: &InitializeSpec,
     accounts: String,
+    add_keys: Option<&str>,
     header: &'static Header,
-) -> Result<()> {
+) -> Result<Keyed> {
+    let mut keyed = Keyed::default();
     if let Database::Here = database {
         let processes = page_worker::processes(spec.workers);
-        if let Some(plan) = Plan::of_accounts(spec, &accounts, processes)? {
-            return page_worker::fill(&plan, processes, header);
+        let plan = |has_keys| Plan::of_accounts(spec, &accounts, processes, has_keys);
+        let mut found = plan(false)?;
+        let may_add_keys = found.as_ref().is_some_and(|plan| plan.may_add_keys);
+        if let (Some(statement), true, true) = (add_keys, may_add_keys, compat::KNOWS_KEYS) {
+            let begun = clock::now_ns();
+            database.execute(statement)?;
+            // An event trigger may have done anything.
+            found = plan(true)?;
+            keyed.added = true;
+            keyed.spent_ns = clock::now_ns() - begun;
+        }
+        if let Some(plan) = found {
+            page_worker::fill(&plan, processes, header, &mut keyed)?;
+            return Ok(keyed);
         }
     }
     let done = &header.rows_done;
     copy(
         database,
         Rows::of_pgbench(accounts, Table::Accounts, spec.scale, done),
-    )
+    )?;
+    Ok(keyed)
 }
 
 /// Fills pgio's tables within a transaction that has created them: by finished pages where that
@@ -53,7 +71,8 @@ pub fn pgio(
         let tables: Vec<_> = (1..=spec.tables).map(oid).collect::<Result<_>>()?;
         let tables: Vec<_> = tables.into_iter().flatten().collect();
         if let Some(plan) = Plan::of_pgio(spec, &tables) {
-            return page_worker::fill(&plan, page_worker::processes(spec.workers), header);
+            let processes = page_worker::processes(spec.workers);
+            return page_worker::fill(&plan, processes, header, &mut Keyed::default());
         }
     }
     (1..=spec.tables).try_for_each(|number| {

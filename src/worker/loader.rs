@@ -10,6 +10,7 @@ use crate::backend::{fatal, settings};
 use crate::clock;
 use crate::database::Database;
 use crate::error::{Error, Result, catch};
+use crate::initialize::pages::Keyed;
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
 use crate::initialize::tables::{Tables, announce_drop};
@@ -119,9 +120,15 @@ impl Steps {
         Ok(())
     }
 
+    /// Counts time of the step that is under way for a later one instead, or an earlier one.
+    fn shift(&mut self, ns: i64) {
+        self.begun_ns = self.begun_ns.map(|begun| begun.saturating_add_signed(ns));
+    }
+
     fn end(&mut self) {
         if let Some(begun) = self.begun_ns.take() {
-            self.seconds.push((clock::now_ns() - begun) as f64 / 1e9);
+            self.seconds
+                .push(clock::now_ns().saturating_sub(begun) as f64 / 1e9);
         }
     }
 }
@@ -139,9 +146,25 @@ fn pgbench(
     {
         tell(&line);
     }
-    for letter in spec.steps.chars() {
+    let mut keyed = Keyed::default();
+    for (at, letter) in spec.steps.char_indices() {
         steps.begin()?;
-        step(steps.header, spec, &tables, database, letter)?;
+        let header = steps.header;
+        match letter {
+            'g' => {
+                // VACUUM may come before the keys or after them.
+                let keys_follow = spec.steps[at + 1..]
+                    .trim_start_matches('v')
+                    .starts_with('p');
+                keyed = generate(database, header, spec, &tables, keys_follow)?;
+                steps.shift(keyed.spent_ns as i64);
+            }
+            'p' => {
+                steps.shift(-(keyed.spent_ns as i64));
+                add_primary_keys(database, spec, &tables, std::mem::take(&mut keyed))?;
+            }
+            _ => step(spec, &tables, database, letter)?,
+        }
     }
     Ok(())
 }
@@ -185,8 +208,53 @@ fn pgio(
     Ok(())
 }
 
-fn step(
+/// Step `g`: all or none of the rows. If the step `p` comes next, or behind `v` alone, the primary
+/// key of accounts is filled together with them.
+fn generate(
+    database: &mut Database,
     header: &'static Header,
+    spec: &InitializeSpec,
+    tables: &Tables,
+    keys_follow: bool,
+) -> Result<Keyed> {
+    let mut keyed = Keyed::default();
+    database.transaction(|database| {
+        database.execute(&tables.truncate())?;
+        for table in [Table::Branches, Table::Tellers] {
+            let name = tables.name(table.name());
+            let rows = Rows::of_pgbench(name, table, spec.scale, &header.rows_done);
+            fill::copy(database, rows)?;
+        }
+        let accounts = tables.name(Table::Accounts.name());
+        let [.., add_key] = tables.primary_keys(spec);
+        let add_key = keys_follow.then_some(add_key.as_str());
+        keyed = fill::accounts(database, spec, accounts, add_key, header)?;
+        Ok(())
+    })?;
+    Ok(keyed)
+}
+
+/// Step `p`, for tables that do not have their keys yet.
+fn add_primary_keys(
+    database: &mut Database,
+    spec: &InitializeSpec,
+    tables: &Tables,
+    keyed: Keyed,
+) -> Result<()> {
+    let [others @ .., accounts] = tables.primary_keys(spec);
+    for statement in others {
+        database.execute_alone(&statement)?;
+    }
+    if !keyed.added {
+        return database.execute_alone(&accounts);
+    }
+    database.transaction(|_| {
+        keyed.tell_sizes();
+        Ok(())
+    })
+}
+
+fn step(
     spec: &InitializeSpec,
     tables: &Tables,
     database: &mut Database,
@@ -197,18 +265,6 @@ fn step(
         't' => tables
             .create(spec, database.version_num())
             .try_for_each(|statement| database.execute_alone(&statement)),
-        'g' => database.transaction(|database| {
-            database.execute(&tables.truncate())?;
-            for table in [Table::Branches, Table::Tellers] {
-                let name = tables.name(table.name());
-                fill::copy(
-                    database,
-                    Rows::of_pgbench(name, table, spec.scale, &header.rows_done),
-                )?;
-            }
-            let accounts = tables.name(Table::Accounts.name());
-            fill::accounts(database, spec, accounts, header)
-        }),
         'G' => database.transaction(|database| {
             database.execute(&tables.truncate())?;
             tables
@@ -218,10 +274,6 @@ fn step(
         }),
         'v' => tables
             .vacuum()
-            .iter()
-            .try_for_each(|statement| database.execute_alone(statement)),
-        'p' => tables
-            .primary_keys(spec)
             .iter()
             .try_for_each(|statement| database.execute_alone(statement)),
         _ => tables

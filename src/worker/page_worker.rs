@@ -12,7 +12,7 @@ use crate::backend::process::WorkerHandle;
 use crate::backend::transaction::{abort, transaction};
 use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
-use crate::initialize::pages::Plan;
+use crate::initialize::pages::{Keyed, Plan};
 use crate::latch;
 use crate::shared::{Header, Kind, Layout, Segment, Stop, WorkerState};
 use crate::state::session;
@@ -56,10 +56,12 @@ pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) 
 
 /// Does parts of the plan until none is left. `check` is called after each batch.
 fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-    plan.work(|| header.parts_taken.fetch_add(1, Relaxed), &mut |rows| {
+    let keys_ns = plan.work(|| header.parts_taken.fetch_add(1, Relaxed), &mut |rows| {
         header.rows_done.fetch_add(rows as u64, Relaxed);
         check()
-    })
+    })?;
+    header.keys_ns.fetch_add(keys_ns, Relaxed);
+    Ok(())
 }
 
 /// Processes interrupts, and exits if the postmaster has died: a process that never waits would
@@ -83,14 +85,18 @@ pub fn processes(asked: Option<i32>) -> usize {
 }
 
 /// Fills tables by the plan, in the current transaction, with at most that many processes. `task`
-/// is the header of the initialization. When it returns or fails, all workers have exited.
-pub fn fill(plan: &Plan, processes: usize, task: &Header) -> Result<()> {
+/// is the header of the initialization. When it returns or fails, all workers have exited. `keyed`
+/// learns of primary keys that were filled, too.
+pub fn fill(plan: &Plan, processes: usize, task: &Header, keyed: &mut Keyed) -> Result<()> {
     plan.prepare();
     let others = (plan.pages() / PAGES_PER_PROCESS).min(processes as u64 - 1);
     let crew = Crew::start(plan, others as usize, task)?;
-    take_part(plan, crew.segment.header(), &mut || crew.check(task))?;
+    let header = crew.segment.header();
+    take_part(plan, header, &mut || crew.check(task))?;
     crew.wait(task)?;
-    plan.conclude();
+    let processes = 1 + crew.workers.borrow().len() as u64;
+    keyed.spent_ns += header.keys_ns.load(Relaxed) / processes;
+    keyed.tables = plan.conclude();
     Ok(())
 }
 

@@ -162,7 +162,10 @@ sub loads
 		rows => [
 			{
 				name => 'initialize', what => "whole initialize, scale $n: seconds, against pgbench -i",
-				figure => 'seconds', faster => 1, target => '>= 2.3'
+				figure => 'seconds', faster => 1, target => '>= 4'
+			},
+			{
+				name => 'initialize_wal', what => "the same: MB of WAL", figure => 'wal_mb', target => '<= 0.22'
 			}
 		]);
 	return;

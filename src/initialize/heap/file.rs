@@ -49,9 +49,14 @@ impl File {
         unsafe { compat::smgr_open(self.id) }
     }
 
+    /// Whether it is that of an open relation.
+    pub(super) fn is_of(&self, relation: &PgRelation) -> bool {
+        compat::file_of(relation) == self.id
+    }
+
     /// Whether pages go to WAL. With `wal_level` minimal, the server itself syncs, at commit, files
     /// that the transaction has created.
-    fn needs_wal(&self) -> bool {
+    pub(super) fn needs_wal(&self) -> bool {
         // SAFETY: a plain setting.
         self.logged && unsafe { pg_sys::wal_level } > pg_sys::WalLevel::WAL_LEVEL_MINIMAL as i32
     }
@@ -63,7 +68,7 @@ impl File {
     }
 
     /// Number of pages of its file.
-    pub(super) fn pages(&self) -> u32 {
+    pub fn pages(&self) -> u32 {
         // SAFETY: an open file.
         unsafe { pg_sys::smgrnblocks(self.open(), MAIN_FORKNUM) }
     }
@@ -73,10 +78,11 @@ impl File {
     /// written.
     pub fn resize(&self, pages: u32) {
         let zeros = Pages::new(1);
-        let mut end = 0;
+        let mut end = self.pages();
         while end < pages {
             check_for_interrupts!();
-            end = end.saturating_add(pg_sys::RELSEG_SIZE).min(pages);
+            let next = (end / pg_sys::RELSEG_SIZE + 1).saturating_mul(pg_sys::RELSEG_SIZE);
+            end = next.min(pages);
             // SAFETY: a page that is all zero is an empty one; this process alone extends the file.
             unsafe {
                 let smgr = self.open();
@@ -93,7 +99,7 @@ impl File {
     /// that record. So one whose recovery would not see the record waits, and then syncs the pages;
     /// a recovery from any other one writes them again. The pages may reach the disk before their
     /// WAL does: then the transaction has not been committed, and nobody will read the file.
-    pub(super) fn write(
+    pub fn write(
         &self,
         fork: pg_sys::ForkNumber::Type,
         first: u32,
@@ -143,7 +149,7 @@ pub(super) fn open(oid: pg_sys::Oid) -> Option<PgRelation> {
 
 /// How pages are written.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
+pub struct Way {
     /// Whether they come behind the file's end.
     pub grows: bool,
     /// Whether nothing stands between the end of the line pointers and the tuples.
@@ -151,7 +157,7 @@ pub(super) struct Way {
 }
 
 /// Memory for pages, as the server wants it.
-pub(super) struct Pages {
+pub struct Pages {
     memory: NonNull<u8>,
     layout: Layout,
 }
@@ -167,6 +173,13 @@ impl Pages {
         let memory = unsafe { alloc_zeroed(layout) };
         let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
         Pages { memory, layout }
+    }
+
+    /// The bytes of one of them.
+    pub fn bytes(&mut self, index: usize) -> &mut [u8] {
+        let page = self.page(index).cast::<u8>();
+        // SAFETY: a page within the memory, which this borrow alone changes.
+        unsafe { std::slice::from_raw_parts_mut(page, PAGE) }
     }
 
     /// One of them.

@@ -1,6 +1,8 @@
 //! Tables that can be filled with finished pages.
 
 use super::file::{File, PAGE, PAGE_HEADER, Pages, Way, open};
+use super::key::Key;
+use crate::compat;
 use pgrx::pg_sys::ForkNumber::{MAIN_FORKNUM, VISIBILITYMAP_FORKNUM};
 use pgrx::{PgRelation, check_for_interrupts, pg_sys};
 use serde::{Deserialize, Serialize};
@@ -30,13 +32,16 @@ pub struct Heap {
     pub content: Content,
     /// Bytes of a key, 4 or 8.
     pub key_bytes: usize,
+    /// Its primary key, if that is filled, too.
+    pub key: Option<Key>,
 }
 
 impl Heap {
     /// That of a table which the current transaction has created or emptied; `None` unless it is an
     /// ordinary heap table with the columns of pgbench's accounts or of pgio's tables, and nothing
-    /// else: no index, trigger, constraint or policy.
-    pub fn of_table(oid: pg_sys::Oid) -> Option<Heap> {
+    /// else: no trigger, constraint or policy, and no index but, if `has_key`, a primary key on the
+    /// first column.
+    pub fn of_table(oid: pg_sys::Oid, has_key: bool) -> Option<Heap> {
         let relation = open(oid)?;
         // SAFETY: an open relation; its options are those of a table, if there are any.
         let (class, options) = unsafe {
@@ -45,7 +50,7 @@ impl Heap {
         };
         let ordinary = class.relkind as u8 == pg_sys::RELKIND_RELATION
             && class.relam == pg_sys::HEAP_TABLE_AM_OID
-            && !class.relhasindex
+            && class.relhasindex == has_key
             && !class.relhassubclass
             && takes_plain_rows(class);
         if !ordinary {
@@ -59,6 +64,10 @@ impl Heap {
             free: PAGE * (100 - fillfactor) as usize / 100,
             content,
             key_bytes,
+            key: match has_key {
+                true => Some(Key::of_table(&relation)?),
+                false => None,
+            },
         };
         // SAFETY: the relation is locked by this transaction.
         let empty = unsafe {
@@ -69,13 +78,13 @@ impl Heap {
         empty.then_some(heap)
     }
 
-    /// Counts the rows that were written, as COPY does, for the statistics of the table. `per_page`
-    /// are those of a full page.
-    pub fn count(&self, per_page: usize) {
+    /// Counts the rows that were written, as COPY does, for the statistics of the table, and tells
+    /// their number. `per_page` are those of a full page.
+    pub fn count(&self, per_page: usize) -> u64 {
         let (Some(last), Some(relation)) =
             (self.file.pages().checked_sub(1), open(self.oid.into()))
         else {
-            return;
+            return 0;
         };
         // SAFETY: an open relation, and a block of it that is never changed before the end of this
         // transaction.
@@ -83,8 +92,34 @@ impl Heap {
             let buffer = pg_sys::ReadBuffer(relation.as_ptr(), last);
             let on_last = pg_sys::PageGetMaxOffsetNumber(pg_sys::BufferGetPage(buffer));
             pg_sys::ReleaseBuffer(buffer);
-            let rows = i64::from(last) * per_page as i64 + on_last as i64;
-            pg_sys::pgstat_count_heap_insert(relation.as_ptr(), rows);
+            let rows = u64::from(last) * per_page as u64 + on_last as u64;
+            pg_sys::pgstat_count_heap_insert(relation.as_ptr(), rows as i64);
+            rows
+        }
+    }
+
+    /// Enters the sizes of the table and of its key into the catalog, as `CREATE INDEX` does, if
+    /// the table still has the file that was filled with so many rows.
+    ///
+    /// Must be called in a transaction that has locked the table.
+    pub fn tell_size(&self, rows: u64) {
+        for (oid, file, is_table) in std::iter::once((self.oid, self.file, true))
+            .chain(self.key.map(|key| (key.oid, key.file, false)))
+        {
+            if let Some(relation) = open(oid.into())
+                && file.is_of(&relation)
+            {
+                // SAFETY: an open relation that is locked.
+                unsafe { compat::tell_size(relation.as_ptr(), file.pages(), rows, is_table) };
+            }
+        }
+    }
+
+    /// Locks the table against VACUUM and changes of its definition until the transaction ends.
+    pub fn lock(&self) {
+        // SAFETY: in a transaction.
+        unsafe {
+            pg_sys::LockRelationOid(self.oid.into(), pg_sys::ShareUpdateExclusiveLock as i32);
         }
     }
 
