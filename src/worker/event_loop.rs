@@ -18,13 +18,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 
-/// When a run is stopped, statements that are under way get that long before they are cancelled.
+/// How long statements in progress may continue when a run is stopped, before they are canceled.
 pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
-/// Cancelled statements get that long to end.
+/// How long canceled statements may take to end.
 const CANCEL_GRACE_NS: u64 = 1_000_000_000;
-/// How often it looks meanwhile, in milliseconds.
+/// How often the worker checks meanwhile, in milliseconds.
 const STOP_TICK_MS: i64 = 50;
-/// The longest wait, in milliseconds: the server counts them in 32 bits.
+/// The longest wait, in milliseconds, which the server stores in 32 bits.
 const LONGEST_WAIT_MS: i64 = 3_600_000;
 
 /// A worker that waits for the start barrier.
@@ -33,12 +33,12 @@ pub(super) struct Ready {
     pub(super) workloads: Workloads,
     /// Their numbers, each with the position of its thread among those of this worker.
     pub(super) clients: Vec<(usize, usize)>,
-    /// One for each client, or none if each transaction has its own.
+    /// One connection per client, or none if each transaction has its own.
     pub(super) connections: Vec<Option<Connection>>,
     pub(super) connect_with: Rc<ConnectWith>,
 }
 
-/// The scripts of the clients of this worker, which may have different ones.
+/// The scripts of this worker's clients, which may have different variants.
 pub(super) struct Workloads {
     pub(super) all: Vec<Workload>,
     /// By number: which variant each is.
@@ -76,7 +76,7 @@ struct Driven<'s, 'p> {
     /// Closed as soon as the client has ended, which takes its socket out of the event set.
     session: Option<LibpqSession>,
     recorder: Recorder<'s>,
-    /// Its socket, as it is in the event set.
+    /// Its socket in the event set.
     socket: Option<(u64, i32)>,
     /// The server's process behind it, once it is known.
     backend_pid: i32,
@@ -84,9 +84,9 @@ struct Driven<'s, 'p> {
     event: Option<i32>,
     /// Whether the event set waits for its socket to become writable, too.
     waits_for_write: bool,
-    /// Whether it is in the queue of those that can go on at once.
+    /// Whether it is in the queue of clients that can continue immediately.
     queued: bool,
-    /// Whether it is there since its socket had news.
+    /// Whether it is in the queue because of an event of its socket.
     answered: bool,
     /// Whether it sleeps.
     sleeps: bool,
@@ -143,7 +143,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
         threads,
         events: EventSet::new(driven.len()),
         outdated: true,
-        // A schedule asks for more precision than milliseconds.
+        // A schedule needs more precision than milliseconds.
         alarm: spec.rate.and_then(|_| Alarm::new()),
         queue: (0..driven.len()).collect(),
         active: driven.len(),
@@ -201,12 +201,12 @@ impl EventLoop<'_, '_> {
         }
     }
 
-    /// Once the run is to end: has no client begin anything, and cancels what takes too long.
-    /// Whether it is worth going on.
+    /// When the run must end: keeps clients from starting anything, and cancels statements that
+    /// take too long. Returns whether to continue.
     fn answer_requests(&mut self) -> bool {
         let header = self.segment.header();
-        // A worker that is terminated ends the run, and takes its connections with it: the server
-        // would not notice that they are closed while they wait for a lock.
+        // A terminated worker ends the run and cancels its statements: the server would not notice
+        // closed connections while their statements wait for a lock.
         if asked_to_end() {
             header.request_stop(Stop::Terminated);
         }
@@ -215,7 +215,7 @@ impl EventLoop<'_, '_> {
         }
         let now = clock::now_ns();
         match self.stopped_ns {
-            // The outcome of what is under way is awaited: a transaction that has committed counts.
+            // Wait for the outcome of statements in progress: a committed transaction counts.
             None => {
                 self.stopped_ns = Some(now);
                 self.sleepers.clear();
@@ -241,7 +241,7 @@ impl EventLoop<'_, '_> {
         true
     }
 
-    /// Advances the clients that can go on, each by one step, so that none keeps the others
+    /// Advances the clients that can continue, each by one step, so that none keeps the others
     /// waiting.
     fn advance_clients(&mut self) {
         for _ in 0..self.queue.len() {
@@ -261,8 +261,9 @@ impl EventLoop<'_, '_> {
                 record: &mut d.recorder,
             };
             let mut step = d.client.advance(&mut context);
-            // After the last answer of a transaction the server waits for this client, and need
-            // not wait for the others. A script without statements takes turns with them.
+            // After the last answer of a transaction, the server waits for this client, so the
+            // client continues before the others. A script without statements takes turns with
+            // them.
             if step == Step::Again && std::mem::take(&mut d.answered) {
                 step = d.client.advance(&mut context);
             }
@@ -289,7 +290,7 @@ impl EventLoop<'_, '_> {
                     continue;
                 }
             }
-            // A new connection has a process only when it is made.
+            // A new connection has a process only after it is established.
             if d.backend_pid == 0 && session.backend_pid() != 0 {
                 d.backend_pid = session.backend_pid();
                 let (head, _) = self.segment.client(d.number);
@@ -307,8 +308,8 @@ impl EventLoop<'_, '_> {
         }
     }
 
-    /// Queues the sleepers whose time has come, and sets the alarm for the next one. How long to
-    /// wait for events, in milliseconds; -1 is without limit.
+    /// Queues the sleeping clients whose time has come, and sets the alarm for the next one.
+    /// Returns how long to wait for events, in milliseconds; -1 is without limit.
     fn wake_sleepers(&mut self) -> i64 {
         let mut timeout_ms = if self.queue.is_empty() { -1 } else { 0 };
         let mut next_ns = u64::MAX;
@@ -339,7 +340,7 @@ impl EventLoop<'_, '_> {
         timeout_ms
     }
 
-    /// Waits for events, and queues the clients whose sockets have news.
+    /// Waits for events, and queues the clients whose sockets are ready.
     fn wait(&mut self, timeout_ms: i64) {
         for event in self.events.wait(timeout_ms) {
             match event {
@@ -372,7 +373,7 @@ impl EventLoop<'_, '_> {
         }
     }
 
-    /// Adds the sockets that there are, and the alarm, to a new event set.
+    /// Adds all sockets and the alarm to a new event set.
     fn watch_sockets(&mut self) {
         self.outdated = false;
         if let Some(alarm) = &self.alarm {
@@ -393,7 +394,7 @@ impl EventLoop<'_, '_> {
         }
     }
 
-    /// Ends the clients that have been given up.
+    /// Ends the abandoned clients.
     fn end(&mut self) {
         for d in &mut self.driven {
             if d.session.take().is_some() {

@@ -87,7 +87,8 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     }))
 }
 
-/// Connects a client to the server. `remedy` is what helps if this process has too many of them.
+/// Connects a client to the server. `remedy` is the advice if this process has too many
+/// connections.
 pub(super) fn connect_client(
     client: usize,
     with: &ConnectWith,
