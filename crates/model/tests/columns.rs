@@ -35,10 +35,11 @@ fn columns(sql: &str, beginning: &str) -> BTreeSet<String> {
                     },
                 ));
             }
-            Some(name) if name.starts_with(|c: char| c.is_ascii_lowercase()) => {
-                if !line.contains("GENERATED") {
-                    columns.insert(name.to_owned());
-                }
+            Some(name)
+                if name.starts_with(|c: char| c.is_ascii_lowercase())
+                    && !line.contains("GENERATED") =>
+            {
+                columns.insert(name.to_owned());
             }
             _ => {}
         }
