@@ -26,6 +26,7 @@ SELECT public.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
     'seed => ''''', 'seed => ''-''', 'seed => ''1x''', 'seed => ''18446744073709551616''',
     'scripts => NULL', 'scripts => ''''', 'scripts => ''tpcb-like,''', 'scripts => ''""''',
     'scripts => ''"tpcb-like''', 'scripts => ''"tpcb"-like''', 'scripts => ''{tpcb-like}''',
+    'scripts => ''{tpcb-like,select-only@2}''', 'scripts => ''{}''', 'scripts => ''"{}"''',
     'scripts => ''no-such-script''', 'scripts => ''tpcb-like,no-such-script''',
     'scripts => ''t@''', 'scripts => ''tpcb-like@''', 'scripts => ''tpcb-like@-1''',
     'scripts => ''tpcb-like@x''', 'scripts => ''tpcb-like@1.5''',

@@ -52,7 +52,8 @@ pub enum Error {
     /// A percentile outside of its range.
     #[error("percentile value {0} is not between 0 and 100")]
     Percentile(f64),
-    /// Two options that exclude each other, or one that needs another.
+    /// Two options that exclude each other, one that needs another, or one that is to be written
+    /// otherwise.
     #[error("{message}")]
     OptionConflict { message: String, hint: String },
     /// No script of that name.

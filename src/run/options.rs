@@ -377,19 +377,24 @@ impl RunOptions {
 
     fn scripts(&self) -> Result<Vec<ScriptSpec>> {
         let list = parse_list(&self.scripts).map_err(|error| {
-            invalid(
-                "scripts",
-                format!("\"{}\"", self.scripts),
-                &match error {
-                    NameError::Weight(error) => {
-                        format!("{error}; a weight is an integer from 0 to 2147483647.")
-                    }
-                    error => format!(
-                        "A list such as \"select-only@9, simple-update\" has names with optional \
-                         weights: {error}."
-                    ),
-                },
-            )
+            let valid = match error {
+                NameError::Array => {
+                    return Error::OptionConflict {
+                        message: "option \"scripts\" is a list of names, not an array".into(),
+                        hint: "Write it without braces, as in scripts => 'select-only@9, \
+                               simple-update'."
+                            .into(),
+                    };
+                }
+                NameError::Weight(error) => {
+                    format!("{error}; a weight is an integer from 0 to 2147483647.")
+                }
+                error => format!(
+                    "A list such as \"select-only@9, simple-update\" has names with optional \
+                     weights: {error}."
+                ),
+            };
+            invalid("scripts", format!("\"{}\"", self.scripts), &valid)
         })?;
         if list.len() > MAX_SCRIPTS {
             return Err(invalid(

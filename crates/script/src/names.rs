@@ -10,6 +10,7 @@
 //! any character, and a doubled quote stands for one; what is not quoted is taken as it is, and is
 //! not folded to lower case. A name with a slash is a path, quoted or not, and has no owner. The
 //! owner ends at the last dot outside of quotes, the weight begins at the last `@` outside of them.
+//! A list must not be in braces.
 
 use crate::builtin::parse_weight;
 use crate::error::WeightError;
@@ -18,6 +19,9 @@ use thiserror::Error;
 /// Why a text is not a name of a script, or a list of them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
+    /// The list is an array of SQL: names in braces.
+    #[error("it is an array")]
+    Array,
     /// A name is missing.
     #[error("a name is missing")]
     Missing,
@@ -96,6 +100,10 @@ pub struct Item<'t> {
 /// # Errors
 /// If the text is not a list of names.
 pub fn parse_list(text: &str) -> Result<Vec<Item<'_>>, NameError> {
+    let trimmed = text.trim();
+    if trimmed.starts_with('{') && trimmed.ends_with('}') {
+        return Err(NameError::Array);
+    }
     let mut items = Vec::new();
     let mut rest = text;
     loop {

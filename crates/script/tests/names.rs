@@ -87,6 +87,7 @@ fn quotes_protect_every_character() {
             (plain(" "), 1),
         ])
     );
+    assert_eq!(list("\"{a}\""), Ok(vec![(plain("{a}"), 1)]));
 }
 
 #[test]
@@ -120,6 +121,8 @@ fn what_is_not_a_list() {
         ("ann.", "a name is missing"),
         (".a", "a name is missing"),
         ("\"\"", "a name is missing"),
+        ("{a}", "it is an array"),
+        (" {a,b@2} ", "it is an array"),
         ("\"a", "a quoted name is not closed"),
         ("a\"", "a quoted name is not closed"),
         ("\"a\"b", "quotes do not surround a whole name in \"a\"b"),
