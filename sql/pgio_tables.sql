@@ -12,8 +12,8 @@ SET search_path = pgio;
 SELECT public.error_of(format('SELECT bench.initialize_pgio(%s)', o)) FROM unnest(ARRAY[
     'tables => 0', 'tables => -1', 'tables => 1025', 'tables => NULL',
     'size => ''''', 'size => '' ''', 'size => ''0''', 'size => ''1''', 'size => ''-2''',
-    'size => ''1 block''', 'size => ''MB''', 'size => ''1.5GB''', 'size => ''15kB''',
-    'size => ''1PB''', 'size => ''64MBB''', 'size => ''é''', 'size => ''4294967295''', 'size => ''32TB''',
+    'size => ''1 block''', 'size => ''MB''', 'size => ''2.5''', 'size => ''15kB''',
+    'size => ''1PB''', 'size => ''64MBB''', 'size => ''-1MB''', 'size => ''é''', 'size => ''4294967295''', 'size => ''32TB''',
     'size => ''18446744073709551616''', 'size => ''18446744073709551615GB''', 'size => NULL',
     'unlogged => NULL', 'force => NULL',
     'seed => ''''', 'seed => ''1x''',
@@ -114,7 +114,7 @@ BEGIN
              WHERE relnamespace = 'pgio'::regnamespace AND relname = 'pgio1');
 END $$;
 SELECT s AS size, pg_temp.blocks_of(s) AS blocks
-  FROM unnest(ARRAY['2', ' 3 ', '16kB', '63kB', '1MB', '1 mb', '1M', '2m']) s;
+  FROM unnest(ARRAY['2', ' 3 ', '16kB', '63kB', '1MB', '1 mb', '1M', '2m', '0.5MB', '20000 bytes']) s;
 SELECT relname FROM pg_class
  WHERE relnamespace = 'pgio'::regnamespace AND relkind IN ('r', 'v') ORDER BY relname COLLATE "C";
 

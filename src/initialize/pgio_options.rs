@@ -7,22 +7,13 @@ use super::pgio::PgioSpec;
 use crate::backend::identity::Identity;
 use crate::backend::settings;
 use crate::check::{self, in_range, invalid};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, catch};
 use crate::options::options;
+use crate::query;
 use crate::run::pgio::MAX_TABLES;
 
 /// Fewest blocks of a table: of fewer, no order could be random.
 const MIN_BLOCKS: u64 = 2;
-/// Bytes of each unit, those of the server's settings and those of pgio.
-const UNITS: [(&str, u64); 7] = [
-    ("kB", 1 << 10),
-    ("MB", 1 << 20),
-    ("M", 1 << 20),
-    ("GB", 1 << 30),
-    ("G", 1 << 30),
-    ("TB", 1 << 40),
-    ("T", 1 << 40),
-];
 
 options! {
     /// The options of `bench.initialize_pgio`.
@@ -53,7 +44,7 @@ impl PgioOptions {
     pub fn check(&self) -> Result<PgioSpec> {
         let tables = in_range("tables", self.tables, 1, MAX_TABLES)?;
         let size = self.size.as_str();
-        let rows_each = blocks(size).ok_or_else(|| invalid_size(size))?;
+        let rows_each = blocks(size)?.ok_or_else(|| invalid_size(size))?;
         let unlogged = self.unlogged;
         let force = self.force;
         let seed = check::seed(self.seed.as_deref())?;
@@ -82,31 +73,41 @@ impl PgioOptions {
 }
 
 /// The number of blocks that a size means, if it is valid; bytes are rounded down to whole blocks.
-fn blocks(size: &str) -> Option<i64> {
+fn blocks(size: &str) -> Result<Option<i64>> {
     let size = size.trim();
-    let digits = size.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = (size[..digits].parse::<u64>().ok()?, size[digits..].trim());
-    let blocks = if unit.is_empty() {
-        number
-    } else {
-        let (_, bytes) = UNITS
-            .into_iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
-        number.checked_mul(bytes)? / PAGE as u64
+    let blocks = match size.ends_with(|c: char| c.is_ascii_digit()) {
+        true => size.parse::<u64>().ok(),
+        false => bytes(size)?.map(|bytes| bytes / PAGE as u64),
     };
-    (MIN_BLOCKS..=MAX_PAGES)
-        .contains(&blocks)
-        .then_some(blocks as i64)
+    Ok(blocks
+        .filter(|blocks| (MIN_BLOCKS..=MAX_PAGES).contains(blocks))
+        .map(|blocks| blocks as i64))
+}
+
+/// The number of bytes that the server reads from a number with a unit; pgio's units have no "B".
+fn bytes(size: &str) -> Result<Option<u64>> {
+    let b = if size.ends_with(['M', 'm', 'G', 'g', 'T', 't']) {
+        "B"
+    } else {
+        ""
+    };
+    let size = format!("{size}{b}");
+    let sql = "SELECT pg_catalog.pg_size_bytes($1)";
+    match catch(|| query::one::<i64>(sql, &[size.as_str().into()])) {
+        Ok(bytes) => Ok(bytes.and_then(|bytes| u64::try_from(bytes).ok())),
+        // The class of values that are not valid.
+        Err(error) if error.report().sqlstate.starts_with("22") => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn invalid_size(size: &str) -> Error {
-    let units = UNITS.map(|(unit, _)| format!("\"{unit}\"")).join(", ");
     invalid(
         "size",
         format!("\"{size}\""),
         &format!(
-            "Valid sizes are {MIN_BLOCKS} to {MAX_PAGES} blocks of {} kB, given as their number or in \
-             one of the units {units}.",
+            "Valid sizes are {MIN_BLOCKS} to {MAX_PAGES} blocks of {} kB, given as their number, or \
+             in bytes with a unit, such as \"64MB\".",
             PAGE / 1024
         ),
     )
