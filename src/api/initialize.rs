@@ -12,7 +12,7 @@ use crate::server;
 use crate::shared::{Kind, Layout, Phase, Segment};
 use crate::worker::launch::Task;
 use crate::worker::loader::StepSeconds;
-use crate::worker::locks::{self, Use};
+use crate::worker::locks::{self, Access};
 use pgrx::prelude::*;
 use selfbench_model::Step;
 use selfbench_report::initialize::{closing_line, progress_line};
@@ -63,7 +63,10 @@ pub(super) fn execute(
         };
         let schema = schema.unwrap_or_default();
         let tables = TABLES.map(|(table, _)| format!("{schema}{table}"));
-        let tables: Vec<_> = tables.iter().map(|t| (t.as_str(), Use::Replace)).collect();
+        let tables: Vec<_> = tables
+            .iter()
+            .map(|t| (t.as_str(), Access::Replace))
+            .collect();
         locks::require_none(&tables)?;
     }
     let teller = Teller {
@@ -85,7 +88,7 @@ fn execute_pgio(options: &PgioOptions, horizon: &Horizon) -> Result<Vec<(String,
         let tables = pgio::present()?;
         let tables: Vec<_> = tables
             .iter()
-            .map(|table| (table.as_str(), Use::Replace))
+            .map(|table| (table.as_str(), Access::Replace))
             .collect();
         locks::require_none(&tables)?;
     }

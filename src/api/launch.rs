@@ -9,7 +9,7 @@ use crate::server;
 use crate::shared::messages;
 use crate::shared::{Kind, Layout};
 use crate::worker::launch::Task;
-use crate::worker::locks::{self, Use};
+use crate::worker::locks::{self, Access};
 use crate::worker::logbook;
 
 /// From this number of clients of mode spi per processor on, the caller gets a notice.
@@ -117,21 +117,29 @@ fn check_here(spec: &RunSpec) -> Result<()> {
         server::require_writable("run scripts that write")?;
     }
     if let Some(pgio) = &spec.pgio {
-        let table_use = if spec.writes() { Use::Write } else { Use::Read };
+        let table_access = if spec.writes() {
+            Access::Write
+        } else {
+            Access::Read
+        };
         let tables: Vec<String> = (1..=pgio.tables).map(PgioSpec::table).collect();
-        let tables: Vec<_> = tables.iter().map(|t| (t.as_str(), table_use)).collect();
+        let tables: Vec<_> = tables.iter().map(|t| (t.as_str(), table_access)).collect();
         locks::require_none(&tables)?;
     }
     if spec.uses_pgbench_tables() || spec.vacuums() {
         let small = match (spec.writes(), spec.vacuum) {
-            (false, Vacuum::None) => Use::Read,
-            _ => Use::Write,
+            (false, Vacuum::None) => Access::Read,
+            _ => Access::Write,
         };
-        let history = if spec.vacuums() { Use::Replace } else { small };
-        let accounts = if spec.writes() || spec.vacuum == Vacuum::All {
-            Use::Write
+        let history = if spec.vacuums() {
+            Access::Replace
         } else {
-            Use::Read
+            small
+        };
+        let accounts = if spec.writes() || spec.vacuum == Vacuum::All {
+            Access::Write
+        } else {
+            Access::Read
         };
         locks::require_none(&[
             ("pgbench_accounts", accounts),

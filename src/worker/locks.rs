@@ -31,7 +31,7 @@ SELECT c.oid::pg_catalog.regclass::pg_catalog.text, l.mode
 
 /// What a task does to a table, and thus which of the caller's locks conflict with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum Access {
     /// Drops or truncates it: every lock conflicts.
     Replace,
     /// Writes or vacuums it: every lock except those for reading conflicts.
@@ -41,13 +41,13 @@ pub enum Use {
 }
 
 /// Fails if the current transaction holds a lock on a table of that name, or on one of its
-/// partitions, that conflicts with its use.
-pub fn require_none(tables: &[(&str, Use)]) -> Result<()> {
-    for (table, table_use) in tables {
-        let harmless: &[&str] = match table_use {
-            Use::Replace => &[],
-            Use::Write => &["AccessShareLock"],
-            Use::Read => &[
+/// partitions, that conflicts with that access.
+pub fn require_none(tables: &[(&str, Access)]) -> Result<()> {
+    for (table, access) in tables {
+        let harmless: &[&str] = match access {
+            Access::Replace => &[],
+            Access::Write => &["AccessShareLock"],
+            Access::Read => &[
                 "AccessShareLock",
                 "RowShareLock",
                 "RowExclusiveLock",
