@@ -69,16 +69,16 @@ pub(super) fn execute(
             .collect();
         locks::require_none(&tables)?;
     }
-    let teller = Teller {
+    let notifier = Notifier {
         quiet,
         steps: spec.steps.chars().filter_map(Step::from_letter).collect(),
         // As pgbench does: the other tables are small.
         tables: "pgbench_accounts",
         rows: spec.accounts() as u64,
         partitions: spec.partitioning.map_or(0, |(count, _)| count),
-        ..Teller::default()
+        ..Notifier::default()
     };
-    perform(&Job::Pgbench(spec.clone()), teller, horizon)
+    perform(&Job::Pgbench(spec.clone()), notifier, horizon)
 }
 
 /// Initializes pgio's tables with these options; names and seconds of the steps.
@@ -92,16 +92,16 @@ fn execute_pgio(options: &PgioOptions, horizon: &Horizon) -> Result<Vec<(String,
             .collect();
         locks::require_none(&tables)?;
     }
-    let teller = Teller {
+    let notifier = Notifier {
         steps: Step::PGIO.to_vec(),
         tables: "pgio's tables",
         rows: spec.rows() as u64,
-        ..Teller::default()
+        ..Notifier::default()
     };
-    perform(&Job::Pgio(spec), teller, horizon)
+    perform(&Job::Pgio(spec), notifier, horizon)
 }
 
-fn perform(job: &Job, mut teller: Teller, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
+fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
     // For what the loader tells.
     let layout = Layout {
         workers: 1,
@@ -110,18 +110,18 @@ fn perform(job: &Job, mut teller: Teller, horizon: &Horizon) -> Result<Vec<(Stri
     };
     let task = Task::launch(Kind::Initialize, layout, job, 1)?;
     task.wait(Phase::Finished, horizon, |segment| {
-        teller.tick(segment);
+        notifier.tick(segment);
         Ok(())
     })?;
     let outcome: Result<StepSeconds> = task.outcome();
     if outcome.is_ok() {
-        teller.tick(task.segment());
+        notifier.tick(task.segment());
     }
     let seconds = outcome?;
-    if seconds.len() != teller.steps.len() {
+    if seconds.len() != notifier.steps.len() {
         return Err(Error::Limit("the loader skipped a step".into()));
     }
-    let steps: Vec<(Step, f64)> = teller.steps.into_iter().zip(seconds).collect();
+    let steps: Vec<(Step, f64)> = notifier.steps.into_iter().zip(seconds).collect();
     pgrx::notice!("{}", closing_line(&steps));
     Ok(steps
         .into_iter()
@@ -129,9 +129,9 @@ fn perform(job: &Job, mut teller: Teller, horizon: &Horizon) -> Result<Vec<(Stri
         .collect())
 }
 
-/// Tells the caller what goes on, as pgbench does.
+/// Sends the caller notices of the progress, with the texts of pgbench.
 #[derive(Default)]
-struct Teller {
+struct Notifier {
     quiet: bool,
     steps: Vec<Step>,
     /// Which tables have so many rows.
@@ -141,10 +141,10 @@ struct Teller {
     /// Steps that have been announced.
     announced: usize,
     generating_since_ns: Option<u64>,
-    told_ns: u64,
+    notified_ns: u64,
 }
 
-impl Teller {
+impl Notifier {
     fn tick(&mut self, segment: &Segment) {
         let header = segment.header();
         let now = clock::now_ns();
@@ -164,16 +164,16 @@ impl Teller {
             }
             if matches!(step, Step::ClientSideGenerate | Step::GenerateRows) {
                 self.generating_since_ns = Some(begun);
-                self.told_ns = now;
+                self.notified_ns = now;
             }
             self.announced += 1;
         }
         if finished {
             self.end_generation(now);
         } else if let Some(since) = self.generating_since_ns
-            && now - self.told_ns >= if self.quiet { QUIET_NS } else { PROGRESS_NS }
+            && now - self.notified_ns >= if self.quiet { QUIET_NS } else { PROGRESS_NS }
         {
-            self.told_ns = now;
+            self.notified_ns = now;
             self.tell(header.rows_done.load(Relaxed).min(self.rows), now - since);
         }
     }
