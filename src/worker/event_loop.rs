@@ -66,7 +66,7 @@ impl Workloads {
 }
 
 /// One client of this worker.
-struct Driven<'s, 'p> {
+struct LibpqClient<'s, 'p> {
     client: Client<'p>,
     number: usize,
     /// Number of its plan among those of this worker.
@@ -108,13 +108,13 @@ pub(super) fn run(place: &Place, ready: Ready) {
         .iter()
         .map(|workload| plan(header, &spec, workload))
         .collect();
-    let driven: Vec<Driven> = clients
+    let clients: Vec<LibpqClient> = clients
         .into_iter()
         .zip(connections)
         .map(|((number, thread), connection)| {
             let plan = workloads.of_client(&spec, number);
             let workload = &workloads.all[plan];
-            Driven {
+            LibpqClient {
                 client: Client::new(number, &plans[plan], &streams),
                 number,
                 plan,
@@ -141,14 +141,14 @@ pub(super) fn run(place: &Place, ready: Ready) {
         control: ClientControl::new(place, false),
         plans: &plans,
         threads,
-        events: EventSet::new(driven.len()),
+        events: EventSet::new(clients.len()),
         outdated: true,
         // A schedule needs more precision than milliseconds.
         alarm: spec.rate.and_then(|_| Alarm::new()),
-        queue: (0..driven.len()).collect(),
-        active: driven.len(),
-        sleepers: BinaryHeap::with_capacity(driven.len()),
-        driven,
+        queue: (0..clients.len()).collect(),
+        active: clients.len(),
+        sleepers: BinaryHeap::with_capacity(clients.len()),
+        clients,
         stopped_ns: None,
         canceled: false,
     };
@@ -164,7 +164,7 @@ struct EventLoop<'s, 'p> {
     plans: &'p [RunPlan<'p>],
     /// Those of this worker, which its clients share.
     threads: Vec<Thread>,
-    driven: Vec<Driven<'s, 'p>>,
+    clients: Vec<LibpqClient<'s, 'p>>,
     /// Clients that can go on at once, by position.
     queue: VecDeque<usize>,
     /// How many clients have not ended.
@@ -193,7 +193,7 @@ impl EventLoop<'_, '_> {
                 break;
             }
             if self.outdated {
-                self.events = EventSet::new(self.driven.len());
+                self.events = EventSet::new(self.clients.len());
                 self.watch_sockets();
             }
             let timeout_ms = self.wake_sleepers();
@@ -219,7 +219,7 @@ impl EventLoop<'_, '_> {
             None => {
                 self.stopped_ns = Some(now);
                 self.sleepers.clear();
-                for (i, d) in self.driven.iter_mut().enumerate() {
+                for (i, d) in self.clients.iter_mut().enumerate() {
                     d.sleeps = false;
                     if !d.queued {
                         d.queued = true;
@@ -233,7 +233,7 @@ impl EventLoop<'_, '_> {
                     && (now - since > STOP_GRACE_NS || header.stop() == Stop::Abandoned) =>
             {
                 self.canceled = true;
-                let sessions = self.driven.iter().filter_map(|d| d.session.as_ref());
+                let sessions = self.clients.iter().filter_map(|d| d.session.as_ref());
                 cancel::in_background(sessions.filter_map(LibpqSession::cancel).collect());
             }
             Some(_) => {}
@@ -248,7 +248,7 @@ impl EventLoop<'_, '_> {
             let Some(i) = self.queue.pop_front() else {
                 break;
             };
-            let d = &mut self.driven[i];
+            let d = &mut self.clients[i];
             d.queued = false;
             let Some(session) = &mut d.session else {
                 continue;
@@ -323,7 +323,7 @@ impl EventLoop<'_, '_> {
                 break;
             }
             self.sleepers.pop();
-            let d = &mut self.driven[i];
+            let d = &mut self.clients[i];
             d.sleeps = false;
             d.queued = true;
             self.queue.push_back(i);
@@ -351,7 +351,7 @@ impl EventLoop<'_, '_> {
                     writable,
                 } => {
                     // The alarm is not among them.
-                    let Some(d) = self.driven.get_mut(index) else {
+                    let Some(d) = self.clients.get_mut(index) else {
                         continue;
                     };
                     let Some(session) = &mut d.session else {
@@ -378,9 +378,9 @@ impl EventLoop<'_, '_> {
         self.outdated = false;
         if let Some(alarm) = &self.alarm {
             self.events
-                .add_socket(alarm.descriptor(), self.driven.len());
+                .add_socket(alarm.descriptor(), self.clients.len());
         }
-        for (i, d) in self.driven.iter_mut().enumerate() {
+        for (i, d) in self.clients.iter_mut().enumerate() {
             d.socket = d.session.as_ref().and_then(LibpqSession::socket);
             d.event = d
                 .socket
@@ -396,7 +396,7 @@ impl EventLoop<'_, '_> {
 
     /// Ends the abandoned clients.
     fn end(&mut self) {
-        for d in &mut self.driven {
+        for d in &mut self.clients {
             if d.session.take().is_some() {
                 let (head, _) = self.segment.client(d.number);
                 head.end(clock::now_ns(), None);
