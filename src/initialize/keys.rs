@@ -1,6 +1,6 @@
 //! Pages of primary keys, batch by batch.
 
-use super::heap::{BATCH, File, Key, Pages, Way};
+use super::heap::{BATCH, File, Key, Pages, WriteMode};
 use crate::clock;
 use crate::error::Result;
 use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
@@ -43,13 +43,13 @@ impl Batch {
     }
 
     fn flush(&mut self) {
-        let way = Way {
+        let mode = WriteMode {
             grows: self.grows,
             standard: true,
         };
         if self.count > 0 {
             self.file
-                .write(MAIN_FORKNUM, self.first, &self.pages, self.count, way);
+                .write(MAIN_FORKNUM, self.first, &self.pages, self.count, mode);
         }
         self.count = 0;
     }

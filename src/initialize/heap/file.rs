@@ -105,7 +105,7 @@ impl File {
         first: u32,
         pages: &Pages,
         count: usize,
-        way: Way,
+        mode: WriteMode,
     ) {
         let mut pointers = [std::ptr::null_mut(); BATCH];
         for (index, pointer) in pointers[..count].iter_mut().enumerate() {
@@ -118,14 +118,14 @@ impl File {
         // these blocks. Errors are raised and abort the load.
         unsafe {
             if self.needs_wal() {
-                compat::log_pages(self.id, fork, first, pointers, way.standard);
+                compat::log_pages(self.id, fork, first, pointers, mode.standard);
             }
             for (block, page) in (first..).zip(pointers.iter()) {
                 pg_sys::PageSetChecksumInplace(*page, block);
             }
             let skip_sync = !self.needs_sync();
             let mut rest = &*pointers;
-            if way.grows
+            if mode.grows
                 && let Some((last, others)) = pointers.split_last()
             {
                 let block = first + others.len() as u32;
@@ -149,7 +149,7 @@ pub(super) fn open(oid: pg_sys::Oid) -> Option<PgRelation> {
 
 /// How pages are written.
 #[derive(Clone, Copy)]
-pub struct Way {
+pub struct WriteMode {
     /// Whether they come behind the file's end.
     pub grows: bool,
     /// Whether nothing stands between the end of the line pointers and the tuples.

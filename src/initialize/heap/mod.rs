@@ -12,7 +12,7 @@ mod key;
 mod rows;
 mod table;
 
-pub use file::{BATCH, File, PAGE, Pages, Way, compress_wal};
+pub use file::{BATCH, File, PAGE, Pages, WriteMode, compress_wal};
 pub use key::Key;
 pub use rows::{Filler, PartitionHash, Row, Template};
 pub use table::{Content, Heap, decodes_wal, is_plain_parent, may_insert};

@@ -1,6 +1,6 @@
 //! The form of a row, pages full of such rows, and the partitions that rows belong to.
 
-use super::file::{BATCH, PAGE, Pages, Way, open};
+use super::file::{BATCH, PAGE, Pages, WriteMode, open};
 use super::table::{Content, Heap};
 use crate::compat;
 use crate::error::Result;
@@ -228,13 +228,13 @@ impl<'t> Filler<'t> {
     }
 
     fn flush(&mut self, done: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
-        let way = Way {
+        let mode = WriteMode {
             grows: self.grows,
             standard: true,
         };
         self.heap
             .file
-            .write(MAIN_FORKNUM, self.first, &self.pages, self.full, way);
+            .write(MAIN_FORKNUM, self.first, &self.pages, self.full, mode);
         let partial = self.rows > 0;
         let rows = (self.full - usize::from(partial)) * self.template.rows() + self.rows;
         self.first += self.full as u32;

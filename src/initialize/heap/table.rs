@@ -1,6 +1,6 @@
 //! Tables that can be filled with finished pages.
 
-use super::file::{File, PAGE, PAGE_HEADER, Pages, Way, open};
+use super::file::{File, PAGE, PAGE_HEADER, Pages, WriteMode, open};
 use super::key::Key;
 use crate::compat;
 use pgrx::pg_sys::ForkNumber::{MAIN_FORKNUM, VISIBILITYMAP_FORKNUM};
@@ -149,12 +149,12 @@ impl Heap {
                 }
             }
             // What a page of the map tells looks like a hole, and must not be left out of WAL.
-            let way = Way {
+            let mode = WriteMode {
                 grows: true,
                 standard: false,
             };
             self.file
-                .write(VISIBILITYMAP_FORKNUM, map_page, &buffer, 1, way);
+                .write(VISIBILITYMAP_FORKNUM, map_page, &buffer, 1, mode);
         }
     }
 }
