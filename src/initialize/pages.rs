@@ -84,7 +84,7 @@ impl Keyed {
 #[derive(Debug, Serialize, Deserialize)]
 enum Layout {
     /// Each file has a range of rows.
-    Ranges(Vec<Stretch>),
+    Ranges(Vec<RowRange>),
     /// The files of hash partitions, by remainder, and the number of groups that they are divided
     /// into.
     Hash(Vec<Heap>, usize),
@@ -92,7 +92,7 @@ enum Layout {
 
 /// Rows one after the other in one file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Stretch {
+struct RowRange {
     heap: Heap,
     /// Numbers of the rows.
     rows: Range<i64>,
@@ -100,7 +100,7 @@ struct Stretch {
     keys: Option<Keys>,
 }
 
-impl Stretch {
+impl RowRange {
     /// Number of its rows.
     fn count(&self) -> u64 {
         (self.rows.end - self.rows.start) as u64
@@ -184,24 +184,24 @@ impl Plan {
         if heap::decodes_wal() || !tables.iter().all(|oid| heap::may_insert(*oid)) {
             return None;
         }
-        let stretches: Option<Vec<_>> = (1..)
+        let ranges: Option<Vec<_>> = (1..)
             .zip(tables)
             .map(|(number, oid)| {
-                Some(Stretch {
+                Some(RowRange {
                     heap: Heap::of_table(*oid, false)?,
                     rows: 1..spec.rows_each + 1,
                     keys: Some(spec.keys(number)),
                 })
             })
             .collect();
-        let layout = Layout::Ranges(stretches?);
+        let layout = Layout::Ranges(ranges?);
         Plan::make(spec.identity, spec.rows(), layout, Content::Pgio)
     }
 
     /// That of so many rows in all files together.
     fn make(identity: Identity, rows: i64, layout: Layout, content: Content) -> Option<Plan> {
         let first = match &layout {
-            Layout::Ranges(stretches) => stretches.first().map(|stretch| stretch.heap),
+            Layout::Ranges(ranges) => ranges.first().map(|range| range.heap),
             Layout::Hash(heaps, _) => heaps.first().copied(),
         };
         let row = Row::form(&first?)?;
@@ -230,9 +230,9 @@ impl Plan {
     /// All files, and how many rows each may get.
     fn files(&self) -> Vec<(Heap, u64)> {
         match &self.layout {
-            Layout::Ranges(stretches) => stretches
+            Layout::Ranges(ranges) => ranges
                 .iter()
-                .map(|stretch| (stretch.heap, stretch.count()))
+                .map(|range| (range.heap, range.count()))
                 .collect(),
             Layout::Hash(heaps, _) => heaps.iter().map(|heap| (*heap, self.rows as u64)).collect(),
         }
@@ -242,9 +242,9 @@ impl Plan {
         Template::new(&self.row, heap.free)
     }
 
-    fn pages_of(&self, stretch: &Stretch) -> u64 {
-        let per_page = self.template(&stretch.heap).rows() as u64;
-        stretch.count().div_ceil(per_page)
+    fn pages_of(&self, range: &RowRange) -> u64 {
+        let per_page = self.template(&range.heap).rows() as u64;
+        range.count().div_ceil(per_page)
     }
 
     /// The tree of keys, of a number of rows that is not known yet.
@@ -269,11 +269,11 @@ impl Plan {
 
     /// Before any process begins.
     pub fn prepare(&self) {
-        if let Layout::Ranges(stretches) = &self.layout {
-            for stretch in stretches {
+        if let Layout::Ranges(ranges) = &self.layout {
+            for range in ranges {
                 // See `fits`.
-                stretch.heap.file.resize(self.pages_of(stretch) as u32);
-                if let Some((key, tree)) = self.key_of(&stretch.heap, stretch.count()) {
+                range.heap.file.resize(self.pages_of(range) as u32);
+                if let Some((key, tree)) = self.key_of(&range.heap, range.count()) {
                     key.file.resize(tree.blocks());
                 }
             }
@@ -290,7 +290,7 @@ impl Plan {
     ) -> Result<u64> {
         let mut keys_ns = 0;
         match &self.layout {
-            Layout::Ranges(stretches) => {
+            Layout::Ranges(ranges) => {
                 let mut part = take();
                 let mut begin = 0;
                 // The parts that begin there of so many pages.
@@ -305,16 +305,16 @@ impl Plan {
                         begin = end;
                         Ok(())
                     };
-                for stretch in stretches {
-                    parts(self.pages_of(stretch), &mut |pages| {
-                        self.fill(stretch, pages, done)
+                for range in ranges {
+                    parts(self.pages_of(range), &mut |pages| {
+                        self.fill(range, pages, done)
                     })?;
                 }
-                for stretch in stretches {
-                    if let Some((key, tree)) = self.key_of(&stretch.heap, stretch.count()) {
+                for range in ranges {
+                    if let Some((key, tree)) = self.key_of(&range.heap, range.count()) {
                         parts(tree.leaves(), &mut |leaves| {
                             let begun = clock::now_ns();
-                            keys::fill(&key, &tree, stretch.rows.start, leaves, done)?;
+                            keys::fill(&key, &tree, range.rows.start, leaves, done)?;
                             keys_ns += clock::now_ns() - begun;
                             Ok(())
                         })?;
@@ -335,22 +335,22 @@ impl Plan {
 
     fn fill(
         &self,
-        stretch: &Stretch,
+        range: &RowRange,
         pages: Range<u64>,
         done: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
-        let template = self.template(&stretch.heap);
-        let row = |page: u64| stretch.rows.start + page as i64 * template.rows() as i64;
+        let template = self.template(&range.heap);
+        let row = |page: u64| range.rows.start + page as i64 * template.rows() as i64;
         let mut filler = Filler::new(
-            stretch.heap,
+            range.heap,
             &self.row,
             &template,
             pages.start as u32,
             false,
             heap::BATCH,
         );
-        let mut rows = row(pages.start)..row(pages.end).min(stretch.rows.end);
-        match stretch.keys {
+        let mut rows = row(pages.start)..row(pages.end).min(range.rows.end);
+        match range.keys {
             None => rows.try_for_each(|row| filler.push(row, done))?,
             Some(keys) => rows.try_for_each(|row| filler.push(keys.of(row), done))?,
         }
@@ -444,12 +444,12 @@ fn layout(
     let (strategy, may_add_keys) = (next(), next().as_deref() == Some("true"));
     if kind == "r" {
         return Ok(Heap::of_table(oid.into(), has_keys).map(|heap| {
-            let stretch = Stretch {
+            let range = RowRange {
                 heap,
                 rows: 1..rows + 1,
                 keys: None,
             };
-            (Layout::Ranges(vec![stretch]), may_add_keys)
+            (Layout::Ranges(vec![range]), may_add_keys)
         }));
     }
     let (by_aid, partitions) = (next(), next());
@@ -484,7 +484,7 @@ fn ranges(mut partitions: Vec<(Heap, Bound)>, rows: i64) -> Option<Layout> {
     };
     partitions.sort_by_key(|(_, bound)| lower(bound));
     let mut next = 1;
-    let mut stretches = Vec::new();
+    let mut ranges = Vec::new();
     for (heap, bound) in partitions {
         let Bound::Range(from, to) = bound else {
             return None;
@@ -494,14 +494,14 @@ fn ranges(mut partitions: Vec<(Heap, Bound)>, rows: i64) -> Option<Layout> {
         if begin != next {
             return None;
         }
-        stretches.push(Stretch {
+        ranges.push(RowRange {
             heap,
             rows: begin..end,
             keys: None,
         });
         next = end;
     }
-    (next == rows + 1).then_some(Layout::Ranges(stretches))
+    (next == rows + 1).then_some(Layout::Ranges(ranges))
 }
 
 /// Hash partitions of one modulus, all of them.
