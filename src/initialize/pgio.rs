@@ -120,7 +120,7 @@ pub fn present() -> Result<Vec<String>> {
 
 /// A table that pgio or an earlier initialization has left.
 #[derive(Clone, Debug)]
-pub struct Old {
+pub struct ExistingTable {
     /// Its number.
     number: String,
     /// Its oid.
@@ -133,7 +133,7 @@ pub struct Old {
 pub struct Schema {
     name: String,
     /// All existing pgio tables.
-    pub old: Vec<Old>,
+    pub old: Vec<ExistingTable>,
 }
 
 /// A relation or type with a name that may be needed: the name, the kind of relation or "type", its
@@ -154,7 +154,7 @@ impl Schema {
             let why = match kind.as_str() {
                 "r" if columns == COLUMNS => {
                     let table = OldTable { name, rows };
-                    old.push(Old { number, oid, table });
+                    old.push(ExistingTable { number, oid, table });
                     continue;
                 }
                 "r" => format!(
