@@ -459,7 +459,7 @@ fn watch(
             collector.read(now);
         }
         check_for_interrupts();
-        let wake_ns = next.min(collector.due_ns()).min(snapshots.look(segment));
+        let wake_ns = next.min(collector.due_ns()).min(snapshots.sample(segment));
         latch::wait(Duration::from_nanos(
             wake_ns.saturating_sub(clock::now_ns()),
         ));

@@ -21,9 +21,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The time between two looks.
+/// The time between two samples.
 const EVERY_NS: u64 = 1_000_000_000;
-/// The time between the first two looks: callers that wait for the run arrive after its start.
+/// The time between the first two samples: callers that wait for the run arrive after its start.
 const SOON_NS: u64 = 100_000_000;
 /// A run counts as writing if it uses at least this many transaction IDs per transaction.
 const WRITES: f64 = 0.01;
@@ -61,14 +61,14 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
 struct Holder(i32, String, String);
 
 /// The snapshots that were held at some moment.
-struct Look {
+struct Sample {
     at_ns: u64,
     next_xid: i64,
     holders: Vec<Holder>,
 }
 
-impl Look {
-    fn at(database: &mut Database) -> Result<Look> {
+impl Sample {
+    fn at(database: &mut Database) -> Result<Sample> {
         let at_ns = clock::now_ns();
         let mut row = Vec::new();
         match database {
@@ -83,17 +83,17 @@ impl Look {
                 Ok(())
             })?,
         }
-        let look = match row.as_slice() {
+        let sample = match row.as_slice() {
             [Some(next_xid), Some(holders)] => next_xid
                 .parse()
                 .ok()
                 .zip(serde_json::from_str(holders).ok()),
             _ => None,
         };
-        let (next_xid, holders) = look.ok_or_else(|| {
+        let (next_xid, holders) = sample.ok_or_else(|| {
             Error::Limit("could not determine which sessions hold snapshots".into())
         })?;
-        Ok(Look {
+        Ok(Sample {
             at_ns,
             next_xid,
             holders,
@@ -106,9 +106,9 @@ impl Look {
 pub struct Snapshots {
     /// Whether clients are connected to a target, which is checked only at the start and the end.
     of_target: bool,
-    /// The first and the latest look.
-    looks: Option<(i64, Look)>,
-    /// The time between the latest look and the next one.
+    /// The first and the latest sample.
+    samples: Option<(i64, Sample)>,
+    /// The time between the latest sample and the next one.
     gap_ns: u64,
     /// For how long a snapshot was held, and by whom, in nanoseconds.
     held_ns: u64,
@@ -116,23 +116,23 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// Looks for the first time, before the run starts.
+    /// Takes the first sample, before the run starts.
     pub fn before(database: &mut Database) -> Snapshots {
         let here = matches!(database, Database::Here);
         let known = !(here && server::in_recovery());
-        let look = known.then(|| observe(database)).flatten();
+        let sample = known.then(|| observe(database)).flatten();
         Snapshots {
             of_target: !here,
-            looks: look.map(|look| (look.next_xid, look)),
+            samples: sample.map(|sample| (sample.next_xid, sample)),
             gap_ns: SOON_NS,
             held_ns: 0,
             by: BTreeMap::new(),
         }
     }
 
-    /// Looks again if it is time to. When the next time is; `u64::MAX` if it is never.
-    pub fn look(&mut self, segment: &Segment) -> u64 {
-        match &self.looks {
+    /// Takes another sample if it is due. Returns when the next one is, `u64::MAX` if there is none.
+    pub fn sample(&mut self, segment: &Segment) -> u64 {
+        match &self.samples {
             Some((_, last)) if !self.of_target => {
                 let due = last.at_ns + self.gap_ns;
                 if clock::now_ns() < due {
@@ -148,15 +148,15 @@ impl Snapshots {
 
     /// Looks for the last time, when the run has ended, and sets the run's figures.
     pub fn after(mut self, segment: &Segment, spec: &RunSpec, run: &mut Run) {
-        if self.looks.is_none() {
+        if self.samples.is_none() {
             return;
         }
-        let look = match spec.target {
+        let sample = match spec.target {
             None => observe(&mut Database::Here),
             Some(_) => look_at_target(segment, spec),
         };
-        self.compare(segment, look);
-        let Some((first, last)) = &self.looks else {
+        self.compare(segment, sample);
+        let Some((first, last)) = &self.samples else {
             return;
         };
         let wrote =
@@ -176,10 +176,10 @@ impl Snapshots {
         }
     }
 
-    /// A holder that keeps the same transaction ID in two looks has held its snapshot between them.
+    /// A holder that keeps the same transaction ID in two samples has held its snapshot between them.
     /// The run's own clients are excluded: their snapshots are part of its scripts.
-    fn compare(&mut self, segment: &Segment, look: Option<Look>) {
-        let (Some((first, last)), Some(look)) = (self.looks.take(), look) else {
+    fn compare(&mut self, segment: &Segment, sample: Option<Sample>) {
+        let (Some((first, last)), Some(sample)) = (self.samples.take(), sample) else {
             return;
         };
         let header = segment.header();
@@ -189,9 +189,9 @@ impl Snapshots {
             .chain(clients.map(|client| segment.client(client).0.backend_pid()))
             .collect();
         let from_ns = last.at_ns.max(header.measure_ns.load(Relaxed));
-        let length_ns = look.at_ns.saturating_sub(from_ns);
+        let length_ns = sample.at_ns.saturating_sub(from_ns);
         let mut held = false;
-        for holder in look.holders.iter().filter(|h| last.holders.contains(h)) {
+        for holder in sample.holders.iter().filter(|h| last.holders.contains(h)) {
             let Holder(pid, _, who) = holder;
             if *pid != 0 && own.contains(pid) {
                 continue;
@@ -206,15 +206,15 @@ impl Snapshots {
         if held {
             self.held_ns += length_ns;
         }
-        self.looks = Some((first, look));
+        self.samples = Some((first, sample));
     }
 }
 
 /// Looks at a target for the last time. The target may hang, and the run is stored only afterwards,
 /// so a run that must end skips this query or cancels it.
-fn look_at_target(segment: &Segment, spec: &RunSpec) -> Option<Look> {
+fn look_at_target(segment: &Segment, spec: &RunSpec) -> Option<Sample> {
     leave_cooperative();
-    let look = match asked_to_end() || segment.header().stop() != Stop::No {
+    let sample = match asked_to_end() || segment.header().stop() != Stop::No {
         true => None,
         false => catch(|| Database::open(spec.target.as_ref()))
             .ok()
@@ -222,14 +222,14 @@ fn look_at_target(segment: &Segment, spec: &RunSpec) -> Option<Look> {
     };
     enter_cooperative();
     forget_cancel();
-    look
+    sample
 }
 
 /// Looks; `None` if that is not possible.
-fn observe(database: &mut Database) -> Option<Look> {
-    let look = catch(|| Look::at(database));
-    if look.is_err() {
+fn observe(database: &mut Database) -> Option<Sample> {
+    let sample = catch(|| Sample::at(database));
+    if sample.is_err() {
         abort();
     }
-    look.ok()
+    sample.ok()
 }
