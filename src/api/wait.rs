@@ -12,7 +12,7 @@ use crate::error::{Error, OrRaise, Result};
 use crate::latch;
 use crate::results::load;
 use crate::results::result::run_result;
-use crate::worker::locks::Lookout;
+use crate::worker::locks::DeadlockCheck;
 use crate::worker::own_segment;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
@@ -62,14 +62,14 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRe
     }
     if let Some(segment) = live_segment(run_id, found.run.segment) {
         let mut advised = false;
-        let mut lookout = Lookout::new();
+        let mut deadlock_check = DeadlockCheck::new();
         while live::goes_on(&segment) {
             let waited = clock::now_ns() - begin;
             if !advised && waited >= HARMLESS_NS {
                 advised = true;
                 advise(&segment.spec()?, horizon);
             }
-            lookout.look(&segment)?;
+            deadlock_check.check(&segment)?;
             if limit.is_some_and(|limit| waited >= limit) {
                 let mut found = look(run_id)?;
                 if found.run.is_in_progress() {

@@ -1,7 +1,7 @@
 //! The caller's side of a task: start its coordinator, wait for it, cancel it.
 
 use super::ending::{self, Left, Owned, Processes};
-use super::locks::Lookout;
+use super::locks::DeadlockCheck;
 use crate::backend::horizon::Horizon;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
@@ -108,7 +108,7 @@ impl Task {
         mut tick: impl FnMut(&Segment) -> Result<()>,
     ) -> Result<()> {
         let header = self.segment().header();
-        let mut lookout = Lookout::new();
+        let mut deadlock_check = DeadlockCheck::new();
         loop {
             if latch::interrupted() {
                 self.0.end();
@@ -130,8 +130,8 @@ impl Task {
             }
             check_for_interrupts();
             tick(self.segment())?;
-            lookout
-                .look(self.segment())
+            deadlock_check
+                .check(self.segment())
                 .inspect_err(|error| header.cause.set(&error.report().one_line()))?;
             horizon.release();
             latch::wait(TICK);

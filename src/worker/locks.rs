@@ -67,34 +67,34 @@ pub fn require_none(tables: &[(&str, Access)]) -> Result<()> {
 }
 
 /// How often to check whether workers wait for the caller's locks.
-const LOOK_NS: u64 = 500_000_000;
+const CHECK_NS: u64 = 500_000_000;
 /// The time between checks is at least this many times that of a check: if hundreds of clients wait
 /// for locks, a check takes long and slows down the lock manager that they use.
 const SHARE: u64 = 100;
 
 /// The caller's checks, while it waits for a task, whether the task waits for the caller.
-pub struct Lookout {
+pub struct DeadlockCheck {
     due_ns: u64,
 }
 
-impl Lookout {
+impl DeadlockCheck {
     /// Starts now.
-    pub fn new() -> Lookout {
-        Lookout {
-            due_ns: clock::now_ns() + LOOK_NS,
+    pub fn new() -> DeadlockCheck {
+        DeadlockCheck {
+            due_ns: clock::now_ns() + CHECK_NS,
         }
     }
 
     /// Checks, if it is time to; fails as [`fail_if_workers_wait_for_me`].
-    pub fn look(&mut self, segment: &Segment) -> Result<()> {
+    pub fn check(&mut self, segment: &Segment) -> Result<()> {
         let begin = clock::now_ns();
         if begin < self.due_ns {
             return Ok(());
         }
-        let looked = fail_if_workers_wait_for_me(segment);
+        let checked = fail_if_workers_wait_for_me(segment);
         let end = clock::now_ns();
-        self.due_ns = end + LOOK_NS.max((end - begin) * SHARE);
-        looked
+        self.due_ns = end + CHECK_NS.max((end - begin) * SHARE);
+        checked
     }
 }
 
