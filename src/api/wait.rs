@@ -50,7 +50,7 @@ fn wait(
 /// Waits until a run has ended, or for that many nanoseconds; returns the current state of the run.
 fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRecord> {
     let begin = clock::now_ns();
-    let found = look(run_id)?;
+    let found = load_run(run_id)?;
     if !found.run.is_in_progress() {
         return Ok(found);
     }
@@ -71,7 +71,7 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRe
             }
             deadlock_check.check(&segment)?;
             if limit.is_some_and(|limit| waited >= limit) {
-                let mut found = look(run_id)?;
+                let mut found = load_run(run_id)?;
                 if found.run.is_in_progress() {
                     live::add_figures(&mut found, &segment)?;
                 }
@@ -83,7 +83,7 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRe
         }
     }
     // It may have ended between the two checks.
-    let ended = look(run_id)?;
+    let ended = load_run(run_id)?;
     match ended.run.is_in_progress() {
         true => Err(Error::LostRun { run_id }),
         false => Ok(ended),
@@ -91,7 +91,7 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRe
 }
 
 /// A run as it is stored; fails if it is known to be lost.
-fn look(run_id: i64) -> Result<RunRecord> {
+fn load_run(run_id: i64) -> Result<RunRecord> {
     match load::load(run_id)? {
         None => Err(Error::UnknownRun { run_id }),
         Some(found) if found.run.state == RunState::Lost => Err(Error::LostRun { run_id }),
