@@ -84,15 +84,15 @@ impl WorkerHandle {
 
     /// Whether the worker still exists.
     pub fn status(&self) -> WorkerStatus {
-        self.look().0
+        self.status_and_pid().0
     }
 
     /// Its process id, if it runs.
     pub fn pid(&self) -> Option<Pid> {
-        self.look().1
+        self.status_and_pid().1
     }
 
-    fn look(&self) -> (WorkerStatus, Option<Pid>) {
+    fn status_and_pid(&self) -> (WorkerStatus, Option<Pid>) {
         let mut pid = 0;
         // SAFETY: the handle comes from a successful registration by this process.
         match unsafe { pg_sys::GetBackgroundWorkerPid(self.0, &mut pid) } {
