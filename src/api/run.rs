@@ -65,7 +65,7 @@ fn spi_client(segment: Option<i64>, secret: Option<i64>, call: Call<'_>) {
                 hint: "This procedure is for internal use by runs.".into(),
             });
         }
-        spi_client::serve(u32::try_from(segment).unwrap_or(0), secret as u64)
+        spi_client::run_client(u32::try_from(segment).unwrap_or(0), secret as u64)
     })()
     .or_raise();
 }

@@ -50,7 +50,7 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
 
 /// Runs one client of the run with that segment and secret, in a backend that executes only `CALL`,
 /// at top level and outside of transaction blocks.
-pub fn serve(segment: u32, secret: u64) -> Result<()> {
+pub fn run_client(segment: u32, secret: u64) -> Result<()> {
     let Some(place) = Place::join(segment, secret) else {
         return Err(Error::Misplaced {
             message: "no run of the current role waits for a client".into(),
