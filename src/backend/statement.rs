@@ -3,7 +3,7 @@
 //! SPI cannot execute VACUUM and other commands that must not run in a function, nor statements
 //! that commit; a portal can. Clients of mode spi use portals for CALL and DO.
 
-use super::transaction::settle;
+use super::transaction::finish;
 use crate::compat;
 use crate::error::{Result, catch};
 use pgrx::pg_sys;
@@ -24,7 +24,7 @@ pub fn execute_alone(sql: &str) -> Result<()> {
         unsafe { pg_sys::CommitTransactionCommand() };
         Ok(())
     });
-    settle(result)
+    finish(result)
 }
 
 /// The memory context for texts and trees of the statement in progress.

@@ -33,7 +33,7 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         }
         Ok(value)
     });
-    settle(result)
+    finish(result)
 }
 
 /// Whether the session's transaction is SERIALIZABLE.
@@ -130,7 +130,7 @@ pub fn recover() {
 
 /// Ends a transaction that has been committed or has failed: aborts it if it failed, then reports
 /// statistics and the idle state, as a backend does between transactions.
-pub(super) fn settle<T>(result: Result<T>) -> Result<T> {
+pub(super) fn finish<T>(result: Result<T>) -> Result<T> {
     if result.is_err() {
         abort();
     }
