@@ -137,7 +137,7 @@ impl Segment {
     }
 
     /// Keeps the mapping until this process exits; for workers.
-    pub fn keep(self) -> &'static Segment {
+    pub fn pin_mapping(self) -> &'static Segment {
         self.owned.store(false, Relaxed);
         // SAFETY: the segment is mapped; pinning only takes the mapping from the resource owner.
         unsafe { pg_sys::dsm_pin_mapping(self.dsm) };

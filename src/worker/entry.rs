@@ -17,13 +17,13 @@ thread_local! {
 /// `None` if the segment no longer exists: the task is over, and the worker exits.
 pub fn attach(argument: pg_sys::Datum) -> Option<&'static Segment> {
     begin_worker();
-    Some(keep(Segment::attach(argument.value() as u32)?))
+    Some(adopt(Segment::attach(argument.value() as u32)?))
 }
 
 /// Makes a segment that of this process until the process exits.
-pub fn keep(segment: Segment) -> &'static Segment {
+pub fn adopt(segment: Segment) -> &'static Segment {
     fatal::watch();
-    let segment = segment.keep();
+    let segment = segment.pin_mapping();
     MY_SEGMENT.set(Some(segment));
     segment
 }

@@ -1,6 +1,6 @@
 //! A client worker's place in its task: taking it, waiting for the start, and leaving it.
 
-use super::entry::{attach, keep, my_segment};
+use super::entry::{adopt, attach, my_segment};
 use super::shell;
 use crate::backend::fatal;
 use crate::backend::interrupts::check_between_statements;
@@ -45,7 +45,7 @@ impl Place {
             return None;
         }
         let index = segment.claim_worker()?;
-        Some(Place::occupy(keep(segment), index))
+        Some(Place::occupy(adopt(segment), index))
     }
 
     fn occupy(segment: &'static Segment, index: usize) -> Place {
