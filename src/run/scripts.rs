@@ -104,7 +104,7 @@ pub fn stored_or_file(text: &str, name: &ScriptName, weight: i64) -> Result<Opti
             &arguments,
         )
     })?;
-    Ok(body.map(|body| own(text, text.to_owned(), body, weight)))
+    Ok(body.map(|body| user_script(text, text.to_owned(), body, weight)))
 }
 
 /// A script in a file of the server, which the caller must be allowed to read.
@@ -115,7 +115,7 @@ fn file(path: &str, weight: i64) -> Result<ScriptSpec> {
         message,
     };
     let body = read(path).map_err(unreadable)?;
-    Ok(own(path, path.to_owned(), body, weight))
+    Ok(user_script(path, path.to_owned(), body, weight))
 }
 
 /// The text of a file, or why it cannot be a script.
@@ -138,7 +138,7 @@ fn read(path: &str) -> Result<String, String> {
 }
 
 /// A script of the user's.
-pub fn own(name: &str, description: String, body: String, weight: i64) -> ScriptSpec {
+pub fn user_script(name: &str, description: String, body: String, weight: i64) -> ScriptSpec {
     let writes = parse(name, &body).is_ok_and(|workload| writes(&workload));
     ScriptSpec {
         name: name.into(),
