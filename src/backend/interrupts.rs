@@ -38,7 +38,7 @@ pub fn enter_cooperative() {
 
 /// Treats a cancel request that arrived before as a request to end the task: there may have been no
 /// statement to cancel, or one whose failure does not matter.
-pub fn heed_cancel() {
+pub fn end_task_if_canceled() {
     if CANCELED.load(Acquire) {
         forget_cancel();
         ASKED_TO_END.store(true, Release);

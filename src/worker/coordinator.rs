@@ -10,7 +10,7 @@ use super::snapshots::Snapshots;
 use super::tables::{self, Tables};
 use crate::backend::identity::connect;
 use crate::backend::interrupts::{
-    asked_to_end, check_for_interrupts, enter_cooperative, heed_cancel, leave_cooperative,
+    asked_to_end, check_for_interrupts, end_task_if_canceled, enter_cooperative, leave_cooperative,
 };
 use crate::backend::process::at_exit;
 use crate::backend::transaction::{abort, transaction};
@@ -103,7 +103,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         let snapshots = Snapshots::before(&mut database);
         run.other_runs = load::other_runs(&run)?;
         enter_cooperative();
-        heed_cancel();
+        end_task_if_canceled();
         Ok((logbook, snapshots))
     });
     // The coordinator's own connection to the target does not belong to the run.
