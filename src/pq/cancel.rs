@@ -14,8 +14,8 @@ const STACK_BYTES: usize = 128 * 1024;
 /// The data for canceling a connection's statement, independent of the connection.
 pub struct Cancel(*mut pq::PGcancel);
 
-// SAFETY: libpq's object belongs to whoever holds it, and its functions may be called in any
-// thread.
+// SAFETY: libpq's object is independent of the thread that created it, and its functions may be
+// called in any thread.
 unsafe impl Send for Cancel {}
 
 impl Cancel {

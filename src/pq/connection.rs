@@ -57,9 +57,9 @@ impl Connection {
     ///
     /// `None` if libpq is out of memory or the process may open no more descriptors.
     pub fn start(with: &ConnectWith) -> Option<Connection> {
-        // SAFETY: keeps the server's count of descriptors that it does not manage itself. Whoever
-        // waits for the socket needs one more for that: it is given back at once or, if there is
-        // none, the first one is.
+        // SAFETY: keeps the server's count of descriptors that it does not manage itself. Waiting
+        // for the socket needs a second one: it is released at once or, if there is none, the
+        // first one is.
         unsafe {
             if !pgrx::pg_sys::AcquireExternalFD() {
                 return None;

@@ -21,7 +21,7 @@ pub enum ClientState {
     Active = 0,
     /// Did all its work.
     Finished = 1,
-    /// Gave up; the reason is beside it.
+    /// Aborted; the slot has the reason.
     Aborted = 2,
 }
 
@@ -91,13 +91,13 @@ impl ClientSlot {
         self.state.store(state as u32, Release);
     }
 
-    /// Makes the process known that serves the client's connection; 0 is none.
+    /// Sets the process that serves the client's connection; 0 is none.
     pub fn set_backend_pid(&self, pid: i32) {
         self.backend_pid.store(pid, Relaxed);
     }
 
-    /// Process id of the server's process that serves the client's connection, on the server that
-    /// this leads to; 0 if none is known.
+    /// Process ID of the server process behind the client's connection, on the server that it is
+    /// connected to; 0 if none is known.
     pub fn backend_pid(&self) -> i32 {
         self.backend_pid.load(Relaxed)
     }
@@ -123,8 +123,8 @@ impl ClientSlot {
         [&self.blocks_hit, &self.blocks_read, &self.wal_bytes].map(|words| words.load(Relaxed))
     }
 
-    /// What the client's session has used for the transactions that count; `None` if it did not
-    /// tell at both ends.
+    /// What the client's session has used for the transactions that count; `None` if it was
+    /// not read both before and after them.
     pub fn usage(&self) -> Option<Usage> {
         Some(self.usage_ends.get()?.minus(&self.usage_begins.get()?))
     }

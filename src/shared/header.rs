@@ -58,8 +58,7 @@ pub enum Stop {
     Requested = 1,
     /// One of our processes was terminated, or the server shuts down.
     Terminated = 2,
-    /// The process that waits for the task, or conducts it, is gone: nobody has a use for a result,
-    /// and nothing is left to finish in peace.
+    /// The process that waits for the task, or its coordinator, is gone: no result is needed.
     Abandoned = 3,
 }
 
@@ -97,8 +96,8 @@ pub struct Header {
     pub deadline_ns: AtomicU64,
     /// The figures of the interval that ended last.
     pub last_interval: LastInterval,
-    /// What scripts are told as `scale`: pgbench's, the number of keys of pgio's tables, or what
-    /// the user says.
+    /// Value of the variable `scale`: pgbench's scale, the number of keys of pgio's tables, or what
+    /// the user specified.
     pub scale: AtomicI64,
     /// Number of the step of an initialization that is under way, from 1; 0 before the first.
     pub step: AtomicU32,

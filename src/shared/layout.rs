@@ -21,7 +21,7 @@ pub struct Layout {
     pub scripts: usize,
     /// Commands of all scripts together, if they are measured one by one; else 0.
     pub commands: usize,
-    /// Room for lines that each worker tells; 0 if none ever does.
+    /// Room for the messages of each worker; 0 without messages.
     pub message_bytes: usize,
     /// Room for the log of transactions of each worker; 0 without a log.
     pub log_bytes: usize,
@@ -44,7 +44,7 @@ pub(super) struct Offsets {
     pub(super) total: usize,
 }
 
-/// Size of a ring with that many bytes; nothing at all without any.
+/// Size of a ring with that many bytes; 0 without any.
 pub(super) fn ring_stride(bytes: usize) -> Option<usize> {
     match bytes {
         0 => Some(0),
@@ -77,7 +77,7 @@ impl Layout {
     }
 
     /// Bytes of the histograms of single commands: one in each set for each command. `None` if the
-    /// number is beyond all bounds.
+    /// number overflows.
     pub fn command_histogram_bytes(&self) -> Option<usize> {
         self.histogram_sets()
             .checked_mul(self.commands)?

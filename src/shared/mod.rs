@@ -10,13 +10,14 @@
 //!        | rings for messages[workers] | rings for the log[workers]
 //! ```
 //!
-//! Every word that changes while the task runs is atomic and has one writer, but for the
-//! handful of request flags; there is no lock. `segment` holds the memory and `layout` the sizes
-//! and places of its parts: `header`, the workers' `slots`, a `client_slot` for each client, what
-//! is passed on piece by piece (`ring`). `recorder` is what a client writes per transaction,
-//! `reading` how others read it (see `seqlock`). `messages` are what clients tell, and `watcher` reads them;
-//! `entry` are the pieces of the log of transactions, `effort` is what a worker says about its own
-//! cost, `process` refers to other processes, to wake or signal them.
+//! Every word that changes while the task runs is atomic and has one writer, except a few request
+//! flags; there are no locks. `segment` maps the memory, `layout` has the sizes and offsets of its
+//! parts. `header` is the head of the segment, `slots` those of workers, `client_slot` that of a
+//! client, `ring` a queue of bytes. `recorder` is what a client writes per transaction, `reading`
+//! how other processes read it (see `seqlock`). `messages` are lines that clients send, `watcher`
+//! reads them; `entry` is an entry of the log of transactions. `effort` is a worker's own cost,
+//! `last_interval` the figures of an interval, `once_text` a text that is written once. `process`
+//! refers to other processes, to wake or signal them.
 
 mod client_slot;
 pub mod effort;

@@ -63,8 +63,8 @@ impl<'s> Recorder<'s> {
         self.slot.used_blocks(hit, read, wal_bytes);
     }
 
-    /// Records that so many blocks were read one after the other within that time, if the run's
-    /// layout has a place for it.
+    /// Records that this many blocks were read one after the other within that time, if the run's
+    /// layout has counters for it.
     pub fn read_blocks(&self, blocks: u64, duration_ns: u64) {
         if let (Some(reads), Some(each_ns)) = (self.reads, duration_ns.checked_div(blocks)) {
             let bucket = &reads[buckets::index_of(each_ns)];

@@ -1,7 +1,7 @@
 //! A ring of bytes in shared memory, from one writer to one reader.
 //!
-//! A client worker writes what is told about a run, or its log of transactions; the caller's
-//! backend or the coordinator reads. Neither ever waits for a lock. What is written at once is read
+//! A client worker writes its messages, or its log of transactions; the caller's backend or the
+//! coordinator reads. Neither ever waits for a lock. What is written at once is read
 //! at once, so that no reader sees a part of an entry.
 
 use crate::latch;
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
 
-/// How long a writer waits for room before it looks again.
+/// How long a writer waits for room before it tries again.
 const ROOM_WAIT: Duration = Duration::from_millis(10);
 
 /// The counters in front of a ring's bytes: each on a cache line of its own, since another process
@@ -119,12 +119,12 @@ impl<'s> Ring<'s> {
                 break;
             }
         }
-        // Whoever woke this process meanwhile meant its main loop.
+        // Wake-ups that arrived meanwhile were for the main loop of this process.
         latch::wake_myself();
         true
     }
 
-    /// Appends everything that waits to `into`. For the one reader.
+    /// Appends everything that has arrived to `into`. For the one reader.
     pub fn read(&self, into: &mut Vec<u8>) {
         let read = self.head.read.0.load(Relaxed);
         let waiting = self.head.written.0.load(Acquire).wrapping_sub(read) as usize;

@@ -7,6 +7,7 @@ use super::messages::Messages;
 use super::ring::{Ring, RingHead};
 use super::slots::Worker;
 use crate::error::{Error, Report, Result};
+use crate::state::session;
 use pgrx::pg_sys;
 use selfbench_stats::buckets::{self, coarse};
 use serde::{Serialize, de::DeserializeOwned};
@@ -31,20 +32,15 @@ impl Segment {
         let spec = serde_json::to_vec(spec)
             .map_err(|e| Error::Limit(format!("cannot describe the task: {e}")))?;
         let offsets = layout.offsets(spec.len()).ok_or_else(too_large)?;
-        let mut secret = 0u64;
-        // SAFETY: fills so many bytes.
-        let random =
-            unsafe { pg_sys::pg_strong_random((&raw mut secret).cast(), size_of::<u64>()) };
-        if !random {
-            return Err(Error::Limit("could not generate a random number".into()));
-        }
+        let secret = session::random()
+            .ok_or_else(|| Error::Limit("could not generate a random number".into()))?;
         // SAFETY: dsm_create either raises an error or returns a mapped segment of that size.
         let (dsm, base) = unsafe {
             let dsm = pg_sys::dsm_create(offsets.total, 0);
             (dsm, pg_sys::dsm_segment_address(dsm).cast::<u8>())
         };
         let base = NonNull::new(base).ok_or_else(too_large)?;
-        // SAFETY: the segment has `total` bytes, starts on a page, and nobody else knows it yet.
+        // SAFETY: the segment has `total` bytes, starts on a page, and no other process knows it yet.
         // All-zero bytes are valid for every part; the header's plain fields are set once, here.
         unsafe {
             base.as_ptr().write_bytes(0, offsets.total);
@@ -165,7 +161,7 @@ impl Segment {
     /// The task's specification.
     pub fn spec<S: DeserializeOwned>(&self) -> Result<S> {
         let len = self.header().spec_len as usize;
-        // SAFETY: written once, before anybody else knew the segment.
+        // SAFETY: written once, before any other process knew the segment.
         let bytes =
             unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(self.offsets.spec), len) };
         serde_json::from_slice(bytes)
@@ -267,12 +263,12 @@ impl Segment {
         }
     }
 
-    /// What each worker tells; one process must read it.
+    /// The messages of each worker; only one process may read them.
     pub fn all_messages(&self) -> impl Iterator<Item = Messages<'_>> {
         (0..self.layout.workers).filter_map(|worker| self.messages(worker))
     }
 
-    /// What a worker tells; `None` if nothing is to be told, and if there is no such worker.
+    /// The messages of a worker; `None` if the task has none, and if there is no such worker.
     pub fn messages(&self, worker: usize) -> Option<Messages<'_>> {
         if worker >= self.layout.workers {
             return None;

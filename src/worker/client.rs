@@ -73,7 +73,7 @@ impl Control for ClientControl<'_> {
 
     fn report(&self, line: &str) {
         if let Some(messages) = self.messages {
-            messages.tell(self.header, line);
+            messages.send(self.header, line);
         }
     }
 }

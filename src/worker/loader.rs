@@ -62,7 +62,7 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
     let header = segment.header();
     let tell = |line: &str| {
         if let Some(messages) = segment.messages(0) {
-            messages.tell(header, line);
+            messages.send(header, line);
         }
     };
     let mut database = Database::open(job.target())?;

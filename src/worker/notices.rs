@@ -74,7 +74,7 @@ fn tell(text: &str) {
     if header.caller.pid() != 0
         && let Some(messages) = segment.messages(WORKER.load(Acquire))
     {
-        messages.tell(header, text);
+        messages.send(header, text);
     }
 }
 

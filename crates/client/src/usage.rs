@@ -1,5 +1,5 @@
 //! When a client reads the resource usage of its session: before the first transaction that counts,
-//! and when the client ends. The client's state machine rests meanwhile.
+//! and when the client ends. The client's state machine waits meanwhile.
 
 use crate::context::Context;
 use crate::control::Control;

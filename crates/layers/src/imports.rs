@@ -235,7 +235,7 @@ fn character(text: &str) -> Option<(usize, &str)> {
     let (_, first) = chars.next()?;
     let end = match first {
         '\\' => {
-            // Whatever is escaped, a quote among them.
+            // Any escaped character, which may be a quote.
             chars.next()?;
             chars.find(|(_, c)| *c == '\'')?.0
         }

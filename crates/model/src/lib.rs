@@ -1,4 +1,4 @@
-//! What a run is and what it has shown, as rows: the result tables have their columns, reports
+//! A run and its results, as rows: the result tables have their columns, reports
 //! print them. Nothing here measures, stores or prints anything.
 //!
 //! Rows are written and read as JSON, by the names of their fields. Histograms and scripts may be

@@ -1,8 +1,8 @@
-//! The ways in which a run's transactions reach the server.
+//! How a run's transactions reach the server: the modes of a run.
 
 use serde::{Deserialize, Serialize};
 
-/// Which way a run's transactions take into the server.
+/// How a run's transactions reach the server.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {

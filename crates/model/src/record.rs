@@ -1,4 +1,4 @@
-//! All that there is to know about one run.
+//! A run with everything that its report prints.
 
 use crate::pgio::PgioRun;
 use crate::run::Run;

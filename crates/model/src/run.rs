@@ -16,11 +16,11 @@ pub enum RunState {
     Running,
     /// Ended by its limit.
     Finished,
-    /// Ended by someone's request.
+    /// Ended by a request.
     Canceled,
     /// Ended by an error.
     Failed,
-    /// Its coordinator has gone without a word.
+    /// Its coordinator ended without storing an outcome.
     Lost,
 }
 
@@ -136,7 +136,7 @@ pub struct Run {
     pub other_runs: i32,
     /// Transactions, successful or failed, that ended during the warm-up.
     pub warmup_transactions: i64,
-    /// Clients that gave up.
+    /// Clients that were aborted.
     pub aborted_clients: i32,
     /// Why the run or a client ended early.
     pub errors: Vec<String>,
@@ -154,7 +154,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether the run has not ended, as far as the row tells.
+    /// Whether the run has not ended, according to the row.
     pub fn is_in_progress(&self) -> bool {
         matches!(self.state, RunState::Starting | RunState::Running)
     }

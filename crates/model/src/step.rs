@@ -1,4 +1,4 @@
-//! The steps of initialization: their letters, their names, and what is told of them.
+//! The steps of initialization: their letters, their names, and their announcements.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ impl Step {
         }
     }
 
-    /// What is told when the step begins, such as `dropping old tables...`.
+    /// The notice when the step begins, such as `dropping old tables...`.
     pub const fn announcement(self) -> &'static str {
         match self {
             Self::DropTables => "dropping old tables...",

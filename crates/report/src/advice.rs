@@ -17,7 +17,7 @@ const LOST_PERCENT: f64 = 1.0;
 
 /// Rates that are missed by more do not do so by chance.
 const MISSED_SHARE: f64 = 0.05;
-/// Arrivals are random: their number deviates by more than so many standard deviations, the square
+/// Arrivals are random: their number deviates by more than this many standard deviations, the square
 /// root of it, in one of a thousand runs.
 const DEVIATIONS: f64 = 3.0;
 

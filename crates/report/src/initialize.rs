@@ -1,4 +1,4 @@
-//! What initialization tells while it goes on and when it is done, in pgbench's words; that of
+//! The notices of initialization during the steps and at the end, in pgbench's words; those of
 //! pgio's tables, too.
 
 use crate::number::fixed;

@@ -1,6 +1,6 @@
 //! Numbers as PostgreSQL's `printf` prints them.
 
-/// A number with so many decimals, C's `%.Nf` of PostgreSQL's `src/port/snprintf.c`: rounded to
+/// A number with that many decimals, C's `%.Nf` of PostgreSQL's `src/port/snprintf.c`: rounded to
 /// nearest from the exact binary value; `NaN` without a sign, `Infinity` spelt out.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if value.is_infinite() {

@@ -1,4 +1,4 @@
-//! What a run of pgio's workload amounts to, as text.
+//! The report of a run of pgio's workload.
 
 use crate::number::{fixed, shortest};
 use selfbench_model::PgioRun;

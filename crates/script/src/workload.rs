@@ -33,7 +33,7 @@ impl Workload {
             .any(|command| matches!(command.action, Action::Shell(_) | Action::SetShell(_)))
     }
 
-    /// The variables that scripts mention and that none of them can set, but for automatic ones.
+    /// The variables that scripts mention and no script can set, except automatic ones.
     /// What `\gset` and `\aset` set depends on columns, so that each name with their prefix counts
     /// as set.
     pub fn unset_variables(&self) -> impl Iterator<Item = &str> {
