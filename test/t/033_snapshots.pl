@@ -73,7 +73,7 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE TABLE indexed (i int PRIMARY KEY);
 	SELECT bench.define_script('reindex', 'REINDEX TABLE CONCURRENTLY indexed');
-	SELECT bench.define_script('gate, reindex', E'SELECT pg_advisory_xact_lock_shared(1);\nREINDEX TABLE CONCURRENTLY indexed;');
+	SELECT bench.define_script('gated reindex', E'SELECT pg_advisory_xact_lock_shared(1);\nREINDEX TABLE CONCURRENTLY indexed;');
 	SELECT bench.define_script('write', 'INSERT INTO indexed SELECT max(i) + 1 FROM indexed')});
 my $connstr = $node->connstr('postgres') =~ s/'/''/gr;
 my $reindex = "bench.run('reindex', mode => 'libpq', transactions => 1";
@@ -108,7 +108,7 @@ like($complaint, qr/ERROR:  55006: the current transaction holds a lock.*\nDETAI
 my $keeper = $node->background_psql('postgres');
 $keeper->query_safe('SELECT pg_advisory_lock(1)');
 my $run_id = $node->safe_psql('postgres',
-	"SELECT bench.start('{\"gate, reindex\"}', mode => 'libpq', transactions => 1)");
+	"SELECT bench.start('gated reindex', mode => 'libpq', transactions => 1)");
 my $waiting = start_sql($node, "DO \$\$ BEGIN PERFORM bench.wait($run_id); END \$\$", name => 'waiting');
 wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'waiting' AND backend_xmin IS NOT NULL");
 $keeper->query_safe('SELECT pg_advisory_unlock(1)');
