@@ -9,7 +9,7 @@ use crate::initialize::{InitializeOptions, InitializeSpec, Job, PgioOptions, pgi
 use crate::options::Options;
 use crate::query;
 use crate::server;
-use crate::shared::{Kind, Layout, Phase, Segment};
+use crate::shared::{Layout, Phase, Segment, TaskKind};
 use crate::worker::launch::Task;
 use crate::worker::loader::StepSeconds;
 use crate::worker::locks::{self, Access};
@@ -108,7 +108,7 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
         message_bytes: MESSAGE_BYTES,
         ..Layout::default()
     };
-    let task = Task::launch(Kind::Initialize, layout, job, 1)?;
+    let task = Task::launch(TaskKind::Initialize, layout, job, 1)?;
     task.wait(Phase::Finished, horizon, |segment| {
         notifier.tick(segment);
         Ok(())

@@ -7,7 +7,7 @@ use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
 use crate::security;
 use crate::server;
 use crate::shared::messages;
-use crate::shared::{Kind, Layout};
+use crate::shared::{Layout, TaskKind};
 use crate::worker::launch::Task;
 use crate::worker::locks::{self, Access};
 use crate::worker::logbook;
@@ -95,7 +95,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
     };
     require_room_for_commands(&layout)?;
-    Task::launch(Kind::Run, layout, spec, spec.workers + 1)
+    Task::launch(TaskKind::Run, layout, spec, spec.workers + 1)
 }
 
 /// Fails if the histograms of single commands would take more shared memory than is reasonable.

@@ -12,7 +12,7 @@ pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x06");
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Kind {
+pub enum TaskKind {
     /// A benchmark run.
     Run = 1,
     /// Filling pgbench's or pgio's tables.
@@ -21,13 +21,13 @@ pub enum Kind {
     Pages = 3,
 }
 
-impl Kind {
+impl TaskKind {
     /// Entry point and name of the process that does it.
     pub fn process(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
-            Kind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
-            Kind::Pages => ("pg_selfbench_page_worker_main", "pg_selfbench page worker"),
+            TaskKind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
+            TaskKind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
+            TaskKind::Pages => ("pg_selfbench_page_worker_main", "pg_selfbench page worker"),
         }
     }
 }
@@ -155,6 +155,6 @@ impl Header {
 
     /// Whether the task is a benchmark run.
     pub fn is_run(&self) -> bool {
-        self.kind == Kind::Run as u32
+        self.kind == TaskKind::Run as u32
     }
 }

@@ -37,7 +37,7 @@ mod slots;
 pub mod watcher;
 
 pub use client_slot::ClientState;
-pub use header::{Header, Kind, Phase, Stop};
+pub use header::{Header, Phase, Stop, TaskKind};
 pub use last_interval::IntervalFigures;
 pub use layout::Layout;
 pub use segment::Segment;

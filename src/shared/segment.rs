@@ -1,7 +1,7 @@
 //! The segment's memory: creating and mapping it, and references to its parts.
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
-use super::header::{Header, Kind, MAGIC, Phase};
+use super::header::{Header, MAGIC, Phase, TaskKind};
 use super::layout::{Layout, OUTCOME_BYTES, Offsets, ring_stride};
 use super::messages::Messages;
 use super::ring::{Ring, RingHead};
@@ -28,7 +28,7 @@ impl Segment {
     /// Makes a segment, all zero but for the header and the specification.
     ///
     /// The mapping belongs to the current resource owner and goes when the value is dropped.
-    pub fn create<S: Serialize>(kind: Kind, layout: Layout, spec: &S) -> Result<Segment> {
+    pub fn create<S: Serialize>(kind: TaskKind, layout: Layout, spec: &S) -> Result<Segment> {
         let spec = serde_json::to_vec(spec)
             .map_err(|e| Error::Limit(format!("cannot describe the task: {e}")))?;
         let offsets = layout.offsets(spec.len()).ok_or_else(too_large)?;

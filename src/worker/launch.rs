@@ -8,7 +8,7 @@ use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::latch;
-use crate::shared::{Kind, Layout, Phase, Segment, Stop};
+use crate::shared::{Layout, Phase, Segment, Stop, TaskKind};
 use rustix::process::Signal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -77,7 +77,7 @@ impl Task {
     /// `needed` is the number of worker slots that the whole task takes, for the error if none is
     /// free.
     pub fn launch<S: Serialize>(
-        kind: Kind,
+        kind: TaskKind,
         layout: Layout,
         spec: &S,
         needed: usize,

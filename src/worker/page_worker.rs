@@ -14,7 +14,7 @@ use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::{Keyed, Plan};
 use crate::latch;
-use crate::shared::{Header, Kind, Layout, Segment, Stop, WorkerState};
+use crate::shared::{Header, Layout, Segment, Stop, TaskKind, WorkerState};
 use crate::state::session;
 use pgrx::{pg_guard, pg_sys};
 use std::cell::RefCell;
@@ -115,7 +115,7 @@ impl Crew {
             workers: wanted,
             ..Layout::default()
         };
-        let segment = Segment::create(Kind::Pages, layout, plan)?;
+        let segment = Segment::create(TaskKind::Pages, layout, plan)?;
         segment.header().coordinator.set_to_me();
         let handle = segment.handle();
         let crew = Owned::new(Crew {
@@ -123,7 +123,7 @@ impl Crew {
             workers: RefCell::new(Vec::with_capacity(wanted)),
             rows_before: task.rows_done.load(Relaxed),
         });
-        let (function, kind) = Kind::Pages.process();
+        let (function, kind) = TaskKind::Pages.process();
         for number in 0..wanted {
             let name = format!("{kind} {number}");
             match WorkerHandle::register(function, kind, &name, handle) {
