@@ -9,7 +9,7 @@ use crate::initialize::{InitializeOptions, InitializeSpec, Job, PgioOptions, pgi
 use crate::options::Options;
 use crate::query;
 use crate::server;
-use crate::shared::{Layout, Phase, Segment, TaskKind};
+use crate::shared::{Phase, Segment, SegmentLayout, TaskKind};
 use crate::worker::launch::Task;
 use crate::worker::loader::StepSeconds;
 use crate::worker::locks::{self, Access};
@@ -103,10 +103,10 @@ fn execute_pgio(options: &PgioOptions, horizon: &Horizon) -> Result<Vec<(String,
 
 fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
     // For what the loader tells.
-    let layout = Layout {
+    let layout = SegmentLayout {
         workers: 1,
         message_bytes: MESSAGE_BYTES,
-        ..Layout::default()
+        ..SegmentLayout::default()
     };
     let task = Task::launch(TaskKind::Initialize, layout, job, 1)?;
     task.wait(Phase::Finished, horizon, |segment| {

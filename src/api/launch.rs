@@ -7,7 +7,7 @@ use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
 use crate::security;
 use crate::server;
 use crate::shared::messages;
-use crate::shared::{Layout, TaskKind};
+use crate::shared::{SegmentLayout, TaskKind};
 use crate::worker::launch::Task;
 use crate::worker::locks::{self, Access};
 use crate::worker::logbook;
@@ -81,7 +81,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         true => spec.checked_workload()?.commands(),
         false => 0,
     };
-    let layout = Layout {
+    let layout = SegmentLayout {
         workers: spec.workers,
         clients: spec.clients,
         scripts: spec.scripts.len(),
@@ -99,7 +99,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
 }
 
 /// Fails if the histograms of single commands would take more shared memory than is reasonable.
-fn require_room_for_commands(layout: &Layout) -> Result<()> {
+fn require_room_for_commands(layout: &SegmentLayout) -> Result<()> {
     match layout.command_histogram_bytes() {
         Some(bytes) if bytes <= MAX_COMMAND_BYTES => Ok(()),
         bytes => Err(Error::CommandHistograms {

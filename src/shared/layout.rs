@@ -12,7 +12,7 @@ pub(super) const OUTCOME_BYTES: usize = 512 * 1024;
 
 /// Sizes of the parts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Layout {
+pub struct SegmentLayout {
     /// Client worker processes.
     pub workers: usize,
     /// Clients, over all workers.
@@ -52,7 +52,7 @@ pub(super) fn ring_stride(bytes: usize) -> Option<usize> {
     }
 }
 
-impl Layout {
+impl SegmentLayout {
     /// Number of sets of histograms.
     pub fn histogram_sets(&self) -> usize {
         if self.client_histograms {

@@ -39,6 +39,6 @@ pub mod watcher;
 pub use client_slot::ClientState;
 pub use header::{Header, Phase, Stop, TaskKind};
 pub use last_interval::IntervalFigures;
-pub use layout::Layout;
+pub use layout::SegmentLayout;
 pub use segment::Segment;
 pub use slots::WorkerState;

@@ -2,7 +2,7 @@
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::{Header, MAGIC, Phase, TaskKind};
-use super::layout::{Layout, OUTCOME_BYTES, Offsets, ring_stride};
+use super::layout::{OUTCOME_BYTES, Offsets, SegmentLayout, ring_stride};
 use super::messages::Messages;
 use super::ring::{Ring, RingHead};
 use super::slots::Worker;
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 pub struct Segment {
     base: NonNull<u8>,
     dsm: *mut pg_sys::dsm_segment,
-    layout: Layout,
+    layout: SegmentLayout,
     offsets: Offsets,
     /// Whether dropping unmaps it; a worker keeps it until it exits.
     owned: AtomicBool,
@@ -28,7 +28,11 @@ impl Segment {
     /// Makes a segment, all zero but for the header and the specification.
     ///
     /// The mapping belongs to the current resource owner and goes when the value is dropped.
-    pub fn create<S: Serialize>(kind: TaskKind, layout: Layout, spec: &S) -> Result<Segment> {
+    pub fn create<S: Serialize>(
+        kind: TaskKind,
+        layout: SegmentLayout,
+        spec: &S,
+    ) -> Result<Segment> {
         let spec = serde_json::to_vec(spec)
             .map_err(|e| Error::Limit(format!("cannot describe the task: {e}")))?;
         let offsets = layout.offsets(spec.len()).ok_or_else(too_large)?;
@@ -111,7 +115,7 @@ impl Segment {
                 return None;
             };
             let header = &*base.as_ptr().cast::<Header>();
-            let layout = Layout {
+            let layout = SegmentLayout {
                 workers: header.workers as usize,
                 clients: header.clients as usize,
                 scripts: header.scripts as usize,
@@ -147,7 +151,7 @@ impl Segment {
     }
 
     /// Sizes of the parts.
-    pub fn layout(&self) -> Layout {
+    pub fn layout(&self) -> SegmentLayout {
         self.layout
     }
 

@@ -8,7 +8,7 @@ use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::latch;
-use crate::shared::{Layout, Phase, Segment, Stop, TaskKind};
+use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
 use rustix::process::Signal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -78,7 +78,7 @@ impl Task {
     /// free.
     pub fn launch<S: Serialize>(
         kind: TaskKind,
-        layout: Layout,
+        layout: SegmentLayout,
         spec: &S,
         needed: usize,
     ) -> Result<Task> {

@@ -14,7 +14,7 @@ use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::{Keyed, Plan};
 use crate::latch;
-use crate::shared::{Header, Layout, Segment, Stop, TaskKind, WorkerState};
+use crate::shared::{Header, Segment, SegmentLayout, Stop, TaskKind, WorkerState};
 use crate::state::session;
 use pgrx::{pg_guard, pg_sys};
 use std::cell::RefCell;
@@ -111,9 +111,9 @@ struct Crew {
 impl Crew {
     /// Starts up to `wanted` workers, as many as there are free slots.
     fn start(plan: &Plan, wanted: usize, task: &Header) -> Result<Owned<Crew>> {
-        let layout = Layout {
+        let layout = SegmentLayout {
             workers: wanted,
-            ..Layout::default()
+            ..SegmentLayout::default()
         };
         let segment = Segment::create(TaskKind::Pages, layout, plan)?;
         segment.header().coordinator.set_to_me();
