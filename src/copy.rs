@@ -34,7 +34,7 @@ pub struct Target<'t> {
 /// the INSERT privilege on it.
 pub fn copy_in(target: &Target, source: Source) -> Result<()> {
     let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
-    let table = query::one::<pg_sys::Oid>(sql, &[target.table.into()])?;
+    let table = query::first_value::<pg_sys::Oid>(sql, &[target.table.into()])?;
     let table = table.ok_or_else(|| Error::TableMissing {
         table: target.table.into(),
         hint: "Another session may have dropped it.".into(),

@@ -15,7 +15,10 @@ use pgrx::prelude::*;
 use pgrx::spi::SpiTupleTable;
 
 /// The first column of the first row; `None` if there is no row or it is NULL.
-pub fn one<T: FromDatum + IntoDatum>(sql: &str, arguments: &[DatumWithOid]) -> Result<Option<T>> {
+pub fn first_value<T: FromDatum + IntoDatum>(
+    sql: &str,
+    arguments: &[DatumWithOid],
+) -> Result<Option<T>> {
     select(sql, Some(1), arguments, |mut rows| match rows.next() {
         None => Ok(None),
         Some(row) => Ok(row.get::<T>(1)?),
@@ -33,7 +36,7 @@ pub fn first_row(sql: &str) -> Result<Vec<Option<String>>> {
 }
 
 /// The first two columns of the first row.
-pub fn two<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
+pub fn first_two_values<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
     sql: &str,
     arguments: &[DatumWithOid],
 ) -> Result<(Option<A>, Option<B>)> {
@@ -45,7 +48,7 @@ pub fn two<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
 
 /// The first column, of type `text`, of a query's rows, with one parameter of type `bigint`. Bytes
 /// that are not UTF-8 are replaced, such as those of role names in a database of another encoding.
-pub fn latest(sql: &str, parameter: i64) -> Result<Vec<String>> {
+pub fn first_column(sql: &str, parameter: i64) -> Result<Vec<String>> {
     select(sql, None, &[parameter.into()], |rows| {
         let mut texts = Vec::new();
         for row in rows {

@@ -31,7 +31,7 @@ pub fn require_loopback() -> Result<()> {
 ///
 /// Must be called in a transaction.
 pub fn require_server_program() -> Result<()> {
-    let may = query::one::<bool>(
+    let may = query::first_value::<bool>(
         "SELECT pg_catalog.pg_has_role(CURRENT_USER, 'pg_execute_server_program', 'USAGE')",
         &[],
     )?;
@@ -53,7 +53,7 @@ pub fn require_server_program() -> Result<()> {
 /// Must be called in a transaction.
 pub fn require_server_files(access: &str, what: &str) -> Result<()> {
     let role = format!("pg_{access}_server_files");
-    let may = query::one::<bool>(
+    let may = query::first_value::<bool>(
         "SELECT pg_catalog.pg_has_role(CURRENT_USER, $1::pg_catalog.name, 'USAGE')",
         &[role.as_str().into()],
     )?;
@@ -112,7 +112,7 @@ pub fn without_triggers<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_settings(|| {
         // Without a cast to regclass, which a role without USAGE on the schema may not use.
-        let owner = query::one::<pg_sys::Oid>(
+        let owner = query::first_value::<pg_sys::Oid>(
             "SELECT c.relowner FROM pg_catalog.pg_class c
                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
               WHERE n.nspname = 'bench' AND c.relname = 'runs'",
@@ -129,7 +129,7 @@ pub fn as_owner<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 ///
 /// Must be called in a transaction.
 pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
-    let may = query::one::<bool>(
+    let may = query::first_value::<bool>(
         "SELECT pg_catalog.pg_has_role(CURRENT_USER, n.nspowner, 'USAGE')
            FROM pg_catalog.pg_namespace n WHERE n.nspname OPERATOR(pg_catalog.=) 'bench'",
         &[],
@@ -141,7 +141,7 @@ pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
         });
     }
     // The role's name as the server quotes it; an error if the role does not exist.
-    let name = query::one::<String>(
+    let name = query::first_value::<String>(
         "SELECT pg_catalog.quote_ident(r.rolname) FROM pg_catalog.pg_roles r
           WHERE r.oid OPERATOR(pg_catalog.=) $1",
         &[role.into()],

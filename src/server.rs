@@ -70,7 +70,7 @@ pub fn require_login_role() -> Result<()> {
     if crate::compat::BYPASS_ROLE_LOGIN_CHECK != 0 {
         return Ok(());
     }
-    let can = query::one::<bool>(
+    let can = query::first_value::<bool>(
         "SELECT rolcanlogin FROM pg_catalog.pg_roles
           WHERE rolname OPERATOR(pg_catalog.=) CURRENT_USER",
         &[],
@@ -105,7 +105,7 @@ pub fn loopback_connection() -> Vec<(String, String)> {
 
 /// Connections that clients have to this server.
 pub fn used_connections() -> Result<i64> {
-    let used = query::one::<i64>(
+    let used = query::first_value::<i64>(
         "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity
           WHERE backend_type OPERATOR(pg_catalog.=) 'client backend'",
         &[],

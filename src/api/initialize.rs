@@ -54,7 +54,7 @@ pub(super) fn execute(
 ) -> Result<Vec<(String, f64)>> {
     if spec.target.is_none() {
         let schema = match spec.is_in_first_schema() {
-            true => query::one::<String>(
+            true => query::first_value::<String>(
                 "SELECT pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text)
                         OPERATOR(pg_catalog.||) '.'",
                 &[],

@@ -32,7 +32,7 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
     let Some(oid) = catalog::foreign_server(transaction, name) else {
         return Ok(None);
     };
-    let may = query::one::<bool>(
+    let may = query::first_value::<bool>(
         "SELECT pg_catalog.has_server_privilege($1, 'USAGE')",
         &[oid.into()],
     )?;
@@ -43,7 +43,7 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
         });
     }
     let (server, mapping) = catalog::foreign_options(transaction, oid);
-    let guards_password = query::one::<bool>(
+    let guards_password = query::first_value::<bool>(
         "SELECT p.prosrc OPERATOR(pg_catalog.=) 'postgres_fdw_validator'
                 AND p.probin OPERATOR(pg_catalog.=) '$libdir/postgres_fdw'
            FROM pg_catalog.pg_foreign_server s

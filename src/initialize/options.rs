@@ -220,7 +220,7 @@ impl InitializeSpec {
 }
 
 fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
-    let may = query::one::<bool>(
+    let may = query::first_value::<bool>(
         "SELECT (SELECT pg_catalog.has_tablespace_privilege(t.oid, 'CREATE')
                         OR t.oid OPERATOR(pg_catalog.=)
                            (SELECT d.dattablespace FROM pg_catalog.pg_database d
@@ -249,7 +249,7 @@ fn require_tablespace(option: &'static str, name: &str) -> Result<()> {
 }
 
 fn require_schema() -> Result<()> {
-    let found = query::two::<String, bool>(
+    let found = query::first_two_values::<String, bool>(
         "SELECT pg_catalog.current_schema()::pg_catalog.text,
                 pg_catalog.has_schema_privilege(pg_catalog.current_schema(), 'CREATE')",
         &[],

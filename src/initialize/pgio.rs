@@ -107,7 +107,7 @@ impl Keys {
 ///
 /// Must be called in a transaction.
 pub fn present() -> Result<Vec<String>> {
-    let found = query::one::<Vec<Option<String>>>(
+    let found = query::first_value::<Vec<Option<String>>>(
         "SELECT pg_catalog.array_agg(c.oid::pg_catalog.regclass::pg_catalog.text)
            FROM pg_catalog.pg_class c
           WHERE c.relnamespace::pg_catalog.regnamespace::pg_catalog.text OPERATOR(pg_catalog.=)

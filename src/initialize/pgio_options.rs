@@ -93,7 +93,7 @@ fn bytes(size: &str) -> Result<Option<u64>> {
     };
     let size = format!("{size}{b}");
     let sql = "SELECT pg_catalog.pg_size_bytes($1)";
-    match catch(|| query::one::<i64>(sql, &[size.as_str().into()])) {
+    match catch(|| query::first_value::<i64>(sql, &[size.as_str().into()])) {
         Ok(bytes) => Ok(bytes.and_then(|bytes| u64::try_from(bytes).ok())),
         // The class of values that are not valid.
         Err(error) if error.report().sqlstate.starts_with("22") => Ok(None),

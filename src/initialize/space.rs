@@ -114,7 +114,7 @@ fn directory(tablespace: pg_sys::Oid) -> String {
 }
 
 fn tablespace_name(tablespace: pg_sys::Oid) -> Result<String> {
-    let name = query::one::<String>(
+    let name = query::first_value::<String>(
         "SELECT t.spcname::pg_catalog.text FROM pg_catalog.pg_tablespace t
           WHERE t.oid OPERATOR(pg_catalog.=) $1",
         &[tablespace.into()],
@@ -125,6 +125,7 @@ fn tablespace_name(tablespace: pg_sys::Oid) -> Result<String> {
 /// A number of bytes with a unit.
 fn pretty(bytes: u64) -> Result<String> {
     let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-    let text = query::one::<String>("SELECT pg_catalog.pg_size_pretty($1)", &[bytes.into()])?;
+    let text =
+        query::first_value::<String>("SELECT pg_catalog.pg_size_pretty($1)", &[bytes.into()])?;
     Ok(text.unwrap_or_default())
 }

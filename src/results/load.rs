@@ -70,7 +70,7 @@ fn planned_scripts(run: &Run) -> Vec<RunScript> {
 pub fn other_runs(run: &Run) -> Result<i32> {
     transaction(|| {
         let recorded = as_owner(|| {
-            query::one::<i64>(
+            query::first_value::<i64>(
                 "SELECT count(*) FROM bench.runs r
                   WHERE r.run_id <> $1 AND r.started_at < now()
                     AND coalesce(r.finished_at > $2::timestamptz,
@@ -87,7 +87,7 @@ pub fn other_runs(run: &Run) -> Result<i32> {
 pub fn runs_in_progress() -> Result<i32> {
     // Not every role sees what others' processes are.
     let count = as_owner(|| {
-        query::one::<i64>(
+        query::first_value::<i64>(
             "SELECT count(*) FROM pg_stat_activity
               WHERE backend_type = 'pg_selfbench coordinator' AND pid <> pg_backend_pid()",
             &[],
@@ -99,7 +99,7 @@ pub fn runs_in_progress() -> Result<i32> {
 /// The last run of the current role, if it may see one.
 pub fn last_run_of_caller() -> Result<Option<i64>> {
     with_pinned_settings(|| {
-        query::one::<i64>(
+        query::first_value::<i64>(
             "SELECT max(run_id) FROM bench.runs
               WHERE owner = (SELECT quote_ident(current_user)::regrole)",
             &[],
@@ -125,7 +125,7 @@ pub fn load_settings(run_id: i64) -> Result<Vec<Setting>> {
 /// Rows of a query with one JSON column and one parameter, under the latest snapshot.
 fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
     with_pinned_settings(|| {
-        let texts = query::latest(sql, parameter)?;
+        let texts = query::first_column(sql, parameter)?;
         texts
             .iter()
             .map(|text| {

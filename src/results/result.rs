@@ -57,7 +57,7 @@ fn composite<T: Serialize>(type_name: &str, value: &T) -> Result<Record> {
     let value = json(value)?;
     with_pinned_settings(|| {
         let exists = "SELECT to_regtype($1) IS NOT NULL";
-        if query::one(exists, &[type_name.into()])? != Some(true) {
+        if query::first_value(exists, &[type_name.into()])? != Some(true) {
             return Err(Error::ExtensionDropped);
         }
         query::record(&sql, value)

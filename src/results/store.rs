@@ -15,7 +15,7 @@ use selfbench_model::{PgioSession, Run, RunInterval, RunRecord};
 pub fn next_run_id() -> Result<i64> {
     transaction(|| {
         as_owner(|| {
-            query::one::<i64>("SELECT nextval('bench.run_id_seq')", &[])?
+            query::first_value::<i64>("SELECT nextval('bench.run_id_seq')", &[])?
                 .ok_or_else(|| Error::Limit("no run number".into()))
         })
     })
@@ -37,7 +37,7 @@ pub fn begin(run: &Run, of_target: Option<&str>) -> Result<()> {
         let settings = match of_target {
             Some(settings) => Some(settings.to_owned()),
             // Which settings may be seen is the caller's right, not the owner's.
-            None => query::one::<String>(
+            None => query::first_value::<String>(
                 "SELECT bench_internal.settings_of_run()::pg_catalog.text",
                 &[],
             )?,
@@ -58,7 +58,7 @@ pub fn begin(run: &Run, of_target: Option<&str>) -> Result<()> {
 /// be that of the function.
 pub fn settings_query() -> Result<Option<String>> {
     transaction(|| {
-        query::one::<String>(
+        query::first_value::<String>(
             "SELECT p.prosrc FROM pg_catalog.pg_proc p
               WHERE p.oid OPERATOR(pg_catalog.=)
                     'bench_internal.settings_of_run()'::pg_catalog.regprocedure",

@@ -98,7 +98,7 @@ impl PgioOptions {
 
 /// The number of tables `pgio1`, `pgio2`, ... that there are without a gap.
 fn count_tables() -> Result<i32> {
-    let found = query::one::<i32>(
+    let found = query::first_value::<i32>(
         // One look at the catalogs for each table that there is, and one more.
         "WITH RECURSIVE found (n) AS (
              SELECT 0

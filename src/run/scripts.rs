@@ -99,7 +99,7 @@ pub fn stored_or_file(text: &str, name: &ScriptName, weight: i64) -> Result<Opti
     // The caller is no longer the current role there.
     let arguments = arguments(name);
     let body = as_owner(|| {
-        query::one::<String>(
+        query::first_value::<String>(
             &format!("SELECT s.body FROM bench.scripts s WHERE {IS_NAMED}"),
             &arguments,
         )

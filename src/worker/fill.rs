@@ -66,7 +66,7 @@ pub fn pgio(
         let oid = |number| {
             let table = schema.table(number);
             let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
-            query::one::<pg_sys::Oid>(sql, &[table.into()])
+            query::first_value::<pg_sys::Oid>(sql, &[table.into()])
         };
         let tables: Vec<_> = (1..=spec.tables).map(oid).collect::<Result<_>>()?;
         let tables: Vec<_> = tables.into_iter().flatten().collect();

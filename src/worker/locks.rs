@@ -58,7 +58,10 @@ pub fn require_none(tables: &[(&str, Access)]) -> Result<()> {
             ],
         };
         let harmless: Vec<String> = harmless.iter().map(|mode| (*mode).to_owned()).collect();
-        let found = query::two::<String, String>(LOCK_HELD, &[(*table).into(), harmless.into()])?;
+        let found = query::first_two_values::<String, String>(
+            LOCK_HELD,
+            &[(*table).into(), harmless.into()],
+        )?;
         if let (Some(relation), Some(lock)) = found {
             return Err(Error::CallerLocks { relation, lock });
         }
@@ -114,10 +117,10 @@ fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     if waiting.is_empty() {
         return Ok(());
     }
-    let Some(pid) = query::one::<i32>(WAITS_FOR_ME, &[waiting.into()])? else {
+    let Some(pid) = query::first_value::<i32>(WAITS_FOR_ME, &[waiting.into()])? else {
         return Ok(());
     };
-    let found = query::two::<String, String>(
+    let found = query::first_two_values::<String, String>(
         "SELECT coalesce(relation::pg_catalog.regclass::pg_catalog.text, locktype), mode
            FROM pg_catalog.pg_locks
           WHERE pid OPERATOR(pg_catalog.=) $1 AND NOT granted LIMIT 1",
