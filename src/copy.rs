@@ -20,7 +20,7 @@ thread_local! {
 
 /// The table to fill, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Target<'t> {
+pub struct CopyTarget<'t> {
     /// The table's name, quoted for SQL.
     pub table: &'t str,
     /// COPY's format: `text` or `binary`.
@@ -32,7 +32,7 @@ pub struct Target<'t> {
 
 /// Copies all data of `source` into a table, in the current transaction. The current role must have
 /// the INSERT privilege on it.
-pub fn copy_in(target: &Target, source: Source) -> Result<()> {
+pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
     let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
     let table = query::first_value::<pg_sys::Oid>(sql, &[target.table.into()])?;
     let table = table.ok_or_else(|| Error::TableMissing {

@@ -2,7 +2,7 @@
 
 use super::options::{ACCOUNTS, TELLERS};
 use super::pgio::Keys;
-use crate::copy::{Target, copy_in};
+use crate::copy::{CopyTarget, copy_in};
 use crate::error::Result;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -155,7 +155,7 @@ impl Rows {
 /// Fills a table in the current transaction, which must have emptied or created it.
 pub fn copy(mut rows: Rows) -> Result<()> {
     let table = rows.table().to_owned();
-    let target = Target {
+    let target = CopyTarget {
         table: &table,
         format: c"text",
         freeze: true,

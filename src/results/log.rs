@@ -2,7 +2,7 @@
 
 use super::store::hold;
 use crate::backend::transaction::transaction;
-use crate::copy::{Target, copy_in};
+use crate::copy::{CopyTarget, copy_in};
 use crate::error::Result;
 use crate::security::{as_owner, without_triggers};
 use crate::server;
@@ -14,7 +14,7 @@ pub fn store(run_id: i64, rows: Vec<LoggedTransaction>) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    let target = Target {
+    let target = CopyTarget {
         table: "bench.transactions",
         format: c"binary",
         freeze: false,
