@@ -8,6 +8,7 @@ use super::horizon::Horizon;
 use super::transaction;
 use crate::check::{interval_text, invalid};
 use crate::error::{Error, Result, catch};
+use crate::state::text::c_text;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::{FromDatum, Interval};
 use pgrx::pg_catalog::pg_proc::{PgProc, ProArgMode};
@@ -119,20 +120,7 @@ impl<'call> Call<'call> {
 /// The name of a function.
 fn name_of(function: pg_sys::Oid) -> String {
     // SAFETY: in a transaction; the text is null or ends in a zero byte.
-    unsafe { text_of(pg_sys::get_func_name(function)) }
-}
-
-/// A text of the server's, for a message.
-///
-/// # Safety
-/// It must be null or end in a zero byte.
-unsafe fn text_of(text: *const std::ffi::c_char) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller's promise.
-    let text = unsafe { CStr::from_ptr(text) };
-    text.to_string_lossy().into_owned()
+    unsafe { c_text(pg_sys::get_func_name(function)) }
 }
 
 /// An argument as SQL declares it.
@@ -244,7 +232,7 @@ impl<'call> Arguments<'call> {
 /// The name of a type as it is used in a declaration; `bench.` stands before those of ours.
 fn type_name(oid: pg_sys::Oid) -> String {
     // SAFETY: in a transaction; the text ends in a zero byte.
-    let name = unsafe { text_of(pg_sys::format_type_be_qualified(oid)) };
+    let name = unsafe { c_text(pg_sys::format_type_be_qualified(oid)) };
     match name.strip_prefix("pg_catalog.") {
         Some(name) => name.to_owned(),
         None => name,
@@ -397,7 +385,7 @@ impl Argument for Value {
     unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
         // SAFETY: the caller's promise; the output function gives a text that ends in a zero byte.
         let text = unsafe {
-            text_of(pg_sys::OidOutputFunctionCall(
+            c_text(pg_sys::OidOutputFunctionCall(
                 pg_sys::Oid::from(pg_sys::F_JSONB_OUT),
                 datum,
             ))

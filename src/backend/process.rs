@@ -3,6 +3,7 @@
 
 use super::interrupts;
 use crate::error::{Error, catch};
+use crate::state::text::c_text;
 use pgrx::pg_sys;
 use rustix::process::Pid;
 use std::time::Duration;
@@ -159,10 +160,5 @@ pub fn waits_for_lock(pid: i32, limit: Duration) -> bool {
 /// The current statement of a process of this server, if the caller may see it.
 pub fn statement_of(pid: i32) -> String {
     // SAFETY: in a transaction; a text that ends in a zero byte, copied at once.
-    unsafe {
-        let text = pg_sys::pgstat_get_backend_current_activity(pid, true);
-        std::ffi::CStr::from_ptr(text)
-            .to_string_lossy()
-            .into_owned()
-    }
+    unsafe { c_text(pg_sys::pgstat_get_backend_current_activity(pid, true)) }
 }

@@ -1,24 +1,11 @@
 //! Facts about this session and its server, as safe functions.
 
+use super::text::c_text;
 use super::transaction::InTransaction;
 use crate::compat;
 use pgrx::datum::Interval;
 use pgrx::{IntoDatum, pg_sys};
-use std::ffi::{CStr, c_char};
-
-/// A copy of a text of the server; empty if it is null.
-///
-/// # Safety
-/// `text` must be null or end in a zero byte.
-unsafe fn c_text(text: *const c_char) -> String {
-    if text.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }
-        .to_string_lossy()
-        .into_owned()
-}
+use std::ffi::CStr;
 
 /// The value of a setting as the server stores it, numbers without a unit; `None` if there is no
 /// such setting.

@@ -1,10 +1,24 @@
-//! Texts of the database as SPI returns them.
+//! Texts of the server.
 
 use pgrx::datum::{FromDatum, IntoDatum};
 use pgrx::pg_sys;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 
-/// A text in the encoding of the database.
+/// A copy of a text of the server; empty if it is null.
+///
+/// # Safety
+/// `text` must be null or end in a zero byte.
+pub unsafe fn c_text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// A text that SPI returns, in the encoding of the database.
 pub struct AnyText(pub String);
 
 impl FromDatum for AnyText {
