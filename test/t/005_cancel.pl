@@ -261,7 +261,7 @@ foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordina
 foreach my $options (
 	"client_process => 'worker'",
 	"client_process => 'backend'",
-	"mode => 'libpq', jobs => $clients")
+	"mode => 'libpq', jobs => $clients, workers => $clients")
 {
 	my $name = "at the barrier, $options";
 	note "scenario: $name";
