@@ -129,14 +129,14 @@ impl InitializeOptions {
         if steps.is_empty() {
             return Err(invalid("steps", "\"\"".into(), "At least one step."));
         }
-        let place = Place {
+        let common = CommonOptions {
             what: "pgbench's tables",
             tablespace: self.tablespace.as_deref(),
             index_tablespace: self.index_tablespace.as_deref(),
             target: self.target.as_deref(),
             workers: self.workers,
         };
-        let target = place.check(steps.contains('t'))?;
+        let target = common.check(steps.contains('t'))?;
         Ok(InitializeSpec {
             identity: Identity::current(),
             scale: i64::from(scale),
@@ -154,8 +154,8 @@ impl InitializeOptions {
     }
 }
 
-/// Options for the place of tables, and for the processes that fill them.
-pub(super) struct Place<'o> {
+/// Options that both kinds of tables have: where they are, and which processes fill them.
+pub(super) struct CommonOptions<'o> {
     /// The tables.
     pub what: &'static str,
     /// Where they go.
@@ -168,7 +168,7 @@ pub(super) struct Place<'o> {
     pub workers: Option<i32>,
 }
 
-impl Place<'_> {
+impl CommonOptions<'_> {
     /// Checks them and, if the tables are on this server, that it allows writing. Returns the
     /// connection parameters of the target, if there is one.
     pub fn check(&self, creates: bool) -> Result<Option<ConnectWith>> {

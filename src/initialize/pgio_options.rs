@@ -1,7 +1,7 @@
 //! The options of `bench.initialize_pgio`, checked.
 
 use super::heap::PAGE;
-use super::options::Place;
+use super::options::CommonOptions;
 use super::pages::MAX_PAGES;
 use super::pgio::PgioSpec;
 use crate::backend::identity::Identity;
@@ -48,14 +48,14 @@ impl PgioOptions {
         let unlogged = self.unlogged;
         let force = self.force;
         let seed = check::seed(self.seed.as_deref())?;
-        let place = Place {
+        let common = CommonOptions {
             what: "pgio's tables",
             tablespace: self.tablespace.as_deref(),
             index_tablespace: self.index_tablespace.as_deref(),
             target: self.target.as_deref(),
             workers: self.workers,
         };
-        let target = place.check(true)?;
+        let target = common.check(true)?;
         Ok(PgioSpec {
             identity: Identity::current(),
             tables,
