@@ -4,7 +4,7 @@ use super::heap::{BATCH, File, Key, Pages, WriteMode};
 use crate::clock;
 use crate::error::Result;
 use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
-use selfbench_btree::{Place, Tree};
+use selfbench_btree::{Tree, TreePage};
 use std::ops::Range;
 
 /// Pages of a file, written together while they stand one behind the other.
@@ -142,7 +142,7 @@ impl KeyFiller {
         self.batch.file.resize(self.tree.blocks());
         self.batch.grows = false;
         for number in 0..self.tree.leaves() {
-            let is_upper = |place: &Place| place.level > 0;
+            let is_upper = |place: &TreePage| place.level > 0;
             for place in self.tree.group(number).filter(is_upper) {
                 let key = |row| self.lowest[(row / leaf) as usize];
                 self.tree.write(place, key, self.batch.page(place.block));

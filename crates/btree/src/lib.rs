@@ -38,7 +38,7 @@ pub struct Tree {
 
 /// Where a page of the tree stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TreePage {
     /// Its block in the file.
     pub block: u32,
     /// Its level; leaves have 0.
@@ -102,7 +102,7 @@ impl Tree {
 
     /// A leaf and the upper pages between it and the next one, which are begun when the leaf is.
     /// Behind the last leaf come those that are begun when the tree is closed.
-    pub fn group(&self, leaf: u64) -> impl Iterator<Item = Place> + '_ {
+    pub fn group(&self, leaf: u64) -> impl Iterator<Item = TreePage> + '_ {
         let between = self.rise(leaf);
         let is_last = leaf + 1 == self.leaves();
         let at_end = self.levels.iter().enumerate().skip(1);
@@ -112,7 +112,7 @@ impl Tree {
             .chain((1..=between).map(move |level| (level, self.begun(level, leaf) - 1)))
             .chain(at_end.map(|(level, pages)| (level, pages - 1)))
             .zip(self.leaf_block(leaf)..)
-            .map(|((level, index), block)| Place {
+            .map(|((level, index), block)| TreePage {
                 block,
                 level,
                 index,
@@ -121,8 +121,8 @@ impl Tree {
 
     /// Writes a page. `key` tells the key of a row; for an upper page it is asked for first rows of
     /// leaves only.
-    pub fn write(&self, place: Place, key: impl Fn(u64) -> i64, page: &mut [u8]) {
-        let Place { level, index, .. } = place;
+    pub fn write(&self, place: TreePage, key: impl Fn(u64) -> i64, page: &mut [u8]) {
+        let TreePage { level, index, .. } = place;
         let is_last = index + 1 == self.levels[level];
         let is_root = level + 1 == self.levels.len();
         let mut page = Page::new(page, self.key_bytes, !is_last);

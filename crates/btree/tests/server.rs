@@ -1,6 +1,6 @@
 //! Trees against a simulation of how the server builds them, entry by entry.
 
-use selfbench_btree::{Place, Tree};
+use selfbench_btree::{Tree, TreePage};
 use std::collections::BTreeMap;
 
 /// An item: a block, a number there, whether it is a pivot, and a key.
@@ -226,7 +226,7 @@ fn blocks_of_a_large_tree() {
     let mut block = 1;
     let mut begun = |level: usize, index: u64| {
         block += 1;
-        Place {
+        TreePage {
             block: block - 1,
             level,
             index,
