@@ -1,5 +1,5 @@
-//! The checkpoint before a run: runs that begin with one have the same way to the next, and write
-//! their full-page images anew.
+//! The checkpoint before a run: all runs that begin with one are equally far from the next one, and
+//! write full-page images again.
 
 use crate::backend::interrupts::leave_cooperative;
 use crate::database::Database;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::run::RunSpec;
 use crate::shared::{Segment, Stop};
 
-/// The first version of the server with a role for those who may request a checkpoint.
+/// The first version of the server with a role that may request checkpoints.
 const FIRST_WITH_ROLE: i32 = 150_000;
 
 /// Fails if the run wants a checkpoint and the role may not request it in the database.

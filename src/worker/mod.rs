@@ -13,11 +13,12 @@
 //! `launch` is the caller's side; `locks` detects deadlocks with the caller's transaction. `entry`
 //! attaches a process to its task, `place` registers a client worker there. `coordinator` runs a
 //! benchmark: `client_process` manages the processes of its clients, `tables` checks tables,
-//! `harvest` and `collector` collect the clients' counters, `logbook` stores their log, `snapshots`
-//! detects snapshots that distort the figures. `spi_client` and `libpq_client` are the clients,
-//! `event_loop` drives the latter, `client` is what they have in common, `shell` runs their shell commands, `notices` forwards
-//! server messages. `loader` runs an initialization. How each of them behaves as a process of the
-//! server is in `crate::backend`, how they use this server or a target in `crate::database`.
+//! `checkpoint` requests one, `harvest` and `collector` collect the clients' counters, `logbook`
+//! stores their log, `snapshots` detects snapshots that distort the figures. `spi_client` and
+//! `libpq_client` are the clients, `event_loop` drives the latter, `client` is what they have in
+//! common, `shell` runs their shell commands, `notices` forwards server messages. `loader` runs an
+//! initialization, `fill` and `page_worker` fill its tables. How each of them behaves as a process of
+//! the server is in `crate::backend`, how they use this server or a target in `crate::database`.
 //!
 //! ```text
 //! caller's backend ── registers ──> loader ── registers ──> page workers
@@ -25,7 +26,7 @@
 //!        └─ segment of the task ─────┘  └── segment of the plan ─┘
 //! ```
 //!
-//! The loader fills accounts and pgio's tables together with its page workers, see `page_worker`.
+//! The loader fills accounts and pgio's tables together with its page workers.
 
 mod checkpoint;
 mod client;
