@@ -15,6 +15,13 @@ WHERE p.oid = 'bench.run'::regproc \gexec
 \set ECHO all
 SELECT name AS without_description FROM bench_internal.run_options() WHERE description !~ '^[A-Z].*\.$';
 
+-- Each option that is on or off has a column.
+SELECT o.name AS option, a.attname AS column
+FROM (SELECT name FROM bench_internal.run_options() WHERE type = 'boolean') o
+     FULL JOIN (SELECT attname FROM pg_attribute
+                WHERE attrelid = 'bench.runs'::regclass AND atttypid = 'boolean'::regtype) a ON a.attname = o.name
+WHERE o.name IS NULL OR a.attname IS NULL;
+
 -- Other functions declare the same options in the same way.
 SELECT pg_get_function_arguments('bench.run'::regproc) = pg_get_function_arguments('bench.start'::regproc) AS start,
        pg_get_function_arguments('bench.run_pgio'::regproc) = pg_get_function_arguments('bench.start_pgio'::regproc) AS start_pgio;

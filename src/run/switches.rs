@@ -29,10 +29,11 @@ options! {
 }
 
 impl Switches {
-    /// Each with its name.
+    /// Each with its name, but for those that have a field in the row of a run.
     pub fn by_name(&self) -> BTreeMap<String, bool> {
         let entries = self.entries().into_iter();
         entries
+            .filter(|entry| !matches!(entry.name, "reconnect" | "failures_detailed"))
             .map(|entry| (entry.name.to_owned(), entry.value == Value::Bool(true)))
             .collect()
     }

@@ -105,10 +105,10 @@ sub advice
 	$before //= '';
 	my $found = $node->safe_psql('postgres',
 		"$before; SELECT run_id FROM bench.run($arguments); SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs))");
-	# They are all short, and on a server without fsync, whose build may check assertions and whose
+	# They are all short and sample few turns, on a server without fsync, whose build may check assertions and whose
 	# machine may have few processors.
 	my @advice =
-	  grep { !/^the run took only|^fsync was off|^the server checks|clients of mode spi shared/ } split /\n/, $found;
+	  grep { !/^the run took only|^fsync was off|^the server checks|clients of mode spi shared|^the clients spent/ } split /\n/, $found;
 	shift @advice;
 	return join "\n", @advice;
 }

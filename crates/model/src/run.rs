@@ -147,8 +147,8 @@ pub struct Run {
     /// All transactions together.
     #[serde(flatten)]
     pub figures: Figures,
-    /// All options that are on or off, by name, to be stored in columns of that name. Reading a run
-    /// leaves them out, but for those above that reports show.
+    /// The other options that are on or off, by name, to be stored in columns of that name. A run
+    /// that is read does without them: no report shows them.
     #[serde(flatten, skip_deserializing)]
     pub switches: BTreeMap<String, bool>,
 }
