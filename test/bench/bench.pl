@@ -33,7 +33,7 @@ my $out          = $ENV{BENCH_OUT} || 'bench.json';
 #   pgio_blocks               blocks of each of pgio's tables
 my %profiles = (
 	full => {
-		repeats => 7, seconds => 2, logged => 5, load_scale => 100, load_repeats => 5,
+		repeats => 7, seconds => 2, logged => 5, load_scale => 100, load_repeats => 7,
 		growth => 2, grown_scales => [ 10, 50, 100 ],
 		pgio_blocks => 16_384
 	},
@@ -166,6 +166,19 @@ sub loads
 			},
 			{
 				name => 'initialize_wal', what => "the same: MB of WAL", figure => 'wal_mb', target => '<= 0.22'
+			}
+		]);
+	compare(
+		repeats => $profile->{load_repeats},
+		arms    => {
+			ours => sub { load($n, "SELECT bench.initialize(scale => $n, foreign_keys => true)") },
+			peer => sub { load($n, ['--foreign-keys']) }
+		},
+		rows => [
+			{
+				name => 'initialize_foreign_keys',
+				what => 'initialize with foreign keys, against pgbench -i --foreign-keys',
+				figure => 'seconds', faster => 1, target => '>= 3'
 			}
 		]);
 	return;
