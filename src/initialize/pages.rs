@@ -181,7 +181,7 @@ impl Plan {
     /// How to fill pgio's tables in this transaction, which has created them; `None` if that is
     /// COPY's business.
     pub fn of_pgio(spec: &PgioSpec, tables: &[pg_sys::Oid]) -> Option<Plan> {
-        if heap::decodes_wal() || !tables.iter().all(|oid| heap::may_insert(*oid)) {
+        if !tables.iter().all(|oid| heap::may_insert(*oid)) {
             return None;
         }
         let ranges: Option<Vec<_>> = (1..)
@@ -429,9 +429,6 @@ fn layout(
     processes: usize,
     has_keys: bool,
 ) -> Result<Option<(Layout, bool)>> {
-    if heap::decodes_wal() {
-        return Ok(None);
-    }
     let sql = PARTITIONS.replace("{}", &quote_literal(accounts));
     let mut found = query::first_row(&sql)?.into_iter();
     let mut next = || found.next().flatten();

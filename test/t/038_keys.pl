@@ -347,12 +347,22 @@ foreach my $threshold ('0', '1GB')
 	$minimal->stop;
 }
 
-# Changes that are decoded have rows, and then the server builds the keys.
+# Rows that may be decoded must be inserted by the server, which then builds the keys, too;
+# those of unlogged tables never are.
 my $logical = new_bench_node('logical', "wal_level = logical\nmax_wal_senders = 2");
 create_extensions($logical);
 initialize('', $logical);
 is(created_together($logical), 'f', 'logical: the server builds the keys');
 sound_ok($logical, 'logical');
+$logical->safe_psql('postgres', "SELECT pg_create_logical_replication_slot('slot', 'test_decoding')");
+initialize('unlogged => true', $logical);
+is(created_together($logical), $is_known ? 't' : 'f', 'logical, unlogged: who has built the keys');
+sound_ok($logical, 'logical, unlogged');
+is( $logical->safe_psql('postgres', <<'SQL'), '0', 'logical, unlogged: nothing of accounts is decoded');
+SELECT count(*) FROM pg_logical_slot_get_changes('slot', NULL, NULL)
+ WHERE data LIKE '%pgbench_accounts:%'
+SQL
+$logical->safe_psql('postgres', "SELECT pg_drop_replication_slot('slot')");
 $logical->stop;
 
 done_testing();

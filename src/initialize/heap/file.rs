@@ -61,6 +61,16 @@ impl File {
         self.logged && unsafe { pg_sys::wal_level } > pg_sys::WalLevel::WAL_LEVEL_MINIMAL as i32
     }
 
+    /// Whether changes of rows are decoded from its WAL: `wal_level` is logical and it is logged.
+    ///
+    /// Finished pages have nothing to decode, so rows of such tables must come by COPY, and their
+    /// keys from the server, which knows where COPY has put each row. That no replication slot
+    /// reads them cannot be known: since version 16, slots may be on a standby.
+    pub(super) fn is_decoded(&self) -> bool {
+        // SAFETY: a plain setting.
+        self.logged && unsafe { pg_sys::wal_level } >= pg_sys::WalLevel::WAL_LEVEL_LOGICAL as i32
+    }
+
     /// Whether writes are told to the checkpointer, so that it syncs the file: not when the server
     /// does that at commit. Unlogged tables are synced for the next start of the server.
     fn needs_sync(&self) -> bool {

@@ -15,4 +15,4 @@ mod table;
 pub use file::{BATCH, File, PAGE, Pages, WriteMode, compress_wal};
 pub use key::Key;
 pub use rows::{Filler, PartitionHash, Row, Template};
-pub use table::{Content, Heap, decodes_wal, is_plain_parent, may_insert};
+pub use table::{Content, Heap, is_plain_parent, may_insert};

@@ -40,7 +40,7 @@ impl Heap {
     /// That of a table which the current transaction has created or emptied; `None` unless it is an
     /// ordinary heap table with the columns of pgbench's accounts or of pgio's tables, and nothing
     /// else: no trigger, constraint or policy, and no index but, if `has_key`, a primary key on the
-    /// first column.
+    /// first column; nor if changes of its rows are decoded.
     pub fn of_table(oid: pg_sys::Oid, has_key: bool) -> Option<Heap> {
         let relation = open(oid)?;
         // SAFETY: an open relation; its options are those of a table, if there are any.
@@ -57,10 +57,14 @@ impl Heap {
             return None;
         }
         let (content, key_bytes) = content(&relation)?;
+        let file = File::of(&relation)?;
+        if file.is_decoded() {
+            return None;
+        }
         let fillfactor = options.map_or(pg_sys::HEAP_DEFAULT_FILLFACTOR as i32, |o| o.fillfactor);
         let heap = Heap {
             oid: oid.to_u32(),
-            file: File::of(&relation)?,
+            file,
             free: PAGE * (100 - fillfactor) as usize / 100,
             content,
             key_bytes,
@@ -180,12 +184,6 @@ pub fn may_insert(oid: pg_sys::Oid) -> bool {
         pg_sys::pg_class_aclcheck(oid, pg_sys::GetUserId(), pg_sys::ACL_INSERT as _)
             == pg_sys::AclResult::ACLCHECK_OK
     }
-}
-
-/// Whether the server writes WAL from which changes of rows can be decoded.
-pub fn decodes_wal() -> bool {
-    // SAFETY: a plain setting.
-    unsafe { pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_LOGICAL as i32 }
 }
 
 /// What the rows of a table are and the bytes of their keys, if it has the columns, of the same
