@@ -383,14 +383,15 @@ impl Argument for Value {
     const SQL: &'static str = "jsonb";
 
     unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+        // Not copied: a number with few bytes may have 131,072 digits.
         // SAFETY: the caller's promise; the output function gives a text that ends in a zero byte.
         let text = unsafe {
-            c_text(pg_sys::OidOutputFunctionCall(
+            CStr::from_ptr(pg_sys::OidOutputFunctionCall(
                 pg_sys::Oid::from(pg_sys::F_JSONB_OUT),
                 datum,
             ))
         };
-        serde_json::from_str(&text).map_err(|error| {
+        serde_json::from_slice(text.to_bytes()).map_err(|error| {
             invalid(
                 name,
                 error.to_string(),
