@@ -103,7 +103,7 @@ my %numbers = (
 		scale => [qw(0 -1)], fillfactor => [qw(9 101 -2147483648)], partitions => [-1], workers => [qw(0 262144)] },
 	initialize_pgio => {
 		tables => [qw(0 -1 1025)], workers => [qw(0 262144)],
-		size => [map { "'$_'" } '', '1', '-1', 'NaN', 'Infinity', '1.5GB', '2147483648MB', '4294967295', '99999999999999999999', 'MB'],
+		size => [map { "'$_'" } '', '1', '-1', 'NaN', 'Infinity', '2147483648MB', '4294967295', '99999999999999999999', 'MB'],
 		seed => [map { "'$_'" } '', '-1', '18446744073709551616'] },
 	run_pgio => {
 		tables => [qw(0 1025)], threads_per_table => [qw(0 10001)], update_pct => [qw(-1 101)],
