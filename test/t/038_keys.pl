@@ -12,8 +12,8 @@ use Time::HiRes qw(usleep);
 
 needs_extensions(qw(amcheck pageinspect));
 
-# KEYS_KILLS=30 kills the server so many times at random moments, and compares at
-# scale 100, too: make soak.
+# KEYS_KILLS=30 kills the server so many times at random moments, compares at scale 100,
+# too, and a standby after 30 s of transactions: make soak.
 my $kills = $ENV{KEYS_KILLS};
 
 # Versions whose pages are known.
@@ -58,6 +58,26 @@ sub pages_in_wal
 {
 	my ($node) = @_;
 	return pages($node, 'substring(page FROM 11 FOR lower - 10) || substring(page FROM upper + 1)');
+}
+
+# Every row of pgbench's tables, as it is stored, and every page of their visibility
+# maps, on a primary and its standby alike. Left out is what is changed without WAL: hint
+# bits, but for those that say that a row is frozen, and the command that stored a row.
+sub stored_rows
+{
+	my ($node) = @_;
+	my $tables = $node->safe_psql('postgres',
+		"SELECT relname FROM pg_class WHERE relname LIKE 'pgbench%' AND relkind = 'r' ORDER BY 1");
+	return $node->safe_psql('postgres', join '', map { <<"SQL" } split /\n/, $tables);
+SELECT '$_', block, md5(string_agg(concat_ws(',', lp, lp_off, lp_flags, lp_len, t_xmin, t_xmax, t_ctid, t_infomask2,
+         t_infomask & ~(CASE WHEN t_infomask & 768 = 768 THEN 3072 ELSE 3840 END), t_bits, t_data), ';' ORDER BY lp))
+  FROM generate_series(0, pg_relation_size('$_') / current_setting('block_size')::int - 1) block,
+       heap_page_items(get_raw_page('$_', block::int))
+ GROUP BY block ORDER BY block;
+SELECT '$_ map', block, md5(substring(get_raw_page('$_', 'vm', block::int) FROM 11))
+  FROM generate_series(0, pg_relation_size('$_', 'vm') / current_setting('block_size')::int - 1) block
+ ORDER BY block;
+SQL
 }
 
 # Tests what the server's own checks say of tables and keys.
@@ -205,7 +225,8 @@ $node->wait_for_catchup($standby);
 is(pages_in_wal($standby), pages_in_wal($node), 'every page of the standby');
 sound_ok($standby, 'standby');
 initialize('scale => 7');
-$node->safe_psql('postgres', 'SELECT bench.run(clients => 2, transactions => 1000)');
+my $amount = $kills ? "duration => '30 s'" : 'transactions => 1000';
+$node->safe_psql('postgres', "SELECT bench.run(clients => 2, $amount)");
 $node->wait_for_catchup($standby);
 my $items = <<'SQL';
 SELECT block, md5(string_agg(concat_ws(',', itemoffset, ctid, itemlen, data), ';' ORDER BY itemoffset))
@@ -215,6 +236,13 @@ SELECT block, md5(string_agg(concat_ws(',', itemoffset, ctid, itemlen, data), ';
 SQL
 is($standby->safe_psql('postgres', $items), $node->safe_psql('postgres', $items),
 	'every entry of the standby after transactions');
+if ($kills)
+{
+	# Not as a text to show: it has a line for each page.
+	my $rows = stored_rows($node);
+	cmp_ok(($rows =~ tr/\n//), '>', 7 * 1600, 'pages with rows');
+	ok(stored_rows($standby) eq $rows, 'every row and map of the standby after transactions');
+}
 sound_ok($_, 'after transactions') foreach $node, $standby;
 
 # Kills a server's postmaster, and starts the server when its other processes have
