@@ -1,16 +1,38 @@
-//! What this process shows in `pg_stat_activity`.
+//! What this process shows in `pg_stat_activity`: what it does for its task or, if it has none to
+//! show, its statement.
 
 use pgrx::pg_sys;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// From here on, this process is active with that text.
-pub fn running(text: &CStr) {
-    // SAFETY: the text ends in a zero byte, and is copied.
-    unsafe { pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr()) };
+/// Whether this process shows what it does for its task.
+static SHOWS_TASK: AtomicBool = AtomicBool::new(false);
+
+/// From here on, this process is active with that text, until the next call. Statements and
+/// transactions of its own change neither.
+pub fn show(text: String) {
+    SHOWS_TASK.store(true, Relaxed);
+    report(&CString::new(text).unwrap_or_default());
 }
 
-/// From here on, this process is idle; its last text stays.
+/// From here on, this process is active with that statement.
+pub fn running(statement: &CStr) {
+    if !SHOWS_TASK.load(Relaxed) {
+        report(statement);
+    }
+}
+
+/// From here on, this process is idle; its last statement stays.
 pub fn idle() {
-    // SAFETY: no text.
-    unsafe { pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null()) };
+    if !SHOWS_TASK.load(Relaxed) {
+        // SAFETY: no text.
+        unsafe {
+            pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
+        }
+    }
+}
+
+fn report(text: &CStr) {
+    // SAFETY: the text ends in a zero byte, and is copied.
+    unsafe { pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr()) };
 }

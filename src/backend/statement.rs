@@ -3,6 +3,7 @@
 //! SPI cannot execute VACUUM and other commands that must not run in a function, nor statements
 //! that commit; a portal can. Clients of mode spi use portals for CALL and DO.
 
+use super::activity;
 use super::transaction::finish;
 use crate::compat;
 use crate::error::{Result, catch};
@@ -50,10 +51,10 @@ pub fn new_memory_context(name: &'static std::ffi::CStr) -> pg_sys::MemoryContex
 /// Executes the statements of `sql` in the current transaction, each through a separate portal.
 pub fn execute(sql: &str) -> Result<()> {
     let text = CString::new(sql).unwrap_or_default();
+    activity::running(&text);
     // SAFETY: parse, analyze, plan and run as the server's simple query protocol does; errors are
     // caught by the caller, which aborts the transaction and with it the portal.
     unsafe {
-        pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr());
         let mut context = CONTEXT.load(Relaxed);
         if context.is_null() {
             context = new_memory_context(c"pg_selfbench statement");

@@ -1,5 +1,6 @@
 //! Transactions of a worker: begin, run, commit, or abort and return the error.
 
+use super::activity;
 use super::timeouts;
 use crate::compat;
 use crate::error::{Result, catch};
@@ -135,9 +136,7 @@ pub(super) fn finish<T>(result: Result<T>) -> Result<T> {
         abort();
     }
     // SAFETY: outside of a transaction.
-    unsafe {
-        pg_sys::pgstat_report_stat(false);
-        pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
-    }
+    unsafe { pg_sys::pgstat_report_stat(false) };
+    activity::idle();
     result
 }

@@ -153,6 +153,16 @@ impl Header {
         self.coordinator.wake();
     }
 
+    /// The task's name for `pg_stat_activity`: `run 20`, or `initialize`. A run that is not stored has no
+    /// number.
+    pub fn name(&self) -> String {
+        match (self.is_run(), self.run_id.load(Relaxed)) {
+            (true, 0) => "run".into(),
+            (true, id) => format!("run {id}"),
+            (false, _) => "initialize".into(),
+        }
+    }
+
     /// Whether the task is a benchmark run.
     pub fn is_run(&self) -> bool {
         self.kind == TaskKind::Run as u32

@@ -1,6 +1,7 @@
 //! The checkpoint before a run: all runs that begin with one are equally far from the next one, and
 //! write full-page images again.
 
+use super::activity::show;
 use crate::backend::interrupts::leave_cooperative;
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -41,6 +42,7 @@ pub fn request(segment: &Segment, spec: &RunSpec, database: &mut Database) -> Re
     if !spec.switches.checkpoint || segment.header().stop() != Stop::No {
         return Ok(());
     }
+    show(segment.header(), "checkpoint");
     // It may take long.
     leave_cooperative();
     database.execute_alone("CHECKPOINT")

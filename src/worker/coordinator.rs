@@ -1,6 +1,7 @@
 //! The coordinator of a run: checks, starts the clients, opens the start barrier, takes the
 //! figures at each interval, ends the run and stores its results.
 
+use super::activity::{show, show_clients};
 use super::checkpoint;
 use super::client_process::ClientProcesses;
 use super::collector::Collector;
@@ -44,6 +45,7 @@ pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) 
     let outcome = catch(|| {
         let spec: RunSpec = segment.spec()?;
         connect(spec.identity);
+        show(header, "preparing");
         coordinate(segment, &spec)
     });
     abort();
@@ -76,6 +78,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
     segment.header().run_id.store(run_id, Relaxed);
     let mut run = transaction(|| describe(segment, spec, &database, &tables, run_id))?;
 
+    show_clients(segment.header(), "starting", spec.clients);
     let launched_ns = clock::now_ns();
     let clients = ClientProcesses::start(segment, spec)?;
     run.backends = clients.backends() as i32;
@@ -96,6 +99,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
                 by: "before it started".into(),
             });
         }
+        show(segment.header(), "preparing");
         let logbook = match &spec.log {
             Some(log) => Some(Logbook::open(spec, log, run_id, stores, clock::now_ns())?),
             None => None,
@@ -178,6 +182,7 @@ fn conduct(
     };
     run.state = RunState::Running;
     run.started_at = Some(server::wall_clock());
+    show_clients(segment.header(), "running,", spec.clients);
     open_start_barrier(segment, spec);
     collector.begin();
     let mut watcher = Watcher::new(clock::now_ns());
@@ -213,6 +218,7 @@ fn conduct(
         watcher.end(segment, clock::now_ns(), note);
     }
     segment.header().advance(Phase::Storing);
+    show(segment.header(), "storing results");
     let (mut record, intervals, sessions) = collector.conclude(run);
     let run = &mut record.run;
     match ended {
@@ -361,6 +367,7 @@ fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &m
     if matches!(database, Database::Here) && server::in_recovery() {
         return;
     }
+    show(segment.header(), "vacuum");
     leave_cooperative();
     let mut statements = vec![
         "VACUUM pgbench_branches",

@@ -1,6 +1,7 @@
 //! A libpq client worker: one background worker, many clients, one event loop over their
 //! connections. It is what pgbench calls a thread, or several if there are not enough workers.
 
+use super::activity::show_clients;
 use super::client::check_rights;
 use super::event_loop::{Ready, Workloads, run};
 use super::notices;
@@ -30,7 +31,10 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
         let Some(ready) = prepare(&place)? else {
             return Ok(());
         };
+        let (header, clients) = (place.segment.header(), ready.clients.len());
+        show_clients(header, "ready,", clients);
         if place.wait_for_start() {
+            show_clients(header, "running,", clients);
             enter_cooperative();
             ignore_cancels();
             let stopwatch = Stopwatch::start();
@@ -52,6 +56,7 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
 fn prepare(place: &Place) -> Result<Option<Ready>> {
     let spec: RunSpec = place.segment.spec()?;
     connect(spec.identity);
+    let header = place.segment.header();
     notices::of_connections(place);
     let threads: Vec<_> = clients_per_thread(spec.clients, spec.jobs).collect();
     let threads = &threads[spec.threads(place.index)];
@@ -60,12 +65,13 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         .enumerate()
         .flat_map(|(thread, clients)| clients.clone().map(move |client| (client, thread)))
         .collect();
+    show_clients(header, "connecting", clients.len());
     let workloads = Workloads::parse(&spec, clients.iter().map(|(client, _)| *client))?;
     workloads.all.iter().try_for_each(check_rights)?;
     let connect_with = Rc::new(spec.connect_with());
     let mut connections = Vec::with_capacity(clients.len());
     for (client, _) in &clients {
-        if place.segment.header().stop() != Stop::No {
+        if header.stop() != Stop::No {
             return Ok(None);
         }
         connections.push(if spec.switches.reconnect {

@@ -1,6 +1,7 @@
 //! The loader: the worker that initializes pgbench's tables, each step in transactions of its own,
 //! or pgio's, in this server or in a target.
 
+use super::activity::show;
 use super::entry::{attach, my_segment};
 use super::fill;
 use crate::backend::identity::connect;
@@ -37,6 +38,7 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
     let outcome = catch(|| {
         let job: Job = segment.spec()?;
         connect(job.identity());
+        show(header, "preparing");
         transaction(|| settings::apply(job.settings()))?;
         // For the WAL of the tables that the loader fills and of their indexes.
         heap::compress_wal();
@@ -69,6 +71,7 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
     let mut steps = Steps::new(header, job.rows());
     let lock = job.lock();
     if !database.lock(lock, false)? {
+        show(header, "waiting for another initialization");
         tell("waiting for another initialization of the same tables");
         database.lock(lock, true)?;
     }
@@ -100,8 +103,8 @@ impl Steps {
         }
     }
 
-    /// Ends the last step, and begins the next one. A commit belongs to the step before it.
-    fn begin(&mut self) -> Result<()> {
+    /// Ends the last step, and begins the next one, shown with that text. A commit belongs to the step before it.
+    fn begin(&mut self, what: &str) -> Result<()> {
         self.end();
         let header = self.header;
         header.advance(Phase::Running);
@@ -117,6 +120,7 @@ impl Steps {
         header.step_ns.store(now, Relaxed);
         header.step.store(self.seconds.len() as u32 + 1, Release);
         header.caller.wake();
+        show(header, what);
         Ok(())
     }
 
@@ -130,6 +134,18 @@ impl Steps {
             self.seconds
                 .push(clock::now_ns().saturating_sub(begun) as f64 / 1e9);
         }
+    }
+}
+
+/// What `pg_stat_activity` shows during a step.
+fn activity_of(letter: char) -> &'static str {
+    match letter {
+        'd' => "dropping tables",
+        't' => "creating tables",
+        'g' | 'G' => "generating data",
+        'v' => "vacuum",
+        'p' => "primary keys",
+        _ => "foreign keys",
     }
 }
 
@@ -148,7 +164,7 @@ fn pgbench(
     }
     let mut keyed = Keyed::default();
     for (at, letter) in spec.steps.char_indices() {
-        steps.begin()?;
+        steps.begin(activity_of(letter))?;
         let header = steps.header;
         match letter {
             'g' => {
@@ -184,24 +200,24 @@ fn pgio(
     if let Some(line) = schema.announce_drop() {
         tell(&line);
     }
-    steps.begin()?;
+    steps.begin(activity_of('d'))?;
     if let Some(drop) = schema.drop() {
         database.execute_alone(&drop)?;
     }
     database.transaction(|database| {
-        steps.begin()?;
+        steps.begin(activity_of('t'))?;
         for number in 1..=spec.tables {
             database.execute(&schema.create(spec, number))?;
         }
-        steps.begin()?;
+        steps.begin(activity_of('g'))?;
         fill::pgio(database, spec, &schema, steps.header)?;
-        steps.begin()?;
+        steps.begin("indexes")?;
         for number in 1..=spec.tables {
             database.execute(&schema.create_index(spec, number))?;
         }
         Ok(())
     })?;
-    steps.begin()?;
+    steps.begin(activity_of('v'))?;
     for number in 1..=spec.tables {
         database.execute_alone(&schema.vacuum(number))?;
     }

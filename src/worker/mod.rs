@@ -17,8 +17,9 @@
 //! stores their log, `snapshots` detects snapshots that distort the figures. `spi_client` and
 //! `libpq_client` are the clients, `event_loop` drives the latter, `client` is what they have in
 //! common, `shell` runs their shell commands, `notices` forwards server messages. `loader` runs an
-//! initialization, `fill` and `page_worker` fill its tables. How each of them behaves as a process of
-//! the server is in `crate::backend`, how they use this server or a target in `crate::database`.
+//! initialization, `fill` and `page_worker` fill its tables. `activity` is what these processes show
+//! in `pg_stat_activity`. How each of them behaves as a process of the server is in `crate::backend`,
+//! how they use this server or a target in `crate::database`.
 //!
 //! ```text
 //! caller's backend ── registers ──> loader ── registers ──> page workers
@@ -28,6 +29,7 @@
 //!
 //! The loader fills accounts and pgio's tables together with its page workers.
 
+mod activity;
 mod checkpoint;
 mod client;
 pub mod client_process;

@@ -4,6 +4,7 @@
 //! The loader creates a separate segment for them, with the plan as its specification. All
 //! processes take parts of the plan from a counter in the segment's header until none is left.
 
+use super::activity::show;
 use super::ending::{self, Left, Owned, Processes};
 use super::place::Place;
 use crate::backend::identity::connect;
@@ -39,6 +40,7 @@ pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) 
         let plan: Plan = place.segment.spec()?;
         let header = place.segment.header();
         connect(plan.identity);
+        show(header, "generating data");
         heap::compress_wal();
         transaction(|| {
             take_part(&plan, header, &mut || {

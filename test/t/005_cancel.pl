@@ -109,6 +109,14 @@ foreach my $mode (qw(spi libpq))
 	scenario(
 		"$mode, bench.cancel", $mode,
 		sub {
+			# What the processes say they do stays while they execute statements of their own.
+			wait_for($node, <<"SQL");
+SELECT count(*) = 1 + (r.mode = 'libpq')::int * r.workers
+  FROM bench.runs r JOIN pg_stat_activity a ON a.state = 'active' AND
+       (backend_type = 'pg_selfbench coordinator' AND query = format('run %s: running, $clients clients', run_id)
+        OR backend_type = 'pg_selfbench libpq client' AND query ~ format('^run %s: running, \\d clients?\$', run_id))
+ WHERE label = '$_[1]' GROUP BY r.mode, r.workers
+SQL
 			is( $node->safe_psql('postgres',
 					"SELECT bench.cancel(run_id) FROM bench.runs WHERE label = '$_[1]'"),
 				't', "$_[1]: bench.cancel returns true");
@@ -219,7 +227,7 @@ foreach my $how (qw(bench.cancel pg_cancel_backend pg_terminate_backend coordina
 		"SELECT state FROM bench.run(clients => $clients, duration => '10 min', label => '$name')",
 		name => 'caller');
 	wait_for($node,
-		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query LIKE 'VACUUM%'"
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query ~ '^run \\d+: vacuum\$'"
 	);
 	if ($how eq 'coordinator')
 	{
@@ -273,7 +281,7 @@ foreach my $options (
 		"SELECT state, transactions, aborted_clients FROM bench.run(clients => $clients, transactions => 10, $options)",
 		name => 'caller');
 	wait_for($node,
-		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query LIKE 'VACUUM%'"
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query ~ '^run \\d+: vacuum\$'"
 	);
 	is( $node->safe_psql(
 			'postgres', q{
@@ -282,6 +290,11 @@ foreach my $options (
 			    OR backend_type = 'client backend' AND query LIKE 'CALL bench_internal.spi_client%'}),
 		$clients,
 		"$name: there are clients");
+	is( $node->safe_psql('postgres',
+			q{SELECT count(*), bool_and(query ~ '^run \d+: ready, 1 client$') FROM pg_stat_activity
+			  WHERE backend_type = 'pg_selfbench libpq client'}),
+		$options =~ /libpq/ ? "$clients|t" : '0|',
+		"$name: what clients of mode libpq say they do");
 	$locker->query_safe('ROLLBACK');
 	$locker->quit;
 	is((finish_sql($caller))[0], "finished|@{[ 10 * $clients ]}|0", "$name: none is lost");

@@ -11,6 +11,15 @@ use Test::More;
 my $node = new_bench_node('cancel_initialize');
 $node->safe_psql('postgres', 'SELECT bench.initialize(scale => 1)');
 
+# What the loader says it does in each step.
+my %activity = (
+	d => 'dropping tables',
+	t => 'creating tables',
+	g => 'generating data',
+	v => 'vacuum',
+	p => 'primary keys',
+	f => 'foreign keys');
+
 # Each step, with the SQL of another session that keeps it waiting, or the
 # condition that it is under way.
 my $loader = "backend_type = 'pg_selfbench loader'";
@@ -22,7 +31,7 @@ my @steps  = (
 		"SELECT count(*) > 0 FROM pg_stat_progress_copy WHERE relid = 'pgbench_accounts'::regclass AND tuples_processed > 0"
 	],
 	[   'G', 'G', undef,
-		"SELECT count(*) > 0 FROM pg_stat_activity WHERE $loader AND query LIKE 'INSERT INTO pgbench_accounts%'"
+		"SELECT count(*) > 0 FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE $loader AND query = 'initialize: generating data' AND mode = 'RowExclusiveLock' AND relation = 'pgbench_accounts'::regclass"
 	],
 	[ 'v', 'v', 'LOCK TABLE pgbench_history IN SHARE UPDATE EXCLUSIVE MODE' ],
 	[ 'p', 'p', 'LOCK TABLE pgbench_branches IN ACCESS SHARE MODE' ],
@@ -101,8 +110,8 @@ foreach my $step (@steps)
 			"SELECT count(*) FROM bench.initialize(steps => '$steps', scale => $scale)",
 			name => 'caller');
 		wait_for($node, $under_way
-			  // "SELECT count(*) > 0 FROM pg_stat_activity WHERE $loader AND wait_event_type = 'Lock'"
-		);
+			  // "SELECT count(*) > 0 FROM pg_stat_activity WHERE $loader AND wait_event_type = 'Lock' AND query = 'initialize: "
+			  . $activity{ substr $what, 0, 1 } . "'");
 		is($node->safe_psql('postgres', $end), 't', "$name: done to a process that is there");
 		my ($stdout, $stderr) = finish_sql($caller);
 		like($stderr, $error, "$name: the caller's error");

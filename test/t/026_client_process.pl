@@ -149,7 +149,7 @@ my $locker = $node->background_psql('postgres');
 $locker->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIVE MODE');
 my $waiting = start_sql($node, "SELECT state FROM bench.run(transactions => 5, client_process => 'backend')");
 wait_for($node,
-	"SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'VACUUM%' AND wait_event_type = 'Lock'");
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE query ~ '^run \\d+: vacuum\$' AND wait_event_type = 'Lock'");
 my $called = q{FROM pg_stat_activity WHERE query LIKE 'CALL bench_internal.spi_client(%' AND backend_type = 'client backend'};
 is($node->safe_psql('postgres', "SELECT query $called"),
 	'CALL bench_internal.spi_client($1, $2)', 'the activity view does not show the secret');

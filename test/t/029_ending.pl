@@ -56,7 +56,7 @@ my $label  = 'caller lost, initialize';
 my $caller = start_sql($node,
 	"SET client_connection_check_interval = '100 ms'; SELECT * FROM bench.initialize(scale => 500, workers => 3)");
 wait_for($node,
-	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker'");
+	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker' AND query = 'initialize: generating data'");
 signal_sql($caller, 'KILL');
 finish_sql($caller);
 nothing_left_ok($node, $label);
@@ -71,7 +71,7 @@ $tables->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIV
 $caller = start_sql($node,
 	"SET lock_timeout = '2 s'; SELECT state FROM bench.run(clients => 3, duration => '10 min', label => '$label')");
 wait_for($node,
-	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query LIKE 'VACUUM%'"
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query ~ '^run \\d+: vacuum\$'"
 );
 $rows->query_safe("BEGIN; SELECT FROM bench.runs WHERE label = '$label' FOR UPDATE");
 $tables->query_safe('ROLLBACK');
