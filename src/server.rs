@@ -161,6 +161,11 @@ pub fn free_worker_slots() -> usize {
         .saturating_sub(session::background_workers())
 }
 
+/// Files that a process of the server may open.
+pub fn files_per_process() -> usize {
+    usize::try_from(session::integer_setting(c"max_files_per_process")).unwrap_or(0)
+}
+
 /// Version of the server as a number, such as 150018.
 pub fn version_num() -> i32 {
     session::integer_setting(c"server_version_num")

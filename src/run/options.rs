@@ -26,8 +26,7 @@ pub const MAX_CLIENTS: i32 = 262_143;
 const MAX_LABEL_BYTES: usize = 1024;
 /// What a run does that is given neither a duration nor a number of transactions.
 const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
-/// Connections that one libpq worker may hold: a third of the descriptors that the server lets a
-/// process have belongs to such use, and `max_files_per_process` is 1000 by default.
+/// Connections that one libpq worker holds at most, unless the user wants fewer workers.
 const CLIENTS_PER_WORKER: usize = 250;
 
 options! {
@@ -354,7 +353,7 @@ impl RunOptions {
                 // for the worker slots that a server has by default.
                 let wanted = (processors() / 2)
                     .clamp(1, 4)
-                    .max(clients.div_ceil(CLIENTS_PER_WORKER));
+                    .max(clients.div_ceil(clients_per_worker()));
                 wanted.min(clients)
             }
         })
@@ -370,7 +369,7 @@ impl RunOptions {
             (Mode::Spi, _) => clients,
             (Mode::Libpq, Some(workers)) => workers.min(jobs),
             (Mode::Libpq, None) => processors()
-                .max(clients.div_ceil(CLIENTS_PER_WORKER))
+                .max(clients.div_ceil(clients_per_worker()))
                 .min(jobs),
         })
     }
@@ -427,6 +426,12 @@ impl RunOptions {
         }
         Ok(scripts)
     }
+}
+
+/// Connections that one libpq worker may hold: the server leaves a third of the descriptors of a
+/// process to such use, without those that it needs itself.
+fn clients_per_worker() -> usize {
+    (server::files_per_process().saturating_sub(28) / 3).clamp(1, CLIENTS_PER_WORKER)
 }
 
 /// Processors that this process may use.

@@ -114,6 +114,9 @@ fails_ok($node, "SELECT bench.run(mode => 'libpq', jobs => 1, clients => 100, tr
 	qr/this process may open no more connections; use more jobs and workers/, 'files of a client worker');
 fails_ok($node, "SELECT bench.run(client_process => 'backend', clients => 100, transactions => 1)",
 	qr/this process may open no more connections; use fewer clients/, 'files of a coordinator');
+is( $node->safe_psql('postgres',
+		"SELECT transactions FROM bench.run('select-only', mode => 'libpq', jobs => 6, clients => 36, transactions => 1)"),
+	36, 'jobs share as few processes as their files allow');
 works_ok($node, 'files of one process');
 $node->stop;
 
