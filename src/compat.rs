@@ -10,6 +10,28 @@ pub const BYPASS_ROLE_LOGIN_CHECK: u32 = 0;
 #[cfg(any(feature = "pg17", feature = "pg18"))]
 pub const BYPASS_ROLE_LOGIN_CHECK: u32 = pg_sys::BGWORKER_BYPASS_ROLELOGINCHECK;
 
+/// The number of a wait event: extensions have no names for theirs.
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+pub fn wait_event(_name: &std::ffi::CStr) -> u32 {
+    pg_sys::PG_WAIT_EXTENSION
+}
+
+/// The number of a wait event of that name; that of all extensions if the server has no room for
+/// another name. Not to be called with a lightweight lock held.
+#[cfg(any(feature = "pg17", feature = "pg18"))]
+pub fn wait_event(name: &std::ffi::CStr) -> u32 {
+    pgrx::PgTryBuilder::new(|| {
+        // SAFETY: the name ends in a zero byte, is shorter than NAMEDATALEN, and is copied.
+        unsafe { pg_sys::WaitEventExtensionNew(name.as_ptr()) }
+    })
+    .catch_others(|_| {
+        // SAFETY: the error left the lock of the server's names held; this process has no other.
+        unsafe { pg_sys::LWLockReleaseAll() };
+        pg_sys::PG_WAIT_EXTENSION
+    })
+    .execute()
+}
+
 /// Runs a portal and throws away up to so many of its rows. A portal that keeps its rows, such as
 /// that of `CALL`, has been run to its end whatever their number, and has the others still.
 ///

@@ -1,8 +1,71 @@
 //! Waiting for the latch of a process, and the flags that its signals set.
 
 use crate::clock;
+use crate::compat;
 use pgrx::pg_sys;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
+
+/// What a process of ours waits for, as `pg_stat_activity` shows it: by name where extensions can
+/// name their wait events (17 and newer), and as `Extension` elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub enum WaitEvent {
+    /// The end of the run or of the initialization that it has started.
+    Task,
+    /// The start or the end of processes that it has started.
+    Workers,
+    /// The start barrier of a run.
+    StartBarrier,
+    /// The end of an interval of a run.
+    Interval,
+    /// The time at which its client continues.
+    Schedule,
+    /// Answers to its clients.
+    Answers,
+    /// A connection other than its clients'.
+    Connection,
+    /// A shell command.
+    Shell,
+    /// Room for the log of transactions.
+    LogRoom,
+}
+
+impl WaitEvent {
+    const COUNT: usize = WaitEvent::LogRoom as usize + 1;
+
+    /// The name that the server shows.
+    fn name(self) -> &'static CStr {
+        match self {
+            WaitEvent::Task => c"SelfbenchTask",
+            WaitEvent::Workers => c"SelfbenchWorkers",
+            WaitEvent::StartBarrier => c"SelfbenchStartBarrier",
+            WaitEvent::Interval => c"SelfbenchInterval",
+            WaitEvent::Schedule => c"SelfbenchSchedule",
+            WaitEvent::Answers => c"SelfbenchAnswers",
+            WaitEvent::Connection => c"SelfbenchConnection",
+            WaitEvent::Shell => c"SelfbenchShell",
+            WaitEvent::LogRoom => c"SelfbenchLogRoom",
+        }
+    }
+
+    /// The number that the server's functions take. A process asks the server for it once, and not
+    /// while it exits, when nothing may raise an error.
+    pub fn number(self) -> u32 {
+        static NUMBERS: [AtomicU32; WaitEvent::COUNT] =
+            [const { AtomicU32::new(0) }; WaitEvent::COUNT];
+        let known = &NUMBERS[self as usize];
+        match known.load(Relaxed) {
+            0 if is_exiting() => pg_sys::PG_WAIT_EXTENSION,
+            0 => {
+                let number = compat::wait_event(self.name());
+                known.store(number, Relaxed);
+                number
+            }
+            number => number,
+        }
+    }
+}
 
 /// Longer waits end early; the server counts them in 32 bits.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -12,10 +75,10 @@ const TICK_NS: u64 = 1_000_000;
 
 /// Waits until this process's latch is set or the clock has reached `until_ns`, more precisely than
 /// [`wait`] can; may return early.
-pub fn wait_until(until_ns: u64) {
+pub fn wait_until(until_ns: u64, event: WaitEvent) {
     let left = until_ns.saturating_sub(clock::now_ns());
     if left >= TICK_NS {
-        wait(Duration::from_nanos(left - left % TICK_NS));
+        wait(Duration::from_nanos(left - left % TICK_NS), event);
     } else if left > 0 {
         // Too short to delay the reaction to a latch that is set meanwhile.
         std::thread::sleep(Duration::from_nanos(left));
@@ -26,7 +89,7 @@ pub fn wait_until(until_ns: u64) {
 ///
 /// Ends the process if the postmaster has died, unless the process is already exiting. Does not
 /// process interrupts; the caller does.
-pub fn wait(timeout: Duration) {
+pub fn wait(timeout: Duration, event: WaitEvent) {
     // A process may be woken often; rounding up keeps it from spinning at the end.
     let ms = timeout.min(LONGEST_WAIT).as_micros().div_ceil(1000) as i64;
     let death = match is_exiting() {
@@ -36,12 +99,7 @@ pub fn wait(timeout: Duration) {
     let events = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | death;
     // SAFETY: waits on this process's own latch.
     unsafe {
-        pg_sys::WaitLatch(
-            pg_sys::MyLatch,
-            events as i32,
-            ms as _,
-            pg_sys::PG_WAIT_EXTENSION,
-        );
+        pg_sys::WaitLatch(pg_sys::MyLatch, events as i32, ms as _, event.number());
         pg_sys::ResetLatch(pg_sys::MyLatch);
     }
 }
@@ -83,7 +141,7 @@ pub fn is_exiting() -> bool {
 pub fn exit_with_postmaster() {
     // A process that never waits does not notice the postmaster's death without this check.
     if postmaster_may_be_dead() && !postmaster_is_alive() {
-        wait(Duration::ZERO);
+        wait(Duration::ZERO, WaitEvent::Workers);
     }
 }
 
@@ -103,7 +161,6 @@ fn postmaster_may_be_dead() -> bool {
 /// a system call: it is done once in so many calls.
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
 fn postmaster_may_be_dead() -> bool {
-    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
     static CALLS: AtomicU32 = AtomicU32::new(0);
     CALLS.fetch_add(1, Relaxed).is_multiple_of(1024)
 }

@@ -9,7 +9,7 @@ use crate::backend::interrupts::check_for_interrupts;
 use crate::check;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result};
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use crate::results::load;
 use crate::results::result::run_result;
 use crate::worker::locks::DeadlockCheck;
@@ -79,7 +79,7 @@ fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRe
             }
             check_for_interrupts();
             horizon.release();
-            latch::wait(TICK);
+            latch::wait(TICK, WaitEvent::Task);
         }
     }
     // It may have ended between the two checks.

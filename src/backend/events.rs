@@ -1,11 +1,12 @@
 //! Waiting for sockets beside this process's latch.
 
 use crate::compat;
+use crate::latch::WaitEvent;
 use pgrx::pg_sys;
 
 /// Waits up to `timeout_ms` until a socket is readable, or writable, or this process's latch is
 /// set; whether the socket is ready. Ends the process if the postmaster has died.
-pub fn wait_for_socket(socket: i32, writable: bool, timeout_ms: i64) -> bool {
+pub fn wait_for_socket(socket: i32, writable: bool, timeout_ms: i64, event: WaitEvent) -> bool {
     let want = if writable {
         pg_sys::WL_SOCKET_WRITEABLE
     } else {
@@ -19,7 +20,7 @@ pub fn wait_for_socket(socket: i32, writable: bool, timeout_ms: i64) -> bool {
             events as i32,
             socket,
             timeout_ms as _,
-            pg_sys::PG_WAIT_EXTENSION,
+            event.number(),
         );
         if got as u32 & pg_sys::WL_LATCH_SET != 0 {
             pg_sys::ResetLatch(pg_sys::MyLatch);
@@ -122,7 +123,7 @@ impl EventSet {
                 timeout_ms as _,
                 self.occurred.as_mut_ptr(),
                 self.occurred.len() as i32,
-                pg_sys::PG_WAIT_EXTENSION,
+                WaitEvent::Answers.number(),
             );
             self.count = n.max(0) as usize;
             if self.occurred[..self.count]

@@ -9,7 +9,7 @@ use crate::backend::events::{self, EventSet};
 use crate::backend::interrupts::check_for_interrupts;
 use crate::clock;
 use crate::error::{Error, Report, Result};
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel,
     no_more_connections,
@@ -61,7 +61,8 @@ pub fn connect(with: &ConnectWith, remedy: &str) -> Result<Connection, NotConnec
     loop {
         check_for_interrupts();
         let write = waits_for == Connecting::Writing;
-        let ready = events::wait_for_socket(connection.socket(), write, TICK_MS);
+        let ready =
+            events::wait_for_socket(connection.socket(), write, TICK_MS, WaitEvent::Connection);
         if clock::now_ns() > end {
             return Err(failed("timeout expired".into()));
         }
@@ -239,7 +240,12 @@ impl Remote {
                 Err(Lost) => return,
             };
             if unsent || self.connection.is_busy() {
-                events::wait_for_socket(self.connection.socket(), unsent, CANCEL_TICK_MS);
+                events::wait_for_socket(
+                    self.connection.socket(),
+                    unsent,
+                    CANCEL_TICK_MS,
+                    WaitEvent::Connection,
+                );
                 if self.connection.consume_input().is_err() {
                     return;
                 }

@@ -4,7 +4,7 @@
 //! coordinator reads. Neither ever waits for a lock. What is written at once is read
 //! at once, so that no reader sees a part of an entry.
 
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl<'s> Ring<'s> {
         }
         while !give_up() && !latch::must_end() {
             wake();
-            latch::wait(ROOM_WAIT);
+            latch::wait(ROOM_WAIT, WaitEvent::LogRoom);
             if self.write(entry) {
                 break;
             }

@@ -17,7 +17,7 @@ use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;
 use crate::database::remote;
 use crate::error::{Error, Report, Result};
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use crate::pq::{ConnectWith, Connection, Status};
 use crate::run::{ClientProcess as Wanted, Mode, RunSpec};
 use crate::shared::{Segment, Stop, WorkerState};
@@ -109,7 +109,7 @@ impl ClientProcesses {
                 return Err(complaint.unwrap_or_else(died));
             }
             check_for_interrupts();
-            latch::wait(Duration::from_secs(1));
+            latch::wait(Duration::from_secs(1), WaitEvent::Workers);
         }
     }
 
@@ -159,7 +159,7 @@ impl ClientProcesses {
             if let Some(logbook) = &mut logbook {
                 failed = failed.and(logbook.drain(segment));
             }
-            latch::wait(TICK);
+            latch::wait(TICK, WaitEvent::Workers);
         }
         failed
     }

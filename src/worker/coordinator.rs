@@ -19,7 +19,7 @@ use crate::backend::{fatal, settings};
 use crate::clock;
 use crate::database::Database;
 use crate::error::{Error, Result, catch};
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use crate::results::{load, store};
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
@@ -467,9 +467,8 @@ fn watch(
         }
         check_for_interrupts();
         let wake_ns = next.min(collector.due_ns()).min(snapshots.sample(segment));
-        latch::wait(Duration::from_nanos(
-            wake_ns.saturating_sub(clock::now_ns()),
-        ));
+        let left_ns = wake_ns.saturating_sub(clock::now_ns());
+        latch::wait(Duration::from_nanos(left_ns), WaitEvent::Interval);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::backend::process::{WorkerHandle, WorkerStatus, at_exit};
 use crate::clock;
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -92,7 +92,7 @@ pub fn are_gone(processes: &(impl Processes + ?Sized)) -> bool {
 pub fn end(processes: &(impl Processes + ?Sized)) {
     let mut ending = Ending::begin(processes);
     while !ending.is_over(processes) {
-        latch::wait(TICK);
+        latch::wait(TICK, WaitEvent::Workers);
     }
 }
 
@@ -181,6 +181,6 @@ fn end_all() {
     all.iter().for_each(|processes| processes.abandon());
     let mut endings: Vec<_> = all.iter().map(|p| (p, Ending::begin(&**p))).collect();
     while !endings.iter_mut().all(|(p, ending)| ending.is_over(&***p)) {
-        latch::wait(TICK);
+        latch::wait(TICK, WaitEvent::Workers);
     }
 }

@@ -7,7 +7,7 @@ use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
 use rustix::process::Signal;
 use serde::Serialize;
@@ -47,7 +47,7 @@ impl Processes for Launched {
         }
         let begin = clock::now_ns();
         while clock::now_ns() - begin < grace_ns() && !ending::are_gone(self) {
-            latch::wait(END_TICK);
+            latch::wait(END_TICK, WaitEvent::Workers);
         }
         if !ending::are_gone(self) {
             self.abandon();
@@ -134,7 +134,7 @@ impl Task {
                 .check(self.segment())
                 .inspect_err(|error| header.cause.set(&error.report().one_line()))?;
             horizon.release();
-            latch::wait(TICK);
+            latch::wait(TICK, WaitEvent::Task);
         }
     }
 

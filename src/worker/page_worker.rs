@@ -14,7 +14,7 @@ use crate::backend::transaction::{abort, transaction};
 use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::{Keyed, Plan};
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use crate::shared::{Header, Segment, SegmentLayout, Stop, TaskKind, WorkerState};
 use crate::state::session;
 use pgrx::{pg_guard, pg_sys};
@@ -69,7 +69,7 @@ fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>
 /// Processes interrupts, and exits if the postmaster has died: a process that never waits would
 /// miss the postmaster's death and block a restart.
 fn look_around() {
-    latch::wait(Duration::ZERO);
+    latch::wait(Duration::ZERO, WaitEvent::Workers);
     check_for_interrupts();
 }
 
@@ -140,7 +140,7 @@ impl Crew {
     fn wait(&self, task: &Header) -> Result<()> {
         while !ending::are_gone(self) {
             self.check(task)?;
-            latch::wait(TICK);
+            latch::wait(TICK, WaitEvent::Workers);
         }
         self.check(task)
     }

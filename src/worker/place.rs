@@ -6,7 +6,7 @@ use crate::backend::fatal;
 use crate::backend::interrupts::check_between_statements;
 use crate::backend::process::at_exit;
 use crate::error::Report;
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use crate::run::{Mode, RunSpec};
 use crate::server;
 use crate::shared::{Phase, Segment, Stop, WorkerState};
@@ -72,7 +72,7 @@ impl Place {
                 return true;
             }
             check_between_statements();
-            latch::wait(Duration::from_secs(10));
+            latch::wait(Duration::from_secs(10), WaitEvent::StartBarrier);
         }
     }
 

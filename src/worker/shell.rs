@@ -5,7 +5,7 @@
 
 use crate::backend::events::{self};
 use crate::backend::interrupts::check_between_statements;
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::io::Read;
@@ -56,7 +56,7 @@ pub fn run(
             false => (&mut errors, &mut output),
         };
         if !awaited.is_open() {
-            latch::wait(Duration::from_millis(1));
+            latch::wait(Duration::from_millis(1), WaitEvent::Shell);
         } else if awaited.read_one(TICK_MS) | other.read_one(0) {
             continue;
         }
@@ -99,7 +99,7 @@ impl<'t> Pipe<'t> {
         let Some(file) = &mut self.file else {
             return false;
         };
-        if !events::wait_for_socket(file.as_raw_fd(), false, wait_ms) {
+        if !events::wait_for_socket(file.as_raw_fd(), false, wait_ms, WaitEvent::Shell) {
             return false;
         }
         let mut buffer = [0; 4096];

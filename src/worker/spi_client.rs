@@ -10,7 +10,7 @@ use crate::backend::usage::{self, Blocks};
 use crate::backend::{settings, transaction};
 use crate::clock;
 use crate::error::{Error, Result, catch};
-use crate::latch;
+use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
 use crate::session::{Metered, SpiSession, refuse_listen};
 use crate::shared::effort::{Effort, SAMPLED};
@@ -131,7 +131,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
             Step::Waiting => {}
             Step::Sleeping { until_ns } => {
                 session.rest();
-                latch::wait_until(until_ns);
+                latch::wait_until(until_ns, WaitEvent::Schedule);
                 check_between_statements();
             }
             Step::Finished => break None,

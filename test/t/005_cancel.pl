@@ -295,6 +295,12 @@ foreach my $options (
 			  WHERE backend_type = 'pg_selfbench libpq client'}),
 		$options =~ /libpq/ ? "$clients|t" : '0|',
 		"$name: what clients of mode libpq say they do");
+	# Extensions can name their wait events since 17.
+	wait_for($node, <<'SQL');
+SELECT coalesce(bool_and(wait_event = CASE WHEN current_setting('server_version_num')::int < 170000
+                                           THEN 'Extension' ELSE 'SelfbenchStartBarrier' END), true)
+  FROM pg_stat_activity WHERE backend_type ~ '^pg_selfbench (spi|libpq) client'
+SQL
 	$locker->query_safe('ROLLBACK');
 	$locker->quit;
 	is((finish_sql($caller))[0], "finished|@{[ 10 * $clients ]}|0", "$name: none is lost");
