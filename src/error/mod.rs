@@ -160,7 +160,7 @@ pub enum Error {
     /// The run was canceled.
     #[error("benchmark canceled {by}")]
     Canceled { by: String },
-    /// A text argument, by its number, in a database whose encoding is not UTF8.
+    /// A text argument, by its name, in a database whose encoding is not UTF8.
     #[error("argument \"{name}\" is not valid {needed}")]
     UnreadableText {
         name: &'static str,

@@ -177,7 +177,7 @@ struct EventLoop<'s, 'p> {
     alarm: Option<Alarm>,
     /// When the run was seen to be stopped.
     stopped_ns: Option<u64>,
-    /// Whether the statements that were under way then have been cancelled.
+    /// Whether the statements that were under way then have been canceled.
     canceled: bool,
 }
 

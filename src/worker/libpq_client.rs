@@ -1,5 +1,5 @@
 //! A libpq client worker: one background worker, many clients, one event loop over their
-//! connections. It is what pgbench calls a thread, or several if there are not enough workers.
+//! connections. It drives one or several of what pgbench calls threads.
 
 use super::activity::show_clients;
 use super::client::check_rights;

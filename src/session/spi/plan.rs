@@ -45,7 +45,7 @@ pub struct ParameterValues {
 }
 
 impl ParameterValues {
-    /// ParameterValues of these types.
+    /// Values of these types.
     ///
     /// # Safety
     /// In a transaction.
