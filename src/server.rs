@@ -172,9 +172,8 @@ pub fn version_num() -> i32 {
 }
 
 /// Number of CPUs that this process may use.
-pub fn processors() -> Option<i32> {
-    let processors = std::thread::available_parallelism().ok()?;
-    i32::try_from(processors.get()).ok()
+pub fn processors() -> Option<usize> {
+    std::thread::available_parallelism().ok().map(usize::from)
 }
 
 /// Bytes of a block of the server's files and buffers.

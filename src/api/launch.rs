@@ -32,7 +32,7 @@ pub(super) fn begin_advised(spec: &RunSpec) -> Result<Task> {
     if let Some(processors) = server::processors()
         && spec.mode == Mode::Spi
         && spec.rate.is_none()
-        && spec.clients as i64 > MANY_CLIENTS * i64::from(processors)
+        && spec.clients as i64 > MANY_CLIENTS * processors as i64
     {
         notice(
             "there are many more clients than processors",

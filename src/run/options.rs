@@ -351,7 +351,7 @@ impl RunOptions {
             (Mode::Libpq, None) => {
                 // The server needs processors, too: half of them for the clients, and few enough
                 // for the worker slots that a server has by default.
-                let wanted = (processors() / 2)
+                let wanted = (server::processors().unwrap_or(1) / 2)
                     .clamp(1, 4)
                     .max(clients.div_ceil(clients_per_worker()));
                 wanted.min(clients)
@@ -368,7 +368,8 @@ impl RunOptions {
         Ok(match (mode, workers) {
             (Mode::Spi, _) => clients,
             (Mode::Libpq, Some(workers)) => workers.min(jobs),
-            (Mode::Libpq, None) => processors()
+            (Mode::Libpq, None) => server::processors()
+                .unwrap_or(1)
                 .max(clients.div_ceil(clients_per_worker()))
                 .min(jobs),
         })
@@ -432,9 +433,4 @@ impl RunOptions {
 /// process to such use, without those that it needs itself.
 fn clients_per_worker() -> usize {
     (server::files_per_process().saturating_sub(28) / 3).clamp(1, CLIENTS_PER_WORKER)
-}
-
-/// Processors that this process may use.
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

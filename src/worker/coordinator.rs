@@ -350,7 +350,7 @@ fn describe(
         server_version_num: database.version_num(),
         extension_version: env!("CARGO_PKG_VERSION").into(),
         created_at: server::wall_clock(),
-        processors: server::processors(),
+        processors: server::processors().and_then(|processors| i32::try_from(processors).ok()),
         coordinator_pid: Some(std::process::id() as i32),
         segment: Some(i64::from(segment.handle())),
         ..Run::default()

@@ -15,6 +15,7 @@ use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::{Keyed, Plan};
 use crate::latch::{self, WaitEvent};
+use crate::server;
 use crate::shared::{Header, Segment, SegmentLayout, Stop, TaskKind, WorkerState};
 use crate::state::session;
 use pgrx::{pg_guard, pg_sys};
@@ -80,7 +81,7 @@ pub fn processes(asked: Option<i32>) -> usize {
         Some(asked) => asked.max(1) as usize,
         None => {
             let workers = session::integer_setting(c"max_parallel_maintenance_workers");
-            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            let processors = server::processors().unwrap_or(1);
             processors.min(workers.max(0) as usize + 1)
         }
     }
