@@ -91,13 +91,15 @@ impl ClientSlot {
         self.state.store(state as u32, Release);
     }
 
-    /// Sets the process that serves the client's connection; 0 is none.
+    /// Sets the process that serves the client; 0 is none.
     pub fn set_backend_pid(&self, pid: i32) {
         self.backend_pid.store(pid, Relaxed);
     }
 
-    /// Process ID of the server process behind the client's connection, on the server that it is
-    /// connected to; 0 if none is known.
+    /// Process ID of the process that executes the client's statements: the client's own in mode
+    /// spi, the one behind its connection in mode libpq, which may be on another server. 0 while
+    /// there is none, as between two connections. It is known when the start barrier opens, unless
+    /// each transaction has its own connection.
     pub fn backend_pid(&self) -> i32 {
         self.backend_pid.load(Relaxed)
     }

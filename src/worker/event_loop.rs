@@ -78,7 +78,7 @@ struct LibpqClient<'s, 'p> {
     recorder: Recorder<'s>,
     /// Its socket in the event set.
     socket: Option<(u64, i32)>,
-    /// The server's process behind it, once it is known.
+    /// The server's process behind it; 0 while none is known. The slot has the same.
     backend_pid: i32,
     /// Position of its socket in the event set, if it has one.
     event: Option<i32>,
@@ -127,7 +127,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
                 )),
                 recorder: Recorder::new(segment, workload, place.index, number),
                 socket: None,
-                backend_pid: 0,
+                backend_pid: segment.client(number).0.backend_pid(),
                 event: None,
                 waits_for_write: false,
                 queued: true,
@@ -290,15 +290,15 @@ impl EventLoop<'_, '_> {
                     continue;
                 }
             }
+            let is_other = session.socket() != d.socket;
             // A new connection has a process only after it is established.
-            if d.backend_pid == 0 && session.backend_pid() != 0 {
+            if (d.backend_pid == 0 || is_other) && d.backend_pid != session.backend_pid() {
                 d.backend_pid = session.backend_pid();
                 let (head, _) = self.segment.client(d.number);
                 head.set_backend_pid(d.backend_pid);
             }
-            if session.socket() != d.socket {
+            if is_other {
                 self.outdated = true;
-                d.backend_pid = 0;
             } else if session.wants_write() != d.waits_for_write
                 && let Some(event) = d.event
             {
@@ -400,6 +400,7 @@ impl EventLoop<'_, '_> {
             if d.session.take().is_some() {
                 let (head, _) = self.segment.client(d.number);
                 head.end(clock::now_ns(), None);
+                head.set_backend_pid(0);
             }
         }
     }

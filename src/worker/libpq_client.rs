@@ -74,15 +74,14 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         if header.stop() != Stop::No {
             return Ok(None);
         }
-        connections.push(if spec.switches.reconnect {
-            None
-        } else {
-            Some(connect_client(
-                *client,
-                &connect_with,
-                "use more jobs and workers",
-            )?)
-        });
+        if spec.switches.reconnect {
+            connections.push(None);
+            continue;
+        }
+        let connection = connect_client(*client, &connect_with, "use more jobs and workers")?;
+        let (slot, _) = place.segment.client(*client);
+        slot.set_backend_pid(connection.backend_pid());
+        connections.push(Some(connection));
     }
     Ok(Some(Ready {
         spec,

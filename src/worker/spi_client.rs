@@ -36,9 +36,7 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     });
     match prepared {
         Ok((spec, workload)) => {
-            if place.wait_for_start() {
-                run(&place, &spec, &workload);
-            }
+            serve(&place, &spec, &workload);
             place.leave(None);
         }
         Err(error) => {
@@ -61,9 +59,7 @@ pub fn run_client(segment: u32, secret: u64) -> Result<()> {
     refuse_listen();
     let served = catch(|| {
         let (spec, workload) = prepare(place.segment.spec()?, place.index)?;
-        if place.wait_for_start() {
-            run(&place, &spec, &workload);
-        }
+        serve(&place, &spec, &workload);
         Ok(())
     });
     transaction::abort();
@@ -79,6 +75,16 @@ fn prepare(spec: RunSpec, client: usize) -> Result<(RunSpec, Workload)> {
     let workload = spec.workload_of(spec.variant(client))?;
     check_rights(&workload)?;
     Ok((spec, workload))
+}
+
+/// Waits for the start of the run and executes the client, which has the number of its worker.
+fn serve(place: &Place, spec: &RunSpec, workload: &Workload) {
+    let (slot, _) = place.segment.client(place.index);
+    slot.set_backend_pid(std::process::id() as i32);
+    if place.wait_for_start() {
+        run(place, spec, workload);
+    }
+    slot.set_backend_pid(0);
 }
 
 fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
