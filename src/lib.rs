@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `api` | what SQL calls: unpack, validate, call, return |
 //! | `worker` | processes: who starts whom, how each enters and leaves |
+//! | `telemetry` | what the coordinator of a run observes beside the clients |
 //! | `initialize` | tables and their filling |
 //! | `results` | rows of results |
 //! | `session` | the two ways in which a client's statements reach a server |
@@ -60,6 +61,7 @@ mod session;
 mod shared;
 #[allow(unsafe_code)]
 mod state;
+mod telemetry;
 mod worker;
 
 pgrx::pg_module_magic!();

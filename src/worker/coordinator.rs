@@ -7,7 +7,6 @@ use super::client_process::ClientProcesses;
 use super::collector::Collector;
 use super::entry::{attach, my_segment};
 use super::logbook::Logbook;
-use super::snapshots::Snapshots;
 use super::tables::{self, Tables};
 use crate::backend::identity::connect;
 use crate::backend::interrupts::{
@@ -25,6 +24,7 @@ use crate::run::{RunSpec, Vacuum};
 use crate::server;
 use crate::shared::watcher::Watcher;
 use crate::shared::{Phase, Segment, Stop, WorkerState};
+use crate::telemetry::snapshots::Snapshots;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_model::{Reply, Run, RunState};
 use std::sync::atomic::Ordering::*;

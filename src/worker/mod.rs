@@ -14,7 +14,7 @@
 //! attaches a process to its task, `place` registers a client worker there. `coordinator` runs a
 //! benchmark: `client_process` manages the processes of its clients, `tables` checks tables,
 //! `checkpoint` requests one, `harvest` and `collector` collect the clients' counters, `logbook`
-//! stores their log, `snapshots` detects snapshots that distort the figures. `spi_client` and
+//! stores their log. What it observes beside the clients is in `crate::telemetry`. `spi_client` and
 //! `libpq_client` are the clients, `event_loop` drives the latter, `client` is what they have in
 //! common, `shell` runs their shell commands, `notices` forwards server messages. `loader` runs an
 //! initialization, `fill` and `page_worker` fill its tables. `activity` is what these processes show
@@ -50,7 +50,6 @@ mod notices;
 pub mod page_worker;
 mod place;
 pub mod shell;
-pub mod snapshots;
 pub mod spi_client;
 pub mod tables;
 
