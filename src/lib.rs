@@ -82,7 +82,12 @@ pub extern "C-unwind" fn _PG_init() {
 // The pieces of the install script in the order of creation, which the Makefile reads here.
 pgrx::extension_sql_file!("sql/schema.sql", name = "schema", bootstrap);
 pgrx::extension_sql_file!("sql/tables.sql", name = "tables", requires = ["schema"]);
-pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["tables"]);
+pgrx::extension_sql_file!(
+    "sql/telemetry.sql",
+    name = "telemetry",
+    requires = ["tables"]
+);
+pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["telemetry"]);
 pgrx::extension_sql_file!("sql/scripts.sql", name = "scripts", requires = ["runs"]);
 pgrx::extension_sql_file!(
     "sql/initialize.sql",

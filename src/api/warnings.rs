@@ -52,6 +52,9 @@ pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
             run.clients
         );
     }
+    for note in run.failed_observations() {
+        pgrx::notice!("{note}");
+    }
     if run.state != RunState::Finished || run.aborted_clients > 0 {
         // Programs recognize this warning by its SQLSTATE; it corresponds to pgbench's exit status
         // 2.

@@ -7,7 +7,9 @@ use super::json::{json, names, storable};
 use crate::error::{Error, Result};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
-use selfbench_model::{PgioRun, PgioSession, Run, RunInterval, RunScript, RunStatement};
+use selfbench_model::{
+    PgioRun, PgioSession, Run, RunInterval, RunScript, RunServerInterval, RunStatement,
+};
 use serde::Serialize;
 
 /// A row of a result table.
@@ -75,6 +77,14 @@ impl Row for RunInterval {
 
     fn large(&self) -> Vec<(&'static str, Large<'_>)> {
         vec![("histogram", bytes(&self.figures.histogram))]
+    }
+}
+
+impl Row for RunServerInterval {
+    const TABLE: &'static str = "bench.run_server_intervals";
+
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::security::as_owner;
 use pgrx::prelude::*;
-use selfbench_model::{PgioSession, Run, RunInterval, RunRecord};
+use selfbench_model::{Observed, PgioSession, Run, RunInterval, RunRecord};
 
 /// The next run's number.
 pub fn next_run_id() -> Result<i64> {
@@ -90,8 +90,9 @@ pub(super) fn hold(run_id: i64) -> Result<()> {
     }
 }
 
-/// Stores intervals, without waiting for the disk: the end of the run will.
-pub fn intervals(rows: &[RunInterval]) -> Result<()> {
+/// Stores intervals with what was observed meanwhile, without waiting for the disk: the end of the
+/// run will.
+pub fn intervals(rows: &[RunInterval], observed: &Observed) -> Result<()> {
     let Some(first) = rows.first() else {
         return Ok(());
     };
@@ -99,25 +100,37 @@ pub fn intervals(rows: &[RunInterval]) -> Result<()> {
         Spi::run("SET LOCAL synchronous_commit = off")?;
         as_owner(|| {
             hold(first.run_id)?;
-            insert(rows)
+            insert(rows)?;
+            insert_observed(observed)
         })
     })
 }
 
+/// Rows of the end of a run beside its record.
+pub struct RemainingRows {
+    /// Intervals that are not stored yet.
+    pub intervals: Vec<RunInterval>,
+    /// Sessions of pgio's workload.
+    pub sessions: Vec<PgioSession>,
+}
+
 /// Stores the end of a run.
-pub fn finish(
-    record: &RunRecord,
-    intervals: &[RunInterval],
-    sessions: &[PgioSession],
-) -> Result<()> {
+pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> Result<()> {
     transaction(|| {
         as_owner(|| {
             update_row(&record.run)?;
             insert(&record.scripts)?;
             insert(&record.statements)?;
             insert(record.pgio.as_slice())?;
-            insert(sessions)?;
-            insert(intervals)
+            insert(&rows.sessions)?;
+            insert(&rows.intervals)?;
+            insert_observed(observed)
         })
     })
+}
+
+/// Inserts all rows of what was observed.
+fn insert_observed(observed: &Observed) -> Result<()> {
+    let Observed { server_intervals } = observed;
+    insert(server_intervals)
 }

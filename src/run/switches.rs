@@ -25,6 +25,8 @@ options! {
         log: bool = false,
         /// Whether the run begins with a checkpoint.
         checkpoint: bool = false,
+        /// Whether the coordinator observes the server beside the clients.
+        observe: bool = true,
     }
 }
 

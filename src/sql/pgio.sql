@@ -51,7 +51,8 @@ CREATE FUNCTION bench.run_pgio(
     sampling_rate     float8   DEFAULT NULL,
     log_prefix        text     DEFAULT NULL,
     target            text     DEFAULT NULL,
-    client_process    text     DEFAULT 'auto'
+    client_process    text     DEFAULT 'auto',
+    observe           boolean  DEFAULT true
 ) RETURNS SETOF bench.pgio_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_pgio_wrapper';
 COMMENT ON FUNCTION bench.run_pgio IS 'run pgio''s workload on its tables and return the figures';

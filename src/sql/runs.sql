@@ -64,7 +64,8 @@ CREATE FUNCTION bench.run(
     log_prefix        text    DEFAULT NULL,
     target            text    DEFAULT NULL,
     client_process    text    DEFAULT 'auto',
-    checkpoint        boolean DEFAULT false
+    checkpoint        boolean DEFAULT false,
+    observe           boolean DEFAULT true
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';

@@ -145,6 +145,7 @@ CREATE TABLE bench.runs (
     continue_on_error       boolean NOT NULL,
     exit_on_abort           boolean NOT NULL,
     checkpoint              boolean NOT NULL,
+    observe                 boolean NOT NULL,
     per_statement           boolean NOT NULL,
     failures_detailed       boolean NOT NULL,
     verbose_errors          boolean NOT NULL,
@@ -174,6 +175,7 @@ CREATE TABLE bench.runs (
     warmup_transactions     bigint NOT NULL,
     aborted_clients         int NOT NULL,
     errors                  text[] NOT NULL,
+    notes                   text[] NOT NULL, -- what could not be observed, and why
     coordinator_pid         int,
     segment                 bigint,
     LIKE bench_internal.figures INCLUDING GENERATED,

@@ -12,7 +12,6 @@ use crate::database::Database;
 use crate::error::{Error, Result, catch};
 use crate::latch::forget_cancel;
 use crate::query;
-use crate::run::RunSpec;
 use crate::security::as_owner;
 use crate::server;
 use crate::shared::{Segment, Stop};
@@ -130,30 +129,30 @@ impl Snapshots {
         }
     }
 
-    /// Takes another sample if it is due. Returns when the next one is, `u64::MAX` if there is none.
-    pub fn sample(&mut self, segment: &Segment) -> u64 {
+    /// The clock reading at which another sample is due; `u64::MAX` if none is.
+    pub fn due_ns(&self) -> u64 {
         match &self.samples {
-            Some((_, last)) if !self.of_target => {
-                let due = last.at_ns + self.gap_ns;
-                if clock::now_ns() < due {
-                    return due;
-                }
-                self.gap_ns = EVERY_NS;
-                self.compare(segment, observe(&mut Database::Here));
-                clock::now_ns() + EVERY_NS
-            }
+            Some((_, last)) if !self.of_target => last.at_ns + self.gap_ns,
             _ => u64::MAX,
         }
     }
 
+    /// Takes another sample if it is due.
+    pub fn sample(&mut self, segment: &Segment, now_ns: u64) {
+        if now_ns >= self.due_ns() {
+            self.gap_ns = EVERY_NS;
+            self.compare(segment, observe(&mut Database::Here));
+        }
+    }
+
     /// Looks for the last time, when the run has ended, and sets the run's figures.
-    pub fn after(mut self, segment: &Segment, spec: &RunSpec, run: &mut Run) {
+    pub fn after(mut self, segment: &Segment, database: &mut Database, run: &mut Run) {
         if self.samples.is_none() {
             return;
         }
-        let sample = match spec.target {
-            None => observe(&mut Database::Here),
-            Some(_) => look_at_target(segment, spec),
+        let sample = match self.of_target {
+            false => observe(database),
+            true => look_at_target(segment, database),
         };
         self.compare(segment, sample);
         let Some((first, last)) = &self.samples else {
@@ -212,13 +211,11 @@ impl Snapshots {
 
 /// Looks at a target for the last time. The target may hang, and the run is stored only afterwards,
 /// so a run that must end skips this query or cancels it.
-fn look_at_target(segment: &Segment, spec: &RunSpec) -> Option<Sample> {
+fn look_at_target(segment: &Segment, database: &mut Database) -> Option<Sample> {
     leave_cooperative();
     let sample = match asked_to_end() || segment.header().stop() != Stop::No {
         true => None,
-        false => catch(|| Database::open(spec.target.as_ref()))
-            .ok()
-            .and_then(|mut database| observe(&mut database)),
+        false => observe(database),
     };
     enter_cooperative();
     forget_cancel();

@@ -4,7 +4,8 @@
 use super::harvest::Harvest;
 use crate::clock;
 use crate::error::Result;
-use crate::results::{pgio, store};
+use crate::results::pgio;
+use crate::results::store::{self, RemainingRows};
 use crate::run::pgio::Scan;
 use crate::run::{Mode, RunSpec};
 use crate::server;
@@ -12,9 +13,10 @@ use crate::shared::Segment;
 use crate::shared::WorkerState;
 use crate::shared::effort::Effort;
 use crate::shared::{ClientState, IntervalFigures, reading};
+use crate::telemetry::period::Period;
 use selfbench_model::{
-    Figures, Latency, PgioSession, Run, RunInterval, RunRecord, RunScript, RunState, RunStatement,
-    encoded,
+    Figures, Latency, Observed, PgioSession, Run, RunInterval, RunRecord, RunScript, RunState,
+    RunStatement, encoded,
 };
 use selfbench_stats::{LatencyHistogram, Tally, Usage};
 use std::sync::atomic::Ordering::Relaxed;
@@ -60,14 +62,12 @@ impl<'s> Collector<'s> {
         self.harvest.read(self.segment, now_ns);
     }
 
-    /// Ends the current interval at the clock reading `now_ns`, unless that is within the warm-up.
-    pub fn end_interval(&mut self, now_ns: u64) {
+    /// Ends the current interval at the clock reading `now_ns`; `None` if that is within the warm-up.
+    pub fn end_interval(&mut self, now_ns: u64) -> Option<Period> {
         let header = self.segment.header();
-        let Some(interval) = self.harvest.interval(self.segment, now_ns) else {
-            return;
-        };
-        let seconds = (now_ns - interval.begins_ns) as f64 / 1e9;
-        let figures = Figures::of(&interval.tally, &interval.histogram, seconds);
+        let interval = self.harvest.interval(self.segment, now_ns)?;
+        let period = Period::new(header, interval.number, interval.begins_ns, now_ns);
+        let figures = Figures::of(&interval.tally, &interval.histogram, period.seconds);
         header.last_interval.set(&IntervalFigures {
             tps: figures.tps.unwrap_or_default(),
             latency_avg_ms: figures.latency.latency_avg_ms,
@@ -75,15 +75,16 @@ impl<'s> Collector<'s> {
         let records = self.spec.pgio.is_some() && self.spec.mode == Mode::Spi;
         let blocks = |i: usize| records.then_some(interval.blocks[i] as i64);
         self.intervals.push(RunInterval {
-            run_id: header.run_id.load(Relaxed),
-            interval_no: interval.number,
-            begins_s: (interval.begins_ns - header.start_ns.load(Relaxed)) as f64 / 1e9,
-            seconds,
+            run_id: period.run_id,
+            interval_no: period.number,
+            begins_s: period.begins_s,
+            seconds: period.seconds,
             figures,
             blocks_hit: blocks(0),
             blocks_read: blocks(1),
             wal_bytes: blocks(2),
         });
+        Some(period)
     }
 
     /// Whether there are enough intervals for a batch.
@@ -91,25 +92,29 @@ impl<'s> Collector<'s> {
         self.intervals.len() >= INTERVALS_PER_BATCH
     }
 
-    /// Stores the intervals so far, if the run is stored; otherwise discards them.
-    pub fn store_intervals(&mut self, stores: bool) -> Result<()> {
+    /// Stores the intervals so far with what was observed meanwhile, if the run is stored; otherwise
+    /// discards them.
+    pub fn store_intervals(&mut self, stores: bool, observed: Observed) -> Result<()> {
         if stores {
-            store::intervals(&self.intervals)?;
+            store::intervals(&self.intervals, &observed)?;
         }
         self.intervals.clear();
         Ok(())
     }
 
-    /// The figures of the run, whose clients have ended; intervals and, of pgio's workload,
-    /// sessions that remain to be stored.
-    pub fn conclude(mut self, run: Run) -> (RunRecord, Vec<RunInterval>, Vec<PgioSession>) {
+    /// The figures of the run, whose clients have ended, and the rows that remain to be stored.
+    pub fn conclude(mut self, run: Run) -> (RunRecord, RemainingRows) {
         let mut record = RunRecord {
             run,
             ..RunRecord::default()
         };
         conclude_run(self.segment, self.spec, &mut self.harvest, &mut record);
         let sessions = conclude_pgio(self.segment, self.spec, &self.harvest, &mut record);
-        (record, self.intervals, sessions)
+        let rows = RemainingRows {
+            intervals: self.intervals,
+            sessions,
+        };
+        (record, rows)
     }
 }
 

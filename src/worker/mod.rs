@@ -11,9 +11,9 @@
 //! process waits for one that has exited. A process that starts others ends them, see `ending`.
 //!
 //! `launch` is the caller's side; `locks` detects deadlocks with the caller's transaction. `entry`
-//! attaches a process to its task, `place` registers a client worker there. `coordinator` runs a
-//! benchmark: `client_process` manages the processes of its clients, `tables` checks tables,
-//! `checkpoint` requests one, `harvest` and `collector` collect the clients' counters, `logbook`
+//! attaches a process to its task, `place` registers a client worker there. `coordinator` prepares
+//! a benchmark and `conduct` runs it: `client_process` manages the processes of its clients, `tables`
+//! checks tables, `checkpoint` requests one, `harvest` and `collector` collect the clients' counters, `logbook`
 //! stores their log. What it observes beside the clients is in `crate::telemetry`. `spi_client` and
 //! `libpq_client` are the clients, `event_loop` drives the latter, `client` is what they have in
 //! common, `shell` runs their shell commands, `notices` forwards server messages. `loader` runs an
@@ -34,6 +34,7 @@ mod checkpoint;
 mod client;
 pub mod client_process;
 mod collector;
+mod conduct;
 pub mod coordinator;
 pub mod ending;
 mod entry;

@@ -140,6 +140,8 @@ pub struct Run {
     pub aborted_clients: i32,
     /// Why the run or a client ended early.
     pub errors: Vec<String>,
+    /// What could not be observed, and why.
+    pub notes: Vec<String>,
     /// Process id of the coordinator.
     pub coordinator_pid: Option<i32>,
     /// Number of the run's shared memory segment.
@@ -153,7 +155,21 @@ pub struct Run {
     pub switches: BTreeMap<String, bool>,
 }
 
+/// How notes of failures begin.
+const FAILED_TO_OBSERVE: &str = "could not observe ";
+
+/// The note of a failure to observe something.
+pub fn failed_to_observe(what: &str, why: &str) -> String {
+    format!("{FAILED_TO_OBSERVE}{what}: {why}")
+}
+
 impl Run {
+    /// Notes of failures, not of what the server's version or the role's privileges do not allow.
+    pub fn failed_observations(&self) -> impl Iterator<Item = &str> {
+        let notes = self.notes.iter().map(String::as_str);
+        notes.filter(|note| note.starts_with(FAILED_TO_OBSERVE))
+    }
+
     /// Whether the run has not ended, according to the row.
     pub fn is_in_progress(&self) -> bool {
         matches!(self.state, RunState::Starting | RunState::Running)

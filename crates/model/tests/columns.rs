@@ -1,8 +1,9 @@
 //! The rows of this crate have the columns of their tables, neither more nor less: both are read,
-//! the tables from the install script's source.
+//! the tables from the install script's sources.
 
 use selfbench_model::{
-    Figures, Latency, PgioRun, PgioSession, Run, RunInterval, RunScript, RunStatement,
+    Figures, Latency, PgioRun, PgioSession, Run, RunInterval, RunScript, RunServerInterval,
+    RunStatement,
 };
 use selfbench_stats::Usage;
 use serde::Serialize;
@@ -66,8 +67,10 @@ fn fields(row: &impl Serialize, beside: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn every_row_has_the_columns_of_its_table() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src/sql/tables.sql");
-    let sql = fs::read_to_string(path).expect("tables.sql");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src/sql");
+    let sql = ["tables.sql", "telemetry.sql"]
+        .map(|name| fs::read_to_string(folder.join(name)).expect(name))
+        .concat();
     let session = PgioSession {
         usage: Some(Usage::default()),
         ..PgioSession::default()
@@ -97,6 +100,10 @@ fn every_row_has_the_columns_of_its_table() {
         (
             "CREATE TABLE bench.run_intervals (",
             fields(&RunInterval::default(), &histogram),
+        ),
+        (
+            "CREATE TABLE bench.run_server_intervals (",
+            fields(&RunServerInterval::default(), &[]),
         ),
         (
             "CREATE TABLE bench.pgio_runs (",

@@ -1,0 +1,48 @@
+//! What could not be observed, and why: said once, stored with the run.
+
+use crate::backend::transaction::abort;
+use crate::error::{Result, catch};
+
+/// At most this many notes are kept.
+const MAX_NOTES: usize = 50;
+
+/// The notes of one run.
+#[derive(Default)]
+pub struct Notes(Vec<String>);
+
+impl Notes {
+    /// Adds a note, unless the same has been said.
+    pub fn add(&mut self, note: String) {
+        if self.0.len() < MAX_NOTES && !self.0.contains(&note) {
+            self.0.push(note);
+        }
+    }
+
+    /// Lets an observer act, unless it is off. If it fails, it is off from then on, and the run goes
+    /// on; `what` is what it observes.
+    pub fn guard<O, T>(
+        &mut self,
+        observer: &mut Option<O>,
+        what: &str,
+        act: impl FnOnce(&mut O) -> Result<T>,
+    ) -> Option<T> {
+        let acting = observer.as_mut()?;
+        match catch(|| act(acting)) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                abort();
+                *observer = None;
+                self.add(selfbench_model::failed_to_observe(
+                    what,
+                    &error.report().one_line(),
+                ));
+                None
+            }
+        }
+    }
+
+    /// All of them.
+    pub fn into_texts(self) -> Vec<String> {
+        self.0
+    }
+}

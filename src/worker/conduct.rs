@@ -1,0 +1,273 @@
+//! Conducting a run whose clients are ready: opens the start barrier, takes the figures at each
+//! interval, ends the run and stores its result. Errors become part of the result.
+
+use super::activity::{show, show_clients};
+use super::client_process::ClientProcesses;
+use super::collector::Collector;
+use super::logbook::Logbook;
+use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
+use crate::backend::transaction::abort;
+use crate::clock;
+use crate::error::{Error, Result, catch};
+use crate::latch::{self, WaitEvent};
+use crate::results::{load, store};
+use crate::run::RunSpec;
+use crate::server;
+use crate::shared::watcher::Watcher;
+use crate::shared::{Phase, Segment, Stop, WorkerState};
+use crate::telemetry::Telemetry;
+use selfbench_model::{Reply, Run, RunState};
+use std::sync::atomic::Ordering::*;
+use std::time::Duration;
+
+/// What a coordinator needs from the start barrier, at which all clients wait, to the stored result.
+pub struct Conductor<'r> {
+    /// The run's memory.
+    pub segment: &'r Segment,
+    /// What the run is.
+    pub spec: &'r RunSpec,
+    /// Whether it is stored.
+    pub stores: bool,
+    /// The processes of its clients.
+    pub clients: &'r ClientProcesses,
+    /// The log of its transactions, if there is one.
+    pub logbook: Option<Logbook>,
+    /// What is observed beside the clients.
+    pub telemetry: Telemetry<'r>,
+}
+
+impl Conductor<'_> {
+    /// Runs the benchmark. `run` is its row.
+    pub fn conduct(mut self, mut run: Run) -> Result<Reply> {
+        let (segment, spec, stores, clients) = (self.segment, self.spec, self.stores, self.clients);
+        let mut collector = match Collector::new(segment, spec) {
+            Ok(collector) => collector,
+            Err(error) => {
+                give_up(segment, run, stores, clients, &error);
+                return Err(error);
+            }
+        };
+        run.state = RunState::Running;
+        run.started_at = Some(server::wall_clock());
+        show_clients(segment.header(), "running,", spec.clients);
+        open_start_barrier(segment, spec);
+        collector.begin();
+        self.telemetry
+            .begin(segment.header().measure_ns.load(Relaxed));
+        let mut watcher = Watcher::new(clock::now_ns());
+        let ended = catch(|| {
+            if stores {
+                store::update(&run)?;
+            }
+            self.watch(&mut collector, &mut watcher)
+        });
+        // In all cases, the workers must have exited and the figures must be stored.
+        let mut failed_state = RunState::Failed;
+        if let Err(error) = &ended {
+            abort();
+            failed_state = state_after(segment, error);
+        }
+        let stopped = match &ended {
+            Ok(None) => clients.stop(Stop::No, self.logbook.as_mut()),
+            _ => {
+                let stopped = clients.stop(Stop::Requested, self.logbook.as_mut());
+                self.end_interval(&mut collector, clock::now_ns());
+                stopped
+            }
+        };
+        if segment.header().caller.pid() == 0 {
+            watcher.end(segment, clock::now_ns(), note);
+        }
+        segment.header().advance(Phase::Storing);
+        show(segment.header(), "storing results");
+        let (mut record, rows) = collector.conclude(run);
+        let run = &mut record.run;
+        match ended {
+            // Other clients may have finished before the coordinator noticed the abort.
+            Ok(_) if spec.switches.exit_on_abort && run.aborted_clients > 0 => {
+                run.state = RunState::Failed;
+                run.errors
+                    .push("run stopped because a client aborted (exit_on_abort)".into());
+            }
+            Ok(None) => {}
+            Ok(Some(reason)) => {
+                run.state = RunState::Canceled;
+                run.errors.insert(0, reason);
+            }
+            Err(error) => {
+                run.state = failed_state;
+                run.errors.insert(0, error.report().one_line());
+            }
+        }
+        if let Err(error) = stopped {
+            run.errors.push(error.report().one_line());
+        }
+        if let Some(Err(error)) = self.logbook.map(|logbook| logbook.close(segment)) {
+            run.errors.push(error.report().one_line());
+        }
+        let observed = self.telemetry.conclude(run);
+        // Other runs may have started or ended meanwhile.
+        run.other_runs = run.other_runs.max(load::other_runs(run).unwrap_or(0));
+        run.coordinator_pid = None;
+        run.segment = None;
+        if stores {
+            match store::finish(&record, &rows, &observed) {
+                Ok(()) => return Ok(Reply::Stored(record.run.run_id)),
+                Err(error) => {
+                    let told = tell_unstored(&record.run, &error);
+                    record.run.errors.push(told);
+                }
+            }
+        }
+        Ok(Reply::NotStored(Box::new(record.abridged())))
+    }
+
+    /// Waits until the clients have finished. Meanwhile, reads the figures of each interval, and
+    /// stores them and the log from time to time. Returns the reason if the run ended early.
+    fn watch(
+        &mut self,
+        collector: &mut Collector,
+        watcher: &mut Watcher,
+    ) -> Result<Option<String>> {
+        let header = self.segment.header();
+        let interval_ns = self.spec.aggregate_interval_us as u64 * 1000;
+        let deadline_ns = header.deadline_ns.load(Relaxed);
+        let mut next = header.measure_ns.load(Relaxed) + interval_ns;
+        loop {
+            let now = clock::now_ns();
+            if let Some(reason) = self.reason_to_end() {
+                return Ok(Some(format!("canceled: {reason}")));
+            }
+            let mut workers = self.segment.workers();
+            if workers.all(|worker| worker.state() >= WorkerState::Done) {
+                self.end_interval(collector, now);
+                return Ok(None);
+            }
+            let mut drains = Logbook::is_pressing(self.segment);
+            // What clients do after the deadline belongs to the last interval before it.
+            if now >= next && next < deadline_ns {
+                self.end_interval(collector, now);
+                if collector.fill_a_batch() {
+                    collector.store_intervals(self.stores, self.telemetry.take_rows())?;
+                    drains = true;
+                }
+                // An interval that ends late does not shift those after it.
+                while next <= now {
+                    next += interval_ns;
+                }
+            }
+            if next >= deadline_ns {
+                next = u64::MAX;
+            }
+            if drains && let Some(logbook) = &mut self.logbook {
+                logbook.drain(self.segment)?;
+            }
+            if header.caller.pid() == 0 {
+                watcher.pass(self.segment, clock::now_ns(), note);
+            }
+            if now >= collector.due_ns() {
+                collector.read(now);
+            }
+            if now >= self.telemetry.due_ns() {
+                self.telemetry.tick(now);
+            }
+            check_for_interrupts();
+            let wake_ns = next.min(collector.due_ns()).min(self.telemetry.due_ns());
+            let left_ns = wake_ns.saturating_sub(clock::now_ns());
+            latch::wait(Duration::from_nanos(left_ns), WaitEvent::Interval);
+        }
+    }
+
+    /// Why the run must end early, if it must.
+    fn reason_to_end(&self) -> Option<String> {
+        let header = self.segment.header();
+        let mut workers = self.segment.workers();
+        let stop = header.stop();
+        if stop == Stop::Abandoned {
+            Some("the session that waited for it has ended".into())
+        } else if asked_to_end() && stop == Stop::No {
+            Some("its coordinator was terminated".into())
+        } else if let Some(worker) = workers.find(|worker| worker.state() == WorkerState::Died) {
+            let what = "a client worker was terminated";
+            Some(match worker.failure() {
+                Some(report) => format!("{what}: {}", report.one_line()),
+                None => what.into(),
+            })
+        } else if let Some(report) = self.segment.workers().find_map(|worker| worker.failure()) {
+            Some(format!("a client worker failed: {}", report.one_line()))
+        } else if stop != Stop::No {
+            Some(header.cause.get().unwrap_or_else(|| "on request".into()))
+        } else {
+            None
+        }
+    }
+
+    /// Ends the current interval, of the clients and of what is observed beside them.
+    fn end_interval(&mut self, collector: &mut Collector, now_ns: u64) {
+        if let Some(period) = collector.end_interval(now_ns) {
+            self.telemetry.end_interval(period);
+        }
+    }
+}
+
+/// Ends a run that cannot start because of an error. The error is stored if the run is stored.
+pub fn give_up(
+    segment: &Segment,
+    mut run: Run,
+    stores: bool,
+    clients: &ClientProcesses,
+    error: &Error,
+) {
+    abort();
+    run.state = state_after(segment, error);
+    let stopped = clients.stop(Stop::Requested, None);
+    if stores && run.connection_ms.is_some() {
+        run.errors.push(error.report().one_line());
+        run.errors
+            .extend(stopped.err().map(|e| e.report().one_line()));
+        run.coordinator_pid = None;
+        run.segment = None;
+        if let Err(error) = store::update(&run) {
+            tell_unstored(&run, &error);
+        }
+    }
+}
+
+/// The state of a run that an error has ended: `canceled` if it was canceled, else `failed`.
+fn state_after(segment: &Segment, error: &Error) -> RunState {
+    let wanted = error.is_cancel() || asked_to_end() || segment.header().stop() != Stop::No;
+    match wanted {
+        true => RunState::Canceled,
+        false => RunState::Failed,
+    }
+}
+
+/// Writes to the server's log what cannot be stored.
+fn tell_unstored(run: &Run, error: &Error) -> String {
+    let text = format!("results could not be stored: {}", error.report().one_line());
+    pgrx::log!("run {} of pg_selfbench: {text}", run.run_id);
+    text
+}
+
+/// Opens the start barrier at the current clock reading.
+fn open_start_barrier(segment: &Segment, spec: &RunSpec) {
+    let header = segment.header();
+    let now = clock::now_ns();
+    let measure = now + spec.warmup_us as u64 * 1000;
+    header.start_ns.store(now, Relaxed);
+    header.measure_ns.store(measure, Relaxed);
+    if let Some(duration_us) = spec.duration_us {
+        header
+            .deadline_ns
+            .store(measure + duration_us as u64 * 1000, Relaxed);
+    }
+    header.advance(Phase::Running);
+    for worker in segment.workers() {
+        worker.process.wake();
+    }
+}
+
+/// Writes the clients' messages to the server's log, unless a caller waits for them.
+fn note(line: &str) {
+    pgrx::log!("{line}");
+}
