@@ -8,6 +8,7 @@ pub mod counters;
 mod error;
 mod histogram;
 mod moments;
+pub mod steadiness;
 pub mod summary;
 mod tally;
 mod units;
