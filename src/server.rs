@@ -7,7 +7,6 @@ pub use crate::state::session::{
     database_name, in_recovery, interval_text, role, role_name, wall_clock,
 };
 use pgrx::pg_sys;
-use std::path::Path;
 
 /// A seed from the clock, pgbench's default.
 pub fn clock_seed() -> u64 {
@@ -200,22 +199,10 @@ pub fn shared_buffers_bytes() -> i64 {
 /// Bytes of memory that the server may use: the memory of the machine, or the lowest limit of the
 /// control groups of this process. `None` if the operating system does not provide it.
 pub fn memory_bytes() -> Option<i64> {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let total = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kilobytes: i64 = total.trim().strip_suffix(" kB")?.parse().ok()?;
-    let machine = kilobytes.saturating_mul(1024);
-    Some(group_limits().fold(machine, i64::min))
+    i64::try_from(selfbench_machine::memory_bytes(&selfbench_machine::System)?).ok()
 }
 
-/// The limits of memory of this process's control groups (version 2), from the innermost outwards.
-fn group_limits() -> impl Iterator<Item = i64> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
-    let own = own.map(|path| Path::new("/sys/fs/cgroup").join(path));
-    std::iter::successors(own, |group| group.parent().map(Path::to_owned)).filter_map(|group| {
-        let limit = std::fs::read_to_string(group.join("memory.max")).ok()?;
-        limit.trim().parse().ok()
-    })
+/// The data directory of the server.
+pub fn data_directory() -> String {
+    session::setting(c"data_directory").unwrap_or_default()
 }

@@ -11,6 +11,7 @@ use crate::backend::transaction::transaction;
 use crate::error::Result;
 use crate::pq::ConnectWith;
 use crate::query;
+use crate::security::with_pinned_settings;
 use crate::server;
 use remote::Remote;
 
@@ -62,6 +63,27 @@ impl Database {
             Database::Here => transaction(|| query::first_row(sql)),
             Database::There(remote) => remote.first_row(sql),
         }
+    }
+
+    /// The same with `search_path`, and the formats of values, pinned.
+    pub fn pinned_row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
+        let mut row = Vec::new();
+        match self {
+            Database::Here => row = transaction(|| with_pinned_settings(|| query::first_row(sql)))?,
+            Database::There(_) => {
+                let read = self.transaction(|database| {
+                    database.execute("SET LOCAL search_path = pg_catalog, pg_temp")?;
+                    database.execute("SET LOCAL timezone = 'UTC'")?;
+                    row = database.first_row(sql)?;
+                    Ok(())
+                });
+                if read.is_err() {
+                    self.execute("ROLLBACK")?;
+                }
+                read?;
+            }
+        }
+        Ok(row)
     }
 
     /// Takes the lock for initializing tables in the first schema of `search_path`, until the

@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunInterval, RunScript, RunServerInterval, RunStatement,
+    PgioRun, PgioSession, Run, RunEnvironment, RunInterval, RunScript, RunServerInterval,
+    RunStatement, RunTable,
 };
 use serde::Serialize;
 
@@ -82,6 +83,22 @@ impl Row for RunInterval {
 
 impl Row for RunServerInterval {
     const TABLE: &'static str = "bench.run_server_intervals";
+
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
+    }
+}
+
+impl Row for RunEnvironment {
+    const TABLE: &'static str = "bench.run_environment";
+
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
+    }
+}
+
+impl Row for RunTable {
+    const TABLE: &'static str = "bench.run_tables";
 
     fn large(&self) -> Vec<(&'static str, Large<'_>)> {
         Vec::new()

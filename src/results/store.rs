@@ -131,6 +131,12 @@ pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> 
 
 /// Inserts all rows of what was observed.
 fn insert_observed(observed: &Observed) -> Result<()> {
-    let Observed { server_intervals } = observed;
-    insert(server_intervals)
+    let Observed {
+        server_intervals,
+        environment,
+        tables,
+    } = observed;
+    insert(server_intervals)?;
+    insert(environment)?;
+    insert(tables)
 }

@@ -3,11 +3,12 @@
 use super::last_interval::LastInterval;
 use super::once_text::OnceText;
 use super::process::ProcessRef;
+use super::relations::Relations;
 use super::slots::REASON_BYTES;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x06");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x07");
 
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +116,8 @@ pub struct Header {
     pub caller: ProcessRef,
     /// The task's coordinator, or the loader.
     pub coordinator: ProcessRef,
+    /// What the plans of clients of mode spi use.
+    pub relations: Relations,
     /// Why the caller ends the task, unless it was asked to.
     pub cause: OnceText<REASON_BYTES>,
 }

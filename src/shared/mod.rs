@@ -16,7 +16,7 @@
 //! client, `ring` a queue of bytes. `recorder` is what a client writes per transaction, `reading`
 //! how other processes read it (see `seqlock`). `messages` are lines that clients send, `watcher`
 //! reads them; `entry` is an entry of the log of transactions. `effort` is a worker's own cost,
-//! `last_interval` the figures of an interval, `once_text` a text that is written once. `process`
+//! `last_interval` the figures of an interval, `once_text` a text that is written once, `relations` a set of tables. `process`
 //! refers to other processes, to wake or signal them.
 
 mod client_slot;
@@ -30,6 +30,7 @@ mod once_text;
 pub mod process;
 pub mod reading;
 pub mod recorder;
+mod relations;
 pub mod ring;
 mod segment;
 mod seqlock;
@@ -40,5 +41,6 @@ pub use client_slot::ClientState;
 pub use header::{Header, Phase, Stop, TaskKind};
 pub use last_interval::IntervalFigures;
 pub use layout::SegmentLayout;
+pub use relations::Relations;
 pub use segment::Segment;
 pub use slots::WorkerState;

@@ -11,9 +11,58 @@ CREATE TABLE bench.run_server_intervals (
 );
 COMMENT ON TABLE bench.run_server_intervals IS 'what the server did in each interval of each run';
 
+/* One row for each fact that is known, as in bench.run_settings: runs compare by name, and other
+   versions of the extension may know other facts. Numbers are in the unit that ends their name. */
+CREATE TABLE bench.run_environment (
+    run_id  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    machine text NOT NULL CHECK (machine IN ('server', 'client')), -- client: with a target
+    name    text NOT NULL,
+    value   text NOT NULL,
+    PRIMARY KEY (run_id, machine, name)
+);
+COMMENT ON TABLE bench.run_environment IS 'what each run ran on: facts about the server and its machine';
+
+CREATE TABLE bench.run_tables (
+    run_id              bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    relation            bigint NOT NULL, -- its OID
+    schema_name         text NOT NULL,
+    name                text NOT NULL,
+    kind                text NOT NULL, -- table, index or materialized view
+    of_table            text, -- of an index, its table
+    known_by            text NOT NULL, -- plans of clients in mode spi, or counters, which other sessions move, too
+    bytes_before        bigint, -- of the main fork
+    bytes_after         bigint,
+    live_rows_before    bigint, -- estimates of the server
+    live_rows_after     bigint,
+    dead_rows_before    bigint,
+    dead_rows_after     bigint,
+    row_bytes           float8, -- that a row takes on its page, estimated from the statistics of ANALYZE
+    last_vacuum_before  timestamptz, -- by VACUUM or autovacuum
+    last_vacuum_after   timestamptz,
+    last_analyze_before timestamptz,
+    last_analyze_after  timestamptz,
+    autovacuums         bigint, -- during the run; by all sessions, as all that follow
+    sequential_scans    bigint,
+    index_scans         bigint,
+    rows_inserted       bigint,
+    rows_updated        bigint,
+    rows_hot_updated    bigint,
+    rows_deleted        bigint,
+    PRIMARY KEY (run_id, relation)
+);
+COMMENT ON TABLE bench.run_tables IS 'tables and indexes that each run used: sizes and statistics before and after it';
+
 ALTER TABLE bench.run_server_intervals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.run_environment ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.run_tables ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own ON bench.run_server_intervals
     USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_server_intervals.run_id));
+CREATE POLICY own ON bench.run_environment
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_environment.run_id));
+CREATE POLICY own ON bench.run_tables
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_tables.run_id));
 
 SELECT pg_catalog.pg_extension_config_dump('bench.run_server_intervals', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.run_environment', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.run_tables', '');

@@ -1,24 +1,31 @@
 //! What the coordinator of a run observes beside the clients.
 //!
 //! [`Telemetry`] has all observers: `snapshots` detects snapshots that distort the figures, `server`
-//! reads the server's counters in each interval. `period` is what they know of an interval. Rows wait
+//! reads the server's counters in each interval, `environment` what the run runs on,
+//! `tables` the tables that it uses. `period` is what they know of an interval. Rows wait
 //! in memory until a batch of intervals is stored.
 //!
 //! An observer that fails is off from then on and leaves a note, see `notes`; it never ends a run.
 
+mod environment;
+mod last_look;
 mod notes;
 pub mod period;
 mod server;
 mod snapshots;
+mod tables;
 
 use crate::database::Database;
 use crate::run::RunSpec;
 use crate::shared::Segment;
+use last_look::at_the_end;
 use notes::Notes;
 use period::Period;
 use selfbench_model::{Observed, Run};
 use server::ServerIntervals;
 use snapshots::Snapshots;
+use std::sync::atomic::Ordering::Relaxed;
+use tables::Tables;
 
 /// The observers of one run.
 pub struct Telemetry<'r> {
@@ -35,6 +42,9 @@ pub struct Telemetry<'r> {
     begins_ns: Option<u64>,
     snapshots: Option<Snapshots>,
     server: Option<ServerIntervals>,
+    tables: Option<Tables>,
+    /// The processes that serve clients when the run starts.
+    serving: Vec<i32>,
 }
 
 impl<'r> Telemetry<'r> {
@@ -46,7 +56,7 @@ impl<'r> Telemetry<'r> {
         mut database: Database,
     ) -> Telemetry<'r> {
         let observes = spec.switches.observe;
-        Telemetry {
+        let mut telemetry = Telemetry {
             segment,
             spec,
             stores,
@@ -55,7 +65,25 @@ impl<'r> Telemetry<'r> {
             begins_ns: None,
             snapshots: observes.then(|| Snapshots::before(&mut database)),
             server: None,
+            tables: None,
+            serving: Vec::new(),
             database,
+        };
+        if observes && stores {
+            telemetry.look_before();
+        }
+        telemetry
+    }
+
+    /// Observes what is observed only before, or before and after the run.
+    fn look_before(&mut self) {
+        let (notes, database) = (&mut self.notes, &mut self.database);
+        let run_id = self.segment.header().run_id.load(Relaxed);
+        let environment = notes.attempt(ENVIRONMENT, || environment::observe(run_id, database));
+        self.observed.environment = environment.unwrap_or_default();
+        self.tables = notes.attempt(TABLES, || Tables::before(database));
+        if self.tables.as_ref().is_some_and(Tables::is_full) {
+            notes.add("run_tables has only the largest tables and indexes of the database".into());
         }
     }
 
@@ -63,6 +91,11 @@ impl<'r> Telemetry<'r> {
     /// `measure_ns`, after the warm-up.
     pub fn begin(&mut self, measure_ns: u64) {
         self.begins_ns = self.spec.switches.observe.then_some(measure_ns);
+        let clients = 0..self.spec.clients;
+        self.serving = clients
+            .map(|client| self.segment.client(client).0.backend_pid())
+            .filter(|pid| *pid != 0)
+            .collect();
     }
 
     /// The clock reading at which [`tick`](Self::tick) has something to do.
@@ -91,10 +124,7 @@ impl<'r> Telemetry<'r> {
 
     fn begin_intervals(&mut self) {
         if self.stores && matches!(self.database, Database::Here) {
-            let mut beginning = Some(());
-            self.server = self
-                .notes
-                .guard(&mut beginning, SERVER, |()| ServerIntervals::begin());
+            self.server = self.notes.attempt(SERVER, ServerIntervals::begin);
         }
     }
 
@@ -117,10 +147,23 @@ impl<'r> Telemetry<'r> {
         if let Some(snapshots) = self.snapshots.take() {
             snapshots.after(self.segment, &mut self.database, run);
         }
+        if let Some(tables) = self.tables.take() {
+            self.observed.tables = at_the_end(self.segment, || {
+                self.notes.attempt(TABLES, || {
+                    let database = &mut self.database;
+                    tables.after(run.run_id, self.segment, &self.serving, database)
+                })
+            })
+            .unwrap_or_default();
+        }
         run.notes = self.notes.into_texts();
         self.observed
     }
 }
 
+/// What `environment` observes, in notes.
+const ENVIRONMENT: &str = "what the run runs on";
+/// What `tables` observes, in notes.
+const TABLES: &str = "the tables that the run uses";
 /// What `server` observes, in notes.
 const SERVER: &str = "the server's statistics";

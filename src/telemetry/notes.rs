@@ -41,6 +41,11 @@ impl Notes {
         }
     }
 
+    /// Observes something once. If that fails, the run goes on; `what` is what is observed.
+    pub fn attempt<T>(&mut self, what: &str, act: impl FnOnce() -> Result<T>) -> Option<T> {
+        self.guard(&mut Some(()), what, |()| act())
+    }
+
     /// All of them.
     pub fn into_texts(self) -> Vec<String> {
         self.0

@@ -5,16 +5,15 @@
 //! tables grow and distorts the figures of the run. So the coordinator checks from time to time who
 //! holds such a snapshot, and the run reports it.
 
-use crate::backend::interrupts::{asked_to_end, enter_cooperative, leave_cooperative};
+use super::last_look::at_the_end;
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
 use crate::database::Database;
 use crate::error::{Error, Result, catch};
-use crate::latch::forget_cancel;
 use crate::query;
 use crate::security::as_owner;
 use crate::server;
-use crate::shared::{Segment, Stop};
+use crate::shared::Segment;
 use selfbench_model::Run;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -152,7 +151,7 @@ impl Snapshots {
         }
         let sample = match self.of_target {
             false => observe(database),
-            true => look_at_target(segment, database),
+            true => at_the_end(segment, || observe(database)),
         };
         self.compare(segment, sample);
         let Some((first, last)) = &self.samples else {
@@ -207,19 +206,6 @@ impl Snapshots {
         }
         self.samples = Some((first, sample));
     }
-}
-
-/// Looks at a target for the last time. The target may hang, and the run is stored only afterwards,
-/// so a run that must end skips this query or cancels it.
-fn look_at_target(segment: &Segment, database: &mut Database) -> Option<Sample> {
-    leave_cooperative();
-    let sample = match asked_to_end() || segment.header().stop() != Stop::No {
-        true => None,
-        false => observe(database),
-    };
-    enter_cooperative();
-    forget_cancel();
-    sample
 }
 
 /// Looks; `None` if that is not possible.

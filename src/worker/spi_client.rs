@@ -95,7 +95,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let thread = &mut threads[0];
     let plan = plan(header, spec, workload);
     let mut client = Client::new(number, &plan, &streams);
-    let mut session = SpiSession::new(spec.protocol(), workload.sql_commands);
+    let mut session = SpiSession::new(spec.protocol(), workload.sql_commands, &header.relations);
     let mut recorder = Recorder::new(place.segment, workload, number, number);
     let control = ClientControl::new(place, true);
     let mut effort = Effort::default();

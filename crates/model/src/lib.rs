@@ -20,7 +20,7 @@ pub use figures::{Figures, Latency, encoded};
 pub use interval::RunInterval;
 pub use log::{LoggedTransaction, TransactionOutcome};
 pub use mode::Mode;
-pub use observed::{Observed, RunServerInterval};
+pub use observed::{Observed, RunEnvironment, RunServerInterval, RunTable};
 pub use pgio::{PgioRun, PgioSession};
 pub use record::{Reply, RunRecord};
 pub use run::{Run, RunState, failed_to_observe};

@@ -2,8 +2,8 @@
 //! the tables from the install script's sources.
 
 use selfbench_model::{
-    Figures, Latency, PgioRun, PgioSession, Run, RunInterval, RunScript, RunServerInterval,
-    RunStatement,
+    Figures, Latency, PgioRun, PgioSession, Run, RunEnvironment, RunInterval, RunScript,
+    RunServerInterval, RunStatement, RunTable,
 };
 use selfbench_stats::Usage;
 use serde::Serialize;
@@ -104,6 +104,14 @@ fn every_row_has_the_columns_of_its_table() {
         (
             "CREATE TABLE bench.run_server_intervals (",
             fields(&RunServerInterval::default(), &[]),
+        ),
+        (
+            "CREATE TABLE bench.run_environment (",
+            fields(&RunEnvironment::default(), &[]),
+        ),
+        (
+            "CREATE TABLE bench.run_tables (",
+            fields(&RunTable::default(), &[]),
         ),
         (
             "CREATE TABLE bench.pgio_runs (",

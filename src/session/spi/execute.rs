@@ -14,6 +14,7 @@ use super::utility::run_utility;
 use crate::backend::{statement, unguarded};
 use crate::error::Result;
 use crate::latch;
+use crate::shared::Relations;
 use pgrx::pg_sys;
 use selfbench_client::QueryResult;
 use selfbench_script::{Protocol, SqlCommand, Variables};
@@ -34,11 +35,17 @@ pub(super) struct Executor {
     text: String,
     /// For the execution of one statement; see [`plan`](super::plan).
     pub(super) memory: pg_sys::MemoryContext,
+    /// What saved plans use.
+    relations: &'static Relations,
 }
 
 impl Executor {
     /// For scripts with that many statements in all.
-    pub(super) fn new(protocol: Protocol, statements: usize) -> Executor {
+    pub(super) fn new(
+        protocol: Protocol,
+        statements: usize,
+        relations: &'static Relations,
+    ) -> Executor {
         Executor {
             protocol,
             statements: (0..statements).map(|_| None).collect(),
@@ -47,6 +54,7 @@ impl Executor {
             results: Vec::new(),
             text: String::new(),
             memory: statement::new_memory_context(c"pg_selfbench statement"),
+            relations,
         }
     }
 
@@ -67,6 +75,7 @@ impl Executor {
             results,
             text,
             memory,
+            relations,
         } = self;
         let mut results = command.store.is_some().then_some(results);
         match &mut statements[command.number] {
@@ -102,7 +111,9 @@ impl Executor {
                     if *protocol == Protocol::Prepared && plan.is_none() {
                         in_spi(|| {
                             // SAFETY: connected to SPI; the plan has just been prepared.
-                            *plan = Some(unsafe { SavedPlan::save(prepare(sql, parameters)?) });
+                            *plan = Some(unsafe {
+                                SavedPlan::save(prepare(sql, parameters)?, relations)
+                            });
                             Ok(())
                         })?;
                     }
@@ -158,7 +169,7 @@ impl Executor {
                                 None => {
                                     let fresh = prepare(sql, parameters)?;
                                     if *protocol == Protocol::Prepared {
-                                        *plan = Some(SavedPlan::save(fresh));
+                                        *plan = Some(SavedPlan::save(fresh, relations));
                                     }
                                     fresh
                                 }

@@ -7,6 +7,7 @@
 
 use crate::backend::statement::new_portal;
 use crate::backend::unguarded;
+use crate::shared::Relations;
 use pgrx::pg_sys;
 use selfbench_script::{Slot, Variables};
 
@@ -135,16 +136,20 @@ pub struct SavedPlan {
 }
 
 impl SavedPlan {
-    /// Saves a plan.
+    /// Saves a plan, and adds the relations that it depends on to `relations`.
     ///
     /// # Safety
     /// The plan has just been prepared.
-    pub unsafe fn save(plan: pg_sys::SPIPlanPtr) -> SavedPlan {
+    pub unsafe fn save(plan: pg_sys::SPIPlanPtr, relations: &Relations) -> SavedPlan {
         // SAFETY: the caller's promise; the plan's sources live as long as it.
         unsafe {
             pg_sys::SPI_keepplan(plan);
             let sources = pg_sys::SPI_plan_get_plan_sources(plan);
             let sources = pgrx::PgList::<pg_sys::CachedPlanSource>::from_pg(sources);
+            for source in sources.iter_ptr() {
+                let oids = pgrx::PgList::<pg_sys::Oid>::from_pg((*source).relationOids);
+                oids.iter_oid().for_each(|oid| relations.add(oid.to_u32()));
+            }
             let source = match (sources.get_ptr(0), sources.len()) {
                 (Some(source), 1) => source,
                 _ => std::ptr::null_mut(),

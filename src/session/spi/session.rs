@@ -8,6 +8,7 @@ use crate::backend::unguarded;
 use crate::compat;
 use crate::error::{Error, catch};
 use crate::session::usage;
+use crate::shared::Relations;
 use pgrx::pg_sys;
 use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
 use selfbench_script::{Command, Protocol, SqlCommand, Variables};
@@ -32,10 +33,11 @@ pub struct SpiSession {
 }
 
 impl SpiSession {
-    /// A session for scripts with this total number of statements.
-    pub fn new(protocol: Protocol, statements: usize) -> Self {
+    /// A session for scripts with this total number of statements; the tables that their plans use
+    /// are added to `relations`.
+    pub fn new(protocol: Protocol, statements: usize, relations: &'static Relations) -> Self {
         SpiSession {
-            executor: Executor::new(protocol, statements),
+            executor: Executor::new(protocol, statements, relations),
             pipeline: None,
             outcome: None,
             usage: Usage::default(),

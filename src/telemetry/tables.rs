@@ -1,0 +1,267 @@
+//! The tables and indexes that a run uses: their sizes and statistics before and after it.
+//!
+//! Clients of mode spi tell which tables their plans use. All others, such as those that functions
+//! use and those of runs in mode libpq, show by their counters, which other sessions move, too.
+
+use crate::clock;
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::latch::{self, WaitEvent};
+use crate::shared::Segment;
+use selfbench_model::RunTable;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Of at most this many tables and indexes, the largest ones, the state is taken.
+const MAX_RELATIONS: usize = 2000;
+/// At most this many rows are stored.
+const MAX_ROWS: usize = 500;
+/// Sessions send their last statistics when they end; for so long they are waited for.
+const FLUSH_NS: u64 = 1_000_000_000;
+/// The time between two looks at whether they have ended.
+const FLUSH_TICK: Duration = Duration::from_millis(10);
+
+/// The tables and indexes of the database, except temporary ones, those of the server and ours. A
+/// relation that is locked exclusively is left out, because its size could not be read without waiting.
+const STATE: &str = "
+WITH relations AS (
+    SELECT c.oid, c.relnamespace, c.relname, c.relkind, i.indrelid
+      FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
+     WHERE c.relkind IN ('r', 'm', 'i') AND c.relpersistence <> 't' AND c.oid >= 16384
+       AND c.relnamespace <> ALL (SELECT n.oid FROM pg_namespace n
+                                   WHERE n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast',
+                                                       'bench'))
+       AND c.oid NOT IN (SELECT l.relation FROM pg_locks l
+                          WHERE l.mode = 'AccessExclusiveLock' AND l.relation IS NOT NULL
+                            AND l.pid <> pg_backend_pid())
+     ORDER BY c.relpages DESC, c.oid LIMIT LIMIT_OF_RELATIONS)
+SELECT coalesce(json_agg(json_build_object(
+           'relation', r.oid::bigint, 'schema_name', n.nspname, 'name', r.relname,
+           'of_table', r.indrelid::bigint,
+           'root', (SELECT min(a.relid::oid::bigint) FROM pg_partition_ancestors(coalesce(r.indrelid, r.oid)) a
+                     WHERE NOT EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = a.relid)),
+           'kind', CASE r.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
+           'bytes', pg_relation_size(r.oid),
+           'live_rows', t.n_live_tup, 'dead_rows', t.n_dead_tup,
+           'last_vacuum', greatest(t.last_vacuum, t.last_autovacuum),
+           'last_analyze', greatest(t.last_analyze, t.last_autoanalyze),
+           'counters', json_build_object(
+               'autovacuums', t.autovacuum_count,
+               'sequential_scans', t.seq_scan,
+               'index_scans', coalesce(x.idx_scan, t.idx_scan),
+               'rows_inserted', t.n_tup_ins, 'rows_updated', t.n_tup_upd,
+               'rows_hot_updated', t.n_tup_hot_upd, 'rows_deleted', t.n_tup_del)))::text, '[]')
+  FROM relations r
+  JOIN pg_namespace n ON n.oid = r.relnamespace
+  LEFT JOIN pg_stat_all_tables t ON t.relid = r.oid
+  LEFT JOIN pg_stat_all_indexes x ON x.indexrelid = r.oid";
+
+/// Estimates how many bytes a row of a table takes on its page: the header of the row, its place in
+/// the page, its columns as ANALYZE has found them, and the space that fillfactor keeps free. The
+/// session sees only columns that its role may read, so tables with others have no estimate.
+const ROW_BYTES: &str = "
+SELECT coalesce(json_object_agg(c.oid, e.row_bytes)::text, '{}')
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace,
+       LATERAL (SELECT count(*) FROM pg_attribute a
+                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) a (columns),
+       LATERAL (SELECT (28 + ceil(sum(s.avg_width * (1 - s.null_frac)) / 8) * 8)
+                       * 100 / coalesce((SELECT o.option_value::float8 FROM pg_options_to_table(c.reloptions) o
+                                          WHERE o.option_name = 'fillfactor'), 100)
+                  FROM pg_stats s WHERE s.schemaname = n.nspname AND s.tablename = c.relname
+                   AND NOT s.inherited
+                HAVING count(*) = a.columns) e (row_bytes)
+ WHERE c.oid = ANY ('{OIDS}') AND c.relkind IN ('r', 'm')";
+
+/// What is counted; `None` if the server does not count it for a relation of that kind.
+#[derive(Clone, Copy, Default, Deserialize, PartialEq)]
+struct Counters {
+    autovacuums: Option<i64>,
+    sequential_scans: Option<i64>,
+    index_scans: Option<i64>,
+    rows_inserted: Option<i64>,
+    rows_updated: Option<i64>,
+    rows_hot_updated: Option<i64>,
+    rows_deleted: Option<i64>,
+}
+
+impl Counters {
+    /// Whether sessions have used what has these counters since it had others.
+    fn moved(&self, before: &Counters) -> bool {
+        let used = |counters: &Counters| Counters {
+            autovacuums: None,
+            ..*counters
+        };
+        used(self) != used(before)
+    }
+}
+
+/// A table or index at some moment.
+#[derive(Deserialize)]
+struct State {
+    relation: i64,
+    schema_name: String,
+    name: String,
+    /// Of an index, its table.
+    of_table: Option<i64>,
+    /// The uppermost partitioned table, if the table is a partition or an index of one.
+    root: Option<i64>,
+    kind: String,
+    bytes: Option<i64>,
+    live_rows: Option<i64>,
+    dead_rows: Option<i64>,
+    last_vacuum: Option<String>,
+    last_analyze: Option<String>,
+    counters: Counters,
+}
+
+impl State {
+    /// The table itself, or the table of the index.
+    fn table(&self) -> i64 {
+        self.of_table.unwrap_or(self.relation)
+    }
+}
+
+/// The states of all tables and indexes before a run.
+pub struct Tables(BTreeMap<i64, State>);
+
+impl Tables {
+    /// Takes the states, before the start barrier opens.
+    pub fn before(database: &mut Database) -> Result<Tables> {
+        Ok(Tables(states(database)?))
+    }
+
+    /// Whether there may be more tables and indexes than are looked at.
+    pub fn is_full(&self) -> bool {
+        self.0.len() >= MAX_RELATIONS
+    }
+
+    /// The tables and indexes that the run has used, when its clients have ended.
+    pub fn after(
+        self,
+        run_id: i64,
+        segment: &Segment,
+        pids: &[i32],
+        database: &mut Database,
+    ) -> Result<Vec<RunTable>> {
+        wait_for_statistics(database, pids)?;
+        let after = states(database)?;
+        let planned: BTreeSet<i64> = segment
+            .header()
+            .relations
+            .all()
+            .iter()
+            .map(|oid| i64::from(*oid))
+            .collect();
+        let is_planned = |state: &State| {
+            planned.contains(&state.table())
+                || state.root.is_some_and(|root| planned.contains(&root))
+        };
+        let has_moved = |state: &State| {
+            let before = self.0.get(&state.relation).map(|before| before.counters);
+            state.counters.moved(&before.unwrap_or_default())
+        };
+        let moved: BTreeSet<i64> = after
+            .values()
+            .filter(|state| has_moved(state))
+            .map(State::table)
+            .collect();
+        let used: Vec<&State> = after
+            .values()
+            // Plans of partitioned tables exclude most partitions.
+            .filter(|state| moved.contains(&state.table()) || planned.contains(&state.table()))
+            .take(MAX_ROWS)
+            .collect();
+        let oids: Vec<i64> = used.iter().map(|state| state.relation).collect();
+        let row_bytes = row_bytes(database, &oids)?;
+        Ok(used
+            .into_iter()
+            .map(|state| {
+                let before = self.0.get(&state.relation);
+                let counted = |of: fn(&Counters) -> Option<i64>| {
+                    Some(of(&state.counters)? - before.and_then(|b| of(&b.counters)).unwrap_or(0))
+                };
+                RunTable {
+                    run_id,
+                    relation: state.relation,
+                    schema_name: state.schema_name.clone(),
+                    name: state.name.clone(),
+                    kind: state.kind.clone(),
+                    of_table: state
+                        .of_table
+                        .and_then(|table| Some(after.get(&table)?.name.clone())),
+                    known_by: if is_planned(state) {
+                        "plans"
+                    } else {
+                        "counters"
+                    }
+                    .into(),
+                    bytes_before: before.and_then(|before| before.bytes),
+                    bytes_after: state.bytes,
+                    live_rows_before: before.and_then(|before| before.live_rows),
+                    live_rows_after: state.live_rows,
+                    dead_rows_before: before.and_then(|before| before.dead_rows),
+                    dead_rows_after: state.dead_rows,
+                    row_bytes: row_bytes.get(&state.relation).copied(),
+                    last_vacuum_before: before.and_then(|before| before.last_vacuum.clone()),
+                    last_vacuum_after: state.last_vacuum.clone(),
+                    last_analyze_before: before.and_then(|before| before.last_analyze.clone()),
+                    last_analyze_after: state.last_analyze.clone(),
+                    autovacuums: counted(|c| c.autovacuums),
+                    sequential_scans: counted(|c| c.sequential_scans),
+                    index_scans: counted(|c| c.index_scans),
+                    rows_inserted: counted(|c| c.rows_inserted),
+                    rows_updated: counted(|c| c.rows_updated),
+                    rows_hot_updated: counted(|c| c.rows_hot_updated),
+                    rows_deleted: counted(|c| c.rows_deleted),
+                }
+            })
+            .collect())
+    }
+}
+
+fn states(database: &mut Database) -> Result<BTreeMap<i64, State>> {
+    let sql = STATE.replace("LIMIT_OF_RELATIONS", &MAX_RELATIONS.to_string());
+    let states: Vec<State> = read(database, &sql)?;
+    Ok(states
+        .into_iter()
+        .map(|state| (state.relation, state))
+        .collect())
+}
+
+fn row_bytes(database: &mut Database, oids: &[i64]) -> Result<BTreeMap<i64, f64>> {
+    let oids: Vec<String> = oids.iter().map(i64::to_string).collect();
+    let rows: BTreeMap<String, f64> = read(database, &ROW_BYTES.replace("OIDS", &oids.join(",")))?;
+    let row = |(oid, bytes): (String, f64)| Some((oid.parse().ok()?, bytes));
+    Ok(rows.into_iter().filter_map(row).collect())
+}
+
+/// The only value of a query, which is JSON.
+fn read<T: for<'de> Deserialize<'de>>(database: &mut Database, sql: &str) -> Result<T> {
+    let row = database.pinned_row(sql)?;
+    let text = row.into_iter().flatten().next().unwrap_or_default();
+    serde_json::from_str(&text)
+        .map_err(|e| Error::Limit(format!("cannot read the state of tables: {e}")))
+}
+
+/// Waits until these sessions have ended, which is when they have sent their last statistics.
+fn wait_for_statistics(database: &mut Database, pids: &[i32]) -> Result<()> {
+    if pids.is_empty() {
+        return Ok(());
+    }
+    let pids: Vec<String> = pids.iter().map(i32::to_string).collect();
+    let left = format!(
+        "SELECT count(*)::text FROM pg_stat_activity WHERE pid = ANY ('{{{}}}')",
+        pids.join(",")
+    );
+    let end_ns = clock::now_ns() + FLUSH_NS;
+    while clock::now_ns() < end_ns {
+        let row = database.pinned_row(&left)?;
+        if row.into_iter().flatten().next().as_deref() == Some("0") {
+            break;
+        }
+        latch::wait(FLUSH_TICK, WaitEvent::Workers);
+    }
+    Ok(())
+}

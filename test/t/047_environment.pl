@@ -1,0 +1,163 @@
+# What runs ran on: facts about the server and its machine, and the tables that they used.
+use strict;
+use warnings;
+
+use SelfBench;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_bench_node('environment', "max_worker_processes = 24\nautovacuum = off\n");
+$node->safe_psql('postgres', 'SELECT bench.initialize(scale => 1)');
+
+sub sql
+{
+	return $node->safe_psql('postgres', $_[0]);
+}
+
+# A run with these arguments; its number.
+sub run_of
+{
+	return sql("SELECT run_id FROM bench.run($_[0])");
+}
+
+# A column of a relation of a run.
+sub of_relation
+{
+	my ($run, $name, $columns) = @_;
+	return sql("SELECT $columns FROM bench.run_tables WHERE run_id = $run AND name = '$name'");
+}
+
+# What the operating system says, as far as it has these files.
+sub file
+{
+	open my $file, '<', $_[0] or return;
+	local $/;
+	return scalar <$file>;
+}
+
+my $run = run_of("'tpcb-like', transactions => 200, clients => 2");
+my %facts = map { split /\|/, $_, 2 }
+  split /\n/, sql("SELECT name, value FROM bench.run_environment WHERE run_id = $run AND machine = 'server'");
+like($facts{server_build}, qr/^PostgreSQL \d+/, 'the build of the server');
+is($facts{data_directory}, $node->data_dir, 'its data directory');
+like($facts{server_started_at}, qr/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/, 'when it was started');
+SKIP:
+{
+	my ($kernel, $memory) = map { file($_) } qw(/proc/sys/kernel/osrelease /proc/meminfo);
+	skip 'no /proc here', 4 if !defined $kernel || $memory !~ /^MemTotal: +(\d+) kB/m;
+	is($facts{memory_bytes}, $1 * 1024, 'the memory of the machine');
+	is("$facts{kernel}\n", $kernel, 'its kernel');
+	cmp_ok($facts{cpus}, '>=', 1, 'its processors');
+	like($facts{data_file_system}, qr/^\w+$/, 'the file system of the data directory');
+}
+is($facts{wal_file_system}, undef, 'WAL is in the data directory');
+is(sql("SELECT count(*) FROM bench.run_environment WHERE run_id = $run AND machine <> 'server'"),
+	0, 'and the clients are on this machine');
+is( sql(qq{
+	SELECT count(*) FROM bench.run_environment a FULL JOIN bench.run_environment b
+	ON b.run_id = }
+		  . run_of("'select-only', transactions => 10")
+		  . q{ AND a.name = b.name
+	WHERE a.run_id = } . $run . ' AND a.value IS DISTINCT FROM b.value'),
+	0,
+	'the same at the next run');
+
+# What plans say, and what counters do.
+is( sql(qq{
+	SELECT string_agg(name, ' ' ORDER BY name), string_agg(DISTINCT schema_name, ' '), string_agg(DISTINCT known_by, ' ')
+	FROM bench.run_tables WHERE run_id = $run}),
+	'pgbench_accounts pgbench_accounts_pkey pgbench_branches pgbench_branches_pkey'
+	  . ' pgbench_history pgbench_tellers pgbench_tellers_pkey|public|plans',
+	'spi: the tables of tpcb-like and their indexes');
+is(of_relation($run, 'pgbench_accounts', 'kind, of_table, rows_updated, live_rows_before, bytes_before = 13434880'),
+	'table||400|100000|t', 'spi: what was done to a table');
+is( of_relation($run, 'pgbench_accounts_pkey', 'kind, of_table, index_scans, rows_updated'),
+	'index|pgbench_accounts|800|',
+	'spi: what was done to an index');
+is(of_relation($run, 'pgbench_history', 'live_rows_before, live_rows_after, rows_inserted, bytes_after > 0'),
+	'0|400|400|t', 'spi: a table that grew');
+is(of_relation($run, 'pgbench_accounts', 'row_bytes BETWEEN 120 AND 140, last_vacuum_before IS NOT NULL, last_vacuum_after = last_vacuum_before'),
+	't|t|t', 'spi: its rows and its last vacuum');
+is( of_relation($run, 'pgbench_branches', 'dead_rows_before, dead_rows_after > 0, last_vacuum_before <= now()'),
+	'0|t|t',
+	'spi: the vacuum at the start belongs to what was before');
+
+foreach my $arguments (
+	"'select-only', mode => 'libpq', transactions => 100",
+	"'select-only', protocol => 'simple', transactions => 100",
+	"'select-only', mode => 'libpq', reconnect => true, transactions => 20")
+{
+	my $id = run_of($arguments);
+	is(sql("SELECT string_agg(name, ' ' ORDER BY name), string_agg(DISTINCT known_by, ' ') FROM bench.run_tables WHERE run_id = $id"),
+		'pgbench_accounts pgbench_accounts_pkey|counters', "by their counters: $arguments");
+	is(of_relation($id, 'pgbench_accounts_pkey', 'index_scans'),
+		$arguments =~ /transactions => (\d+)/ ? $1 : '', "and by how much: $arguments")
+	  if $arguments !~ /reconnect/;
+}
+
+# Tables that only functions use, partitions, locked tables.
+sql(q{
+	CREATE TABLE hidden (i int);
+	INSERT INTO hidden SELECT generate_series(1, 10);
+	CREATE TABLE idle (i int);
+	CREATE TABLE locked (i int);
+	CREATE TABLE parts (i int PRIMARY KEY) PARTITION BY RANGE (i);
+	CREATE TABLE low PARTITION OF parts FOR VALUES FROM (1) TO (10);
+	CREATE TABLE high PARTITION OF parts FOR VALUES FROM (10) TO (20);
+	INSERT INTO parts SELECT generate_series(1, 19);
+	CREATE FUNCTION touch() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM hidden); END';
+	SELECT bench.define_script('calls', 'SELECT touch(); SELECT i FROM parts WHERE i = 5;')});
+my $holder = start_sql($node, "BEGIN; LOCK TABLE locked; SELECT pg_sleep(600)", name => 'holder');
+backend_of($node, 'holder');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE relation = 'locked'::regclass");
+$run = run_of("'calls', transactions => 50");
+is( sql("SELECT string_agg(name || ' ' || known_by, ', ' ORDER BY name) FROM bench.run_tables WHERE run_id = $run"),
+	'hidden counters, low plans, low_pkey plans',
+	'tables that functions use, and partitions');
+sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
+finish_sql($holder);
+
+# observe => false.
+$run = run_of("'select-only', transactions => 10, observe => false");
+is(sql("SELECT (SELECT count(*) FROM bench.run_tables WHERE run_id = $run), (SELECT count(*) FROM bench.run_environment WHERE run_id = $run)"),
+	'0|0', 'nothing without observation');
+
+# A role without privileges.
+sql(q{
+	CREATE ROLE plain LOGIN;
+	SELECT bench.grant_to('plain');
+	GRANT SELECT ON pgbench_accounts, pgbench_branches TO plain});
+$run = $node->safe_psql('postgres',
+	"SET ROLE plain; SELECT run_id FROM bench.run('select-only', transactions => 10)");
+is( $node->safe_psql('postgres',
+		"SET ROLE plain; SELECT count(*) > 0, count(*) FILTER (WHERE name = 'data_directory'),"
+		  . " count(*) FILTER (WHERE value LIKE '%' || (SELECT setting FROM pg_settings WHERE name = 'data_directory') || '%'),"
+		  . " (SELECT count(*) FROM bench.run_tables) FROM bench.run_environment"),
+	't|0|0|2',
+	'a plain role sees its own facts, without paths');
+is($node->safe_psql('postgres', "SELECT notes FROM bench.runs WHERE run_id = $run"), '{}', 'all could be observed');
+
+# A target: its machine is not known, that of the clients is.
+$run = run_of("'select-only', mode => 'libpq', transactions => 20, target => '"
+	  . $node->connstr('postgres') =~ s/'/''/gr
+	  . "'");
+is( sql("SELECT string_agg(DISTINCT machine, ' ' ORDER BY machine), count(*) FILTER (WHERE machine = 'client' AND name = 'architecture'),"
+		  . " count(*) FILTER (WHERE machine = 'server' AND name LIKE 'data_file%') FROM bench.run_environment WHERE run_id = $run"),
+	'client server|1|0',
+	'a target');
+is(sql("SELECT string_agg(name || ' ' || coalesce(index_scans, 0), ', ' ORDER BY name) FROM bench.run_tables WHERE run_id = $run"),
+	'pgbench_accounts 20, pgbench_accounts_pkey 20', 'and its tables');
+
+nothing_left_ok($node, 'at the end');
+
+# WAL elsewhere.
+$node->stop;
+my $elsewhere = PostgreSQL::Test::Utils::tempdir_short() . '/wal';
+rename $node->data_dir . '/pg_wal', $elsewhere
+  or system_or_bail('mv', $node->data_dir . '/pg_wal', $elsewhere);
+symlink $elsewhere, $node->data_dir . '/pg_wal' or die $!;
+$node->start;
+$run = run_of("'select-only', transactions => 10");
+is(sql("SELECT count(*) FROM bench.run_environment WHERE run_id = $run AND name = 'wal_file_system'"),
+	-r '/proc/self/mountinfo' ? 1 : 0, 'where WAL is, too');
+done_testing();
