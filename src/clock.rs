@@ -9,6 +9,12 @@ pub fn now_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+/// Nanoseconds of CPU time, user and system, that this thread has used. Takes a system call.
+pub fn thread_cpu_ns() -> u64 {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
 /// Nanoseconds of CPU time, user and system, that this process has used.
 pub fn cpu_ns() -> u64 {
     let t = clock_gettime(ClockId::ProcessCPUTime);

@@ -4,12 +4,13 @@
 //! caller's session. `transaction` and `statement` execute SQL, `unguarded` declares what a client
 //! calls in each transaction, `timeouts` limits statements, `usage` reads the server's counters.
 //! `interrupts` handles signals, `events` and `alarm` wait for sockets and clock readings,
-//! `horizon` lets a waiting caller keep no dead rows. `process` starts and ends processes and reads
+//! `horizon` lets a waiting caller keep no dead rows, `descriptors` keeps files open. `process` starts and ends processes and reads
 //! the state of others; `fatal` keeps the FATAL error that ended the process.
 
 pub mod activity;
 pub mod alarm;
 pub mod call;
+pub mod descriptors;
 pub mod events;
 pub mod fatal;
 pub mod horizon;

@@ -9,7 +9,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_model::{
     PgioRun, PgioSession, Run, RunEnvironment, RunInterval, RunScript, RunServerInterval,
-    RunStatement, RunTable,
+    RunStatement, RunTable, RunTimes,
 };
 use serde::Serialize;
 
@@ -78,6 +78,14 @@ impl Row for RunInterval {
 
     fn large(&self) -> Vec<(&'static str, Large<'_>)> {
         vec![("histogram", bytes(&self.figures.histogram))]
+    }
+}
+
+impl Row for RunTimes {
+    const TABLE: &'static str = "bench.run_times";
+
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
-use selfbench_model::{PgioRun, Run, RunRecord, RunScript, RunStatement, Setting};
+use selfbench_model::{PgioRun, Run, RunRecord, RunScript, RunStatement, RunTimes, Setting};
 use selfbench_script::builtin;
 use serde::de::DeserializeOwned;
 
@@ -44,6 +44,11 @@ fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result
         ),
         run_id,
     )
+}
+
+/// Where the time of a run went, if it was observed until its end.
+pub fn load_times(run_id: i64) -> Result<Option<RunTimes>> {
+    Ok(rows::<RunTimes>(run_id, "run_id")?.into_iter().next())
 }
 
 /// The scripts of a run of which only the names are known, with their weights as they were given.

@@ -135,8 +135,10 @@ fn insert_observed(observed: &Observed) -> Result<()> {
         server_intervals,
         environment,
         tables,
+        times,
     } = observed;
     insert(server_intervals)?;
     insert(environment)?;
-    insert(tables)
+    insert(tables)?;
+    insert(times.as_slice())
 }

@@ -14,4 +14,4 @@ pub mod usage;
 
 pub use libpq::LibpqSession;
 pub use metered::Metered;
-pub use spi::{SpiSession, refuse_listen};
+pub use spi::{Dissected, SpiSession, refuse_listen};

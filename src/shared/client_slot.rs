@@ -1,9 +1,9 @@
 //! A client's slot in shared memory: what the client writes, and other processes read.
 
 use super::once_text::OnceText;
-use super::seqlock::{Sequence, SharedWords};
+use super::seqlock::{Sequence, SharedWords, WordsOnce};
 use super::slots::REASON_BYTES;
-use selfbench_stats::{CommandTally, Tally, Usage};
+use selfbench_stats::{CommandTally, ProcessTimes, Tally, Usage};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
 
 /// One client's figures for one script, in the bracket of its slot's sequence.
@@ -40,28 +40,10 @@ pub struct ClientSlot {
     blocks_hit: AtomicU64,
     blocks_read: AtomicU64,
     wal_bytes: AtomicU64,
-    usage_begins: UsageOnce,
-    usage_ends: UsageOnce,
+    usage_begins: WordsOnce<{ Usage::WORDS }>,
+    usage_ends: WordsOnce<{ Usage::WORDS }>,
+    times_at_end: WordsOnce<{ ProcessTimes::WORDS }>,
     reason: OnceText<REASON_BYTES>,
-}
-
-/// What a client's session had used at some moment, written once.
-#[repr(C)]
-struct UsageOnce {
-    is_set: AtomicU32,
-    words: SharedWords<{ Usage::WORDS }>,
-}
-
-impl UsageOnce {
-    fn set(&self, usage: &Usage) {
-        self.words.store(usage.to_words());
-        self.is_set.store(1, Release);
-    }
-
-    fn get(&self) -> Option<Usage> {
-        let is_set = self.is_set.load(Acquire) != 0;
-        is_set.then(|| Usage::from_words(self.words.load()))
-    }
 }
 
 impl ClientSlot {
@@ -128,7 +110,18 @@ impl ClientSlot {
     /// What the client's session has used for the transactions that count; `None` if it was
     /// not read both before and after them.
     pub fn usage(&self) -> Option<Usage> {
-        Some(self.usage_ends.get()?.minus(&self.usage_begins.get()?))
+        let [begins, ends] = [&self.usage_begins, &self.usage_ends].map(WordsOnce::get);
+        Some(Usage::from_words(ends?).minus(&Usage::from_words(begins?)))
+    }
+
+    /// The times of the process that served the client, as read when the client ended.
+    pub fn times_at_end(&self) -> Option<ProcessTimes> {
+        self.times_at_end.get().map(ProcessTimes::from_words)
+    }
+
+    /// Stores the times of the process that served the client, which has ended.
+    pub fn set_times_at_end(&self, times: ProcessTimes) {
+        self.times_at_end.set(times.to_words());
     }
 
     /// Why the client was aborted.
@@ -159,17 +152,17 @@ impl ClientSlot {
 
     /// What the session had used before the transactions that count, once it has been read.
     pub(super) fn used_before(&self) -> Option<Usage> {
-        self.usage_begins.get()
+        self.usage_begins.get().map(Usage::from_words)
     }
 
     /// Stores what the session had used before the transactions that count.
     pub(super) fn set_usage_begins(&self, usage: &Usage) {
-        self.usage_begins.set(usage);
+        self.usage_begins.set(usage.to_words());
     }
 
     /// Stores what it had used at the end.
     pub(super) fn set_usage_ends(&self, usage: &Usage) {
-        self.usage_ends.set(usage);
+        self.usage_ends.set(usage.to_words());
     }
 
     /// Stores what the session has used so far for the transactions that count.

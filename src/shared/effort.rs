@@ -9,7 +9,9 @@
 //! reading of their own, so that measuring costs one or two thousandths of a select-only
 //! transaction.
 
+use super::seqlock::WordsOnce;
 use crate::clock;
+use selfbench_stats::{ProcessTimes, TurnParts};
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// One of that many turns of an SPI client is timed. A power of two; scripts are chosen at random
@@ -22,9 +24,31 @@ pub struct Account {
     harness_ns: AtomicU64,
     of_ns: AtomicU64,
     turns: AtomicU64,
+    parts: WordsOnce<{ TurnParts::WORDS }>,
+    times_at_end: WordsOnce<{ ProcessTimes::WORDS }>,
 }
 
 impl Account {
+    /// Publishes what the worker has timed in some of its transactions.
+    pub fn set_parts(&self, parts: TurnParts) {
+        self.parts.set(parts.to_words());
+    }
+
+    /// What the worker has timed in some of its transactions.
+    pub fn parts(&self) -> Option<TurnParts> {
+        self.parts.get().map(TurnParts::from_words)
+    }
+
+    /// Publishes the times of the worker's process.
+    pub fn set_times_at_end(&self, times: ProcessTimes) {
+        self.times_at_end.set(times.to_words());
+    }
+
+    /// The times of the worker's process, as read when its clients had ended.
+    pub fn times_at_end(&self) -> Option<ProcessTimes> {
+        self.times_at_end.get().map(ProcessTimes::from_words)
+    }
+
     /// Publishes what the worker has found.
     pub fn set(&self, effort: Effort) {
         self.harness_ns.store(effort.harness_ns, Relaxed);

@@ -137,8 +137,9 @@ impl Record for Recorder<'_> {
         bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    fn failed(&mut self, script: usize, failure: Failure, retries: u32) {
+    fn failed(&mut self, script: usize, failure: Failure, retries: u32, duration_ns: u64) {
         self.count(script, |tally| {
+            tally.failed_ns += duration_ns;
             let counts = &mut tally.counts;
             *match failure {
                 Failure::Serialization => &mut counts.serialization_failures,

@@ -62,3 +62,24 @@ impl<const N: usize> SharedWords<N> {
         std::array::from_fn(|i| self.0[i].load(Relaxed))
     }
 }
+
+/// Some words that are written once.
+#[repr(C)]
+pub struct WordsOnce<const N: usize> {
+    is_set: AtomicU32,
+    words: SharedWords<N>,
+}
+
+impl<const N: usize> WordsOnce<N> {
+    /// Writes them.
+    pub fn set(&self, words: [u64; N]) {
+        self.words.store(words);
+        self.is_set.store(1, Release);
+    }
+
+    /// All of them, once they have been written.
+    pub fn get(&self) -> Option<[u64; N]> {
+        let is_set = self.is_set.load(Acquire) != 0;
+        is_set.then(|| self.words.load())
+    }
+}

@@ -12,6 +12,13 @@ CREATE FUNCTION bench.advice(run_id bigint, OUT advice text, OUT hint text) RETU
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper';
 COMMENT ON FUNCTION bench.advice IS 'reasons to distrust the figures of a run, and what to do; no row if none are known';
 
+CREATE FUNCTION bench.time_budget(
+    run_id bigint,
+    OUT component text, OUT us_per_transaction float8, OUT share float8, OUT measured text
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'time_budget_wrapper';
+COMMENT ON FUNCTION bench.time_budget IS 'where the time of a run''s transactions went: parts that add up to the mean latency';
+
 /* Deletes runs that match all given arguments: a superuser's call all runs, others their own. */
 CREATE FUNCTION bench.delete_runs(
     run_ids    bigint[]   DEFAULT NULL,

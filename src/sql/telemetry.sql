@@ -66,3 +66,29 @@ CREATE POLICY own ON bench.run_tables
 SELECT pg_catalog.pg_extension_config_dump('bench.run_server_intervals', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_environment', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_tables', '');
+
+CREATE TABLE bench.run_times (
+    run_id                   bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE,
+    clients_ms               float8 NOT NULL, -- of all clients, from the start of the measured time until each ended
+    busy_ms                  float8 NOT NULL, -- from begin to end of all their transactions, failed ones included
+    sessions_cpu_ms          float8, -- of the processes that executed the statements; NULL if unknown, as the five below
+    sessions_run_queue_ms    float8,
+    workers_cpu_ms           float8, -- of the client workers of mode libpq
+    workers_run_queue_ms     float8,
+    coordinator_cpu_ms       float8,
+    coordinator_run_queue_ms float8,
+    timed_transactions       bigint NOT NULL, -- transactions of which parts were timed; the parts follow
+    timed_plan_ms            float8 NOT NULL, -- CPU time of clients of mode spi, to timed_harness_ms
+    timed_executor_ms        float8 NOT NULL,
+    timed_commit_ms          float8 NOT NULL,
+    timed_session_ms         float8 NOT NULL,
+    timed_harness_ms         float8 NOT NULL,
+    timed_others_ms          float8 NOT NULL, -- mode libpq: answers lay ready while their worker served other clients
+    timed_run_queue_ms       float8 NOT NULL  -- and while it was on the run queue
+);
+COMMENT ON TABLE bench.run_times IS 'times of each run that bench.time_budget divides among its transactions';
+
+ALTER TABLE bench.run_times ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON bench.run_times
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_times.run_id));
+SELECT pg_catalog.pg_extension_config_dump('bench.run_times', '');

@@ -2,7 +2,8 @@
 //!
 //! [`Telemetry`] has all observers: `snapshots` detects snapshots that distort the figures, `server`
 //! reads the server's counters in each interval, `environment` what the run runs on,
-//! `tables` the tables that it uses. `period` is what they know of an interval. Rows wait
+//! `tables` the tables that it uses, `processes` the times of the run's processes, of which `times`
+//! makes a row. `period` is what they know of an interval. Rows wait
 //! in memory until a batch of intervals is stored.
 //!
 //! An observer that fails is off from then on and leaves a note, see `notes`; it never ends a run.
@@ -11,9 +12,11 @@ mod environment;
 mod last_look;
 mod notes;
 pub mod period;
+pub mod processes;
 mod server;
 mod snapshots;
 mod tables;
+mod times;
 
 use crate::database::Database;
 use crate::run::RunSpec;
@@ -21,6 +24,7 @@ use crate::shared::Segment;
 use last_look::at_the_end;
 use notes::Notes;
 use period::Period;
+use processes::Processes;
 use selfbench_model::{Observed, Run};
 use server::ServerIntervals;
 use snapshots::Snapshots;
@@ -45,6 +49,7 @@ pub struct Telemetry<'r> {
     tables: Option<Tables>,
     /// The processes that serve clients when the run starts.
     serving: Vec<i32>,
+    processes: Option<Processes>,
 }
 
 impl<'r> Telemetry<'r> {
@@ -67,11 +72,13 @@ impl<'r> Telemetry<'r> {
             server: None,
             tables: None,
             serving: Vec::new(),
+            processes: None,
             database,
         };
         if observes && stores {
             telemetry.look_before();
         }
+        telemetry.processes = observes.then(|| Processes::open(segment, spec));
         telemetry
     }
 
@@ -123,6 +130,11 @@ impl<'r> Telemetry<'r> {
     }
 
     fn begin_intervals(&mut self) {
+        if self.spec.warmup_us > 0
+            && let Some(processes) = &mut self.processes
+        {
+            processes.begin();
+        }
         if self.stores && matches!(self.database, Database::Here) {
             self.server = self.notes.attempt(SERVER, ServerIntervals::begin);
         }
@@ -130,6 +142,9 @@ impl<'r> Telemetry<'r> {
 
     /// Observes the end of an interval.
     pub fn end_interval(&mut self, period: Period) {
+        if let Some(processes) = &mut self.processes {
+            processes.update(self.segment);
+        }
         let interval = self.notes.guard(&mut self.server, SERVER, |server| {
             server.end_interval(period)
         });
@@ -155,6 +170,10 @@ impl<'r> Telemetry<'r> {
                 })
             })
             .unwrap_or_default();
+        }
+        if let Some(mut processes) = self.processes.take() {
+            processes.update(self.segment);
+            self.observed.times = Some(times::of_run(self.segment, &processes.used()));
         }
         run.notes = self.notes.into_texts();
         self.observed

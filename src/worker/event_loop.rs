@@ -2,6 +2,7 @@
 
 use super::client::{ClientControl, plan, streams};
 use super::place::Place;
+use super::rounds::Rounds;
 use crate::backend::alarm::Alarm;
 use crate::backend::events::{Event, EventSet};
 use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
@@ -12,11 +13,13 @@ use crate::run::RunSpec;
 use crate::session::LibpqSession;
 use crate::shared::recorder::Recorder;
 use crate::shared::{Segment, Stop};
+use crate::telemetry::processes;
 use selfbench_client::{Client, Context, RunPlan, Step, Thread};
 use selfbench_script::Workload;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// How long statements in progress may continue when a run is stopped, before they are canceled.
 pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
@@ -136,6 +139,9 @@ pub(super) fn run(place: &Place, ready: Ready) {
             }
         })
         .collect();
+    let several = clients.len() > 1;
+    // Each transaction may have its own session.
+    let observes = spec.switches.observe && !spec.switches.reconnect;
     let mut event_loop = EventLoop {
         segment,
         control: ClientControl::new(place, false),
@@ -151,10 +157,17 @@ pub(super) fn run(place: &Place, ready: Ready) {
         clients,
         stopped_ns: None,
         canceled: false,
+        rounds: Rounds::new(observes && several),
+        reads_times: observes && spec.target.is_none(),
     };
     event_loop.watch_sockets();
     event_loop.run();
     event_loop.end();
+    let account = &segment.worker(place.index).account;
+    account.set_parts(event_loop.rounds.parts);
+    if let Some(times) = observes.then(processes::read_own).flatten() {
+        account.set_times_at_end(times);
+    }
 }
 
 /// The event loop over the connections of a worker's clients.
@@ -179,16 +192,26 @@ struct EventLoop<'s, 'p> {
     stopped_ns: Option<u64>,
     /// Whether the statements that were under way then have been canceled.
     canceled: bool,
+    rounds: Rounds,
+    /// Whether to read the times of the sessions' processes when clients end.
+    reads_times: bool,
 }
 
 impl EventLoop<'_, '_> {
     /// Drives the clients until all have ended, or those of a stopped run have been given up.
     fn run(&mut self) {
+        let measure_ns = self.segment.header().measure_ns.load(Relaxed);
+        let mut is_timed = false;
         while self.active > 0 {
             if !self.answer_requests() {
                 break;
             }
-            self.advance_clients();
+            if is_timed {
+                self.advance_clients::<true>();
+                self.rounds.ends(measure_ns);
+            } else {
+                self.advance_clients::<false>();
+            }
             if self.active == 0 {
                 break;
             }
@@ -197,7 +220,9 @@ impl EventLoop<'_, '_> {
                 self.watch_sockets();
             }
             let timeout_ms = self.wake_sleepers();
+            is_timed = self.rounds.waits();
             self.wait(timeout_ms);
+            self.rounds.woke(is_timed);
         }
     }
 
@@ -243,7 +268,7 @@ impl EventLoop<'_, '_> {
 
     /// Advances the clients that can continue, each by one step, so that none keeps the others
     /// waiting.
-    fn advance_clients(&mut self) {
+    fn advance_clients<const TIMED: bool>(&mut self) {
         for _ in 0..self.queue.len() {
             let Some(i) = self.queue.pop_front() else {
                 break;
@@ -253,6 +278,7 @@ impl EventLoop<'_, '_> {
             let Some(session) = &mut d.session else {
                 continue;
             };
+            let timed = (TIMED && d.answered).then(|| self.rounds.turn_begins());
             let mut context = Context {
                 session,
                 plan: &self.plans[d.plan],
@@ -264,8 +290,12 @@ impl EventLoop<'_, '_> {
             // After the last answer of a transaction, the server waits for this client, so the
             // client continues before the others. A script without statements takes turns with
             // them.
-            if step == Step::Again && std::mem::take(&mut d.answered) {
+            let ended = step == Step::Again;
+            if ended && std::mem::take(&mut d.answered) {
                 step = d.client.advance(&mut context);
+            }
+            if let Some(began_ns) = timed {
+                self.rounds.turn_ends(began_ns, ended);
             }
             match step {
                 Step::Again => {
@@ -285,6 +315,11 @@ impl EventLoop<'_, '_> {
                     let (head, _) = self.segment.client(d.number);
                     head.end(clock::now_ns(), reason);
                     head.set_backend_pid(0);
+                    if self.reads_times
+                        && let Some(times) = processes::read(d.backend_pid)
+                    {
+                        head.set_times_at_end(times);
+                    }
                     d.session = None;
                     self.active -= 1;
                     continue;

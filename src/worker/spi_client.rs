@@ -4,6 +4,7 @@
 use super::client::{ClientControl, check_rights, plan, streams};
 use super::notices;
 use super::place::Place;
+use super::timing::Timing;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::check_between_statements;
 use crate::backend::usage::{self, Blocks};
@@ -12,9 +13,10 @@ use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
-use crate::session::{Metered, SpiSession, refuse_listen};
-use crate::shared::effort::{Effort, SAMPLED};
+use crate::session::{SpiSession, refuse_listen};
+use crate::shared::effort::SAMPLED;
 use crate::shared::recorder::Recorder;
+use crate::telemetry::processes;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Context, Step};
 use selfbench_script::Workload;
@@ -98,41 +100,30 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands, &header.relations);
     let mut recorder = Recorder::new(place.segment, workload, number, number);
     let control = ClientControl::new(place, true);
-    let mut effort = Effort::default();
-    let mut turn = 0u64;
+    let mut timing = Timing::new(spec.switches.observe);
+    // Number of the transaction in progress.
+    let mut transaction = 1u64;
     let mut watched = spec.pgio.as_ref().map(|_| Watched::default());
     let reason = loop {
-        turn += 1;
         latch::exit_with_postmaster();
         settings::reload();
-        let step = if turn.is_multiple_of(SAMPLED) {
-            let begin = clock::now_ns();
-            let mut metered = Metered::new(&mut session);
-            let step = client.advance(&mut Context {
-                session: &mut metered,
-                plan: &plan,
-                thread,
-                control: &control,
-                record: &mut recorder,
-            });
-            let session_ns = metered.spent_ns();
-            let ends = !matches!(step, Step::Sleeping { .. });
-            effort.add(clock::now_ns() - begin, session_ns, ends);
-            step
+        let mut context = Context {
+            session: &mut session,
+            plan: &plan,
+            thread: &mut *thread,
+            control: &control,
+            record: &mut recorder,
+        };
+        let step = if transaction.is_multiple_of(SAMPLED) {
+            timing.advance(transaction, &mut client, context)
         } else {
-            client.advance(&mut Context {
-                session: &mut session,
-                plan: &plan,
-                thread,
-                control: &control,
-                record: &mut recorder,
-            })
+            client.advance(&mut context)
         };
         if let Some(watched) = &mut watched {
             watched.record(&recorder);
         }
         match step {
-            Step::Again => {}
+            Step::Again => transaction += 1,
             // A statement has its outcome as soon as it has been submitted.
             Step::Waiting => {}
             Step::Sleeping { until_ns } => {
@@ -146,7 +137,12 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     };
     let (head, _) = place.segment.client(number);
     head.end(clock::now_ns(), reason.as_deref());
-    place.segment.worker(number).account.set(effort);
+    if let Some(times) = spec.switches.observe.then(processes::read_own).flatten() {
+        head.set_times_at_end(times);
+    }
+    let account = &place.segment.worker(number).account;
+    account.set(timing.effort);
+    account.set_parts(timing.parts);
     transaction::abort();
 }
 

@@ -7,8 +7,9 @@ use selfbench_stats::Usage;
 pub trait Record {
     /// A transaction of `script` was successful.
     fn succeeded(&mut self, script: usize, transaction: &Transaction);
-    /// A transaction of `script` failed finally, after that many retries.
-    fn failed(&mut self, script: usize, failure: Failure, retries: u32);
+    /// A transaction of `script` failed finally, after that many retries and that much time since its
+    /// begin.
+    fn failed(&mut self, script: usize, failure: Failure, retries: u32, duration_ns: u64);
     /// A transaction of `script` was not begun because it would have been late from the start.
     fn skipped(&mut self, script: usize);
     /// A transaction ended before transactions count.

@@ -15,6 +15,7 @@ mod run;
 mod script;
 mod setting;
 mod step;
+mod times;
 
 pub use figures::{Figures, Latency, encoded};
 pub use interval::RunInterval;
@@ -27,3 +28,4 @@ pub use run::{Run, RunState, failed_to_observe};
 pub use script::{RunScript, RunStatement};
 pub use setting::Setting;
 pub use step::Step;
+pub use times::RunTimes;

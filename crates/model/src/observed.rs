@@ -1,5 +1,6 @@
 //! What the coordinator of a run has observed beside its clients.
 
+use crate::times::RunTimes;
 use serde::{Deserialize, Serialize};
 
 /// Rows of what was observed, to be stored together.
@@ -11,6 +12,8 @@ pub struct Observed {
     pub environment: Vec<RunEnvironment>,
     /// The tables and indexes that it used.
     pub tables: Vec<RunTable>,
+    /// Where the time of the run went.
+    pub times: Option<RunTimes>,
 }
 
 /// A row of `bench.run_tables`: a table or an index that a run used, before and after it.

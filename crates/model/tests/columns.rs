@@ -3,7 +3,7 @@
 
 use selfbench_model::{
     Figures, Latency, PgioRun, PgioSession, Run, RunEnvironment, RunInterval, RunScript,
-    RunServerInterval, RunStatement, RunTable,
+    RunServerInterval, RunStatement, RunTable, RunTimes,
 };
 use selfbench_stats::Usage;
 use serde::Serialize;
@@ -112,6 +112,10 @@ fn every_row_has_the_columns_of_its_table() {
         (
             "CREATE TABLE bench.run_tables (",
             fields(&RunTable::default(), &[]),
+        ),
+        (
+            "CREATE TABLE bench.run_times (",
+            fields(&RunTimes::default(), &[]),
         ),
         (
             "CREATE TABLE bench.pgio_runs (",

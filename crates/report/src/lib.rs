@@ -4,6 +4,7 @@
 //! of the server's inside never stand without the mode that they were measured in.
 
 mod advice;
+mod budget;
 pub mod initialize;
 pub mod log;
 mod number;
@@ -13,4 +14,5 @@ mod settings;
 mod text;
 
 pub use advice::{Advice, advice};
+pub use budget::time_budget;
 pub use text::{Style, lines, text};

@@ -4,13 +4,16 @@
 //! whole nanoseconds and go out as milliseconds, the unit of pgbench's reports.
 
 pub mod buckets;
+pub mod budget;
 pub mod counters;
 mod error;
 mod histogram;
 mod moments;
+mod process_times;
 pub mod steadiness;
 pub mod summary;
 mod tally;
+mod turn_parts;
 mod units;
 mod usage;
 mod words;
@@ -19,6 +22,8 @@ pub use counters::Counters;
 pub use error::StatsError;
 pub use histogram::LatencyHistogram;
 pub use moments::Moments;
+pub use process_times::ProcessTimes;
 pub use summary::Spread;
 pub use tally::{CommandTally, Counts, Tally};
+pub use turn_parts::TurnParts;
 pub use usage::Usage;

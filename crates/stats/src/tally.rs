@@ -59,10 +59,18 @@ words! {
         pub lag: Moments,
         /// Time in `\sleep` of the successful transactions, in nanoseconds: a part of their latency.
         pub sleep_ns: u64,
+        /// Time from begin to end of the failed transactions, in nanoseconds.
+        pub failed_ns: u64,
     }
 }
 
 impl Tally {
+    /// Time from begin to end of all transactions, failed ones included, in nanoseconds. The latency
+    /// of a successful one counts from its scheduled start, which is its lag earlier.
+    pub fn busy_ns(&self) -> f64 {
+        (self.latency.sum_ns - self.lag.sum_ns).max(0.0) + self.failed_ns as f64
+    }
+
     /// Average time in `\sleep` of a successful transaction in milliseconds; `None` if none slept.
     pub fn sleep_mean_ms(&self) -> Option<f64> {
         (self.sleep_ns > 0 && self.counts.transactions > 0)
@@ -98,6 +106,7 @@ mod tests {
             latency,
             lag,
             sleep_ns: 9 * factor,
+            failed_ns: 8 * factor,
         }
     }
 
@@ -146,7 +155,7 @@ mod tests {
         assert_eq!(counts, tally(3).counts.to_words());
         assert_eq!(counts[..3], [3, 6, 9]);
         assert_eq!(rest[..5], tally(3).latency.to_words());
-        assert_eq!(rest[10..], [27]);
+        assert_eq!(rest[10..], [27, 24]);
         assert_eq!(Tally::from_words(words), tally(3));
     }
 }

@@ -1,5 +1,6 @@
 //! The transaction command around a statement: what a backend does before and after it.
 
+use super::meter::{self, Part};
 use crate::backend::interrupts;
 use crate::backend::{timeouts, unguarded};
 use crate::error::Result;
@@ -52,7 +53,7 @@ impl CommandState {
 /// One statement as a backend runs it: start command, body, finish command; within a pipeline the
 /// command stays open.
 #[inline]
-pub(super) fn in_statement(
+pub(super) fn in_statement<const METERED: bool>(
     text: &CStr,
     state: &mut CommandState,
     body: impl FnOnce() -> Result<()>,
@@ -70,13 +71,17 @@ pub(super) fn in_statement(
             state.started = true;
         }
         arm_statement_timeout();
+        meter::enter::<METERED>(Part::Plan);
         body()?;
+        meter::enter::<METERED>(Part::Statement);
         disarm_statement_timeout();
         if state.stays {
             pg_sys::CommandCounterIncrement();
             return Ok(());
         }
+        meter::enter::<METERED>(Part::Commit);
         pg_sys::CommitTransactionCommand();
+        meter::enter::<METERED>(Part::Statement);
         state.started = false;
     }
     end_statement(state);

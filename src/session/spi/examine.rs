@@ -61,7 +61,7 @@ pub(super) fn examine(
         stays: state.started,
         ..state
     };
-    in_statement(&text, &mut state, || {
+    in_statement::<false>(&text, &mut state, || {
         // SAFETY: in a transaction. What must outlive it is copied to the top context, once
         // per statement of the script.
         unsafe {

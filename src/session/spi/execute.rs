@@ -7,6 +7,7 @@ use super::command::{
 };
 use super::errors::{check_spi, fill_in, refuse_in_failed_block, zero_terminated};
 use super::examine::{ExaminedStatement, examine};
+use super::meter::{self, Part};
 use super::plan::{ParameterValues, SavedPlan};
 use super::query::{execute_text, in_spi, options, prepare, result_of_spi};
 use super::several::execute_several;
@@ -62,7 +63,11 @@ impl Executor {
     ///
     /// # Errors
     /// Also those that PostgreSQL raises: the caller catches them, and ends the transaction command.
-    pub(super) fn execute(&mut self, command: &SqlCommand, variables: &Variables) -> Result<()> {
+    pub(super) fn execute<const METERED: bool>(
+        &mut self,
+        command: &SqlCommand,
+        variables: &Variables,
+    ) -> Result<()> {
         if self.statements[command.number].is_none() {
             let examined = examine(command, self.protocol, self.state)?;
             self.statements[command.number] = Some(examined);
@@ -83,7 +88,7 @@ impl Executor {
             Some(ExaminedStatement::Utility { plan, kind, text }) => {
                 // Transaction control takes effect at once, also within a pipeline.
                 state.stays &= *kind == StatementKind::Bare;
-                in_statement(text, state, || {
+                in_statement::<METERED>(text, state, || {
                     refuse_in_failed_block(*kind)?;
                     // SAFETY: the plan lives as long as the process and is not changed.
                     unsafe { run_utility(*plan, text) };
@@ -97,7 +102,7 @@ impl Executor {
                 text.clear();
                 fill_in(command, variables, text)?;
                 let sql = zero_terminated(std::mem::take(text))?;
-                let done = execute_several(&sql, state, *memory, query, results);
+                let done = execute_several::<METERED>(&sql, state, *memory, query, results);
                 *text = sql.into_string().unwrap_or_default();
                 done
             }
@@ -106,7 +111,7 @@ impl Executor {
                 plan,
                 text: sql,
             }) => {
-                in_statement(sql, state, || {
+                in_statement::<METERED>(sql, state, || {
                     refuse_in_failed_block(StatementKind::Portal)?;
                     if *protocol == Protocol::Prepared && plan.is_none() {
                         in_spi(|| {
@@ -138,7 +143,7 @@ impl Executor {
                 fill_in(command, variables, text)?;
                 // One pass over the text; the buffer is used again afterwards.
                 let sql = zero_terminated(std::mem::take(text))?;
-                let done = in_statement(&sql, state, || {
+                let done = in_statement::<METERED>(&sql, state, || {
                     refuse_in_failed_block(StatementKind::Other)?;
                     execute_text(&sql, results.as_deref_mut())
                 });
@@ -155,9 +160,9 @@ impl Executor {
                     parameters.fill(command.parameters(), variables, text);
                 };
                 if let (Some(saved), None) = (*plan, &results) {
-                    return execute_saved(saved, sql, state, *memory, parameters, fill);
+                    return execute_saved::<METERED>(saved, sql, state, *memory, parameters, fill);
                 }
-                in_statement(sql, state, || {
+                in_statement::<METERED>(sql, state, || {
                     refuse_in_failed_block(StatementKind::Other)?;
                     in_spi(|| {
                         // SAFETY: the guard is around nothing that has to be dropped.
@@ -191,7 +196,7 @@ impl Executor {
 /// Executes a saved plan and discards its rows: most transactions consist of this. It does what
 /// [`in_statement`] and [`in_spi`] do, within a single guard, and without SPI where that is not
 /// needed.
-fn execute_saved(
+fn execute_saved<const METERED: bool>(
     saved: SavedPlan,
     text: &CString,
     state: &mut CommandState,
@@ -223,6 +228,7 @@ fn execute_saved(
             }
             unguarded::PushActiveSnapshot(unguarded::GetTransactionSnapshot());
             fill(parameters);
+            meter::enter::<METERED>(Part::Plan);
             if !saved.execute(parameters.values()) {
                 unguarded::SPI_connect();
                 let options = options(parameters.values(), false);
@@ -232,6 +238,7 @@ fn execute_saved(
                 }
                 unguarded::SPI_finish();
             }
+            meter::enter::<METERED>(Part::Statement);
             unguarded::PopActiveSnapshot();
             pg_sys::MemoryContextSwitchTo(outer);
             unguarded::MemoryContextReset(memory);
@@ -239,7 +246,9 @@ fn execute_saved(
             if state.stays {
                 unguarded::CommandCounterIncrement();
             } else {
+                meter::enter::<METERED>(Part::Commit);
                 unguarded::CommitTransactionCommand();
+                meter::enter::<METERED>(Part::Statement);
                 state.started = false;
             }
             0

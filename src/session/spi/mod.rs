@@ -20,20 +20,25 @@
 //! execution, with the help of `classify`; `execute` executes it: through a saved `plan`, as a
 //! `query` of SPI, as a `utility` command, as a `call` or as one of `several`. `command` starts and
 //! finishes the transaction command around each statement, `errors` forms the errors, `listen`
-//! rejects LISTEN.
+//! rejects LISTEN. `dissected` is the session of the few transactions whose parts are timed by `meter`,
+//! with the server's `hooks`.
 
 mod call;
 mod classify;
 mod command;
+mod dissected;
 mod errors;
 mod examine;
 mod execute;
+mod hooks;
 mod listen;
+mod meter;
 mod plan;
 mod query;
 mod session;
 mod several;
 mod utility;
 
+pub use dissected::Dissected;
 pub use listen::refuse_listen;
 pub use session::SpiSession;

@@ -3,6 +3,7 @@
 use super::command::{end_statement, in_statement};
 use super::errors::{as_sent, explain};
 use super::execute::Executor;
+use super::meter::{self, Part};
 use crate::backend::transaction;
 use crate::backend::unguarded;
 use crate::compat;
@@ -68,6 +69,7 @@ impl SpiSession {
 impl SpiSession {
     /// Ends the transaction command after the error of a statement, and gives the error its form.
     fn fail(&mut self, error: &Error, statement: &str) -> SqlError {
+        meter::enter_if_metered(Part::Commit);
         let report = error.report();
         // SAFETY: reads this process's transaction state, which is still that of the error.
         let in_block = unsafe { pg_sys::IsTransactionBlock() };
@@ -75,6 +77,7 @@ impl SpiSession {
         // SAFETY: nothing uses the statement's memory any more.
         unsafe { pg_sys::MemoryContextReset(self.executor.memory) };
         self.executor.state.started = false;
+        meter::enter_if_metered(Part::Statement);
         end_statement(&mut self.executor.state);
         let report = explain(report, statement, in_block);
         SqlError {
@@ -86,12 +89,12 @@ impl SpiSession {
     }
 
     /// Executes transaction control of the client's own, outside of any pipeline.
-    fn submit_control(&mut self, text: &'static CStr, control: impl FnOnce()) {
+    fn submit_control<const METERED: bool>(&mut self, text: &'static CStr, control: impl FnOnce()) {
         self.executor.state.stays = false;
         self.executor.query = 0;
         let state = &mut self.executor.state;
         let done = catch(|| {
-            in_statement(text, state, || {
+            in_statement::<METERED>(text, state, || {
                 control();
                 Ok(())
             })
@@ -103,8 +106,9 @@ impl SpiSession {
     }
 
     /// Commits what the open pipeline has done since the last sync.
-    fn sync(&mut self) {
+    pub(super) fn sync_as<const METERED: bool>(&mut self) {
         if self.executor.state.started {
+            meter::enter::<METERED>(Part::Commit);
             let result = catch(|| {
                 // SAFETY: the command was started; see `in_statement`. There may be no implicit
                 // block.
@@ -132,9 +136,16 @@ impl SpiSession {
     }
 }
 
-impl Session for SpiSession {
+/// What the session does for its trait; `METERED` is whether the parts of the transaction are timed,
+/// see [`meter`].
+impl SpiSession {
+    /// Executes a statement.
     #[inline]
-    fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
+    pub(super) fn submit_as<const METERED: bool>(
+        &mut self,
+        command: &SqlCommand,
+        variables: &Variables,
+    ) {
         if self
             .pipeline
             .as_ref()
@@ -151,7 +162,7 @@ impl Session for SpiSession {
             // SAFETY: in the transaction of the pipeline; does nothing in a block.
             unsafe { pg_sys::BeginImplicitTransactionBlock() };
         }
-        let failure = match catch(|| self.executor.execute(command, variables)) {
+        let failure = match catch(|| self.executor.execute::<METERED>(command, variables)) {
             Ok(()) => {
                 if self.executor.state.started {
                     // SAFETY: a variable of this process; the transaction goes on.
@@ -172,6 +183,37 @@ impl Session for SpiSession {
         }
     }
 
+    /// Opens a transaction block.
+    pub(super) fn submit_begin_as<const METERED: bool>(&mut self) {
+        // SAFETY: within a transaction command.
+        self.submit_control::<METERED>(c"BEGIN", || unsafe { pg_sys::BeginTransactionBlock() });
+    }
+
+    /// Commits it.
+    pub(super) fn submit_commit_as<const METERED: bool>(&mut self) {
+        // SAFETY: within a transaction command.
+        self.submit_control::<METERED>(c"COMMIT", || unsafe {
+            pg_sys::EndTransactionBlock(false);
+        });
+    }
+
+    /// Ends the pipeline.
+    pub(super) fn end_pipeline_as<const METERED: bool>(&mut self) {
+        self.sync_as::<METERED>();
+        let failure = self.pipeline.take().and_then(|pipeline| pipeline.failure);
+        self.outcome = Some(match failure {
+            Some(error) => Outcome::Failed(error),
+            None => Outcome::Done,
+        });
+    }
+}
+
+impl Session for SpiSession {
+    #[inline]
+    fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
+        self.submit_as::<false>(command, variables);
+    }
+
     fn submit_rollback(&mut self) {
         transaction::abort();
         end_statement(&mut self.executor.state);
@@ -179,15 +221,11 @@ impl Session for SpiSession {
     }
 
     fn submit_begin(&mut self) {
-        // SAFETY: within a transaction command.
-        self.submit_control(c"BEGIN", || unsafe { pg_sys::BeginTransactionBlock() });
+        self.submit_begin_as::<false>();
     }
 
     fn submit_commit(&mut self) {
-        // SAFETY: within a transaction command.
-        self.submit_control(c"COMMIT", || unsafe {
-            pg_sys::EndTransactionBlock(false);
-        });
+        self.submit_commit_as::<false>();
     }
 
     fn submit_usage(&mut self) {
@@ -228,16 +266,11 @@ impl Session for SpiSession {
     }
 
     fn sync_pipeline(&mut self) {
-        self.sync();
+        self.sync_as::<false>();
     }
 
     fn end_pipeline(&mut self) {
-        self.sync();
-        let failure = self.pipeline.take().and_then(|pipeline| pipeline.failure);
-        self.outcome = Some(match failure {
-            Some(error) => Outcome::Failed(error),
-            None => Outcome::Done,
-        });
+        self.end_pipeline_as::<false>();
     }
 
     /// There is nothing to connect: the process is the session.

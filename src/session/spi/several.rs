@@ -14,7 +14,7 @@ use std::ffi::CString;
 /// Statements that are sent together, as the server's simple query protocol executes them: in an
 /// implicit transaction block, unless transaction control among them says otherwise. `query` is set
 /// to the position of the statement in progress.
-pub(super) fn execute_several(
+pub(super) fn execute_several<const METERED: bool>(
     sql: &CString,
     state: &mut CommandState,
     memory: pg_sys::MemoryContext,
@@ -24,7 +24,7 @@ pub(super) fn execute_several(
     let mut parts = Vec::new();
     // A command of its own, so that nothing of the parser's outlives it. What does not parse is
     // not executed at all.
-    in_statement(
+    in_statement::<METERED>(
         sql,
         &mut CommandState {
             stays: true,
@@ -42,7 +42,7 @@ pub(super) fn execute_several(
     for (i, part) in parts.iter().enumerate() {
         *query = i;
         state.stays = i < last && !matches!(part.kind, StatementKind::Control { .. });
-        in_statement(&part.text, state, || {
+        in_statement::<METERED>(&part.text, state, || {
             refuse_in_failed_block(part.kind)?;
             if several {
                 // SAFETY: in a transaction; does nothing in a block.
@@ -77,7 +77,7 @@ pub(super) fn execute_several(
     }
     if parts.is_empty() {
         state.stays = false;
-        return in_statement(sql, state, || Ok(()));
+        return in_statement::<METERED>(sql, state, || Ok(()));
     }
     Ok(())
 }

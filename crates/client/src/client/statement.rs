@@ -177,7 +177,10 @@ impl<'w> Client<'w> {
         } else {
             self.count(plan, context.record);
             let retries = self.tries - 1;
-            context.record.failed(self.script, failure, retries);
+            let duration_ns = now.saturating_sub(self.begin_ns);
+            context
+                .record
+                .failed(self.script, failure, retries, duration_ns);
             if plan.log {
                 self.log(Ending::Failure { failure, retries }, now, context);
             }

@@ -352,7 +352,7 @@ impl Record for Recorder {
         self.0.push(Event::Succeeded(script, *transaction));
     }
 
-    fn failed(&mut self, script: usize, failure: Failure, retries: u32) {
+    fn failed(&mut self, script: usize, failure: Failure, retries: u32, _duration_ns: u64) {
         self.0.push(Event::Failed(script, failure, retries));
     }
 

@@ -1,0 +1,636 @@
+//! The time budget of a transaction: how its mean latency divides into what its client waited for.
+//!
+//! Most readings are totals of processes over the measured time. The budget assigns them to the
+//! latency as follows:
+//!
+//! * All transactions that ended, failed ones included, took [`Readings::busy_ns`], counted from
+//!   their begin. A total X is X / busy of the mean time from begin to end of a successful
+//!   transaction: failed transactions are assumed to spend their time on the same things.
+//! * Nothing counts twice: CPU time, time on the run queue and waiting exclude each other, as the
+//!   kernel counts them. In mode spi, all of them together are the client's time. In mode libpq, the
+//!   session and the client worker take turns, but for moments in which one still runs after it has
+//!   sent a message that the other already reads; so CPU times may add up to a little more than the
+//!   time in which the client waited for them.
+//! * Parts are subtracted from the latency one after the other, those that are known best first. No
+//!   part gets more than what the ones before it have left, and what remains in the end is the last
+//!   part. So no part is negative, and they add up to the mean latency.
+
+use crate::{ProcessTimes, TurnParts};
+
+/// A reading that is not known, and why.
+pub type Reading<T> = Result<T, &'static str>;
+
+/// What was read of a run.
+#[derive(Clone, Debug)]
+pub struct Readings {
+    /// Mode spi: clients execute their statements themselves.
+    pub in_server: bool,
+    /// Mean latency of the successful transactions, in microseconds.
+    pub latency_us: f64,
+    /// Mean schedule lag, a part of it; `None` without a rate.
+    pub lag_us: Option<f64>,
+    /// Mean time in `\sleep`, a part of it, too.
+    pub sleep_us: f64,
+    /// Time from begin to end of all transactions, failed ones included, in nanoseconds.
+    pub busy_ns: f64,
+    /// Time of all clients from the start of the measurement to their ends.
+    pub clients_ns: f64,
+    /// Whether client workers have several clients each.
+    pub shares_workers: bool,
+    /// What the processes that execute the statements have used.
+    pub sessions: Reading<ProcessTimes>,
+    /// What the client workers have used, in mode libpq.
+    pub workers: Reading<ProcessTimes>,
+    /// What clients have timed.
+    pub timed: TurnParts,
+    /// What sessions were seen to wait for.
+    pub waits: Reading<Waits>,
+}
+
+/// Samples of what sessions wait for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// How often a session was looked at, waiting or not.
+    pub samples: u64,
+    /// How often it waited for each class of events, waits for the client excluded.
+    pub classes: Vec<(String, u64)>,
+}
+
+/// A part of the mean latency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What it is.
+    pub component: String,
+    /// Microseconds of a transaction; `None` if it is unknown.
+    pub us: Option<f64>,
+    /// The same as a fraction of the mean latency.
+    pub share: Option<f64>,
+    /// How it was measured, or why it is unknown.
+    pub measured: String,
+}
+
+/// How many standard deviations samples may be off by chance.
+const DEVIATIONS: f64 = 3.0;
+/// Reductions below this fraction of the latency are not worth a word.
+const NEGLIGIBLE: f64 = 0.01;
+
+const BY_KERNEL: &str = "counted by the kernel";
+const BY_CLIENTS: &str = "timed in each transaction";
+const NOT_COUNTED: &str = "the kernel does not count it";
+
+/// The parts of the mean latency, in the order in which a transaction meets them.
+pub fn budget(readings: &Readings) -> Vec<Part> {
+    let mut ledger = Ledger::new(readings);
+    if let Some(lag_us) = readings.lag_us {
+        ledger.add(0, "schedule lag", lag_us, BY_CLIENTS.into());
+    }
+    if readings.sleep_us > 0.0 {
+        ledger.add(1, "\\sleep", readings.sleep_us, BY_CLIENTS.into());
+    }
+    if readings.in_server {
+        spi(&mut ledger, readings);
+    } else {
+        libpq(&mut ledger, readings);
+    }
+    ledger.close()
+}
+
+/// A run of which no part is known.
+pub fn unknown(reason: &str) -> Vec<Part> {
+    let part = |component: &str| Part {
+        component: component.into(),
+        us: None,
+        share: None,
+        measured: format!("unknown: {reason}"),
+    };
+    vec![part("latency")]
+}
+
+fn spi(ledger: &mut Ledger, readings: &Readings) {
+    spi_cpu(ledger, readings);
+    match run_queue_of(&readings.sessions) {
+        Ok(ns) => ledger.add(7, "run queue", ledger.per_transaction(ns), BY_KERNEL.into()),
+        Err(reason) => ledger.unknown(7, "run queue", reason),
+    }
+    let blocked_us = ledger.left;
+    match &readings.waits {
+        Ok(waits) => {
+            let sampled = Sampled::new(ledger, readings, waits);
+            // What is not CPU time, not run queue and not `\sleep` is waiting.
+            let scale = match readings.sessions {
+                Ok(_) => sampled.scale_to(blocked_us),
+                Err(_) => 1.0,
+            };
+            sampled.add_all(ledger, 8, "wait: ", scale);
+        }
+        Err(reason) => ledger.unknown(8, "waits", reason),
+    }
+    ledger.rest("other", "off the CPU without a wait event, by difference");
+}
+
+/// The CPU time of clients of mode spi, in its parts as far as they are known.
+fn spi_cpu(ledger: &mut Ledger, readings: &Readings) {
+    let timed = &readings.timed;
+    let kernel_us = readings
+        .sessions
+        .as_ref()
+        .map(|times| ledger.per_transaction(times.cpu_ns));
+    let timed_us = match timed.turns {
+        0 => Err("no transaction was timed"),
+        turns => Ok(timed.cpu_ns() as f64 / turns as f64 / 1e3),
+    };
+    // Between the transactions of a schedule and while it sleeps, a process uses CPU time, too.
+    let rests = readings.lag_us.is_some() || readings.sleep_us > 0.0;
+    let total_us = match (kernel_us, timed_us) {
+        (Ok(kernel_us), Ok(timed_us)) if rests => Ok(timed_us.min(kernel_us)),
+        (kernel_us, timed_us) => kernel_us.or(timed_us),
+    };
+    let all = [
+        (2, "parse and plan", timed.plan_ns),
+        (3, "executor", timed.executor_ns),
+        (4, "commit", timed.commit_ns),
+        (5, "session", timed.session_ns),
+        (6, "harness", timed.harness_ns),
+    ];
+    match total_us {
+        Err(_) => ledger.unknown(2, "CPU", "neither the kernel nor the clients counted it"),
+        Ok(total_us) if timed.cpu_ns() == 0 => {
+            let measured = format!("{BY_KERNEL}; parts unknown: no transaction was timed");
+            ledger.add(2, "CPU", total_us, measured);
+        }
+        Ok(total_us) => {
+            let of = match kernel_us {
+                Ok(_) if !rests => format!(", as shares of the CPU time {BY_KERNEL}"),
+                _ => String::new(),
+            };
+            let measured = format!("CPU time, timed in {} transactions{of}", timed.turns);
+            // If there is less, all parts have to share it.
+            let room_us = total_us.min(ledger.left);
+            for (rank, component, ns) in all {
+                let share = ns as f64 / timed.cpu_ns() as f64;
+                let us = total_us * share;
+                ledger.add_into(room_us * share, rank, component, us, measured.clone());
+            }
+        }
+    }
+}
+
+fn libpq(ledger: &mut Ledger, readings: &Readings) {
+    let cpu = [
+        (2, "server: CPU", &readings.sessions),
+        (5, "client worker: CPU", &readings.workers),
+    ];
+    for (rank, component, times) in cpu {
+        match times {
+            Ok(times) => {
+                let us = ledger.per_transaction(times.cpu_ns);
+                ledger.add(rank, component, us, BY_KERNEL.into());
+            }
+            Err(reason) => ledger.unknown(rank, component, reason),
+        }
+    }
+    match run_queue_of(&readings.sessions) {
+        Ok(ns) => {
+            let us = ledger.per_transaction(ns);
+            ledger.add(3, "server: run queue", us, BY_KERNEL.into());
+        }
+        Err(reason) => ledger.unknown(3, "server: run queue", reason),
+    }
+    let timed = &readings.timed;
+    let per_turn = |ns: u64| match timed.turns {
+        0 => Err("no round of a client worker was timed"),
+        turns => Ok(ns as f64 / turns as f64 / 1e3),
+    };
+    let measured = format!("timed for {} transactions", timed.turns);
+    // While the worker waits for a CPU, so do all of its clients whose answers have come.
+    let run_queue = match run_queue_of(&readings.workers) {
+        Ok(_) if readings.shares_workers => {
+            per_turn(timed.run_queue_ns).map(|us| (us, measured.clone()))
+        }
+        Ok(ns) => Ok((ledger.per_transaction(ns), BY_KERNEL.into())),
+        Err(reason) => Err(reason),
+    };
+    match run_queue {
+        Ok((us, measured)) => ledger.add(6, "client worker: run queue", us, measured),
+        Err(reason) => ledger.unknown(6, "client worker: run queue", reason),
+    }
+    match &readings.waits {
+        Ok(waits) => Sampled::new(ledger, readings, waits).add_all(ledger, 4, "server: wait ", 1.0),
+        Err(reason) => ledger.unknown(4, "server: waits", reason),
+    }
+    if readings.shares_workers {
+        match readings.workers.and_then(|_| per_turn(timed.others_ns)) {
+            Ok(us) => ledger.add(7, "client worker: other clients", us, measured),
+            Err(reason) => ledger.unknown(7, "client worker: other clients", reason),
+        }
+    }
+    ledger.rest("wake-ups and socket", "by difference");
+}
+
+/// Time on the run queue, in nanoseconds.
+fn run_queue_of(times: &Reading<ProcessTimes>) -> Reading<u64> {
+    (*times)?.run_queue_ns.ok_or(NOT_COUNTED)
+}
+
+/// Samples of waits as times.
+struct Sampled<'w> {
+    waits: &'w Waits,
+    /// What a sample stands for, in microseconds of a transaction.
+    each_us: f64,
+}
+
+impl<'w> Sampled<'w> {
+    fn new(ledger: &Ledger, readings: &Readings, waits: &'w Waits) -> Sampled<'w> {
+        let each_us = match waits.samples {
+            0 => 0.0,
+            samples => ledger.scale(readings.clients_ns / samples as f64),
+        };
+        Sampled { waits, each_us }
+    }
+
+    fn waiting(&self) -> u64 {
+        self.waits.classes.iter().map(|(_, samples)| samples).sum()
+    }
+
+    /// The factor by which the samples have to be multiplied so that they are the time during which
+    /// the kernel saw the process wait; 1 if they fall short of it by more than chance: then there
+    /// are waits that are no wait events. They may exceed it at any time: a process that reports to
+    /// wait for a read runs while the kernel copies the block.
+    fn scale_to(&self, blocked_us: f64) -> f64 {
+        let (all, waiting) = (self.waits.samples as f64, self.waiting() as f64);
+        let sampled_us = waiting * self.each_us;
+        if sampled_us <= 0.0 {
+            return 1.0;
+        }
+        let chance = (waiting * (1.0 - waiting / all).max(0.0)).sqrt() * self.each_us;
+        if sampled_us < blocked_us - DEVIATIONS * chance {
+            return 1.0;
+        }
+        blocked_us / sampled_us
+    }
+
+    fn add_all(&self, ledger: &mut Ledger, rank: u8, prefix: &str, scale: f64) {
+        let scaled = match scale {
+            1.0 => "",
+            _ => ", scaled to the waiting time counted by the kernel",
+        };
+        for (class, samples) in &self.waits.classes {
+            let measured = format!("sampled {samples} of {} times{scaled}", self.waits.samples);
+            let us = *samples as f64 * self.each_us * scale;
+            ledger.add(rank, &format!("{prefix}{class}"), us, measured);
+        }
+    }
+}
+
+/// The mean latency, and what has been taken from it.
+struct Ledger {
+    latency_us: f64,
+    /// From begin to end of a transaction, per nanosecond of all of them.
+    us_per_busy_ns: f64,
+    left: f64,
+    unknown: bool,
+    parts: Vec<(u8, Part)>,
+}
+
+impl Ledger {
+    fn new(readings: &Readings) -> Ledger {
+        let latency_us = readings.latency_us.max(0.0);
+        let service_us = (latency_us - readings.lag_us.unwrap_or(0.0)).max(0.0);
+        let us_per_busy_ns = match readings.busy_ns > 0.0 {
+            true => service_us / readings.busy_ns,
+            false => 0.0,
+        };
+        Ledger {
+            latency_us,
+            us_per_busy_ns,
+            left: latency_us,
+            unknown: false,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Microseconds of a transaction of a total in nanoseconds.
+    fn per_transaction(&self, ns: u64) -> f64 {
+        self.scale(ns as f64)
+    }
+
+    fn scale(&self, ns: f64) -> f64 {
+        ns * self.us_per_busy_ns
+    }
+
+    fn add(&mut self, rank: u8, component: &str, us: f64, measured: String) {
+        self.add_into(self.left, rank, component, us, measured);
+    }
+
+    /// Adds a part that may take so much.
+    fn add_into(&mut self, room: f64, rank: u8, component: &str, us: f64, mut measured: String) {
+        let granted = us.min(room).min(self.left).max(0.0);
+        if us - granted > NEGLIGIBLE * self.latency_us {
+            measured += &format!(", {us:.3} us, more than the other parts leave");
+        }
+        self.left -= granted;
+        self.push(rank, component, Some(granted), measured);
+    }
+
+    fn unknown(&mut self, rank: u8, component: &str, reason: &str) {
+        self.unknown = true;
+        self.push(rank, component, None, format!("unknown: {reason}"));
+    }
+
+    /// The rest is the last part.
+    fn rest(&mut self, component: &str, measured: &str) {
+        let mut measured = measured.to_owned();
+        if self.unknown {
+            measured += ", with all that is unknown";
+        }
+        self.push(u8::MAX, component, Some(self.left), measured);
+    }
+
+    fn push(&mut self, rank: u8, component: &str, us: Option<f64>, measured: String) {
+        let share = us.filter(|_| self.latency_us > 0.0);
+        self.parts.push((
+            rank,
+            Part {
+                component: component.into(),
+                us,
+                share: share.map(|us| us / self.latency_us),
+                measured,
+            },
+        ));
+    }
+
+    fn close(mut self) -> Vec<Part> {
+        self.parts.sort_by_key(|(rank, _)| *rank);
+        self.parts.into_iter().map(|(_, part)| part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn times(cpu_ns: u64, run_queue_ns: u64) -> Reading<ProcessTimes> {
+        Ok(ProcessTimes {
+            cpu_ns,
+            run_queue_ns: Some(run_queue_ns),
+        })
+    }
+
+    /// 1,000 transactions of 10 ms each of one client: 6 ms in a lock, 2 ms in `pg_sleep`, 1 ms on
+    /// the CPU, 1 ms on the run queue.
+    fn known() -> Readings {
+        Readings {
+            in_server: true,
+            latency_us: 10_000.0,
+            lag_us: None,
+            sleep_us: 0.0,
+            busy_ns: 10e9,
+            clients_ns: 10e9,
+            shares_workers: false,
+            sessions: times(1_000_000_000, 1_000_000_000),
+            workers: Err("there are none"),
+            timed: TurnParts {
+                turns: 10,
+                plan_ns: 1_000_000,
+                executor_ns: 6_000_000,
+                commit_ns: 2_000_000,
+                session_ns: 500_000,
+                harness_ns: 500_000,
+                ..TurnParts::default()
+            },
+            waits: Ok(Waits {
+                samples: 200,
+                classes: vec![("Lock".into(), 121), ("Timeout".into(), 40)],
+            }),
+        }
+    }
+
+    fn us(parts: &[Part], component: &str) -> f64 {
+        let part = parts.iter().find(|part| part.component == component);
+        part.unwrap_or_else(|| panic!("no {component} in {parts:#?}"))
+            .us
+            .expect("known")
+    }
+
+    fn sum(parts: &[Part]) -> f64 {
+        parts.iter().filter_map(|part| part.us).sum()
+    }
+
+    fn is_near(value: f64, expected: f64, fraction: f64) -> bool {
+        (value - expected).abs() <= fraction * expected
+    }
+
+    #[test]
+    fn known_parts_of_mode_spi_come_out() {
+        let parts = budget(&known());
+        for (component, expected) in [
+            ("parse and plan", 100.0),
+            ("executor", 600.0),
+            ("commit", 200.0),
+            ("session", 50.0),
+            ("harness", 50.0),
+            ("run queue", 1000.0),
+            ("wait: Lock", 6000.0),
+            ("wait: Timeout", 2000.0),
+        ] {
+            let found = us(&parts, component);
+            assert!(is_near(found, expected, 0.02), "{component} {found}");
+        }
+        assert!(us(&parts, "other") < 1e-6);
+        assert!(is_near(sum(&parts), 10_000.0, 1e-9));
+    }
+
+    #[test]
+    fn waits_without_an_event_stay_apart() {
+        let parts = budget(&Readings {
+            waits: Ok(Waits {
+                samples: 200,
+                classes: vec![("Lock".into(), 40)],
+            }),
+            ..known()
+        });
+        assert!(is_near(us(&parts, "wait: Lock"), 2000.0, 1e-9));
+        assert!(is_near(us(&parts, "other"), 6000.0, 1e-9));
+    }
+
+    #[test]
+    fn waits_that_run_are_cpu_time() {
+        // Reads from the operating system's cache: sampled as waits, counted as CPU time.
+        let parts = budget(&Readings {
+            sessions: times(9_000_000_000, 0),
+            waits: Ok(Waits {
+                samples: 200,
+                classes: vec![("IO".into(), 100)],
+            }),
+            ..known()
+        });
+        assert!(is_near(us(&parts, "wait: IO"), 1000.0, 1e-9));
+        assert!(is_near(us(&parts, "executor"), 5400.0, 1e-9));
+    }
+
+    #[test]
+    fn known_parts_of_mode_libpq_come_out() {
+        // Two clients of one worker.
+        let parts = budget(&Readings {
+            in_server: false,
+            busy_ns: 20e9,
+            clients_ns: 20e9,
+            shares_workers: true,
+            sessions: times(2_000_000_000, 1_000_000_000),
+            workers: times(1_000_000_000, 400_000_000),
+            timed: TurnParts {
+                turns: 100,
+                others_ns: 30_000_000,
+                run_queue_ns: 25_000_000,
+                ..TurnParts::default()
+            },
+            waits: Ok(Waits {
+                samples: 400,
+                classes: vec![("Lock".into(), 200)],
+            }),
+            ..known()
+        });
+        for (component, expected) in [
+            ("server: CPU", 1000.0),
+            ("server: run queue", 500.0),
+            ("server: wait Lock", 5000.0),
+            ("client worker: CPU", 500.0),
+            ("client worker: run queue", 250.0),
+            ("client worker: other clients", 300.0),
+            ("wake-ups and socket", 2450.0),
+        ] {
+            let found = us(&parts, component);
+            assert!(is_near(found, expected, 1e-9), "{component} {found}");
+        }
+        assert!(is_near(sum(&parts), 10_000.0, 1e-9));
+    }
+
+    #[test]
+    fn schedule_lag_and_sleep_are_parts_of_their_own() {
+        let parts = budget(&Readings {
+            latency_us: 15_000.0,
+            lag_us: Some(5000.0),
+            sleep_us: 2000.0,
+            waits: Ok(Waits {
+                samples: 200,
+                classes: vec![("Lock".into(), 120)],
+            }),
+            ..known()
+        });
+        assert_eq!(us(&parts, "schedule lag"), 5000.0);
+        assert_eq!(us(&parts, "\\sleep"), 2000.0);
+        assert!(is_near(us(&parts, "wait: Lock"), 6000.0, 0.02));
+        assert!(is_near(sum(&parts), 15_000.0, 1e-9));
+    }
+
+    #[test]
+    fn failed_transactions_have_their_part_of_the_totals() {
+        // As many failed as succeeded, which took as long.
+        let parts = budget(&Readings {
+            busy_ns: 20e9,
+            clients_ns: 20e9,
+            sessions: times(2_000_000_000, 2_000_000_000),
+            ..known()
+        });
+        assert!(is_near(us(&parts, "executor"), 600.0, 1e-9));
+        assert!(is_near(us(&parts, "run queue"), 1000.0, 1e-9));
+    }
+
+    #[test]
+    fn what_is_not_known_is_named() {
+        let parts = budget(&Readings {
+            in_server: false,
+            sessions: Err("the sessions are on another server"),
+            workers: Ok(ProcessTimes {
+                cpu_ns: 1_000_000_000,
+                run_queue_ns: None,
+            }),
+            waits: Err("waits were not sampled"),
+            ..known()
+        });
+        let measured = |component: &str| {
+            let part = parts.iter().find(|part| part.component == component);
+            let part = part.unwrap_or_else(|| panic!("no {component}"));
+            (part.us, part.measured.as_str())
+        };
+        let elsewhere = "unknown: the sessions are on another server";
+        assert_eq!(measured("server: CPU"), (None, elsewhere));
+        assert_eq!(measured("server: run queue"), (None, elsewhere));
+        assert_eq!(
+            measured("client worker: run queue"),
+            (None, "unknown: the kernel does not count it")
+        );
+        assert_eq!(
+            measured("server: waits"),
+            (None, "unknown: waits were not sampled")
+        );
+        assert_eq!(
+            measured("wake-ups and socket").1,
+            "by difference, with all that is unknown"
+        );
+        assert!(is_near(sum(&parts), 10_000.0, 1e-9));
+    }
+
+    #[test]
+    fn a_run_without_transactions_has_no_shares() {
+        let parts = budget(&Readings {
+            latency_us: 0.0,
+            busy_ns: 0.0,
+            ..known()
+        });
+        assert!(parts.iter().all(|part| part.share.is_none()), "{parts:?}");
+        assert_eq!(sum(&parts), 0.0);
+    }
+
+    fn reading() -> impl Strategy<Value = Reading<ProcessTimes>> {
+        let known = (0_u64..1 << 40, proptest::option::of(0_u64..1 << 40));
+        proptest::option::of(known).prop_map(|times| {
+            let (cpu_ns, run_queue_ns) = times.ok_or("not read")?;
+            Ok(ProcessTimes {
+                cpu_ns,
+                run_queue_ns,
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_part_is_negative_and_they_add_up(
+            in_server: bool,
+            shares_workers: bool,
+            latency_us in 0.0_f64..1e9,
+            lag in proptest::option::of(0.0_f64..1.5),
+            sleep in 0.0_f64..1.5,
+            busy_ns in prop_oneof![Just(0.0), 0.0_f64..1e12],
+            clients_ns in 0.0_f64..1e12,
+            sessions in reading(),
+            workers in reading(),
+            timed in proptest::array::uniform8(0_u64..1 << 40),
+            samples in proptest::collection::vec(0_u64..1 << 20, 0..5),
+            others in 0_u64..1 << 20,
+        ) {
+            let classes: Vec<_> = samples.iter().map(|n| (format!("class {n}"), *n)).collect();
+            let parts = budget(&Readings {
+                in_server,
+                latency_us,
+                lag_us: lag.map(|lag| lag * latency_us),
+                sleep_us: sleep * latency_us,
+                busy_ns,
+                clients_ns,
+                shares_workers,
+                sessions,
+                workers,
+                timed: TurnParts::from_words(timed),
+                waits: Ok(Waits {
+                    samples: others + samples.iter().sum::<u64>(),
+                    classes,
+                }),
+            });
+            for part in &parts {
+                prop_assert!(part.us.is_none_or(|us| us >= 0.0 && us.is_finite()), "{part:?}");
+            }
+            prop_assert!((sum(&parts) - latency_us).abs() <= 1e-6 * latency_us, "{parts:#?}");
+        }
+    }
+}

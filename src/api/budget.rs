@@ -1,0 +1,34 @@
+//! Where the time of a run's transactions went.
+
+use super::live::load;
+use crate::check::argument;
+use crate::error::{Error, OrRaise};
+use crate::results::load::load_times;
+use pgrx::prelude::*;
+use selfbench_stats::budget::Waits;
+
+/// The parts of the mean latency of a run that the caller may see.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn time_budget(
+    run_id: Option<i64>,
+) -> TableIterator<
+    'static,
+    (
+        name!(component, String),
+        name!(us_per_transaction, Option<f64>),
+        name!(share, Option<f64>),
+        name!(measured, String),
+    ),
+> {
+    let parts = (|| {
+        let run_id = argument("run_id", run_id)?;
+        let run = load(run_id)?.ok_or(Error::UnknownRun { run_id })?.run;
+        let times = load_times(run_id)?;
+        let waits = Waits::default();
+        Ok(selfbench_report::time_budget(&run, times.as_ref(), waits))
+    })()
+    .or_raise();
+    let parts = parts.into_iter();
+    TableIterator::new(parts.map(|part| (part.component, part.us, part.share, part.measured)))
+}

@@ -1,0 +1,52 @@
+//! The row of where the time of a run went.
+
+use super::processes::Used;
+use crate::clock;
+use crate::shared::{Segment, reading};
+use selfbench_model::RunTimes;
+use selfbench_stats::{ProcessTimes, TurnParts};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The row of a run whose clients have ended; `used` is what its processes have used.
+pub fn of_run(segment: &Segment, used: &Used) -> RunTimes {
+    let header = segment.header();
+    let measure_ns = header.measure_ns.load(Relaxed);
+    let clients_ns: u64 = (0..segment.layout().clients)
+        .map(|client| match segment.client(client).0.finished_ns() {
+            // A terminated client has not recorded its end.
+            0 => clock::now_ns(),
+            end_ns => end_ns,
+        })
+        .map(|end_ns| end_ns.saturating_sub(measure_ns))
+        .sum();
+    let mut parts = TurnParts::default();
+    let accounts = segment.workers().map(|worker| &worker.account);
+    accounts
+        .filter_map(|account| account.parts())
+        .for_each(|one| parts.merge(&one));
+    let cpu = |times: Option<ProcessTimes>| times.map(|times| ms(times.cpu_ns));
+    let run_queue = |times: Option<ProcessTimes>| times?.run_queue_ns.map(ms);
+    RunTimes {
+        run_id: header.run_id.load(Relaxed),
+        clients_ms: ms(clients_ns),
+        busy_ms: reading::read_total(segment).busy_ns() / 1e6,
+        sessions_cpu_ms: cpu(used.sessions),
+        sessions_run_queue_ms: run_queue(used.sessions),
+        workers_cpu_ms: cpu(used.workers),
+        workers_run_queue_ms: run_queue(used.workers),
+        coordinator_cpu_ms: cpu(used.coordinator),
+        coordinator_run_queue_ms: run_queue(used.coordinator),
+        timed_transactions: parts.turns as i64,
+        timed_plan_ms: ms(parts.plan_ns),
+        timed_executor_ms: ms(parts.executor_ns),
+        timed_commit_ms: ms(parts.commit_ns),
+        timed_session_ms: ms(parts.session_ns),
+        timed_harness_ms: ms(parts.harness_ns),
+        timed_others_ms: ms(parts.others_ns),
+        timed_run_queue_ms: ms(parts.run_queue_ns),
+    }
+}
+
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
