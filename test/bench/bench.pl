@@ -10,6 +10,7 @@ use strict;
 use warnings;
 
 use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
 use IO::Handle;
 use JSON::PP;
 use List::Util qw(any first max min sum);
@@ -26,6 +27,8 @@ my $out          = $ENV{BENCH_OUT} || 'bench.json';
 
 # How much is measured.
 #   repeats, seconds          of each measurement
+#   pairs                     of measurements whose ratio is close to its target
+#   most_clients              of the largest measurements
 #   logged                    seconds of those that log, which take time to fill the log
 #   load_scale, load_repeats  of filling tables
 #   growth                    seconds of each measurement of how costs grow
@@ -33,17 +36,17 @@ my $out          = $ENV{BENCH_OUT} || 'bench.json';
 #   pgio_blocks               blocks of each of pgio's tables
 my %profiles = (
 	full => {
-		repeats => 7, seconds => 2, logged => 5, load_scale => 100, load_repeats => 7,
+		repeats => 7, pairs => 30, most_clients => 1000, seconds => 2, logged => 5, load_scale => 100, load_repeats => 7,
 		growth => 2, grown_scales => [ 10, 50, 100 ],
 		pgio_blocks => 16_384
 	},
 	quick => {
-		repeats => 2, seconds => 1, logged => 2, load_scale => 20, load_repeats => 2,
+		repeats => 2, pairs => 2, most_clients => 1000, seconds => 1, logged => 2, load_scale => 20, load_repeats => 2,
 		growth => 1, grown_scales => [ 5, 10, 20 ],
 		pgio_blocks => 4096
 	},
 	smoke => {
-		repeats => 1, seconds => 0.2, logged => 0.2, load_scale => 1, load_repeats => 1,
+		repeats => 1, pairs => 1, most_clients => 20, seconds => 0.2, logged => 0.2, load_scale => 1, load_repeats => 1,
 		growth => 0.2, grown_scales => [1], pgio_blocks => 512
 	});
 my $kind    = $ENV{SMOKE} ? 'smoke' : $ENV{QUICK} ? 'quick' : 'full';
@@ -239,12 +242,20 @@ sub writes
 sub connections
 {
 	my $s = $profile->{seconds};
-	foreach ([ 1, 1, '1.00' ], [ 8, 2, '1.00' ], [ 64, 2, '1.05' ], [ 200, 2, '1.05' ])
+	my ($few_pairs, $many_pairs) = @{$profile}{qw(repeats pairs)};
+	foreach (
+		[ 1, 1, $many_pairs, '0.97' ], [ 8, 2, $many_pairs, '0.97' ], [ 64, 2, $few_pairs, '1.05' ],
+		[ 64, 16, $few_pairs, '0.97' ], [ 200, 2, $few_pairs, '1.05' ], [ 200, 20, $many_pairs, '0.97' ],
+		[ 1000, 50, $few_pairs, '0.97' ])
 	{
-		my ($clients, $jobs, $target) = @$_;
+		my ($clients, $jobs, $repeats, $target) = @$_;
+		my $name = $jobs <= 2 ? $clients : "${clients}_$jobs";
+		$clients = min($clients, $profile->{most_clients});
+		$jobs    = min($clients, $jobs);
 		my $what = "libpq select-only, $clients/$jobs clients/jobs";
 		my $started;
 		compare(
+			repeats => $repeats,
 			arms => {
 				ours => sub { ours("'select-only'", $s, "mode => 'libpq'", "clients => $clients", "jobs => $jobs") },
 				peer => sub {
@@ -257,15 +268,47 @@ sub connections
 			},
 			rows => [
 				{
-					name => "libpq_$clients", what => "$what: tps, against pgbench", figure => 'tps',
+					name => "libpq_$name", what => "$what: tps, against pgbench", figure => 'tps',
 					target => ">= $target"
 				},
 				{
-					name => "libpq_cpu_$clients", what => 'the same: us of client CPU time per transaction',
+					name => "libpq_cpu_$name", what => 'the same: us of client CPU time per transaction',
 					figure => 'cpu', target => '<= 0.9'
 				}
 			]);
+		# A log takes time, so these runs are not those whose tps are compared.
+		compare(
+			repeats => min(3, $few_pairs),
+			arms    => {
+				ours => sub { logged($clients, $jobs, $s) },
+				peer => sub { pgbench_logged($clients, $jobs, $s, qw(-n -S)) }
+			},
+			rows => [
+				{
+					name => "libpq_p99_$name", what => "$what: p99 of latencies in ms, against pgbench's",
+					figure => 'p99', faster => 1
+				},
+				{
+					name => "libpq_spread_$name",
+					what => 'the same: standard deviation of transactions per client, as part of the mean',
+					figure => 'spread', faster => 1
+				}
+			]);
 	}
+	my $clients = min(100, $profile->{most_clients});
+	compare(
+		arms => {
+			ours => sub {
+				ours("'select-only'", $s, "mode => 'libpq'", "clients => $clients", 'jobs => 10', 'reconnect => true');
+			},
+			peer => sub { pgbench($clients, 10, $s, qw(-n -S -C)) }
+		},
+		rows => [
+			{
+				name => 'libpq_reconnect', what => "libpq select-only, $clients/10, reconnect: tps, against pgbench -C",
+				figure => 'tps', target => '>= 0.97'
+			}
+		]);
 	return;
 }
 
@@ -563,8 +606,55 @@ sub pgbench
 {
 	my ($clients, $jobs, $seconds, @arguments) = @_;
 	# pgbench supports only whole seconds.
-	my @limit = $seconds >= 1 ? (-T => $seconds) : (-t => int(6000 / $clients) + 1);
+	my $few = any { $_ eq '-C' } @arguments;
+	my @limit = $seconds >= 1 ? (-T => $seconds) : (-t => $few ? 2 : int(6000 / $clients) + 1);
 	return pgbench_run($clients, $jobs, \@limit, @arguments);
+}
+
+# A run of ours with a log: p99 of the latencies in ms, and how unlike its clients are.
+sub logged
+{
+	my ($clients, $jobs, $seconds) = @_;
+	ours("'select-only'", $seconds, "mode => 'libpq'", "clients => $clients", "jobs => $jobs", 'log => true');
+	my $counts = sql('SELECT client, count(*) FROM bench.transactions'
+		  . ' WHERE run_id = (SELECT max(run_id) FROM bench.runs) GROUP BY 1');
+	my %by_client = map { split /\|/ } split /\n/, $counts;
+	my $p99 = sql('SELECT latency_p99_ms FROM bench.runs ORDER BY run_id DESC LIMIT 1');
+	sql('TRUNCATE bench.transactions');
+	return { p99 => positive($p99), spread => spread($clients, \%by_client) };
+}
+
+# The same of pgbench.
+sub pgbench_logged
+{
+	my ($clients, $jobs, $seconds, @arguments) = @_;
+	my $directory = tempdir(CLEANUP => 1);
+	pgbench($clients, $jobs, $seconds, @arguments, '-l', "--log-prefix=$directory/log");
+	my (%by_client, @latencies);
+	foreach my $name (glob "$directory/log.*")
+	{
+		open my $log, '<', $name or die "$name: $!\n";
+		while (my $line = <$log>)
+		{
+			my ($client, undef, $us) = split / /, $line;
+			$by_client{$client}++;
+			push @latencies, $us;
+		}
+		close $log;
+		unlink $name;
+	}
+	@latencies = sort { $a <=> $b } @latencies;
+	return { p99 => positive($latencies[ 0.99 * @latencies ] / 1000), spread => spread($clients, \%by_client) };
+}
+
+# Standard deviation of the clients' numbers of transactions, as part of their mean; one client has
+# none, and a run with too few transactions may have none either.
+sub spread
+{
+	my ($clients, $by_client) = @_;
+	my @counts = map { $by_client->{$_} // 0 } 0 .. $clients - 1;
+	my $mean   = sum(@counts) / $clients;
+	return sqrt(sum(map { ($_ - $mean)**2 } @counts) / $clients) / $mean || 0.001;
 }
 
 # tps, CPU time of the process in us, transactions.
@@ -576,7 +666,7 @@ sub pgbench_run
 		qw(-M prepared -c), $clients, '-j', $jobs, @$limit, @arguments);
 	die "pgbench: $text\n" if $text !~ /^number of failed transactions: 0 /m || $text =~ /aborted/;
 	my %run;
-	($run{tps})          = $text =~ /^tps = ([\d.]+) \(without/m;
+	($run{tps})          = $text =~ /^tps = ([\d.]+) \((?:without|including)/m;
 	($run{transactions}) = $text =~ /actually processed: (\d+)/;
 	$run{cpu_us} = 1e6 * ($1 + $2) if $text =~ /^cpu ([\d.]+) ([\d.]+)/m;
 	positive($run{$_}) foreach qw(tps transactions cpu_us);
@@ -705,7 +795,7 @@ sub conclude
 			die "nothing was measured\n" if !@ratios;
 			@row{qw(ours peers ratios)} = (\@ours, \@peer, \@ratios);
 			@row{qw(ours_median peer_median ratio low high)} =
-			  (median(@ours), median(@peer), median(@ratios), min(@ratios), max(@ratios));
+			  (median(@ours), median(@peer), median(@ratios), interval(@ratios));
 			1;
 		} or $row{error} = one_line($@);
 	}
@@ -751,7 +841,7 @@ sub show
 {
 	my $width = max(4, map { length $_->{what} } @rows);
 	print "\n";
-	printf "%-${width}s %11s %11s  %-24s %-10s %s\n", 'what', 'ours', 'peer', 'ratio (range)', 'target', 'met';
+	printf "%-${width}s %11s %11s  %-24s %-10s %s\n", 'what', 'ours', 'peer', 'ratio (95 %)', 'target', 'met';
 	foreach my $row (@rows)
 	{
 		my @verdict = ($row->{target} // '-', !defined $row->{met} ? '-' : $row->{met} ? 'yes' : 'no');
@@ -860,6 +950,23 @@ sub positive
 	my ($value) = @_;
 	die "not a figure to compare: " . ($value // 'nothing') . "\n" if !defined $value || number($value) <= 0;
 	return $value;
+}
+
+# The interval in which the median lies with a probability of at least 95 %, whatever the
+# distribution: that many of the smallest and of the largest values are left out for which fewer than
+# 2.5 % of all series of as many coin tosses show so few heads. Below six values it is their range.
+sub interval
+{
+	my @sorted = sort { $a <=> $b } @_;
+	my ($left_out, $tail, $part) = (0, 0, 0.5**@sorted);
+	while ($tail + $part <= 0.025 && 2 * $left_out + 2 < @sorted)
+	{
+		$tail += $part;
+		$left_out++;
+		$part *= (@sorted - $left_out + 1) / $left_out;
+	}
+	$left_out = max(0, $left_out - 1);
+	return ($sorted[$left_out], $sorted[ -1 - $left_out ]);
 }
 
 sub median
