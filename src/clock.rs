@@ -9,7 +9,8 @@ pub fn now_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Nanoseconds of CPU time, user and system, that this thread has used. Takes a system call.
+/// Nanoseconds of CPU time, user and system, that this thread has used. Takes a system call; a
+/// signal handler may make it.
 pub fn thread_cpu_ns() -> u64 {
     let t = clock_gettime(ClockId::ThreadCPUTime);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64

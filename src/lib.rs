@@ -87,7 +87,12 @@ pgrx::extension_sql_file!(
     name = "telemetry",
     requires = ["tables"]
 );
-pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["telemetry"]);
+pgrx::extension_sql_file!(
+    "sql/profile.sql",
+    name = "profile",
+    requires = ["telemetry"]
+);
+pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["profile"]);
 pgrx::extension_sql_file!("sql/scripts.sql", name = "scripts", requires = ["runs"]);
 pgrx::extension_sql_file!(
     "sql/initialize.sql",

@@ -10,7 +10,7 @@ use crate::shared::messages;
 use crate::shared::{SegmentLayout, TaskKind};
 use crate::worker::launch::Task;
 use crate::worker::locks::{self, Access};
-use crate::worker::logbook;
+use crate::worker::{logbook, sampled};
 
 /// From this number of clients of mode spi per processor on, the caller gets a notice.
 const MANY_CLIENTS: i64 = 4;
@@ -93,6 +93,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         },
         client_histograms: spec.pgio.is_some(),
         reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
+        sampled: sampled::count(spec),
     };
     require_room_for_commands(&layout)?;
     Task::launch(TaskKind::Run, layout, spec, spec.workers + 1)

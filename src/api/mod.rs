@@ -11,6 +11,7 @@ mod pgio;
 mod progress;
 mod result;
 mod run;
+mod sampled;
 mod scripts;
 mod wait;
 mod warnings;

@@ -5,7 +5,7 @@
 //! calls in each transaction, `timeouts` limits statements, `usage` reads the server's counters.
 //! `interrupts` handles signals, `events` and `alarm` wait for sockets and clock readings,
 //! `horizon` lets a waiting caller keep no dead rows, `descriptors` keeps files open. `process` starts and ends processes and reads
-//! the state of others; `fatal` keeps the FATAL error that ended the process.
+//! the state of others; `profiler` samples its stacks; `fatal` keeps the FATAL error that ended the process.
 
 pub mod activity;
 pub mod alarm;
@@ -17,6 +17,7 @@ pub mod horizon;
 pub mod identity;
 pub mod interrupts;
 pub mod process;
+pub mod profiler;
 pub mod settings;
 pub mod statement;
 pub mod timeouts;

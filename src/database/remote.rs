@@ -14,7 +14,7 @@ use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel,
     no_more_connections,
 };
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 /// The time limit for connecting, unless the connection's parameters have another one.
 const CONNECT_TIMEOUT_S: u64 = 60;
@@ -95,13 +95,23 @@ impl Remote {
             NotConnected::Failed(message, sqlstate) => Error::ConnectTarget { sqlstate, message },
             NotConnected::NoPassword => Error::PasswordNotUsed,
         })?;
+        Ok(Remote::over(connection))
+    }
+
+    /// Over a connection that has nothing in progress.
+    pub fn over(connection: Connection) -> Remote {
         let mut events = EventSet::new(1);
         let event = events.add_socket(connection.socket(), 0);
-        Ok(Remote {
+        Remote {
             events,
             event,
             connection,
-        })
+        }
+    }
+
+    /// The connection, for other use.
+    pub fn into_connection(self) -> Connection {
+        self.connection
     }
 
     /// The connection, for its parameters and the target's version.
@@ -112,6 +122,20 @@ impl Remote {
     /// Executes SQL and discards its rows.
     pub fn execute(&mut self, sql: &str) -> Result<()> {
         self.first_row(sql).map(drop)
+    }
+
+    /// Executes SQL with these parameters and discards its rows.
+    pub fn execute_with(&mut self, sql: &CStr, parameters: &[i64]) -> Result<()> {
+        let texts = parameters
+            .iter()
+            .map(|number| CString::new(number.to_string()));
+        let texts: Vec<CString> = texts.map(Result::unwrap_or_default).collect();
+        let pointers: Vec<_> = texts.iter().map(|text| text.as_ptr()).collect();
+        activity::running(sql);
+        self.connection
+            .send_query_params(sql, &pointers)
+            .map_err(|Lost| self.lost())?;
+        self.results(|_| {})
     }
 
     /// Executes SQL; the first row of its last statement that returns any, as texts, empty if there

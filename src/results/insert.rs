@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunEnvironment, RunInterval, RunScript, RunServerInterval,
-    RunStatement, RunTable, RunTimes,
+    PgioRun, PgioSession, Run, RunEnvironment, RunInterval, RunProfile, RunScript,
+    RunServerInterval, RunStack, RunStatement, RunTable, RunTimes,
 };
 use serde::Serialize;
 
@@ -107,6 +107,22 @@ impl Row for RunEnvironment {
 
 impl Row for RunTable {
     const TABLE: &'static str = "bench.run_tables";
+
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
+    }
+}
+
+impl Row for RunStack {
+    const TABLE: &'static str = "bench.run_stacks";
+
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
+    }
+}
+
+impl Row for RunProfile {
+    const TABLE: &'static str = "bench.run_profiles";
 
     fn large(&self) -> Vec<(&'static str, Large<'_>)> {
         Vec::new()

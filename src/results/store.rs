@@ -136,9 +136,13 @@ fn insert_observed(observed: &Observed) -> Result<()> {
         environment,
         tables,
         times,
+        stacks,
+        profiles,
     } = observed;
     insert(server_intervals)?;
     insert(environment)?;
     insert(tables)?;
-    insert(times.as_slice())
+    insert(times.as_slice())?;
+    insert(stacks)?;
+    insert(profiles)
 }

@@ -5,7 +5,7 @@ use super::scripts::ScriptSpec;
 use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, Vacuum};
 use super::switches::Switches;
 use crate::backend::identity::Identity;
-use crate::backend::settings;
+use crate::backend::{profiler, settings};
 use crate::check::{
     US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, one_of, seed,
 };
@@ -185,6 +185,12 @@ impl RunOptions {
             target,
             pgio: None,
         };
+        if spec.switches.profile && !profiler::IS_SUPPORTED {
+            return Err(Error::OptionConflict {
+                message: "option \"profile\" is not supported on this platform".into(),
+                hint: "Stacks can be sampled on Linux on x86_64 and aarch64.".into(),
+            });
+        }
         // What is wrong with a script is told before anything starts.
         if spec.checked_workload()?.runs_programs() {
             security::require_server_program()?;

@@ -27,6 +27,8 @@ options! {
         checkpoint: bool = false,
         /// Whether the coordinator observes the server beside the clients.
         observe: bool = true,
+        /// Whether the stacks of the processes that do the work are sampled.
+        profile: bool = false,
     }
 }
 

@@ -76,6 +76,7 @@ pub struct Header {
     pub(super) log_bytes: u32,
     pub(super) client_histograms: bool,
     pub(super) reads: bool,
+    pub(super) sampled: u32,
     /// Oid of the role that the task belongs to.
     pub role: u32,
     /// What only processes of the task know.

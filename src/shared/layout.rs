@@ -4,6 +4,7 @@ use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::Header;
 use super::ring::RingHead;
 use super::slots::Worker;
+use super::stack_area::{RING_BYTES, StackHead};
 use selfbench_stats::buckets::{self, coarse};
 use std::sync::atomic::AtomicU32;
 
@@ -29,6 +30,8 @@ pub struct SegmentLayout {
     pub client_histograms: bool,
     /// Whether there is a histogram of the time of reading blocks, too.
     pub reads: bool,
+    /// Processes whose stacks are sampled: the workers, then the sessions of clients.
+    pub sampled: usize,
 }
 
 pub(super) struct Offsets {
@@ -41,6 +44,7 @@ pub(super) struct Offsets {
     pub(super) command_histograms: usize,
     pub(super) messages: usize,
     pub(super) logs: usize,
+    pub(super) stacks: usize,
     pub(super) total: usize,
 }
 
@@ -52,7 +56,17 @@ pub(super) fn ring_stride(bytes: usize) -> Option<usize> {
     }
 }
 
+/// Size of an area for stacks.
+pub(super) fn stack_stride() -> Option<usize> {
+    size_of::<StackHead>().checked_add(ring_stride(RING_BYTES)?)
+}
+
 impl SegmentLayout {
+    /// The sampled process that serves a client over a connection.
+    pub fn sampled_session(&self, client: usize) -> usize {
+        self.workers + client
+    }
+
     /// Number of sets of histograms.
     pub fn histogram_sets(&self) -> usize {
         if self.client_histograms {
@@ -106,7 +120,9 @@ impl SegmentLayout {
         let message_rings = self.workers.checked_mul(ring_stride(self.message_bytes)?)?;
         let logs = messages.checked_add(message_rings)?;
         let log_rings = self.workers.checked_mul(ring_stride(self.log_bytes)?)?;
-        let total = logs.checked_add(log_rings)?;
+        let stacks = logs.checked_add(log_rings)?;
+        let areas = self.sampled.checked_mul(stack_stride()?)?;
+        let total = stacks.checked_add(areas)?;
         Some(Offsets {
             spec,
             outcome,
@@ -117,6 +133,7 @@ impl SegmentLayout {
             command_histograms,
             messages,
             logs,
+            stacks,
             total,
         })
     }

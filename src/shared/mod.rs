@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! Header | specification | outcome | Worker[workers] | Client[clients] | histograms
-//!        | rings for messages[workers] | rings for the log[workers]
+//!        | rings for messages[workers] | rings for the log[workers] | areas for stacks
 //! ```
 //!
 //! Every word that changes while the task runs is atomic and has one writer, except a few request
@@ -17,7 +17,8 @@
 //! how other processes read it (see `seqlock`). `messages` are lines that clients send, `watcher`
 //! reads them; `entry` is an entry of the log of transactions. `effort` is a worker's own cost,
 //! `last_interval` the figures of an interval, `once_text` a text that is written once, `relations` a set of tables. `process`
-//! refers to other processes, to wake or signal them.
+//! refers to other processes, to wake or signal them. `stack_area` takes the stacks of a sampled
+//! process.
 
 mod client_slot;
 pub mod effort;
@@ -35,6 +36,7 @@ pub mod ring;
 mod segment;
 mod seqlock;
 mod slots;
+pub mod stack_area;
 pub mod watcher;
 
 pub use client_slot::ClientState;

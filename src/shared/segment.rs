@@ -2,10 +2,11 @@
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::{Header, MAGIC, Phase, TaskKind};
-use super::layout::{OUTCOME_BYTES, Offsets, SegmentLayout, ring_stride};
+use super::layout::{OUTCOME_BYTES, Offsets, SegmentLayout, ring_stride, stack_stride};
 use super::messages::Messages;
 use super::ring::{Ring, RingHead};
 use super::slots::Worker;
+use super::stack_area::{RING_BYTES, StackArea, StackHead};
 use crate::error::{Error, Report, Result};
 use crate::state::session;
 use pgrx::pg_sys;
@@ -59,6 +60,7 @@ impl Segment {
             (*header).log_bytes = layout.log_bytes as u32;
             (*header).client_histograms = layout.client_histograms;
             (*header).reads = layout.reads;
+            (*header).sampled = layout.sampled as u32;
             (*header).role = pg_sys::GetUserId().to_u32();
             (*header).secret = secret;
             (*header).spec_len = spec.len() as u64;
@@ -124,6 +126,7 @@ impl Segment {
                 log_bytes: header.log_bytes as usize,
                 client_histograms: header.client_histograms,
                 reads: header.reads,
+                sampled: header.sampled as usize,
             };
             let offsets = layout.offsets(header.spec_len as usize)?;
             Some(Segment {
@@ -283,11 +286,24 @@ impl Segment {
 
     /// The log of a worker; `None` without a log. The coordinator alone reads it.
     pub fn log(&self, worker: usize) -> Option<Ring<'_>> {
+        assert!(worker < self.layout.workers);
         self.ring(self.offsets.logs, self.layout.log_bytes, worker)
     }
 
+    /// The area for the stacks of a process; `None` if it is not sampled. The coordinator alone
+    /// reads it.
+    pub fn stack_area(&self, process: usize) -> Option<StackArea<'_>> {
+        if process >= self.layout.sampled {
+            return None;
+        }
+        let begin = self.offsets.stacks + process * stack_stride()?;
+        // SAFETY: in bounds and aligned (all sizes are multiples of 128), valid for all bytes.
+        let head = unsafe { &*self.base.as_ptr().add(begin).cast::<StackHead>() };
+        let ring = self.ring(begin + size_of::<StackHead>(), RING_BYTES, 0)?;
+        Some(StackArea { head, ring })
+    }
+
     fn ring(&self, rings: usize, bytes: usize, worker: usize) -> Option<Ring<'_>> {
-        assert!(worker < self.layout.workers);
         let stride = ring_stride(bytes).filter(|stride| *stride > 0)?;
         // SAFETY: in bounds, aligned (the stride is a multiple of 128), zeroed memory is an empty
         // ring, and the callers say who writes and who reads.

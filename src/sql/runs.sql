@@ -65,7 +65,8 @@ CREATE FUNCTION bench.run(
     target            text    DEFAULT NULL,
     client_process    text    DEFAULT 'auto',
     checkpoint        boolean DEFAULT false,
-    observe           boolean DEFAULT true
+    observe           boolean DEFAULT true,
+    profile           boolean DEFAULT false
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
@@ -100,6 +101,11 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_options_wrapper';
 /* The body of a client of mode spi that runs in a backend. Only runs call it: it requires a secret. */
 CREATE PROCEDURE bench_internal.spi_client(segment bigint, secret bigint)
 LANGUAGE c AS 'MODULE_PATHNAME', 'spi_client_wrapper';
+
+/* Starts to sample the stacks of the calling session, which serves a client of a run with profile. Only
+   runs call it: it requires a secret. */
+CREATE FUNCTION bench_internal.sample_session(segment bigint, secret bigint, client bigint) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'sample_session_wrapper';
 
 /* Whether a run's coordinator is alive. */
 CREATE FUNCTION bench_internal.is_live(run_id bigint, segment bigint) RETURNS boolean

@@ -146,6 +146,7 @@ CREATE TABLE bench.runs (
     exit_on_abort           boolean NOT NULL,
     checkpoint              boolean NOT NULL,
     observe                 boolean NOT NULL,
+    profile                 boolean NOT NULL,
     per_statement           boolean NOT NULL,
     failures_detailed       boolean NOT NULL,
     verbose_errors          boolean NOT NULL,

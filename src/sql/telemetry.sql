@@ -63,6 +63,7 @@ CREATE POLICY own ON bench.run_environment
 CREATE POLICY own ON bench.run_tables
     USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_tables.run_id));
 
+
 SELECT pg_catalog.pg_extension_config_dump('bench.run_server_intervals', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_environment', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.run_tables', '');

@@ -3,11 +3,13 @@
 //! [`Telemetry`] has all observers: `snapshots` detects snapshots that distort the figures, `server`
 //! reads the server's counters in each interval, `environment` what the run runs on,
 //! `tables` the tables that it uses, `processes` the times of the run's processes, of which `times`
-//! makes a row. `period` is what they know of an interval. Rows wait
+//! makes a row. `stacks` reads what sampled processes write, `bystanders` looks at those that are not
+//! sampled. `period` is what they know of an interval. Rows wait
 //! in memory until a batch of intervals is stored.
 //!
 //! An observer that fails is off from then on and leaves a note, see `notes`; it never ends a run.
 
+mod bystanders;
 mod environment;
 mod last_look;
 mod notes;
@@ -15,6 +17,7 @@ pub mod period;
 pub mod processes;
 mod server;
 mod snapshots;
+mod stacks;
 mod tables;
 mod times;
 
@@ -28,6 +31,7 @@ use processes::Processes;
 use selfbench_model::{Observed, Run};
 use server::ServerIntervals;
 use snapshots::Snapshots;
+use stacks::Stacks;
 use std::sync::atomic::Ordering::Relaxed;
 use tables::Tables;
 
@@ -47,6 +51,7 @@ pub struct Telemetry<'r> {
     snapshots: Option<Snapshots>,
     server: Option<ServerIntervals>,
     tables: Option<Tables>,
+    stacks: Option<Stacks<'r>>,
     /// The processes that serve clients when the run starts.
     serving: Vec<i32>,
     processes: Option<Processes>,
@@ -71,6 +76,7 @@ impl<'r> Telemetry<'r> {
             snapshots: observes.then(|| Snapshots::before(&mut database)),
             server: None,
             tables: None,
+            stacks: spec.switches.profile.then(|| Stacks::new(segment, spec)),
             serving: Vec::new(),
             processes: None,
             database,
@@ -103,13 +109,18 @@ impl<'r> Telemetry<'r> {
             .map(|client| self.segment.client(client).0.backend_pid())
             .filter(|pid| *pid != 0)
             .collect();
+        if let Some(stacks) = &mut self.stacks {
+            stacks.begin(measure_ns);
+        }
     }
 
     /// The clock reading at which [`tick`](Self::tick) has something to do.
     pub fn due_ns(&self) -> u64 {
         let snapshots = self.snapshots.as_ref().map(Snapshots::due_ns);
+        let stacks = self.stacks.as_ref().map(Stacks::due_ns);
         snapshots
             .into_iter()
+            .chain(stacks)
             .chain(self.begins_ns)
             .min()
             .unwrap_or(u64::MAX)
@@ -127,6 +138,8 @@ impl<'r> Telemetry<'r> {
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.sample(self.segment, now_ns);
         }
+        self.notes
+            .guard(&mut self.stacks, STACKS, |stacks| stacks.tick(now_ns));
     }
 
     fn begin_intervals(&mut self) {
@@ -175,6 +188,11 @@ impl<'r> Telemetry<'r> {
             processes.update(self.segment);
             self.observed.times = Some(times::of_run(self.segment, &processes.used()));
         }
+        if let Some(stacks) = self.stacks.take() {
+            let (stacks, profiles) = stacks.conclude(&mut self.notes);
+            self.observed.stacks = stacks;
+            self.observed.profiles = profiles;
+        }
         run.notes = self.notes.into_texts();
         self.observed
     }
@@ -186,3 +204,5 @@ const ENVIRONMENT: &str = "what the run runs on";
 const TABLES: &str = "the tables that the run uses";
 /// What `server` observes, in notes.
 const SERVER: &str = "the server's statistics";
+/// What `stacks` observes, in notes.
+const STACKS: &str = "stacks";

@@ -3,7 +3,7 @@
 
 use super::place::Place;
 use super::shell;
-use crate::backend::transaction;
+use crate::backend::{profiler, transaction};
 use crate::clock;
 use crate::error::Result;
 use crate::run::RunSpec;
@@ -59,7 +59,8 @@ impl Control for ClientControl<'_> {
         let stores = output.is_some();
         let (mut text, mut errors) = (Vec::new(), Vec::new());
         let output = output.unwrap_or(&mut text);
-        let ended = shell::run(line, output, &mut errors, || self.stop());
+        let ended =
+            profiler::without_sampling(|| shell::run(line, output, &mut errors, || self.stop()));
         for text in [&text, &errors] {
             for line in String::from_utf8_lossy(text).lines() {
                 self.report(line);

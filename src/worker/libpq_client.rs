@@ -6,8 +6,10 @@ use super::client::check_rights;
 use super::event_loop::{Ready, Workloads, run};
 use super::notices;
 use super::place::Place;
+use super::sampled;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::{asked_to_end, enter_cooperative, ignore_cancels};
+use crate::backend::profiler;
 use crate::backend::transaction;
 use crate::database::remote::{self, NotConnected};
 use crate::error::{Error, Result, catch};
@@ -33,6 +35,7 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
         };
         let (header, clients) = (place.segment.header(), ready.clients.len());
         show_clients(header, "ready,", clients);
+        profiler::start(place.segment, place.index);
         if place.wait_for_start() {
             show_clients(header, "running,", clients);
             enter_cooperative();
@@ -42,6 +45,7 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
             let account = &place.segment.worker(place.index).account;
             account.set(stopwatch.stop());
         }
+        profiler::stop();
         Ok(())
     });
     if result.is_err() {
@@ -81,7 +85,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         let connection = connect_client(*client, &connect_with, "use more jobs and workers")?;
         let (slot, _) = place.segment.client(*client);
         slot.set_backend_pid(connection.backend_pid());
-        connections.push(Some(connection));
+        connections.push(Some(sampled::request(place, *client, connection)));
     }
     Ok(Some(Ready {
         spec,

@@ -7,6 +7,7 @@ use super::place::Place;
 use super::timing::Timing;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::check_between_statements;
+use crate::backend::profiler;
 use crate::backend::usage::{self, Blocks};
 use crate::backend::{settings, transaction};
 use crate::clock;
@@ -83,9 +84,11 @@ fn prepare(spec: RunSpec, client: usize) -> Result<(RunSpec, Workload)> {
 fn serve(place: &Place, spec: &RunSpec, workload: &Workload) {
     let (slot, _) = place.segment.client(place.index);
     slot.set_backend_pid(std::process::id() as i32);
+    profiler::start(place.segment, place.index);
     if place.wait_for_start() {
         run(place, spec, workload);
     }
+    profiler::stop();
     slot.set_backend_pid(0);
 }
 

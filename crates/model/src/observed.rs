@@ -1,5 +1,6 @@
 //! What the coordinator of a run has observed beside its clients.
 
+use crate::profile::{RunProfile, RunStack};
 use crate::times::RunTimes;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,10 @@ pub struct Observed {
     pub tables: Vec<RunTable>,
     /// Where the time of the run went.
     pub times: Option<RunTimes>,
+    /// Stacks of the sampled processes.
+    pub stacks: Vec<RunStack>,
+    /// How complete these are.
+    pub profiles: Vec<RunProfile>,
 }
 
 /// A row of `bench.run_tables`: a table or an index that a run used, before and after it.

@@ -57,6 +57,12 @@ impl Sample {
         true
     }
 
+    /// Removes all frames.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.frames = 0;
+    }
+
     /// The number of frames so far.
     pub fn frames(&self) -> usize {
         self.frames

@@ -1,0 +1,92 @@
+//! Processes that work for a run's sessions without being sampled: their parallel workers, and the
+//! server's I/O workers. A run with `profile` names them with the CPU time that they used while it
+//! looked, which for processes that live shortly is less than all of it.
+
+use crate::backend::transaction::transaction;
+use crate::error::Result;
+use crate::query;
+use crate::security::as_owner;
+use crate::shared::Segment;
+use selfbench_model::RunProfile;
+use std::collections::BTreeMap;
+
+/// All parallel workers with their leaders, and all I/O workers.
+const WORKERS: &str = "
+SELECT coalesce(json_agg(json_build_array(pid, backend_type, coalesce(leader_pid, 0)))::text, '[]')
+  FROM pg_stat_activity WHERE backend_type IN ('parallel worker', 'io worker')";
+
+/// What was seen so far.
+#[derive(Default)]
+pub struct Bystanders {
+    seen: BTreeMap<i32, Seen>,
+    looked: bool,
+}
+
+/// A process.
+struct Seen {
+    kind: String,
+    /// Its CPU time when it was seen first, and when it was seen last; unknown without /proc.
+    cpu_ns: Option<(u64, u64)>,
+}
+
+impl Bystanders {
+    /// Looks for them.
+    pub fn look(&mut self, segment: &Segment) -> Result<()> {
+        let row = transaction(|| as_owner(|| query::first_row(WORKERS)))?;
+        let text = row.into_iter().flatten().next().unwrap_or_default();
+        let found: Vec<(i32, String, i32)> = serde_json::from_str(&text).unwrap_or_default();
+        if found.is_empty() && self.looked {
+            return Ok(());
+        }
+        let clients = 0..segment.layout().clients;
+        let sessions: Vec<i32> = clients
+            .map(|client| segment.client(client).0.backend_pid())
+            .collect();
+        for (pid, kind, leader) in found {
+            if leader != 0 && !sessions.contains(&leader) {
+                continue;
+            }
+            let now = cpu_ns(pid);
+            // A parallel worker that is new has done all its work since the last look.
+            let begin = match (leader, self.looked) {
+                (0, _) | (_, false) => now,
+                _ => now.map(|_| 0),
+            };
+            let seen = self.seen.entry(pid).or_insert(Seen {
+                kind,
+                cpu_ns: begin.zip(now),
+            });
+            if let (Some((_, last)), Some(now)) = (&mut seen.cpu_ns, now) {
+                *last = now.max(*last);
+            }
+        }
+        self.looked = true;
+        Ok(())
+    }
+
+    /// A row for each kind.
+    pub fn into_rows(self, run_id: i64) -> impl Iterator<Item = RunProfile> {
+        let mut rows: BTreeMap<String, RunProfile> = BTreeMap::new();
+        for seen in self.seen.into_values() {
+            let row = rows.entry(seen.kind.clone()).or_insert_with(|| RunProfile {
+                run_id,
+                process: seen.kind,
+                cpu_ms: Some(0.0),
+                ..RunProfile::default()
+            });
+            row.processes += 1;
+            let used = seen.cpu_ns.map(|(begin, end)| end - begin);
+            row.cpu_ms = row.cpu_ms.zip(used).map(|(sum, ns)| sum + ns as f64 / 1e6);
+        }
+        rows.into_values()
+    }
+}
+
+/// The CPU time of a process so far, in nanoseconds.
+fn cpu_ns(pid: i32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    let mut numbers = text.split_whitespace().map(str::parse);
+    // All zero is what a kernel says that does not count.
+    let used: u64 = numbers.next()?.ok()?;
+    (used > 0).then_some(used)
+}
