@@ -52,7 +52,7 @@ my $segments = segments();
 my $settings = join ' ', map { "SET $_;" } (
 	'client_min_messages = error',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
-	'jit = on', 'jit_above_cost = 0', 'jit_inline_above_cost = 0', 'jit_optimize_above_cost = 0');
+	'jit = on', 'jit_above_cost = 0', 'jit_inline_above_cost = -1', 'jit_optimize_above_cost = -1');
 my %kinds = (
 	spi      => "mode => 'spi'",
 	libpq    => "mode => 'libpq', jobs => 2",
