@@ -12,7 +12,7 @@ use pgrx::AllocatedByRust;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
 use pgrx::heap_tuple::PgHeapTuple;
 use pgrx::prelude::*;
-use pgrx::spi::SpiTupleTable;
+use pgrx::spi::{OwnedPreparedStatement, Query, SpiTupleTable};
 
 /// The first column of the first row; `None` if there is no row or it is NULL.
 pub fn first_value<T: FromDatum + IntoDatum>(
@@ -27,12 +27,16 @@ pub fn first_value<T: FromDatum + IntoDatum>(
 
 /// The first row of a query whose columns are all texts; empty if there is no row.
 pub fn first_row(sql: &str) -> Result<Vec<Option<String>>> {
-    select(sql, Some(1), &[], |mut rows| match rows.next() {
-        None => Ok(Vec::new()),
-        Some(row) => Ok((1..=row.columns())
-            .map(|column| row.get::<String>(column))
-            .collect::<Result<_, _>>()?),
-    })
+    select(sql, Some(1), &[], texts_of_first_row)
+}
+
+fn texts_of_first_row(mut rows: SpiTupleTable) -> Result<Vec<Option<String>>> {
+    let Some(row) = rows.next() else {
+        return Ok(Vec::new());
+    };
+    (1..=row.columns())
+        .map(|column| Ok(row.get::<AnyText>(column)?.map(|text| text.0)))
+        .collect()
 }
 
 /// The first two columns of the first row.
@@ -69,14 +73,31 @@ pub fn record(sql: &str, parameter: String) -> Result<Record> {
     })
 }
 
+/// A query that is executed often: planned once, its plan kept until this process ends.
+pub struct SavedQuery(OwnedPreparedStatement);
+
+impl SavedQuery {
+    /// Plans a query with parameters of these types, for executions with the same `search_path`.
+    pub fn prepare(sql: &str, types: &[PgOid]) -> Result<SavedQuery> {
+        with_snapshot(InTransaction::current()?, || {
+            Spi::connect(|client| Ok(SavedQuery(client.prepare(sql, types)?.keep())))
+        })
+    }
+
+    /// The first row, whose columns are all texts; empty if there is no row.
+    pub fn first_row(&self, arguments: &[DatumWithOid]) -> Result<Vec<Option<String>>> {
+        select(&self.0, Some(1), arguments, texts_of_first_row)
+    }
+}
+
 /// Runs a query and reads its rows.
 fn select<T>(
-    sql: &str,
+    query: impl for<'conn> Query<'conn>,
     limit: Option<i64>,
     arguments: &[DatumWithOid],
     read: impl FnOnce(SpiTupleTable) -> Result<T>,
 ) -> Result<T> {
     with_snapshot(InTransaction::current()?, || {
-        Spi::connect(|client| read(client.select(sql, limit, arguments)?))
+        Spi::connect(|client| read(client.select(query, limit, arguments)?))
     })
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::state::session;
 pub use crate::state::session::{
-    database_name, in_recovery, interval_text, role, role_name, wall_clock,
+    database_name, in_recovery, interval_text, redo_position, role, role_name, wall_clock,
 };
 use pgrx::pg_sys;
 

@@ -86,6 +86,33 @@ pub struct Remote {
     /// Position of the socket in the set.
     event: i32,
     connection: Connection,
+    /// What has arrived of an answer.
+    asked: Option<Asked>,
+}
+
+/// What has arrived of an answer.
+#[derive(Default)]
+struct Asked {
+    row: Vec<Option<String>>,
+    failed: Option<Error>,
+}
+
+impl Asked {
+    fn add(&mut self, result: &PqResult) {
+        match result.status() {
+            Status::Error => {
+                self.failed.get_or_insert_with(|| failure(result));
+            }
+            _ => self.row = first_row(result).unwrap_or_else(|| std::mem::take(&mut self.row)),
+        }
+    }
+
+    fn row(self) -> Result<Vec<Option<String>>> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => Ok(self.row),
+        }
+    }
 }
 
 impl Remote {
@@ -106,6 +133,7 @@ impl Remote {
             events,
             event,
             connection,
+            asked: None,
         }
     }
 
@@ -144,16 +172,35 @@ impl Remote {
         self.send(sql)?;
         let mut row = Vec::new();
         self.results(|result| {
-            if result.status() == Status::Rows && result.rows() > 0 {
-                row = (0..result.columns())
-                    .map(|column| {
-                        let value = result.value(0, column)?;
-                        Some(String::from_utf8_lossy(value).into_owned())
-                    })
-                    .collect();
+            if let Some(first) = first_row(result) {
+                row = first;
             }
         })?;
         Ok(row)
+    }
+
+    /// Sends SQL and returns immediately; [`answer`](Self::answer) has what becomes of it.
+    pub fn ask(&mut self, sql: &str) -> Result<()> {
+        self.send(sql)?;
+        self.asked = Some(Asked::default());
+        self.flush().map(drop)
+    }
+
+    /// What [`first_row`](Self::first_row) returns for the SQL that was sent, or `None` if not all of
+    /// that has arrived. Does not wait.
+    pub fn answer(&mut self) -> Result<Option<Vec<Option<String>>>> {
+        self.flush()?;
+        self.connection
+            .consume_input()
+            .map_err(|Lost| self.lost())?;
+        while !self.connection.is_busy() {
+            let Some(result) = self.connection.next_result() else {
+                activity::idle();
+                return self.asked.take().unwrap_or_default().row().map(Some);
+            };
+            self.asked.get_or_insert_default().add(&result);
+        }
+        Ok(None)
     }
 
     /// Executes a COPY from the client. `fill` writes data into the buffer and returns its length,
@@ -196,6 +243,10 @@ impl Remote {
     }
 
     fn send(&mut self, sql: &str) -> Result<()> {
+        if self.asked.take().is_some() {
+            // An answer that is not needed any more.
+            while self.next_result()?.is_some() {}
+        }
         let text = CString::new(sql).unwrap_or_default();
         activity::running(&text);
         self.connection
@@ -291,6 +342,18 @@ impl Remote {
     fn lost(&self) -> Error {
         Report::of_lost_connection(self.connection.error_message()).into()
     }
+}
+
+/// The first row of a result, as texts, if it has any.
+fn first_row(result: &PqResult) -> Option<Vec<Option<String>>> {
+    (result.status() == Status::Rows && result.rows() > 0).then(|| {
+        let columns = 0..result.columns();
+        let text = |column| {
+            let value = result.value(0, column)?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        };
+        columns.map(text).collect()
+    })
 }
 
 /// The error of a result, as the target reports it.

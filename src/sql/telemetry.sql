@@ -1,12 +1,60 @@
 /* Tables of what the coordinator of a run observes beside the clients; none has rows for runs with
    observe => false. */
 
+/* Counters are differences between two readings, which are taken when an interval ends; NULL if one of
+   them is not known. They are those of the whole server: a run's own part of them is not known, except
+   where a name says so. Processes of the server report statistics at most once a second, and only
+   between transactions: "up to 1 s late" is a count that may be in a later row than its cause. */
 CREATE TABLE bench.run_server_intervals (
-    run_id      bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    interval_no int NOT NULL, -- as in bench.run_intervals
-    begins_s    float8 NOT NULL,
-    seconds     float8 NOT NULL,
-    wal_bytes   bigint, -- inserted by all sessions
+    run_id                         bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    interval_no                    int NOT NULL, -- as in bench.run_intervals
+    begins_s                       float8 NOT NULL, -- of the readings, as the next one
+    seconds                        float8 NOT NULL,
+    wal_bytes                      bigint, -- from the insert position
+    wal_records                    bigint, -- up to 1 s late, as the next one
+    wal_fpi                        bigint, -- full-page images
+    blocks_hit                     bigint, -- in shared buffers; up to 1 s late, as the next two
+    blocks_read                    bigint,
+    blocks_written                 bigint, -- with those by which files grew
+    blocks_hit_by_clients          bigint, -- by the run's clients in mode spi, as the next two: their own counters
+    blocks_read_by_clients         bigint,
+    wal_bytes_by_clients           bigint,
+    blocks_hit_by_autovacuum       bigint, -- PostgreSQL 16 and later; up to 1 s late, as the next two
+    blocks_read_by_autovacuum      bigint,
+    blocks_written_by_autovacuum   bigint,
+    blocks_written_by_checkpointer bigint,
+    blocks_written_by_bgwriter     bigint,
+    blocks_written_by_backends     bigint, -- by all other processes; up to 1 s late
+    checkpoints_timed              bigint, -- counted at the end of a checkpoint if it does not pause between writes, as the next one
+    checkpoints_requested          bigint, -- also because of max_wal_size
+    checkpoint_begun               boolean, -- NULL for targets, as the next one
+    checkpoint_active              boolean, -- at the end of the interval
+    checkpoint_ended               boolean,
+    checkpoint_phase               text, -- what the checkpointer waited for at the end of the interval; NULL if it was idle or did not wait
+    autovacuum_workers             int, -- at the end of the interval, as the next two
+    autovacuum                     text[], -- what they did
+    other_sessions                 int, -- active ones that do not belong to the run
+    temp_bytes                     bigint, -- up to 1 s late, as the next one
+    deadlocks                      bigint,
+    cpu_user_ms                    bigint, -- of all CPUs of this server's machine, as the next four; NULL for targets
+    cpu_system_ms                  bigint,
+    cpu_idle_ms                    bigint,
+    cpu_iowait_ms                  bigint,
+    cpu_steal_ms                   bigint,
+    sessions_cpu_ms                bigint, -- of the processes that execute the clients' statements; NULL for targets
+    sessions_run_queue_ms          bigint, -- for which they waited for a CPU
+    workers_cpu_ms                 bigint, -- of the client workers of mode libpq
+    workers_run_queue_ms           bigint,
+    coordinator_cpu_ms             bigint,
+    device_reads                   bigint, -- of the devices that hold the data directory, WAL and tablespaces, as the next three
+    device_read_bytes              bigint,
+    device_writes                  bigint,
+    device_write_bytes             bigint,
+    psi_cpu_some_ms                bigint, -- time in which some task waited for a CPU
+    psi_io_some_ms                 bigint,
+    psi_io_full_ms                 bigint,
+    psi_memory_some_ms             bigint,
+    psi_memory_full_ms             bigint,
     PRIMARY KEY (run_id, interval_no)
 );
 COMMENT ON TABLE bench.run_server_intervals IS 'what the server did in each interval of each run';

@@ -54,6 +54,12 @@ pub fn in_recovery() -> bool {
     unsafe { pg_sys::RecoveryInProgress() }
 }
 
+/// Where in WAL recovery would start after the checkpoint that has begun last.
+pub fn redo_position() -> i64 {
+    // SAFETY: reads shared memory.
+    unsafe { pg_sys::GetRedoRecPtr() as i64 }
+}
+
 /// Whether the session's transaction may only read.
 pub fn is_read_only() -> bool {
     // SAFETY: a plain variable of this session.

@@ -1,17 +1,20 @@
 //! What the coordinator of a run observes beside the clients.
 //!
 //! [`Telemetry`] has all observers: `snapshots` detects snapshots that distort the figures, `server`
-//! reads the server's counters in each interval, `environment` what the run runs on,
-//! `tables` the tables that it uses, `processes` the times of the run's processes, of which `times`
-//! makes a row. `stacks` reads what sampled processes write, `bystanders` looks at those that are not
-//! sampled. `period` is what they know of an interval. Rows wait
-//! in memory until a batch of intervals is stored.
+//! reads counters in each interval: those of the server by the query in `counters`, those of its
+//! machine by `machine`; `environment` is what the run runs on, `tables` are those that it uses,
+//! `processes` the times of the run's processes, of which `times` makes a row. `stacks` reads what
+//! sampled processes write, `bystanders` looks at those that are not sampled. `period` is what
+//! observers know of an interval, `target` how they ask a target during the run, `last_look` how they
+//! look when it has ended. Rows wait in memory until a batch of intervals is stored.
 //!
 //! An observer that fails is off from then on and leaves a note, see `notes`; it never ends a run.
 
 mod bystanders;
+mod counters;
 mod environment;
 mod last_look;
+mod machine;
 mod notes;
 pub mod period;
 pub mod processes;
@@ -19,9 +22,12 @@ mod server;
 mod snapshots;
 mod stacks;
 mod tables;
+mod target;
 mod times;
 
+use crate::clock;
 use crate::database::Database;
+use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
 use crate::shared::Segment;
 use last_look::at_the_end;
@@ -33,16 +39,20 @@ use server::ServerIntervals;
 use snapshots::Snapshots;
 use stacks::Stacks;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 use tables::Tables;
+use target::Target;
+
+/// How long to wait for a target's last answer.
+const LAST_ANSWER_NS: u64 = 1_000_000_000;
+/// How often to look for it.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The observers of one run.
 pub struct Telemetry<'r> {
     segment: &'r Segment,
-    spec: &'r RunSpec,
-    /// Whether the run is stored.
-    stores: bool,
-    /// The coordinator's: this server's, or the target's over a connection of its own.
-    database: Database,
+    /// The target, if the run has one.
+    target: Option<Target>,
     notes: Notes,
     /// Rows that are not stored yet.
     observed: Observed,
@@ -58,7 +68,8 @@ pub struct Telemetry<'r> {
 }
 
 impl<'r> Telemetry<'r> {
-    /// Prepares the observers, before the start barrier opens.
+    /// Prepares the observers, before the start barrier opens. `stores` is whether the run is stored;
+    /// the database is the coordinator's, which needs it no longer.
     pub fn prepare(
         segment: &'r Segment,
         spec: &'r RunSpec,
@@ -68,8 +79,7 @@ impl<'r> Telemetry<'r> {
         let observes = spec.switches.observe;
         let mut telemetry = Telemetry {
             segment,
-            spec,
-            stores,
+            target: None,
             notes: Notes::default(),
             observed: Observed::default(),
             begins_ns: None,
@@ -79,18 +89,21 @@ impl<'r> Telemetry<'r> {
             stacks: spec.switches.profile.then(|| Stacks::new(segment, spec)),
             serving: Vec::new(),
             processes: None,
-            database,
         };
         if observes && stores {
-            telemetry.look_before();
+            telemetry.look_before(spec, &mut database);
+        }
+        if let Database::There(remote) = database {
+            telemetry.target = Some(Target::new(remote));
         }
         telemetry.processes = observes.then(|| Processes::open(segment, spec));
         telemetry
     }
 
-    /// Observes what is observed only before, or before and after the run.
-    fn look_before(&mut self) {
-        let (notes, database) = (&mut self.notes, &mut self.database);
+    /// Observes what is observed only before, or before and after the run, and finds out what can be
+    /// observed meanwhile.
+    fn look_before(&mut self, spec: &RunSpec, database: &mut Database) {
+        let notes = &mut self.notes;
         let run_id = self.segment.header().run_id.load(Relaxed);
         let environment = notes.attempt(ENVIRONMENT, || environment::observe(run_id, database));
         self.observed.environment = environment.unwrap_or_default();
@@ -98,13 +111,18 @@ impl<'r> Telemetry<'r> {
         if self.tables.as_ref().is_some_and(Tables::is_full) {
             notes.add("run_tables has only the largest tables and indexes of the database".into());
         }
+        let mut missing = Notes::default();
+        self.server = notes.attempt(SERVER, || {
+            ServerIntervals::prepare(spec, database, &mut missing)
+        });
+        notes.append(missing);
     }
 
     /// Starts when the start barrier has opened; the first interval begins at the clock reading
     /// `measure_ns`, after the warm-up.
     pub fn begin(&mut self, measure_ns: u64) {
-        self.begins_ns = self.spec.switches.observe.then_some(measure_ns);
-        let clients = 0..self.spec.clients;
+        self.begins_ns = Some(measure_ns);
+        let clients = 0..self.segment.layout().clients;
         self.serving = clients
             .map(|client| self.segment.client(client).0.backend_pid())
             .filter(|pid| *pid != 0)
@@ -116,25 +134,28 @@ impl<'r> Telemetry<'r> {
 
     /// The clock reading at which [`tick`](Self::tick) has something to do.
     pub fn due_ns(&self) -> u64 {
+        let begins_ns = self.begins_ns.unwrap_or(u64::MAX);
         let snapshots = self.snapshots.as_ref().map(Snapshots::due_ns);
         let stacks = self.stacks.as_ref().map(Stacks::due_ns);
-        snapshots
-            .into_iter()
-            .chain(stacks)
-            .chain(self.begins_ns)
-            .min()
-            .unwrap_or(u64::MAX)
+        let target = self.target.as_ref().map(Target::due_ns);
+        let observers = snapshots.into_iter().chain(stacks).chain(target);
+        observers.fold(begins_ns, u64::min)
     }
 
     /// Observes what is due at the clock reading `now_ns`.
     pub fn tick(&mut self, now_ns: u64) {
-        if self
-            .begins_ns
-            .take_if(|begins_ns| *begins_ns <= now_ns)
-            .is_some()
-        {
-            self.begin_intervals();
+        if self.begins_ns.is_some_and(|begins_ns| begins_ns <= now_ns) {
+            self.begins_ns = None;
+            let header = self.segment.header();
+            let warms_up = header.measure_ns.load(Relaxed) > header.start_ns.load(Relaxed);
+            if warms_up && let Some(processes) = &mut self.processes {
+                processes.begin();
+            }
+            if let Some(server) = &mut self.server {
+                server.end_interval(None);
+            }
         }
+        self.advance_server();
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.sample(self.segment, now_ns);
         }
@@ -142,26 +163,34 @@ impl<'r> Telemetry<'r> {
             .guard(&mut self.stacks, STACKS, |stacks| stacks.tick(now_ns));
     }
 
-    fn begin_intervals(&mut self) {
-        if self.spec.warmup_us > 0
-            && let Some(processes) = &mut self.processes
-        {
-            processes.begin();
-        }
-        if self.stores && matches!(self.database, Database::Here) {
-            self.server = self.notes.attempt(SERVER, ServerIntervals::begin);
-        }
-    }
-
     /// Observes the end of an interval.
     pub fn end_interval(&mut self, period: Period) {
         if let Some(processes) = &mut self.processes {
             processes.update(self.segment);
         }
-        let interval = self.notes.guard(&mut self.server, SERVER, |server| {
-            server.end_interval(period)
+        if let Some(server) = &mut self.server {
+            server.end_interval(Some(period));
+        }
+        self.advance_server();
+    }
+
+    fn advance_server(&mut self) {
+        if !self
+            .server
+            .as_ref()
+            .is_some_and(ServerIntervals::is_pending)
+        {
+            return;
+        }
+        let used = self
+            .processes
+            .as_ref()
+            .map(Processes::used)
+            .unwrap_or_default();
+        let row = self.notes.guard(&mut self.server, SERVER, |server| {
+            server.advance(self.segment, self.target.as_mut(), &used)
         });
-        self.observed.server_intervals.extend(interval);
+        self.observed.server_intervals.extend(row.flatten());
     }
 
     /// The rows since the last call, to be stored with a batch of intervals.
@@ -172,17 +201,32 @@ impl<'r> Telemetry<'r> {
     /// Observes for the last time, when the clients have ended, and sets what the run's row has of
     /// it; the rows that remain to be stored.
     pub fn conclude(mut self, run: &mut Run) -> Observed {
-        if let Some(snapshots) = self.snapshots.take() {
-            snapshots.after(self.segment, &mut self.database, run);
+        let end_ns = clock::now_ns() + LAST_ANSWER_NS;
+        while self
+            .server
+            .as_ref()
+            .is_some_and(ServerIntervals::is_pending)
+            && clock::now_ns() < end_ns
+        {
+            latch::wait(LOOK_EVERY, WaitEvent::Interval);
+            self.advance_server();
         }
-        if let Some(tables) = self.tables.take() {
-            self.observed.tables = at_the_end(self.segment, || {
-                self.notes.attempt(TABLES, || {
-                    let database = &mut self.database;
-                    tables.after(run.run_id, self.segment, &self.serving, database)
+        let database = match self.target {
+            None => Some(Database::Here),
+            Some(target) => target.into_remote().map(Database::There),
+        };
+        if let Some(mut database) = database {
+            if let Some(snapshots) = self.snapshots {
+                snapshots.after(self.segment, &mut database, run);
+            }
+            if let Some(tables) = self.tables {
+                self.observed.tables = at_the_end(self.segment, || {
+                    self.notes.attempt(TABLES, || {
+                        tables.after(run.run_id, self.segment, &self.serving, &mut database)
+                    })
                 })
-            })
-            .unwrap_or_default();
+                .unwrap_or_default();
+            }
         }
         if let Some(mut processes) = self.processes.take() {
             processes.update(self.segment);

@@ -18,6 +18,16 @@ impl Notes {
         }
     }
 
+    /// Notes what the server's version, a role's privileges or the system do not let observe.
+    pub fn missing(&mut self, what: &str, why: &str) {
+        self.add(format!("not observed: {what}: {why}"));
+    }
+
+    /// Adds other notes.
+    pub fn append(&mut self, others: Notes) {
+        others.0.into_iter().for_each(|note| self.add(note));
+    }
+
     /// Lets an observer act, unless it is off. If it fails, it is off from then on, and the run goes
     /// on; `what` is what it observes.
     pub fn guard<O, T>(

@@ -1,61 +1,298 @@
-//! What the server does in each interval of a run, as differences of its counters: nothing is ever
-//! reset.
+//! What the server and its machine do in each interval of a run, as differences of counters: nothing
+//! is ever reset.
+//!
+//! Counters are read when an interval ends. A target is asked without waiting for it: its answer
+//! arrives later, and if that takes longer than an interval, a row covers several.
 
+use super::counters::{self, Part, Reading};
+use super::machine::Machine;
+use super::notes::Notes;
 use super::period::Period;
-use crate::backend::transaction::transaction;
-use crate::error::{Error, Result};
-use crate::query;
+use super::processes::Used;
+use super::target::{Asker, Target};
+use crate::backend::transaction::{abort, transaction};
+use crate::clock;
+use crate::database::Database;
+use crate::error::{Error, Result, catch};
+use crate::query::{self, SavedQuery};
+use crate::run::{Mode, RunSpec};
 use crate::security::as_owner;
-use selfbench_model::RunServerInterval;
-use serde::Deserialize;
+use crate::server;
+use crate::shared::Segment;
+use pgrx::PgOid;
+use pgrx::pg_sys;
+use selfbench_model::{RunServerInterval, ServerCounts};
+use selfbench_stats::ProcessTimes;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// The counters of a server.
-const COUNTERS: &str = "
-SELECT json_build_object('wal_position', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0'))::text";
+/// How the server's counters are read.
+enum Query {
+    /// On this server, with the rights of the extension's owner: roles see their runs' rows only, and
+    /// of other sessions' secrets only what [`counters`] gives them.
+    Here {
+        saved: SavedQuery,
+        role: pg_sys::Oid,
+        machine: Machine,
+    },
+    /// On a target, with the rights of the role there.
+    There { sql: String },
+}
 
-/// Counters at some moment.
-#[derive(Clone, Deserialize)]
+/// A reading and its clock reading.
 struct Sample {
-    wal_position: Option<i64>,
+    at_ns: u64,
+    reading: Reading,
 }
 
-impl Sample {
-    fn take() -> Result<Sample> {
-        let row = transaction(|| as_owner(|| query::first_row(COUNTERS)))?;
-        let text = row.into_iter().flatten().next().unwrap_or_default();
-        serde_json::from_str(&text)
-            .map_err(|e| Error::Limit(format!("cannot read the server's counters: {e}")))
-    }
-}
-
-/// The counters at the end of the last interval.
+/// The observer.
 pub struct ServerIntervals {
-    last: Sample,
+    query: Query,
+    /// Whether clients count what they use of the server.
+    counts_clients: bool,
+    /// The counters where the current interval began.
+    last: Option<Sample>,
+    /// The interval that has ended and whose counters have not been read; the inner `None` is the
+    /// time before the first one.
+    ended: Option<Option<Period>>,
+    /// When the target was asked for them, if it was.
+    asked_ns: Option<u64>,
 }
 
 impl ServerIntervals {
-    /// Reads the counters where the first interval begins.
-    pub fn begin() -> Result<ServerIntervals> {
+    /// Finds out, before the run, what the server lets this role read.
+    pub fn prepare(
+        spec: &RunSpec,
+        database: &mut Database,
+        notes: &mut Notes,
+    ) -> Result<ServerIntervals> {
+        let mut parts = counters::parts(database.version_num(), notes);
+        if !is_privileged(database)? {
+            parts.retain(|part| !part.is_privileged);
+            notes.missing(
+                counters::SESSIONS_WHAT,
+                "that needs privileges of pg_read_all_stats",
+            );
+        }
+        if catch(|| try_parts(database, &parts)).is_err() {
+            abort();
+            parts = usable_parts(database, parts, notes);
+        }
+        let query = match database {
+            Database::Here => Query::Here {
+                saved: saved(&parts)?,
+                role: server::role(),
+                machine: Machine::new(notes),
+            },
+            Database::There(_) => {
+                notes.missing("begins of checkpoints", "a target does not show them");
+                notes.missing(
+                    "the target's machine",
+                    "only processes there could read /proc",
+                );
+                Query::There { sql: there(&parts) }
+            }
+        };
         Ok(ServerIntervals {
-            last: Sample::take()?,
+            query,
+            counts_clients: spec.mode == Mode::Spi,
+            last: None,
+            ended: None,
+            asked_ns: None,
         })
     }
 
-    /// What happened in an interval that ends now.
-    pub fn end_interval(&mut self, period: Period) -> Result<RunServerInterval> {
-        let sample = Sample::take()?;
-        let last = std::mem::replace(&mut self.last, sample);
-        Ok(RunServerInterval {
-            run_id: period.run_id,
-            interval_no: period.number,
-            begins_s: period.begins_s,
-            seconds: period.seconds,
-            wal_bytes: difference(last.wal_position, self.last.wal_position),
-        })
+    /// Notes that an interval ends now, or, without one, that the first begins.
+    pub fn end_interval(&mut self, period: Option<Period>) {
+        self.ended = Some(period);
+    }
+
+    /// Whether counters remain to be read.
+    pub fn is_pending(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Reads the counters if an interval has ended; its row, unless the target's answer has not
+    /// arrived.
+    pub fn advance(
+        &mut self,
+        segment: &Segment,
+        target: Option<&mut Target>,
+        used: &Used,
+    ) -> Result<Option<RunServerInterval>> {
+        let Some(ended) = self.ended else {
+            return Ok(None);
+        };
+        let Some(sample) = self.sample(segment, target, used)? else {
+            return Ok(None);
+        };
+        self.ended = None;
+        let row = match (&self.last, ended) {
+            (Some(last), Some(period)) => Some(row(segment, period, last, &sample)),
+            _ => None,
+        };
+        self.last = Some(sample);
+        Ok(row)
+    }
+
+    fn sample(
+        &mut self,
+        segment: &Segment,
+        target: Option<&mut Target>,
+        used: &Used,
+    ) -> Result<Option<Sample>> {
+        let mut at_ns = clock::now_ns();
+        let row = match (&self.query, target) {
+            (Query::Here { saved, role, .. }, _) => transaction(|| {
+                as_owner(|| saved.first_row(&[own_pids(segment).into(), (*role).into()]))
+            })?,
+            (Query::There { sql }, Some(target)) => match self.asked_ns {
+                None => {
+                    if target.ask(Asker::Server, &with_pids(sql, segment))? {
+                        self.asked_ns = Some(at_ns);
+                    }
+                    return Ok(None);
+                }
+                Some(asked_ns) => {
+                    let Some(row) = target.answer(Asker::Server)? else {
+                        return Ok(None);
+                    };
+                    self.asked_ns = None;
+                    at_ns = asked_ns;
+                    row
+                }
+            },
+            (Query::There { .. }, None) => Vec::new(),
+        };
+        let mut reading = parse(row)?;
+        if let Query::Here { machine, .. } = &self.query {
+            machine.read(&mut reading.counts);
+            reading.redo = Some(server::redo_position());
+        }
+        if self.counts_clients {
+            add_clients(segment, &mut reading.counts);
+        }
+        add_processes(used, &mut reading.counts);
+        Ok(Some(Sample { at_ns, reading }))
     }
 }
 
-/// By how much a counter has grown; `None` unless it is known and has not been reset.
-fn difference(before: Option<i64>, after: Option<i64>) -> Option<i64> {
-    after?.checked_sub(before?).filter(|grown| *grown >= 0)
+/// The row of an interval that begins and ends with these readings.
+fn row(segment: &Segment, period: Period, begin: &Sample, end: &Sample) -> RunServerInterval {
+    let (before, after) = (&begin.reading, &end.reading);
+    let moved = |before: Option<i64>, after: Option<i64>| Some(after? != before?);
+    let mut state = after.state.clone();
+    state.checkpoint_active = moved(after.ended_redo, after.redo);
+    let start_ns = segment.header().start_ns.load(Relaxed);
+    RunServerInterval {
+        run_id: period.run_id,
+        interval_no: period.number,
+        begins_s: begin.at_ns.saturating_sub(start_ns) as f64 / 1e9,
+        seconds: end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9,
+        counts: after.counts.since(&before.counts),
+        checkpoint_begun: moved(before.redo, after.redo),
+        checkpoint_ended: moved(before.ended_checkpoint, after.ended_checkpoint),
+        state,
+    }
+}
+
+/// Adds what clients of mode spi have counted themselves.
+fn add_clients(segment: &Segment, counts: &mut ServerCounts) {
+    let clients = 0..segment.layout().clients;
+    let used = clients.map(|client| segment.client(client).0.blocks_so_far());
+    let [hit, read, wal_bytes] =
+        used.fold([0; 3], |sum, one| std::array::from_fn(|i| sum[i] + one[i]));
+    counts.blocks_hit_by_clients = Some(hit as i64);
+    counts.blocks_read_by_clients = Some(read as i64);
+    counts.wal_bytes_by_clients = Some(wal_bytes as i64);
+}
+
+/// Adds the times of the run's processes.
+fn add_processes(used: &Used, counts: &mut ServerCounts) {
+    let ms = |ns: u64| (ns / 1_000_000) as i64;
+    let cpu = |times: Option<ProcessTimes>| times.map(|times| ms(times.cpu_ns));
+    let run_queue = |times: Option<ProcessTimes>| times?.run_queue_ns.map(ms);
+    counts.sessions_cpu_ms = cpu(used.sessions);
+    counts.sessions_run_queue_ms = run_queue(used.sessions);
+    counts.workers_cpu_ms = cpu(used.workers);
+    counts.workers_run_queue_ms = run_queue(used.workers);
+    counts.coordinator_cpu_ms = cpu(used.coordinator);
+}
+
+/// The processes of a run: its coordinator, workers, the backends of its clients, its caller. Those
+/// of clients of a target are the target's.
+fn own_pids(segment: &Segment) -> Vec<i32> {
+    let clients = 0..segment.layout().clients;
+    [std::process::id() as i32, segment.header().caller.pid()]
+        .into_iter()
+        .chain(segment.workers().map(|worker| worker.process.pid()))
+        .chain(clients.map(|client| segment.client(client).0.backend_pid()))
+        .filter(|pid| *pid != 0)
+        .collect()
+}
+
+fn with_pids(sql: &str, segment: &Segment) -> String {
+    let pids: Vec<_> = own_pids(segment).iter().map(i32::to_string).collect();
+    sql.replace(":pids", &format!("'{{{}}}'::int[]", pids.join(",")))
+}
+
+fn parse(row: Vec<Option<String>>) -> Result<Reading> {
+    let text = row.into_iter().next().flatten().unwrap_or_default();
+    serde_json::from_str(&text).map_err(|e| Error::Limit(format!("unexpected answer: {e}")))
+}
+
+/// The query for this server.
+fn saved(parts: &[Part]) -> Result<SavedQuery> {
+    let sql = counters::query(parts);
+    let sql = sql.replace(":pids", "$1").replace(":role", "$2");
+    let types = [pg_sys::INT4ARRAYOID, pg_sys::OIDOID].map(PgOid::from);
+    transaction(|| as_owner(|| SavedQuery::prepare(&sql, &types)))
+}
+
+/// The query for a target. Both statements are one transaction.
+fn there(parts: &[Part]) -> String {
+    let sql = counters::query(parts).replace(":role", "current_user");
+    format!("SET LOCAL search_path = pg_catalog, pg_temp; {sql}")
+}
+
+/// Whether the role with whose rights the counters are read may see other roles' sessions.
+fn is_privileged(database: &mut Database) -> Result<bool> {
+    const QUERY: &str =
+        "SELECT pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE')::pg_catalog.text";
+    let row = match database {
+        Database::Here => transaction(|| as_owner(|| query::first_row(QUERY)))?,
+        Database::There(_) => database.first_row(QUERY)?,
+    };
+    Ok(row
+        .first()
+        .is_some_and(|may| may.as_deref() == Some("true")))
+}
+
+/// Fails unless the server answers the query of these parts.
+fn try_parts(database: &mut Database, parts: &[Part]) -> Result<()> {
+    let row = match database {
+        Database::Here => {
+            let (saved, role) = (saved(parts)?, server::role());
+            transaction(|| as_owner(|| saved.first_row(&[Vec::<i32>::new().into(), role.into()])))?
+        }
+        Database::There(_) => {
+            let sql = there(parts).replace(":pids", "'{}'::int[]");
+            database.first_row(&sql)?
+        }
+    };
+    parse(row).map(drop)
+}
+
+/// The parts that the server answers; the others are noted.
+fn usable_parts(database: &mut Database, parts: Vec<Part>, notes: &mut Notes) -> Vec<Part> {
+    let usable = |part: &Part| match catch(|| try_parts(database, std::slice::from_ref(part))) {
+        Ok(()) => true,
+        Err(error) => {
+            abort();
+            notes.missing(part.what, &error.report().one_line());
+            false
+        }
+    };
+    let mut parts = parts;
+    parts.retain(usable);
+    parts
 }

@@ -10,7 +10,7 @@ use crate::backend::transaction::{abort, transaction};
 use crate::clock;
 use crate::database::Database;
 use crate::error::{Error, Result, catch};
-use crate::query;
+use crate::query::SavedQuery;
 use crate::security::as_owner;
 use crate::server;
 use crate::shared::Segment;
@@ -66,14 +66,23 @@ struct Sample {
 }
 
 impl Sample {
-    fn at(database: &mut Database) -> Result<Sample> {
+    fn at(database: &mut Database, saved: &mut Option<SavedQuery>) -> Result<Sample> {
         let at_ns = clock::now_ns();
         let mut row = Vec::new();
         match database {
             // The extension's owner may see all sessions. The run shows nothing of them that is
             // secret.
             Database::Here => {
-                row = transaction(|| as_owner(|| query::first_row(HOLDERS)))?;
+                row = transaction(|| {
+                    as_owner(|| {
+                        if saved.is_none() {
+                            *saved = Some(SavedQuery::prepare(HOLDERS, &[])?);
+                        }
+                        saved
+                            .as_ref()
+                            .map_or(Ok(Vec::new()), |query| query.first_row(&[]))
+                    })
+                })?;
             }
             Database::There(_) => database.transaction(|database| {
                 database.execute("SET LOCAL search_path = pg_catalog, pg_temp")?;
@@ -108,6 +117,8 @@ pub struct Snapshots {
     samples: Option<(i64, Sample)>,
     /// The time between the latest sample and the next one.
     gap_ns: u64,
+    /// The query for this server.
+    saved: Option<SavedQuery>,
     /// For how long a snapshot was held, and by whom, in nanoseconds.
     held_ns: u64,
     by: BTreeMap<String, u64>,
@@ -118,11 +129,13 @@ impl Snapshots {
     pub fn before(database: &mut Database) -> Snapshots {
         let here = matches!(database, Database::Here);
         let known = !(here && server::in_recovery());
-        let sample = known.then(|| observe(database)).flatten();
+        let mut saved = None;
+        let sample = known.then(|| observe(database, &mut saved)).flatten();
         Snapshots {
             of_target: !here,
             samples: sample.map(|sample| (sample.next_xid, sample)),
             gap_ns: SOON_NS,
+            saved,
             held_ns: 0,
             by: BTreeMap::new(),
         }
@@ -140,7 +153,8 @@ impl Snapshots {
     pub fn sample(&mut self, segment: &Segment, now_ns: u64) {
         if now_ns >= self.due_ns() {
             self.gap_ns = EVERY_NS;
-            self.compare(segment, observe(&mut Database::Here));
+            let sample = observe(&mut Database::Here, &mut self.saved);
+            self.compare(segment, sample);
         }
     }
 
@@ -150,8 +164,8 @@ impl Snapshots {
             return;
         }
         let sample = match self.of_target {
-            false => observe(database),
-            true => at_the_end(segment, || observe(database)),
+            false => observe(database, &mut self.saved),
+            true => at_the_end(segment, || observe(database, &mut self.saved)),
         };
         self.compare(segment, sample);
         let Some((first, last)) = &self.samples else {
@@ -209,8 +223,8 @@ impl Snapshots {
 }
 
 /// Looks; `None` if that is not possible.
-fn observe(database: &mut Database) -> Option<Sample> {
-    let sample = catch(|| Sample::at(database));
+fn observe(database: &mut Database, saved: &mut Option<SavedQuery>) -> Option<Sample> {
+    let sample = catch(|| Sample::at(database, saved));
     if sample.is_err() {
         abort();
     }

@@ -106,7 +106,11 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut timing = Timing::new(spec.switches.observe);
     // Number of the transaction in progress.
     let mut transaction = 1u64;
-    let mut watched = spec.pgio.as_ref().map(|_| Watched::default());
+    // The statements of pgio's workload that read the usage tell when its measurement begins.
+    let mut watched = match spec.pgio {
+        Some(_) => Some(Watched { since: None }),
+        None => spec.switches.observe.then(Watched::from_now),
+    };
     let reason = loop {
         latch::exit_with_postmaster();
         settings::reload();
@@ -152,13 +156,19 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
 /// The blocks and WAL that this process uses, recorded after each transaction: the totals so far,
 /// and the reads since the previous transaction, which count as that many reads of the same
 /// duration.
-#[derive(Default)]
 struct Watched {
     /// The usage at the start of the measurement, once it has started, and the last recorded one.
     since: Option<(Blocks, Blocks)>,
 }
 
 impl Watched {
+    fn from_now() -> Watched {
+        let now = usage::blocks();
+        Watched {
+            since: Some((now, now)),
+        }
+    }
+
     #[inline]
     fn record(&mut self, recorder: &Recorder) {
         let now = usage::blocks();

@@ -22,7 +22,9 @@ pub use figures::{Figures, Latency, encoded};
 pub use interval::RunInterval;
 pub use log::{LoggedTransaction, TransactionOutcome};
 pub use mode::Mode;
-pub use observed::{Observed, RunEnvironment, RunServerInterval, RunTable};
+pub use observed::{
+    Observed, RunEnvironment, RunServerInterval, RunTable, ServerCounts, ServerState,
+};
 pub use pgio::{PgioRun, PgioSession};
 pub use profile::{RunProfile, RunStack};
 pub use record::{Reply, RunRecord};

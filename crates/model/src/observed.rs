@@ -100,6 +100,139 @@ pub struct RunServerInterval {
     pub begins_s: f64,
     /// Its length.
     pub seconds: f64,
-    /// Bytes of WAL that all sessions inserted.
-    pub wal_bytes: Option<i64>,
+    /// What happened in it.
+    #[serde(flatten)]
+    pub counts: ServerCounts,
+    /// Whether a checkpoint began.
+    pub checkpoint_begun: Option<bool>,
+    /// Whether a checkpoint ended.
+    pub checkpoint_ended: Option<bool>,
+    /// What was the case at its end.
+    #[serde(flatten)]
+    pub state: ServerState,
+}
+
+/// Declares counters that only grow, each of them possibly unknown.
+macro_rules! counters {
+    ($(#[$attribute:meta])* pub struct $name:ident {
+        $($(#[$doc:meta])+ $counter:ident,)*
+    }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct $name {
+            $($(#[$doc])+ pub $counter: Option<i64>,)*
+        }
+
+        impl $name {
+            /// By how much each counter has grown since an earlier reading; unknown if one of the
+            /// two readings is, or if the counter has been reset.
+            pub fn since(&self, before: &$name) -> $name {
+                let grown = |after: Option<i64>, before: Option<i64>| {
+                    after?.checked_sub(before?).filter(|grown| *grown >= 0)
+                };
+                $name {
+                    $($counter: grown(self.$counter, before.$counter),)*
+                }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Counters of a server and its machine: totals in a reading, differences in a row.
+    pub struct ServerCounts {
+        /// Bytes of WAL, from the position where it is inserted.
+        wal_bytes,
+        /// WAL records.
+        wal_records,
+        /// Full-page images in WAL.
+        wal_fpi,
+        /// Blocks found in shared buffers.
+        blocks_hit,
+        /// Blocks read into shared buffers.
+        blocks_read,
+        /// Blocks written from shared buffers, and blocks by which files grew.
+        blocks_written,
+        /// Blocks found in shared buffers by the run's clients, in mode spi, by their own counters.
+        blocks_hit_by_clients,
+        /// Blocks that they read.
+        blocks_read_by_clients,
+        /// Bytes of WAL that they wrote.
+        wal_bytes_by_clients,
+        /// Blocks found in shared buffers by autovacuum workers.
+        blocks_hit_by_autovacuum,
+        /// Blocks that they read.
+        blocks_read_by_autovacuum,
+        /// Blocks that they wrote.
+        blocks_written_by_autovacuum,
+        /// Blocks that the checkpointer wrote.
+        blocks_written_by_checkpointer,
+        /// Blocks that the background writer wrote.
+        blocks_written_by_bgwriter,
+        /// Blocks that all other processes wrote.
+        blocks_written_by_backends,
+        /// Checkpoints that began because of their time.
+        checkpoints_timed,
+        /// Checkpoints that began because they were requested, or because of the amount of WAL.
+        checkpoints_requested,
+        /// Bytes of temporary files.
+        temp_bytes,
+        /// Deadlocks.
+        deadlocks,
+        /// CPU time in user mode, of all CPUs.
+        cpu_user_ms,
+        /// CPU time in system mode, interrupts included.
+        cpu_system_ms,
+        /// Idle time of the CPUs.
+        cpu_idle_ms,
+        /// Idle time of the CPUs while something waited for a device.
+        cpu_iowait_ms,
+        /// Time that the hypervisor gave to others.
+        cpu_steal_ms,
+        /// CPU time of the processes that execute the clients' statements, if they are on this server.
+        sessions_cpu_ms,
+        /// Time that they spent on the run queue.
+        sessions_run_queue_ms,
+        /// CPU time of the client workers of mode libpq.
+        workers_cpu_ms,
+        /// Time that they spent on the run queue.
+        workers_run_queue_ms,
+        /// CPU time of the coordinator.
+        coordinator_cpu_ms,
+        /// Completed reads of the devices that hold the data directory.
+        device_reads,
+        /// Bytes of them.
+        device_read_bytes,
+        /// Completed writes.
+        device_writes,
+        /// Bytes of them.
+        device_write_bytes,
+        /// Time in which some task waited for a CPU.
+        psi_cpu_some_ms,
+        /// Time in which some task waited for a device.
+        psi_io_some_ms,
+        /// Time in which all tasks that were not idle did.
+        psi_io_full_ms,
+        /// Time in which some task waited for memory.
+        psi_memory_some_ms,
+        /// Time in which all tasks that were not idle did.
+        psi_memory_full_ms,
+    }
+}
+
+/// What is the case at some moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerState {
+    /// Whether a checkpoint was in progress.
+    pub checkpoint_active: Option<bool>,
+    /// What the checkpointer waited for, unless it was idle.
+    pub checkpoint_phase: Option<String>,
+    /// Autovacuum workers at work.
+    pub autovacuum_workers: Option<i32>,
+    /// What they did.
+    pub autovacuum: Option<Vec<String>>,
+    /// Active sessions that do not belong to the run.
+    pub other_sessions: Option<i32>,
 }

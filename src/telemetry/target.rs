@@ -1,0 +1,74 @@
+//! Questions to a target while a run goes on, over the coordinator's connection: one at a time, and
+//! nobody waits for an answer, so that a target that hangs delays nothing.
+
+use crate::clock;
+use crate::database::remote::Remote;
+use crate::error::Result;
+
+/// How often to look whether an answer has arrived.
+const LOOK_EVERY_NS: u64 = 5_000_000;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// What the server does in each interval.
+    Server,
+}
+
+/// A target and the question that it has not answered.
+pub struct Target {
+    remote: Box<Remote>,
+    open: Option<Asker>,
+    looked_ns: u64,
+}
+
+impl Target {
+    /// A target that is connected.
+    pub fn new(remote: Box<Remote>) -> Target {
+        Target {
+            remote,
+            open: None,
+            looked_ns: 0,
+        }
+    }
+
+    /// Asks, unless another question is open; whether it has asked. The first row of the query's
+    /// last statement is the answer, as texts. `search_path` is that of the role.
+    pub fn ask(&mut self, asker: Asker, sql: &str) -> Result<bool> {
+        if self.open.is_some() {
+            return Ok(false);
+        }
+        self.remote.ask(sql)?;
+        self.open = Some(asker);
+        self.looked_ns = clock::now_ns();
+        Ok(true)
+    }
+
+    /// The answer to a question of this asker, if it has arrived.
+    pub fn answer(&mut self, asker: Asker) -> Result<Option<Vec<Option<String>>>> {
+        if self.open != Some(asker) {
+            return Ok(None);
+        }
+        self.looked_ns = clock::now_ns();
+        let answer = self.remote.answer();
+        // An error ends the question, too.
+        if !matches!(answer, Ok(None)) {
+            self.open = None;
+        }
+        answer
+    }
+
+    /// The clock reading at which to look for an answer; `u64::MAX` if no question is open.
+    pub fn due_ns(&self) -> u64 {
+        match self.open {
+            Some(_) => self.looked_ns + LOOK_EVERY_NS,
+            None => u64::MAX,
+        }
+    }
+
+    /// The connection, for questions that wait for their answer, after the run; `None` if the target
+    /// still owes an answer, as one that hangs does.
+    pub fn into_remote(self) -> Option<Box<Remote>> {
+        self.open.is_none().then_some(self.remote)
+    }
+}

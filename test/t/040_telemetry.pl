@@ -1,0 +1,261 @@
+# What the coordinator observes beside the clients: rows of the server for the same
+# intervals as those of the clients, checkpoints, autovacuum and other sessions in the
+# right ones, who may see what, and what is missing on a target.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('telemetry', <<'CONF');
+max_worker_processes = 20
+max_wal_size = 4GB
+autovacuum_naptime = 1s
+deadlock_timeout = 10ms
+CONF
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+foreach my $table (qw(accounts branches tellers history))
+{
+	$node->safe_psql('postgres', "ALTER TABLE pgbench_$table SET (autovacuum_enabled = false)");
+}
+
+# Starts a run that is canceled later, with short intervals; returns its number when it
+# has finished transactions.
+sub start_run
+{
+	my ($label, $options) = @_;
+
+	my $run_id = $node->safe_psql('postgres',
+		"SELECT bench.start($options, duration => '600 s', aggregate_interval => '100 ms', label => '$label')");
+	wait_for_transactions($node, $label);
+	return $run_id;
+}
+
+# Seconds since a run has started.
+sub seconds_of
+{
+	return $node->safe_psql('postgres', "SELECT seconds FROM bench.progress WHERE run_id = $_[0]");
+}
+
+# Waits until several more intervals have ended; returns the seconds since the start.
+sub let_it_run
+{
+	my ($run_id) = @_;
+
+	my $now = seconds_of($run_id);
+	wait_for($node, "SELECT seconds > $now + 0.5 FROM bench.progress WHERE run_id = $run_id");
+	return seconds_of($run_id);
+}
+
+sub end_run
+{
+	my ($run_id) = @_;
+
+	$node->safe_psql('postgres', "SELECT bench.cancel($run_id); SELECT bench.wait($run_id)");
+	return;
+}
+
+# How many rows of a run were read between two times, and for how many of them a
+# condition holds.
+sub rows_between
+{
+	my ($run_id, $from, $to, $condition) = @_;
+
+	return split /\|/,
+	  $node->safe_psql('postgres',
+		    "SELECT count(*), count(*) FILTER (WHERE $condition) FROM bench.run_server_intervals"
+		  . " WHERE run_id = $run_id AND begins_s + seconds BETWEEN $from AND $to");
+}
+
+sub all_between_ok
+{
+	my ($run_id, $from, $to, $condition, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my ($rows, $true) = rows_between($run_id, $from, $to, $condition);
+	return ok($rows > 0 && $rows == $true, $name)
+	  || diag("of $rows rows between $from and $to, $true have $condition: "
+		  . $node->safe_psql('postgres',
+			"SELECT json_agg(i) FROM bench.run_server_intervals i WHERE run_id = $run_id"));
+}
+
+my $requested = $node->safe_psql('postgres', 'SHOW server_version_num') >= 170000
+  ? 'SELECT num_requested FROM pg_stat_checkpointer'
+  : 'SELECT checkpoints_req FROM pg_stat_bgwriter';
+
+# A checkpoint in the middle.
+my $run_id = start_run('busy', 'clients => 2');
+my $checkpoints = $node->safe_psql('postgres', $requested);
+my $before = let_it_run($run_id);
+$node->safe_psql('postgres', 'CHECKPOINT');
+my $after = seconds_of($run_id);
+wait_for($node, "SELECT ($requested) > $checkpoints");
+
+# A table that is vacuumed slowly.
+my $unvacuumed = seconds_of($run_id);
+$node->safe_psql('postgres', <<'SQL');
+ALTER TABLE pgbench_tellers SET (autovacuum_enabled = true, autovacuum_vacuum_threshold = 1,
+  autovacuum_vacuum_scale_factor = 0, autovacuum_analyze_threshold = 2000000000,
+  autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)
+SQL
+my $vacuums = "query LIKE 'autovacuum: VACUUM public.pgbench_tellers%'";
+wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE $vacuums");
+my $worker = $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $vacuums");
+my $vacuumed = seconds_of($run_id);
+
+# What another role sees of it.
+$node->safe_psql('postgres',
+	"CREATE ROLE bencher LOGIN; SELECT bench.grant_to('bencher');");
+$node->safe_psql('postgres', "SELECT bench.define_script('one', 'SELECT 1')");
+sub run_as_bencher
+{
+	return $node->safe_psql(
+		'postgres',
+		"SELECT run_id FROM bench.run('postgres.one', duration => '0.5 s', aggregate_interval => '100 ms', vacuum => 'none')",
+		extra_params => [ '-U', 'bencher' ]);
+}
+my $denied = run_as_bencher();
+$node->safe_psql('postgres', 'GRANT SELECT ON pgbench_tellers TO bencher');
+my $allowed = run_as_bencher();
+$node->safe_psql('postgres', 'GRANT pg_read_all_stats TO bencher');
+my $member = run_as_bencher();
+my $at = $node->safe_psql('postgres',
+	"SELECT seconds FROM bench.progress, pg_stat_activity WHERE run_id = $run_id AND pg_stat_activity.pid = $worker AND $vacuums");
+ok($at ne '', 'the vacuum is still in progress');
+$node->safe_psql('postgres', 'ALTER TABLE pgbench_tellers SET (autovacuum_enabled = false)');
+
+# Another session, which sorts on disk, and a deadlock.
+my $other = start_sql($node,
+	q{SET work_mem = '64kB'; SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) i ORDER BY i DESC) s; SELECT pg_sleep(600)},
+	name => 'other');
+wait_for($node,
+	"SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'other'");
+my $other_from = seconds_of($run_id);
+my $other_to = let_it_run($run_id);
+$node->safe_psql('postgres',
+	"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'other'");
+finish_sql($other);
+my $keeper = $node->background_psql('postgres', on_error_stop => 0);
+$keeper->query_safe('SELECT pg_advisory_lock(2)');
+my $waiter = start_sql($node, 'SELECT pg_advisory_lock(1); SELECT pg_advisory_lock(2)');
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+$keeper->query('SELECT pg_advisory_lock(1)');
+$keeper->quit;
+finish_sql($waiter);
+wait_for($node, "SELECT sum(deadlocks) = 1 FROM pg_stat_database");
+let_it_run($run_id);
+end_run($run_id);
+
+is( $node->safe_psql('postgres', <<"SQL"), 't|t|t', 'the same intervals as those of the clients');
+SELECT array_agg(c.interval_no ORDER BY c.interval_no) = array_agg(s.interval_no ORDER BY s.interval_no),
+       bool_and(abs(s.begins_s + s.seconds - lead) < 1e-6 OR lead IS NULL), min(s.seconds) > 0
+  FROM bench.run_intervals c FULL JOIN
+       (SELECT *, lead(begins_s) OVER (ORDER BY interval_no) FROM bench.run_server_intervals WHERE run_id = $run_id) s USING (run_id, interval_no)
+ WHERE run_id = $run_id
+SQL
+is( $node->safe_psql('postgres', <<"SQL"), '1|t|1|1|t', 'the checkpoint is in the right interval');
+SELECT count(*) FILTER (WHERE checkpoint_begun),
+       bool_and(begins_s + seconds >= $before AND begins_s <= $after) FILTER (WHERE checkpoint_begun),
+       count(*) FILTER (WHERE checkpoint_ended), sum(checkpoints_requested),
+       sum(blocks_written_by_checkpointer) > 0
+  FROM bench.run_server_intervals WHERE run_id = $run_id
+SQL
+all_between_ok($run_id, $vacuumed, $at,
+	"autovacuum_workers >= 1 AND 'VACUUM public.pgbench_tellers' = ANY (autovacuum)",
+	'the autovacuum is in the right intervals');
+all_between_ok($run_id, 0, $unvacuumed, "NOT 'VACUUM public.pgbench_tellers' = ANY (autovacuum)",
+	'and in no earlier one');
+all_between_ok($run_id, $other_from, $other_to, 'other_sessions >= 1', 'other sessions');
+is( $node->safe_psql('postgres', <<"SQL"), 't|1|t|t|t|t|t', 'counters');
+SELECT sum(temp_bytes) > 0, sum(deadlocks), sum(wal_records) > 0, sum(wal_bytes) >= sum(wal_bytes_by_clients),
+       sum(blocks_hit_by_clients) > (SELECT transactions FROM bench.runs WHERE run_id = $run_id),
+       sum(cpu_user_ms + cpu_system_ms) > 0 OR NOT bool_or(cpu_user_ms IS NOT NULL),
+       sum(sessions_cpu_ms) > 0 OR NOT bool_or(sessions_cpu_ms IS NOT NULL)
+  FROM bench.run_server_intervals WHERE run_id = $run_id
+SQL
+my $seen = 'SELECT bool_and(autovacuum_workers >= 1), bool_or(%s), bool_and(%s) FROM bench.run_server_intervals WHERE run_id = %s';
+my $named = "'VACUUM public.pgbench_tellers' = ANY (autovacuum)";
+is($node->safe_psql('postgres', sprintf($seen, $named, "autovacuum = '{}'", $denied)),
+	't|f|t', 'a role sees that autovacuum works, not on which tables of others');
+is($node->safe_psql('postgres', sprintf($seen, $named, $named, $_)),
+	't|t|t', "except if it may: run $_")
+  foreach $allowed, $member;
+
+# The remainder after the deadline belongs to the last interval.
+$node->safe_psql('postgres', q{SELECT bench.define_script('slow', '\sleep 700 ms')});
+$run_id = $node->safe_psql('postgres',
+	"SELECT run_id FROM bench.run('slow', duration => '2 s', vacuum => 'none')");
+is( $node->safe_psql('postgres', <<"SQL"), 't|t', 'no interval begins after the deadline');
+SELECT bool_and(begins_s < 2), max(begins_s + i.seconds) >= max(r.seconds)
+  FROM bench.run_intervals i JOIN bench.runs r USING (run_id) WHERE run_id = $run_id
+SQL
+figures_ok($node, $run_id, 'with a remainder');
+
+# Nothing is observed if that is not wanted.
+$run_id = $node->safe_psql('postgres',
+	"SELECT run_id FROM bench.run('one', duration => '0.3 s', aggregate_interval => '100 ms', vacuum => 'none', observe => false)"
+);
+is( $node->safe_psql('postgres', <<"SQL"), 'f|t|{}|0', 'observe => false');
+SELECT observe, snapshot_held_s IS NULL, notes,
+       (SELECT count(*) FROM bench.run_server_intervals s WHERE s.run_id = r.run_id)
+  FROM bench.runs r WHERE run_id = $run_id
+SQL
+
+# A target shows what its role may see, and the run tells what that does not include.
+my ($host, $port) = ($node->host, $node->port);
+$node->safe_psql('postgres', 'CREATE ROLE guest LOGIN; REVOKE SELECT ON pg_stat_wal FROM PUBLIC');
+sub on_target
+{
+	my ($role, $more) = @_;
+
+	return
+	  "bench.run('one', mode => 'libpq', target => 'host=$host port=$port dbname=postgres user=$role', aggregate_interval => '100 ms', vacuum => 'none', $more)";
+}
+sub seen_on_target
+{
+	return $node->safe_psql('postgres', <<"SQL");
+SELECT count(*) > 1, bool_and(wal_bytes IS NOT NULL), bool_or(wal_records IS NOT NULL),
+       bool_or(other_sessions IS NOT NULL), bool_or(cpu_user_ms IS NOT NULL), bool_or(checkpoint_begun)
+  FROM bench.run_server_intervals WHERE run_id = $_[0]
+SQL
+}
+my ($status, $stdout, $stderr) =
+  $node->psql('postgres', 'SELECT run_id FROM ' . on_target('guest', "duration => '1 s'"));
+is($stderr, '', 'a target with few rights: no complaint');
+is(seen_on_target($stdout), 't|t|f|f|f|', 'a target with few rights: what is seen');
+my $notes = $node->safe_psql('postgres', "SELECT unnest(notes) FROM bench.runs WHERE run_id = $stdout");
+like($notes, $_, 'a target with few rights: what is missing')
+  foreach (
+	qr/^not observed: WAL records and full-page images: .*permission denied/m,
+	qr/^not observed: other sessions, .*pg_read_all_stats/m,
+	qr/^not observed: the target's machine/m);
+$stdout = $node->safe_psql('postgres',
+	'SELECT run_id FROM ' . on_target('postgres', "duration => '1 s'"));
+is(seen_on_target($stdout), 't|t|t|t|f|', 'a target with all rights: what is seen');
+
+# An observer that fails is off, and the run goes on.
+my $caller = start_sql($node,
+	'SELECT state FROM ' . on_target('guest', "duration => '2 s', label => 'revoked'"));
+wait_for_transactions($node, 'revoked');
+$node->safe_psql('postgres',
+	'REVOKE EXECUTE ON FUNCTION pg_current_wal_insert_lsn() FROM PUBLIC');
+($stdout, $stderr) = finish_sql($caller);
+is($stdout, 'finished', 'rights are lost in the middle: the run goes on');
+like($stderr, qr/NOTICE: .*could not observe the server's statistics: .*permission denied/m,
+	'rights are lost in the middle: that is said');
+
+# A target that does not answer delays nothing.
+$caller = start_sql($node, 'SELECT state FROM ' . on_target('postgres', "duration => '2 s', label => 'mute'"));
+wait_for_transactions($node, 'mute');
+my $mute = $node->safe_psql('postgres',
+	"SELECT pid FROM pg_stat_activity WHERE query LIKE 'SET LOCAL search_path%' AND application_name = 'pg_selfbench'");
+kill 'STOP', $mute;
+($stdout, $stderr) = finish_sql($caller);
+kill 'CONT', $mute;
+is($stdout, 'finished', 'a target that does not answer: the run ends');
+nothing_left_ok($node, 'telemetry');
+$node->stop;
+
+done_testing();
