@@ -6,8 +6,8 @@ use crate::results::load;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
 use crate::security;
 use crate::server;
-use crate::shared::messages;
 use crate::shared::{SegmentLayout, TaskKind};
+use crate::shared::{messages, stack_area};
 use crate::worker::launch::Task;
 use crate::worker::locks::{self, Access};
 use crate::worker::{logbook, sampled};
@@ -81,6 +81,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         true => spec.checked_workload()?.commands(),
         false => 0,
     };
+    let sampled = sampled::count(spec);
     let layout = SegmentLayout {
         workers: spec.workers,
         clients: spec.clients,
@@ -93,7 +94,8 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         },
         client_histograms: spec.pgio.is_some(),
         reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
-        sampled: sampled::count(spec),
+        sampled,
+        stack_bytes: stack_area::room(sampled),
     };
     require_room_for_commands(&layout)?;
     Task::launch(TaskKind::Run, layout, spec, spec.workers + 1)

@@ -6,7 +6,9 @@ use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
-use selfbench_model::{PgioRun, Run, RunRecord, RunScript, RunStatement, RunTimes, Setting};
+use selfbench_model::{
+    PgioRun, Run, RunProfile, RunRecord, RunScript, RunStatement, RunTimes, Setting,
+};
 use selfbench_script::builtin;
 use serde::de::DeserializeOwned;
 
@@ -26,6 +28,7 @@ pub fn load(run_id: i64) -> Result<Option<RunRecord>> {
         scripts,
         statements: rows::<RunStatement>(run_id, "script_no, command_no")?,
         pgio: rows::<PgioRun>(run_id, "run_id")?.into_iter().next(),
+        profiles: rows::<RunProfile>(run_id, "sampled DESC, process")?,
     }))
 }
 

@@ -4,7 +4,7 @@ use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::Header;
 use super::ring::RingHead;
 use super::slots::Worker;
-use super::stack_area::{RING_BYTES, StackHead};
+use super::stack_area::StackHead;
 use selfbench_stats::buckets::{self, coarse};
 use std::sync::atomic::AtomicU32;
 
@@ -32,6 +32,8 @@ pub struct SegmentLayout {
     pub reads: bool,
     /// Processes whose stacks are sampled: the workers, then the sessions of clients.
     pub sampled: usize,
+    /// Room for the stacks of each of them.
+    pub stack_bytes: usize,
 }
 
 pub(super) struct Offsets {
@@ -56,9 +58,9 @@ pub(super) fn ring_stride(bytes: usize) -> Option<usize> {
     }
 }
 
-/// Size of an area for stacks.
-pub(super) fn stack_stride() -> Option<usize> {
-    size_of::<StackHead>().checked_add(ring_stride(RING_BYTES)?)
+/// Size of an area for stacks with that many bytes.
+pub(super) fn stack_stride(bytes: usize) -> Option<usize> {
+    size_of::<StackHead>().checked_add(ring_stride(bytes)?)
 }
 
 impl SegmentLayout {
@@ -121,7 +123,7 @@ impl SegmentLayout {
         let logs = messages.checked_add(message_rings)?;
         let log_rings = self.workers.checked_mul(ring_stride(self.log_bytes)?)?;
         let stacks = logs.checked_add(log_rings)?;
-        let areas = self.sampled.checked_mul(stack_stride()?)?;
+        let areas = self.sampled.checked_mul(stack_stride(self.stack_bytes)?)?;
         let total = stacks.checked_add(areas)?;
         Some(Offsets {
             spec,

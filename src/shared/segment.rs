@@ -6,7 +6,7 @@ use super::layout::{OUTCOME_BYTES, Offsets, SegmentLayout, ring_stride, stack_st
 use super::messages::Messages;
 use super::ring::{Ring, RingHead};
 use super::slots::Worker;
-use super::stack_area::{RING_BYTES, StackArea, StackHead};
+use super::stack_area::{StackArea, StackHead};
 use crate::error::{Error, Report, Result};
 use crate::state::session;
 use pgrx::pg_sys;
@@ -61,6 +61,7 @@ impl Segment {
             (*header).client_histograms = layout.client_histograms;
             (*header).reads = layout.reads;
             (*header).sampled = layout.sampled as u32;
+            (*header).stack_bytes = layout.stack_bytes as u32;
             (*header).role = pg_sys::GetUserId().to_u32();
             (*header).secret = secret;
             (*header).spec_len = spec.len() as u64;
@@ -127,6 +128,7 @@ impl Segment {
                 client_histograms: header.client_histograms,
                 reads: header.reads,
                 sampled: header.sampled as usize,
+                stack_bytes: header.stack_bytes as usize,
             };
             let offsets = layout.offsets(header.spec_len as usize)?;
             Some(Segment {
@@ -296,10 +298,11 @@ impl Segment {
         if process >= self.layout.sampled {
             return None;
         }
-        let begin = self.offsets.stacks + process * stack_stride()?;
+        let bytes = self.layout.stack_bytes;
+        let begin = self.offsets.stacks + process * stack_stride(bytes)?;
         // SAFETY: in bounds and aligned (all sizes are multiples of 128), valid for all bytes.
         let head = unsafe { &*self.base.as_ptr().add(begin).cast::<StackHead>() };
-        let ring = self.ring(begin + size_of::<StackHead>(), RING_BYTES, 0)?;
+        let ring = self.ring(begin + size_of::<StackHead>(), bytes, 0)?;
         Some(StackArea { head, ring })
     }
 

@@ -8,8 +8,13 @@ use super::once_text::OnceText;
 use super::ring::Ring;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
-/// Bytes of the ring: samples of more than 300 ms of CPU time, even of deep stacks.
-pub(super) const RING_BYTES: usize = 64 * 1024;
+/// Bytes of the ring of each of so many processes: samples of more than 300 ms of CPU time, even of
+/// deep stacks. The more processes there are, the less CPU time each of them gets.
+pub fn room(processes: usize) -> usize {
+    const ALL: usize = 64 << 20;
+    (ALL / processes.max(1)).clamp(16 << 10, 64 << 10)
+}
+
 /// Room for the reason why a process is not sampled.
 const REASON_BYTES: usize = 256;
 

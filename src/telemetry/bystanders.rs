@@ -2,6 +2,7 @@
 //! server's I/O workers. A run with `profile` names them with the CPU time that they used while it
 //! looked, which for processes that live shortly is less than all of it.
 
+use super::processes;
 use crate::backend::transaction::transaction;
 use crate::error::Result;
 use crate::query;
@@ -46,7 +47,7 @@ impl Bystanders {
             if leader != 0 && !sessions.contains(&leader) {
                 continue;
             }
-            let now = cpu_ns(pid);
+            let now = processes::read(pid).map(|times| times.cpu_ns);
             // A parallel worker that is new has done all its work since the last look.
             let begin = match (leader, self.looked) {
                 (0, _) | (_, false) => now,
@@ -80,13 +81,4 @@ impl Bystanders {
         }
         rows.into_values()
     }
-}
-
-/// The CPU time of a process so far, in nanoseconds.
-fn cpu_ns(pid: i32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
-    let mut numbers = text.split_whitespace().map(str::parse);
-    // All zero is what a kernel says that does not count.
-    let used: u64 = numbers.next()?.ok()?;
-    (used > 0).then_some(used)
 }

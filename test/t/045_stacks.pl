@@ -186,6 +186,10 @@ is( sql("SELECT sampled, processes >= 2, cpu_ms > 0, samples FROM bench.run_prof
           WHERE run_id = $run AND process = 'parallel worker'"),
 	'f|t|t|', 'parallel workers');
 
+like(sql("SELECT bench.report($run)"),
+	qr/^profile: 1 spi client, \d+ samples, .* of it for sampling\nprofile: \d+ parallel workers not sampled, \d+ ms of CPU time$/m,
+	'the report names them');
+
 # A role that is not a superuser may profile its own runs, and sees only them.
 sql(q{CREATE ROLE tester LOGIN; CREATE ROLE other LOGIN;
       SELECT bench.grant_to('tester'), bench.grant_to('other')});

@@ -1,6 +1,7 @@
 //! A run with everything that its report prints.
 
 use crate::pgio::PgioRun;
+use crate::profile::RunProfile;
 use crate::run::Run;
 use crate::script::{RunScript, RunStatement};
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ pub struct RunRecord {
     pub statements: Vec<RunStatement>,
     /// What it was as a run of pgio's workload, if it was one.
     pub pgio: Option<PgioRun>,
+    /// Its sampled processes, and those that were not sampled, if it has a profile.
+    pub profiles: Vec<RunProfile>,
 }
 
 impl RunRecord {

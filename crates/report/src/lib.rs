@@ -9,6 +9,7 @@ pub mod initialize;
 pub mod log;
 mod number;
 pub mod pgio;
+mod profile;
 pub mod progress;
 mod settings;
 mod text;

@@ -6,7 +6,7 @@
 
 use crate::advice::held_snapshot;
 use crate::number::{fixed, shortest};
-use crate::{pgio, settings};
+use crate::{pgio, profile, settings};
 use selfbench_model::{Figures, Latency, Mode, Run, RunRecord, RunScript, RunState, Setting};
 use selfbench_script::report_text;
 use selfbench_stats::{Counts, summary};
@@ -419,6 +419,7 @@ fn additions(lines: &mut Lines, record: &RunRecord, settings: &[Setting]) {
     if let Some(held) = held_snapshot(run) {
         lines.push(held);
     }
+    profile::lines(&record.profiles).for_each(|line| lines.push(line));
     if run.warmup_s > 0.0 {
         lines.push(format!(
             "warm-up: {} s, {} transactions, not included above",

@@ -429,6 +429,7 @@ fn several_scripts(server_version: &str, server_version_num: i32) -> RunRecord {
             statement(2, 0.0, 0, 0, "select 1;"),
         ],
         pgio: None,
+        profiles: Vec::new(),
     }
 }
 

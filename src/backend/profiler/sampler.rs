@@ -304,6 +304,11 @@ impl Sampler {
         if end == End::Unknown {
             OUTDATED.store(true, Relaxed);
         }
+        let measure_ns = self.header.measure_ns.load(Relaxed);
+        if measure_ns == 0 || at_ns < measure_ns {
+            // The warm-up loads libraries and fills the walker's cache.
+            return;
+        }
         let written = self.area.write(self.sample.finish(end, expired, at_ns));
         let lost = if written { 0 } else { u64::from(expired) };
         let cost_ns = clock::thread_cpu_ns().saturating_sub(begin_ns);
