@@ -118,7 +118,7 @@ foreach my $mode (qw(spi libpq))
 	           FROM bench.run_profiles WHERE $process"),
 		't|2|t|t|0|t|t', "$mode: most stacks are complete");
 	is( sql("SELECT count(*) FROM bench.run_profiles p
-	          WHERE run_id = $run AND samples IS DISTINCT FROM
+	          WHERE run_id = $run AND sampled AND samples IS DISTINCT FROM
 	                (SELECT coalesce(sum(s.samples), 0) FROM bench.run_stacks s
 	                  WHERE s.run_id = p.run_id AND s.process = p.process)"),
 		'0', "$mode: the stacks are those that were sampled");
@@ -129,7 +129,7 @@ foreach my $mode (qw(spi libpq))
 	is(sql("SELECT notes FROM bench.runs WHERE run_id = $run"), '{}', "$mode: no notes");
 }
 is( sql(q{SELECT string_agg(process, ', ' ORDER BY process) FROM bench.run_profiles
-           WHERE run_id = (SELECT max(run_id) FROM bench.runs)}),
+           WHERE sampled AND run_id = (SELECT max(run_id) FROM bench.runs)}),
 	'client backend, libpq client', 'mode libpq: the workers of clients are sampled, too');
 
 # Functions without a name get none; a function that calls itself counts once.
@@ -147,7 +147,7 @@ $run = profiled(q{'deep', duration => '1 s'});
 is( sql("SELECT stack LIKE '[truncated];spinning_nested;%;[static in spinning.so]'
            FROM bench.run_stacks WHERE run_id = $run ORDER BY samples DESC LIMIT 1"),
 	't', 'a stack that is too deep');
-is(sql("SELECT incomplete > 0.8 * samples FROM bench.run_profiles WHERE run_id = $run"), 't', 'is incomplete');
+is(sql("SELECT incomplete > 0.8 * samples FROM bench.run_profiles WHERE run_id = $run AND sampled"), 't', 'is incomplete');
 
 # Nothing is sampled unless requested.
 sql(q{SELECT bench.run('exported', transactions => 20)});
@@ -159,13 +159,13 @@ is( sql(q{SELECT (SELECT count(*) FROM bench.run_stacks s WHERE s.run_id = r.run
 
 # Sessions that are not sampled.
 $run = profiled(q{'exported', mode => 'libpq', reconnect => true, transactions => 20});
-is( sql("SELECT notes, (SELECT string_agg(process, ', ') FROM bench.run_profiles p WHERE p.run_id = r.run_id)
+is( sql("SELECT notes, (SELECT string_agg(process, ', ') FROM bench.run_profiles p WHERE p.run_id = r.run_id AND sampled)
            FROM bench.runs r WHERE run_id = $run"),
 	'{"the stacks of sessions with one transaction each are not sampled"}|libpq client',
 	'connections of single transactions');
 my $target = "host=" . $node->host . " port=" . $node->port . " dbname=postgres";
 $run = profiled("'exported', mode => 'libpq', transactions => 20, target => '$target'");
-is( sql("SELECT notes, (SELECT string_agg(process, ', ') FROM bench.run_profiles p WHERE p.run_id = r.run_id)
+is( sql("SELECT notes, (SELECT string_agg(process, ', ') FROM bench.run_profiles p WHERE p.run_id = r.run_id AND sampled)
            FROM bench.runs r WHERE run_id = $run"),
 	q({"the stacks of the target's sessions are not sampled: they are processes of another server"}|libpq client),
 	'a target');
@@ -187,8 +187,10 @@ is( sql("SELECT sampled, processes >= 2, cpu_ms > 0, samples FROM bench.run_prof
 	'f|t|t|', 'parallel workers');
 
 like(sql("SELECT bench.report($run)"),
-	qr/^profile: 1 spi client, \d+ samples, .* of it for sampling\nprofile: \d+ parallel workers not sampled, \d+ ms of CPU time$/m,
+	qr/^profile: 1 spi client, \d+ samples, .* of it for sampling\n(?:profile: 3 io workers not sampled, \d+ ms of CPU time\n)?profile: \d+ parallel workers not sampled, \d+ ms of CPU time$/m,
 	'the report names them');
+is( sql("SELECT count(*) FROM bench.run_profiles WHERE run_id = $run AND process = 'io worker' AND NOT sampled"),
+	$node->pg_version >= 18 ? 1 : 0, 'as those of I/O');
 
 # A role that is not a superuser may profile its own runs, and sees only them.
 sql(q{CREATE ROLE tester LOGIN; CREATE ROLE other LOGIN;
@@ -241,7 +243,7 @@ wait_until_quiet($node);
 foreach (1 .. 2)
 {
 	$run = profiled(q{'exported', client_process => 'backend', transactions => 50});
-	is(sql("SELECT process, processes FROM bench.run_profiles WHERE run_id = $run"), 'spi client|1', 'a client in a backend');
+	is(sql("SELECT process, processes FROM bench.run_profiles WHERE run_id = $run AND sampled"), 'spi client|1', 'a client in a backend');
 }
 
 # Deleted with their runs.
