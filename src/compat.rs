@@ -2,6 +2,9 @@
 //! that the bindings lack.
 
 use pgrx::pg_sys;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
+use pgrx::pg_sys::panic::pgrx_extern_c_guard;
+use std::sync::OnceLock;
 
 /// Lets a worker connect as a role without the LOGIN attribute, where the server can do that.
 #[cfg(any(feature = "pg15", feature = "pg16"))]
@@ -527,6 +530,50 @@ pub unsafe fn run_to_end(execution: *mut pg_sys::QueryDesc) {
             true,
         );
     }
+}
+
+/// What to do instead of running an execution with a limit of rows, 0 for none; the function runs it
+/// with any limit.
+pub type InsteadOfRun = unsafe fn(*mut pg_sys::QueryDesc, u64, &dyn Fn(u64));
+
+/// That, and the hook of another library.
+static RUN: OnceLock<(InsteadOfRun, pg_sys::ExecutorRun_hook_type)> = OnceLock::new();
+
+/// From now on, this process does that instead of running executions.
+pub fn set_run_hook(instead: InsteadOfRun) {
+    macro_rules! set_hook {
+        ($($once:ident)?) => {{
+            unsafe extern "C-unwind" fn run(
+                execution: *mut pg_sys::QueryDesc,
+                direction: pg_sys::ScanDirection::Type,
+                rows: u64,
+                $($once: bool)?
+            ) {
+                // SAFETY: what the server passes to this hook.
+                unsafe {
+                    pgrx_extern_c_guard(|| {
+                        let Some((instead, next)) = RUN.get() else { return };
+                        instead(execution, rows, &|rows| match next {
+                            Some(next) => {
+                                pg_guard_ffi_boundary(|| next(execution, direction, rows, $($once)?));
+                            }
+                            None => pg_sys::standard_ExecutorRun(execution, direction, rows, $($once)?),
+                        });
+                    });
+                }
+            }
+            // SAFETY: a variable of this process, which has one thread.
+            unsafe {
+                if RUN.set((instead, pg_sys::ExecutorRun_hook)).is_ok() {
+                    pg_sys::ExecutorRun_hook = Some(run);
+                }
+            }
+        }};
+    }
+    #[cfg(not(feature = "pg18"))]
+    set_hook!(once);
+    #[cfg(feature = "pg18")]
+    set_hook!();
 }
 
 /// A set of events to wait for, with that room, for the life of the process.

@@ -1,11 +1,12 @@
 //! Behavior of a task's processes as server processes, for all kinds of processes.
 //!
 //! `identity` is the role and database that it connects to, `settings` copies the settings of the
-//! caller's session. `transaction` and `statement` execute SQL, `unguarded` declares what a client
-//! calls in each transaction, `timeouts` limits statements, `usage` reads the server's counters.
-//! `interrupts` handles signals, `events` and `alarm` wait for sockets and clock readings,
-//! `horizon` lets a waiting caller keep no dead rows, `descriptors` keeps files open. `process` starts and ends processes and reads
-//! the state of others; `profiler` samples its stacks; `fatal` keeps the FATAL error that ended the process.
+//! caller's session. `transaction` and `statement` execute SQL, `parallel` lets the server validate
+//! foreign keys by parallel plans, `unguarded` declares what a client calls in each transaction,
+//! `timeouts` limits statements, `usage` reads the server's counters. `interrupts` handles signals,
+//! `events` and `alarm` wait for sockets and clock readings, `horizon` lets a waiting caller keep no
+//! dead rows, `descriptors` keeps files open. `process` starts and ends processes and reads the state
+//! of others; `profiler` samples its stacks; `fatal` keeps the FATAL error that ended the process.
 
 pub mod activity;
 pub mod alarm;
@@ -16,6 +17,7 @@ pub mod fatal;
 pub mod horizon;
 pub mod identity;
 pub mod interrupts;
+pub mod parallel;
 pub mod process;
 pub mod profiler;
 pub mod settings;

@@ -7,7 +7,7 @@ use super::fill;
 use crate::backend::identity::connect;
 use crate::backend::process::at_exit;
 use crate::backend::transaction::{abort, transaction};
-use crate::backend::{fatal, settings};
+use crate::backend::{fatal, parallel, settings};
 use crate::clock;
 use crate::database::Database;
 use crate::error::{Error, Result, catch};
@@ -292,9 +292,12 @@ fn step(
             .vacuum()
             .iter()
             .try_for_each(|statement| database.execute_alone(statement)),
-        _ => tables
-            .foreign_keys()
-            .iter()
-            .try_for_each(|statement| database.execute_alone(statement)),
+        _ => {
+            parallel::consider_parallel_plans();
+            tables
+                .foreign_keys()
+                .iter()
+                .try_for_each(|statement| database.execute_alone(statement))
+        }
     }
 }

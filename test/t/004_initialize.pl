@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
-my $node = new_bench_node('initialize');
+my $node = new_bench_node('initialize', "shared_preload_libraries = 'auto_explain'");
 $node->safe_psql('postgres', 'CREATE DATABASE theirs');
 $node->safe_psql('postgres', 'CREATE DATABASE ours');
 $node->safe_psql('ours',     'CREATE EXTENSION pg_selfbench');
@@ -80,6 +80,24 @@ SELECT relname, $pages, reltuples::bigint, relallvisible
 SQL
 }
 
+# What the catalogs say of tables, keys and their triggers.
+sub catalogs
+{
+	my ($database) = @_;
+	return $node->safe_psql($database, <<'SQL');
+SELECT relname, relhasindex, relhastriggers, relchecks, relhassubclass, relispartition
+  FROM pg_class WHERE relname LIKE 'pgbench%' ORDER BY relname;
+SELECT conname, contype, conrelid::regclass, conindid::regclass, confrelid::regclass, convalidated,
+       condeferrable, conparentid <> 0, coninhcount, conislocal, connoinherit, conkey, confkey,
+       confupdtype, confdeltype, confmatchtype
+  FROM pg_constraint WHERE conrelid::regclass::text LIKE 'pgbench%' ORDER BY conrelid::regclass::text, conname;
+SELECT tgrelid::regclass, tgconstrrelid::regclass, tgconstrindid::regclass, conname, tgfoid::regproc, tgtype,
+       tgenabled, tgisinternal, tgparentid <> 0
+  FROM pg_trigger LEFT JOIN pg_constraint c ON c.oid = tgconstraint
+ WHERE tgrelid::regclass::text LIKE 'pgbench%' ORDER BY tgrelid::regclass::text, conname, tgfoid;
+SQL
+}
+
 foreach my $case (
 	[ 'plain', 'scale => 3', [qw(-s 3)] ],
 	[   'range partitions',
@@ -91,6 +109,10 @@ foreach my $case (
 	[   'partitions that do not divide the rows',
 		'scale => 1, partitions => 7', [qw(-s 1 --partitions=7)] ],
 	[ 'foreign keys', 'scale => 3, foreign_keys => true', [qw(-s 3 --foreign-keys)] ],
+	[   'foreign keys of partitions',
+		'scale => 2, foreign_keys => true, partitions => 3',
+		[qw(-s 2 --foreign-keys --partitions=3)]
+	],
 	[   'unlogged', 'scale => 1, unlogged => true', [qw(-s 1 --unlogged-tables)] ],
 	[   'unlogged partitions',
 		'scale => 1, unlogged => true, partitions => 2',
@@ -121,12 +143,41 @@ foreach my $case (
 	  $node->safe_psql('ours', "SELECT step FROM bench.initialize($options) WHERE seconds >= 0");
 	cmp_ok(scalar @steps, '>', 0, "$name: bench.initialize");
 	is(definitions('ours'), definitions('theirs'), "$name: definitions");
+	is(catalogs('ours'), catalogs('theirs'), "$name: catalogs");
 	is(contents('ours'), contents('theirs'), "$name: rows and pages");
 	my ($ours, $theirs) = map { size($_) } qw(ours theirs);
 	cmp_ok($ours, $empty_pages ? "<=" : "==", $theirs, "$name: bytes");
 	is(statistics('ours'), statistics('theirs'), "$name: statistics")
 	  if $options !~ /steps/ || $options =~ /v/;
 }
+
+# The server validates foreign keys, in parallel if its settings allow that, and finds what
+# violates them.
+foreach my $workers (2, 0)
+{
+	local $ENV{PGOPTIONS} = join ' ', map { "-c $_" } "max_parallel_workers_per_gather=$workers",
+	  qw(parallel_setup_cost=0 min_parallel_table_scan_size=0 auto_explain.log_min_duration=0
+	  auto_explain.log_nested_statements=on auto_explain.log_analyze=on);
+	my $before = -s $node->logfile;
+	$node->safe_psql('ours', "SELECT count(*) FROM bench.initialize(foreign_keys => true)");
+	my $log = slurp_file($node->logfile, $before);
+	my $query = qr/SELECT fk."bid" FROM ONLY "public"."pgbench_accounts"/;
+	my ($plan) = $log =~ /$query(.*?)(?=LOG:)/s;
+	my $launched = qr/Workers Launched: [12]\b/;
+	if ($workers && $node->pg_version < 18) { like($plan, $launched, 'validation by several processes') }
+	else                                    { unlike($plan, $launched, 'validation by one process') }
+}
+$node->safe_psql('ours', "SELECT count(*) FROM bench.initialize()");
+$node->command_ok([qw(pgbench -i -q theirs)], 'without foreign keys');
+$node->safe_psql($_, 'UPDATE pgbench_accounts SET bid = 2 WHERE aid = 77777') foreach qw(ours theirs);
+my $violation = qr/insert or update on table "pgbench_accounts" violates foreign key constraint "pgbench_accounts_bid_fkey"\nDETAIL:  Key \(bid\)=\(2\) is not present in table "pgbench_branches"/;
+my (undef, undef, $error) = $node->psql('ours', <<'SQL');
+SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0;
+SELECT bench.initialize(steps => 'f')
+SQL
+like($error, $violation, 'a row that violates a foreign key');
+$node->command_fails_like([qw(pgbench -i -I f theirs)], $violation, 'the same with pgbench');
+is(catalogs('ours'), catalogs('theirs'), 'the same foreign keys stay');
 
 # The steps by name and in order.
 is( $node->safe_psql('ours',
