@@ -1,9 +1,10 @@
-//! Which row goes to which page of which file, and how the work is divided.
+//! Plans for filling tables by pages: the file and page of each row, and the parts of the work.
 //!
 //! Primary keys of accounts are filled in the same way, if they are there before.
 //!
-//! A plan exists only for tables that are stored as pgbench and pgio create them: ordinary heap
-//! tables and, for accounts, range or hash partitions that are. For all else there is COPY.
+//! A plan exists only for tables with the storage that pgbench and pgio create: ordinary heap
+//! tables and, for accounts, range or hash partitions that are such tables. All others are filled
+//! by COPY.
 
 use super::heap::{self, Content, Filler, Heap, Key, PartitionHash, Row, Template};
 use super::keys::{self, KeyFiller};
@@ -23,11 +24,11 @@ use std::ops::Range;
 pub const MAX_PAGES: u64 = u32::MAX as u64 - 1;
 /// Pages, or leaves of a key, that a process fills before it takes the next part.
 const PART_PAGES: u64 = 1024;
-/// Memory, in pages, that a process has for the batches of several hash partitions.
+/// Memory of a process for the batches of several hash partitions, in pages.
 const HASH_PAGES: usize = 4096;
 
-/// The table as `pg_inherits` and its like tell it; none if it is a partition itself, so that rows
-/// must not go beyond its own bounds. `{}` is its name as a literal.
+/// The partitions of the table; no row if it is itself a partition, whose bounds limit its rows.
+/// `{}` is its name as a literal.
 const PARTITIONS: &str = "
 SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catalog.text,
        (pg_catalog.pg_has_role(c.relowner, 'USAGE')
@@ -47,7 +48,7 @@ SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catal
   LEFT JOIN pg_catalog.pg_opclass o ON o.oid OPERATOR(pg_catalog.=) p.partclass[0]
  WHERE c.oid OPERATOR(pg_catalog.=) {}::pg_catalog.regclass AND NOT c.relispartition";
 
-/// What processes need to know to fill tables together.
+/// The data that processes need to fill tables together.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Who initializes, and where.
@@ -90,13 +91,13 @@ enum Layout {
     Hash(Vec<Heap>, usize),
 }
 
-/// Rows one after the other in one file.
+/// Consecutive rows in one file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct RowRange {
     heap: Heap,
     /// Numbers of the rows.
     rows: Range<i64>,
-    /// The keys of rows by their numbers; they are the same if there are none.
+    /// The keys of rows by their numbers; if `None`, the key is the number.
     keys: Option<Keys>,
 }
 
@@ -119,7 +120,7 @@ enum Bound {
 }
 
 impl Bound {
-    /// Reads them as the server writes them.
+    /// Parses the bounds as the server prints them.
     fn parse(text: &str) -> Option<Bound> {
         let text: String = text
             .chars()
@@ -158,9 +159,9 @@ impl Bound {
 }
 
 impl Plan {
-    /// How to fill accounts, the table of that name in SQL, in this transaction, which has emptied
-    /// them, and their primary keys, if `has_keys`; `None` if that is COPY's business. `processes`
-    /// may take part.
+    /// The plan for filling accounts, given by its SQL name, and its primary keys, if `has_keys`, in
+    /// this transaction, which has emptied it; `None` if COPY must fill it. `processes` may take
+    /// part.
     pub fn of_accounts(
         spec: &InitializeSpec,
         accounts: &str,
@@ -178,8 +179,8 @@ impl Plan {
         }))
     }
 
-    /// How to fill pgio's tables in this transaction, which has created them; `None` if that is
-    /// COPY's business.
+    /// The plan for filling pgio's tables in this transaction, which has created them; `None` if
+    /// COPY must fill them.
     pub fn of_pgio(spec: &PgioSpec, tables: &[pg_sys::Oid]) -> Option<Plan> {
         if !tables.iter().all(|oid| heap::may_insert(*oid)) {
             return None;
@@ -258,7 +259,7 @@ impl Plan {
         Some((key, self.endless_tree(heap).with_rows(rows)))
     }
 
-    /// Pages of all files together, about.
+    /// Approximate number of pages of all files together.
     pub fn pages(&self) -> u64 {
         let per_page = self
             .files()
@@ -267,7 +268,7 @@ impl Plan {
         self.rows as u64 / per_page as u64
     }
 
-    /// Before any process begins.
+    /// To be called before any process starts.
     pub fn prepare(&self) {
         if let Layout::Ranges(ranges) = &self.layout {
             for range in ranges {
@@ -280,9 +281,8 @@ impl Plan {
         }
     }
 
-    /// Does parts of the work that nobody else has taken until none is left. `take` gives the
-    /// number of the next one; after each batch, `done` gets its number of rows. Nanoseconds that
-    /// primary keys took.
+    /// Executes parts of the work until none is left. `take` returns the number of the next part;
+    /// `done` gets the number of rows of each batch. Returns the nanoseconds that primary keys took.
     pub fn work(
         &self,
         mut take: impl FnMut() -> u64,
@@ -402,8 +402,8 @@ impl Plan {
         Ok(keys_ns)
     }
 
-    /// After all processes have ended: the visibility maps, the tables' statistics and what makes
-    /// the keys' pages trees. Tells each table that has a key, with its number of rows.
+    /// Writes the visibility maps, the tables' statistics and the roots of the keys, after all
+    /// processes have ended. Returns each table that has a key, with its number of rows.
     pub fn conclude(&self) -> Vec<(Heap, u64)> {
         let mut keyed = Vec::new();
         for (heap, _) in self.files() {
@@ -473,7 +473,7 @@ fn layout(
     Ok(layout.map(|layout| (layout, may_add_keys)))
 }
 
-/// Range partitions that have a place for each account.
+/// The files of range partitions that together cover all accounts.
 fn ranges(mut partitions: Vec<(Heap, Bound)>, rows: i64) -> Option<Layout> {
     let lower = |bound: &Bound| match bound {
         Bound::Range(from, _) => *from,
@@ -501,7 +501,7 @@ fn ranges(mut partitions: Vec<(Heap, Bound)>, rows: i64) -> Option<Layout> {
     (next == rows + 1).then_some(Layout::Ranges(ranges))
 }
 
-/// Hash partitions of one modulus, all of them.
+/// The files of hash partitions, which must have one modulus and be complete.
 fn hash(mut partitions: Vec<(Heap, Bound)>, processes: usize) -> Option<Layout> {
     let count = partitions.len();
     let number = |bound: &Bound| match bound {

@@ -1,4 +1,4 @@
-//! Finished pages on their way into WAL and files, without the server's buffers.
+//! Writing finished pages to WAL and files without shared buffers.
 
 use crate::compat::{self, Checkpoints, FileId};
 use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
@@ -14,14 +14,14 @@ pub(super) const PAGE_HEADER: usize =
     std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp).next_multiple_of(8);
 /// Pages of a WAL record of finished pages, and of a batch.
 pub const BATCH: usize = 32;
-/// What the server wants buffers aligned to, for files that it opens for direct I/O.
+/// The alignment of buffers that the server requires for direct I/O.
 const ALIGNMENT: usize = 4096;
 
 /// The file of a table or index that the current transaction has created.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct File {
     id: FileId,
-    /// Whether it is logged, so that WAL is written unless `wal_level` allows to do without.
+    /// Whether the table is logged, so that WAL is written unless `wal_level` allows skipping it.
     logged: bool,
 }
 
@@ -71,8 +71,8 @@ impl File {
         self.logged && unsafe { pg_sys::wal_level } >= pg_sys::WalLevel::WAL_LEVEL_LOGICAL as i32
     }
 
-    /// Whether writes are told to the checkpointer, so that it syncs the file: not when the server
-    /// does that at commit. Unlogged tables are synced for the next start of the server.
+    /// Whether to register writes with the checkpointer, so that it syncs the file: not if the
+    /// server syncs it at commit. Unlogged tables are synced for the next start of the server.
     fn needs_sync(&self) -> bool {
         self.needs_wal() || !self.logged
     }
@@ -83,9 +83,9 @@ impl File {
         unsafe { pg_sys::smgrnblocks(self.open(), MAIN_FORKNUM) }
     }
 
-    /// Gives the file its final size, so that several processes can write into it: the server
-    /// itself would fill the end of one gigabyte before it begins the next, over what others have
-    /// written.
+    /// Extends the file to its final size, so that several processes can write to it: when the
+    /// server starts a new segment, it fills the previous one to its end and would overwrite pages
+    /// of others.
     pub fn resize(&self, pages: u32) {
         let zeros = Pages::new(1);
         let mut end = self.pages();
@@ -103,12 +103,13 @@ impl File {
 
     /// Logs the first `count` pages of a buffer and writes them to the file.
     ///
-    /// Checkpoints: the pages do not pass through the server's buffers, which a checkpoint would
-    /// write out. From before the WAL record until the pages have been written and the checkpointer
-    /// been told to sync them, this process keeps checkpoints from going on that have begun behind
-    /// that record. So one whose recovery would not see the record waits, and then syncs the pages;
-    /// a recovery from any other one writes them again. The pages may reach the disk before their
-    /// WAL does: then the transaction has not been committed, and nobody will read the file.
+    /// Checkpoints: the pages are not in shared buffers, which a checkpoint would write. So this
+    /// process delays checkpoints that start after the WAL record, from before the record until the
+    /// pages have been written and registered for sync with the checkpointer. A checkpoint whose
+    /// recovery would not replay the record waits, and then syncs the pages; recovery from any
+    /// other checkpoint replays the record and writes the pages again. The pages may reach the disk
+    /// before their WAL. In this case the transaction has not been committed, and no session will
+    /// read the file.
     pub fn write(
         &self,
         fork: pg_sys::ForkNumber::Type,
@@ -157,16 +158,16 @@ pub(super) fn open(oid: pg_sys::Oid) -> Option<PgRelation> {
     }
 }
 
-/// How pages are written.
+/// How to write pages.
 #[derive(Clone, Copy)]
 pub struct WriteMode {
-    /// Whether they come behind the file's end.
+    /// Whether they extend the file.
     pub grows: bool,
-    /// Whether nothing stands between the end of the line pointers and the tuples.
+    /// Whether the space between the line pointers and the tuples is a hole.
     pub standard: bool,
 }
 
-/// Memory for pages, as the server wants it.
+/// Memory for pages, with the alignment that the server requires.
 pub struct Pages {
     memory: NonNull<u8>,
     layout: Layout,
@@ -207,8 +208,8 @@ impl Drop for Pages {
     }
 }
 
-/// From now on, this process compresses pages in WAL by LZ4, if the server has it; PGLZ and
-/// Zstandard take as long as they save. The setting of others stays as it is.
+/// From now on, this process compresses pages in WAL with LZ4, if the server supports it; PGLZ and
+/// Zstandard take as long as they save. The setting of other processes does not change.
 pub fn compress_wal() {
     // SAFETY: sets a setting of this process. The level keeps the server from raising an error if
     // it knows no such value.

@@ -58,7 +58,7 @@ impl Key {
         let file = File::of(&index)?;
         let is_empty = as_created
             && file.pages() == METAPAGE + 1
-            && change_meta(&index, |meta| {
+            && with_meta(&index, pg_sys::BUFFER_LOCK_SHARE, |meta| {
                 (meta.magic, meta.version, meta.root) == (MAGIC, VERSION, 0)
             });
         is_empty.then_some(Key {
@@ -76,7 +76,7 @@ impl Key {
             return;
         };
         let (root, level) = tree.root();
-        change_meta(&index, |meta| {
+        with_meta(&index, pg_sys::BUFFER_LOCK_EXCLUSIVE, |meta| {
             meta.root = root;
             meta.level = level;
             meta.fast_root = root;
@@ -97,17 +97,19 @@ impl Key {
     }
 }
 
-/// Reads or changes the metapage of an index, in the server's buffers.
-fn change_meta<T>(index: &PgRelation, change: impl FnOnce(&mut Meta) -> T) -> T {
+/// Reads the metapage of an index in shared buffers, or changes it if the lock is exclusive.
+fn with_meta<T>(index: &PgRelation, lock: u32, act: impl FnOnce(&mut Meta) -> T) -> T {
     // SAFETY: an open relation with a block. Nothing between lock and unlock can fail; the contents
-    // stand behind the header, and there are more of them than these.
+    // follow the header, and there are more of them than these.
     unsafe {
         let buffer = pg_sys::ReadBuffer(index.as_ptr(), METAPAGE);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+        pg_sys::LockBuffer(buffer, lock as i32);
         let page = pg_sys::BufferGetPage(buffer).cast::<u8>();
-        let changed = change(&mut *page.add(PAGE_HEADER).cast::<Meta>());
-        pg_sys::MarkBufferDirty(buffer);
+        let result = act(&mut *page.add(PAGE_HEADER).cast::<Meta>());
+        if lock == pg_sys::BUFFER_LOCK_EXCLUSIVE {
+            pg_sys::MarkBufferDirty(buffer);
+        }
         pg_sys::UnlockReleaseBuffer(buffer);
-        changed
+        result
     }
 }

@@ -1,11 +1,11 @@
-//! Heap pages built in private memory and written without the server's buffers: which tables they
-//! are for (`table`), the form of a row and pages full of such rows (`rows`), their primary keys
-//! (`key`), and the way of pages into WAL and files (`file`).
+//! Heap pages built in private memory and written without shared buffers: the tables they are for
+//! (`table`), the format of a row and pages full of such rows (`rows`), primary keys (`key`), and
+//! writing pages to WAL and files (`file`).
 //!
-//! What is written here belongs to files that the current transaction of the loader has created, so
-//! that nobody else reads them before it commits, and an abort or a crash leaves nothing of them.
-//! The pages are those that COPY with FREEZE makes: frozen, all visible, in the same order and with
-//! the same free space, and so is the visibility map.
+//! All files written here were created by the current transaction of the loader, so no other
+//! session reads them before it commits, and an abort or a crash removes them. The pages and the
+//! visibility map are equal to those of COPY with FREEZE: frozen, all visible, in the same order
+//! and with the same free space.
 
 mod file;
 mod key;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Row {
     bytes: Vec<u8>,
     content: Content,
-    /// Where the key stands; the number of an account's branch comes right behind it.
+    /// Offset of the key; the number of an account's branch follows it immediately.
     key: usize,
     /// Bytes of the key.
     key_bytes: usize,
@@ -45,7 +45,7 @@ impl Row {
             (*header).t_choice.t_heap.t_xmin = pg_sys::GetCurrentTransactionId();
             (*header).t_choice.t_heap.t_xmax = pg_sys::InvalidTransactionId;
             (*header).t_choice.t_heap.t_field3.t_cid = pg_sys::GetCurrentCommandId(true);
-            // Whatever marks a row that is only a value.
+            // Clear the fields of a tuple that is only a datum.
             (*header).t_infomask &= !(pg_sys::HEAP_XACT_MASK as u16);
             (*header).t_infomask2 &= !(pg_sys::HEAP2_XACT_MASK as u16);
             (*header).t_infomask |= (pg_sys::HEAP_XMIN_FROZEN | pg_sys::HEAP_XMAX_INVALID) as u16;
@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// Where the rows of a full page stand.
+/// The places of rows in a full page.
 pub struct Template {
     page: Pages,
     /// Offset of each row within the page.
@@ -203,10 +203,10 @@ impl<'t> Filler<'t> {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the remaining pages.
     pub fn finish(mut self, done: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
         if self.rows > 0 {
-            // Like a page that never had more rows.
+            // Make it equal to a page that never had more rows.
             let line_pointers = self.rows * size_of::<pg_sys::ItemIdData>();
             // SAFETY: the rows that stay stand behind the offset of the last one, and their line
             // pointers at the beginning.
@@ -244,7 +244,7 @@ impl<'t> Filler<'t> {
     }
 }
 
-/// Tells the partition of an account, by the server's own function.
+/// Computes the partition of an account with the server's hash function.
 pub struct PartitionHash {
     function: pg_sys::FmgrInfo,
     key_bytes: usize,
@@ -252,7 +252,7 @@ pub struct PartitionHash {
 }
 
 impl PartitionHash {
-    /// The hash of partitions by account numbers of so many bytes.
+    /// The hash of partitions by account numbers of this many bytes.
     pub fn new(key_bytes: usize, modulus: u64) -> PartitionHash {
         let oid = if key_bytes == 8 {
             pg_sys::F_HASHINT8EXTENDED

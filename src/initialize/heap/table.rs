@@ -7,15 +7,15 @@ use pgrx::pg_sys::ForkNumber::{MAIN_FORKNUM, VISIBILITYMAP_FORKNUM};
 use pgrx::{PgRelation, check_for_interrupts, pg_sys};
 use serde::{Deserialize, Serialize};
 
-/// Heap pages of which a page of the visibility map tells, two bits each.
+/// Heap pages per page of the visibility map, two bits each.
 const PAGES_PER_MAP_PAGE: u32 = ((PAGE - PAGE_HEADER) * 4) as u32;
 
-/// What the rows of a table are, each of which begins with a number, its key.
+/// The kinds of rows. Each row starts with a number, its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
     /// pgbench's accounts; the number of the branch follows.
     Accounts,
-    /// pgio's rows; all else is the same in each.
+    /// pgio's rows; all other columns are the same in each.
     Pgio,
 }
 
@@ -28,7 +28,7 @@ pub struct Heap {
     pub file: File,
     /// Bytes of each page that its fill factor leaves free.
     pub free: usize,
-    /// What its rows are.
+    /// The kind of its rows.
     pub content: Content,
     /// Bytes of a key, 4 or 8.
     pub key_bytes: usize,
@@ -37,10 +37,10 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// That of a table which the current transaction has created or emptied; `None` unless it is an
-    /// ordinary heap table with the columns of pgbench's accounts or of pgio's tables, and nothing
-    /// else: no trigger, constraint or policy, and no index but, if `has_key`, a primary key on the
-    /// first column; nor if changes of its rows are decoded.
+    /// The file of a table that the current transaction has created or emptied; `None` unless it is
+    /// an ordinary heap table with the columns of pgbench's accounts or of pgio's tables, without
+    /// triggers, constraints, policies and, except for a primary key on the first column if
+    /// `has_key`, indexes. Also `None` if changes of its rows are decoded.
     pub fn of_table(oid: pg_sys::Oid, has_key: bool) -> Option<Heap> {
         let relation = open(oid)?;
         // SAFETY: an open relation; its options are those of a table, if there are any.
@@ -82,8 +82,8 @@ impl Heap {
         empty.then_some(heap)
     }
 
-    /// Counts the rows that were written, as COPY does, for the statistics of the table, and tells
-    /// their number. `per_page` are those of a full page.
+    /// Counts the rows that were written, as COPY does, for the statistics of the table, and returns
+    /// their number. `per_page` is the number of rows of a full page.
     pub fn count(&self, per_page: usize) -> u64 {
         let (Some(last), Some(relation)) =
             (self.file.pages().checked_sub(1), open(self.oid.into()))
@@ -152,7 +152,7 @@ impl Heap {
                     bits.add(here / 4).write((1 << (here % 4 * 2)) - 1);
                 }
             }
-            // What a page of the map tells looks like a hole, and must not be left out of WAL.
+            // The bits of a map page look like a hole, and must not be omitted from WAL.
             let mode = WriteMode {
                 grows: true,
                 standard: false,
@@ -163,12 +163,12 @@ impl Heap {
     }
 }
 
-/// Whether nothing has to be done for rows of the table beyond storing them.
+/// Whether rows of the table only have to be stored.
 fn takes_plain_rows(class: &pg_sys::FormData_pg_class) -> bool {
     !class.relhastriggers && class.relchecks == 0 && !class.relrowsecurity
 }
 
-/// Whether accounts have partitions to which rows can be given directly, and the role may insert.
+/// Whether rows can be written directly to the partitions of this partitioned table of accounts.
 pub fn is_plain_parent(oid: pg_sys::Oid) -> bool {
     open(oid).is_some_and(|relation| {
         // SAFETY: an open relation.
@@ -186,8 +186,8 @@ pub fn may_insert(oid: pg_sys::Oid) -> bool {
     }
 }
 
-/// What the rows of a table are and the bytes of their keys, if it has the columns, of the same
-/// types, and none of them is computed.
+/// The kind of a table's rows and the bytes of their keys, if it has exactly these columns with
+/// these types, and no generated column.
 fn content(relation: &PgRelation) -> Option<(Content, usize)> {
     const INT4: pg_sys::Oid = pg_sys::INT4OID;
     const INT8: pg_sys::Oid = pg_sys::INT8OID;
