@@ -291,33 +291,16 @@ impl Plan {
         let mut keys_ns = 0;
         match &self.layout {
             Layout::Ranges(ranges) => {
-                let mut part = take();
-                let mut begin = 0;
-                // The parts that begin there of so many pages.
-                let mut parts =
-                    |pages: u64, fill: &mut dyn FnMut(Range<u64>) -> Result<()>| -> Result<()> {
-                        let end = begin + pages.div_ceil(PART_PAGES);
-                        while part < end {
-                            let first = (part - begin) * PART_PAGES;
-                            fill(first..(first + PART_PAGES).min(pages))?;
-                            part = take();
-                        }
-                        begin = end;
-                        Ok(())
-                    };
-                for range in ranges {
-                    parts(self.pages_of(range), &mut |pages| {
-                        self.fill(range, pages, done)
-                    })?;
-                }
-                for range in ranges {
-                    if let Some((key, tree)) = self.key_of(&range.heap, range.count()) {
-                        parts(tree.leaves(), &mut |leaves| {
+                let parts = self.parts(ranges);
+                while let Some((range, is_key, pages)) = parts.get(take() as usize).cloned() {
+                    let key = self.key_of(&range.heap, range.count());
+                    match key.filter(|_| is_key) {
+                        None => self.fill(range, pages, done)?,
+                        Some((key, tree)) => {
                             let begun = clock::now_ns();
-                            keys::fill(&key, &tree, range.rows.start, leaves, done)?;
+                            keys::fill(&key, &tree, range.rows.start, pages, done)?;
                             keys_ns += clock::now_ns() - begun;
-                            Ok(())
-                        })?;
+                        }
                     }
                 }
             }
@@ -331,6 +314,24 @@ impl Plan {
             }
         }
         Ok(keys_ns)
+    }
+
+    /// The parts of the work: a range, whether it is that of its key, and pages or leaves. They are
+    /// in the order in which processes take them: one of each file of a gigabyte in turn, because
+    /// many file systems let only one process at a time write to a file.
+    fn parts<'r>(&self, ranges: &'r [RowRange]) -> Vec<(&'r RowRange, bool, Range<u64>)> {
+        let mut parts = Vec::new();
+        for range in ranges {
+            let key = self.key_of(&range.heap, range.count());
+            let leaves = key.map_or(0, |(_, tree)| tree.leaves());
+            for (is_key, pages) in [(false, self.pages_of(range)), (true, leaves)] {
+                let firsts = (0..pages).step_by(PART_PAGES as usize);
+                let part = |first: u64| (range, is_key, first..(first + PART_PAGES).min(pages));
+                parts.extend(firsts.map(part));
+            }
+        }
+        parts.sort_by_key(|(_, _, pages)| pages.start % u64::from(pg_sys::RELSEG_SIZE));
+        parts
     }
 
     fn fill(
