@@ -67,6 +67,7 @@ in_process();
 writes();
 connections();
 details();
+observation();
 pgio();
 pgio_device();
 memory();
@@ -335,6 +336,36 @@ sub details
 					figure => 'tps', target => '>= 0.97'
 				}
 			]);
+	}
+	return;
+}
+
+# The cost of what the coordinator observes beside the clients, and of stacks.
+sub observation
+{
+	my $s = $profile->{seconds};
+	foreach ([ 'SPI', 1 ], [ 'SPI', 8 ], [ 'libpq', 1 ], [ 'libpq', 8 ])
+	{
+		my ($mode, $clients) = @$_;
+		my @how = ("'select-only'", $s, "mode => '\L$mode\E'", "clients => $clients");
+		push @how, 'jobs => ' . min(2, $clients) if $mode eq 'libpq';
+		foreach ([ 'observe', '0.98' ], [ 'profile', '0.97' ])
+		{
+			my ($option, $target) = @$_;
+			compare(
+				repeats => $profile->{pairs},
+				arms    => {
+					ours => sub { ours(@how, "$option => true") },
+					peer => sub { ours(@how, "$option => false") }
+				},
+				rows => [
+					{
+						name => "${option}_\L$mode\E_$clients",
+						what => "$mode select-only, $clients client(s), $option: tps, against $option => false",
+						figure => 'tps', target => ">= $target"
+					}
+				]);
+		}
 	}
 	return;
 }
