@@ -7,6 +7,7 @@ pub use crate::state::session::{
     database_name, in_recovery, interval_text, redo_position, role, role_name, wall_clock,
 };
 use pgrx::pg_sys;
+use std::ffi::CString;
 
 /// A seed from the clock, pgbench's default.
 pub fn clock_seed() -> u64 {
@@ -205,4 +206,13 @@ pub fn memory_bytes() -> Option<i64> {
 /// The data directory of the server.
 pub fn data_directory() -> String {
     session::setting(c"data_directory").unwrap_or_default()
+}
+
+/// The value of a setting as the server stores it, if the current role may see it.
+pub fn shown_setting(name: &str) -> Option<String> {
+    // The only ones among those that are asked for which the server hides.
+    if name.ends_with("preload_libraries") && !session::is_superuser() {
+        return None;
+    }
+    session::setting(&CString::new(name).ok()?)
 }

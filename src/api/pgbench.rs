@@ -21,6 +21,7 @@ use selfbench_command_line::{
     Connection, ErrorKind, Initialize, Invocation, Limit, PartitionMethod, Run, ScriptSource,
     Vacuum, help, list_scripts, parse, show_script, version,
 };
+use selfbench_model::Evidence;
 use selfbench_report::Style;
 use selfbench_script::names::ScriptName;
 use selfbench_script::{Seed, parse_seed};
@@ -124,7 +125,11 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
     let style = Style::Pgbench {
         progress: wanted.progress_s.is_some(),
     };
-    Ok(selfbench_report::lines(&record, &[], style))
+    Ok(selfbench_report::lines(
+        &record,
+        &Evidence::default(),
+        style,
+    ))
 }
 
 /// Tells where clients connect to and what for.

@@ -5,13 +5,14 @@ use crate::backend::call::Call;
 use crate::check::{age, argument};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
-use crate::results::load::{last_run_of_caller, load_settings};
+use crate::results::load::{last_run_of_caller, load_evidence};
 use crate::security;
 use crate::shared::Segment;
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use selfbench_model::RunRecord;
+use selfbench_report::Finding;
 use selfbench_stats::LatencyHistogram;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
@@ -58,27 +59,32 @@ fn report_last() -> String {
 }
 
 fn text_of(record: RunRecord) -> Result<String> {
-    let settings = load_settings(record.run.run_id)?;
-    Ok(selfbench_report::text(&record, &settings))
+    let evidence = load_evidence(record.run.run_id)?;
+    Ok(selfbench_report::text(&record, &evidence))
 }
 
 /// What makes the figures of a run doubtful that the caller may see, and what to do about it.
 #[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
 fn advice(
     run_id: Option<i64>,
-) -> TableIterator<'static, (name!(advice, String), name!(hint, String))> {
-    let advice = (|| {
+) -> TableIterator<
+    'static,
+    (
+        name!(severity, &'static str),
+        name!(finding, &'static str),
+        name!(evidence, String),
+        name!(remedy, &'static str),
+    ),
+> {
+    let found = (|| {
         let run_id = argument("run_id", run_id)?;
         let record = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
-        let settings = load_settings(run_id)?;
-        let setting = |name: &str| {
-            let setting = settings.iter().find(|setting| setting.name == name)?;
-            Some(setting.value.as_str())
-        };
-        Ok(selfbench_report::advice(&record, setting))
+        Ok(selfbench_report::advice(&record, &load_evidence(run_id)?))
     })()
     .or_raise();
-    TableIterator::new(advice.into_iter().map(|a| (a.advice, a.hint)))
+    let row = |f: Finding| (f.severity.name(), f.finding, f.evidence, f.remedy);
+    TableIterator::new(found.into_iter().map(row))
 }
 
 /// Deletes runs that have ended, of the caller's own or, for a superuser, of all.

@@ -4,7 +4,7 @@ use super::launch::begin_advised;
 use super::live::live_segment;
 use super::progress::{Progress, Ticker};
 use super::result;
-use super::warnings::{advise, remedy, warn};
+use super::warnings::{self, advise, remedy, warn};
 use crate::backend::call::Call;
 use crate::backend::horizon::Horizon;
 use crate::check;
@@ -103,6 +103,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     if let Some(Err(error)) = task.segment().outcome::<Reply>() {
         return Err(error);
     }
+    warnings::tell_setup(spec, task.segment());
     task.detach();
     Ok(task.segment().header().run_id.load(Relaxed))
 }
@@ -125,7 +126,12 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     let task = begin_advised(spec)?;
     advise(spec, horizon);
     let mut ticker = Ticker::new(spec, progress);
+    let mut told = false;
     let waited = task.wait(Phase::Finished, horizon, |segment| {
+        if !told && segment.header().start_ns.load(Relaxed) != 0 {
+            warnings::tell_setup(spec, segment);
+            told = true;
+        }
         ticker.tick(segment);
         Ok(())
     });

@@ -3,9 +3,13 @@
 use crate::backend::horizon::Horizon;
 use crate::backend::transaction;
 use crate::run::{ClientProcess, RunSpec};
+use crate::server;
+use crate::shared::Segment;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_model::{RunRecord, RunState};
+use selfbench_report::{Setup, known_before};
+use std::sync::atomic::Ordering::Relaxed;
 
 pub(super) fn notice(message: &'static str, detail: &str, hint: &str) {
     ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
@@ -36,6 +40,28 @@ pub(super) fn advise(spec: &RunSpec, horizon: &Horizon) {
              transaction that has written nothing, and read no table in it. Functions, procedures \
              and DO blocks should only start runs, with bench.start; wait for them afterwards.",
         );
+    }
+}
+
+/// Tells the caller of a run that has started, and that takes long enough to be a measurement, what is
+/// wrong with its setup.
+pub(super) fn tell_setup(spec: &RunSpec, segment: &Segment) {
+    // What a target has set is not known here.
+    if spec.target.is_some() {
+        return;
+    }
+    let chosen = spec.scripts.iter().filter(|script| script.weight > 0);
+    let scripts: Vec<&str> = chosen.map(|script| script.description.as_str()).collect();
+    let setup = Setup {
+        scripts: &scripts,
+        writes: spec.writes(),
+        clients: spec.clients as i64,
+        scale: segment.header().scale.load(Relaxed),
+        setting: &server::shown_setting,
+    };
+    for finding in known_before(&setup, spec.duration_us.map(|us| us as f64 / 1e6)) {
+        let detail = format!("{}.", finding.evidence);
+        notice(finding.finding, &detail, finding.remedy);
     }
 }
 

@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
-    PgioRun, Run, RunProfile, RunRecord, RunScript, RunStatement, RunTimes, Setting,
+    CourseInterval, Evidence, PgioRun, Run, RunProfile, RunRecord, RunScript, RunStatement,
+    RunTable, RunTimes, Setting,
 };
 use selfbench_script::builtin;
 use serde::de::DeserializeOwned;
@@ -115,8 +116,8 @@ pub fn last_run_of_caller() -> Result<Option<i64>> {
     })
 }
 
-/// The settings under which a run took place that the caller may see, by name.
-pub fn load_settings(run_id: i64) -> Result<Vec<Setting>> {
+/// What is known about the circumstances of a run that the caller may see.
+pub fn load_evidence(run_id: i64) -> Result<Evidence> {
     let settings = query_json::<(String, String, String)>(
         "SELECT jsonb_build_array(name, setting, source)::text FROM bench.run_settings
           WHERE run_id = $1 AND setting IS NOT NULL ORDER BY name COLLATE \"C\"",
@@ -127,7 +128,22 @@ pub fn load_settings(run_id: i64) -> Result<Vec<Setting>> {
         value,
         source,
     };
-    Ok(settings.into_iter().map(setting).collect())
+    let facts = query_json::<(String, String)>(
+        "SELECT jsonb_build_array(name, value)::text FROM bench.run_environment
+          WHERE run_id = $1 AND machine = 'server'",
+        run_id,
+    )?;
+    Ok(Evidence {
+        settings: settings.into_iter().map(setting).collect(),
+        facts: facts.into_iter().collect(),
+        tables: rows::<RunTable>(run_id, "relation")?,
+        course: query_json::<CourseInterval>(
+            "SELECT jsonb_build_object('begins_s', begins_s, 'seconds', seconds, 'tps', tps,
+                                       'latency_avg_ms', latency_avg_ms)::text
+               FROM bench.run_intervals WHERE run_id = $1 ORDER BY interval_no",
+            run_id,
+        )?,
+    })
 }
 
 /// Rows of a query with one JSON column and one parameter, under the latest snapshot.

@@ -8,7 +8,10 @@ CREATE FUNCTION bench.report() RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_last_wrapper';
 COMMENT ON FUNCTION bench.report() IS 'report of the last run of this session or, if it has none, of this role';
 
-CREATE FUNCTION bench.advice(run_id bigint, OUT advice text, OUT hint text) RETURNS SETOF record
+CREATE FUNCTION bench.advice(
+    run_id bigint,
+    OUT severity text, OUT finding text, OUT evidence text, OUT remedy text
+) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper';
 COMMENT ON FUNCTION bench.advice IS 'reasons to distrust the figures of a run, and what to do; no row if none are known';
 

@@ -128,13 +128,13 @@ AS $$
     SELECT jsonb_agg(jsonb_build_object(
                'name', name, 'setting', current_setting(name), 'source', source))
       FROM pg_settings
-     WHERE category NOT IN ('Customized Options', 'File Locations')
+     WHERE (category NOT IN ('Customized Options', 'File Locations') OR name LIKE 'auto_explain.%')
        AND name NOT IN ('primary_conninfo', 'archive_command', 'archive_cleanup_command',
                         'restore_command', 'recovery_end_command', 'ssl_passphrase_command',
                         'search_path')
        AND name NOT LIKE 'krb%' AND name NOT LIKE 'ssl%file%'
        AND (source NOT IN ('default', 'override')
-            OR name IN ('autovacuum', 'block_size', 'checkpoint_timeout', 'data_checksums',
+            OR name IN ('auto_explain.log_min_duration', 'autovacuum', 'block_size', 'checkpoint_timeout', 'data_checksums',
                         'debug_assertions', 'effective_io_concurrency', 'fsync',
                         'full_page_writes', 'huge_pages', 'jit', 'maintenance_work_mem',
                         'max_connections', 'max_wal_size', 'max_worker_processes',

@@ -2,11 +2,12 @@
 use strict;
 use warnings;
 
+use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-my $node = new_bench_node('advice', "fsync = off\nmax_worker_processes = 24\n");
+my $node = new_bench_node('advice', "fsync = off\nlog_statement = none\nmax_worker_processes = 24\n");
 $node->safe_psql('postgres', 'SELECT bench.initialize(scale => 2)');
 
 # Nanoseconds of CPU time of a process, as its kernel counts them.
@@ -98,47 +99,122 @@ SKIP:
 		'libpq: the CPU time is what the kernel says');
 }
 
-# Each piece of advice, and that it is not given without a reason.
+# The latest run.
+my $latest = '(SELECT max(run_id) FROM bench.runs)';
+
+# The findings of a run with these arguments, without those that all runs here may have: they are short and sample few
+# turns, on a server whose build may check assertions and whose machine may have few processors.
 sub advice
 {
 	my ($arguments, $before) = @_;
 	$before //= '';
-	my $found = $node->safe_psql('postgres',
-		"$before; SELECT run_id FROM bench.run($arguments); SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs))");
-	# They are all short and sample few turns, on a server without fsync, whose build may check assertions and whose
-	# machine may have few processors.
-	my @advice =
-	  grep { !/^the run took only|^fsync was off|^the server checks|clients of mode spi shared|^the clients spent/ } split /\n/, $found;
-	shift @advice;
-	return join "\n", @advice;
+	return $node->safe_psql('postgres', qq{
+		$before; SELECT run_id FROM bench.run($arguments) \\gset
+		SELECT severity, finding, evidence FROM bench.advice(:run_id)
+		WHERE finding !~ '^the run was short|^there was no warm-up|^the server checks|^clients of mode spi shared|^the clients spent|^the run measures memory'}
+	) =~ s/^warning\|commits do not wait for the disk\|fsync = off\n?//mr =~ s/\n\z//r;
 }
 
 is(advice("'select-only', transactions => 200"), '', 'nothing to say');
 like(
-	$node->safe_psql('postgres',
-		'SELECT a.* FROM bench.advice((SELECT max(run_id) FROM bench.runs)) a'),
-	qr/^the run took only \d\.\d s\|Run it for at least 10 s/m,
-	'a short run, with its hint');
-unlike(
-	$node->safe_psql('postgres',
-		'SELECT a.* FROM bench.advice((SELECT max(run_id) FROM bench.runs)) a'),
-	qr/fsync/,
-	'fsync does not matter to a run that reads');
-is(advice('transactions => 20'), 'only 20 transactions were measured', 'few transactions');
+	$node->safe_psql('postgres', "SELECT * FROM bench.advice($latest)"),
+	qr/^note\|the run was short\|\d\.\d s\|Run it for at least 10 s/m,
+	'a short run, with its remedy');
+like($node->safe_psql('postgres', "SELECT * FROM bench.advice($latest)"),
+	qr/^note\|there was no warm-up\|warmup = 0\|/m, 'no warm-up');
+unlike($node->safe_psql('postgres', "SELECT * FROM bench.advice($latest)"),
+	qr/fsync/, 'fsync does not matter to a run that reads');
+like($node->safe_psql('postgres', "SELECT * FROM bench.advice($latest)"),
+	qr/^note\|the run measures memory, not storage\|the working set, \d+\.\d MB, fits into shared_buffers, 128 MB/m,
+	'a small working set');
+unlike($node->safe_psql('postgres', "SELECT bench.report($latest)"), qr/note:|warm-up/, 'reports leave notes out');
+is(advice('transactions => 20'), 'note|few transactions were measured|20 transactions', 'few transactions');
 like(
-	$node->safe_psql('postgres',
-		'SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs))'),
-	qr/^fsync was off: /m,
+	$node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.advice($latest)"),
+	qr/^warning\|commits do not wait for the disk\|fsync = off$/m,
 	'fsync matters to a run that writes');
+like($node->safe_psql('postgres', "SELECT bench.report($latest)"),
+	qr/^warning: commits do not wait for the disk: fsync = off$/m, 'reports have warnings');
 is( advice("clients => 3, transactions => 100"),
-	"the scale, 2, is smaller than the number of clients, 3: clients wait for each other's locks on rows of pgbench_branches",
+	"warning|clients wait for each other's locks on rows of pgbench_branches|scale 2, 3 clients",
 	'a small scale');
 is(advice("'select-only', clients => 3, transactions => 100"), '', 'which does not matter to readers');
 is( advice('transactions => 200', 'SET synchronous_commit = off'),
-	'synchronous_commit was off: commits did not wait for the disk',
+	'note|commits do not wait for the disk|synchronous_commit = off',
 	'synchronous_commit');
 is(advice("'select-only', transactions => 200", 'SET synchronous_commit = off'),
 	'', 'which does not matter to readers');
+is(advice("'select-only', transactions => 200, warmup => '200 ms'"), '', 'a warm-up');
+unlike($node->safe_psql('postgres', "SELECT finding FROM bench.advice($latest)"), qr/warm-up/, 'and no word of it');
+
+# Logged statements; auto_explain, if the server has it.
+is( advice("'select-only', transactions => 200", "SET log_min_duration_statement = 0; SET log_duration = on"),
+	'warning|statements are logged|log_min_duration_statement = 0, log_duration = on',
+	'logged statements');
+is( advice("'select-only', transactions => 200", "SET log_min_duration_statement = '10 s'"),
+	'note|slow statements are logged|log_min_duration_statement = 10s',
+	'slow statements are logged');
+SKIP:
+{
+	my ($library) = run_command([ 'pg_config', '--pkglibdir' ]);
+	skip 'no auto_explain here', 2 if !-f "$library/auto_explain.so";
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'auto_explain'");
+	$node->restart;
+	is( advice("'select-only', transactions => 200"),
+		'note|auto_explain is loaded|auto_explain.log_min_duration = -1, shared_preload_libraries has it',
+		'auto_explain');
+	is( advice("'select-only', transactions => 200", "SET auto_explain.log_min_duration = '1 s'; SET auto_explain.log_analyze = on"),
+		'warning|auto_explain is loaded|auto_explain.log_min_duration = 1s, auto_explain.log_analyze = on, shared_preload_libraries has it',
+		'auto_explain that acts');
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
+	$node->restart;
+}
+
+# Notices at the start of runs that are to take long.
+sub told
+{
+	my ($arguments, $before) = @_;
+	my (undef, undef, $told) = $node->psql('postgres',
+		($before // '') . "; SELECT bench.cancel(bench.start($arguments))");
+	wait_until_quiet($node);
+	return $told;
+}
+like(told("duration => '1 min', clients => 3", 'SET log_duration = on'),
+	qr/NOTICE:  clients wait for each other's locks on rows of pgbench_branches\nDETAIL:  scale 2, 3 clients\.\nHINT:  Initialize .*
+\S+ NOTICE:  commits do not wait for the disk\nDETAIL:  fsync = off\.\n.*NOTICE:  statements are logged\nDETAIL:  log_duration = on\./s,
+	'notices at the start');
+unlike(told("'select-only', duration => '1 min', clients => 3"), qr/pgbench_branches|fsync|logged/, 'none without a reason');
+unlike(told("duration => '9 s', clients => 3"), qr/pgbench_branches|fsync/, 'none for a trial');
+
+# Bloat before the run, and growth during it.
+$node->safe_psql('postgres', q{
+	CREATE TABLE bloated (i int, filler text);
+	INSERT INTO bloated SELECT i, repeat('x', 500) FROM generate_series(1, 5000) i;
+	DELETE FROM bloated WHERE i > 10;
+	VACUUM (ANALYZE, TRUNCATE off) bloated;
+	SELECT bench.define_script('bloat', 'SELECT count(*) FROM bloated')});
+like(advice("'bloat', transactions => 100, vacuum => 'none'"),
+	qr/^warning\|tables were bloated before the run\|bloated: 2\.\d MB, of which rows need \d+(\.\d)? kB$/m, 'a bloated table');
+
+# How a run goes: rows that no run of a few seconds has.
+$node->safe_psql('postgres', "SELECT bench.run('select-only', transactions => 200, warmup => '100 ms', label => 'course')");
+foreach (
+	[ '1000 + i * 5', qr/^warning\|the run was not steady: a trend\|throughput changed by \+[45]\d% within 120 s \(Mann-Kendall test\)$/ ],
+	[ 'CASE WHEN i < 60 THEN 1000 ELSE 600 END', qr/^warning\|the run was not steady: a step\|throughput was 10\d\d\.\d tps up to 60\.0 s, then 6\d\d\.\d tps \(Pettitt's test\)$/ ],
+	[ 'CASE WHEN i % 30 < 4 THEN 100 ELSE 1000 END', qr/^warning\|the run was not steady: a cycle\|throughput goes up and down by \d+% of its mean every 30 s \(Fisher's test\)$/ ],
+	[ '1000', qr/^$/ ])
+{
+	my ($tps, $expected) = @$_;
+	$node->safe_psql('postgres', qq{
+		DELETE FROM bench.run_intervals WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course');
+		INSERT INTO bench.run_intervals (run_id, interval_no, begins_s, seconds, transactions, serialization_failures,
+			deadlock_failures, other_failures, retried, retries, skipped, late, latency_sum_ms, latency_sum_squares_ms2, tps)
+		SELECT run_id, i, i, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $tps + (i * 7919 % 101) / 2.0
+		FROM bench.runs, generate_series(0, 119) i WHERE label = 'course'});
+	like($node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.runs r, bench.advice(r.run_id)"
+			  . " WHERE label = 'course' AND finding ~ 'steady'"),
+		$expected, "a course of $tps");
+}
 
 $node->safe_psql(
 	'postgres', q{
@@ -147,14 +223,14 @@ $node->safe_psql(
 	SELECT bench.define_script('idle', 'SELECT pg_sleep(0.01)')});
 like(
 	advice("'sometimes', transactions => 400, continue_on_error => true, seed => '1'"),
-	qr/^\d\d\.\d% of the transactions failed$/,
+	qr/^warning\|transactions failed\|\d\d\.\d% of the transactions$/,
 	'failed transactions');
 like(
 	advice("'idle', rate => 1000, latency_limit => 5, duration => '2 s'"),
-	qr/^\d\d\.\d% of the transactions were skipped$/m,
+	qr/^warning\|transactions were skipped\|\d\d\.\d% of the transactions$/m,
 	'skipped transactions');
 like(advice("'never\@1,select-only\@9', clients => 2, transactions => 200, seed => '1'"),
-	qr/^(the run failed\n)?\d of 2 clients aborted/, 'aborted clients');
+	qr/^(error\|the run failed\|.*\n)?error\|clients aborted\|\d of 2 clients/, 'aborted clients');
 
 # Roles that do not own the run, and roles without runs.
 $node->safe_psql(
@@ -178,11 +254,11 @@ foreach ([ $run, 'of another role' ], [ 9999, 'that does not exist' ])
 $run = $node->safe_psql('postgres',
 	"SELECT bench.start('idle', duration => '5 min', label => 'going on')");
 wait_for_transactions($node, 'going on');
-is($node->safe_psql('postgres', "SELECT advice FROM bench.advice($run)"),
-	'the run is still in progress', 'a run in progress');
+is($node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.advice($run)"),
+	'note|the run is still in progress|state running', 'a run in progress');
 $node->safe_psql('postgres', "SELECT bench.cancel($run)");
 wait_until_quiet($node);
-like($node->safe_psql('postgres', "SELECT advice FROM bench.advice($run)"),
-	qr/^the run was canceled$/m, 'and then is canceled');
+like($node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.advice($run)"),
+	qr/^error\|the run was canceled\|canceled: on request$/m, 'and then is canceled');
 
 done_testing();

@@ -368,12 +368,12 @@ foreach my $mode (@modes)
 	my $logical = sprintf '%.0f', $row->{riops};
 	my $hits = sprintf '%.0f', $row->{cache_hits_per_s};
 	like(sql("SELECT bench.report($row->{run_id})"), qr/^RIOPS >$logical< CACHE_HITS\/s >$hits<$/m, 'the old figures');
-	like(sql("SELECT advice FROM bench.advice($row->{run_id})"), qr/does not fit into shared_buffers, but/, 'advice');
+	like(sql("SELECT evidence FROM bench.advice($row->{run_id})"), qr/does not fit into shared_buffers, but/, 'advice');
 	($row, $stderr) = pgio('transactions => 2');
 	my $fits = qr/the working set, 4\.7 MB, fits into shared_buffers, 8 MB/;
 	like($stderr, qr/NOTICE:  .*$fits/, 'notice of a working set that fits into buffers');
 	like(sql("SELECT bench.report($row->{run_id})"), $fits, 'report of one');
-	like(sql("SELECT advice FROM bench.advice($row->{run_id})"), $fits, 'advice about one');
+	like(sql("SELECT evidence FROM bench.advice($row->{run_id})"), $fits, 'advice about one');
 
 	# With a rate, sessions may wait for a start that counts since before the warm-up's end; a loop that
 	# is under way then counts without its blocks.

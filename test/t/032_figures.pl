@@ -194,10 +194,10 @@ SKIP:
 {
 	skip "too many processors for this test: $processors", 3 if $processors > 4;
 	my $clients = 4 * $processors + 1;
-	my $advice = "SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE advice ~ 'processor'";
+	my $advice = "SELECT finding || ': ' || evidence FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE finding ~ 'processor'";
 	(undef, my $out, $error) = $node->psql('postgres',
 		"SELECT transactions FROM bench.run('quick', clients => $clients, transactions => 100); $advice");
-	like($out, qr/^$clients clients of mode spi shared $processors processor/m, 'more clients than processors');
+	like($out, qr/^clients of mode spi shared processors: $clients clients, processors: $processors$/m, 'more clients than processors');
 	like($error, qr/NOTICE:  there are many more clients than processors\nDETAIL:  $clients clients share $processors processors\./,
 		'and a notice if they are many more');
 	is(last_of("SELECT transactions FROM bench.run('sleeper', clients => $clients, transactions => 5); $advice"),
@@ -206,8 +206,8 @@ SKIP:
 like(
 	last_of(
 		q{SELECT FROM bench.run('sleeper', rate => 1000, duration => '2 s');
-		SELECT advice FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE advice ~ '^the rate'}),
-	qr/^the rate was missed by 9\d%: \d\d\.\d instead of 1000\.0 transactions per second$/,
+		SELECT finding || ': ' || evidence FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE finding ~ '^the rate'}),
+	qr/^the rate was missed: by 9\d%: \d\d\.\d instead of 1000\.0 transactions per second$/,
 	'a rate that was missed');
 
 # What clients need, and what would do instead.

@@ -4,6 +4,7 @@
 //! Rows are written and read as JSON, by the names of their fields. Histograms and scripts may be
 //! large: they are not in the JSON, and are not read back.
 
+mod evidence;
 mod figures;
 mod interval;
 mod log;
@@ -18,6 +19,7 @@ mod setting;
 mod step;
 mod times;
 
+pub use evidence::{CourseInterval, Evidence};
 pub use figures::{Figures, Latency, encoded};
 pub use interval::RunInterval;
 pub use log::{LoggedTransaction, TransactionOutcome};

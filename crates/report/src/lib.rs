@@ -14,6 +14,6 @@ pub mod progress;
 mod settings;
 mod text;
 
-pub use advice::{Advice, advice};
+pub use advice::{Finding, Setup, Severity, advice, known_before};
 pub use budget::time_budget;
 pub use text::{Style, lines, text};

@@ -46,7 +46,7 @@ impl WorkingSet {
 }
 
 /// Bytes in the largest unit of which there is at least one.
-fn size(bytes: i64) -> String {
+pub(crate) fn size(bytes: i64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut value = bytes as f64;
     let mut unit = 0;

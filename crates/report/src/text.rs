@@ -4,10 +4,10 @@
 //! The layout is `printResults` of pgbench.c of the server's major version: 15 to 17 alike, 18
 //! with a part of its own for what failed.
 
-use crate::advice::held_snapshot;
+use crate::advice::{Severity, advice};
 use crate::number::{fixed, shortest};
 use crate::{pgio, profile, settings};
-use selfbench_model::{Figures, Latency, Mode, Run, RunRecord, RunScript, RunState, Setting};
+use selfbench_model::{Evidence, Figures, Latency, Mode, Run, RunRecord, RunScript, RunState};
 use selfbench_script::report_text;
 use selfbench_stats::{Counts, summary};
 
@@ -32,14 +32,14 @@ pub enum Style {
 }
 
 /// The report of a run as text, every line ended.
-pub fn text(record: &RunRecord, settings: &[Setting]) -> String {
-    let mut text = lines(record, settings, Style::Full).join("\n");
+pub fn text(record: &RunRecord, evidence: &Evidence) -> String {
+    let mut text = lines(record, evidence, Style::Full).join("\n");
     text.push('\n');
     text
 }
 
-/// The lines of a run's report; `settings` are those under which it took place.
-pub fn lines(record: &RunRecord, settings: &[Setting], style: Style) -> Vec<String> {
+/// The lines of a run's report.
+pub fn lines(record: &RunRecord, evidence: &Evidence, style: Style) -> Vec<String> {
     let mut lines = Lines {
         lines: Vec::new(),
         style,
@@ -47,7 +47,7 @@ pub fn lines(record: &RunRecord, settings: &[Setting], style: Style) -> Vec<Stri
     parameters(&mut lines, record);
     results(&mut lines, record);
     if style == Style::Full {
-        additions(&mut lines, record, settings);
+        additions(&mut lines, record, evidence);
     }
     lines.lines
 }
@@ -407,7 +407,7 @@ fn sleep(lines: &mut Lines, figures: &Figures, prefix: &str) {
 }
 
 /// What pgbench does not report, and whether the run is complete.
-fn additions(lines: &mut Lines, record: &RunRecord, settings: &[Setting]) {
+fn additions(lines: &mut Lines, record: &RunRecord, evidence: &Evidence) {
     let run = &record.run;
     percentiles(lines, &run.figures.latency, "");
     sleep(lines, &run.figures, "");
@@ -416,8 +416,14 @@ fn additions(lines: &mut Lines, record: &RunRecord, settings: &[Setting]) {
             .into_iter()
             .for_each(|line| lines.push(line));
     }
-    if let Some(held) = held_snapshot(run) {
-        lines.push(held);
+    // Notes are less important, and the errors follow.
+    for finding in advice(record, evidence) {
+        if finding.severity == Severity::Warning {
+            lines.push(format!(
+                "warning: {}: {}",
+                finding.finding, finding.evidence
+            ));
+        }
     }
     profile::lines(&record.profiles).for_each(|line| lines.push(line));
     if run.warmup_s > 0.0 {
@@ -431,7 +437,8 @@ fn additions(lines: &mut Lines, record: &RunRecord, settings: &[Setting]) {
     for (name, value) in &run.variables {
         lines.push(format!("variable: {name} = {}", indented(value)));
     }
-    for setting in settings
+    for setting in evidence
+        .settings
         .iter()
         .filter(|setting| settings::is_shown(setting))
     {

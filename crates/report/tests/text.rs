@@ -3,7 +3,8 @@
 
 use pretty::assert_text;
 use selfbench_model::{
-    Figures, Latency, Mode, PgioRun, Run, RunRecord, RunScript, RunState, RunStatement, Setting,
+    Evidence, Figures, Latency, Mode, PgioRun, Run, RunRecord, RunScript, RunState, RunStatement,
+    Setting,
 };
 use selfbench_report::Style;
 use selfbench_stats::{Counts, LatencyHistogram, Moments, Tally};
@@ -131,11 +132,11 @@ impl Reported for RunRecord {
 }
 
 fn text(report: &impl Reported) -> String {
-    selfbench_report::text(&report.record(), &[])
+    selfbench_report::text(&report.record(), &Evidence::default())
 }
 
 fn lines(report: &impl Reported, style: Style) -> Vec<String> {
-    selfbench_report::lines(&report.record(), &[], style)
+    selfbench_report::lines(&report.record(), &Evidence::default(), style)
 }
 
 fn run_on_15(mode: Mode, tally: Tally) -> Run {
@@ -310,6 +311,7 @@ latency average = 1.000 ms
 latency stddev = 0.500 ms
 initial connection time = 2.016 ms
 tps = 75.000000 (without initial connection time)
+warning: transactions failed: 25.0% of the transactions
 random seed: 42
 ",
     );
@@ -357,6 +359,7 @@ latency stddev = 3.953 ms
 rate limit schedule lag: avg 4.202 (max 9.957) ms
 initial connection time = 2.016 ms
 tps = 42.340796 (without initial connection time)
+warning: transactions were skipped: 57.0% of the transactions
 random seed: 42
 ",
     );
@@ -380,6 +383,7 @@ number of transactions skipped: 100 (100.000%)
 number of transactions above the 0.0 ms latency limit: 0/0 (0.000%)
 initial connection time = 2.016 ms
 tps = 0.000000 (without initial connection time)
+warning: transactions were skipped: 100.0% of the transactions
 random seed: 42
 "
     ));
@@ -499,6 +503,7 @@ SQL script 3: one.sql
  - total number of retries: 0
  - statement latencies in milliseconds, failures and retries:
          0.000           0           0  select 1;
+warning: transactions failed: 36.6% of the transactions
 random seed: 1
 ",
     );
@@ -565,6 +570,7 @@ SQL script 3: one.sql
  - 0 transactions (0.0% of total)
  - statement latencies in milliseconds, failures and retries:
          0.000           0          0 select 1;
+warning: transactions failed: 36.6% of the transactions
 random seed: 1
 ",
     );
@@ -751,6 +757,7 @@ fn only_failures_end_the_report_early_on_15_but_not_on_18() {
         &rest(&run_on_15(Mode::Libpq, failures)),
         "\
 number of failed transactions: 2 (100.000%)
+warning: transactions failed: 100.0% of the transactions
 random seed: 42
 ",
     );
@@ -760,6 +767,7 @@ random seed: 42
 number of failed transactions: 2 (100.000%)
 initial connection time = 2.016 ms
 tps = 0.000000 (without initial connection time)
+warning: transactions failed: 100.0% of the transactions
 random seed: 42
 ",
     );
@@ -1051,7 +1059,11 @@ fn variables_and_settings() {
         setting("work_mem", "64MB", "session"),
         setting("wal_level", "replica", "default"),
     ];
-    let text = selfbench_report::text(&report.record(), &settings);
+    let evidence = Evidence {
+        settings: settings.into(),
+        ..Evidence::default()
+    };
+    let text = selfbench_report::text(&report.record(), &evidence);
     let (_, added) = text.split_once("random seed: 42\n").unwrap();
     assert_text(
         added,
@@ -1065,6 +1077,6 @@ setting: work_mem = 64MB (session)
 ",
     );
     let style = Style::Pgbench { progress: true };
-    let pgbench = selfbench_report::lines(&report.record(), &settings, style);
+    let pgbench = selfbench_report::lines(&report.record(), &evidence, style);
     assert!(!pgbench.iter().any(|line| line.contains("setting")));
 }

@@ -1,0 +1,45 @@
+//! What is stored with a run beside its record, as far as advice needs it.
+
+use crate::observed::RunTable;
+use crate::setting::Setting;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is known about the circumstances of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// The settings under which it took place.
+    pub settings: Vec<Setting>,
+    /// Facts about its server, as in `bench.run_environment`.
+    pub facts: BTreeMap<String, String>,
+    /// The tables and indexes that it used.
+    pub tables: Vec<RunTable>,
+    /// Its intervals.
+    pub course: Vec<CourseInterval>,
+}
+
+impl Evidence {
+    /// The value of a setting.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        let setting = self.settings.iter().find(|setting| setting.name == name)?;
+        Some(setting.value.as_str())
+    }
+
+    /// A fact that is a number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.facts.get(name)?.parse().ok()
+    }
+}
+
+/// The figures of an interval that tell how a run went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CourseInterval {
+    /// When it began, in seconds after the start barrier opened.
+    pub begins_s: f64,
+    /// Its length.
+    pub seconds: f64,
+    /// Transactions per second.
+    pub tps: Option<f64>,
+    /// Mean latency.
+    pub latency_avg_ms: Option<f64>,
+}

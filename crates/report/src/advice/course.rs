@@ -1,0 +1,114 @@
+//! How a run went from interval to interval: warm-up, and whether it was steady.
+
+use super::Finding;
+use selfbench_model::{CourseInterval, Evidence, RunRecord};
+use selfbench_stats::steadiness::{self, Change};
+use selfbench_stats::summary;
+
+/// A slower first interval belongs to the warm-up: less than this fraction of the others' median.
+const WARM_SHARE: f64 = 0.9;
+/// Fewer intervals do not show what is usual.
+const FEW_INTERVALS: usize = 5;
+/// Throughput that changes by a smaller fraction is steady; cycles by a smaller one than twice that.
+const STEADY_SHARE: f64 = 0.1;
+/// The same of the latency of runs with a rate, whose throughput is given.
+const STEADY_LATENCY_SHARE: f64 = 0.25;
+
+pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
+    let course = &evidence.course;
+    let mut all: Vec<Finding> = warm_up(record, course).into_iter().collect();
+    let of_rate = record.run.rate.is_some();
+    let value = |interval: &CourseInterval| match of_rate {
+        true => interval.latency_avg_ms,
+        false => interval.tps,
+    };
+    let values: Vec<f64> = course.iter().filter_map(value).collect();
+    // Without a value in one of the intervals, numbers of intervals would not fit.
+    if values.len() < course.len() {
+        return all;
+    }
+    let (least, unit) = match of_rate {
+        true => (STEADY_LATENCY_SHARE, "ms"),
+        false => (STEADY_SHARE, "tps"),
+    };
+    let changes = steadiness::changes(&values, least);
+    all.extend(
+        changes
+            .into_iter()
+            .map(|change| unsteady(change, course, unit)),
+    );
+    all
+}
+
+/// Whether the figures include a warm-up, and whether it shows.
+fn warm_up(record: &RunRecord, course: &[CourseInterval]) -> Option<Finding> {
+    const REMEDY: &str = "The first transactions read blocks into memory and fill caches of the sessions: use \
+                          warmup => '5 s' or more.";
+    if record.run.warmup_s > 0.0 {
+        return None;
+    }
+    let tps: Vec<f64> = course.iter().filter_map(|interval| interval.tps).collect();
+    if let [first, others @ ..] = tps.as_slice()
+        && others.len() >= FEW_INTERVALS
+        && record.run.rate.is_none()
+        && let Some(median) = summary::median(others)
+        && *first < WARM_SHARE * median
+    {
+        return Some(Finding::warning(
+            "the figures include a warm-up",
+            format!(
+                "no warm-up; {first:.1} tps in the first interval, {median:.1} tps in the median of the others"
+            ),
+            REMEDY,
+        ));
+    }
+    Some(Finding::note(
+        "there was no warm-up",
+        "warmup = 0".into(),
+        REMEDY,
+    ))
+}
+
+fn unsteady(change: Change, course: &[CourseInterval], unit: &str) -> Finding {
+    const REMEDY: &str = "One mean does not describe it: look at bench.run_intervals beside bench.run_server_intervals, \
+                          and run it longer, or from a state that it keeps.";
+    let end_s = |interval: &CourseInterval| interval.begins_s + interval.seconds;
+    let first_s = course.first().map_or(0.0, |first| first.begins_s);
+    let seconds = course.last().map_or(0.0, end_s) - first_s;
+    let percent = |share: f64| 100.0 * share;
+    let what = match unit {
+        "ms" => "latency",
+        _ => "throughput",
+    };
+    match change {
+        Change::Trend { change } => Finding::warning(
+            "the run was not steady: a trend",
+            format!(
+                "{what} changed by {:+.0}% within {seconds:.0} s (Mann-Kendall test)",
+                percent(change)
+            ),
+            REMEDY,
+        ),
+        Change::Step { at, before, after } => {
+            let at_s = course.get(at).map_or(0.0, |interval| interval.begins_s) - first_s;
+            Finding::warning(
+                "the run was not steady: a step",
+                format!(
+                    "{what} was {before:.1} {unit} up to {at_s:.1} s, then {after:.1} {unit} (Pettitt's test)"
+                ),
+                REMEDY,
+            )
+        }
+        Change::Cycle { period, swing } => {
+            let period_s = period as f64 * seconds / course.len() as f64;
+            Finding::warning(
+                "the run was not steady: a cycle",
+                format!(
+                    "{what} goes up and down by {:.0}% of its mean every {period_s:.0} s (Fisher's test)",
+                    percent(swing)
+                ),
+                REMEDY,
+            )
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Findings: what makes the figures of a run doubtful, as far as that is certain.
+//!
+//! They are rows of `bench.advice`; reports and notices print the same. `outcome` looks at the figures,
+//! `setup` at what is known before a run starts, `surroundings` at what else went on, `course` at the
+//! run's intervals, `tables` at what it used.
+
+mod course;
+mod outcome;
+mod setup;
+mod surroundings;
+mod tables;
+
+use selfbench_model::{Evidence, RunRecord};
+
+pub use setup::{Setup, known_before};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Severity {
+    /// It limits what the figures say.
+    Note,
+    /// It distorts the figures.
+    Warning,
+    /// The figures are not those of the run that was asked for.
+    Error,
+}
+
+impl Severity {
+    /// The name that tables use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One reason for doubt, and what to do about it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is doubtful: the same text for all runs.
+    pub finding: &'static str,
+    /// The figures of this run that say so.
+    pub evidence: String,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+impl Finding {
+    fn note(finding: &'static str, evidence: String, remedy: &'static str) -> Finding {
+        Finding {
+            severity: Severity::Note,
+            finding,
+            evidence,
+            remedy,
+        }
+    }
+
+    fn warning(finding: &'static str, evidence: String, remedy: &'static str) -> Finding {
+        Finding {
+            severity: Severity::Warning,
+            ..Finding::note(finding, evidence, remedy)
+        }
+    }
+
+    fn error(finding: &'static str, evidence: String, remedy: &'static str) -> Finding {
+        Finding {
+            severity: Severity::Error,
+            ..Finding::note(finding, evidence, remedy)
+        }
+    }
+}
+
+/// All reasons for doubt, the gravest first; none is no proof that all is well.
+pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
+    if record.run.is_in_progress() {
+        return vec![outcome::in_progress(&record.run)];
+    }
+    let mut all = outcome::findings(record);
+    all.extend(surroundings::findings(record));
+    all.extend(setup::findings(record, evidence));
+    all.extend(course::findings(record, evidence));
+    all.extend(tables::findings(record, evidence));
+    all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    all
+}
+
+/// Whether all scripts of a run are built-in ones that only read.
+fn reads_only(record: &RunRecord) -> bool {
+    record
+        .scripts
+        .iter()
+        .all(|script| script.weight == 0 || script.description == "<builtin: select only>")
+}

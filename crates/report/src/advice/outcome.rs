@@ -1,0 +1,125 @@
+//! What the figures of a run say about themselves.
+
+use super::Finding;
+use selfbench_model::{Run, RunRecord, RunState};
+use selfbench_stats::{buckets, summary};
+
+/// Shorter runs say more about their beginning than about anything else.
+pub(super) const SHORT_SECONDS: f64 = 10.0;
+/// Fewer transactions have no percentiles to speak of.
+const FEW_TRANSACTIONS: u64 = 100;
+/// More transactions in a hundred that did not succeed are not an accident.
+const LOST_PERCENT: f64 = 1.0;
+/// Rates that are missed by more do not do so by chance.
+const MISSED_SHARE: f64 = 0.05;
+/// Arrivals are random: their number deviates by more than this many standard deviations, the square
+/// root of it, in one of a thousand runs.
+const DEVIATIONS: f64 = 3.0;
+
+/// The only finding about a run that has not ended.
+pub(super) fn in_progress(run: &Run) -> Finding {
+    Finding::note(
+        "the run is still in progress",
+        format!("state {}", run.state.name()),
+        "Wait for it with bench.wait.",
+    )
+}
+
+pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
+    let run = &record.run;
+    let counts = &run.figures.counts;
+    let mut all = Vec::new();
+    let ended = match run.state {
+        RunState::Canceled => Some("the run was canceled"),
+        RunState::Failed | RunState::Lost => Some("the run failed"),
+        RunState::Starting | RunState::Running | RunState::Finished => None,
+    };
+    all.extend(ended.map(|finding| {
+        let first = run.errors.first().cloned();
+        Finding::error(
+            finding,
+            first.unwrap_or_else(|| format!("state {}", run.state.name())),
+            "Check the errors in its report, and repeat the run.",
+        )
+    }));
+    if run.aborted_clients > 0 {
+        all.push(Finding::error(
+            "clients aborted",
+            format!("{} of {} clients", run.aborted_clients, run.clients),
+            "Check the errors in its report. With continue_on_error, an error ends only the \
+             transaction.",
+        ));
+    }
+    for (finding, count, remedy) in [
+        (
+            "transactions failed",
+            counts.failed(),
+            "The figures do not include failed transactions: raise max_tries, or show their \
+             errors with verbose_errors.",
+        ),
+        (
+            "transactions were skipped",
+            counts.skipped,
+            "The server does not keep up with the rate within the latency limit: lower the rate.",
+        ),
+    ] {
+        let percent = summary::percent(count, counts.total());
+        if percent > LOST_PERCENT {
+            let evidence = format!("{percent:.1}% of the transactions");
+            all.push(Finding::warning(finding, evidence, remedy));
+        }
+    }
+    if let Some((done, wanted)) = missed_rate(run) {
+        all.push(Finding::warning(
+            "the rate was missed",
+            format!(
+                "by {:.0}%: {done:.1} instead of {wanted:.1} transactions per second",
+                100.0 * (1.0 - done / wanted)
+            ),
+            "The clients did not keep up: use more clients, or a lower rate. Latency counts from \
+             the scheduled start, so it includes the delay.",
+        ));
+    }
+    let highest_ms = buckets::HIGHEST_NS as f64 / 1e6;
+    if let Some(max_ms) = run.figures.latency.latency_max_ms
+        && max_ms > highest_ms
+    {
+        all.push(Finding::warning(
+            "latencies exceed the range of the histogram",
+            format!("longest latency {max_ms:.0} ms, range up to {highest_ms:.0} ms"),
+            "Percentiles are too low; mean, standard deviation and maximum are exact.",
+        ));
+    }
+    if counts.transactions < FEW_TRANSACTIONS {
+        all.push(Finding::note(
+            "few transactions were measured",
+            format!("{} transactions", counts.transactions),
+            "Run it for a longer time: percentiles need many transactions.",
+        ));
+    }
+    let seconds = run.seconds.unwrap_or(0.0);
+    if seconds < SHORT_SECONDS {
+        all.push(Finding::note(
+            "the run was short",
+            format!("{seconds:.1} s"),
+            "Run it for at least 10 s, or longer to include checkpoints and autovacuum.",
+        ));
+    }
+    all
+}
+
+/// Transactions per second that were begun or skipped, and that were to be, of a run that missed its
+/// rate.
+fn missed_rate(run: &Run) -> Option<(f64, f64)> {
+    let wanted = run.rate?;
+    let all = run.seconds.unwrap_or(0.0);
+    // The last transactions may end long after the last one was due.
+    let seconds = match (run.transactions_per_client, run.duration_s) {
+        (None, Some(seconds)) => seconds.min(all),
+        _ => all,
+    };
+    let (due, done) = (wanted * seconds, run.figures.counts.total() as f64);
+    let missed = due - done;
+    (missed > MISSED_SHARE * due && missed > DEVIATIONS * due.sqrt())
+        .then(|| (done / seconds, wanted))
+}

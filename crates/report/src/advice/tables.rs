@@ -1,0 +1,117 @@
+//! The tables that a run used: bloat, and whether they fit into memory.
+
+use super::Finding;
+use crate::pgio::{WorkingSet, size};
+use selfbench_model::{Evidence, RunRecord, RunTable};
+
+/// A table that is larger than its rows by this factor is bloated.
+const BLOATED: f64 = 2.0;
+/// Unless the difference is smaller: bytes.
+const NEGLIGIBLE: f64 = (1 << 20) as f64;
+/// At most this many tables are named.
+const NAMED: usize = 3;
+
+pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
+    let tables = &evidence.tables;
+    let mut all = Vec::new();
+    all.extend(of_tables(
+        tables,
+        |table| bloat(table.bytes_before?, table.live_rows_before?, table.row_bytes?),
+        "tables were bloated before the run",
+        "Initialize again, or use VACUUM FULL: scans and caches have to deal with dead rows and free \
+         space.",
+    ));
+    all.extend(of_tables(
+        tables,
+        |table| {
+            let grown = table.bytes_after? - table.bytes_before?;
+            let rows = table.live_rows_after? - table.live_rows_before.unwrap_or(0);
+            bloat(grown, rows.max(0), table.row_bytes?)
+        },
+        "tables grew by more than their rows during the run",
+        "Dead rows were not removed in time: look for long transactions, and at autovacuum's settings.",
+    ));
+    all.extend(working_set(record, evidence));
+    all
+}
+
+/// Bytes, and how many the rows need, if these are much fewer.
+fn bloat(bytes: i64, rows: i64, row_bytes: f64) -> Option<(i64, i64)> {
+    let packed = (rows as f64 * row_bytes).max(8192.0);
+    (bytes as f64 > BLOATED * packed + NEGLIGIBLE).then_some((bytes, packed as i64))
+}
+
+/// A finding about the tables to which it applies, the largest first.
+fn of_tables(
+    tables: &[RunTable],
+    applies: impl Fn(&RunTable) -> Option<(i64, i64)>,
+    finding: &'static str,
+    remedy: &'static str,
+) -> Option<Finding> {
+    let mut found: Vec<_> = tables
+        .iter()
+        .filter_map(|table| Some((applies(table)?, &table.name)))
+        .collect();
+    found.sort_by_key(|((bytes, _), _)| std::cmp::Reverse(*bytes));
+    let others = found.len().saturating_sub(NAMED);
+    let mut named: Vec<String> = found
+        .into_iter()
+        .take(NAMED)
+        .map(|((bytes, packed), name)| {
+            format!(
+                "{name}: {}, of which rows need {}",
+                size(bytes),
+                size(packed)
+            )
+        })
+        .collect();
+    if others > 0 {
+        named.push(format!("{others} others"));
+    }
+    (!named.is_empty()).then(|| Finding::warning(finding, named.join("; "), remedy))
+}
+
+/// Whether what the run used fits into shared buffers or into memory.
+fn working_set(record: &RunRecord, evidence: &Evidence) -> Option<Finding> {
+    let set = match &record.pgio {
+        Some(pgio) => WorkingSet::of(pgio),
+        None => WorkingSet {
+            bytes: evidence
+                .tables
+                .iter()
+                .filter_map(|table| table.bytes_before)
+                .sum(),
+            shared_buffers_bytes: evidence.setting("shared_buffers").and_then(bytes_of),
+            memory_bytes: ["memory_bytes", "cgroup_memory_limit_bytes"]
+                .into_iter()
+                .filter_map(|name| evidence.number(name))
+                .reduce(f64::min)
+                .map(|bytes| bytes as i64),
+        },
+    };
+    if set.bytes == 0 {
+        return None;
+    }
+    set.what_is_measured().map(|measured| {
+        Finding::note(
+            "the run measures memory, not storage",
+            measured,
+            "To measure storage, use tables that are larger than the memory, or, with pgio's \
+             workload, a larger working_set_pct.",
+        )
+    })
+}
+
+/// The value of a setting that is a size, such as `128MB`.
+fn bytes_of(setting: &str) -> Option<i64> {
+    let digits = setting.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: i64 = match &setting[digits.len()..] {
+        "B" => 1,
+        "kB" => 1 << 10,
+        "MB" => 1 << 20,
+        "GB" => 1 << 30,
+        "TB" => 1 << 40,
+        _ => return None,
+    };
+    digits.parse::<i64>().ok()?.checked_mul(factor)
+}
