@@ -8,7 +8,7 @@ use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
     CourseInterval, Evidence, PgioRun, Run, RunProfile, RunRecord, RunScript, RunStatement,
-    RunTable, RunTimes, Setting,
+    RunTable, RunTimes, ServerMoment, Setting,
 };
 use selfbench_script::builtin;
 use serde::de::DeserializeOwned;
@@ -143,6 +143,25 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
                FROM bench.run_intervals WHERE run_id = $1 ORDER BY interval_no",
             run_id,
         )?,
+        server: query_json::<ServerMoment>(
+            "SELECT jsonb_build_object(
+                        'tps', i.tps, 'autovacuum', s.autovacuum_workers > 0,
+                        'checkpoint', s.checkpoint_begun OR s.checkpoint_active OR s.checkpoint_ended,
+                        'other_sessions', s.other_sessions, 'cpu_steal_ms', s.cpu_steal_ms,
+                        'cpu_ms', s.cpu_user_ms + s.cpu_system_ms + s.cpu_idle_ms + s.cpu_iowait_ms
+                                  + s.cpu_steal_ms)::text
+               FROM bench.run_server_intervals s JOIN bench.run_intervals i USING (run_id, interval_no)
+              WHERE s.run_id = $1 ORDER BY s.interval_no",
+            run_id,
+        )?,
+        run_queue_share: query_json::<Option<f64>>(
+            "SELECT to_jsonb(t.sessions_run_queue_ms / nullif(t.busy_ms, 0))::text
+               FROM bench.run_times t WHERE t.run_id = $1 AND t.sessions_run_queue_ms IS NOT NULL",
+            run_id,
+        )?
+        .into_iter()
+        .next()
+        .flatten(),
     })
 }
 

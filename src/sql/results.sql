@@ -67,6 +67,22 @@ END
 $$;
 COMMENT ON VIEW bench.run_summary IS 'runs, one row each';
 
+CREATE VIEW bench.storage WITH (security_invoker = true) AS
+    SELECT t.table_name, obj_description(t.oid, 'pg_class') AS contents, t.rows, t.bytes, t.index_bytes,
+           CASE WHEN t.of_runs THEN t.bytes / nullif(t.runs, 0) END AS bytes_per_run,
+           CASE WHEN t.of_runs THEN 'SELECT * FROM bench.delete_runs(older_than => ''90 days'')'
+                WHEN t.table_name = 'scripts' THEN 'SELECT bench.drop_script(''name'')' END AS prune
+      FROM (SELECT c.oid, c.relname::text AS table_name,
+                   coalesce(nullif(pg_stat_get_live_tuples(c.oid), 0),
+                            greatest(c.reltuples, 0)::bigint) AS rows,
+                   pg_total_relation_size(c.oid) AS bytes, pg_indexes_size(c.oid) AS index_bytes,
+                   EXISTS (SELECT FROM pg_attribute a
+                            WHERE a.attrelid = c.oid AND a.attname = 'run_id') AS of_runs,
+                   pg_stat_get_live_tuples('bench.runs'::regclass) AS runs
+              FROM pg_class c
+             WHERE c.relnamespace = 'bench'::regnamespace AND c.relkind = 'r') t;
+COMMENT ON VIEW bench.storage IS 'what the tables of the extension take, and how to prune them';
+
 CREATE VIEW bench.progress WITH (security_invoker = true) AS
     SELECT r.run_id, r.label, r.mode, r.scripts, r.clients, f.phase, f.seconds,
            round((100 * least(e.done, 1))::numeric, 1) AS percent_done,

@@ -111,7 +111,7 @@ sub advice
 	return $node->safe_psql('postgres', qq{
 		$before; SELECT run_id FROM bench.run($arguments) \\gset
 		SELECT severity, finding, evidence FROM bench.advice(:run_id)
-		WHERE finding !~ '^the run was short|^there was no warm-up|^the server checks|^clients of mode spi shared|^the clients spent|^the run measures memory'}
+		WHERE finding !~ '^the run was short|^there was no warm-up|^the server checks|^clients of mode spi shared|^the clients spent|^the run measures memory|^the machine,|^other virtual|^no checkpoint|^autovacuum was not'}
 	) =~ s/^warning\|commits do not wait for the disk\|fsync = off\n?//mr =~ s/\n\z//r;
 }
 
@@ -216,11 +216,62 @@ foreach (
 		$expected, "a course of $tps");
 }
 
+# What the server did: rows again, since neither a hypervisor nor a checkpoint can be made slow cheaply.
+sub course
+{
+	my ($columns) = @_;
+	$node->safe_psql('postgres', qq{
+		UPDATE bench.run_scripts SET description = 'writes' WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course');
+		UPDATE bench.run_intervals i SET tps = 1000 FROM bench.runs r WHERE r.run_id = i.run_id AND label = 'course';
+		DELETE FROM bench.run_server_intervals WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course');
+		INSERT INTO bench.run_server_intervals SELECT s.* FROM bench.runs r, generate_series(0, 119) i,
+			jsonb_populate_record(NULL::bench.run_server_intervals, jsonb_build_object('run_id', run_id, 'interval_no', i,
+				'begins_s', i, 'seconds', 1, 'cpu_user_ms', 1000, 'cpu_system_ms', 500, 'cpu_idle_ms', 500,
+				'cpu_iowait_ms', 0, 'cpu_steal_ms', 0, 'other_sessions', 0, 'autovacuum_workers', 0,
+				'checkpoint_begun', false, 'checkpoint_active', false, 'checkpoint_ended', false) || ($columns)) s
+		WHERE label = 'course'});
+	return $node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.runs r, bench.advice(r.run_id)"
+		  . " WHERE label = 'course' AND finding ~ 'checkpoint|autovacuum|other|machine'");
+}
+$node->safe_psql('postgres',
+	"DELETE FROM bench.run_times WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course')");
+is(course("'{}'"),
+	"note|no checkpoint took place during the run|in none of 120 intervals\n"
+	  . 'note|autovacuum was not at work during the run|in none of 120 intervals',
+	'neither a checkpoint nor autovacuum');
+is( course("jsonb_build_object('checkpoint_active', i < 12, 'autovacuum_workers', i / 60, 'cpu_steal_ms', 200, 'other_sessions', i % 2 * 3)"),
+	"warning|other virtual machines took CPU time|steal time: 9.1% of the time of all CPUs\n"
+	  . "warning|other sessions were active|in 50% of the intervals, up to 3 sessions\n"
+	  . "note|a checkpoint took place during the run|in 12 of 120 intervals, 1000.0 tps in these and 1000.0 tps in the others\n"
+	  . 'note|autovacuum was at work during the run|in 60 of 120 intervals, 1000.0 tps in these and 1000.0 tps in the others',
+	'checkpoint, autovacuum, steal time, other sessions');
+$node->safe_psql('postgres', q{
+	INSERT INTO bench.run_times SELECT t.* FROM bench.runs r, jsonb_populate_record(NULL::bench.run_times, jsonb_build_object(
+		'run_id', run_id, 'clients_ms', 1000, 'busy_ms', 1000, 'sessions_run_queue_ms', 300, 'timed_transactions', 0,
+		'timed_plan_ms', 0, 'timed_executor_ms', 0, 'timed_commit_ms', 0, 'timed_session_ms', 0, 'timed_harness_ms', 0,
+		'timed_others_ms', 0, 'timed_run_queue_ms', 0)) t WHERE label = 'course'});
+like(course("'{}'"),
+	qr/^warning\|the machine, not the server, may have limited the run: a long run queue\|sessions waited for a CPU for 30% of the time of their transactions$/m,
+	'a long run queue');
+
+# A checkpoint and another session during a real run.
+$node->safe_psql('postgres', "SELECT bench.define_script('idle', 'SELECT pg_sleep(0.01)'); CREATE TABLE written (i int)");
+my $observed = $node->safe_psql('postgres', "SELECT bench.start('idle', duration => '3 s', aggregate_interval => '200 ms', warmup => '100 ms')");
+my $other = start_sql($node, 'SELECT pg_sleep(600)', name => 'other');
+backend_of($node, 'other');
+wait_for($node, "SELECT count(*) = 1 FROM bench.progress WHERE phase = 'running'");
+$node->safe_psql('postgres', 'INSERT INTO written VALUES (1); CHECKPOINT');
+$node->safe_psql('postgres', "SELECT FROM bench.wait($observed)");
+$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'other'");
+finish_sql($other);
+my $found = $node->safe_psql('postgres', "SELECT finding FROM bench.advice($observed)");
+like($found, qr/^a checkpoint (took place during the run|slowed the run down)$/m, 'a checkpoint during a run');
+like($found, qr/^other sessions were active$/m, 'another session during a run');
+
 $node->safe_psql(
 	'postgres', q{
 	SELECT bench.define_script('sometimes', E'\\\\set x random(1, 4)\nSELECT 1 / (:x - 1);');
-	SELECT bench.define_script('never', 'SELECT 1 / 0');
-	SELECT bench.define_script('idle', 'SELECT pg_sleep(0.01)')});
+	SELECT bench.define_script('never', 'SELECT 1 / 0')});
 like(
 	advice("'sometimes', transactions => 400, continue_on_error => true, seed => '1'"),
 	qr/^warning\|transactions failed\|\d\d\.\d% of the transactions$/,

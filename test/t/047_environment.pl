@@ -149,6 +149,16 @@ is( sql("SELECT string_agg(DISTINCT machine, ' ' ORDER BY machine), count(*) FIL
 is(sql("SELECT string_agg(name || ' ' || coalesce(index_scans, 0), ', ' ORDER BY name) FROM bench.run_tables WHERE run_id = $run"),
 	'pgbench_accounts 20, pgbench_accounts_pkey 20', 'and its tables');
 
+# What all that takes.
+is( sql(q{
+	SELECT count(*) FILTER (WHERE contents IS NULL), bool_and(bytes >= index_bytes),
+	       bool_or(table_name = 'run_tables' AND rows > 0 AND bytes_per_run > 0 AND prune ~ 'delete_runs'),
+	       count(*) = (SELECT count(*) FROM pg_tables WHERE schemaname = 'bench')
+	FROM bench.storage}),
+	'0|t|t|t',
+	'storage');
+like($node->safe_psql('postgres', "SET ROLE plain; SELECT count(*) FROM bench.storage"), qr/\d/, 'which all roles see');
+
 nothing_left_ok($node, 'at the end');
 
 # WAL elsewhere.

@@ -16,6 +16,10 @@ pub struct Evidence {
     pub tables: Vec<RunTable>,
     /// Its intervals.
     pub course: Vec<CourseInterval>,
+    /// What the server and its machine did in its intervals.
+    pub server: Vec<ServerMoment>,
+    /// For which part of the time of the clients' transactions their sessions waited for a CPU.
+    pub run_queue_share: Option<f64>,
 }
 
 impl Evidence {
@@ -42,4 +46,21 @@ pub struct CourseInterval {
     pub tps: Option<f64>,
     /// Mean latency.
     pub latency_avg_ms: Option<f64>,
+}
+
+/// What the server and its machine did in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerMoment {
+    /// Transactions per second in it.
+    pub tps: Option<f64>,
+    /// Whether a checkpoint was in progress.
+    pub checkpoint: Option<bool>,
+    /// Whether autovacuum workers were at work.
+    pub autovacuum: Option<bool>,
+    /// Active sessions that do not belong to the run.
+    pub other_sessions: Option<f64>,
+    /// Time of all CPUs.
+    pub cpu_ms: Option<f64>,
+    /// Time of them that the hypervisor gave to others.
+    pub cpu_steal_ms: Option<f64>,
 }

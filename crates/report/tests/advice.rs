@@ -2,7 +2,7 @@
 
 use selfbench_model::{
     CourseInterval, Evidence, Figures, Mode, PgioRun, Run, RunRecord, RunScript, RunState,
-    RunTable, Setting,
+    RunTable, ServerMoment, Setting,
 };
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::{Setup, Severity, advice, known_before};
@@ -568,4 +568,108 @@ fn a_rate_that_was_missed() {
         run.seconds = Some(90.0);
     });
     assert!(said(&late).is_empty());
+}
+
+/// Intervals in which the server and its machine did this.
+fn moments(n: usize, moment: impl Fn(usize) -> ServerMoment) -> Evidence {
+    Evidence {
+        server: (0..n).map(moment).collect(),
+        ..Evidence::default()
+    }
+}
+
+/// An interval in which nothing of interest happened.
+fn quiet() -> ServerMoment {
+    ServerMoment {
+        tps: Some(1000.0),
+        checkpoint: Some(false),
+        autovacuum: Some(true),
+        other_sessions: Some(0.0),
+        cpu_ms: Some(2000.0),
+        cpu_steal_ms: Some(40.0),
+    }
+}
+
+#[test]
+fn what_the_server_did() {
+    let (reads, writes) = (run(Mode::Spi, SELECT_ONLY), run(Mode::Spi, TPCB_LIKE));
+    assert!(said_with(&reads, &moments(60, |_| quiet())).is_empty());
+    assert_eq!(
+        said_with(&writes, &moments(60, |_| quiet())),
+        [
+            "no checkpoint took place during the run: in none of 60 intervals",
+            "autovacuum was at work during the run: in 60 of 60 intervals",
+        ]
+    );
+    let checkpoint = |tps| {
+        moments(60, move |i| match i {
+            20..30 => ServerMoment {
+                tps: Some(tps),
+                checkpoint: Some(true),
+                autovacuum: None,
+                ..quiet()
+            },
+            _ => ServerMoment {
+                autovacuum: None,
+                ..quiet()
+            },
+        })
+    };
+    assert_one_with(
+        &writes,
+        &checkpoint(799.0),
+        "a checkpoint slowed the run down: in 10 of 60 intervals, 799.0 tps in these and 1000.0 tps in the others",
+    );
+    assert_eq!(
+        advice(&writes, &checkpoint(799.0))[0].severity,
+        Severity::Warning
+    );
+    assert_one_with(
+        &writes,
+        &checkpoint(800.0),
+        "a checkpoint took place during the run",
+    );
+    assert_eq!(
+        advice(&writes, &checkpoint(800.0))[0].severity,
+        Severity::Note
+    );
+    assert!(said_with(&reads, &checkpoint(100.0)).is_empty());
+    // Of a target, little is known.
+    assert!(said_with(&writes, &moments(60, |_| ServerMoment::default())).is_empty());
+}
+
+#[test]
+fn the_machine() {
+    let reads = run(Mode::Spi, SELECT_ONLY);
+    let stolen = moments(10, |_| ServerMoment {
+        cpu_steal_ms: Some(50.0),
+        ..quiet()
+    });
+    assert_one_with(
+        &reads,
+        &stolen,
+        "took CPU time: steal time: 2.5% of the time of all CPUs",
+    );
+    let others = |n| {
+        moments(10, move |i| ServerMoment {
+            other_sessions: Some(if i < n { 3.0 } else { 0.0 }),
+            ..quiet()
+        })
+    };
+    assert!(said_with(&reads, &others(2)).is_empty());
+    assert_one_with(
+        &reads,
+        &others(3),
+        "other sessions were active: in 30% of the intervals, up to 3 sessions",
+    );
+    let queue = |share| Evidence {
+        run_queue_share: Some(share),
+        ..Evidence::default()
+    };
+    assert!(said_with(&reads, &queue(0.1)).is_empty());
+    assert_one_with(
+        &reads,
+        &queue(0.25),
+        "a long run queue: sessions waited for a CPU for 25% of the time",
+    );
 }

@@ -1,11 +1,13 @@
 //! Findings: what makes the figures of a run doubtful, as far as that is certain.
 //!
 //! They are rows of `bench.advice`; reports and notices print the same. `outcome` looks at the figures,
-//! `setup` at what is known before a run starts, `surroundings` at what else went on, `course` at the
+//! `setup` at what is known before a run starts, `surroundings` at what else went on, `server` at
+//! the server and its machine, `course` at the
 //! run's intervals, `tables` at what it used.
 
 mod course;
 mod outcome;
+mod server;
 mod setup;
 mod surroundings;
 mod tables;
@@ -81,6 +83,7 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     }
     let mut all = outcome::findings(record);
     all.extend(surroundings::findings(record));
+    all.extend(server::findings(record, evidence));
     all.extend(setup::findings(record, evidence));
     all.extend(course::findings(record, evidence));
     all.extend(tables::findings(record, evidence));

@@ -1,0 +1,135 @@
+//! What the server and its machine did during a run.
+
+use super::{Finding, reads_only};
+use selfbench_model::{Evidence, RunRecord, ServerMoment};
+use selfbench_stats::summary;
+
+/// Time on the run queue that matters, as a fraction of the time of the clients' transactions.
+const QUEUE_SHARE: f64 = 0.1;
+/// Time that the hypervisor took, as a fraction of the time of all CPUs.
+const STEAL_SHARE: f64 = 0.02;
+/// Other sessions that are active in fewer intervals are an accident.
+const OTHERS_SHARE: f64 = 0.2;
+/// Throughput that something leaves, as a fraction of that without it, is lower.
+const SLOWED_SHARE: f64 = 0.8;
+
+pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
+    let moments = &evidence.server;
+    let mut all = Vec::new();
+    all.extend(run_queue(evidence));
+    all.extend(steal(moments));
+    all.extend(other_sessions(moments));
+    if !reads_only(record) {
+        all.extend(inside(
+            moments,
+            |moment| moment.checkpoint,
+            [
+                "a checkpoint slowed the run down",
+                "a checkpoint took place during the run",
+                "no checkpoint took place during the run",
+            ],
+            "Compare runs with the same number of checkpoints: begin with checkpoint => true, and \
+             run it for several times checkpoint_timeout.",
+        ));
+        all.extend(inside(
+            moments,
+            |moment| moment.autovacuum,
+            [
+                "autovacuum slowed the run down",
+                "autovacuum was at work during the run",
+                "autovacuum was not at work during the run",
+            ],
+            "In production, autovacuum is part of the load: run it for so long that it takes its \
+             usual share.",
+        ));
+    }
+    all
+}
+
+/// Whether the sessions waited for CPUs: then the machine is measured, not the server.
+fn run_queue(evidence: &Evidence) -> Option<Finding> {
+    let share = evidence
+        .run_queue_share
+        .filter(|share| *share > QUEUE_SHARE)?;
+    Some(Finding::warning(
+        "the machine, not the server, may have limited the run: a long run queue",
+        format!(
+            "sessions waited for a CPU for {:.0}% of the time of their transactions",
+            100.0 * share
+        ),
+        "Use fewer clients, or a machine with more or idle CPUs.",
+    ))
+}
+
+fn steal(moments: &[ServerMoment]) -> Option<Finding> {
+    let sum = |of: fn(&ServerMoment) -> Option<f64>| moments.iter().filter_map(of).sum::<f64>();
+    let share = summary::ratio(
+        sum(|moment| moment.cpu_steal_ms),
+        sum(|moment| moment.cpu_ms),
+    )?;
+    (share > STEAL_SHARE).then(|| {
+        Finding::warning(
+            "other virtual machines took CPU time",
+            format!("steal time: {:.1}% of the time of all CPUs", 100.0 * share),
+            "Repeat the run at another time, or on a machine of its own.",
+        )
+    })
+}
+
+fn other_sessions(moments: &[ServerMoment]) -> Option<Finding> {
+    let known: Vec<f64> = moments
+        .iter()
+        .filter_map(|moment| moment.other_sessions)
+        .collect();
+    let active = known.iter().filter(|sessions| **sessions > 0.0).count();
+    let share = summary::ratio(active as f64, known.len() as f64)?;
+    let most = known.iter().copied().fold(0.0, f64::max);
+    (share > OTHERS_SHARE).then(|| {
+        Finding::warning(
+            "other sessions were active",
+            format!("in {:.0}% of the intervals, up to {most} sessions", 100.0 * share),
+            "Repeat the run when nobody else uses the server; bench.run_server_intervals shows when \
+             they were active.",
+        )
+    })
+}
+
+/// Whether something went on during the run, and what throughput it left. `findings` are for something
+/// that slowed the run down, did not, or did not happen.
+fn inside(
+    moments: &[ServerMoment],
+    went_on: fn(&ServerMoment) -> Option<bool>,
+    findings: [&'static str; 3],
+    remedy: &'static str,
+) -> Option<Finding> {
+    let tps = |wanted: bool| -> Vec<f64> {
+        let chosen = moments
+            .iter()
+            .filter(|moment| went_on(moment) == Some(wanted));
+        chosen.map(|moment| moment.tps.unwrap_or(0.0)).collect()
+    };
+    let (during, without) = (tps(true), tps(false));
+    let intervals = during.len() + without.len();
+    let [slowed, happened, missing] = findings;
+    if intervals == 0 {
+        return None;
+    }
+    if during.is_empty() {
+        return Some(Finding::note(
+            missing,
+            format!("in none of {intervals} intervals"),
+            remedy,
+        ));
+    }
+    let mut evidence = format!("in {} of {intervals} intervals", during.len());
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    if without.is_empty() {
+        return Some(Finding::note(happened, evidence, remedy));
+    }
+    let (during, without) = (mean(&during), mean(&without));
+    evidence += &format!(", {during:.1} tps in these and {without:.1} tps in the others");
+    Some(match during < SLOWED_SHARE * without {
+        true => Finding::warning(slowed, evidence, remedy),
+        false => Finding::note(happened, evidence, remedy),
+    })
+}
