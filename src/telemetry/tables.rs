@@ -23,7 +23,8 @@ const FLUSH_NS: u64 = 1_000_000_000;
 const FLUSH_TICK: Duration = Duration::from_millis(10);
 
 /// The tables and indexes of the database, except temporary ones, those of the server and ours. A
-/// relation that is locked exclusively is left out, because its size could not be read without waiting.
+/// relation that is locked exclusively is left out, because its size could not be read without waiting;
+/// prepared transactions hold locks without a process.
 const STATE: &str = "
 WITH relations AS (
     SELECT c.oid, c.relnamespace, c.relname, c.relkind, i.indrelid
@@ -34,7 +35,7 @@ WITH relations AS (
                                                        'bench'))
        AND c.oid NOT IN (SELECT l.relation FROM pg_locks l
                           WHERE l.mode = 'AccessExclusiveLock' AND l.relation IS NOT NULL
-                            AND l.pid <> pg_backend_pid())
+                            AND l.pid IS DISTINCT FROM pg_backend_pid())
      ORDER BY c.relpages DESC, c.oid LIMIT LIMIT_OF_RELATIONS)
 SELECT coalesce(json_agg(json_build_object(
            'relation', r.oid::bigint, 'schema_name', n.nspname, 'name', r.relname,

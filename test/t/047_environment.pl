@@ -6,7 +6,7 @@ use SelfBench;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_bench_node('environment', "max_worker_processes = 24\nautovacuum = off\n");
+my $node = new_bench_node('environment', "max_worker_processes = 24\nautovacuum = off\nmax_prepared_transactions = 2\n");
 $node->safe_psql('postgres', 'SELECT bench.initialize(scale => 1)');
 
 sub sql
@@ -95,12 +95,13 @@ foreach my $arguments (
 	  if $arguments !~ /reconnect/;
 }
 
-# Tables that only functions use, partitions, locked tables.
+# Tables that only functions use, partitions, tables that a session or a prepared transaction has locked.
 sql(q{
 	CREATE TABLE hidden (i int);
 	INSERT INTO hidden SELECT generate_series(1, 10);
 	CREATE TABLE idle (i int);
 	CREATE TABLE locked (i int);
+	CREATE TABLE prepared (i int);
 	CREATE TABLE parts (i int PRIMARY KEY) PARTITION BY RANGE (i);
 	CREATE TABLE low PARTITION OF parts FOR VALUES FROM (1) TO (10);
 	CREATE TABLE high PARTITION OF parts FOR VALUES FROM (10) TO (20);
@@ -110,12 +111,14 @@ sql(q{
 my $holder = start_sql($node, "BEGIN; LOCK TABLE locked; SELECT pg_sleep(600)", name => 'holder');
 backend_of($node, 'holder');
 wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE relation = 'locked'::regclass");
+sql("BEGIN; LOCK TABLE prepared; PREPARE TRANSACTION 'holder'");
 $run = run_of("'calls', transactions => 50");
 is( sql("SELECT string_agg(name || ' ' || known_by, ', ' ORDER BY name) FROM bench.run_tables WHERE run_id = $run"),
 	'hidden counters, low plans, low_pkey plans',
 	'tables that functions use, and partitions');
 sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
 finish_sql($holder);
+sql("ROLLBACK PREPARED 'holder'");
 
 # observe => false.
 $run = run_of("'select-only', transactions => 10, observe => false");
