@@ -32,6 +32,8 @@ pub struct ClientSlot {
     pub(super) sequence: Sequence,
     state: AtomicU32,
     backend_pid: AtomicI32,
+    /// See [`ClientSlot::position`]; 0 is none.
+    position: AtomicU64,
     finished_ns: AtomicU64,
     warmup_transactions: AtomicU64,
     connection_ns: AtomicU64,
@@ -84,6 +86,14 @@ impl ClientSlot {
     /// each transaction has its own connection.
     pub fn backend_pid(&self) -> i32 {
         self.backend_pid.load(Relaxed)
+    }
+
+    /// The script and the command of it that the client executes, both from 0; `None` if it waits for
+    /// the scheduled start of a transaction, or for that of the run.
+    pub fn position(&self) -> Option<(u32, u32)> {
+        let position = self.position.load(Relaxed);
+        let script = ((position >> 32) as u32).checked_sub(1)?;
+        Some((script, position as u32))
     }
 
     /// Clock reading at which the client ended; 0 before.
@@ -171,6 +181,18 @@ impl ClientSlot {
         self.blocks_hit.store(hit, Relaxed);
         self.blocks_read.store(read, Relaxed);
         self.wal_bytes.store(wal_bytes, Relaxed);
+    }
+
+    /// Sets the script and command that the client executes.
+    #[inline]
+    pub(super) fn reached(&self, script: usize, command: usize) {
+        let position = (script as u64 + 1) << 32 | command as u64;
+        self.position.store(position, Relaxed);
+    }
+
+    /// The client executes nothing.
+    pub(super) fn left(&self) {
+        self.position.store(0, Relaxed);
     }
 
     /// Counts a transaction that ended during the warm-up.

@@ -171,6 +171,15 @@ impl Record for Recorder<'_> {
     }
 
     #[inline]
+    fn reached(&mut self, script: usize, command: usize) {
+        self.slot.reached(script, command);
+    }
+
+    fn left(&mut self) {
+        self.slot.left();
+    }
+
+    #[inline]
     fn executed(&mut self, script: usize, command: usize, duration_ns: u64) {
         let index = self.count_command(script, command, |tally| tally.latency.record(duration_ns));
         let bucket = &self.command_histograms[index][coarse::index_of(duration_ns)];

@@ -17,6 +17,10 @@ pub trait Record {
     /// A connection was made within that time for a transaction that is counted, successful or
     /// failed.
     fn connected(&mut self, duration_ns: u64);
+    /// The client executes this command from now on. Called for every command.
+    fn reached(&mut self, script: usize, command: usize);
+    /// The client waits for the scheduled start of a transaction and executes no command.
+    fn left(&mut self);
     /// A command took that time, if commands are measured.
     fn executed(&mut self, script: usize, command: usize, duration_ns: u64);
     /// A command failed, and its transaction is tried `again` or has failed finally; if commands

@@ -29,6 +29,7 @@ impl<'w> Client<'w> {
             }
             Some(_) if context.control.stop() => Some(self.finish()),
             Some(command) => {
+                context.record.reached(self.script, self.command);
                 if context.plan.debug {
                     self.trace(command, context.plan, context.control);
                 }

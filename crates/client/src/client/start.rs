@@ -107,6 +107,7 @@ impl<'w> Client<'w> {
         }
         let now = control.now_ns();
         if now < self.scheduled_ns {
+            context.record.left();
             return Some(Step::Sleeping {
                 until_ns: self.scheduled_ns,
             });

@@ -345,7 +345,11 @@ pub enum Event {
 }
 
 #[derive(Default)]
-pub struct Recorder(pub Vec<Event>);
+pub struct Recorder(
+    pub Vec<Event>,
+    /// Where the client was told to be: script and command.
+    pub Vec<Option<(usize, usize)>>,
+);
 
 impl Record for Recorder {
     fn succeeded(&mut self, script: usize, transaction: &Transaction) {
@@ -366,6 +370,14 @@ impl Record for Recorder {
 
     fn connected(&mut self, duration_ns: u64) {
         self.0.push(Event::Connected(duration_ns));
+    }
+
+    fn reached(&mut self, script: usize, command: usize) {
+        self.1.push(Some((script, command)));
+    }
+
+    fn left(&mut self) {
+        self.1.push(None);
     }
 
     fn executed(&mut self, script: usize, command: usize, duration_ns: u64) {
