@@ -198,6 +198,32 @@ pub unsafe fn process_status(index: i32) -> *mut pg_sys::LocalPgBackendStatus {
     }
 }
 
+/// The entry of a process in the array that the activity views read; `None` if it has none.
+///
+/// # Safety
+/// `proc` must point into the server's array of processes, and this process must have an entry.
+pub unsafe fn status_of(proc: *const pg_sys::PGPROC) -> Option<*const pg_sys::PgBackendStatus> {
+    // SAFETY: the caller's promise. The array itself is not visible to extensions: its entries are
+    // found by the distance from this process's.
+    unsafe {
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        let (mine, its) = (
+            pg_sys::MyBackendId as isize,
+            (&raw const (*proc).backendId).read_volatile() as isize,
+        );
+        #[cfg(any(feature = "pg15", feature = "pg16"))]
+        let is_one = its >= 1 && its <= pg_sys::MaxBackends as isize;
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        let (mine, its) = (
+            pg_sys::MyProcNumber as isize,
+            proc.offset_from((*pg_sys::ProcGlobal).allProcs),
+        );
+        #[cfg(any(feature = "pg17", feature = "pg18"))]
+        let is_one = its >= 0 && its < pg_sys::MaxBackends as isize;
+        is_one.then(|| pg_sys::MyBEEntry.offset(its - mine).cast_const())
+    }
+}
+
 /// Connections that the server keeps from ordinary roles.
 ///
 /// # Safety

@@ -92,7 +92,8 @@ pgrx::extension_sql_file!(
     name = "profile",
     requires = ["telemetry"]
 );
-pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["profile"]);
+pgrx::extension_sql_file!("sql/waits.sql", name = "waits", requires = ["profile"]);
+pgrx::extension_sql_file!("sql/runs.sql", name = "runs", requires = ["waits"]);
 pgrx::extension_sql_file!("sql/scripts.sql", name = "scripts", requires = ["runs"]);
 pgrx::extension_sql_file!(
     "sql/initialize.sql",

@@ -39,7 +39,7 @@ fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
 
 /// A run in progress: phase, seconds since the start barrier opened, transactions, failures,
 /// skipped transactions, mean latency in milliseconds; transactions per second and mean latency of
-/// the interval that ended last.
+/// the interval that ended last, what most sessions waited for in it, and how many did.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn live_figures(
@@ -56,6 +56,8 @@ fn live_figures(
         name!(latency_avg_ms, Option<f64>),
         name!(interval_tps, Option<f64>),
         name!(interval_latency_avg_ms, Option<f64>),
+        name!(waits_for, Option<String>),
+        name!(waiting_sessions, Option<f64>),
     ),
 > {
     let row = run_id.and_then(|run_id| {
@@ -63,6 +65,10 @@ fn live_figures(
         let header = segment.header();
         let tally = reading::read_total(&segment);
         let last = header.last_interval.get();
+        let (waits_for, waiting) = match header.top_wait.get() {
+            Some(top) => (Some(top.name), Some(top.sessions)),
+            None => (None, None),
+        };
         Some((
             phase(header).to_owned(),
             seconds_since(header.start_ns.load(Relaxed)),
@@ -72,6 +78,8 @@ fn live_figures(
             (tally.latency.count > 0).then(|| tally.latency.mean_ms()),
             last.map(|last| last.tps),
             last.and_then(|last| last.latency_avg_ms),
+            waits_for,
+            waiting,
         ))
     });
     TableIterator::new(row)

@@ -344,7 +344,7 @@ arguments! {
     "text": String, pg_sys::TEXTOID, |text: &String| text.as_str().into();
     "integer": i32, pg_sys::INT4OID, |number: &i32| (*number).into();
     "bigint": i64, pg_sys::INT8OID, |number: &i64| (*number).into();
-    "double precision": f64, pg_sys::FLOAT8OID, |number: &f64| (*number).into();
+    "double precision": f64, pg_sys::FLOAT8OID, |number: &f64| as_sql_prints(*number);
     "boolean": bool, pg_sys::BOOLOID, |value: &bool| (*value).into();
     "regrole": pg_sys::Oid, pg_sys::REGROLEOID, |oid: &pg_sys::Oid| oid.to_u32().into();
     "text[]": Vec<Option<String>>, pg_sys::TEXTARRAYOID, |texts: &Vec<_>| serde_json::json!(texts);
@@ -406,6 +406,15 @@ impl Argument for Value {
 
     fn to_json(&self) -> Value {
         self.clone()
+    }
+}
+
+/// A number as SQL prints it, without a fraction if it is whole.
+fn as_sql_prints(number: f64) -> Value {
+    const EXACT: f64 = 1e15;
+    match number.fract() == 0.0 && number.abs() < EXACT {
+        true => (number as i64).into(),
+        false => number.into(),
     }
 }
 

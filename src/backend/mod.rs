@@ -5,8 +5,9 @@
 //! foreign keys by parallel plans, `unguarded` declares what a client calls in each transaction,
 //! `timeouts` limits statements, `usage` reads the server's counters. `interrupts` handles signals,
 //! `events` and `alarm` wait for sockets and clock readings, `horizon` lets a waiting caller keep no
-//! dead rows, `descriptors` keeps files open. `process` starts and ends processes and reads the state
-//! of others; `profiler` samples its stacks; `fatal` keeps the FATAL error that ended the process.
+//! dead rows, `descriptors` keeps files open. `process` starts and ends processes, `peer` reads the
+//! state of others; `profiler` samples its stacks; `fatal` keeps the FATAL error that ended the
+//! process.
 
 pub mod activity;
 pub mod alarm;
@@ -18,6 +19,7 @@ pub mod horizon;
 pub mod identity;
 pub mod interrupts;
 pub mod parallel;
+pub mod peer;
 pub mod process;
 pub mod profiler;
 pub mod settings;

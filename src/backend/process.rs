@@ -1,12 +1,9 @@
-//! Processes of this server: the start of a worker, exit callbacks, registering background workers,
-//! and what other processes execute and wait for.
+//! Processes of this server: the start of a worker, exit callbacks, registering background workers.
 
 use super::interrupts;
 use crate::error::{Error, catch};
-use crate::state::text::c_text;
 use pgrx::pg_sys;
 use rustix::process::Pid;
-use std::time::Duration;
 
 /// To be called first in a worker: unblocks signals, and creates the resource owner of the segments
 /// that it maps.
@@ -136,29 +133,4 @@ fn copy_name(field: &mut [std::ffi::c_char], text: &str) {
     for (to, from) in field.iter_mut().zip(text.bytes().take(room)) {
         *to = from as std::ffi::c_char;
     }
-}
-
-/// Whether a process of this server has waited for a lock of the server's lock manager for at least
-/// `limit`.
-pub fn waits_for_lock(pid: i32, limit: Duration) -> bool {
-    // SAFETY: null, or points into ProcGlobal, whose places never move; the words are read as the
-    // activity views read them, without a lock.
-    unsafe {
-        let proc = pg_sys::BackendPidGetProc(pid);
-        if proc.is_null() {
-            return false;
-        }
-        let info = (&raw const (*proc).wait_event_info).read_volatile();
-        let since_us = (&raw const (*proc).waitStart.value).read_volatile() as i64;
-        let waited_us = pg_sys::GetCurrentTimestamp() - since_us;
-        info & 0xFF00_0000 == pg_sys::PG_WAIT_LOCK
-            && since_us != 0
-            && waited_us >= limit.as_micros() as i64
-    }
-}
-
-/// The current statement of a process of this server, if the caller may see it.
-pub fn statement_of(pid: i32) -> String {
-    // SAFETY: in a transaction; a text that ends in a zero byte, copied at once.
-    unsafe { c_text(pg_sys::pgstat_get_backend_current_activity(pid, true)) }
 }

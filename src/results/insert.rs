@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunEnvironment, RunInterval, RunProfile, RunScript,
-    RunServerInterval, RunStack, RunStatement, RunTable, RunTimes,
+    PgioRun, PgioSession, Run, RunBlocker, RunEnvironment, RunInterval, RunProfile, RunScript,
+    RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait,
 };
 use serde::Serialize;
 
@@ -105,6 +105,14 @@ impl Row for RunEnvironment {
     }
 }
 
+impl Row for RunWait {
+    const TABLE: &'static str = "bench.run_waits";
+
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
+    }
+}
+
 impl Row for RunTable {
     const TABLE: &'static str = "bench.run_tables";
 
@@ -123,6 +131,14 @@ impl Row for RunStack {
 
 impl Row for RunProfile {
     const TABLE: &'static str = "bench.run_profiles";
+
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
+    }
+}
+
+impl Row for RunBlocker {
+    const TABLE: &'static str = "bench.run_blockers";
 
     fn large(&self) -> Vec<(&'static str, Large<'_>)> {
         Vec::new()

@@ -138,11 +138,15 @@ fn insert_observed(observed: &Observed) -> Result<()> {
         times,
         stacks,
         profiles,
+        waits,
+        blockers,
     } = observed;
     insert(server_intervals)?;
     insert(environment)?;
     insert(tables)?;
     insert(times.as_slice())?;
     insert(stacks)?;
-    insert(profiles)
+    insert(profiles)?;
+    insert(waits)?;
+    insert(blockers)
 }

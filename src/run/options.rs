@@ -26,6 +26,8 @@ pub const MAX_CLIENTS: i32 = 262_143;
 const MAX_LABEL_BYTES: usize = 1024;
 /// What a run does that is given neither a duration nor a number of transactions.
 const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
+/// Samples of waits per second at most.
+const MAX_WAIT_SAMPLE_RATE: f64 = 1000.0;
 /// Connections that one libpq worker holds at most, unless the user wants fewer workers.
 const CLIENTS_PER_WORKER: usize = 250;
 
@@ -76,6 +78,8 @@ options! {
         target: Option<String>,
         /// Processes of clients in mode spi.
         client_process: String = "auto",
+        /// How many times a second the clients' sessions are sampled for what they wait for.
+        wait_sample_rate: f64 = 20.0,
         ..switches: Switches,
     }
 }
@@ -128,6 +132,14 @@ impl RunOptions {
             Some(ms) => Some((above_zero("latency_limit", ms)? * 1e6).round().max(1.0) as u64),
             None => None,
         };
+        let wait_sample_rate = self.wait_sample_rate;
+        if !(0.0..=MAX_WAIT_SAMPLE_RATE).contains(&wait_sample_rate) {
+            return Err(invalid(
+                "wait_sample_rate",
+                wait_sample_rate.to_string(),
+                &format!("A number from 0, which turns it off, to {MAX_WAIT_SAMPLE_RATE}."),
+            ));
+        }
         let max_tries = in_range("max_tries", self.max_tries, 0, i32::MAX)?;
         if max_tries == 0 && duration_us.is_none() && latency_limit_ns.is_none() {
             return Err(Error::OptionConflict {
@@ -178,6 +190,7 @@ impl RunOptions {
             vacuum,
             warmup_us,
             aggregate_interval_us,
+            wait_sample_rate,
             seed,
             label: self.label.clone(),
             settings: settings::of_session()?,

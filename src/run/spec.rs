@@ -135,6 +135,8 @@ pub struct RunSpec {
     pub warmup_us: i64,
     /// Length of the intervals that are stored, in microseconds.
     pub aggregate_interval_us: i64,
+    /// How many times a second the clients' sessions are sampled; 0 for never.
+    pub wait_sample_rate: f64,
     /// The base seed.
     pub seed: u64,
     /// Whatever the caller wants to find the run by.

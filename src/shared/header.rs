@@ -5,10 +5,11 @@ use super::once_text::OnceText;
 use super::process::ProcessRef;
 use super::relations::Relations;
 use super::slots::REASON_BYTES;
+use super::top_wait::TopWaitSlot;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x07");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x08");
 
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,8 @@ pub struct Header {
     pub deadline_ns: AtomicU64,
     /// The figures of the interval that ended last.
     pub last_interval: LastInterval,
+    /// What most sessions waited for in that interval.
+    pub top_wait: TopWaitSlot,
     /// Value of the variable `scale`: pgbench's scale, the number of keys of pgio's tables, or what
     /// the user specified.
     pub scale: AtomicI64,

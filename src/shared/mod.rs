@@ -16,9 +16,9 @@
 //! client, `ring` a queue of bytes. `recorder` is what a client writes per transaction, `reading`
 //! how other processes read it (see `seqlock`). `messages` are lines that clients send, `watcher`
 //! reads them; `entry` is an entry of the log of transactions. `effort` is a worker's own cost,
-//! `last_interval` the figures of an interval, `once_text` a text that is written once, `relations` a set of tables. `process`
-//! refers to other processes, to wake or signal them. `stack_area` takes the stacks of a sampled
-//! process.
+//! `last_interval` the figures of an interval, `top_wait` what sessions waited for in it, `once_text` a
+//! text that is written once, `relations` a set of tables. `process` refers to other processes, to wake
+//! or signal them. `stack_area` takes the stacks of a sampled process.
 
 mod client_slot;
 pub mod effort;
@@ -37,6 +37,7 @@ mod segment;
 mod seqlock;
 mod slots;
 pub mod stack_area;
+mod top_wait;
 pub mod watcher;
 
 pub use client_slot::ClientState;
@@ -46,3 +47,4 @@ pub use layout::SegmentLayout;
 pub use relations::Relations;
 pub use segment::Segment;
 pub use slots::WorkerState;
+pub use top_wait::TopWait;

@@ -53,7 +53,8 @@ CREATE FUNCTION bench.run_pgio(
     target            text     DEFAULT NULL,
     client_process    text     DEFAULT 'auto',
     observe           boolean  DEFAULT true,
-    profile           boolean  DEFAULT false
+    profile           boolean  DEFAULT false,
+    wait_sample_rate  float8   DEFAULT 20
 ) RETURNS SETOF bench.pgio_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_pgio_wrapper';
 COMMENT ON FUNCTION bench.run_pgio IS 'run pgio''s workload on its tables and return the figures';

@@ -58,7 +58,8 @@ BEGIN
              SELECT run_id, label, state, mode, scripts, protocol, clients, jobs, scale, created_at,
                     seconds, %s,
                     rate, latency_limit_ms, max_tries, variables, reconnect, continue_on_error,
-                    exit_on_abort, checkpoint, observe, profile, client_process, connection_ms, harness_us, harness_share,
+                    exit_on_abort, checkpoint, observe, wait_sample_rate, profile, client_process, connection_ms,
+                    harness_us, harness_share,
                     snapshot_held_s, snapshot_held_by, warmup_transactions, aborted_clients, owner,
                     database_name, target, server_version_num, started_at, finished_at, errors, notes
                FROM bench.runs',
@@ -88,7 +89,7 @@ CREATE VIEW bench.progress WITH (security_invoker = true) AS
            round((100 * least(e.done, 1))::numeric, 1) AS percent_done,
            round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS seconds_left,
            f.transactions, f.failed, f.skipped, f.transactions / d.measured_s AS tps,
-           f.latency_avg_ms, f.interval_tps, f.interval_latency_avg_ms,
+           f.latency_avg_ms, f.interval_tps, f.interval_latency_avg_ms, f.waits_for, f.waiting_sessions,
            r.duration_s, r.transactions_per_client, r.warmup_s, r.coordinator_pid
       FROM bench.runs r, LATERAL bench_internal.live_figures(r.run_id, r.segment) f,
            LATERAL (SELECT f.transactions + f.failed + f.skipped AS ended,

@@ -66,7 +66,8 @@ CREATE FUNCTION bench.run(
     client_process    text    DEFAULT 'auto',
     checkpoint        boolean DEFAULT false,
     observe           boolean DEFAULT true,
-    profile           boolean DEFAULT false
+    profile           boolean DEFAULT false,
+    wait_sample_rate  float8  DEFAULT 20
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
@@ -116,7 +117,7 @@ CREATE FUNCTION bench_internal.live_figures(
     run_id bigint, segment bigint,
     OUT phase text, OUT seconds float8, OUT transactions bigint, OUT failed bigint,
     OUT skipped bigint, OUT latency_avg_ms float8, OUT interval_tps float8,
-    OUT interval_latency_avg_ms float8
+    OUT interval_latency_avg_ms float8, OUT waits_for text, OUT waiting_sessions float8
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'live_figures_wrapper';
 

@@ -137,6 +137,7 @@ CREATE TABLE bench.runs (
     transactions_per_client bigint,
     warmup_s                float8 NOT NULL,
     aggregate_interval_s    float8 NOT NULL,
+    wait_sample_rate        float8 NOT NULL,
     rate                    float8,
     latency_limit_ms        float8,
     max_tries               int NOT NULL,

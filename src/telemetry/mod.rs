@@ -3,8 +3,8 @@
 //! [`Telemetry`] has all observers: `snapshots` detects snapshots that distort the figures, `server`
 //! reads counters in each interval: those of the server by the query in `counters`, those of its
 //! machine by `machine`; `environment` is what the run runs on, `tables` are those that it uses,
-//! `processes` the times of the run's processes, of which `times` makes a row. `stacks` reads what
-//! sampled processes write, `bystanders` looks at those that are not sampled. `period` is what
+//! `processes` the times of the run's processes, of which `times` makes a row. `waits` samples what the
+//! clients' sessions wait for. `stacks` reads what sampled processes write, `bystanders` looks at those that are not sampled. `period` is what
 //! observers know of an interval, `target` how they ask a target during the run, `last_look` how they
 //! look when it has ended. Rows wait in memory until a batch of intervals is stored.
 //!
@@ -24,6 +24,7 @@ mod stacks;
 mod tables;
 mod target;
 mod times;
+mod waits;
 
 use crate::clock;
 use crate::database::Database;
@@ -42,6 +43,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tables::Tables;
 use target::Target;
+use waits::Waits;
 
 /// How long to wait for a target's last answer.
 const LAST_ANSWER_NS: u64 = 1_000_000_000;
@@ -65,6 +67,7 @@ pub struct Telemetry<'r> {
     /// The processes that serve clients when the run starts.
     serving: Vec<i32>,
     processes: Option<Processes>,
+    waits: Waits,
 }
 
 impl<'r> Telemetry<'r> {
@@ -89,6 +92,7 @@ impl<'r> Telemetry<'r> {
             stacks: spec.switches.profile.then(|| Stacks::new(segment, spec)),
             serving: Vec::new(),
             processes: None,
+            waits: Waits::new(segment, spec, &database),
         };
         if observes && stores {
             telemetry.look_before(spec, &mut database);
@@ -130,6 +134,7 @@ impl<'r> Telemetry<'r> {
         if let Some(stacks) = &mut self.stacks {
             stacks.begin(measure_ns);
         }
+        self.waits.begin(measure_ns);
     }
 
     /// The clock reading at which [`tick`](Self::tick) has something to do.
@@ -139,7 +144,7 @@ impl<'r> Telemetry<'r> {
         let stacks = self.stacks.as_ref().map(Stacks::due_ns);
         let target = self.target.as_ref().map(Target::due_ns);
         let observers = snapshots.into_iter().chain(stacks).chain(target);
-        observers.fold(begins_ns, u64::min)
+        observers.fold(begins_ns.min(self.waits.due_ns()), u64::min)
     }
 
     /// Observes what is due at the clock reading `now_ns`.
@@ -161,6 +166,9 @@ impl<'r> Telemetry<'r> {
         }
         self.notes
             .guard(&mut self.stacks, STACKS, |stacks| stacks.tick(now_ns));
+        let target = self.target.as_mut();
+        self.waits
+            .tick(self.segment, target, &mut self.notes, now_ns);
     }
 
     /// Observes the end of an interval.
@@ -171,6 +179,12 @@ impl<'r> Telemetry<'r> {
         if let Some(server) = &mut self.server {
             server.end_interval(Some(period));
         }
+        let target = self.target.as_mut();
+        let rows = self
+            .waits
+            .end_interval(self.segment, target, &mut self.notes, period);
+        self.observed.waits.extend(rows.waits);
+        self.observed.blockers.extend(rows.blockers);
         self.advance_server();
     }
 
@@ -193,6 +207,13 @@ impl<'r> Telemetry<'r> {
         self.observed.server_intervals.extend(row.flatten());
     }
 
+    /// Whether the server's figures of an interval, or any answer of a target are not there yet.
+    fn awaits_answer(&self) -> bool {
+        let server = self.server.as_ref();
+        let target = self.target.as_ref();
+        server.is_some_and(ServerIntervals::is_pending) || target.is_some_and(Target::is_busy)
+    }
+
     /// The rows since the last call, to be stored with a batch of intervals.
     pub fn take_rows(&mut self) -> Observed {
         std::mem::take(&mut self.observed)
@@ -202,14 +223,12 @@ impl<'r> Telemetry<'r> {
     /// it; the rows that remain to be stored.
     pub fn conclude(mut self, run: &mut Run) -> Observed {
         let end_ns = clock::now_ns() + LAST_ANSWER_NS;
-        while self
-            .server
-            .as_ref()
-            .is_some_and(ServerIntervals::is_pending)
-            && clock::now_ns() < end_ns
-        {
+        while self.awaits_answer() && clock::now_ns() < end_ns {
             latch::wait(LOOK_EVERY, WaitEvent::Interval);
             self.advance_server();
+            if let Some(target) = &mut self.target {
+                self.waits.fetch(self.segment, target, &mut self.notes);
+            }
         }
         let database = match self.target {
             None => Some(Database::Here),
@@ -237,6 +256,7 @@ impl<'r> Telemetry<'r> {
             self.observed.stacks = stacks;
             self.observed.profiles = profiles;
         }
+        self.waits.conclude(&mut self.notes);
         run.notes = self.notes.into_texts();
         self.observed
     }

@@ -13,6 +13,10 @@ const LOOK_EVERY_NS: u64 = 5_000_000;
 pub enum Asker {
     /// What the server does in each interval.
     Server,
+    /// What sessions wait for.
+    Waits,
+    /// What blocks them.
+    Blockers,
 }
 
 /// A target and the question that it has not answered.
@@ -30,6 +34,11 @@ impl Target {
             open: None,
             looked_ns: 0,
         }
+    }
+
+    /// Whether a question is open.
+    pub fn is_busy(&self) -> bool {
+        self.open.is_some()
     }
 
     /// Asks, unless another question is open; whether it has asked. The first row of the query's

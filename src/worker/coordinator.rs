@@ -176,6 +176,7 @@ fn describe(
         transactions_per_client: spec.transactions,
         warmup_s: spec.warmup_us as f64 / 1e6,
         aggregate_interval_s: spec.aggregate_interval_us as f64 / 1e6,
+        wait_sample_rate: spec.wait_sample_rate,
         rate: spec.rate,
         latency_limit_ms: spec.latency_limit_ns.map(|ns| ns as f64 / 1e6),
         max_tries: spec.max_tries as i32,

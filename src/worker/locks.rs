@@ -5,7 +5,7 @@
 //! not on a lock. So the caller's locks are checked before a task starts, and while the caller
 //! waits, it checks whether one of its workers waits for it.
 
-use crate::backend::process;
+use crate::backend::peer;
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::query;
@@ -112,7 +112,7 @@ fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
         .chain(segment.workers().map(|worker| &worker.process))
         .map(ProcessRef::pid)
         .chain(clients.map(|client| segment.client(client).0.backend_pid()))
-        .filter(|pid| *pid != 0 && process::waits_for_lock(*pid, LONG_WAIT))
+        .filter(|pid| *pid != 0 && peer::waits_for_lock(*pid, LONG_WAIT))
         .collect();
     if waiting.is_empty() {
         return Ok(());
@@ -129,7 +129,7 @@ fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     match found {
         (Some(lock), _) if lock == "virtualxid" => Err(Error::CallerAwaited {
             pid,
-            statement: process::statement_of(pid),
+            statement: peer::statement_of(pid),
         }),
         (Some(relation), Some(lock)) => Err(Error::CallerLocks {
             relation,

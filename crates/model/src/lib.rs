@@ -25,7 +25,8 @@ pub use interval::RunInterval;
 pub use log::{LoggedTransaction, TransactionOutcome};
 pub use mode::Mode;
 pub use observed::{
-    Observed, RunEnvironment, RunServerInterval, RunTable, ServerCounts, ServerState,
+    Observed, RunBlocker, RunEnvironment, RunServerInterval, RunTable, RunWait, ServerCounts,
+    ServerState,
 };
 pub use pgio::{PgioRun, PgioSession};
 pub use profile::{RunProfile, RunStack};

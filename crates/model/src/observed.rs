@@ -19,6 +19,10 @@ pub struct Observed {
     pub stacks: Vec<RunStack>,
     /// How complete these are.
     pub profiles: Vec<RunProfile>,
+    /// What sessions waited for.
+    pub waits: Vec<RunWait>,
+    /// What blocked them.
+    pub blockers: Vec<RunBlocker>,
 }
 
 /// A row of `bench.run_tables`: a table or an index that a run used, before and after it.
@@ -235,4 +239,66 @@ pub struct ServerState {
     pub autovacuum: Option<Vec<String>>,
     /// Active sessions that do not belong to the run.
     pub other_sessions: Option<i32>,
+}
+
+/// A row of `bench.run_waits`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunWait {
+    /// The run.
+    pub run_id: i64,
+    /// Number of the interval, as in `bench.run_intervals`.
+    pub interval_no: i32,
+    /// Class of the wait.
+    pub class: String,
+    /// The event, unless the session did not wait.
+    pub event: Option<String>,
+    /// Script that the client executed.
+    pub script_no: Option<i32>,
+    /// Its command.
+    pub command_no: Option<i32>,
+    /// Query identifier of the statement that the session executed.
+    pub query_id: Option<i64>,
+    /// How often a session was seen so.
+    pub samples: i32,
+    /// How often all sessions were sampled in the interval.
+    pub rounds: i32,
+}
+
+/// A row of `bench.run_blockers`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RunBlocker {
+    /// The run.
+    pub run_id: i64,
+    /// Number of the interval, as in `bench.run_intervals`.
+    pub interval_no: i32,
+    /// Script that the blocked client executed.
+    pub script_no: Option<i32>,
+    /// Its command.
+    pub command_no: Option<i32>,
+    /// Type of the lock that it waited for.
+    pub locktype: String,
+    /// Mode in which it wanted the lock.
+    pub mode: Option<String>,
+    /// The table or index.
+    pub relation: Option<String>,
+    /// What held the lock.
+    pub blocker: String,
+    /// Its process.
+    pub blocker_pid: Option<i32>,
+    /// Its role.
+    pub blocker_role: Option<String>,
+    /// Its application name.
+    pub blocker_application: Option<String>,
+    /// Its state.
+    pub blocker_state: Option<String>,
+    /// Its statement, or the identifier of a prepared transaction.
+    pub blocker_statement: Option<String>,
+    /// Script that it executed, if it was a client of the run.
+    pub blocker_script_no: Option<i32>,
+    /// Its command.
+    pub blocker_command_no: Option<i32>,
+    /// How often a session was seen so.
+    pub samples: i32,
+    /// How often it was looked for blockers in the interval.
+    pub rounds: i32,
 }

@@ -76,6 +76,8 @@ pub struct Run {
     pub warmup_s: f64,
     /// Length of an interval in seconds.
     pub aggregate_interval_s: f64,
+    /// How many times a second the clients' sessions were sampled for what they waited for.
+    pub wait_sample_rate: f64,
     /// Scheduled transactions per second over all clients.
     pub rate: Option<f64>,
     /// Latency in milliseconds above which a transaction is late.

@@ -2,8 +2,8 @@
 //! the tables from the install script's sources.
 
 use selfbench_model::{
-    Figures, Latency, PgioRun, PgioSession, Run, RunEnvironment, RunInterval, RunProfile,
-    RunScript, RunServerInterval, RunStack, RunStatement, RunTable, RunTimes,
+    Figures, Latency, PgioRun, PgioSession, Run, RunBlocker, RunEnvironment, RunInterval,
+    RunProfile, RunScript, RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait,
 };
 use selfbench_stats::Usage;
 use serde::Serialize;
@@ -68,7 +68,7 @@ fn fields(row: &impl Serialize, beside: &[&str]) -> BTreeSet<String> {
 #[test]
 fn every_row_has_the_columns_of_its_table() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src/sql");
-    let sql = ["tables.sql", "telemetry.sql", "profile.sql"]
+    let sql = ["tables.sql", "telemetry.sql", "profile.sql", "waits.sql"]
         .map(|name| fs::read_to_string(folder.join(name)).expect(name))
         .concat();
     let session = PgioSession {
@@ -124,6 +124,14 @@ fn every_row_has_the_columns_of_its_table() {
         (
             "CREATE TABLE bench.run_profiles (",
             fields(&RunProfile::default(), &[]),
+        ),
+        (
+            "CREATE TABLE bench.run_waits (",
+            fields(&RunWait::default(), &[]),
+        ),
+        (
+            "CREATE TABLE bench.run_blockers (",
+            fields(&RunBlocker::default(), &[]),
         ),
         (
             "CREATE TABLE bench.pgio_runs (",

@@ -1,4 +1,4 @@
-//! Latency histograms, moments and summaries.
+//! Latency histograms, moments, summaries and samples.
 //!
 //! Everything here is arithmetic: no server, no clock, no input or output. Latencies come in as
 //! whole nanoseconds and go out as milliseconds, the unit of pgbench's reports.
@@ -10,6 +10,7 @@ mod error;
 mod histogram;
 mod moments;
 mod process_times;
+pub mod sampling;
 pub mod steadiness;
 pub mod summary;
 mod tally;

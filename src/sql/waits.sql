@@ -1,0 +1,69 @@
+/* What sessions of runs waited for, and what blocked them; no rows for runs with observe => false. */
+
+/* What the sessions that serve the clients waited for, sampled wait_sample_rate times a second. */
+CREATE TABLE bench.run_waits (
+    run_id      bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    interval_no int NOT NULL, -- as in bench.run_intervals
+    class       text NOT NULL, -- wait_event_type of pg_stat_activity, or "not waiting", which does not mean on a CPU
+    event       text, -- wait_event; NULL if the session did not wait
+    script_no   int, -- what the client executed, as in bench.run_statements; NULL between transactions
+    command_no  int,
+    query_id    bigint, -- of the statement that the session executed, with compute_query_id
+    samples     int NOT NULL, -- how often a session was seen so
+    rounds      int NOT NULL -- how often all sessions were sampled in the interval
+);
+CREATE INDEX ON bench.run_waits (run_id, interval_no);
+COMMENT ON TABLE bench.run_waits IS 'what the sessions of each run waited for in each interval, sampled';
+
+/* What blocked sessions that waited for locks, looked for at most once a second. What belongs to other
+   sessions is NULL unless the role has privileges of pg_read_all_stats. */
+CREATE TABLE bench.run_blockers (
+    run_id              bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    interval_no         int NOT NULL, -- as in bench.run_intervals
+    script_no           int, -- of the blocked client
+    command_no          int,
+    locktype            text NOT NULL, -- as in pg_locks
+    mode                text, -- in which the lock was wanted
+    relation            text, -- also of the row that a session waited for, if the server tells it
+    blocker             text NOT NULL, -- "own client", "prepared transaction", or a type of process
+    blocker_pid         int,
+    blocker_role        text,
+    blocker_application text,
+    blocker_state       text,
+    blocker_statement   text, -- its current or last one; the identifier of a prepared transaction
+    blocker_script_no   int, -- of an own client
+    blocker_command_no  int,
+    samples             int NOT NULL, -- how often a session was seen so
+    rounds              int NOT NULL -- how often blockers were looked for in the interval
+);
+CREATE INDEX ON bench.run_blockers (run_id, interval_no);
+COMMENT ON TABLE bench.run_blockers IS 'what blocked the sessions of each run that waited for locks';
+
+ALTER TABLE bench.run_waits ENABLE ROW LEVEL SECURITY;
+ALTER TABLE bench.run_blockers ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own ON bench.run_waits
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_waits.run_id));
+CREATE POLICY own ON bench.run_blockers
+    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_blockers.run_id));
+
+SELECT pg_catalog.pg_extension_config_dump('bench.run_waits', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.run_blockers', '');
+
+CREATE FUNCTION bench.waits(
+    run_id bigint,
+    OUT class text, OUT event text, OUT samples bigint, OUT share float8, OUT sessions float8
+) RETURNS SETOF record
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT w.class, w.event, sum(w.samples), sum(w.samples) / sum(sum(w.samples)) OVER (),
+           sum(w.samples)::float8 / (SELECT sum(r.rounds)
+                                       FROM (SELECT DISTINCT r.interval_no, r.rounds
+                                               FROM bench.run_waits r WHERE r.run_id = $1) r)
+      FROM bench.run_waits w
+     WHERE w.run_id = $1
+     GROUP BY w.class, w.event
+     ORDER BY sum(w.samples) DESC, w.class, w.event
+$$;
+COMMENT ON FUNCTION bench.waits IS 'what the sessions of a run waited for: samples, their share, sessions on average';

@@ -1,0 +1,275 @@
+//! What blocks the sessions that wait for locks. It is looked for only while some do, and not often:
+//! the server's lock manager is locked for a moment each time.
+
+use crate::backend::transaction::transaction;
+use crate::clock;
+use crate::error::{Error, Result};
+use crate::query;
+use crate::security::with_pinned_settings;
+use crate::shared::Segment;
+use crate::telemetry::period::Period;
+use crate::telemetry::target::{Asker, Target};
+use selfbench_model::RunBlocker;
+use selfbench_stats::sampling::Counts;
+use serde::Deserialize;
+
+/// The time between two looks,
+const EVERY_NS: u64 = 1_000_000_000;
+/// which is at least this many times that of a look.
+const SHARE: u64 = 100;
+/// At most this many rows of an interval.
+const MAX_ROWS: usize = 50;
+/// At most this many sessions are examined.
+const MAX_SESSIONS: usize = 1000;
+
+/// Who blocks these processes: for each that waits for a lock, and each process or prepared
+/// transaction that holds it, what a [`Found`] has.
+///
+/// Of the sessions that wait for a row, one waits for the end of the transaction that has changed it
+/// and holds the row's own lock, for which the others wait: it stands for all of them, as one does for
+/// all that wait for another lock in the same mode. It also tells the table: a transaction's end has
+/// none. Who follows the versions of a row does without the row's lock; its table is known if it has
+/// locked only one. A process that is only ahead of others in a lock's queue does not count. A prepared
+/// transaction has no process, and is found by the lock on its own end.
+///
+/// Without privileges of pg_read_all_stats, the last value is false, and what belongs to other
+/// sessions is not used.
+const BLOCKERS: &str = "
+WITH locks AS MATERIALIZED (SELECT * FROM pg_locks),
+waiting AS MATERIALIZED (
+    SELECT w.*,
+           coalesce(head_lock.pid, min(w.pid) OVER (
+               PARTITION BY w.locktype, w.database, w.relation, w.page, w.tuple, w.virtualxid,
+                            w.transactionid::text, w.classid, w.objid, w.objsubid, w.mode)) AS head,
+           CASE w.locktype WHEN 'transactionid' THEN coalesce(row_lock.relation, (
+               SELECT min(r.relation) FROM locks r JOIN pg_class c ON c.oid = r.relation
+                WHERE r.pid = w.pid AND r.locktype = 'relation' AND c.relkind = 'r'
+                  AND r.mode IN ('RowShareLock', 'RowExclusiveLock')
+               HAVING count(DISTINCT r.relation) = 1))
+           ELSE w.relation END AS of_table
+      FROM locks w
+      LEFT JOIN LATERAL (
+           SELECT h.pid FROM locks h
+            WHERE w.locktype = 'tuple' AND h.locktype = 'tuple' AND h.granted
+              AND (h.database, h.relation, h.page, h.tuple)
+                  = (w.database, w.relation, w.page, w.tuple)
+            LIMIT 1) head_lock ON true
+      LEFT JOIN LATERAL (
+           SELECT r.relation FROM locks r
+            WHERE w.locktype = 'transactionid' AND r.pid = w.pid AND r.locktype = 'tuple' AND r.granted
+            LIMIT 1) row_lock ON true
+     WHERE NOT w.granted AND w.pid = ANY ('{PIDS}'::int[])),
+blocked AS MATERIALIZED (
+    SELECT h.head, b.pid, l.gid, l.owner
+      FROM (SELECT DISTINCT head FROM waiting ORDER BY head LIMIT 10) h
+      CROSS JOIN LATERAL (
+           SELECT DISTINCT b.pid, held.virtualtransaction
+             FROM unnest(pg_blocking_pids(h.head)) b (pid)
+             LEFT JOIN (locks wanted JOIN locks held
+                        ON (held.locktype, held.database, held.relation, held.page, held.tuple,
+                            held.virtualxid, held.transactionid, held.classid, held.objid, held.objsubid)
+                           IS NOT DISTINCT FROM
+                           (wanted.locktype, wanted.database, wanted.relation, wanted.page, wanted.tuple,
+                            wanted.virtualxid, wanted.transactionid, wanted.classid, wanted.objid,
+                            wanted.objsubid))
+               ON wanted.pid = h.head AND NOT wanted.granted AND held.granted
+                  AND coalesce(held.pid, 0) = b.pid
+            WHERE held.locktype IS NOT NULL
+               OR NOT EXISTS (SELECT FROM locks q WHERE q.pid = b.pid AND NOT q.granted)
+            ORDER BY b.pid LIMIT 3) b
+      LEFT JOIN LATERAL (
+           SELECT p.gid, p.owner FROM locks x JOIN pg_prepared_xacts p ON p.transaction = x.transactionid
+            WHERE b.pid = 0 AND x.pid IS NULL AND x.locktype = 'transactionid'
+              AND x.virtualtransaction = b.virtualtransaction) l ON true)
+SELECT json_agg(json_build_array(
+           w.pid, w.locktype, w.mode, w.of_table::regclass::text, b.pid,
+           CASE WHEN b.pid = 0 THEN 'prepared transaction' ELSE coalesce(a.backend_type, 'session') END,
+           coalesce(a.usename, b.owner), a.application_name, a.state,
+           left(coalesce(b.gid, a.query), 1000),
+           pg_has_role('pg_read_all_stats', 'USAGE')))::text
+  FROM waiting w
+  JOIN blocked b USING (head)
+  LEFT JOIN pg_stat_activity a ON a.pid = b.pid";
+
+/// A process that waits, and one that blocks it.
+#[derive(Deserialize)]
+struct Found(
+    /// Process that waits.
+    i32,
+    /// Type of the lock.
+    String,
+    /// Mode in which it is wanted.
+    String,
+    /// Table or index, if it belongs to one.
+    Option<String>,
+    /// Process that blocks it; 0 if it is a prepared transaction.
+    i32,
+    /// What it is.
+    String,
+    /// Its role.
+    Option<String>,
+    /// Its application name.
+    Option<String>,
+    /// Its state.
+    Option<String>,
+    /// Its statement, or the identifier of the prepared transaction.
+    Option<String>,
+    /// Whether the role may see other sessions.
+    bool,
+);
+
+/// The blockers of the current interval.
+pub struct Blockers {
+    due_ns: u64,
+    asked_ns: u64,
+    /// How often it was looked for them.
+    rounds: i32,
+    /// By a row without counts.
+    counts: Counts<RunBlocker>,
+    /// Those that there is no room for.
+    others: u32,
+}
+
+impl Blockers {
+    pub fn new() -> Blockers {
+        Blockers {
+            due_ns: 0,
+            asked_ns: 0,
+            rounds: 0,
+            counts: Counts::new(MAX_ROWS),
+            others: 0,
+        }
+    }
+
+    /// Looks for what blocks these processes of this server, unless there are none or it is too early.
+    pub fn look_if_due(&mut self, segment: &Segment, pids: &[i32], now_ns: u64) -> Result<()> {
+        if !self.is_due(pids, now_ns) {
+            return Ok(());
+        }
+        let sql = query_of(pids);
+        let answer = transaction(|| with_pinned_settings(|| query::first_column(&sql, 0)))?;
+        self.count(segment, answer.first().map_or("[]", String::as_str))
+    }
+
+    /// Asks a target for it; returns whether it has.
+    pub fn ask_if_due(&mut self, target: &mut Target, pids: &[i32], now_ns: u64) -> Result<bool> {
+        if target.is_busy() || !self.is_due(pids, now_ns) {
+            return Ok(false);
+        }
+        // Several statements of one query are one transaction.
+        let path = "SET LOCAL search_path = pg_catalog, pg_temp";
+        target.ask(Asker::Blockers, &format!("{path}; {}", query_of(pids)))
+    }
+
+    /// Counts what a target has answered, if it has.
+    pub fn fetch(&mut self, segment: &Segment, target: &mut Target) -> Result<()> {
+        match target.answer(Asker::Blockers)? {
+            None => Ok(()),
+            Some(row) => {
+                let answer = row.into_iter().flatten().next();
+                self.count(segment, answer.as_deref().unwrap_or("[]"))
+            }
+        }
+    }
+
+    fn is_due(&mut self, pids: &[i32], now_ns: u64) -> bool {
+        let is_due = !pids.is_empty() && now_ns >= self.due_ns;
+        if is_due {
+            self.asked_ns = clock::now_ns();
+        }
+        is_due
+    }
+
+    fn count(&mut self, segment: &Segment, answer: &str) -> Result<()> {
+        let now_ns = clock::now_ns();
+        let took_ns = now_ns.saturating_sub(self.asked_ns);
+        self.due_ns = now_ns + EVERY_NS.max(took_ns.saturating_mul(SHARE));
+        let found: Vec<Found> = serde_json::from_str(answer)
+            .map_err(|e| Error::Limit(format!("cannot read what blocks sessions: {e}")))?;
+        self.rounds += 1;
+        for found in found {
+            if !self.counts.add(row(segment, found), 1) {
+                self.others += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of an interval that ends now.
+    pub fn end_interval(&mut self, period: Period) -> Vec<RunBlocker> {
+        let rounds = std::mem::take(&mut self.rounds);
+        let others = std::mem::take(&mut self.others);
+        let rest = RunBlocker {
+            locktype: "other".into(),
+            blocker: "other".into(),
+            ..RunBlocker::default()
+        };
+        let mut rows: Vec<RunBlocker> = self
+            .counts
+            .drain()
+            .chain((others > 0).then_some((rest, others)))
+            .map(|(row, count)| RunBlocker {
+                run_id: period.run_id,
+                interval_no: period.number,
+                samples: count as i32,
+                rounds,
+                ..row
+            })
+            .collect();
+        rows.sort();
+        rows
+    }
+}
+
+fn query_of(pids: &[i32]) -> String {
+    let pids: Vec<String> = pids.iter().take(MAX_SESSIONS).map(i32::to_string).collect();
+    BLOCKERS.replace("{PIDS}", &format!("{{{}}}", pids.join(",")))
+}
+
+/// The row of what was found, without counts.
+fn row(segment: &Segment, found: Found) -> RunBlocker {
+    let Found(pid, locktype, mode, relation, by, kind, role, application, state, statement, sees) =
+        found;
+    let client_of = |pid| {
+        let mut slots = (0..segment.layout().clients).map(|client| segment.client(client).0);
+        slots.find(|slot| pid != 0 && slot.backend_pid() == pid)
+    };
+    let position = |pid| {
+        let position = client_of(pid)?.position()?;
+        Some((position.0 as i32, position.1 as i32))
+    };
+    let waiting = position(pid);
+    let common = RunBlocker {
+        script_no: waiting.map(|(script, _)| script),
+        command_no: waiting.map(|(_, command)| command),
+        locktype,
+        mode: Some(mode),
+        ..RunBlocker::default()
+    };
+    if client_of(by).is_some() {
+        let blocking = position(by);
+        return RunBlocker {
+            relation,
+            blocker: "own client".into(),
+            blocker_script_no: blocking.map(|(script, _)| script),
+            blocker_command_no: blocking.map(|(_, command)| command),
+            ..common
+        };
+    }
+    if !sees {
+        return RunBlocker {
+            blocker: "session".into(),
+            ..common
+        };
+    }
+    RunBlocker {
+        relation,
+        blocker: kind,
+        blocker_pid: (by != 0).then_some(by),
+        blocker_role: role,
+        blocker_application: application.filter(|name| !name.is_empty()),
+        blocker_state: state,
+        blocker_statement: statement,
+        ..common
+    }
+}

@@ -1,0 +1,236 @@
+//! What the sessions that serve the clients wait for, sampled at random times, and what blocks those
+//! that wait for locks.
+//!
+//! Sessions of this server are read from its shared memory, those of a target from its activity view,
+//! see `target`. `samples` counts them, `names` has the names of waits, `blockers` looks for who holds a lock. Samples have
+//! random times of their own, so that they never change what the clients do.
+
+mod blockers;
+mod names;
+mod samples;
+mod target;
+
+use super::notes::Notes;
+use super::period::Period;
+use super::target::Target;
+use crate::backend::peer::Peer;
+use crate::database::Database;
+use crate::error::Result;
+use crate::run::RunSpec;
+use crate::shared::Segment;
+use crate::state::session;
+use blockers::Blockers;
+use samples::{Samples, Seen};
+use selfbench_model::{RunBlocker, RunWait};
+use selfbench_script::Rng;
+use selfbench_stats::sampling::SampleTimes;
+use target::TargetSessions;
+
+/// The rows of an interval.
+#[derive(Default)]
+pub struct Rows {
+    pub waits: Vec<RunWait>,
+    pub blockers: Vec<RunBlocker>,
+}
+
+/// What the samples observe, in notes.
+const WAITS: &str = "what sessions wait for";
+/// What `blockers` observes.
+const BLOCKERS: &str = "what blocks sessions";
+
+/// Samples the sessions of a run, if that is wanted. What fails is off from then on.
+pub struct Waits {
+    random: Rng,
+    per_second: f64,
+    /// `None` before the start barrier has opened.
+    times: Option<SampleTimes>,
+    sampler: Option<Sampler>,
+    blockers: Option<Blockers>,
+}
+
+struct Sampler {
+    source: Source,
+    samples: Samples,
+}
+
+/// Where the sessions are.
+enum Source {
+    /// On this server, by client; `None` if the client has none or it has not been found yet.
+    Here(Vec<Option<Peer>>),
+    /// On a target.
+    There(TargetSessions),
+}
+
+impl Waits {
+    /// Prepares the samples of a run, whose database is this server's or the target's.
+    pub fn new(segment: &Segment, spec: &RunSpec, database: &Database) -> Waits {
+        let wanted = spec.switches.observe && spec.wait_sample_rate > 0.0;
+        Waits {
+            random: Rng::from_seed(session::random().unwrap_or_default()),
+            per_second: match database {
+                Database::Here => spec.wait_sample_rate,
+                Database::There(_) => spec.wait_sample_rate.min(target::MAX_RATE),
+            },
+            times: None,
+            sampler: wanted.then(|| Sampler::new(segment.layout().clients, database)),
+            blockers: wanted.then(Blockers::new),
+        }
+    }
+
+    /// Starts with the first interval, at the clock reading `measure_ns`.
+    pub fn begin(&mut self, measure_ns: u64) {
+        if self.sampler.is_some() {
+            let unit = self.random.unit();
+            self.times = Some(SampleTimes::new(measure_ns, self.per_second, unit));
+        }
+    }
+
+    /// The clock reading at which the next sample is due.
+    pub fn due_ns(&self) -> u64 {
+        match (&self.sampler, &self.times) {
+            (Some(_), Some(times)) => times.due_ns(),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Takes a sample if it is due, and what a target has answered.
+    pub fn tick(
+        &mut self,
+        segment: &Segment,
+        mut target: Option<&mut Target>,
+        notes: &mut Notes,
+        now_ns: u64,
+    ) {
+        if let Some(target) = &mut target {
+            self.fetch(segment, target, notes);
+        }
+        if now_ns < self.due_ns() {
+            return;
+        }
+        if let Some(times) = &mut self.times {
+            times.next(now_ns, self.random.unit());
+        }
+        match target {
+            None => self.sample_here(segment, notes, now_ns),
+            Some(target) => self.ask(segment, target, notes, now_ns),
+        }
+    }
+
+    /// The rows of an interval that ends now.
+    pub fn end_interval(
+        &mut self,
+        segment: &Segment,
+        target: Option<&mut Target>,
+        notes: &mut Notes,
+        period: Period,
+    ) -> Rows {
+        if let Some(target) = target {
+            self.fetch(segment, target, notes);
+        }
+        let samples = self.sampler.as_mut().map(|sampler| &mut sampler.samples);
+        let blockers = self.blockers.as_mut();
+        Rows {
+            waits: samples.map_or_else(Vec::new, |samples| samples.end_interval(segment, period)),
+            blockers: blockers.map_or_else(Vec::new, |blockers| blockers.end_interval(period)),
+        }
+    }
+
+    /// Notes what could not be seen during the whole run.
+    pub fn conclude(self, notes: &mut Notes) {
+        if let Some(sampler) = self.sampler
+            && let Source::There(sessions) = sampler.source
+        {
+            sessions.conclude(notes);
+        }
+    }
+
+    fn sample_here(&mut self, segment: &Segment, notes: &mut Notes, now_ns: u64) {
+        notes.guard(&mut self.sampler, WAITS, |sampler| {
+            sampler.sample_here(segment)
+        });
+        if let Some(sampler) = &self.sampler {
+            let blocked = sampler.samples.blocked();
+            notes.guard(&mut self.blockers, BLOCKERS, |blockers| {
+                blockers.look_if_due(segment, blocked, now_ns)
+            });
+        }
+    }
+
+    /// Asks a target for its sessions or, if some were seen to wait for locks, for what blocks them.
+    fn ask(&mut self, segment: &Segment, target: &mut Target, notes: &mut Notes, now_ns: u64) {
+        let Some(sampler) = &self.sampler else {
+            return;
+        };
+        let blocked = sampler.samples.blocked();
+        let asked = notes.guard(&mut self.blockers, BLOCKERS, |blockers| {
+            blockers.ask_if_due(target, blocked, now_ns)
+        });
+        if asked != Some(true) {
+            notes.guard(&mut self.sampler, WAITS, |sampler| {
+                match &mut sampler.source {
+                    Source::There(sessions) => sessions.ask(target, segment),
+                    Source::Here(_) => Ok(()),
+                }
+            });
+        }
+    }
+
+    /// Takes the answers of a target that have arrived.
+    pub fn fetch(&mut self, segment: &Segment, target: &mut Target, notes: &mut Notes) {
+        let hides = notes.guard(&mut self.sampler, WAITS, |sampler| {
+            match &mut sampler.source {
+                Source::There(sessions) => sessions.fetch(target, &mut sampler.samples),
+                Source::Here(_) => Ok(false),
+            }
+        });
+        if hides == Some(true) {
+            notes.missing(target::WHAT, target::HIDDEN);
+        }
+        notes.guard(&mut self.blockers, BLOCKERS, |blockers| {
+            blockers.fetch(segment, target)
+        });
+    }
+}
+
+impl Sampler {
+    fn new(clients: usize, database: &Database) -> Sampler {
+        Sampler {
+            source: match database {
+                Database::Here => Source::Here((0..clients).map(|_| None).collect()),
+                Database::There(remote) => Source::There(TargetSessions::new(remote)),
+            },
+            samples: Samples::new(clients),
+        }
+    }
+
+    /// Samples the sessions of this server. A session that is new is looked for once.
+    fn sample_here(&mut self, segment: &Segment) -> Result<()> {
+        let Source::Here(sessions) = &mut self.source else {
+            return Ok(());
+        };
+        self.samples.begin_round();
+        for (client, session) in sessions.iter_mut().enumerate() {
+            let (slot, _) = segment.client(client);
+            let pid = slot.backend_pid();
+            if pid == 0 {
+                continue;
+            }
+            if session.as_ref().is_none_or(|session| session.pid() != pid) {
+                *session = Peer::find(pid);
+            }
+            let position = slot.position();
+            match session.as_ref().and_then(Peer::doing) {
+                Some(doing) => {
+                    let seen = Seen {
+                        wait: self.samples.names.of_number(doing.wait)?,
+                        position,
+                        query_id: doing.query_id,
+                    };
+                    self.samples.count(pid, seen);
+                }
+                None => *session = None,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! The samples of the current interval, and the rows that they make.
+
+use super::names::{self, NOT_WAITING, OTHER, WaitNames, WaitNo};
+use crate::shared::{Segment, TopWait};
+use crate::telemetry::period::Period;
+use selfbench_model::RunWait;
+use selfbench_stats::sampling::Counts;
+
+/// At most this many rows of an interval tell statements apart.
+const MAX_ROWS: usize = 200;
+
+/// What a session was seen doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seen {
+    /// What it waited for.
+    pub wait: WaitNo,
+    /// Script and command of the client.
+    pub position: Option<(u32, u32)>,
+    /// Of the statement that it executed.
+    pub query_id: Option<i64>,
+}
+
+/// The samples of the current interval.
+pub struct Samples {
+    /// Names of waits.
+    pub names: WaitNames,
+    /// How often the sessions were sampled.
+    rounds: u32,
+    counts: Counts<Seen>,
+    /// What there is no room for in `counts`, without statements.
+    rest: Counts<WaitNo>,
+    /// Process IDs of the sessions that waited for a lock in the last round.
+    blocked: Vec<i32>,
+}
+
+impl Samples {
+    /// No samples, of a run with that many clients.
+    pub fn new(clients: usize) -> Samples {
+        Samples {
+            names: WaitNames::new(),
+            rounds: 0,
+            counts: Counts::new(MAX_ROWS),
+            rest: Counts::new(names::MAX_NAMES),
+            blocked: Vec::with_capacity(clients),
+        }
+    }
+
+    /// Process IDs of the sessions that waited for a lock in the last round.
+    pub fn blocked(&self) -> &[i32] {
+        &self.blocked
+    }
+
+    /// Begins another round.
+    pub fn begin_round(&mut self) {
+        self.rounds += 1;
+        self.blocked.clear();
+    }
+
+    /// Counts a session.
+    pub fn count(&mut self, pid: i32, seen: Seen) {
+        if self.names.is_lock(seen.wait) {
+            self.blocked.push(pid);
+        }
+        if !self.counts.add(seen, 1) && !self.rest.add(seen.wait, 1) {
+            self.rest.add(OTHER, 1);
+        }
+    }
+
+    /// The rows of an interval that ends now, the most frequent first.
+    pub fn end_interval(&mut self, segment: &Segment, period: Period) -> Vec<RunWait> {
+        let rounds = std::mem::take(&mut self.rounds) as i32;
+        let rest = self.rest.drain().map(|(wait, count)| {
+            let without_statement = Seen {
+                wait,
+                position: None,
+                query_id: None,
+            };
+            (without_statement, count)
+        });
+        let mut sums: Vec<u32> = vec![0; names::MAX_NAMES];
+        let mut rows = Vec::new();
+        for (seen, count) in self.counts.drain().chain(rest) {
+            sums[seen.wait as usize] += count;
+            let (class, event) = self.names.get(seen.wait);
+            rows.push(RunWait {
+                run_id: period.run_id,
+                interval_no: period.number,
+                class: class.to_owned(),
+                event: event.map(str::to_owned),
+                script_no: seen.position.map(|(script, _)| script as i32),
+                command_no: seen.position.map(|(_, command)| command as i32),
+                query_id: seen.query_id,
+                samples: count as i32,
+                rounds,
+            });
+        }
+        rows.sort_by(|a, b| b.samples.cmp(&a.samples));
+        let top = (0..)
+            .zip(sums)
+            .filter(|(wait, count)| {
+                *wait != NOT_WAITING && *count > 0 && !self.names.is_client_read(*wait)
+            })
+            .max_by_key(|(_, count)| *count);
+        segment.header().top_wait.set(top.map(|(wait, count)| {
+            let (class, event) = self.names.get(wait);
+            TopWait {
+                name: event.map_or(class.to_owned(), |event| format!("{class}:{event}")),
+                sessions: f64::from(count) / f64::from(rounds.max(1)),
+            }
+        }));
+        rows
+    }
+}
