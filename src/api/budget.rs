@@ -3,9 +3,8 @@
 use super::live::load;
 use crate::check::argument;
 use crate::error::{Error, OrRaise};
-use crate::results::load::load_times;
+use crate::results::load::{load_times, load_waits};
 use pgrx::prelude::*;
-use selfbench_stats::budget::Waits;
 
 /// The parts of the mean latency of a run that the caller may see.
 #[pg_extern(sql = false)]
@@ -24,8 +23,7 @@ fn time_budget(
     let parts = (|| {
         let run_id = argument("run_id", run_id)?;
         let run = load(run_id)?.ok_or(Error::UnknownRun { run_id })?.run;
-        let times = load_times(run_id)?;
-        let waits = Waits::default();
+        let (times, waits) = (load_times(run_id)?, load_waits(run_id)?);
         Ok(selfbench_report::time_budget(&run, times.as_ref(), waits))
     })()
     .or_raise();

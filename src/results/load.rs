@@ -11,6 +11,7 @@ use selfbench_model::{
     RunTable, RunTimes, ServerMoment, Setting,
 };
 use selfbench_script::builtin;
+use selfbench_stats::budget::Waits;
 use serde::de::DeserializeOwned;
 
 /// Reads a run that the caller may see, as it is now, whatever the caller's snapshot is; without
@@ -53,6 +54,33 @@ fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result
 /// Where the time of a run went, if it was observed until its end.
 pub fn load_times(run_id: i64) -> Result<Option<RunTimes>> {
     Ok(rows::<RunTimes>(run_id, "run_id")?.into_iter().next())
+}
+
+/// What the sessions of a run were seen to wait for, by class. What a session waits for between the
+/// statements of its client, which has the turn, counts as not waiting, and so do our own waits;
+/// before PostgreSQL 17, these cannot be told from those of other extensions. No samples if the
+/// extension has no table of them.
+pub fn load_waits(run_id: i64) -> Result<Waits> {
+    let exists = "SELECT to_regclass('bench.run_waits') IS NOT NULL";
+    if with_pinned_settings(|| query::first_value::<bool>(exists, &[]))? != Some(true) {
+        return Ok(Waits::default());
+    }
+    let rows = query_json::<(Option<String>, u64)>(
+        "SELECT jsonb_build_array(w.class, sum(w.samples))::text
+           FROM (SELECT CASE WHEN event IS NULL OR event LIKE 'Selfbench%'
+                               OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension'))
+                             THEN NULL ELSE class END AS class, samples
+                   FROM bench.run_waits WHERE run_id = $1) w
+          GROUP BY w.class ORDER BY w.class COLLATE \"C\"",
+        run_id,
+    )?;
+    Ok(Waits {
+        samples: rows.iter().map(|(_, samples)| samples).sum(),
+        classes: rows
+            .into_iter()
+            .filter_map(|(class, samples)| Some((class?, samples)))
+            .collect(),
+    })
 }
 
 /// The scripts of a run of which only the names are known, with their weights as they were given.

@@ -27,7 +27,13 @@ pub fn time_budget(run: &Run, times: Option<&RunTimes>, waits: Waits) -> Vec<Par
         lag_us: run.figures.lag_avg_ms.map(|ms| ms * 1e3),
         sleep_us: run.figures.sleep_avg_ms.unwrap_or(0.0) * 1e3,
         busy_ns: times.busy_ms * 1e6,
-        clients_ns: times.clients_ms * 1e6,
+        // Between its transactions, such a client has no session that could be sampled.
+        clients_ns: 1e6
+            * if reconnects {
+                times.busy_ms
+            } else {
+                times.clients_ms
+            },
         shares_workers: is_libpq && run.workers < run.clients,
         sessions: match of_sessions {
             Some(of_sessions) => Ok(of_sessions),

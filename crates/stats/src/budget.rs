@@ -215,7 +215,12 @@ fn libpq(ledger: &mut Ledger, readings: &Readings) {
         Err(reason) => ledger.unknown(6, "client worker: run queue", reason),
     }
     match &readings.waits {
-        Ok(waits) => Sampled::new(ledger, readings, waits).add_all(ledger, 4, "server: wait ", 1.0),
+        Ok(waits) => {
+            let sampled = Sampled::new(ledger, readings, waits);
+            // A session still shows its wait while it is on the run queue after it.
+            let scale = sampled.scale_below(ledger.left);
+            sampled.add_all(ledger, 4, "server: wait ", scale);
+        }
         Err(reason) => ledger.unknown(4, "server: waits", reason),
     }
     if readings.shares_workers {
@@ -269,10 +274,19 @@ impl<'w> Sampled<'w> {
         blocked_us / sampled_us
     }
 
+    /// The factor by which the samples have to be multiplied so that they do not exceed this.
+    fn scale_below(&self, left_us: f64) -> f64 {
+        let sampled_us = self.waiting() as f64 * self.each_us;
+        match sampled_us > left_us {
+            true => left_us / sampled_us,
+            false => 1.0,
+        }
+    }
+
     fn add_all(&self, ledger: &mut Ledger, rank: u8, prefix: &str, scale: f64) {
         let scaled = match scale {
             1.0 => "",
-            _ => ", scaled to the waiting time counted by the kernel",
+            _ => ", scaled to the time that is neither CPU time nor run queue",
         };
         for (class, samples) in &self.waits.classes {
             let measured = format!("sampled {samples} of {} times{scaled}", self.waits.samples);
@@ -362,275 +376,5 @@ impl Ledger {
     fn close(mut self) -> Vec<Part> {
         self.parts.sort_by_key(|(rank, _)| *rank);
         self.parts.into_iter().map(|(_, part)| part).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn times(cpu_ns: u64, run_queue_ns: u64) -> Reading<ProcessTimes> {
-        Ok(ProcessTimes {
-            cpu_ns,
-            run_queue_ns: Some(run_queue_ns),
-        })
-    }
-
-    /// 1,000 transactions of 10 ms each of one client: 6 ms in a lock, 2 ms in `pg_sleep`, 1 ms on
-    /// the CPU, 1 ms on the run queue.
-    fn known() -> Readings {
-        Readings {
-            in_server: true,
-            latency_us: 10_000.0,
-            lag_us: None,
-            sleep_us: 0.0,
-            busy_ns: 10e9,
-            clients_ns: 10e9,
-            shares_workers: false,
-            sessions: times(1_000_000_000, 1_000_000_000),
-            workers: Err("there are none"),
-            timed: TurnParts {
-                turns: 10,
-                plan_ns: 1_000_000,
-                executor_ns: 6_000_000,
-                commit_ns: 2_000_000,
-                session_ns: 500_000,
-                harness_ns: 500_000,
-                ..TurnParts::default()
-            },
-            waits: Ok(Waits {
-                samples: 200,
-                classes: vec![("Lock".into(), 121), ("Timeout".into(), 40)],
-            }),
-        }
-    }
-
-    fn us(parts: &[Part], component: &str) -> f64 {
-        let part = parts.iter().find(|part| part.component == component);
-        part.unwrap_or_else(|| panic!("no {component} in {parts:#?}"))
-            .us
-            .expect("known")
-    }
-
-    fn sum(parts: &[Part]) -> f64 {
-        parts.iter().filter_map(|part| part.us).sum()
-    }
-
-    fn is_near(value: f64, expected: f64, fraction: f64) -> bool {
-        (value - expected).abs() <= fraction * expected
-    }
-
-    #[test]
-    fn known_parts_of_mode_spi_come_out() {
-        let parts = budget(&known());
-        for (component, expected) in [
-            ("parse and plan", 100.0),
-            ("executor", 600.0),
-            ("commit", 200.0),
-            ("session", 50.0),
-            ("harness", 50.0),
-            ("run queue", 1000.0),
-            ("wait: Lock", 6000.0),
-            ("wait: Timeout", 2000.0),
-        ] {
-            let found = us(&parts, component);
-            assert!(is_near(found, expected, 0.02), "{component} {found}");
-        }
-        assert!(us(&parts, "other") < 1e-6);
-        assert!(is_near(sum(&parts), 10_000.0, 1e-9));
-    }
-
-    #[test]
-    fn waits_without_an_event_stay_apart() {
-        let parts = budget(&Readings {
-            waits: Ok(Waits {
-                samples: 200,
-                classes: vec![("Lock".into(), 40)],
-            }),
-            ..known()
-        });
-        assert!(is_near(us(&parts, "wait: Lock"), 2000.0, 1e-9));
-        assert!(is_near(us(&parts, "other"), 6000.0, 1e-9));
-    }
-
-    #[test]
-    fn waits_that_run_are_cpu_time() {
-        // Reads from the operating system's cache: sampled as waits, counted as CPU time.
-        let parts = budget(&Readings {
-            sessions: times(9_000_000_000, 0),
-            waits: Ok(Waits {
-                samples: 200,
-                classes: vec![("IO".into(), 100)],
-            }),
-            ..known()
-        });
-        assert!(is_near(us(&parts, "wait: IO"), 1000.0, 1e-9));
-        assert!(is_near(us(&parts, "executor"), 5400.0, 1e-9));
-    }
-
-    #[test]
-    fn known_parts_of_mode_libpq_come_out() {
-        // Two clients of one worker.
-        let parts = budget(&Readings {
-            in_server: false,
-            busy_ns: 20e9,
-            clients_ns: 20e9,
-            shares_workers: true,
-            sessions: times(2_000_000_000, 1_000_000_000),
-            workers: times(1_000_000_000, 400_000_000),
-            timed: TurnParts {
-                turns: 100,
-                others_ns: 30_000_000,
-                run_queue_ns: 25_000_000,
-                ..TurnParts::default()
-            },
-            waits: Ok(Waits {
-                samples: 400,
-                classes: vec![("Lock".into(), 200)],
-            }),
-            ..known()
-        });
-        for (component, expected) in [
-            ("server: CPU", 1000.0),
-            ("server: run queue", 500.0),
-            ("server: wait Lock", 5000.0),
-            ("client worker: CPU", 500.0),
-            ("client worker: run queue", 250.0),
-            ("client worker: other clients", 300.0),
-            ("wake-ups and socket", 2450.0),
-        ] {
-            let found = us(&parts, component);
-            assert!(is_near(found, expected, 1e-9), "{component} {found}");
-        }
-        assert!(is_near(sum(&parts), 10_000.0, 1e-9));
-    }
-
-    #[test]
-    fn schedule_lag_and_sleep_are_parts_of_their_own() {
-        let parts = budget(&Readings {
-            latency_us: 15_000.0,
-            lag_us: Some(5000.0),
-            sleep_us: 2000.0,
-            waits: Ok(Waits {
-                samples: 200,
-                classes: vec![("Lock".into(), 120)],
-            }),
-            ..known()
-        });
-        assert_eq!(us(&parts, "schedule lag"), 5000.0);
-        assert_eq!(us(&parts, "\\sleep"), 2000.0);
-        assert!(is_near(us(&parts, "wait: Lock"), 6000.0, 0.02));
-        assert!(is_near(sum(&parts), 15_000.0, 1e-9));
-    }
-
-    #[test]
-    fn failed_transactions_have_their_part_of_the_totals() {
-        // As many failed as succeeded, which took as long.
-        let parts = budget(&Readings {
-            busy_ns: 20e9,
-            clients_ns: 20e9,
-            sessions: times(2_000_000_000, 2_000_000_000),
-            ..known()
-        });
-        assert!(is_near(us(&parts, "executor"), 600.0, 1e-9));
-        assert!(is_near(us(&parts, "run queue"), 1000.0, 1e-9));
-    }
-
-    #[test]
-    fn what_is_not_known_is_named() {
-        let parts = budget(&Readings {
-            in_server: false,
-            sessions: Err("the sessions are on another server"),
-            workers: Ok(ProcessTimes {
-                cpu_ns: 1_000_000_000,
-                run_queue_ns: None,
-            }),
-            waits: Err("waits were not sampled"),
-            ..known()
-        });
-        let measured = |component: &str| {
-            let part = parts.iter().find(|part| part.component == component);
-            let part = part.unwrap_or_else(|| panic!("no {component}"));
-            (part.us, part.measured.as_str())
-        };
-        let elsewhere = "unknown: the sessions are on another server";
-        assert_eq!(measured("server: CPU"), (None, elsewhere));
-        assert_eq!(measured("server: run queue"), (None, elsewhere));
-        assert_eq!(
-            measured("client worker: run queue"),
-            (None, "unknown: the kernel does not count it")
-        );
-        assert_eq!(
-            measured("server: waits"),
-            (None, "unknown: waits were not sampled")
-        );
-        assert_eq!(
-            measured("wake-ups and socket").1,
-            "by difference, with all that is unknown"
-        );
-        assert!(is_near(sum(&parts), 10_000.0, 1e-9));
-    }
-
-    #[test]
-    fn a_run_without_transactions_has_no_shares() {
-        let parts = budget(&Readings {
-            latency_us: 0.0,
-            busy_ns: 0.0,
-            ..known()
-        });
-        assert!(parts.iter().all(|part| part.share.is_none()), "{parts:?}");
-        assert_eq!(sum(&parts), 0.0);
-    }
-
-    fn reading() -> impl Strategy<Value = Reading<ProcessTimes>> {
-        let known = (0_u64..1 << 40, proptest::option::of(0_u64..1 << 40));
-        proptest::option::of(known).prop_map(|times| {
-            let (cpu_ns, run_queue_ns) = times.ok_or("not read")?;
-            Ok(ProcessTimes {
-                cpu_ns,
-                run_queue_ns,
-            })
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn no_part_is_negative_and_they_add_up(
-            in_server: bool,
-            shares_workers: bool,
-            latency_us in 0.0_f64..1e9,
-            lag in proptest::option::of(0.0_f64..1.5),
-            sleep in 0.0_f64..1.5,
-            busy_ns in prop_oneof![Just(0.0), 0.0_f64..1e12],
-            clients_ns in 0.0_f64..1e12,
-            sessions in reading(),
-            workers in reading(),
-            timed in proptest::array::uniform8(0_u64..1 << 40),
-            samples in proptest::collection::vec(0_u64..1 << 20, 0..5),
-            others in 0_u64..1 << 20,
-        ) {
-            let classes: Vec<_> = samples.iter().map(|n| (format!("class {n}"), *n)).collect();
-            let parts = budget(&Readings {
-                in_server,
-                latency_us,
-                lag_us: lag.map(|lag| lag * latency_us),
-                sleep_us: sleep * latency_us,
-                busy_ns,
-                clients_ns,
-                shares_workers,
-                sessions,
-                workers,
-                timed: TurnParts::from_words(timed),
-                waits: Ok(Waits {
-                    samples: others + samples.iter().sum::<u64>(),
-                    classes,
-                }),
-            });
-            for part in &parts {
-                prop_assert!(part.us.is_none_or(|us| us >= 0.0 && us.is_finite()), "{part:?}");
-            }
-            prop_assert!((sum(&parts) - latency_us).abs() <= 1e-6 * latency_us, "{parts:#?}");
-        }
     }
 }
