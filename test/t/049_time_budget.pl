@@ -93,7 +93,8 @@ foreach my $mode (qw(spi libpq))
 	if ($counts)
 	{
 		cmp_ok(share($run_id, $parts, $cpu), '>', 0.7 * $spun, "$mode: CPU time is not less than what the statement took");
-		cmp_ok(share($run_id, $parts, $cpu), '<', 1.4 * $spun, "$mode: nor more");
+		# On a busy machine, the run queue has its part in how long the sleep takes.
+		cmp_ok(share($run_id, $parts, $cpu) - share($run_id, $parts, qr/run queue$/), '<', 1.4 * $spun, "$mode: nor more");
 	}
 
 	# With a schedule, the lag is a part.
