@@ -100,7 +100,6 @@ unsafe extern "C-unwind" fn end(execution: *mut pg_sys::QueryDesc) {
     end_execution();
 }
 
-#[expect(clippy::too_many_arguments, reason = "the server's")]
 unsafe extern "C-unwind" fn utility(
     statement: *mut pg_sys::PlannedStmt,
     text: *const c_char,
