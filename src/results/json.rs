@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 /// A value as JSON. A number that is not finite is null.
-pub fn json<T: Serialize>(value: &T) -> Result<String> {
+pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     let mut text = Vec::new();
     let storable = Storable {
         ascii: !server::stores_unicode(),
