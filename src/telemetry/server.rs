@@ -54,8 +54,8 @@ pub struct ServerIntervals {
     /// The interval that has ended and whose counters have not been read; the inner `None` is the
     /// time before the first one.
     ended: Option<Option<Period>>,
-    /// When the target was asked for them, if it was.
-    asked_ns: Option<u64>,
+    /// The same of an interval for whose counters the target was asked, and when.
+    asked: Option<(Option<Period>, u64)>,
 }
 
 impl ServerIntervals {
@@ -97,7 +97,7 @@ impl ServerIntervals {
             counts_clients: spec.mode == Mode::Spi,
             last: None,
             ended: None,
-            asked_ns: None,
+            asked: None,
         })
     }
 
@@ -108,7 +108,7 @@ impl ServerIntervals {
 
     /// Whether counters remain to be read.
     pub fn is_pending(&self) -> bool {
-        self.ended.is_some()
+        self.ended.is_some() || self.asked.is_some()
     }
 
     /// Reads the counters if an interval has ended; its row, unless the target's answer has not
@@ -119,51 +119,53 @@ impl ServerIntervals {
         target: Option<&mut Target>,
         used: &Used,
     ) -> Result<Option<RunServerInterval>> {
-        let Some(ended) = self.ended else {
+        let mut answered = None;
+        match (&self.query, target) {
+            (Query::Here { saved, role, .. }, _) => {
+                if let Some(period) = self.ended.take() {
+                    let at_ns = clock::now_ns();
+                    let row = transaction(|| {
+                        // An array is made with what the catalogs say about its elements.
+                        let arguments = [own_pids(segment).into(), (*role).into()];
+                        as_owner(|| saved.first_row(&arguments))
+                    })?;
+                    answered = Some((period, at_ns, row));
+                }
+            }
+            (Query::There { sql }, Some(target)) => {
+                if let Some((period, at_ns)) = self.asked
+                    && let Some(row) = target.answer(Asker::Server)?
+                {
+                    self.asked = None;
+                    answered = Some((period, at_ns, row));
+                }
+                if self.asked.is_none()
+                    && let Some(period) = self.ended
+                    && target.ask(Asker::Server, &with_pids(sql, segment))?
+                {
+                    self.ended = None;
+                    self.asked = Some((period, clock::now_ns()));
+                }
+            }
+            (Query::There { .. }, None) => {}
+        }
+        let Some((period, at_ns, row)) = answered else {
             return Ok(None);
         };
-        let Some(sample) = self.sample(segment, target, used)? else {
-            return Ok(None);
+        let sample = Sample {
+            at_ns,
+            reading: self.complete(parse(row)?, segment, used),
         };
-        self.ended = None;
-        let row = match (&self.last, ended) {
-            (Some(last), Some(period)) => Some(row(segment, period, last, &sample)),
+        let row = match (&self.last, period) {
+            (Some(last), Some(period)) => Some(self::row(segment, period, last, &sample)),
             _ => None,
         };
         self.last = Some(sample);
         Ok(row)
     }
 
-    fn sample(
-        &mut self,
-        segment: &Segment,
-        target: Option<&mut Target>,
-        used: &Used,
-    ) -> Result<Option<Sample>> {
-        let mut at_ns = clock::now_ns();
-        let row = match (&self.query, target) {
-            (Query::Here { saved, role, .. }, _) => transaction(|| {
-                as_owner(|| saved.first_row(&[own_pids(segment).into(), (*role).into()]))
-            })?,
-            (Query::There { sql }, Some(target)) => match self.asked_ns {
-                None => {
-                    if target.ask(Asker::Server, &with_pids(sql, segment))? {
-                        self.asked_ns = Some(at_ns);
-                    }
-                    return Ok(None);
-                }
-                Some(asked_ns) => {
-                    let Some(row) = target.answer(Asker::Server)? else {
-                        return Ok(None);
-                    };
-                    self.asked_ns = None;
-                    at_ns = asked_ns;
-                    row
-                }
-            },
-            (Query::There { .. }, None) => Vec::new(),
-        };
-        let mut reading = parse(row)?;
+    /// Adds what the server does not tell.
+    fn complete(&self, mut reading: Reading, segment: &Segment, used: &Used) -> Reading {
         if let Query::Here { machine, .. } = &self.query {
             machine.read(&mut reading.counts);
             reading.redo = Some(server::redo_position());
@@ -172,7 +174,7 @@ impl ServerIntervals {
             add_clients(segment, &mut reading.counts);
         }
         add_processes(used, &mut reading.counts);
-        Ok(Some(Sample { at_ns, reading }))
+        reading
     }
 }
 
