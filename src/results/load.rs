@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
-    CourseInterval, Evidence, PgioRun, Run, RunProfile, RunRecord, RunScript, RunStatement,
-    RunTable, RunTimes, ServerMoment, Setting,
+    Blocked, CourseInterval, Evidence, PgioRun, Run, RunProfile, RunRecord, RunScript,
+    RunStatement, RunTable, RunTimes, ServerMoment, Setting, Waited,
 };
 use selfbench_script::builtin;
 use selfbench_stats::budget::Waits;
@@ -190,6 +190,18 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
         .into_iter()
         .next()
         .flatten(),
+        // In mode libpq, sessions wait for their clients in between.
+        waits: query_json::<Waited>(
+            "SELECT jsonb_build_object('class', class, 'event', event, 'samples', sum(samples))::text
+               FROM bench.run_waits WHERE run_id = $1 AND class <> 'Client' GROUP BY class, event",
+            run_id,
+        )?,
+        blocked: query_json::<Blocked>(
+            "SELECT jsonb_build_object('relation', relation, 'own', blocker = 'own client',
+                                       'samples', sum(samples))::text
+               FROM bench.run_blockers WHERE run_id = $1 GROUP BY relation, blocker = 'own client'",
+            run_id,
+        )?,
     })
 }
 

@@ -268,6 +268,27 @@ my $found = $node->safe_psql('postgres', "SELECT finding FROM bench.advice($obse
 like($found, qr/^a checkpoint (took place during the run|slowed the run down)$/m, 'a checkpoint during a run');
 like($found, qr/^other sessions were active$/m, 'another session during a run');
 
+# Locks: clients of one row, and a lock that another session holds.
+$node->safe_psql('postgres', q{
+	CREATE TABLE one_row (i int);
+	INSERT INTO one_row VALUES (0);
+	SELECT bench.define_script('row', E'BEGIN;\\nUPDATE one_row SET i = i + 1;\\nSELECT pg_sleep(0.01);\\nEND;')});
+like(advice("'row', clients => 4, duration => '2 s', wait_sample_rate => 50"),
+	qr/^warning\|clients wait for each other on few rows\|\d+% of the samples wait for locks \(.*transactionid.*\), on \S*one_row$/m,
+	'contention on few rows');
+my $holder = $node->background_psql('postgres');
+$holder->query_safe('BEGIN; UPDATE one_row SET i = 0');
+$observed = $node->safe_psql('postgres', "SELECT bench.start('row', transactions => 1, wait_sample_rate => 50)");
+wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'transactionid'");
+# Blockers are looked for once a second.
+wait_for($node, "SELECT seconds > 2.5 FROM bench.progress WHERE run_id = $observed");
+$holder->query_safe('COMMIT');
+$holder->quit;
+$node->safe_psql('postgres', "SELECT FROM bench.wait($observed)");
+like($node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.advice($observed)"),
+	qr/^warning\|other sessions held locks that the run waited for\|\d+% of the samples wait for locks \(transactionid\), on \S*one_row$/m,
+	'a lock of another session');
+
 $node->safe_psql(
 	'postgres', q{
 	SELECT bench.define_script('sometimes', E'\\\\set x random(1, 4)\nSELECT 1 / (:x - 1);');

@@ -20,6 +20,10 @@ pub struct Evidence {
     pub server: Vec<ServerMoment>,
     /// For which part of the time of the clients' transactions their sessions waited for a CPU.
     pub run_queue_share: Option<f64>,
+    /// What its sessions waited for.
+    pub waits: Vec<Waited>,
+    /// Which of them waited for locks, and on what.
+    pub blocked: Vec<Blocked>,
 }
 
 impl Evidence {
@@ -63,4 +67,26 @@ pub struct ServerMoment {
     pub cpu_ms: Option<f64>,
     /// Time of them that the hypervisor gave to others.
     pub cpu_steal_ms: Option<f64>,
+}
+
+/// How often sessions of a run were seen waiting for something.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Waited {
+    /// Class of the wait.
+    pub class: String,
+    /// The event, unless they did not wait.
+    pub event: Option<String>,
+    /// How often.
+    pub samples: i64,
+}
+
+/// How often sessions of a run were seen waiting for a lock on something.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Blocked {
+    /// The table or index, if it is known.
+    pub relation: Option<String>,
+    /// Whether a client of the run held the lock.
+    pub own: bool,
+    /// How often.
+    pub samples: i64,
 }

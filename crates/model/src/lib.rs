@@ -19,7 +19,7 @@ mod setting;
 mod step;
 mod times;
 
-pub use evidence::{CourseInterval, Evidence, ServerMoment};
+pub use evidence::{Blocked, CourseInterval, Evidence, ServerMoment, Waited};
 pub use figures::{Figures, Latency, encoded};
 pub use interval::RunInterval;
 pub use log::{LoggedTransaction, TransactionOutcome};

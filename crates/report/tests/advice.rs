@@ -1,8 +1,8 @@
 //! When a run's figures are doubtful, and when they are not.
 
 use selfbench_model::{
-    CourseInterval, Evidence, Figures, Mode, PgioRun, Run, RunRecord, RunScript, RunState,
-    RunTable, ServerMoment, Setting,
+    Blocked, CourseInterval, Evidence, Figures, Mode, PgioRun, Run, RunRecord, RunScript, RunState,
+    RunTable, ServerMoment, Setting, Waited,
 };
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::{Setup, Severity, advice, known_before};
@@ -671,5 +671,65 @@ fn the_machine() {
         &reads,
         &queue(0.25),
         "a long run queue: sessions waited for a CPU for 25% of the time",
+    );
+}
+
+#[test]
+fn waits_for_locks() {
+    let report = run(Mode::Spi, "mine");
+    let waits = |locks| {
+        [
+            ("Lock", Some("transactionid"), locks),
+            ("Lock", Some("tuple"), 1),
+            ("not waiting", None, 90),
+        ]
+        .map(|(class, event, samples)| Waited {
+            class: class.to_owned(),
+            event: event.map(str::to_owned),
+            samples,
+        })
+        .to_vec()
+    };
+    let with = |locks, blocked: &[(Option<&str>, bool, i64)]| Evidence {
+        waits: waits(locks),
+        blocked: blocked
+            .iter()
+            .map(|(relation, own, samples)| Blocked {
+                relation: relation.map(str::to_owned),
+                own: *own,
+                samples: *samples,
+            })
+            .collect(),
+        ..Evidence::default()
+    };
+    assert!(said_with(&report, &with(9, &[])).is_empty());
+    assert_one_with(
+        &report,
+        &with(90, &[]),
+        "clients wait for each other on few rows: 50% of the samples wait for locks (transactionid, tuple)",
+    );
+    let own = [
+        (Some("pgbench_tellers"), true, 1),
+        (Some("pgbench_branches"), true, 7),
+        (None, true, 3),
+    ];
+    assert_one_with(
+        &report,
+        &with(90, &own),
+        "on few rows: 50% of the samples wait for locks (transactionid, tuple), on pgbench_branches, pgbench_tellers",
+    );
+    assert_one_with(
+        &report,
+        &with(90, &[(Some("held"), false, 1)]),
+        "other sessions held locks that the run waited for: 50% of the samples wait for locks (transactionid, \
+         tuple), on held",
+    );
+    assert_eq!(
+        said_with(
+            &report,
+            &with(90, &[(None, false, 1), (Some("rows"), true, 1)])
+        )
+        .len(),
+        2
     );
 }

@@ -3,7 +3,8 @@
 //! They are rows of `bench.advice`; reports and notices print the same. `outcome` looks at the figures,
 //! `setup` at what is known before a run starts, `surroundings` at what else went on, `server` at
 //! the server and its machine, `course` at the
-//! run's intervals, `tables` at what it used.
+//! run's intervals, `tables` at what it used, `waits` at what sessions waited
+//! for.
 
 mod course;
 mod outcome;
@@ -11,6 +12,7 @@ mod server;
 mod setup;
 mod surroundings;
 mod tables;
+mod waits;
 
 use selfbench_model::{Evidence, RunRecord};
 
@@ -87,6 +89,7 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     all.extend(setup::findings(record, evidence));
     all.extend(course::findings(record, evidence));
     all.extend(tables::findings(record, evidence));
+    all.extend(waits::findings(evidence));
     all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     all
 }
