@@ -4,9 +4,10 @@
 //! reads counters in each interval: those of the server by the query in `counters`, those of its
 //! machine by `machine`; `environment` is what the run runs on, `tables` are those that it uses,
 //! `processes` the times of the run's processes, of which `times` makes a row. `waits` samples what the
-//! clients' sessions wait for. `stacks` reads what sampled processes write, `bystanders` looks at those that are not sampled. `period` is what
-//! observers know of an interval, `target` how they ask a target during the run, `last_look` how they
-//! look when it has ended. Rows wait in memory until a batch of intervals is stored.
+//! clients' sessions wait for. `stacks` reads what sampled processes write, `bystanders` looks at those
+//! that are not sampled. `period` is what observers know of an interval, `target` how they ask a target
+//! during the run, `last_look` how they look when it has ended. Rows wait in memory until a batch of
+//! intervals is stored.
 //!
 //! An observer that fails is off from then on and leaves a note, see `notes`; it never ends a run.
 
@@ -53,6 +54,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The observers of one run.
 pub struct Telemetry<'r> {
     segment: &'r Segment,
+    spec: &'r RunSpec,
     /// The target, if the run has one.
     target: Option<Target>,
     notes: Notes,
@@ -82,6 +84,7 @@ impl<'r> Telemetry<'r> {
         let observes = spec.switches.observe;
         let mut telemetry = Telemetry {
             segment,
+            spec,
             target: None,
             notes: Notes::default(),
             observed: Observed::default(),
@@ -95,7 +98,7 @@ impl<'r> Telemetry<'r> {
             waits: Waits::new(segment, spec, &database),
         };
         if observes && stores {
-            telemetry.look_before(spec, &mut database);
+            telemetry.look_before(&mut database);
         }
         if let Database::There(remote) = database {
             telemetry.target = Some(Target::new(remote));
@@ -106,7 +109,7 @@ impl<'r> Telemetry<'r> {
 
     /// Observes what is observed only before, or before and after the run, and finds out what can be
     /// observed meanwhile.
-    fn look_before(&mut self, spec: &RunSpec, database: &mut Database) {
+    fn look_before(&mut self, database: &mut Database) {
         let notes = &mut self.notes;
         let run_id = self.segment.header().run_id.load(Relaxed);
         let environment = notes.attempt(ENVIRONMENT, || environment::observe(run_id, database));
@@ -115,9 +118,12 @@ impl<'r> Telemetry<'r> {
         if self.tables.as_ref().is_some_and(Tables::is_full) {
             notes.add("run_tables has only the largest tables and indexes of the database".into());
         }
+        if self.tables.as_ref().is_some_and(Tables::is_not_counted) {
+            notes.missing("what tables are used for", "track_counts is off");
+        }
         let mut missing = Notes::default();
         self.server = notes.attempt(SERVER, || {
-            ServerIntervals::prepare(spec, database, &mut missing)
+            ServerIntervals::prepare(self.spec, database, &mut missing)
         });
         notes.append(missing);
     }
@@ -219,6 +225,25 @@ impl<'r> Telemetry<'r> {
         std::mem::take(&mut self.observed)
     }
 
+    /// The database to look at when the clients have ended. A target gets another connection: it may
+    /// have ended the one that was there during the run. One that still owes an answer is not asked.
+    fn database_after(&mut self) -> Option<Database> {
+        let Some(target) = self.target.take() else {
+            return Some(Database::Here);
+        };
+        if target.is_busy() {
+            let error = "it did not answer";
+            self.notes
+                .add(selfbench_model::failed_to_observe(TARGET, error));
+            return None;
+        }
+        drop(target);
+        at_the_end(self.segment, || {
+            self.notes
+                .attempt(TARGET, || Database::open(self.spec.target.as_ref()))
+        })
+    }
+
     /// Observes for the last time, when the clients have ended, and sets what the run's row has of
     /// it; the rows that remain to be stored.
     pub fn conclude(mut self, run: &mut Run) -> Observed {
@@ -230,13 +255,19 @@ impl<'r> Telemetry<'r> {
                 self.waits.fetch(self.segment, target, &mut self.notes);
             }
         }
-        let database = match self.target {
-            None => Some(Database::Here),
-            Some(target) => target.into_remote().map(Database::There),
-        };
-        if let Some(mut database) = database {
+        if let Some(mut database) = self.database_after() {
+            let notes = &mut self.notes;
             if let Some(snapshots) = self.snapshots {
-                snapshots.after(self.segment, &mut database, run);
+                let of_target = snapshots.of_target;
+                let look = || {
+                    notes.attempt(SNAPSHOTS, || {
+                        snapshots.after(self.segment, &mut database, run)
+                    })
+                };
+                match of_target {
+                    false => look(),
+                    true => at_the_end(self.segment, look),
+                };
             }
             if let Some(tables) = self.tables {
                 self.observed.tables = at_the_end(self.segment, || {
@@ -262,6 +293,10 @@ impl<'r> Telemetry<'r> {
     }
 }
 
+/// What is looked at when the clients of a target have ended, in notes.
+const TARGET: &str = "the target after the run";
+/// What `snapshots` observes, in notes.
+const SNAPSHOTS: &str = "held snapshots";
 /// What `environment` observes, in notes.
 const ENVIRONMENT: &str = "what the run runs on";
 /// What `tables` observes, in notes.

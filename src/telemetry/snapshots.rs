@@ -5,7 +5,6 @@
 //! tables grow and distorts the figures of the run. So the coordinator checks from time to time who
 //! holds such a snapshot, and the run reports it.
 
-use super::last_look::at_the_end;
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
 use crate::database::Database;
@@ -112,7 +111,7 @@ impl Sample {
 /// end the run.
 pub struct Snapshots {
     /// Whether clients are connected to a target, which is checked only at the start and the end.
-    of_target: bool,
+    pub of_target: bool,
     /// The first and the latest sample.
     samples: Option<(i64, Sample)>,
     /// The time between the latest sample and the next one.
@@ -159,17 +158,19 @@ impl Snapshots {
     }
 
     /// Looks for the last time, when the run has ended, and sets the run's figures.
-    pub fn after(mut self, segment: &Segment, database: &mut Database, run: &mut Run) {
+    pub fn after(
+        mut self,
+        segment: &Segment,
+        database: &mut Database,
+        run: &mut Run,
+    ) -> Result<()> {
         if self.samples.is_none() {
-            return;
+            return Ok(());
         }
-        let sample = match self.of_target {
-            false => observe(database, &mut self.saved),
-            true => at_the_end(segment, || observe(database, &mut self.saved)),
-        };
-        self.compare(segment, sample);
+        let sample = Sample::at(database, &mut self.saved)?;
+        self.compare(segment, Some(sample));
         let Some((first, last)) = &self.samples else {
-            return;
+            return Ok(());
         };
         let wrote =
             (last.next_xid - first) as f64 > WRITES * run.figures.counts.transactions as f64;
@@ -186,6 +187,7 @@ impl Snapshots {
             }
             run.snapshot_held_by = Some(named.join(", "));
         }
+        Ok(())
     }
 
     /// A holder that keeps the same transaction ID in two samples has held its snapshot between them.

@@ -55,8 +55,8 @@ SELECT coalesce(json_agg(json_build_object(
                'rows_hot_updated', t.n_tup_hot_upd, 'rows_deleted', t.n_tup_del)))::text, '[]')
   FROM relations r
   JOIN pg_namespace n ON n.oid = r.relnamespace
-  LEFT JOIN pg_stat_all_tables t ON t.relid = r.oid
-  LEFT JOIN pg_stat_all_indexes x ON x.indexrelid = r.oid";
+  LEFT JOIN pg_stat_all_tables t ON t.relid = r.oid AND current_setting('track_counts')::boolean
+  LEFT JOIN pg_stat_all_indexes x ON x.indexrelid = r.oid AND current_setting('track_counts')::boolean";
 
 /// Estimates how many bytes a row of a table takes on its page: the header of the row, its place in
 /// the page, its columns as ANALYZE has found them, and the space that fillfactor keeps free. The
@@ -136,6 +136,12 @@ impl Tables {
     /// Whether there may be more tables and indexes than are looked at.
     pub fn is_full(&self) -> bool {
         self.0.len() >= MAX_RELATIONS
+    }
+
+    /// Whether there are tables, and the server counts nothing of them.
+    pub fn is_not_counted(&self) -> bool {
+        let mut states = self.0.values();
+        !self.0.is_empty() && states.all(|state| state.counters == Counters::default())
     }
 
     /// The tables and indexes that the run has used, when its clients have ended.

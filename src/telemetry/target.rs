@@ -42,7 +42,8 @@ impl Target {
     }
 
     /// Asks, unless another question is open; whether it has asked. The first row of the query's
-    /// last statement is the answer, as texts. `search_path` is that of the role.
+    /// last statement is the answer, as texts. The query must not depend on `search_path`, which is that
+    /// of the role.
     pub fn ask(&mut self, asker: Asker, sql: &str) -> Result<bool> {
         if self.open.is_some() {
             return Ok(false);
@@ -73,11 +74,5 @@ impl Target {
             Some(_) => self.looked_ns + LOOK_EVERY_NS,
             None => u64::MAX,
         }
-    }
-
-    /// The connection, for questions that wait for their answer, after the run; `None` if the target
-    /// still owes an answer, as one that hangs does.
-    pub fn into_remote(self) -> Option<Box<Remote>> {
-        self.open.is_none().then_some(self.remote)
     }
 }

@@ -94,7 +94,7 @@ impl Samples {
                 rounds,
             });
         }
-        rows.sort_by(|a, b| b.samples.cmp(&a.samples));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
         let top = (0..)
             .zip(sums)
             .filter(|(wait, count)| {
