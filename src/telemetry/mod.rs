@@ -29,6 +29,7 @@ mod waits;
 
 use crate::clock;
 use crate::database::Database;
+use crate::error::catch;
 use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
 use crate::shared::Segment;
@@ -225,22 +226,27 @@ impl<'r> Telemetry<'r> {
         std::mem::take(&mut self.observed)
     }
 
-    /// The database to look at when the clients have ended. A target gets another connection: it may
-    /// have ended the one that was there during the run. One that still owes an answer is not asked.
+    /// The database to look at when the clients have ended. A target may have ended the connection
+    /// meanwhile; then it gets another one. If it still owes an answer, it is not asked.
     fn database_after(&mut self) -> Option<Database> {
         let Some(target) = self.target.take() else {
             return Some(Database::Here);
         };
-        if target.is_busy() {
+        let Some(remote) = target.into_remote() else {
             let error = "it did not answer";
             self.notes
                 .add(selfbench_model::failed_to_observe(TARGET, error));
             return None;
-        }
-        drop(target);
+        };
         at_the_end(self.segment, || {
-            self.notes
-                .attempt(TARGET, || Database::open(self.spec.target.as_ref()))
+            self.notes.attempt(TARGET, || {
+                let mut database = Database::There(remote);
+                if catch(|| database.pinned_row("SELECT 1")).is_ok() {
+                    return Ok(database);
+                }
+                drop(database);
+                Database::open(self.spec.target.as_ref())
+            })
         })
     }
 

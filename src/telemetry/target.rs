@@ -75,4 +75,10 @@ impl Target {
             None => u64::MAX,
         }
     }
+
+    /// The connection, for questions that wait for their answer, after the run; `None` if the target
+    /// still owes an answer, as one that hangs does.
+    pub fn into_remote(self) -> Option<Box<Remote>> {
+        self.open.is_none().then_some(self.remote)
+    }
 }
