@@ -42,10 +42,10 @@ impl Notes {
             Err(error) => {
                 abort();
                 *observer = None;
-                self.add(selfbench_model::failed_to_observe(
-                    what,
-                    &error.report().one_line(),
-                ));
+                // libpq's messages have several lines.
+                let why = error.report().one_line();
+                let why: Vec<_> = why.split_whitespace().collect();
+                self.add(selfbench_model::failed_to_observe(what, &why.join(" ")));
                 None
             }
         }
