@@ -250,7 +250,8 @@ like($stderr, qr/NOTICE: .*could not observe the server's statistics: .*permissi
 $caller = start_sql($node, 'SELECT state FROM ' . on_target('postgres', "duration => '2 s', label => 'mute'"));
 wait_for_transactions($node, 'mute');
 my $mute = $node->safe_psql('postgres',
-	"SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_selfbench' ORDER BY backend_start LIMIT 1");
+	"SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_selfbench' AND backend_type = 'client backend'"
+	  . ' ORDER BY backend_start LIMIT 1');
 kill 'STOP', $mute;
 ($stdout, $stderr) = finish_sql($caller);
 kill 'CONT', $mute;
