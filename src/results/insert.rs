@@ -22,7 +22,9 @@ pub trait Row: Serialize {
     const TABLE: &'static str;
 
     /// The columns that are not in the row's JSON.
-    fn large(&self) -> Vec<(&'static str, Large<'_>)>;
+    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+        Vec::new()
+    }
 }
 
 /// The value of such a column.
@@ -86,66 +88,34 @@ impl Row for RunInterval {
 
 impl Row for RunTimes {
     const TABLE: &'static str = "bench.run_times";
-
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
-        Vec::new()
-    }
 }
 
 impl Row for RunServerInterval {
     const TABLE: &'static str = "bench.run_server_intervals";
-
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
-        Vec::new()
-    }
 }
 
 impl Row for RunEnvironment {
     const TABLE: &'static str = "bench.run_environment";
-
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
-        Vec::new()
-    }
 }
 
 impl Row for RunWait {
     const TABLE: &'static str = "bench.run_waits";
-
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
-        Vec::new()
-    }
 }
 
 impl Row for RunTable {
     const TABLE: &'static str = "bench.run_tables";
-
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
-        Vec::new()
-    }
 }
 
 impl Row for RunStack {
     const TABLE: &'static str = "bench.run_stacks";
-
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
-        Vec::new()
-    }
 }
 
 impl Row for RunProfile {
     const TABLE: &'static str = "bench.run_profiles";
-
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
-        Vec::new()
-    }
 }
 
 impl Row for RunBlocker {
     const TABLE: &'static str = "bench.run_blockers";
-
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
-        Vec::new()
-    }
 }
 
 impl Row for PgioRun {
