@@ -43,6 +43,7 @@ pub fn read_own() -> Option<ProcessTimes> {
 }
 
 /// The time that this process has spent on the run queue, for frequent readings.
+#[derive(Default)]
 pub struct OwnRunQueue(Option<KeptFile>);
 
 impl OwnRunQueue {

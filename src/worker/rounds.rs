@@ -67,7 +67,7 @@ impl Rounds {
     /// `times` is whether rounds are timed.
     pub fn new(times: bool) -> Rounds {
         Rounds {
-            run_queue: OwnRunQueue::open(),
+            run_queue: times.then(OwnRunQueue::open).unwrap_or_default(),
             number: times.then_some(0),
             before: Moment::default(),
             waits: Moment::default(),
