@@ -58,13 +58,8 @@ pub fn load_times(run_id: i64) -> Result<Option<RunTimes>> {
 
 /// What the sessions of a run were seen to wait for, by class. What a session waits for between the
 /// statements of its client, which has the turn, counts as not waiting, and so do our own waits;
-/// before PostgreSQL 17, these cannot be told from those of other extensions. No samples if the
-/// extension has no table of them.
+/// before PostgreSQL 17, these cannot be told from those of other extensions.
 pub fn load_waits(run_id: i64) -> Result<Waits> {
-    let exists = "SELECT to_regclass('bench.run_waits') IS NOT NULL";
-    if with_pinned_settings(|| query::first_value::<bool>(exists, &[]))? != Some(true) {
-        return Ok(Waits::default());
-    }
     let rows = query_json::<(Option<String>, u64)>(
         "SELECT jsonb_build_array(w.class, sum(w.samples))::text
            FROM (SELECT CASE WHEN event IS NULL OR event LIKE 'Selfbench%'

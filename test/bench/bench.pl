@@ -68,6 +68,7 @@ writes();
 connections();
 details();
 observation();
+budget();
 pgio();
 pgio_device();
 memory();
@@ -131,6 +132,16 @@ BEGIN
     END LOOP;
     tps := done / elapsed;
 END $$;
+
+-- Scripts with known parts.
+CREATE FUNCTION spin(ms float8) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    until timestamptz := clock_timestamp() + ms * interval '1 ms';
+BEGIN
+    WHILE clock_timestamp() < until LOOP END LOOP;
+END $$;
+SELECT bench.define_script('bench_known', E'SELECT spin(1);\nSELECT pg_sleep(0.005);'),
+       bench.define_script('bench_hold', E'SELECT pg_advisory_lock(1);\nSELECT pg_sleep(0.02);\nSELECT pg_advisory_unlock(1);');
 SQL
 	# After that, all data is in memory, so the first one has no disadvantage.
 	ours("'select-only'", $profile->{seconds}, 'clients => 2');
@@ -369,6 +380,52 @@ sub observation
 					}
 				]);
 		}
+	}
+	return;
+}
+
+# Whether a time budget shows what a script is known to do, in microseconds: it spins for 1 ms and
+# sleeps for 5 ms; of two clients that hold a lock for 20 ms, each waits 20 ms for the other.
+sub budget
+{
+	my $s = $profile->{seconds};
+	my %known = (spin => 1000, sleep => 5000, lock => 20_000, sum => 1);
+	foreach my $mode (qw(spi libpq))
+	{
+		my @how = ($s, "mode => '$mode'", 'wait_sample_rate => 200');
+		my ($cpu, $wait) = $mode eq 'spi' ? ('executor', 'wait: ') : ('server: CPU', 'server: wait ');
+		my $parts = sub {
+			my ($script) = @_;
+			ours("'$script'", @how, $script eq 'bench_hold' ? 'clients => 2' : ());
+			return json_of(sql(
+				q{SELECT json_object_agg(component, us_per_transaction)::jsonb
+				         || jsonb_build_object('sum', sum(us_per_transaction) / max(1000 * latency_avg_ms))
+				    FROM (SELECT * FROM bench.runs ORDER BY run_id DESC LIMIT 1) r, bench.time_budget(run_id)}));
+		};
+		my $row = sub {
+			my ($figure, $what, $target) = @_;
+			return { name => "budget_${mode}_$figure", what => "time budget, $mode: $what, against what is known",
+				figure => $figure, target => $target };
+		};
+		compare(
+			arms => {
+				ours => sub {
+					my $found = $parts->('bench_known');
+					return { spin => $found->{$cpu}, sleep => $found->{"${wait}Timeout"}, sum => $found->{sum} };
+				},
+				peer => sub { return {%known} }
+			},
+			rows => [
+				$row->('spin', 'us of a function that spins', '0.9..1.1'),
+				$row->('sleep', 'us of pg_sleep', '0.9..1.1'),
+				$row->('sum', 'sum of the parts', '0.95..1.05')
+			]);
+		compare(
+			arms => {
+				ours => sub { return { lock => $parts->('bench_hold')->{"${wait}Lock"} } },
+				peer => sub { return {%known} }
+			},
+			rows => [ $row->('lock', 'us of waiting for a lock', '0.9..1.1') ]);
 	}
 	return;
 }

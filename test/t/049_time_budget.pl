@@ -15,7 +15,6 @@ $node->safe_psql(
 	BEGIN
 		WHILE clock_timestamp() < until LOOP END LOOP;
 	END $$;
-	CREATE TABLE row_to_lock AS SELECT 1 AS id;
 	SELECT bench.define_script('sleep', 'SELECT pg_sleep(0.02);');
 	SELECT bench.define_script('spin', 'SELECT spin(5);');
 	SELECT bench.define_script('both', E'SELECT pg_sleep(0.02);\nSELECT spin(10);');
@@ -23,7 +22,7 @@ $node->safe_psql(
 	SELECT bench.define_script('pause', E'SELECT 1;\n\\\\sleep 5 ms\nSELECT 2;');
 	SELECT bench.define_script('nothing', E'\\\\set x 1');
 	SELECT bench.define_script('waits', 'SELECT pg_sleep(60);');
-	SELECT bench.define_script('hot', E'BEGIN;\nSELECT FROM row_to_lock WHERE id = 1 FOR UPDATE;\nSELECT pg_sleep(0.02);\nEND;')});
+	SELECT bench.define_script('hot', E'SELECT pg_advisory_lock(1);\nSELECT pg_sleep(0.02);\nSELECT pg_advisory_unlock(1);')});
 
 # Runs a benchmark; returns its number.
 sub run
@@ -53,49 +52,59 @@ sub budget_ok
 	return \%parts;
 }
 
-# The mean latency of a run's transactions in microseconds.
-sub latency_us
+# The sum of some parts in microseconds.
+sub us
 {
-	return $node->safe_psql('postgres', "SELECT 1000 * latency_avg_ms FROM bench.runs WHERE run_id = $_[0]");
-}
-
-# The sum of some parts as a fraction of the latency.
-sub share
-{
-	my ($run_id, $parts, $pattern) = @_;
+	my ($parts, $pattern) = @_;
 	my $sum = 0;
 	$sum += $parts->{$_}[0] || 0 foreach grep { /$pattern/ } keys %$parts;
-	return $sum / latency_us($run_id);
+	return $sum;
 }
+
+# The mean latency of a command of the first script, in microseconds.
+sub command_us
+{
+	my ($run_id, $command_no) = @_;
+	return $node->safe_psql('postgres',
+		"SELECT 1000 * latency_avg_ms FROM bench.run_statements WHERE run_id = $run_id AND command_no = $command_no");
+}
+
+# On a busy machine, a statement takes longer than its script says, by the run queue and by wake-ups.  So
+# a part is compared with the time that the script is known to take at least, and with the time that its
+# statement has taken.
 
 my $counts = -e '/proc/self/schedstat';
 
 foreach my $mode (qw(spi libpq))
 {
 	my $server = $mode eq 'spi' ? '' : 'server: ';
-	my $cpu = $mode eq 'spi' ? qr/^(parse and plan|executor|commit|session|harness|run queue)$/ : qr/^server: (CPU|run queue)$/;
+	my $wait = $mode eq 'spi' ? 'wait: ' : 'server: wait ';
+	my $cpu = $mode eq 'spi' ? qr/^(parse and plan|executor|commit|session|harness)$/ : qr/^server: CPU$/;
+	my $queue = qr/^(server: )?run queue$/;
+	my ($locks, $sleeps) = map { qr/wait:? $_$/ } qw(Lock Timeout);
 
-	# A function that spins is CPU time; a sleeping one is not.
+	# A function that spins is CPU time, or its process waits for a CPU; a sleeping one is not.
 	my $run_id = run("'spin', mode => '$mode', transactions => 100");
 	my $parts = budget_ok($run_id, "$mode: spin");
-	cmp_ok(share($run_id, $parts, $cpu), '>', 0.8, "$mode: a spinning function is CPU time") if $counts;
+	cmp_ok(us($parts, $cpu) + us($parts, $queue), '>', 0.8 * 5000, "$mode: a spinning function is CPU time") if $counts;
 	cmp_ok($parts->{executor}[0], '>', 0.9 * ($parts->{$_}[0] || 0), "$mode: of the executor, not of $_")
 	  foreach $mode eq 'spi' ? ('parse and plan', 'commit', 'session', 'harness') : ();
-	$run_id = run("'sleep', mode => '$mode', transactions => 20");
+	$run_id = run("'sleep', mode => '$mode', transactions => 20, wait_sample_rate => 500");
 	$parts = budget_ok($run_id, "$mode: sleep");
-	cmp_ok(share($run_id, $parts, $cpu), '<', 0.2, "$mode: a sleeping function is not") if $counts;
+	cmp_ok(us($parts, $sleeps), '>', 0.7 * 20_000, "$mode: a sleeping function waits");
+	cmp_ok(us($parts, $cpu), '<', 0.2 * us($parts, $sleeps), "$mode: a sleeping function is not CPU time") if $counts;
 
-	# Parts of a transaction in proportion.
-	$run_id = run("'both', mode => '$mode', transactions => 40, per_statement => true");
+	# Parts of a transaction.
+	$run_id = run("'both', mode => '$mode', transactions => 40, per_statement => true, wait_sample_rate => 500");
 	$parts = budget_ok($run_id, "$mode: sleep and spin");
-	my $spun = $node->safe_psql('postgres',
-		"SELECT latency_avg_ms / sum(latency_avg_ms) OVER () FROM bench.run_statements WHERE run_id = $run_id ORDER BY command_no DESC LIMIT 1");
 	if ($counts)
 	{
-		cmp_ok(share($run_id, $parts, $cpu), '>', 0.7 * $spun, "$mode: CPU time is not less than what the statement took");
-		# On a busy machine, the run queue has its part in how long the sleep takes.
-		cmp_ok(share($run_id, $parts, $cpu) - share($run_id, $parts, qr/run queue$/), '<', 1.4 * $spun, "$mode: nor more");
+		cmp_ok(us($parts, $cpu) + us($parts, $queue), '>', 0.7 * 10_000, "$mode: spinning takes its time");
+		cmp_ok(us($parts, $cpu), '<', 1.4 * command_us($run_id, 1), "$mode: and not more than its statement");
 	}
+	cmp_ok(us($parts, $sleeps), '>', 0.6 * 20_000, "$mode: so does sleeping");
+	cmp_ok(us($parts, $sleeps), '<', 1.4 * command_us($run_id, 0), "$mode: and not more than its statement");
+	like($parts->{"${wait}Timeout"}[1], qr/^sampled \d+ of \d+ times/, "$mode: how that was measured");
 
 	# With a schedule, the lag is a part.
 	$run_id = run("'select-only', mode => '$mode', rate => 500, duration => '1 s'");
@@ -126,10 +135,16 @@ foreach my $mode (qw(spi libpq))
 		is($parts->{'server: CPU'}[1], 'unknown: each transaction has its own session', 'reconnect: what is not known');
 	}
 
-	# Transactions that wait for each other.
-	$run_id = run("'hot', mode => '$mode', clients => 2, transactions => 20");
+	# Clients that wait for each other: the lock goes to the one that waits for it.
+	$run_id = run("'hot', mode => '$mode', clients => 2, transactions => 20, per_statement => true, wait_sample_rate => 500");
 	$parts = budget_ok($run_id, "$mode: locks");
-	cmp_ok(share($run_id, $parts, $cpu), '<', 0.2, "$mode: waiting is not CPU time") if $counts;
+	cmp_ok(us($parts, $locks), '>', 0.5 * 20_000, "$mode: they wait as long as the other one sleeps");
+	cmp_ok(us($parts, $locks), '<', 1.4 * command_us($run_id, 0), "$mode: and not more than their statement");
+	cmp_ok(us($parts, $cpu), '<', 0.2 * us($parts, $locks), "$mode: waiting is not CPU time") if $counts;
+
+	# No samples.
+	$parts = budget_ok(run("'select-only', mode => '$mode', transactions => 50, wait_sample_rate => 0"), "$mode: no samples");
+	is($parts->{"${server}waits"}[1], 'unknown: waits were not sampled', "$mode: no samples");
 
 	# Nothing to divide.
 	foreach my $case (
