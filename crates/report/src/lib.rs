@@ -13,6 +13,7 @@ mod profile;
 pub mod progress;
 mod settings;
 mod text;
+pub mod verdict;
 
 pub use advice::{Finding, Setup, Severity, advice, known_before};
 pub use budget::time_budget;

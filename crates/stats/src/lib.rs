@@ -1,15 +1,17 @@
-//! Latency histograms, moments, summaries and samples.
+//! Latency histograms, moments, summaries, samples and comparisons.
 //!
 //! Everything here is arithmetic: no server, no clock, no input or output. Latencies come in as
 //! whole nanoseconds and go out as milliseconds, the unit of pgbench's reports.
 
 pub mod buckets;
 pub mod budget;
+pub mod compare;
 pub mod counters;
 mod error;
 mod histogram;
 mod moments;
 mod process_times;
+mod random;
 pub mod sampling;
 pub mod steadiness;
 pub mod summary;
