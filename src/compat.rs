@@ -1,9 +1,9 @@
-//! Everything that differs between the supported versions of PostgreSQL, and the few declarations
-//! that the bindings lack.
+//! Everything that differs between the supported versions of PostgreSQL.
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
+use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
 
 /// Lets a worker connect as a role without the LOGIN attribute, where the server can do that.
@@ -15,14 +15,14 @@ pub const BYPASS_ROLE_LOGIN_CHECK: u32 = pg_sys::BGWORKER_BYPASS_ROLELOGINCHECK;
 
 /// The number of a wait event: extensions have no names for theirs.
 #[cfg(any(feature = "pg15", feature = "pg16"))]
-pub fn wait_event(_name: &std::ffi::CStr) -> u32 {
+pub fn wait_event(_name: &CStr) -> u32 {
     pg_sys::PG_WAIT_EXTENSION
 }
 
 /// The number of a wait event of that name; that of all extensions if the server has no room for
 /// another name. Not to be called with a lightweight lock held.
 #[cfg(any(feature = "pg17", feature = "pg18"))]
-pub fn wait_event(name: &std::ffi::CStr) -> u32 {
+pub fn wait_event(name: &CStr) -> u32 {
     pgrx::PgTryBuilder::new(|| {
         // SAFETY: the name ends in a zero byte, is shorter than NAMEDATALEN, and is copied.
         unsafe { pg_sys::WaitEventExtensionNew(name.as_ptr()) }
@@ -100,32 +100,19 @@ pub unsafe fn set_signal_handler(
 /// `node` must be an expression or a list of them; `visit` must do with `context`.
 pub unsafe fn walk_expression(
     node: *mut pg_sys::Node,
-    visit: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut std::ffi::c_void) -> bool,
-    context: *mut std::ffi::c_void,
+    visit: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> bool,
+    context: *mut c_void,
 ) -> bool {
     unsafe extern "C-unwind" {
         #[cfg_attr(not(feature = "pg15"), link_name = "expression_tree_walker_impl")]
         fn expression_tree_walker(
             node: *mut pg_sys::Node,
-            visit: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut std::ffi::c_void) -> bool,
-            context: *mut std::ffi::c_void,
+            visit: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> bool,
+            context: *mut c_void,
         ) -> bool;
     }
     // SAFETY: the caller's promise.
     unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| expression_tree_walker(node, visit, context)) }
-}
-
-unsafe extern "C-unwind" {
-    /// The hash by which rows are given to partitions, of values and the functions that hash them.
-    /// Raises no error unless these functions do. The server's own binding would save the stack at
-    /// each call, which takes longer than the hash.
-    pub fn compute_partition_hash_value(
-        columns: std::ffi::c_int,
-        functions: *mut pg_sys::FmgrInfo,
-        collations: *const pg_sys::Oid,
-        values: *const pg_sys::Datum,
-        nulls: *const bool,
-    ) -> u64;
 }
 
 /// Earlier servers count the evictions of all processes of a kind together, or not at all.
@@ -238,237 +225,87 @@ pub unsafe fn reserved_connections() -> i32 {
     }
 }
 
-/// The backend whose files are those of all relations but temporary ones.
-const NO_BACKEND: i32 = -1;
-
-/// A file of a relation, in a form that goes through shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct FileId {
-    tablespace: u32,
-    database: u32,
-    number: u32,
-}
-
 #[cfg(feature = "pg15")]
-type Locator = pg_sys::RelFileNode;
+pub type Locator = pg_sys::RelFileNode;
 #[cfg(not(feature = "pg15"))]
-type Locator = pg_sys::RelFileLocator;
+pub type Locator = pg_sys::RelFileLocator;
 
-impl FileId {
-    fn locator(self) -> Locator {
-        #[cfg(feature = "pg15")]
-        return Locator {
-            spcNode: self.tablespace.into(),
-            dbNode: self.database.into(),
-            relNode: self.number.into(),
-        };
-        #[cfg(not(feature = "pg15"))]
-        return Locator {
-            spcOid: self.tablespace.into(),
-            dbOid: self.database.into(),
-            relNumber: self.number.into(),
-        };
-    }
-}
-
-/// The file of an open relation.
-pub fn file_of(relation: &pg_sys::RelationData) -> FileId {
+/// The locator of a file, by its tablespace, database and number.
+pub fn locator(tablespace: pg_sys::Oid, database: pg_sys::Oid, number: pg_sys::Oid) -> Locator {
     #[cfg(feature = "pg15")]
-    return FileId {
-        tablespace: relation.rd_node.spcNode.to_u32(),
-        database: relation.rd_node.dbNode.to_u32(),
-        number: relation.rd_node.relNode.to_u32(),
+    return Locator {
+        spcNode: tablespace,
+        dbNode: database,
+        relNode: number,
     };
     #[cfg(not(feature = "pg15"))]
-    return FileId {
-        tablespace: relation.rd_locator.spcOid.to_u32(),
-        database: relation.rd_locator.dbOid.to_u32(),
-        number: relation.rd_locator.relNumber.to_u32(),
+    return Locator {
+        spcOid: tablespace,
+        dbOid: database,
+        relNumber: number,
     };
 }
 
-/// Opens the file of a relation that is not temporary. What it returns is good until the server
-/// next looks at what other processes have invalidated.
-///
-/// # Safety
-/// In a transaction.
-pub unsafe fn smgr_open(file: FileId) -> pg_sys::SMgrRelation {
-    // SAFETY: the caller's promise.
-    unsafe { pg_sys::smgropen(file.locator(), NO_BACKEND) }
+/// The tablespace, the database and the number of the file of an open relation.
+pub fn located(relation: &pg_sys::RelationData) -> (pg_sys::Oid, pg_sys::Oid, pg_sys::Oid) {
+    #[cfg(feature = "pg15")]
+    let locator = relation.rd_node;
+    #[cfg(not(feature = "pg15"))]
+    let locator = relation.rd_locator;
+    #[cfg(feature = "pg15")]
+    return (locator.spcNode, locator.dbNode, locator.relNode);
+    #[cfg(not(feature = "pg15"))]
+    return (locator.spcOid, locator.dbOid, locator.relNumber);
 }
 
-/// Writes a page behind the end of a file; what is between becomes zeros.
+/// The path of a file of a relation, for its first gigabyte.
+pub fn relation_path(
+    tablespace: pg_sys::Oid,
+    database: pg_sys::Oid,
+    number: pg_sys::Oid,
+    backend: i32,
+    fork: pg_sys::ForkNumber::Type,
+) -> CString {
+    // SAFETY: the server makes a text, which ends in a zero byte, of these numbers.
+    unsafe {
+        let path = pg_sys::GetRelationPath(database, tablespace, number, backend, fork);
+        #[cfg(not(feature = "pg18"))]
+        let text = CStr::from_ptr(path).to_owned();
+        #[cfg(not(feature = "pg18"))]
+        pg_sys::pfree(path.cast());
+        #[cfg(feature = "pg18")]
+        let text = CStr::from_ptr(path.str_.as_ptr()).to_owned();
+        text
+    }
+}
+
+/// Whether [`smgr_write`] makes a system call for each page.
+pub const WRITES_SINGLE_PAGES: bool = cfg!(any(feature = "pg15", feature = "pg16"));
+
+/// Writes consecutive pages that are within the same gigabyte of a file.
 ///
 /// # Safety
-/// `page` is a page, and nobody else extends the file.
-pub unsafe fn smgr_extend(
+/// They are pages within the end of the file, to which nobody else writes.
+pub unsafe fn smgr_write(
     smgr: pg_sys::SMgrRelation,
     fork: pg_sys::ForkNumber::Type,
-    block: u32,
-    page: pg_sys::Page,
-    skip_sync: bool,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { pg_sys::smgrextend(smgr, fork, block, page.cast(), skip_sync) };
-}
-
-/// Bytes of one system call that writes pages. More would spare little; less, and the time that the
-/// kernel takes for each call shows. The kernel's cache gets pages of that size, and larger ones
-/// are slow where a virtual machine gives memory that it does not use back to its host.
-const WRITE_BYTES: usize = 32 * 1024;
-
-/// Writes consecutive pages that are within a file's end, several by one system call. Unless
-/// `skip_sync`, the checkpointer is told to sync what is written when it has been written.
-///
-/// # Safety
-/// They are pages, one behind the other in memory; nobody else writes to these blocks. In a
-/// transaction.
-pub unsafe fn smgr_write(
-    file: FileId,
-    fork: pg_sys::ForkNumber::Type,
-    first: u32,
-    mut pages: &[pg_sys::Page],
-    skip_sync: bool,
-) {
-    let mut block = first;
-    while !pages.is_empty() {
-        let room = pg_sys::RELSEG_SIZE - block % pg_sys::RELSEG_SIZE;
-        let (here, rest) = pages.split_at(pages.len().min(room as usize));
-        // SAFETY: the caller's promise; all of `here` belongs to one file of a gigabyte.
-        unsafe { write_within_segment(file, fork, block, here, skip_sync) };
-        block += here.len() as u32;
-        pages = rest;
-    }
-}
-
-/// [`smgr_write`] for pages of the same file of a gigabyte.
-///
-/// # Safety
-/// As there.
-#[cfg(any(feature = "pg17", feature = "pg18"))]
-unsafe fn write_within_segment(
-    file: FileId,
-    fork: pg_sys::ForkNumber::Type,
     first: u32,
     pages: &[pg_sys::Page],
     skip_sync: bool,
 ) {
-    let buffers: Vec<*const std::ffi::c_void> =
-        pages.iter().map(|page| page.cast_const().cast()).collect();
-    let mut block = first;
-    let mut left = buffers.len();
-    for some in buffers.chunks(WRITE_BYTES.div_ceil(pg_sys::BLCKSZ as usize)) {
-        let count = some.len() as u32;
-        left -= some.len();
-        let skip_sync = skip_sync || left > 0;
-        // SAFETY: the caller's promise; the buffers are only read.
-        unsafe {
-            let smgr = smgr_open(file);
-            let some = some.as_ptr().cast_mut();
-            pg_sys::smgrwritev(smgr, fork, block, some, count, skip_sync);
-        }
-        block += count;
-    }
-}
-
-/// [`smgr_write`] for pages of the same file of a gigabyte. These versions of the server write one
-/// page per system call; larger ones reduce the duration of `bench.initialize(scale => 50)` by a
-/// fifth.
-///
-/// # Safety
-/// As there.
-#[cfg(any(feature = "pg15", feature = "pg16"))]
-unsafe fn write_within_segment(
-    file: FileId,
-    fork: pg_sys::ForkNumber::Type,
-    first: u32,
-    pages: &[pg_sys::Page],
-    skip_sync: bool,
-) {
-    // SAFETY: the caller's promise. The server's own function writes what the system calls did not,
-    // and raises the error if it cannot. It also writes the last page again where the checkpointer
-    // is to be told: it alone can do that.
+    // SAFETY: the caller's promise; the pages are only read.
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
     unsafe {
-        let done = match write_at_once(file, fork, first, pages) {
-            false => 0,
-            true if skip_sync => pages.len(),
-            true => pages.len() - 1,
-        };
-        let smgr = smgr_open(file);
-        for (block, page) in (first..).zip(pages).skip(done) {
+        for (block, page) in (first..).zip(pages) {
             pg_sys::smgrwrite(smgr, fork, block, page.cast(), skip_sync);
         }
     }
-}
-
-/// Writes pages of one file of a gigabyte; whether it could.
-///
-/// # Safety
-/// As for [`smgr_write`].
-#[cfg(any(feature = "pg15", feature = "pg16"))]
-unsafe fn write_at_once(
-    file: FileId,
-    fork: pg_sys::ForkNumber::Type,
-    first: u32,
-    pages: &[pg_sys::Page],
-) -> bool {
-    let (segment, block) = (first / pg_sys::RELSEG_SIZE, first % pg_sys::RELSEG_SIZE);
-    // SAFETY: the path is a text of the server's, freed here. The descriptor is open until it is
-    // closed here or, after an error, with the transaction. So many bytes are there to be read.
+    // SAFETY: as above.
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
     unsafe {
-        let path = pg_sys::GetRelationPath(
-            file.database.into(),
-            file.tablespace.into(),
-            file.number.into(),
-            NO_BACKEND,
-            fork,
-        );
-        let mut name = std::ffi::CStr::from_ptr(path).to_bytes().to_vec();
-        pg_sys::pfree(path.cast());
-        if segment > 0 {
-            name.extend_from_slice(format!(".{segment}").as_bytes());
-        }
-        name.push(0);
-        let descriptor = pg_sys::OpenTransientFile(name.as_ptr().cast(), libc::O_RDWR);
-        if descriptor < 0 {
-            return false;
-        }
-        let all = pages.len() * pg_sys::BLCKSZ as usize;
-        let bytes = std::slice::from_raw_parts(pages[0].cast::<u8>(), all);
-        let mut offset = i64::from(block) * i64::from(pg_sys::BLCKSZ);
-        let complete = bytes.chunks(WRITE_BYTES).all(|some| {
-            let at = offset as libc::off_t;
-            offset += some.len() as i64;
-            libc::pwrite(descriptor, some.as_ptr().cast(), some.len(), at) == some.len() as isize
-        });
-        pg_sys::CloseTransientFile(descriptor);
-        complete
-    }
-}
-
-/// Writes consecutive pages to WAL, in one record if there are at most 32, and gives them its
-/// position. `standard` pages have nothing between their line pointers and their items.
-///
-/// # Safety
-/// They are pages, and nobody else changes them.
-pub unsafe fn log_pages(
-    file: FileId,
-    fork: pg_sys::ForkNumber::Type,
-    first: u32,
-    pages: &mut [pg_sys::Page],
-    standard: bool,
-) {
-    let mut blocks: Vec<u32> = (first..).take(pages.len()).collect();
-    // SAFETY: the caller's promise; as many blocks as pages.
-    unsafe {
-        pg_sys::log_newpages(
-            &mut file.locator(),
-            fork,
-            pages.len() as i32,
-            blocks.as_mut_ptr(),
-            pages.as_mut_ptr(),
-            standard,
-        );
+        let count = pages.len() as u32;
+        let buffers = pages.as_ptr().cast::<*const c_void>().cast_mut();
+        pg_sys::smgrwritev(smgr, fork, first, buffers, count, skip_sync);
     }
 }
 
@@ -476,17 +313,22 @@ pub unsafe fn log_pages(
 pub const KNOWS_KEYS: bool =
     cfg!(any(feature = "pg15", feature = "pg18")) && cfg!(target_endian = "little");
 
-/// Enters the size of a table or index into the catalog, as `CREATE INDEX` does.
+/// Enters the size of a table or index into the catalog; the transaction IDs there remain.
 ///
 /// # Safety
 /// In a transaction that has locked the open relation.
-pub unsafe fn tell_size(relation: pg_sys::Relation, pages: u32, rows: u64, is_table: bool) {
-    let (mut visible, mut frozen) = (0, 0);
+pub unsafe fn update_statistics(
+    relation: pg_sys::Relation,
+    pages: u32,
+    rows: u64,
+    visible: u32,
+    frozen: u32,
+    has_indexes: bool,
+) {
+    #[cfg(not(feature = "pg18"))]
+    let _ = frozen;
     // SAFETY: the caller's promise.
     unsafe {
-        if is_table {
-            pg_sys::visibilitymap_count(relation, &mut visible, &mut frozen);
-        }
         pg_sys::vac_update_relstats(
             relation,
             pages,
@@ -494,34 +336,13 @@ pub unsafe fn tell_size(relation: pg_sys::Relation, pages: u32, rows: u64, is_ta
             visible,
             #[cfg(feature = "pg18")]
             frozen,
-            is_table,
+            has_indexes,
             pg_sys::InvalidTransactionId,
             pg_sys::InvalidTransactionId,
             std::ptr::null_mut(),
             std::ptr::null_mut(),
             true,
         );
-    }
-}
-
-/// While it lives, checkpoints whose redo position lies behind WAL that this process has written
-/// since wait. Must be made in a transaction.
-pub struct Checkpoints(());
-
-impl Checkpoints {
-    /// Keeps them from going on.
-    pub fn delay() -> Checkpoints {
-        // SAFETY: this process's own entry; others only read these flags. They need no lock, since
-        // writing WAL takes one.
-        unsafe { (*pg_sys::MyProc).delayChkptFlags |= pg_sys::DELAY_CHKPT_START as i32 };
-        Checkpoints(())
-    }
-}
-
-impl Drop for Checkpoints {
-    fn drop(&mut self) {
-        // SAFETY: as above.
-        unsafe { (*pg_sys::MyProc).delayChkptFlags &= !(pg_sys::DELAY_CHKPT_START as i32) };
     }
 }
 

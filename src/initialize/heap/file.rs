@@ -1,6 +1,6 @@
 //! Writing finished pages to WAL and files without shared buffers.
 
-use crate::compat::{self, Checkpoints, FileId};
+use super::storage::{Checkpoints, FileId};
 use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
 use pgrx::{PgRelation, check_for_interrupts, pg_sys};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ impl File {
             _ => return None,
         };
         Some(File {
-            id: compat::file_of(relation),
+            id: FileId::of(relation),
             logged,
         })
     }
@@ -46,12 +46,12 @@ impl File {
     pub(super) fn open(&self) -> pg_sys::SMgrRelation {
         // SAFETY: the file is there as long as the transaction that created it, in this process or
         // the one that waits for this one.
-        unsafe { compat::smgr_open(self.id) }
+        unsafe { self.id.open() }
     }
 
     /// Whether it is that of an open relation.
     pub(super) fn is_of(&self, relation: &PgRelation) -> bool {
-        compat::file_of(relation) == self.id
+        FileId::of(relation) == self.id
     }
 
     /// Whether pages go to WAL. With `wal_level` minimal, the server itself syncs, at commit, files
@@ -94,10 +94,7 @@ impl File {
             let next = (end / pg_sys::RELSEG_SIZE + 1).saturating_mul(pg_sys::RELSEG_SIZE);
             end = next.min(pages);
             // SAFETY: a page that is all zero is an empty one; this process alone extends the file.
-            unsafe {
-                let smgr = self.open();
-                compat::smgr_extend(smgr, MAIN_FORKNUM, end - 1, zeros.page(0), true);
-            }
+            unsafe { self.id.extend(MAIN_FORKNUM, end - 1, zeros.page(0), true) };
         }
     }
 
@@ -129,7 +126,7 @@ impl File {
         // these blocks. Errors are raised and abort the load.
         unsafe {
             if self.needs_wal() {
-                compat::log_pages(self.id, fork, first, pointers, mode.standard);
+                self.id.log(fork, first, pointers, mode.standard);
             }
             for (block, page) in (first..).zip(pointers.iter()) {
                 pg_sys::PageSetChecksumInplace(*page, block);
@@ -140,11 +137,10 @@ impl File {
                 && let Some((last, others)) = pointers.split_last()
             {
                 let block = first + others.len() as u32;
-                let smgr = self.open();
-                compat::smgr_extend(smgr, fork, block, *last, skip_sync);
+                self.id.extend(fork, block, *last, skip_sync);
                 rest = others;
             }
-            compat::smgr_write(self.id, fork, first, rest, skip_sync);
+            self.id.write(fork, first, rest, skip_sync);
         }
     }
 }

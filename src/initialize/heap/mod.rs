@@ -1,6 +1,6 @@
 //! Heap pages built in private memory and written without shared buffers: the tables they are for
 //! (`table`), the format of a row and pages full of such rows (`rows`), primary keys (`key`), and
-//! writing pages to WAL and files (`file`).
+//! writing pages to WAL and files (`file`, and `storage` below it).
 //!
 //! All files written here were created by the current transaction of the loader, so no other
 //! session reads them before it commits, and an abort or a crash removes them. The pages and the
@@ -10,6 +10,7 @@
 mod file;
 mod key;
 mod rows;
+mod storage;
 mod table;
 
 pub use file::{BATCH, File, PAGE, Pages, WriteMode, compress_wal};

@@ -2,12 +2,25 @@
 
 use super::file::{BATCH, PAGE, Pages, WriteMode, open};
 use super::table::{Content, Heap};
-use crate::compat;
 use crate::error::Result;
 use crate::initialize::options::ACCOUNTS;
 use pgrx::pg_sys;
 use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
 use serde::{Deserialize, Serialize};
+use std::ffi::c_int;
+
+unsafe extern "C-unwind" {
+    /// The hash by which rows are given to partitions, of values and the functions that hash them.
+    /// Raises no error unless these functions do. The server's own binding would save the stack at
+    /// each call, which takes longer than the hash.
+    fn compute_partition_hash_value(
+        columns: c_int,
+        functions: *mut pg_sys::FmgrInfo,
+        collations: *const pg_sys::Oid,
+        values: *const pg_sys::Datum,
+        nulls: *const bool,
+    ) -> u64;
+}
 
 /// A row as it is stored, with the loader's transaction id; numbers are filled in later.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -282,13 +295,7 @@ impl PartitionHash {
         };
         // SAFETY: one value of the function's type; the functions for integers raise no error.
         let hash = unsafe {
-            compat::compute_partition_hash_value(
-                1,
-                &mut self.function,
-                &pg_sys::InvalidOid,
-                &value,
-                &false,
-            )
+            compute_partition_hash_value(1, &mut self.function, &pg_sys::InvalidOid, &value, &false)
         };
         (hash % self.modulus) as usize
     }

@@ -113,8 +113,16 @@ impl Heap {
             if let Some(relation) = open(oid.into())
                 && file.is_of(&relation)
             {
+                let (mut visible, mut frozen) = (0, 0);
                 // SAFETY: an open relation that is locked.
-                unsafe { compat::tell_size(relation.as_ptr(), file.pages(), rows, is_table) };
+                unsafe {
+                    let relation = relation.as_ptr();
+                    if is_table {
+                        pg_sys::visibilitymap_count(relation, &mut visible, &mut frozen);
+                    }
+                    let pages = file.pages();
+                    compat::update_statistics(relation, pages, rows, visible, frozen, is_table);
+                }
             }
         }
     }
