@@ -6,7 +6,7 @@
 //! tables and, for accounts, range or hash partitions that are such tables. All others are filled
 //! by COPY.
 
-use super::heap::{self, Content, Filler, Heap, Key, PartitionHash, Row, Template};
+use super::heap::{self, Filler, Heap, Key, PartitionHash, Row, RowKind, Template};
 use super::keys::{self, KeyFiller};
 use super::options::InitializeSpec;
 use super::pgio::{Keys, PgioSpec};
@@ -171,7 +171,7 @@ impl Plan {
         let rows = spec.accounts();
         let found = layout(accounts, rows, processes, has_keys)?;
         Ok(found.and_then(|(layout, may_add_keys)| {
-            let plan = Plan::make(spec.identity, rows, layout, Content::Accounts)?;
+            let plan = Plan::make(spec.identity, rows, layout, RowKind::Accounts)?;
             Some(Plan {
                 may_add_keys,
                 ..plan
@@ -196,11 +196,11 @@ impl Plan {
             })
             .collect();
         let layout = Layout::Ranges(ranges?);
-        Plan::make(spec.identity, spec.rows(), layout, Content::Pgio)
+        Plan::make(spec.identity, spec.rows(), layout, RowKind::Pgio)
     }
 
     /// That of so many rows in all files together.
-    fn make(identity: Identity, rows: i64, layout: Layout, content: Content) -> Option<Plan> {
+    fn make(identity: Identity, rows: i64, layout: Layout, kind: RowKind) -> Option<Plan> {
         let first = match &layout {
             Layout::Ranges(ranges) => ranges.first().map(|range| range.heap),
             Layout::Hash(heaps, _) => heaps.first().copied(),
@@ -213,15 +213,15 @@ impl Plan {
             layout,
             may_add_keys: false,
         };
-        plan.fits(content).then_some(plan)
+        plan.fits(kind).then_some(plan)
     }
 
     /// Whether all tables have such rows, in one form, and numbers of rows and of pages are not too
     /// large for them.
-    fn fits(&self, content: Content) -> bool {
+    fn fits(&self, kind: RowKind) -> bool {
         let files = self.files();
         files.iter().all(|(heap, rows)| {
-            heap.content == content
+            heap.kind == kind
                 && (heap.key_bytes == 8 || self.rows <= i64::from(i32::MAX))
                 && heap.key_bytes == files[0].0.key_bytes
                 && rows.div_ceil(self.template(heap).rows() as u64) <= MAX_PAGES

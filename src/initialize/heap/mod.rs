@@ -16,4 +16,4 @@ mod table;
 pub use file::{BATCH, File, PAGE, Pages, WriteMode, compress_wal};
 pub use key::Key;
 pub use rows::{Filler, PartitionHash, Row, Template};
-pub use table::{Content, Heap, is_plain_parent, may_insert};
+pub use table::{Heap, RowKind, is_plain_parent, may_insert};

@@ -1,7 +1,7 @@
 //! The form of a row, pages full of such rows, and the partitions that rows belong to.
 
 use super::file::{BATCH, PAGE, Pages, WriteMode, open};
-use super::table::{Content, Heap};
+use super::table::{Heap, RowKind};
 use crate::error::Result;
 use crate::initialize::options::ACCOUNTS;
 use pgrx::pg_sys;
@@ -26,7 +26,7 @@ unsafe extern "C-unwind" {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     bytes: Vec<u8>,
-    content: Content,
+    kind: RowKind,
     /// Offset of the key; the number of an account's branch follows it immediately.
     key: usize,
     /// Bytes of the key.
@@ -65,7 +65,7 @@ impl Row {
             let bytes = std::slice::from_raw_parts(header.cast::<u8>(), (*tuple).t_len as usize);
             Some(Row {
                 bytes: bytes.to_vec(),
-                content: heap.content,
+                kind: heap.kind,
                 key: usize::from((*header).t_hoff),
                 key_bytes: heap.key_bytes,
             })
@@ -199,7 +199,7 @@ impl<'t> Filler<'t> {
             } else {
                 number.cast::<i32>().write_unaligned(key as i32);
             }
-            if self.row.content == Content::Accounts {
+            if self.row.kind == RowKind::Accounts {
                 let bid = ((key - 1) / ACCOUNTS + 1) as i32;
                 let number = number.add(self.row.key_bytes);
                 number.cast::<i32>().write_unaligned(bid);

@@ -12,7 +12,7 @@ const PAGES_PER_MAP_PAGE: u32 = ((PAGE - PAGE_HEADER) * 4) as u32;
 
 /// The kinds of rows. Each row starts with a number, its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Content {
+pub enum RowKind {
     /// pgbench's accounts; the number of the branch follows.
     Accounts,
     /// pgio's rows; all other columns are the same in each.
@@ -29,7 +29,7 @@ pub struct Heap {
     /// Bytes of each page that its fill factor leaves free.
     pub free: usize,
     /// The kind of its rows.
-    pub content: Content,
+    pub kind: RowKind,
     /// Bytes of a key, 4 or 8.
     pub key_bytes: usize,
     /// Its primary key, if that is filled, too.
@@ -56,7 +56,7 @@ impl Heap {
         if !ordinary {
             return None;
         }
-        let (content, key_bytes) = content(&relation)?;
+        let (kind, key_bytes) = row_kind(&relation)?;
         let file = File::of(&relation)?;
         if file.is_decoded() {
             return None;
@@ -66,7 +66,7 @@ impl Heap {
             oid: oid.to_u32(),
             file,
             free: PAGE * (100 - fillfactor) as usize / 100,
-            content,
+            kind,
             key_bytes,
             key: match has_key {
                 true => Some(Key::of_table(&relation)?),
@@ -181,7 +181,7 @@ pub fn is_plain_parent(oid: pg_sys::Oid) -> bool {
     open(oid).is_some_and(|relation| {
         // SAFETY: an open relation.
         takes_plain_rows(unsafe { &*relation.rd_rel })
-            && content(&relation).is_some_and(|(content, _)| content == Content::Accounts)
+            && row_kind(&relation).is_some_and(|(kind, _)| kind == RowKind::Accounts)
     })
 }
 
@@ -196,7 +196,7 @@ pub fn may_insert(oid: pg_sys::Oid) -> bool {
 
 /// The kind of a table's rows and the bytes of their keys, if it has exactly these columns with
 /// these types, and no generated column.
-fn content(relation: &PgRelation) -> Option<(Content, usize)> {
+fn row_kind(relation: &PgRelation) -> Option<(RowKind, usize)> {
     const INT4: pg_sys::Oid = pg_sys::INT4OID;
     const INT8: pg_sys::Oid = pg_sys::INT8OID;
     const CHAR: pg_sys::Oid = pg_sys::BPCHAROID;
@@ -215,12 +215,12 @@ fn content(relation: &PgRelation) -> Option<(Content, usize)> {
             ("bid", INT4, -1),
             ("abalance", INT4, -1),
             ("filler", CHAR, 88),
-        ] => (Content::Accounts, if aid == INT8 { 8 } else { 4 }),
+        ] => (RowKind::Accounts, if aid == INT8 { 8 } else { 4 }),
         [
             ("mykey", INT8, -1),
             ("scratch", INT8, -1),
             ("filler", CHAR, 1028),
-        ] => (Content::Pgio, 8),
+        ] => (RowKind::Pgio, 8),
         _ => return None,
     };
     let filler = columns.get(columns.len() - 1)?;
