@@ -44,7 +44,7 @@ use stacks::Stacks;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tables::Tables;
-use target::Target;
+use target::TargetConnection;
 use waits::Waits;
 
 /// How long to wait for a target's last answer.
@@ -57,7 +57,7 @@ pub struct Telemetry<'r> {
     segment: &'r Segment,
     spec: &'r RunSpec,
     /// The target, if the run has one.
-    target: Option<Target>,
+    target: Option<TargetConnection>,
     notes: Notes,
     /// Rows that are not stored yet.
     observed: Observed,
@@ -102,7 +102,7 @@ impl<'r> Telemetry<'r> {
             telemetry.look_before(&mut database);
         }
         if let Database::There(remote) = database {
-            telemetry.target = Some(Target::new(remote));
+            telemetry.target = Some(TargetConnection::new(remote));
         }
         telemetry.processes = observes.then(|| Processes::open(segment, spec));
         telemetry
@@ -149,7 +149,7 @@ impl<'r> Telemetry<'r> {
         let begins_ns = self.begins_ns.unwrap_or(u64::MAX);
         let snapshots = self.snapshots.as_ref().map(Snapshots::due_ns);
         let stacks = self.stacks.as_ref().map(Stacks::due_ns);
-        let target = self.target.as_ref().map(Target::due_ns);
+        let target = self.target.as_ref().map(TargetConnection::due_ns);
         let observers = snapshots.into_iter().chain(stacks).chain(target);
         observers.fold(begins_ns.min(self.waits.due_ns()), u64::min)
     }
@@ -218,7 +218,8 @@ impl<'r> Telemetry<'r> {
     fn awaits_answer(&self) -> bool {
         let server = self.server.as_ref();
         let target = self.target.as_ref();
-        server.is_some_and(ServerIntervals::is_pending) || target.is_some_and(Target::is_busy)
+        server.is_some_and(ServerIntervals::is_pending)
+            || target.is_some_and(TargetConnection::is_busy)
     }
 
     /// The rows since the last call, to be stored with a batch of intervals.

@@ -9,7 +9,7 @@ use super::machine::Machine;
 use super::notes::Notes;
 use super::period::Period;
 use super::processes::Used;
-use super::target::{Asker, Target};
+use super::target::{Asker, TargetConnection};
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
 use crate::database::Database;
@@ -116,7 +116,7 @@ impl ServerIntervals {
     pub fn advance(
         &mut self,
         segment: &Segment,
-        target: Option<&mut Target>,
+        target: Option<&mut TargetConnection>,
         used: &Used,
     ) -> Result<Option<RunServerInterval>> {
         let mut answered = None;

@@ -19,17 +19,17 @@ pub enum Asker {
     Blockers,
 }
 
-/// A target and the question that it has not answered.
-pub struct Target {
+/// The connection to a target, and the question that the target has not answered.
+pub struct TargetConnection {
     remote: Box<Remote>,
     open: Option<Asker>,
     looked_ns: u64,
 }
 
-impl Target {
-    /// A target that is connected.
-    pub fn new(remote: Box<Remote>) -> Target {
-        Target {
+impl TargetConnection {
+    /// Takes over a connection without an open question.
+    pub fn new(remote: Box<Remote>) -> TargetConnection {
+        TargetConnection {
             remote,
             open: None,
             looked_ns: 0,

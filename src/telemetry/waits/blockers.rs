@@ -8,7 +8,7 @@ use crate::query;
 use crate::security::with_pinned_settings;
 use crate::shared::Segment;
 use crate::telemetry::period::Period;
-use crate::telemetry::target::{Asker, Target};
+use crate::telemetry::target::{Asker, TargetConnection};
 use selfbench_model::RunBlocker;
 use selfbench_stats::sampling::Counts;
 use serde::Deserialize;
@@ -152,7 +152,12 @@ impl Blockers {
     }
 
     /// Asks a target for it; returns whether it has.
-    pub fn ask_if_due(&mut self, target: &mut Target, pids: &[i32], now_ns: u64) -> Result<bool> {
+    pub fn ask_if_due(
+        &mut self,
+        target: &mut TargetConnection,
+        pids: &[i32],
+        now_ns: u64,
+    ) -> Result<bool> {
         if target.is_busy() || !self.is_due(pids, now_ns) {
             return Ok(false);
         }
@@ -162,7 +167,7 @@ impl Blockers {
     }
 
     /// Counts what a target has answered, if it has.
-    pub fn fetch(&mut self, segment: &Segment, target: &mut Target) -> Result<()> {
+    pub fn fetch(&mut self, segment: &Segment, target: &mut TargetConnection) -> Result<()> {
         match target.answer(Asker::Blockers)? {
             None => Ok(()),
             Some(row) => {

@@ -12,7 +12,7 @@ mod target;
 
 use super::notes::Notes;
 use super::period::Period;
-use super::target::Target;
+use super::target::TargetConnection;
 use crate::backend::peer::Peer;
 use crate::database::Database;
 use crate::error::Result;
@@ -97,7 +97,7 @@ impl Waits {
     pub fn tick(
         &mut self,
         segment: &Segment,
-        mut target: Option<&mut Target>,
+        mut target: Option<&mut TargetConnection>,
         notes: &mut Notes,
         now_ns: u64,
     ) {
@@ -120,7 +120,7 @@ impl Waits {
     pub fn end_interval(
         &mut self,
         segment: &Segment,
-        target: Option<&mut Target>,
+        target: Option<&mut TargetConnection>,
         notes: &mut Notes,
         period: Period,
     ) -> Rows {
@@ -157,7 +157,13 @@ impl Waits {
     }
 
     /// Asks a target for its sessions or, if some were seen to wait for locks, for what blocks them.
-    fn ask(&mut self, segment: &Segment, target: &mut Target, notes: &mut Notes, now_ns: u64) {
+    fn ask(
+        &mut self,
+        segment: &Segment,
+        target: &mut TargetConnection,
+        notes: &mut Notes,
+        now_ns: u64,
+    ) {
         let Some(sampler) = &self.sampler else {
             return;
         };
@@ -176,7 +182,7 @@ impl Waits {
     }
 
     /// Takes the answers of a target that have arrived.
-    pub fn fetch(&mut self, segment: &Segment, target: &mut Target, notes: &mut Notes) {
+    pub fn fetch(&mut self, segment: &Segment, target: &mut TargetConnection, notes: &mut Notes) {
         let hides = notes.guard(&mut self.sampler, WAITS, |sampler| {
             match &mut sampler.source {
                 Source::There(sessions) => sessions.fetch(target, &mut sampler.samples),

@@ -7,7 +7,7 @@ use crate::database::remote::Remote;
 use crate::error::{Error, Result};
 use crate::shared::Segment;
 use crate::telemetry::notes::Notes;
-use crate::telemetry::target::{Asker, Target};
+use crate::telemetry::target::{Asker, TargetConnection};
 use serde::Deserialize;
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ impl TargetSessions {
     }
 
     /// Asks for the sessions, if there are any.
-    pub fn ask(&mut self, target: &mut Target, segment: &Segment) -> Result<()> {
+    pub fn ask(&mut self, target: &mut TargetConnection, segment: &Segment) -> Result<()> {
         if target.is_busy() {
             return Ok(());
         }
@@ -80,7 +80,7 @@ impl TargetSessions {
     }
 
     /// Counts what the target has answered, if it has. Returns whether it hides sessions.
-    pub fn fetch(&mut self, target: &mut Target, samples: &mut Samples) -> Result<bool> {
+    pub fn fetch(&mut self, target: &mut TargetConnection, samples: &mut Samples) -> Result<bool> {
         let Some(row) = target.answer(Asker::Waits)? else {
             return Ok(false);
         };
