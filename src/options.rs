@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use serde_json::Value;
 
 /// An option and its value.
-pub struct Entry {
+pub struct OptionValue {
     /// Its name.
     pub name: &'static str,
     /// Its type in SQL.
@@ -26,7 +26,7 @@ pub trait Options: Default {
     fn set(&mut self, name: &str, value: &Value) -> Result<bool>;
 
     /// All of them.
-    fn entries(&self) -> Vec<Entry>;
+    fn entries(&self) -> Vec<OptionValue>;
 
     /// Those that a document gives: an object with a key for each. Values are read as SQL casts
     /// their text, and null is not to give the option.
@@ -114,13 +114,13 @@ macro_rules! options {
                 Ok(false)
             }
 
-            fn entries(&self) -> Vec<$crate::options::Entry> {
+            fn entries(&self) -> Vec<$crate::options::OptionValue> {
                 use $crate::backend::call::Argument;
                 fn sql_type<T: Argument>(_value: &T) -> &'static str {
                     T::SQL
                 }
                 #[allow(unused_mut)]
-                let mut entries = vec![$($crate::options::Entry {
+                let mut entries = vec![$($crate::options::OptionValue {
                     name: stringify!($option),
                     sql_type: sql_type(&self.$option),
                     description: concat!($($description),+).trim(),

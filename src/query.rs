@@ -63,12 +63,12 @@ pub fn first_column(sql: &str, parameter: i64) -> Result<Vec<String>> {
 }
 
 /// A value of a composite type, which belongs to the memory of the transaction.
-pub type Record = PgHeapTuple<'static, AllocatedByRust>;
+pub type Composite = PgHeapTuple<'static, AllocatedByRust>;
 
 /// The only column of the only row of a query with one parameter: a value of a composite type.
-pub fn record(sql: &str, parameter: String) -> Result<Record> {
+pub fn record(sql: &str, parameter: String) -> Result<Composite> {
     select(sql, Some(1), &[parameter.into()], |rows| {
-        let record = rows.first().get::<Record>(1)?;
+        let record = rows.first().get::<Composite>(1)?;
         record.ok_or_else(|| Error::Limit("cannot form a result".into()))
     })
 }

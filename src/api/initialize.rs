@@ -14,7 +14,7 @@ use crate::worker::launch::Task;
 use crate::worker::loader::StepSeconds;
 use crate::worker::locks::{self, Access};
 use pgrx::prelude::*;
-use selfbench_model::Step;
+use selfbench_model::InitializeStep;
 use selfbench_report::initialize::{closing_line, progress_line};
 use std::sync::atomic::Ordering::*;
 
@@ -71,7 +71,11 @@ pub(super) fn execute(
     }
     let notifier = Notifier {
         quiet,
-        steps: spec.steps.chars().filter_map(Step::from_letter).collect(),
+        steps: spec
+            .steps
+            .chars()
+            .filter_map(InitializeStep::from_letter)
+            .collect(),
         // As pgbench does: the other tables are small.
         tables: "pgbench_accounts",
         rows: spec.accounts() as u64,
@@ -93,7 +97,7 @@ fn execute_pgio(options: &PgioOptions, horizon: &Horizon) -> Result<Vec<(String,
         locks::require_none(&tables)?;
     }
     let notifier = Notifier {
-        steps: Step::PGIO.to_vec(),
+        steps: InitializeStep::PGIO.to_vec(),
         tables: "pgio's tables",
         rows: spec.rows() as u64,
         ..Notifier::default()
@@ -121,7 +125,7 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
     if seconds.len() != notifier.steps.len() {
         return Err(Error::Limit("the loader skipped a step".into()));
     }
-    let steps: Vec<(Step, f64)> = notifier.steps.into_iter().zip(seconds).collect();
+    let steps: Vec<(InitializeStep, f64)> = notifier.steps.into_iter().zip(seconds).collect();
     pgrx::notice!("{}", closing_line(&steps));
     Ok(steps
         .into_iter()
@@ -133,7 +137,7 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
 #[derive(Default)]
 struct Notifier {
     quiet: bool,
-    steps: Vec<Step>,
+    steps: Vec<InitializeStep>,
     /// Which tables have so many rows.
     tables: &'static str,
     rows: u64,
@@ -159,10 +163,13 @@ impl Notifier {
             self.end_generation(begun);
             let step = self.steps[self.announced];
             pgrx::notice!("{}", step.announcement());
-            if step == Step::CreateTables && self.partitions > 0 {
+            if step == InitializeStep::CreateTables && self.partitions > 0 {
                 pgrx::notice!("creating {} partitions...", self.partitions);
             }
-            if matches!(step, Step::ClientSideGenerate | Step::GenerateRows) {
+            if matches!(
+                step,
+                InitializeStep::ClientSideGenerate | InitializeStep::GenerateRows
+            ) {
                 self.generating_since_ns = Some(begun);
                 self.notified_ns = now;
             }

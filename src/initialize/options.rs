@@ -9,7 +9,7 @@ use crate::options::options;
 use crate::pq::ConnectWith;
 use crate::query;
 use crate::server;
-use selfbench_model::Step;
+use selfbench_model::InitializeStep;
 use serde::{Deserialize, Serialize};
 
 /// Accounts per unit of scale.
@@ -114,7 +114,7 @@ impl InitializeOptions {
         }
         let mut steps = String::new();
         for letter in self.steps.chars().filter(|c| *c != ' ') {
-            if Step::from_letter(letter).is_none() {
+            if InitializeStep::from_letter(letter).is_none() {
                 return Err(invalid(
                     "steps",
                     format!("\"{letter}\""),

@@ -6,7 +6,7 @@ use selfbench_model::{PgioRun, PgioSession, Run, RunScript, encoded};
 use selfbench_stats::{LatencyHistogram, Tally, Usage};
 
 /// One session of pgio's workload, as it was counted.
-pub struct Session<'s> {
+pub struct SessionFigures<'s> {
     /// The run.
     pub run_id: i64,
     /// Number of the client.
@@ -26,7 +26,7 @@ pub struct Session<'s> {
 }
 
 /// The row of a session.
-pub fn session_row(session: &Session) -> PgioSession {
+pub fn session_row(session: &SessionFigures) -> PgioSession {
     let script = |name| session.scripts.iter().position(|script| *script == name);
     let tally = |name| script(name).map(|i| session.tallies[i]).unwrap_or_default();
     let histogram = |name| script(name).and_then(|i| encoded(&session.histograms[i]));

@@ -2,13 +2,13 @@
 
 use super::json::json;
 use crate::error::{Error, Result};
-use crate::query::{self, Record};
+use crate::query::{self, Composite};
 use crate::security::with_pinned_settings;
 use selfbench_model::{PgioRun, Run, RunState};
 use serde::Serialize;
 
 /// A run as `bench.run_result`.
-pub fn run_result(run: &Run) -> Result<Record> {
+pub fn run_result(run: &Run) -> Result<Composite> {
     #[derive(Serialize)]
     struct RunResult<'r> {
         #[serde(flatten)]
@@ -28,7 +28,7 @@ pub fn run_result(run: &Run) -> Result<Record> {
 }
 
 /// A run of pgio's workload as `bench.pgio_result`.
-pub fn pgio_result(state: RunState, pgio: &PgioRun) -> Result<Record> {
+pub fn pgio_result(state: RunState, pgio: &PgioRun) -> Result<Composite> {
     #[derive(Serialize)]
     struct PgioResult<'r> {
         #[serde(flatten)]
@@ -52,7 +52,7 @@ fn stored(run_id: i64) -> Option<i64> {
 }
 
 /// A value of a composite type.
-fn composite<T: Serialize>(type_name: &str, value: &T) -> Result<Record> {
+fn composite<T: Serialize>(type_name: &str, value: &T) -> Result<Composite> {
     let sql = format!("SELECT jsonb_populate_record(NULL::{type_name}, $1::jsonb)");
     let value = json(value)?;
     with_pinned_settings(|| {

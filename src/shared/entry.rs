@@ -21,7 +21,7 @@ const PLAIN: u8 = 0x80;
 
 /// One logged transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct RingEntry {
     /// Number of the client.
     pub client: u32,
     /// Index of the script.
@@ -40,12 +40,12 @@ pub struct Entry {
     pub retries: u32,
 }
 
-impl Entry {
+impl RingEntry {
     /// Size of the longest entry in the log's ring: some 16 bytes are usual.
     pub const MAX_BYTES: usize = 1 + 5 + 3 + 4 * 10 + 5;
 
     /// The entry that a client hands over.
-    pub fn of(entry: &LogEntry) -> Entry {
+    pub fn of(entry: &LogEntry) -> RingEntry {
         let (outcome, latency_ns, lag_ns, retries) = match entry.ending {
             Ending::Success(t) => (
                 TransactionOutcome::Success,
@@ -63,7 +63,7 @@ impl Entry {
             }
             Ending::Skipped => (TransactionOutcome::Skipped, 0, 0, 0),
         };
-        Entry {
+        RingEntry {
             client: entry.client as u32,
             script: entry.script as u16,
             outcome,
@@ -78,8 +78,8 @@ impl Entry {
     /// Its bytes in the ring, and how many they are: a head, then numbers of as many bytes as each
     /// of them needs. The denser the log, the less often it is stored while clients are measured.
     #[inline]
-    pub fn to_bytes(self) -> ([u8; Entry::MAX_BYTES], usize) {
-        let mut bytes = [0; Entry::MAX_BYTES];
+    pub fn to_bytes(self) -> ([u8; RingEntry::MAX_BYTES], usize) {
+        let mut bytes = [0; RingEntry::MAX_BYTES];
         let mut length = 1;
         let mut put = |mut number: u64| {
             while number >= 0x80 {
@@ -105,7 +105,7 @@ impl Entry {
     }
 
     /// Takes the first entry from bytes that consist of whole entries; `None` if there is no more.
-    pub fn take(bytes: &mut &[u8]) -> Option<Entry> {
+    pub fn take(bytes: &mut &[u8]) -> Option<RingEntry> {
         fn number(bytes: &mut &[u8]) -> Option<u64> {
             let mut number = 0;
             for shift in (0..u64::BITS).step_by(7) {
@@ -118,7 +118,7 @@ impl Entry {
             Some(number)
         }
         let head = *bytes.split_off_first()?;
-        let mut entry = Entry {
+        let mut entry = RingEntry {
             outcome: OUTCOMES
                 .into_iter()
                 .find(|outcome| code(*outcome) == head & !PLAIN)?,

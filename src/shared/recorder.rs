@@ -1,7 +1,7 @@
 //! What a client writes after each transaction.
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
-use super::entry::Entry;
+use super::entry::RingEntry;
 use super::header::{Header, Stop};
 use super::ring::Ring;
 use super::segment::Segment;
@@ -200,7 +200,7 @@ impl Record for Recorder<'_> {
     fn log(&mut self, entry: &LogEntry) {
         let Some(ring) = self.log else { return };
         let was_half_full = ring.is_half_full();
-        let (bytes, length) = Entry::of(entry).to_bytes();
+        let (bytes, length) = RingEntry::of(entry).to_bytes();
         // What is logged is complete: a client waits between two transactions if the coordinator
         // is behind.
         let waited = ring.write_or_wait(

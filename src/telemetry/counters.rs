@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// A part of the query, which a server may not have or not allow: a query of one row, whose columns
 /// are fields of [`Reading`].
-pub struct Part {
+pub struct QueryPart {
     /// What it reads, for a note.
     pub what: &'static str,
     /// Whether it shows what other roles' sessions do.
@@ -34,19 +34,19 @@ pub struct Reading {
     pub redo: Option<i64>,
 }
 
-const WAL_POSITION: Part = Part {
+const WAL_POSITION: QueryPart = QueryPart {
     what: "the insert position of WAL",
     is_privileged: false,
     sql: "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS wal_bytes",
 };
 
-const WAL: Part = Part {
+const WAL: QueryPart = QueryPart {
     what: "WAL records and full-page images",
     is_privileged: false,
     sql: "SELECT wal_records, wal_fpi FROM pg_stat_wal",
 };
 
-const CONTROL: Part = Part {
+const CONTROL: QueryPart = QueryPart {
     what: "the end of checkpoints",
     is_privileged: false,
     sql: "SELECT pg_wal_lsn_diff(checkpoint_lsn, '0/0')::bigint AS ended_checkpoint,
@@ -54,7 +54,7 @@ const CONTROL: Part = Part {
             FROM pg_control_checkpoint()",
 };
 
-const DATABASES: Part = Part {
+const DATABASES: QueryPart = QueryPart {
     what: "temporary files and deadlocks",
     is_privileged: false,
     sql: "SELECT sum(temp_bytes)::bigint AS temp_bytes, sum(deadlocks)::bigint AS deadlocks
@@ -68,7 +68,7 @@ pub const SESSIONS_WHAT: &str =
 /// Sessions are active while they execute something, other than waiting in an extension, as those
 /// that wait for a run do. A worker's query says what it does; roles
 /// without the privilege to see that of other roles see what concerns tables that they may read.
-const SESSIONS: Part = Part {
+const SESSIONS: QueryPart = QueryPart {
     what: SESSIONS_WHAT,
     is_privileged: true,
     sql: "SELECT count(*) FILTER (
@@ -101,7 +101,7 @@ const SESSIONS: Part = Part {
 
 /// Blocks are those of tables and indexes in shared buffers. Before PostgreSQL 16 the server does not
 /// count by kind of process who found and read them; blocks that files grow by are writes.
-const fn blocks(version_num: i32) -> Part {
+const fn blocks(version_num: i32) -> QueryPart {
     let what = "blocks hit, read and written";
     let sql = match version_num {
         180_000.. => {
@@ -156,14 +156,14 @@ const fn blocks(version_num: i32) -> Part {
                FROM pg_stat_bgwriter"
         }
     };
-    Part {
+    QueryPart {
         what,
         is_privileged: false,
         sql,
     }
 }
 
-const fn checkpoints(version_num: i32) -> Part {
+const fn checkpoints(version_num: i32) -> QueryPart {
     let what = "whether checkpoints were timed or requested";
     let sql = match version_num {
         170_000.. => {
@@ -175,7 +175,7 @@ const fn checkpoints(version_num: i32) -> Part {
                FROM pg_stat_bgwriter"
         }
     };
-    Part {
+    QueryPart {
         what,
         is_privileged: false,
         sql,
@@ -183,7 +183,7 @@ const fn checkpoints(version_num: i32) -> Part {
 }
 
 /// The parts of the query for a server of that version; notes what it does not count.
-pub fn parts(version_num: i32, notes: &mut Notes) -> Vec<Part> {
+pub fn parts(version_num: i32, notes: &mut Notes) -> Vec<QueryPart> {
     if version_num < 160_000 {
         notes.missing(
             "blocks of autovacuum workers",
@@ -202,11 +202,11 @@ pub fn parts(version_num: i32, notes: &mut Notes) -> Vec<Part> {
 }
 
 /// The query of several parts: one text, an object. It needs `search_path` to be `pg_catalog`.
-pub fn query(parts: &[Part]) -> String {
+pub fn query(parts: &[QueryPart]) -> String {
     if parts.is_empty() {
         return "SELECT '{}'".into();
     }
-    let number = |(number, part): (usize, &Part)| format!("({}) p{number}", part.sql);
+    let number = |(number, part): (usize, &QueryPart)| format!("({}) p{number}", part.sql);
     let from: Vec<_> = parts.iter().enumerate().map(number).collect();
     let merged: Vec<_> = (0..parts.len())
         .map(|number| format!("to_jsonb(p{number})"))

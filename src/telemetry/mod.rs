@@ -43,7 +43,7 @@ use snapshots::Snapshots;
 use stacks::Stacks;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use tables::Tables;
+use tables::RelationStates;
 use target::TargetConnection;
 use waits::Waits;
 
@@ -65,7 +65,7 @@ pub struct Telemetry<'r> {
     begins_ns: Option<u64>,
     snapshots: Option<Snapshots>,
     server: Option<ServerIntervals>,
-    tables: Option<Tables>,
+    tables: Option<RelationStates>,
     stacks: Option<Stacks<'r>>,
     /// The processes that serve clients when the run starts.
     serving: Vec<i32>,
@@ -115,11 +115,15 @@ impl<'r> Telemetry<'r> {
         let run_id = self.segment.header().run_id.load(Relaxed);
         let environment = notes.attempt(ENVIRONMENT, || environment::observe(run_id, database));
         self.observed.environment = environment.unwrap_or_default();
-        self.tables = notes.attempt(TABLES, || Tables::before(database));
-        if self.tables.as_ref().is_some_and(Tables::is_full) {
+        self.tables = notes.attempt(TABLES, || RelationStates::before(database));
+        if self.tables.as_ref().is_some_and(RelationStates::is_full) {
             notes.add("run_tables has only the largest tables and indexes of the database".into());
         }
-        if self.tables.as_ref().is_some_and(Tables::is_not_counted) {
+        if self
+            .tables
+            .as_ref()
+            .is_some_and(RelationStates::is_not_counted)
+        {
             notes.missing("what tables are used for", "track_counts is off");
         }
         let mut missing = Notes::default();

@@ -4,7 +4,7 @@
 //! Counters are read when an interval ends. A target is asked without waiting for it: its answer
 //! arrives later, and if that takes longer than an interval, a row covers several.
 
-use super::counters::{self, Part, Reading};
+use super::counters::{self, QueryPart, Reading};
 use super::machine::Machine;
 use super::notes::Notes;
 use super::period::Period;
@@ -243,7 +243,7 @@ fn parse(row: Vec<Option<String>>) -> Result<Reading> {
 }
 
 /// The query for this server.
-fn saved(parts: &[Part]) -> Result<SavedQuery> {
+fn saved(parts: &[QueryPart]) -> Result<SavedQuery> {
     let sql = counters::query(parts);
     let sql = sql.replace(":pids", "$1").replace(":role", "$2");
     let types = [pg_sys::INT4ARRAYOID, pg_sys::OIDOID].map(PgOid::from);
@@ -251,7 +251,7 @@ fn saved(parts: &[Part]) -> Result<SavedQuery> {
 }
 
 /// The query for a target. Both statements are one transaction.
-fn there(parts: &[Part]) -> String {
+fn there(parts: &[QueryPart]) -> String {
     let sql = counters::query(parts).replace(":role", "current_user");
     format!("SET LOCAL search_path = pg_catalog, pg_temp; {sql}")
 }
@@ -270,7 +270,7 @@ fn is_privileged(database: &mut Database) -> Result<bool> {
 }
 
 /// Fails unless the server answers the query of these parts.
-fn try_parts(database: &mut Database, parts: &[Part]) -> Result<()> {
+fn try_parts(database: &mut Database, parts: &[QueryPart]) -> Result<()> {
     let row = match database {
         Database::Here => {
             let (saved, role) = (saved(parts)?, server::role());
@@ -285,8 +285,13 @@ fn try_parts(database: &mut Database, parts: &[Part]) -> Result<()> {
 }
 
 /// The parts that the server answers; the others are noted.
-fn usable_parts(database: &mut Database, parts: Vec<Part>, notes: &mut Notes) -> Vec<Part> {
-    let usable = |part: &Part| match catch(|| try_parts(database, std::slice::from_ref(part))) {
+fn usable_parts(
+    database: &mut Database,
+    parts: Vec<QueryPart>,
+    notes: &mut Notes,
+) -> Vec<QueryPart> {
+    let usable = |part: &QueryPart| match catch(|| try_parts(database, std::slice::from_ref(part)))
+    {
         Ok(()) => true,
         Err(error) => {
             abort();

@@ -125,12 +125,12 @@ impl State {
 }
 
 /// The states of all tables and indexes before a run.
-pub struct Tables(BTreeMap<i64, State>);
+pub struct RelationStates(BTreeMap<i64, State>);
 
-impl Tables {
+impl RelationStates {
     /// Takes the states, before the start barrier opens.
-    pub fn before(database: &mut Database) -> Result<Tables> {
-        Ok(Tables(states(database)?))
+    pub fn before(database: &mut Database) -> Result<RelationStates> {
+        Ok(RelationStates(states(database)?))
     }
 
     /// Whether there may be more tables and indexes than are looked at.

@@ -8,7 +8,7 @@
 //! connection comes from the server's operating system user, so only superusers may have clients in
 //! backends.
 
-use super::ending::{self, Ending, Left, Owned, Processes};
+use super::ending::{self, Left, Owned, Processes, Termination};
 use super::event_loop::STOP_GRACE_NS;
 use super::libpq_client::connect_client;
 use super::logbook::Logbook;
@@ -125,7 +125,7 @@ impl ClientProcesses {
         }
         let begin = clock::now_ns();
         let mut signalled = false;
-        let mut ending: Option<Ending> = None;
+        let mut ending: Option<Termination> = None;
         let mut failed = Ok(());
         while !ending::are_gone(started) {
             let waited = clock::now_ns() - begin;
@@ -144,7 +144,7 @@ impl ClientProcesses {
                 None => {
                     let at_once = segment.header().stop() == Stop::Abandoned;
                     if at_once || waited > TERMINATE_NS {
-                        ending = Some(Ending::begin(started));
+                        ending = Some(Termination::begin(started));
                     }
                 }
                 Some(ending) => {

@@ -212,7 +212,7 @@ fn conclude_pgio(
             let histograms: Vec<_> = (0..layout.histograms())
                 .map(|number| harvest.of_set(segment, client, number))
                 .collect();
-            pgio::session_row(&pgio::Session {
+            pgio::session_row(&pgio::SessionFigures {
                 run_id: run.run_id,
                 number: client,
                 table: of_pgio.table_of(client),

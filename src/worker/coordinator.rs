@@ -7,7 +7,7 @@ use super::client_process::ClientProcesses;
 use super::conduct::{Conductor, give_up};
 use super::entry::{attach, my_segment};
 use super::logbook::Logbook;
-use super::tables::{self, Tables};
+use super::tables::{self, RunTables};
 use crate::backend::identity::connect;
 use crate::backend::interrupts::{end_task_if_canceled, enter_cooperative, leave_cooperative};
 use crate::backend::process::at_exit;
@@ -147,7 +147,7 @@ fn describe(
     segment: &Segment,
     spec: &RunSpec,
     database: &Database,
-    tables: &Tables,
+    tables: &RunTables,
     run_id: i64,
 ) -> Result<Run> {
     Ok(Run {

@@ -1,4 +1,4 @@
-//! Ending the processes that this process has started: when the value that owns them is dropped,
+//! Termination the processes that this process has started: when the value that owns them is dropped,
 //! and in an exit callback, because a FATAL error runs no destructors.
 //!
 //! Nothing here raises an error: an error while another one unwinds, or in an exit callback, would
@@ -88,25 +88,25 @@ pub fn are_gone(processes: &(impl Processes + ?Sized)) -> bool {
     gone
 }
 
-/// Sends SIGTERM to all remaining processes and waits until they have exited, see [`Ending`].
+/// Sends SIGTERM to all remaining processes and waits until they have exited, see [`Termination`].
 pub fn end(processes: &(impl Processes + ?Sized)) {
-    let mut ending = Ending::begin(processes);
-    while !ending.is_over(processes) {
+    let mut termination = Termination::begin(processes);
+    while !termination.is_over(processes) {
         latch::wait(TICK, WaitEvent::Workers);
     }
 }
 
 /// Processes that were requested to exit.
-pub struct Ending {
+pub struct Termination {
     begin_ns: u64,
     insisted: bool,
 }
 
-impl Ending {
+impl Termination {
     /// Sends SIGTERM to all remaining processes.
-    pub fn begin(processes: &(impl Processes + ?Sized)) -> Ending {
+    pub fn begin(processes: &(impl Processes + ?Sized)) -> Termination {
         processes.for_each_left(&mut |left| left.terminate());
-        Ending {
+        Termination {
             begin_ns: clock::now_ns(),
             insisted: false,
         }
@@ -179,8 +179,11 @@ fn end_all() {
     // A FATAL error leaves nothing borrowed: none is raised while something is.
     let all = OWNED.with(|all| all.try_borrow().map(|all| all.clone()).unwrap_or_default());
     all.iter().for_each(|processes| processes.abandon());
-    let mut endings: Vec<_> = all.iter().map(|p| (p, Ending::begin(&**p))).collect();
-    while !endings.iter_mut().all(|(p, ending)| ending.is_over(&***p)) {
+    let mut terminations: Vec<_> = all.iter().map(|p| (p, Termination::begin(&**p))).collect();
+    while !terminations
+        .iter_mut()
+        .all(|(p, termination)| termination.is_over(&***p))
+    {
         latch::wait(TICK, WaitEvent::Workers);
     }
 }

@@ -9,7 +9,7 @@ use crate::results::log;
 use crate::run::{LogSpec, RunSpec};
 use crate::server;
 use crate::shared::Segment;
-use crate::shared::entry::Entry;
+use crate::shared::entry::RingEntry;
 use selfbench_model::{LoggedTransaction, TransactionOutcome};
 use selfbench_report::log::{Aggregate, LogFormat, transaction_line};
 use selfbench_script::clients_per_thread;
@@ -136,7 +136,7 @@ impl Logbook {
             self.bytes.clear();
             ring.read(&mut self.bytes);
             let mut bytes = self.bytes.as_slice();
-            let entries = std::iter::from_fn(|| Entry::take(&mut bytes));
+            let entries = std::iter::from_fn(|| RingEntry::take(&mut bytes));
             let logged = entries.map(|entry| LoggedTransaction {
                 client: entry.client,
                 count: entry.count,

@@ -6,7 +6,7 @@ use crate::run::{PgioSpec, RunSpec, ScriptSpec, pgio};
 
 /// What a run needs to know about its tables.
 #[derive(Default)]
-pub struct Tables {
+pub struct RunTables {
     /// Scale of pgbench's tables, or number of keys of each of pgio's.
     pub scale: i64,
     /// How `pgbench_accounts` is partitioned: `range` or `hash`; `None` if it is not.
@@ -16,27 +16,27 @@ pub struct Tables {
 }
 
 /// Checks that the tables that the scripts need exist, and determines their scale.
-pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<Tables> {
+pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<RunTables> {
     if let Some(pgio) = &spec.pgio {
-        return Ok(Tables {
+        return Ok(RunTables {
             scale: pgio_keys(pgio, database)?,
-            ..Tables::default()
+            ..RunTables::default()
         });
     }
     if !spec.uses_pgbench_tables() {
-        return Ok(Tables {
+        return Ok(RunTables {
             // For stored scripts, the user specifies the scale.
             scale: spec
                 .scale
                 .or_else(|| spec.variable("scale")?.parse().ok())
                 .unwrap_or(1),
-            ..Tables::default()
+            ..RunTables::default()
         });
     }
     require_pgbench_tables(spec, database)?;
     let scale = pgbench_scale(database)?;
     let (partition_method, partitions) = partitioning(database)?;
-    Ok(Tables {
+    Ok(RunTables {
         scale,
         partition_method,
         partitions,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use selfbench_model::InitializeStep;
 use selfbench_model::Mode;
-use selfbench_model::Step;
 use selfbench_script::Protocol;
 use selfbench_script::builtin::Builtin;
 
@@ -48,7 +48,7 @@ pub struct Initialize {
     pub debug: bool,
     /// What to do, in this order: `-I` without what `-n` takes away, with what `--foreign-keys`
     /// adds. May be empty.
-    pub steps: Vec<Step>,
+    pub steps: Vec<InitializeStep>,
     /// Scale, 1 or more.
     pub scale: i32,
     /// Fill factor of the tables in percent, 10 to 100.

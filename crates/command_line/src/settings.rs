@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use selfbench_model::InitializeStep;
 use selfbench_model::Mode;
-use selfbench_model::Step;
 use selfbench_script::builtin::{self, Builtin};
 use selfbench_script::{
     BuiltinError, MAX_SCRIPTS, Protocol, WeightError, WorkloadError, c_atof, c_atoi, c_strtol,
@@ -259,18 +259,18 @@ impl Settings {
                 "--partition-method requires greater than zero --partitions",
             ));
         }
-        let mut steps: Vec<Step> = self
+        let mut steps: Vec<InitializeStep> = self
             .steps
             .as_deref()
             .unwrap_or(DEFAULT_STEPS)
             .chars()
-            .filter_map(Step::from_letter)
+            .filter_map(InitializeStep::from_letter)
             .collect();
         if self.no_vacuum {
-            steps.retain(|step| *step != Step::Vacuum);
+            steps.retain(|step| *step != InitializeStep::Vacuum);
         }
-        if self.foreign_keys && !steps.contains(&Step::ForeignKeys) {
-            steps.push(Step::ForeignKeys);
+        if self.foreign_keys && !steps.contains(&InitializeStep::ForeignKeys) {
+            steps.push(InitializeStep::ForeignKeys);
         }
         Ok(Initialize {
             connection: self.connection,
@@ -454,7 +454,7 @@ fn check_steps(steps: &str) -> Result<(), Error> {
     }
     match steps
         .chars()
-        .find(|letter| *letter != ' ' && Step::from_letter(*letter).is_none())
+        .find(|letter| *letter != ' ' && InitializeStep::from_letter(*letter).is_none())
     {
         None => Ok(()),
         Some(letter) => Err(Error::invalid(format!(

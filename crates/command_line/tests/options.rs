@@ -6,8 +6,8 @@ use selfbench_command_line::{
     Connection, Initialize, Invocation, Limit, Log, PartitionMethod, Partitioning, Run, Script,
     ScriptSource, Vacuum, parse,
 };
+use selfbench_model::InitializeStep;
 use selfbench_model::Mode;
-use selfbench_model::Step;
 use selfbench_script::{Protocol, builtin};
 
 const MAJOR: u32 = 15;
@@ -73,10 +73,10 @@ fn default_initialize() -> Initialize {
     }
 }
 
-fn steps(letters: &str) -> Vec<Step> {
+fn steps(letters: &str) -> Vec<InitializeStep> {
     letters
         .chars()
-        .map(|letter| Step::from_letter(letter).unwrap())
+        .map(|letter| InitializeStep::from_letter(letter).unwrap())
         .collect()
 }
 

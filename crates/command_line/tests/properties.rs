@@ -7,8 +7,8 @@ use selfbench_command_line::{
     Connection, Initialize, Invocation, Limit, Log, PartitionMethod, Partitioning, Run, Script,
     ScriptSource, Vacuum, parse,
 };
+use selfbench_model::InitializeStep;
 use selfbench_model::Mode;
-use selfbench_model::Step;
 use selfbench_script::{Protocol, builtin};
 
 /// The words of a command line that is being written.
@@ -267,7 +267,7 @@ prop_compose! {
             connection,
             mode,
             debug,
-            steps: letters.chars().map(|letter| Step::from_letter(letter).unwrap()).collect(),
+            steps: letters.chars().map(|letter| InitializeStep::from_letter(letter).unwrap()).collect(),
             scale,
             fillfactor,
             partitioning: partitioning.map(|(count, method)| Partitioning { count, method }),

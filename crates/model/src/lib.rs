@@ -34,5 +34,5 @@ pub use record::{Reply, RunRecord};
 pub use run::{Run, RunState, failed_to_observe};
 pub use script::{RunScript, RunStatement};
 pub use setting::Setting;
-pub use step::Step;
+pub use step::InitializeStep;
 pub use times::RunTimes;

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A step of initialization, those of pgbench's tables by a letter in the option that lists them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Step {
+pub enum InitializeStep {
     /// `d`
     DropTables,
     /// `t`
@@ -25,7 +25,7 @@ pub enum Step {
     CreateIndexes,
 }
 
-impl Step {
+impl InitializeStep {
     /// The steps of pgio's tables, in order.
     pub const PGIO: [Self; 5] = [
         Self::DropTables,
@@ -94,7 +94,7 @@ impl Step {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for InitializeStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
     }

@@ -1,12 +1,12 @@
 //! The time budget of a run's transactions, from its rows.
 
 use selfbench_model::{Mode, Run, RunTimes};
-use selfbench_stats::budget::{self, Part, Reading, Readings, Waits};
+use selfbench_stats::budget::{self, LatencyPart, Reading, Readings, Waits};
 use selfbench_stats::{ProcessTimes, TurnParts};
 
 /// Where the time of a run's transactions went; one part without a value if that is not known.
 /// `times` and `waits` are what was observed of the run.
-pub fn time_budget(run: &Run, times: Option<&RunTimes>, waits: Waits) -> Vec<Part> {
+pub fn time_budget(run: &Run, times: Option<&RunTimes>, waits: Waits) -> Vec<LatencyPart> {
     if run.is_in_progress() {
         return budget::unknown("the run is still in progress");
     }
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    fn reason(parts: &[Part], component: &str) -> String {
+    fn reason(parts: &[LatencyPart], component: &str) -> String {
         let part = parts.iter().find(|part| part.component == component);
         let part = part.unwrap_or_else(|| panic!("no {component} in {parts:#?}"));
         assert_eq!(part.us, None);

@@ -2,7 +2,7 @@
 //! pgio's tables, too.
 
 use crate::number::fixed;
-use selfbench_model::Step;
+use selfbench_model::InitializeStep;
 
 /// How far the generation of a table's rows has come, without a line end.
 ///
@@ -40,7 +40,7 @@ pub fn progress_line(
 
 /// The line that closes initialization: the time of all steps together and of each, in seconds,
 /// in the order in which they were done.
-pub fn closing_line(steps: &[(Step, f64)]) -> String {
+pub fn closing_line(steps: &[(InitializeStep, f64)]) -> String {
     let total: f64 = steps.iter().map(|(_, seconds)| seconds).sum();
     let each: Vec<String> = steps
         .iter()
@@ -86,11 +86,11 @@ mod tests {
     fn the_closing_line_sums_up_the_steps() {
         assert_eq!(
             closing_line(&[
-                (Step::DropTables, 0.004),
-                (Step::CreateTables, 0.01),
-                (Step::ClientSideGenerate, 0.25),
-                (Step::Vacuum, 0.1),
-                (Step::PrimaryKeys, 0.2),
+                (InitializeStep::DropTables, 0.004),
+                (InitializeStep::CreateTables, 0.01),
+                (InitializeStep::ClientSideGenerate, 0.25),
+                (InitializeStep::Vacuum, 0.1),
+                (InitializeStep::PrimaryKeys, 0.2),
             ]),
             "done in 0.56 s (drop tables 0.00 s, create tables 0.01 s, \
              client-side generate 0.25 s, vacuum 0.10 s, primary keys 0.20 s)."
@@ -101,10 +101,10 @@ mod tests {
     fn letters_and_steps_correspond() {
         for letter in "dtgGvpf".chars() {
             assert_eq!(
-                Step::from_letter(letter).and_then(Step::letter),
+                InitializeStep::from_letter(letter).and_then(InitializeStep::letter),
                 Some(letter)
             );
         }
-        assert_eq!(Step::from_letter('x'), None);
+        assert_eq!(InitializeStep::from_letter('x'), None);
     }
 }

@@ -3,10 +3,10 @@
 //! ```text
 //! list  =  item { "," item }
 //! item  =  name [ "@" weight ]
-//! name  =  [ owner "." ] part  |  path
+//! name  =  [ owner "." ] identifier  |  path
 //! ```
 //!
-//! Spaces around an item do not count. In double quotes, as in an identifier of SQL, a part may have
+//! Spaces around an item do not count. In double quotes, as in SQL, an identifier may have
 //! any character, and a doubled quote stands for one; what is not quoted is taken as it is, and is
 //! not folded to lower case. A name with a slash is a path, quoted or not, and has no owner. The
 //! owner ends at the last dot outside of quotes, the weight begins at the last `@` outside of them.
@@ -28,7 +28,7 @@ pub enum NameError {
     /// The text ends within quotes.
     #[error("a quoted name is not closed")]
     Unclosed,
-    /// There is something before or after the quotes of a part.
+    /// There is something before or after the quotes of an identifier.
     #[error("quotes do not surround a whole name in {0}")]
     Misplaced(String),
     /// A weight is not valid.
@@ -36,9 +36,9 @@ pub enum NameError {
     Weight(#[from] WeightError),
 }
 
-/// A part of a name.
+/// A name as SQL writes it, in quotes or without.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Identifier {
     /// Its text, without quotes.
     pub text: String,
     /// Whether it was quoted.
@@ -49,7 +49,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptName {
     /// The role that has stored the script, if it is named.
-    pub owner: Option<Part>,
+    pub owner: Option<Identifier>,
     /// The name, or the path of a file.
     pub name: String,
 }
@@ -70,8 +70,8 @@ impl ScriptName {
             });
         }
         let dot = last(text, '.')?;
-        let name = part(&text[dot.map_or(0, |dot| dot + 1)..])?;
-        let owner = dot.map(|dot| part(&text[..dot])).transpose()?;
+        let name = identifier(&text[dot.map_or(0, |dot| dot + 1)..])?;
+        let owner = dot.map(|dot| identifier(&text[..dot])).transpose()?;
         Ok(ScriptName {
             owner,
             name: name.text,
@@ -156,8 +156,8 @@ fn last(text: &str, wanted: char) -> Result<Option<usize>, NameError> {
     }
 }
 
-/// A part, which is quoted as a whole or not at all.
-fn part(text: &str) -> Result<Part, NameError> {
+/// An identifier, which is quoted as a whole or not at all.
+fn identifier(text: &str) -> Result<Identifier, NameError> {
     let misplaced = || NameError::Misplaced(text.to_owned());
     let (text, quoted) = match text.strip_prefix('"') {
         None if text.contains('"') => return Err(misplaced()),
@@ -172,6 +172,6 @@ fn part(text: &str) -> Result<Part, NameError> {
     };
     match text.is_empty() {
         true => Err(NameError::Missing),
-        false => Ok(Part { text, quoted }),
+        false => Ok(Identifier { text, quoted }),
     }
 }

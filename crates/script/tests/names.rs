@@ -1,6 +1,6 @@
 //! Lists of script names.
 
-use selfbench_script::names::{NameError, Part, ScriptName, parse_list};
+use selfbench_script::names::{Identifier, NameError, ScriptName, parse_list};
 
 fn plain(name: &str) -> ScriptName {
     ScriptName {
@@ -12,7 +12,7 @@ fn plain(name: &str) -> ScriptName {
 fn owned(owner: &str, quoted: bool, name: &str) -> ScriptName {
     let text = owner.into();
     ScriptName {
-        owner: Some(Part { text, quoted }),
+        owner: Some(Identifier { text, quoted }),
         name: name.into(),
     }
 }

@@ -58,7 +58,7 @@ pub struct Waits {
 
 /// A part of the mean latency.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct LatencyPart {
     /// What it is.
     pub component: String,
     /// Microseconds of a transaction; `None` if it is unknown.
@@ -79,7 +79,7 @@ const BY_CLIENTS: &str = "timed in each transaction";
 const NOT_COUNTED: &str = "the kernel does not count it";
 
 /// The parts of the mean latency, in the order in which a transaction meets them.
-pub fn budget(readings: &Readings) -> Vec<Part> {
+pub fn budget(readings: &Readings) -> Vec<LatencyPart> {
     let mut ledger = Ledger::new(readings);
     if let Some(lag_us) = readings.lag_us {
         ledger.add(0, "schedule lag", lag_us, BY_CLIENTS.into());
@@ -96,8 +96,8 @@ pub fn budget(readings: &Readings) -> Vec<Part> {
 }
 
 /// A run of which no part is known.
-pub fn unknown(reason: &str) -> Vec<Part> {
-    let part = |component: &str| Part {
+pub fn unknown(reason: &str) -> Vec<LatencyPart> {
+    let part = |component: &str| LatencyPart {
         component: component.into(),
         us: None,
         share: None,
@@ -303,7 +303,7 @@ struct Ledger {
     us_per_busy_ns: f64,
     left: f64,
     unknown: bool,
-    parts: Vec<(u8, Part)>,
+    parts: Vec<(u8, LatencyPart)>,
 }
 
 impl Ledger {
@@ -364,7 +364,7 @@ impl Ledger {
         let share = us.filter(|_| self.latency_us > 0.0);
         self.parts.push((
             rank,
-            Part {
+            LatencyPart {
                 component: component.into(),
                 us,
                 share: share.map(|us| us / self.latency_us),
@@ -373,7 +373,7 @@ impl Ledger {
         ));
     }
 
-    fn close(mut self) -> Vec<Part> {
+    fn close(mut self) -> Vec<LatencyPart> {
         self.parts.sort_by_key(|(rank, _)| *rank);
         self.parts.into_iter().map(|(_, part)| part).collect()
     }

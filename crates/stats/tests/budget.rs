@@ -1,7 +1,7 @@
 //! Time budgets of readings whose parts are known, and of any readings.
 
 use proptest::prelude::*;
-use selfbench_stats::budget::{Part, Reading, Readings, Waits, budget};
+use selfbench_stats::budget::{LatencyPart, Reading, Readings, Waits, budget};
 use selfbench_stats::{ProcessTimes, TurnParts};
 
 fn times(cpu_ns: u64, run_queue_ns: u64) -> Reading<ProcessTimes> {
@@ -40,14 +40,14 @@ fn known() -> Readings {
     }
 }
 
-fn us(parts: &[Part], component: &str) -> f64 {
+fn us(parts: &[LatencyPart], component: &str) -> f64 {
     let part = parts.iter().find(|part| part.component == component);
     part.unwrap_or_else(|| panic!("no {component} in {parts:#?}"))
         .us
         .expect("known")
 }
 
-fn sum(parts: &[Part]) -> f64 {
+fn sum(parts: &[LatencyPart]) -> f64 {
     parts.iter().filter_map(|part| part.us).sum()
 }
 

@@ -21,7 +21,7 @@ pub(super) fn execute_several<const METERED: bool>(
     query: &mut usize,
     mut results: Option<&mut Vec<QueryResult>>,
 ) -> Result<()> {
-    let mut parts = Vec::new();
+    let mut statements = Vec::new();
     // A command of its own, so that nothing of the parser's outlives it. What does not parse is
     // not executed at all.
     in_statement::<METERED>(
@@ -31,36 +31,36 @@ pub(super) fn execute_several<const METERED: bool>(
             ..*state
         },
         || {
-            // SAFETY: in a transaction; only copies of the parts are kept.
-            parts = unsafe { split(sql) }?;
+            // SAFETY: in a transaction; only copies of the statements are kept.
+            statements = unsafe { split(sql) }?;
             Ok(())
         },
     )?;
     state.started = true;
-    let several = parts.len() > 1;
-    let last = parts.len().saturating_sub(1);
-    for (i, part) in parts.iter().enumerate() {
+    let several = statements.len() > 1;
+    let last = statements.len().saturating_sub(1);
+    for (i, statement) in statements.iter().enumerate() {
         *query = i;
-        state.stays = i < last && !matches!(part.kind, StatementKind::Control { .. });
-        in_statement::<METERED>(&part.text, state, || {
-            refuse_in_failed_block(part.kind)?;
+        state.stays = i < last && !matches!(statement.kind, StatementKind::Control { .. });
+        in_statement::<METERED>(&statement.text, state, || {
+            refuse_in_failed_block(statement.kind)?;
             if several {
                 // SAFETY: in a transaction; does nothing in a block.
                 unsafe { pg_sys::BeginImplicitTransactionBlock() };
             }
-            match part.kind {
-                StatementKind::Other => execute_text(&part.text, results.as_deref_mut())?,
+            match statement.kind {
+                StatementKind::Other => execute_text(&statement.text, results.as_deref_mut())?,
                 // SAFETY: in a transaction; no parameters.
                 StatementKind::Portal => unsafe {
                     call(memory, std::ptr::null_mut(), results.as_deref_mut(), || {
-                        define_portal(&part.text, &[])
+                        define_portal(&statement.text, &[])
                     });
                 },
                 StatementKind::Control { .. } | StatementKind::Bare => {
                     // SAFETY: in a transaction, with whose memory the plan goes.
                     unsafe {
-                        if let Some((statement, _)) = parse_utility(&part.text) {
-                            run_utility(plan_of(statement, &part.text), &part.text);
+                        if let Some((command, _)) = parse_utility(&statement.text) {
+                            run_utility(plan_of(command, &statement.text), &statement.text);
                         }
                     }
                     if let Some(results) = results.as_deref_mut() {
@@ -75,7 +75,7 @@ pub(super) fn execute_several<const METERED: bool>(
             Ok(())
         })?;
     }
-    if parts.is_empty() {
+    if statements.is_empty() {
         state.stays = false;
         return in_statement::<METERED>(sql, state, || Ok(()));
     }
@@ -83,7 +83,7 @@ pub(super) fn execute_several<const METERED: bool>(
 }
 
 /// One of the statements that are sent together.
-struct Part {
+struct SentStatement {
     text: CString,
     kind: StatementKind,
 }
@@ -92,8 +92,8 @@ struct Part {
 ///
 /// # Safety
 /// In a transaction.
-unsafe fn split(sql: &CString) -> Result<Vec<Part>> {
-    let mut parts = Vec::new();
+unsafe fn split(sql: &CString) -> Result<Vec<SentStatement>> {
+    let mut statements = Vec::new();
     // SAFETY: the caller's promise. Places are offsets into the text.
     unsafe {
         let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(sql.as_ptr()));
@@ -105,11 +105,11 @@ unsafe fn split(sql: &CString) -> Result<Vec<Part>> {
                 Ok(length) if length > 0 => &rest[..length.min(rest.len())],
                 _ => rest,
             };
-            parts.push(Part {
+            statements.push(SentStatement {
                 text: zero_terminated(String::from_utf8_lossy(text).into_owned())?,
                 kind: kind_of(statement),
             });
         }
     }
-    Ok(parts)
+    Ok(statements)
 }
