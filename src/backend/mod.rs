@@ -4,10 +4,10 @@
 //! caller's session. `transaction` and `statement` execute SQL, `parallel` lets the server validate
 //! foreign keys by parallel plans, `unguarded` declares what a client calls in each transaction,
 //! `timeouts` limits statements, `usage` reads the server's counters. `interrupts` handles signals,
-//! `events` and `alarm` wait for sockets and clock readings, `horizon` lets a waiting caller keep no
-//! dead rows, `descriptors` keeps files open. `process` starts and ends processes, `peer` reads the
-//! state of others; `profiler` samples its stacks; `fatal` keeps the FATAL error that ended the
-//! process.
+//! `notices` receives what would be sent to a client, `events` and `alarm` wait for sockets and
+//! clock readings, `horizon` lets a waiting caller keep no dead rows, `descriptors` keeps files
+//! open. `process` starts and ends processes, `peer` reads the state of others; `profiler` samples
+//! its stacks; `fatal` keeps the FATAL error that ended the process.
 
 pub mod activity;
 pub mod alarm;
@@ -18,6 +18,7 @@ pub mod fatal;
 pub mod horizon;
 pub mod identity;
 pub mod interrupts;
+pub mod notices;
 pub mod parallel;
 pub mod peer;
 pub mod process;

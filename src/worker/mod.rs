@@ -46,7 +46,6 @@ pub mod libpq_client;
 pub mod loader;
 pub mod locks;
 pub mod logbook;
-#[allow(unsafe_code)]
 mod notices;
 pub mod page_worker;
 mod place;
