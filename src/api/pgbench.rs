@@ -67,9 +67,9 @@ impl From<selfbench_command_line::Error> for Error {
             ErrorKind::LimitExceeded => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
         };
         Error::from(Report {
-            detail: error.detail.clone(),
-            hint: error.hint.clone(),
-            ..crate::error::new_report(sqlstate, &error.message, None, None)
+            detail: error.detail,
+            hint: error.hint,
+            ..Report::new(sqlstate, error.message)
         })
     }
 }

@@ -6,7 +6,7 @@
 #[allow(unsafe_code)]
 mod report;
 
-pub use report::{Report, new_report, report_of};
+pub use report::{Report, report_of};
 
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
@@ -472,6 +472,11 @@ impl Error {
         }
     }
 
+    /// An error that the server raises as well, with its SQLSTATE and message.
+    pub fn server(sqlstate: Sqlstate, message: impl Into<String>) -> Error {
+        Report::new(sqlstate, message).into()
+    }
+
     /// Whether the statement was canceled.
     pub fn is_cancel(&self) -> bool {
         matches!(self.sqlstate(), Sqlstate::ERRCODE_QUERY_CANCELED)
@@ -517,12 +522,10 @@ impl From<ScriptError> for Error {
 
 impl From<pgrx::spi::Error> for Error {
     fn from(error: pgrx::spi::Error) -> Self {
-        Error::from(Report {
-            sqlstate: decode(Sqlstate::ERRCODE_INTERNAL_ERROR),
-            message: format!("internal query failed: {error}"),
-            detail: None,
-            hint: None,
-        })
+        Error::server(
+            Sqlstate::ERRCODE_INTERNAL_ERROR,
+            format!("internal query failed: {error}"),
+        )
     }
 }
 

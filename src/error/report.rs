@@ -20,9 +20,19 @@ pub struct Report {
 }
 
 impl Report {
+    /// A report with one of the server's SQLSTATEs, without detail and hint.
+    pub fn new(sqlstate: Sqlstate, message: impl Into<String>) -> Report {
+        Report {
+            sqlstate: decode(sqlstate),
+            message: message.into(),
+            detail: None,
+            hint: None,
+        }
+    }
+
     /// The report of a lost connection, with libpq's message.
     pub fn of_lost_connection(message: String) -> Report {
-        new_report(Sqlstate::ERRCODE_CONNECTION_FAILURE, &message, None, None)
+        Report::new(Sqlstate::ERRCODE_CONNECTION_FAILURE, message)
     }
 
     /// Whether it reports that a process was terminated by another one.
@@ -68,21 +78,6 @@ pub unsafe fn report_of(error: &pg_sys::ErrorData) -> Report {
         message: text(error.message).unwrap_or_default(),
         detail: text(error.detail),
         hint: text(error.hint),
-    }
-}
-
-/// A report of an error with the server's SQLSTATE and message.
-pub fn new_report(
-    sqlstate: Sqlstate,
-    message: &str,
-    detail: Option<String>,
-    hint: Option<String>,
-) -> Report {
-    Report {
-        sqlstate: decode(sqlstate),
-        message: message.to_owned(),
-        detail,
-        hint,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The transaction of this process.
 
-use crate::error::{Result, new_report};
+use crate::error::{Error, Result};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 
 /// Proof that this process is in a transaction; what needs one takes it as an argument.
@@ -16,13 +16,10 @@ impl InTransaction {
         // SAFETY: reads the state of this process.
         match unsafe { pg_sys::IsTransactionState() } {
             true => Ok(InTransaction(())),
-            false => Err(new_report(
+            false => Err(Error::server(
                 Sqlstate::ERRCODE_NO_ACTIVE_SQL_TRANSACTION,
                 "there is no transaction in progress",
-                None,
-                None,
-            )
-            .into()),
+            )),
         }
     }
 }

@@ -19,10 +19,7 @@ pub(super) fn check_spi(code: i32, sql: &CString) -> Result<()> {
         }
         _ => "cannot execute the statement in mode \"spi\"",
     };
-    Err(Error::Server(Box::new(unsupported(
-        message,
-        &sql.to_string_lossy(),
-    ))))
+    Err(unsupported(message, &sql.to_string_lossy()).into())
 }
 
 /// Rejects all but the end of a failed block, as the server does.
@@ -31,12 +28,10 @@ pub(super) fn refuse_in_failed_block(kind: StatementKind) -> Result<()> {
     // SAFETY: reads this process's transaction state.
     let failed = unsafe { pg_sys::IsAbortedTransactionBlockState() };
     if failed && kind != (StatementKind::Control { exits: true }) {
-        return Err(Error::Server(Box::new(crate::error::new_report(
+        return Err(Error::server(
             Sqlstate::ERRCODE_IN_FAILED_SQL_TRANSACTION,
             "current transaction is aborted, commands ignored until end of transaction block",
-            None,
-            None,
-        ))));
+        ));
     }
     Ok(())
 }
@@ -69,12 +64,11 @@ pub(super) fn explain(report: Report, statement: &str, in_block: bool) -> Report
 /// The error for a statement that mode "spi" does not support.
 pub(super) fn unsupported(message: &str, statement: &str) -> Report {
     let first_line = statement.lines().next().unwrap_or_default();
-    crate::error::new_report(
-        Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
-        message,
-        Some(format!("The statement is: {first_line}")),
-        Some("Use mode => 'libpq'.".into()),
-    )
+    Report {
+        detail: Some(format!("The statement is: {first_line}")),
+        hint: Some("Use mode => 'libpq'.".into()),
+        ..Report::new(Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+    }
 }
 
 /// An error as libpq would show it.

@@ -121,12 +121,10 @@ unsafe fn parameter_types(text: &CString) -> Result<Vec<pg_sys::Oid>> {
         pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
         let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
         if list.len() > 1 {
-            return Err(Error::Server(Box::new(crate::error::new_report(
+            return Err(Error::server(
                 Sqlstate::ERRCODE_SYNTAX_ERROR,
                 "cannot insert multiple commands into a prepared statement",
-                None,
-                None,
-            ))));
+            ));
         }
         let mut types: *mut pg_sys::Oid = std::ptr::null_mut();
         let mut count = 0;
@@ -144,12 +142,10 @@ unsafe fn parameter_types(text: &CString) -> Result<Vec<pg_sys::Oid>> {
         for i in 0..count as usize {
             let oid = *types.add(i);
             if oid == pg_sys::InvalidOid || oid == pg_sys::UNKNOWNOID {
-                return Err(Error::Server(Box::new(crate::error::new_report(
+                return Err(Error::server(
                     Sqlstate::ERRCODE_INDETERMINATE_DATATYPE,
-                    &format!("could not determine data type of parameter ${}", i + 1),
-                    None,
-                    None,
-                ))));
+                    format!("could not determine data type of parameter ${}", i + 1),
+                ));
             }
             oids.push(oid);
         }
@@ -168,13 +164,11 @@ fn require_parameters(command: &SqlCommand, protocol: Protocol, required: usize)
         Protocol::Prepared => command.prepared_name(),
         _ => String::new(),
     };
-    Err(Error::Server(Box::new(crate::error::new_report(
+    Err(Error::server(
         Sqlstate::ERRCODE_PROTOCOL_VIOLATION,
-        &format!(
+        format!(
             "bind message supplies {supplied} parameters, but prepared statement \"{name}\" \
              requires {required}"
         ),
-        None,
-        None,
-    ))))
+    ))
 }

@@ -1,6 +1,6 @@
 //! Rejects LISTEN in backends that execute clients of mode spi.
 
-use crate::error::{Error, new_report};
+use crate::error::Error;
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
 use std::ffi::c_char;
 use std::sync::OnceLock;
@@ -33,12 +33,10 @@ unsafe extern "C-unwind" fn utility_without_listen(
 ) {
     // SAFETY: the server passes the plan of a utility command.
     if unsafe { pgrx::is_a((*plan).utilityStmt, pg_sys::NodeTag::T_ListenStmt) } {
-        Error::from(new_report(
+        Error::server(
             Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
             "cannot execute LISTEN within a background process",
-            None,
-            None,
-        ))
+        )
         .raise();
     }
     let previous = PREVIOUS_UTILITY.get().copied().flatten();
