@@ -31,17 +31,12 @@ impl<'w> Client<'w> {
         &mut self,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
-        match context.session.poll() {
-            None => Some(Step::Waiting),
-            Some(Outcome::Done) => {
-                self.state = State::Execute;
-                None
-            }
-            Some(Outcome::Failed(error)) if is_due_to_stop(&error, context.control) => {
-                Some(self.finish())
-            }
-            Some(Outcome::Failed(error)) => Some(self.abort_block("opening", &error)),
+        let abort = |client: &mut Self, error: &_| client.abort_block("opening", error);
+        let step = self.await_success(context, abort);
+        if step.is_none() {
+            self.state = State::Execute;
         }
+        step
     }
 
     /// Whether the current transaction is the last one of its block.

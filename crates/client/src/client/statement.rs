@@ -47,6 +47,24 @@ impl<'w> Client<'w> {
         self.conclude(outcome, context)
     }
 
+    /// Waits for the outcome of a request without which the client cannot go on: gives the step to
+    /// return, or none if the request was successful.
+    #[inline]
+    pub(super) fn await_success(
+        &mut self,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+        abort: impl FnOnce(&mut Self, &SqlError) -> Step,
+    ) -> Option<Step> {
+        match context.session.poll() {
+            None => Some(Step::Waiting),
+            Some(Outcome::Done) => None,
+            Some(Outcome::Failed(error)) if is_due_to_stop(&error, context.control) => {
+                Some(self.finish())
+            }
+            Some(Outcome::Failed(error)) => Some(abort(self, &error)),
+        }
+    }
+
     fn current_store(&self) -> Option<&'w Store> {
         match self.commands.get(self.command).map(|c| &c.action) {
             Some(Action::Sql(sql)) => sql.store.as_ref(),
@@ -60,18 +78,12 @@ impl<'w> Client<'w> {
         &mut self,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
-        match context.session.poll() {
-            None => Some(Step::Waiting),
-            Some(Outcome::Done) => {
-                self.pipeline = true;
-                self.complete(self.command + 1, context);
-                None
-            }
-            Some(Outcome::Failed(error)) if is_due_to_stop(&error, context.control) => {
-                Some(self.finish())
-            }
-            Some(Outcome::Failed(error)) => Some(self.abort_statement(&error)),
+        let step = self.await_success(context, Self::abort_statement);
+        if step.is_none() {
+            self.pipeline = true;
+            self.complete(self.command + 1, context);
         }
+        step
     }
 
     /// After a statement or a pipeline: goes on, or handles its error.
@@ -127,14 +139,11 @@ impl<'w> Client<'w> {
         failure: Failure,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
-        match context.session.poll() {
-            None => Some(Step::Waiting),
-            Some(Outcome::Done) => self.retry_or_fail(failure, context),
-            Some(Outcome::Failed(error)) if is_due_to_stop(&error, context.control) => {
-                Some(self.finish())
-            }
-            Some(Outcome::Failed(error)) => Some(self.abort_rollback(&error)),
+        let step = self.await_success(context, Self::abort_rollback);
+        if step.is_some() {
+            return step;
         }
+        self.retry_or_fail(failure, context)
     }
 
     /// After a failure, outside of any block: retries the transaction if that may help and is
