@@ -195,6 +195,9 @@ impl Conductor<'_> {
             })
         } else if let Some(report) = self.segment.workers().find_map(|worker| worker.failure()) {
             Some(format!("a client worker failed: {}", report.one_line()))
+        } else if stop == Stop::Terminated {
+            // The worker that was terminated asks for this before it has died.
+            Some("a client worker was terminated".into())
         } else if stop != Stop::No {
             Some(header.cause.get().unwrap_or_else(|| "on request".into()))
         } else {

@@ -70,7 +70,7 @@ sub scenario
 	my $run = latest_run($node, $name);
 	is($run->{state},           $state,   "$name: stored state");
 	is($run->{aborted_clients}, $aborted, "$name: aborted clients");
-	isnt($run->{errors}, '{}', "$name: a reason is stored");
+	like($run->{errors}, $expected{reason} // qr/\w/, "$name: a reason is stored");
 	is("$run->{coordinator_pid}$run->{segment}", '', "$name: no live process is recorded");
 	figures_ok($node, $run->{run_id}, $name);
 
@@ -121,6 +121,7 @@ SQL
 					"SELECT bench.cancel(run_id) FROM bench.runs WHERE label = '$_[1]'"),
 				't', "$_[1]: bench.cancel returns true");
 		},
+		reason => qr/canceled: on request/,
 		unseen => $unseen);
 	scenario(
 		"$mode, statement_timeout", $mode, sub { },
@@ -136,6 +137,7 @@ SQL
 		sub {
 			to_processes('pg_terminate_backend', "backend_type = 'pg_selfbench coordinator'");
 		},
+		reason => qr/canceled: its coordinator was terminated/,
 		unseen => $unseen);
 	scenario(
 		"$mode, client worker terminated",
@@ -143,6 +145,7 @@ SQL
 		sub {
 			to_processes('pg_terminate_backend', "backend_type = 'pg_selfbench $mode client'");
 		},
+		reason => qr/canceled: a client worker was terminated/,
 		unseen => $clients);
 }
 
