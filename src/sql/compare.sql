@@ -42,5 +42,26 @@ DROP FUNCTION bench_internal.columns_of(regclass, text);
 DROP TABLE bench_internal.figures, bench_internal.latency, bench_internal.sums,
     bench_internal.pgio_figures;
 
+/* Rows of a run, in each table with its number, are visible to those who see the run, and dumped. */
+DO $$
+DECLARE
+    part name;
+BEGIN
+    FOR part IN
+        SELECT c.relname
+          FROM pg_catalog.pg_class c
+          JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+         WHERE c.relnamespace = 'bench'::pg_catalog.regnamespace
+           AND c.relkind = 'r' AND a.attname = 'run_id' AND c.relname <> 'runs'
+    LOOP
+        EXECUTE pg_catalog.format(
+            'ALTER TABLE bench.%1$I ENABLE ROW LEVEL SECURITY;
+             CREATE POLICY own ON bench.%1$I
+                 USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = %1$I.run_id))', part);
+        PERFORM pg_catalog.pg_extension_config_dump(
+            pg_catalog.format('bench.%I', part)::pg_catalog.regclass, '');
+    END LOOP;
+END $$;
+
 /* PUBLIC has EXECUTE on new functions by default. */
 REVOKE ALL ON ALL ROUTINES IN SCHEMA bench, bench_internal FROM PUBLIC;

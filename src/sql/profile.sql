@@ -49,14 +49,3 @@ AS $$
      ORDER BY f.process, f.self DESC, f.total DESC, f.function
 $$;
 COMMENT ON FUNCTION bench.profile IS 'functions in the stacks of a run with profile: samples in the function itself, and with what it calls';
-
-ALTER TABLE bench.run_stacks ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.run_profiles ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY own ON bench.run_stacks
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_stacks.run_id));
-CREATE POLICY own ON bench.run_profiles
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_profiles.run_id));
-
-SELECT pg_catalog.pg_extension_config_dump('bench.run_stacks', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.run_profiles', '');

@@ -295,39 +295,10 @@ CREATE TABLE bench.pgio_sessions (
 COMMENT ON TABLE bench.pgio_sessions IS 'sessions of runs of pgio''s workload, with what each has used';
 
 ALTER TABLE bench.runs ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.run_scripts ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.run_statements ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.transactions ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.run_intervals ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.run_settings ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.pgio_runs ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.pgio_sessions ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own ON bench.runs
     USING (owner = (SELECT quote_ident(current_user)::regrole));
-CREATE POLICY own ON bench.run_scripts
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_scripts.run_id));
-CREATE POLICY own ON bench.run_statements
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_statements.run_id));
-CREATE POLICY own ON bench.transactions
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = transactions.run_id));
-CREATE POLICY own ON bench.run_intervals
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_intervals.run_id));
-CREATE POLICY own ON bench.run_settings
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_settings.run_id));
-
-CREATE POLICY own ON bench.pgio_runs
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = pgio_runs.run_id));
-CREATE POLICY own ON bench.pgio_sessions
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = pgio_sessions.run_id));
 
 SELECT pg_catalog.pg_extension_config_dump('bench.run_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.scripts', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.run_scripts', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.run_statements', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.transactions', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.run_intervals', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.run_settings', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.pgio_runs', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.pgio_sessions', '');

@@ -100,22 +100,6 @@ CREATE TABLE bench.run_tables (
 );
 COMMENT ON TABLE bench.run_tables IS 'tables and indexes that each run used: sizes and statistics before and after it';
 
-ALTER TABLE bench.run_server_intervals ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.run_environment ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.run_tables ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY own ON bench.run_server_intervals
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_server_intervals.run_id));
-CREATE POLICY own ON bench.run_environment
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_environment.run_id));
-CREATE POLICY own ON bench.run_tables
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_tables.run_id));
-
-
-SELECT pg_catalog.pg_extension_config_dump('bench.run_server_intervals', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.run_environment', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.run_tables', '');
-
 CREATE TABLE bench.run_times (
     run_id                   bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE,
     clients_ms               float8 NOT NULL, -- of all clients, from the start of the measured time until each ended
@@ -136,8 +120,3 @@ CREATE TABLE bench.run_times (
     timed_run_queue_ms       float8 NOT NULL  -- and while it was on the run queue
 );
 COMMENT ON TABLE bench.run_times IS 'times of each run that bench.time_budget divides among its transactions';
-
-ALTER TABLE bench.run_times ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON bench.run_times
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_times.run_id));
-SELECT pg_catalog.pg_extension_config_dump('bench.run_times', '');

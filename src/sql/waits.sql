@@ -39,17 +39,6 @@ CREATE TABLE bench.run_blockers (
 CREATE INDEX ON bench.run_blockers (run_id, interval_no);
 COMMENT ON TABLE bench.run_blockers IS 'what blocked the sessions of each run that waited for locks';
 
-ALTER TABLE bench.run_waits ENABLE ROW LEVEL SECURITY;
-ALTER TABLE bench.run_blockers ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY own ON bench.run_waits
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_waits.run_id));
-CREATE POLICY own ON bench.run_blockers
-    USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = run_blockers.run_id));
-
-SELECT pg_catalog.pg_extension_config_dump('bench.run_waits', '');
-SELECT pg_catalog.pg_extension_config_dump('bench.run_blockers', '');
-
 CREATE FUNCTION bench.waits(
     run_id bigint,
     OUT class text, OUT event text, OUT samples bigint, OUT share float8, OUT sessions float8
