@@ -32,6 +32,7 @@ SELECT public.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
     'scripts => ''tpcb-like@x''', 'scripts => ''tpcb-like@1.5''',
     'scripts => ''tpcb-like@99999999999999999999''', 'scripts => ''tpcb-like@0''',
     'scripts => ''tpcb-like@0,select-only@0''', 'scripts => ''@1''',
+    'connection => ''tcp''', 'connection => ''udp''', 'connection => NULL',
     'target => ''dbname=postgres''', 'mode => ''libpq'', target => ''nonsense''',
     'mode => ''libpq'', target => ''host=h password=a secret''',
     'mode => ''libpq'', target => ''postgresql://u:a@secret@h/d'''

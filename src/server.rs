@@ -81,28 +81,6 @@ pub fn require_login_role() -> Result<()> {
     }
 }
 
-/// libpq's parameters for a connection to this server and database as the current role, through the
-/// first Unix-domain socket directory or, if there is none, the loopback interface.
-pub fn loopback_connection() -> Vec<(String, String)> {
-    let directories = session::setting(c"unix_socket_directories").unwrap_or_default();
-    let port = session::setting(c"port").unwrap_or_default();
-    let first = directories
-        .split(',')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .trim_matches('"');
-    let host = if first.is_empty() { "localhost" } else { first };
-    vec![
-        ("host".into(), host.into()),
-        ("port".into(), port),
-        ("dbname".into(), database_name()),
-        ("user".into(), role_name()),
-        ("application_name".into(), "pg_selfbench".into()),
-        ("client_encoding".into(), "UTF8".into()),
-    ]
-}
-
 /// Connections that clients have to this server.
 pub fn used_connections() -> Result<i64> {
     let used = query::first_value::<i64>(

@@ -13,7 +13,7 @@ use crate::error::{Error, OrRaise, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::pq::conninfo;
 use crate::run::switches::Switches;
-use crate::run::{LogSpec, Mode, RunOptions, RunSpec, ScriptSpec, scripts};
+use crate::run::{LogSpec, Mode, Route, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::server;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
@@ -91,7 +91,7 @@ fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
         unlogged: wanted.unlogged,
         tablespace: wanted.tablespace.clone(),
         index_tablespace: wanted.index_tablespace.clone(),
-        target: target(&wanted.connection),
+        target: target(&wanted.connection)?,
         ..InitializeOptions::default()
     };
     initialize::execute(&options.check(true)?, wanted.quiet, horizon)?;
@@ -212,7 +212,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         sampling_rate: log.and_then(|log| log.sampling_rate),
         log_prefix: prefix.filter(|prefix| prefix.starts_with('/')),
         target: match wanted.mode {
-            Mode::Libpq => target(&wanted.connection),
+            Mode::Libpq => target(&wanted.connection)?,
             Mode::Spi => here(&wanted.connection).map(|()| None)?,
         },
         switches: Switches {
@@ -279,7 +279,7 @@ fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
 
 /// The connection string of what -h, -p, -U and the database name say; nothing if they say nothing
 /// but where the caller is already.
-fn target(connection: &Connection) -> Option<String> {
+fn target(connection: &Connection) -> Result<Option<String>> {
     let Connection {
         host,
         port,
@@ -290,7 +290,7 @@ fn target(connection: &Connection) -> Option<String> {
         .iter()
         .any(|value| value.as_ref().is_some_and(|value| !value.is_empty()));
     if !given {
-        return None;
+        return Ok(None);
     }
     let options = [("host", host), ("port", port), ("user", user)].map(|(key, value)| {
         let value = value.as_deref().filter(|value| !value.is_empty());
@@ -305,7 +305,7 @@ fn target(connection: &Connection) -> Option<String> {
     {
         let Some(mut parameters) = conninfo::parse(dbname) else {
             // Whoever connects says what is wrong with it.
-            return Some(dbname.clone());
+            return Ok(Some(dbname.clone()));
         };
         for (key, value) in options {
             if let Some(value) = value
@@ -314,11 +314,11 @@ fn target(connection: &Connection) -> Option<String> {
                 parameters.push((key.into(), value.into()));
             }
         }
-        return Some(connection_string(&parameters));
+        return Ok(Some(connection_string(&parameters)));
     }
     // What is not given is that of this server and session, as libpq takes it from its own
     // environment.
-    let here = server::loopback_connection();
+    let here = Route::Auto.parameters()?;
     let mut parameters = here.clone();
     let dbname = dbname.as_deref().filter(|value| !value.is_empty());
     for (key, value) in options.into_iter().chain([("dbname", dbname)]) {
@@ -329,10 +329,10 @@ fn target(connection: &Connection) -> Option<String> {
         }
     }
     if parameters == here {
-        return None;
+        return Ok(None);
     }
     parameters.retain(|(key, _)| matches!(key.as_str(), "host" | "port" | "user" | "dbname"));
-    Some(connection_string(&parameters))
+    Ok(Some(connection_string(&parameters)))
 }
 
 fn connection_string(parameters: &[(String, String)]) -> String {

@@ -435,6 +435,12 @@ impl Error {
                  bench.pgbench), or specify a target that asks for your password."
                     .into(),
             ),
+            Error::Connect { message, .. } if message.contains("no password supplied") => Some(
+                "The server asks for a password and the clients have none. On this server, \
+                 pg_hba.conf decides that for sockets (connection => 'socket') and for TCP \
+                 (connection => 'tcp') separately; a target can have a password."
+                    .into(),
+            ),
             Error::PasswordNotGiven => Some(
                 "Put it into the connection string or, to keep it out of pg_stat_activity, \
                  into the user mapping of a foreign server."

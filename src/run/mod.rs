@@ -1,5 +1,6 @@
 //! What a run is: its options, checked, and the specification that its workers get.
 
+pub mod loopback;
 pub mod options;
 pub mod pgio;
 mod pgio_options;
@@ -7,6 +8,7 @@ pub mod scripts;
 pub mod spec;
 pub mod switches;
 
+pub use loopback::Route;
 pub use options::RunOptions;
 pub use pgio::PgioSpec;
 pub use pgio_options::PgioOptions;

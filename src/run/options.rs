@@ -1,6 +1,7 @@
 //! The options of `bench.run`, `bench.start` and `bench.compare`: from SQL values to a
 //! [`RunSpec`], or the error that tells which option is wrong and what is valid.
 
+use super::loopback::Route;
 use super::scripts::ScriptSpec;
 use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, Vacuum};
 use super::switches::Switches;
@@ -76,6 +77,8 @@ options! {
         log_prefix: Option<String>,
         /// Connection string or name of a foreign server.
         target: Option<String>,
+        /// How connections reach this server in mode libpq: socket, tcp or auto.
+        connection: String = "auto",
         /// Processes of clients in mode spi.
         client_process: String = "auto",
         /// How many times a second the clients' sessions are sampled for what they wait for.
@@ -158,12 +161,13 @@ impl RunOptions {
         server::require_login_role()?;
         let target = self.target(mode)?;
         let client_process = self.client_process(mode)?;
+        let route = self.route(mode)?;
         let connection = match mode {
             Mode::Libpq if target.is_none() => {
                 security::require_loopback()?;
-                server::loopback_connection()
+                route.parameters()?
             }
-            Mode::Spi if client_process != ClientProcess::Worker => server::loopback_connection(),
+            Mode::Spi if client_process != ClientProcess::Worker => route.parameters()?,
             _ => Vec::new(),
         };
         let jobs = self.jobs(mode, clients)?;
@@ -236,6 +240,29 @@ impl RunOptions {
             Some(target) => target::resolve(target).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// How connections reach this server.
+    fn route(&self, mode: Mode) -> Result<Route> {
+        let valid = Route::ALL.map(|route| (route.as_str(), route));
+        let route = one_of("connection", &self.connection, valid)?;
+        let (needs, hint) = match (mode, &self.target) {
+            _ if route == Route::Auto => return Ok(route),
+            (Mode::Spi, _) => (
+                "needs mode \"libpq\"",
+                "Clients of mode \"spi\" have no connections.",
+            ),
+            (Mode::Libpq, Some(_)) => (
+                "cannot be combined with option \"target\"",
+                "Name the host of the target in its connection string: a directory for a \
+                 Unix-domain socket, an address for TCP.",
+            ),
+            (Mode::Libpq, None) => return Ok(route),
+        };
+        Err(Error::OptionConflict {
+            message: format!("option \"connection\" {needs}"),
+            hint: hint.into(),
+        })
     }
 
     fn client_process(&self, mode: Mode) -> Result<ClientProcess> {

@@ -1,6 +1,7 @@
 //! The specification of a run: everything its workers need to know, as it travels through shared
 //! memory.
 
+use super::loopback::Route;
 use super::pgio::PgioSpec;
 use super::scripts::ScriptSpec;
 use super::switches::Switches;
@@ -180,6 +181,15 @@ impl RunSpec {
                 password_required: false,
             },
         }
+    }
+
+    /// How the clients' connections reach this server, in mode libpq without a target.
+    pub fn route(&self) -> Option<Route> {
+        if self.mode != Mode::Libpq || self.target.is_some() {
+            return None;
+        }
+        let (_, host) = self.connection.iter().find(|(name, _)| name == "host")?;
+        Some(Route::to_host(host))
     }
 
     /// The scripts, parsed. Every process parses for itself; the result is the same.

@@ -58,7 +58,7 @@ BEGIN
              SELECT run_id, label, state, mode, scripts, protocol, clients, jobs, scale, created_at,
                     seconds, %s,
                     rate, latency_limit_ms, max_tries, variables, reconnect, continue_on_error,
-                    exit_on_abort, checkpoint, observe, wait_sample_rate, profile, client_process, connection_ms,
+                    exit_on_abort, checkpoint, observe, wait_sample_rate, profile, connection, client_process, connection_ms,
                     harness_us, harness_share,
                     snapshot_held_s, snapshot_held_by, warmup_transactions, aborted_clients, owner,
                     database_name, target, server_version_num, started_at, finished_at, errors, notes

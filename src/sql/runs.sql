@@ -67,7 +67,8 @@ CREATE FUNCTION bench.run(
     checkpoint        boolean DEFAULT false,
     observe           boolean DEFAULT true,
     profile           boolean DEFAULT false,
-    wait_sample_rate  float8  DEFAULT 20
+    wait_sample_rate  float8  DEFAULT 20,
+    connection        text    DEFAULT 'auto'
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';

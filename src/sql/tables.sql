@@ -154,6 +154,7 @@ CREATE TABLE bench.runs (
     log                     boolean NOT NULL,
     sampling_rate           float8,
     log_prefix              text,
+    connection              text, -- to this server in mode libpq: socket or tcp
     client_process          text NOT NULL,
     vacuum                  text NOT NULL,
     seed                    text NOT NULL,

@@ -186,6 +186,7 @@ fn describe(
         switches: spec.switches.by_name(),
         sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
         log_prefix: spec.log.as_ref().and_then(|log| log.prefix.clone()),
+        connection: spec.route().map(|route| route.as_str().into()),
         client_process: spec.client_process.as_str().into(),
         vacuum: spec.vacuum.as_str().into(),
         seed: spec.seed.to_string(),

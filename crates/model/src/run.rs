@@ -94,6 +94,8 @@ pub struct Run {
     pub sampling_rate: Option<f64>,
     /// What the names of log files began with.
     pub log_prefix: Option<String>,
+    /// How the connections of mode libpq reached this server: `socket` or `tcp`.
+    pub connection: Option<String>,
     /// In what processes clients of mode spi were to run.
     pub client_process: String,
     /// What was vacuumed before.
