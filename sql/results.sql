@@ -83,6 +83,22 @@ BEGIN
     END LOOP;
 END $$;
 SELECT 'alive';
+
+-- Conditions: rows if all hold, otherwise one error with all of them
+SELECT r.* FROM bench.runs, bench.require(run_id, 'transactions = 100', ' failed<1', 'state = finished', 'reconnect = false', 'label <> ''b''') r WHERE label = 'a';
+SELECT bench.require(run_id, 'transactions > 1e2', 'failed = 0', 'rate <> 5', 'state = finished') FROM bench.runs WHERE label = 'a';
+SELECT public.error_of(format('SELECT bench.require(%s, %L)', run_id, c)) FROM bench.runs, unnest(ARRAY[
+    '', 'tps', 'tps >', 'tps > 20ms', 'tps == 5', 'tps > 5; DROP TABLE x', 'p(101) < 5', 'state = ''x',
+    'tpz > 5', 'p99 < 5', 'tps = fast', 'state > 5', 'spi: tps > 5', repeat('x', 200)
+]) c WHERE label = 'a';
+SELECT public.error_of(format('SELECT bench.require(%s)', c)) FROM unnest(ARRAY[
+    'NULL, ''tps > 5''', '0, ''tps > 5''', '1, NULL', '1, VARIADIC NULL', '1, VARIADIC ''{}''',
+    '1, ''tps > 5'', NULL', '1, repeat(''x'', 1048577)'
+]) c;
+-- a percentile is that of the column
+SELECT count(*) FROM bench.runs r, bench.require(r.run_id, 'p(50) > 0', 'p(90) > 0', 'p(95) > 0', 'p(99) > 0', 'p(99.9) > 0') m
+ WHERE m.measured::float8 = CASE m.condition WHEN 'p(50) > 0' THEN latency_p50_ms WHEN 'p(90) > 0' THEN latency_p90_ms
+       WHEN 'p(95) > 0' THEN latency_p95_ms WHEN 'p(99) > 0' THEN latency_p99_ms ELSE latency_p999_ms END;
 \pset format aligned
 \t off
 DROP TABLE pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers;

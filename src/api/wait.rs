@@ -48,7 +48,7 @@ fn wait(
 }
 
 /// Waits until a run has ended, or for that many nanoseconds; returns the current state of the run.
-fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRecord> {
+pub(super) fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> Result<RunRecord> {
     let begin = clock::now_ns();
     let found = load_run(run_id)?;
     if !found.run.is_in_progress() {

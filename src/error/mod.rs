@@ -12,6 +12,7 @@ use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::{PgLogLevel, PgTryBuilder};
 use report::{decode, encode};
+use selfbench_report::condition::{self, ConditionError, Outcome};
 use selfbench_script::{ScriptError, ScriptErrorKind};
 use std::panic::AssertUnwindSafe;
 
@@ -52,6 +53,16 @@ pub enum Error {
     /// A percentile outside of its range.
     #[error("percentile value {0} is not between 0 and 100")]
     Percentile(f64),
+    /// A condition that cannot be checked.
+    #[error("{0}")]
+    Condition(ConditionError),
+    /// Conditions that do not hold.
+    #[error("{what} does not meet {unmet} of {} conditions", .outcomes.len())]
+    Unmet {
+        what: String,
+        unmet: usize,
+        outcomes: Vec<Outcome>,
+    },
     /// Two options that exclude each other, one that needs another, or one that is to be written
     /// otherwise.
     #[error("{message}")]
@@ -231,6 +242,12 @@ impl Error {
             Error::Percentile(_) | Error::OptionConflict { .. } | Error::UnknownOption { .. } => {
                 Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE
             }
+            Error::Condition(
+                ConditionError::UnknownFigure { .. } | ConditionError::UnknownArm { .. },
+            ) => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::Condition(_) => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
+            // No other error of the extension has it, and WHEN OTHERS does not catch it.
+            Error::Unmet { .. } => Sqlstate::ERRCODE_ASSERT_FAILURE,
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::Script(error) => match error.kind {
                 ScriptErrorKind::Syntax => Sqlstate::ERRCODE_SYNTAX_ERROR,
@@ -290,6 +307,10 @@ impl Error {
     fn detail(&self) -> Option<String> {
         match self {
             Error::Option { valid, .. } => Some(valid.clone()),
+            Error::Condition(
+                ConditionError::Syntax { expected: why, .. } | ConditionError::Mismatch { why, .. },
+            ) => Some(why.clone()),
+            Error::Unmet { outcomes, .. } => Some(condition::lines(outcomes)),
             Error::WorkerSlots { limit, .. } => Some(format!(
                 "\"max_worker_processes\" is {limit}; other workers use some of them."
             )),
@@ -351,6 +372,13 @@ impl Error {
             | Error::ReadOnly { hint, .. }
             | Error::TableMissing { hint, .. }
             | Error::TableEmpty { hint, .. } => Some(hint.clone()),
+            Error::Condition(error) => Some(match error {
+                ConditionError::Syntax { .. } | ConditionError::Mismatch { .. } => {
+                    condition::EXAMPLE.into()
+                }
+                ConditionError::UnknownFigure { known, .. }
+                | ConditionError::UnknownArm { known, .. } => known.clone(),
+            }),
             Error::Script(error) => error.hint.as_deref().map(str::to_owned),
             Error::WorkerSlots {
                 needed,

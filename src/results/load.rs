@@ -11,8 +11,10 @@ use selfbench_model::{
     RunStatement, RunTable, RunTimes, ServerMoment, Setting, Waited,
 };
 use selfbench_script::builtin;
+use selfbench_stats::LatencyHistogram;
 use selfbench_stats::budget::Waits;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 /// Reads a run that the caller may see, as it is now, whatever the caller's snapshot is; without
 /// histograms and texts of scripts.
@@ -49,6 +51,31 @@ fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result
         ),
         run_id,
     )
+}
+
+/// The columns of a run by name, of `bench.runs` and, for pgio's workload, of `bench.pgio_runs`;
+/// without histograms. Empty if the caller may not see it.
+pub fn load_figures(run_id: i64) -> Result<Map<String, Value>> {
+    let found = query_json::<Map<String, Value>>(
+        "SELECT (coalesce(to_jsonb(p), '{}') || to_jsonb(r) - '{histogram,read_histogram}'::text[])::text
+           FROM bench.runs r LEFT JOIN bench.pgio_runs p USING (run_id) WHERE run_id = $1",
+        run_id,
+    )?;
+    Ok(found.into_iter().next().unwrap_or_default())
+}
+
+/// The histogram of all latencies of a run, if it is stored.
+pub fn load_histogram(run_id: i64) -> Result<Option<LatencyHistogram>> {
+    let stored = with_pinned_settings(|| {
+        query::first_value::<Vec<u8>>(
+            "SELECT histogram FROM bench.runs WHERE run_id = $1",
+            &[run_id.into()],
+        )
+    })?;
+    let histogram = stored.map(|bytes| LatencyHistogram::decode(&bytes));
+    histogram
+        .transpose()
+        .map_err(|e| Error::BadHistogram(e.to_string()))
 }
 
 /// Where the time of a run went, if it was observed until its end.

@@ -80,7 +80,8 @@ impl Latency {
     /// The figures of latencies from their moments and their histogram.
     pub fn of(moments: &Moments, histogram: &LatencyHistogram) -> Latency {
         let some = |value: f64| (moments.count > 0).then_some(value);
-        let [p50, p90, p95, p99, p999] = PERCENTILES.map(|p| percentile(histogram, moments, p));
+        let (min, max) = (moments.min_ms(), moments.max_ms());
+        let [p50, p90, p95, p99, p999] = PERCENTILES.map(|p| percentile(histogram, min, max, p));
         Latency {
             latency_avg_ms: some(moments.mean_ms()),
             latency_stddev_ms: some(moments.stddev_ms()),
@@ -92,6 +93,12 @@ impl Latency {
             latency_p999_ms: p999,
             latency_max_ms: some(moments.max_ms()),
         }
+    }
+
+    /// A percentile of these latencies, whose histogram this is, in milliseconds.
+    pub fn percentile(&self, histogram: &LatencyHistogram, p: f64) -> Option<f64> {
+        let (min, max) = (self.latency_min_ms, self.latency_max_ms);
+        percentile(histogram, min.unwrap_or(0.0), max.unwrap_or(0.0), p)
     }
 
     /// The percentiles that are known: percent and milliseconds.
@@ -108,13 +115,13 @@ impl Latency {
     }
 }
 
-/// A percentile of latencies with these moments, in milliseconds. A bucket's value may lie beyond all
-/// that were counted in it: never give a percentile below the shortest or above the longest latency.
-fn percentile(histogram: &LatencyHistogram, latency: &Moments, p: f64) -> Option<f64> {
+/// A percentile of latencies between these, in milliseconds. A bucket's value may lie beyond all that
+/// were counted in it: never give a percentile below the shortest or above the longest latency.
+fn percentile(histogram: &LatencyHistogram, min: f64, max: f64, p: f64) -> Option<f64> {
     let ms = histogram.percentile_ms(p)?;
-    Some(match latency.max_ms() {
-        max if max > 0.0 => ms.clamp(latency.min_ms().min(max), max),
-        _ => ms,
+    Some(match max > 0.0 {
+        true => ms.clamp(min.min(max), max),
+        false => ms,
     })
 }
 

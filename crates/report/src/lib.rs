@@ -5,6 +5,7 @@
 
 mod advice;
 mod budget;
+pub mod condition;
 pub mod initialize;
 pub mod log;
 mod number;

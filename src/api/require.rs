@@ -1,0 +1,85 @@
+//! `bench.require`: conditions that the figures of a run must meet.
+
+use super::wait::await_end;
+use crate::backend::call::{Arguments, Call};
+use crate::check::argument;
+use crate::error::{Error, OrRaise, Result};
+use crate::results::load::{load_figures, load_histogram};
+use pgrx::prelude::*;
+use selfbench_model::Latency;
+use selfbench_report::condition::{Condition, Outcome, percentile_name};
+
+/// Returns the conditions with what was measured, or raises one error with all of them.
+#[pg_extern(sql = false)]
+fn require(
+    call: Call<'_>,
+) -> TableIterator<'static, (name!(condition, String), name!(measured, Option<String>))> {
+    let outcomes = (|| {
+        let (run_id, conditions) = call.read(|arguments| {
+            Ok((
+                argument("run_id", arguments.take::<Option<i64>>("run_id")?)?,
+                conditions(arguments)?,
+            ))
+        })?;
+        for condition in &conditions {
+            condition.require_no_arm().map_err(Error::Condition)?;
+        }
+        let ended = await_end(run_id, Some(0), &call.horizon())?.run;
+        if ended.is_in_progress() {
+            return Err(Error::RunInProgress { run_id });
+        }
+        let mut figures = load_figures(run_id)?;
+        let mut percentiles = conditions
+            .iter()
+            .filter_map(Condition::percentile)
+            .peekable();
+        if percentiles.peek().is_some() {
+            let histogram = load_histogram(run_id)?;
+            let latency: Latency = ended.figures.latency;
+            for p in percentiles {
+                let ms = histogram.as_ref().and_then(|h| latency.percentile(h, p));
+                figures.insert(percentile_name(p), ms.into());
+            }
+        }
+        let outcomes: Result<Vec<Outcome>, _> = conditions
+            .iter()
+            .map(|condition| condition.check(&figures))
+            .collect();
+        all_met(format!("run {run_id}"), outcomes.map_err(Error::Condition)?)
+    })()
+    .or_raise();
+    TableIterator::new(
+        outcomes
+            .into_iter()
+            .map(|outcome| (outcome.condition, outcome.measured)),
+    )
+}
+
+/// The conditions that a function is given, of which there must be one.
+fn conditions(arguments: &mut Arguments<'_>) -> Result<Vec<Condition>> {
+    let texts: Option<Vec<Option<String>>> = arguments.take("conditions")?;
+    let texts: Vec<String> = argument(
+        "conditions",
+        texts.and_then(|texts| texts.into_iter().collect()),
+    )?;
+    if texts.is_empty() {
+        return Err(Error::OptionConflict {
+            message: "no conditions are specified".into(),
+            hint: "Specify at least one, such as 'failed = 0'.".into(),
+        });
+    }
+    let conditions: Result<_, _> = texts.iter().map(|text| Condition::parse(text)).collect();
+    conditions.map_err(Error::Condition)
+}
+
+/// The outcomes if all conditions hold; otherwise the error that says which do not.
+fn all_met(what: String, outcomes: Vec<Outcome>) -> Result<Vec<Outcome>> {
+    match outcomes.iter().filter(|outcome| !outcome.met).count() {
+        0 => Ok(outcomes),
+        unmet => Err(Error::Unmet {
+            what,
+            unmet,
+            outcomes,
+        }),
+    }
+}
