@@ -62,6 +62,16 @@ pub fn first_column(sql: &str, parameter: i64) -> Result<Vec<String>> {
     })
 }
 
+/// A text as an SQL literal that is valid for any value of `standard_conforming_strings`.
+pub fn quote_literal(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    if quoted.contains('\\') {
+        format!(" E'{}'", quoted.replace('\\', "\\\\"))
+    } else {
+        format!("'{quoted}'")
+    }
+}
+
 /// A value of a composite type, which belongs to the memory of the transaction.
 pub type Composite = PgHeapTuple<'static, AllocatedByRust>;
 

@@ -57,7 +57,13 @@ pub(super) fn tell_setup(spec: &RunSpec, segment: &Segment) {
         writes: spec.writes(),
         clients: spec.clients as i64,
         scale: segment.header().scale.load(Relaxed),
-        setting: &server::shown_setting,
+        setting: &|name| {
+            let mut own = spec.client_settings.iter();
+            match own.find(|setting| setting.name == name) {
+                Some(setting) => Some(setting.shown.clone()),
+                None => server::shown_setting(name),
+            }
+        },
     };
     for finding in known_before(&setup, spec.duration_us.map(|us| us as f64 / 1e6)) {
         let detail = format!("{}.", finding.evidence);

@@ -1,13 +1,27 @@
-//! Copying the caller's session settings to the workers of its task.
+//! Settings of sessions: those of the caller, which the workers of its task get as far as possible,
+//! and those that a run gives to its clients, which they have exactly.
 
 use crate::compat;
 use crate::error::{Error, Result};
-use pgrx::pg_sys;
+use crate::state::session;
+use crate::state::transaction::{InTransaction, tried};
+use pgrx::{PgLogLevel, pg_sys};
 use rustix::process::Signal;
 use std::ffi::CString;
 
 /// Settings of a session, by name.
 pub type Settings = Vec<(String, String)>;
+
+/// A setting that a run gives to its clients.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ClientSetting {
+    /// Its name, as the server writes it.
+    pub name: String,
+    /// The value that was asked for.
+    pub value: String,
+    /// The value as a session shows it.
+    pub shown: String,
+}
 
 /// Maximum size of the settings of a session, in bytes.
 const MAX_BYTES: usize = 16 << 20;
@@ -94,30 +108,88 @@ fn parse(state: &[u8]) -> Option<Settings> {
 /// Must be called in a transaction.
 pub fn apply(settings: &Settings) -> Result<()> {
     for (name, value) in settings {
-        let (Ok(name), Ok(value)) = (CString::new(name.as_str()), CString::new(value.as_str()))
-        else {
-            continue;
-        };
-        // SAFETY: both texts end in a zero byte; errors are raised and caught by the transaction.
-        unsafe {
-            let context = if pg_sys::superuser() {
-                pg_sys::GucContext::PGC_SUSET
-            } else {
-                pg_sys::GucContext::PGC_USERSET
-            };
-            pg_sys::set_config_option(
-                name.as_ptr(),
-                value.as_ptr(),
-                context,
-                pg_sys::GucSource::PGC_S_SESSION,
-                pg_sys::GucAction::GUC_ACTION_SET,
-                true,
-                pg_sys::DEBUG1 as i32,
-                false,
-            );
-        }
+        set(name, value, pg_sys::DEBUG1 as i32);
     }
     Ok(())
+}
+
+/// Applies the settings of clients to this process, until it exits. Raises an error if one of them
+/// cannot be set, and fails if one has another value than expected.
+///
+/// Must be called in a transaction.
+pub fn apply_exactly<'s>(settings: impl IntoIterator<Item = &'s ClientSetting>) -> Result<()> {
+    for setting in settings {
+        set(&setting.name, &setting.value, PgLogLevel::ERROR as i32);
+        setting.require(session::shown(InTransaction::current()?, &setting.name))?;
+    }
+    Ok(())
+}
+
+/// Fails unless this session has these settings.
+///
+/// Must be called in a transaction.
+pub fn require(settings: &[ClientSetting]) -> Result<()> {
+    for setting in settings {
+        setting.require(session::shown(InTransaction::current()?, &setting.name))?;
+    }
+    Ok(())
+}
+
+impl ClientSetting {
+    /// Tries a setting out in this session, which keeps its own value.
+    ///
+    /// Must be called in a transaction.
+    pub fn try_out(name: &str, value: &str) -> Result<ClientSetting> {
+        let transaction = InTransaction::current()?;
+        tried(transaction, || {
+            set(name, value, PgLogLevel::ERROR as i32);
+            Ok(ClientSetting {
+                name: session::setting_name(transaction, name),
+                value: value.to_owned(),
+                shown: session::shown(transaction, name),
+            })
+        })
+    }
+
+    /// Fails unless a client's session shows the value that was asked for.
+    pub fn require(&self, is: String) -> Result<()> {
+        match is == self.shown {
+            true => Ok(()),
+            false => Err(Error::SettingDiffers {
+                name: self.name.clone(),
+                wanted: self.shown.clone(),
+                is,
+            }),
+        }
+    }
+}
+
+/// Sets a setting of this session, with the privileges of its role; what keeps it from being set is
+/// reported at this level.
+///
+/// Must be called in a transaction.
+fn set(name: &str, value: &str, level: i32) {
+    let (Ok(name), Ok(value)) = (CString::new(name), CString::new(value)) else {
+        return;
+    };
+    // SAFETY: both texts end in a zero byte; errors are raised and caught by the transaction.
+    unsafe {
+        let context = if pg_sys::superuser() {
+            pg_sys::GucContext::PGC_SUSET
+        } else {
+            pg_sys::GucContext::PGC_USERSET
+        };
+        pg_sys::set_config_option(
+            name.as_ptr(),
+            value.as_ptr(),
+            context,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SET,
+            true,
+            level,
+            false,
+        );
+    }
 }
 
 /// Makes a worker react to changed configuration files, as a backend always does.
@@ -143,24 +215,34 @@ pub fn reload() {
     }
 }
 
-/// Adds session settings to the parameters of a connection. Existing settings take precedence.
-pub fn add_to_connection(
+/// Adds settings to the parameters of a connection: some that the `options` among these override,
+/// and some that override them.
+pub fn add_to_connection<'s>(
     mut connection: Vec<(String, String)>,
-    settings: &Settings,
+    weak: &Settings,
+    strong: impl IntoIterator<Item = &'s ClientSetting>,
 ) -> Vec<(String, String)> {
-    if settings.is_empty() {
-        return connection;
-    }
-    let added = as_connection_options(settings);
-    match connection.iter_mut().find(|(name, _)| name == "options") {
-        Some((_, options)) => *options = format!("{added} {options}"),
-        None => connection.push(("options".into(), added)),
+    let weak = weak.iter().map(|(name, value)| (name, value));
+    let strong = strong
+        .into_iter()
+        .map(|setting| (&setting.name, &setting.value));
+    let (weak, strong) = (as_connection_options(weak), as_connection_options(strong));
+    let given = connection.iter_mut().find(|(name, _)| name == "options");
+    let own = given.as_ref().map_or("", |(_, options)| options);
+    let all = [&weak, own, &strong]
+        .into_iter()
+        .filter(|part| !part.is_empty());
+    let all = all.collect::<Vec<_>>().join(" ");
+    match given {
+        _ if all.is_empty() => {}
+        Some((_, options)) => *options = all,
+        None => connection.push(("options".into(), all)),
     }
     connection
 }
 
 /// The settings as the value of libpq's connection option `options`.
-fn as_connection_options(settings: &Settings) -> String {
+fn as_connection_options<'s>(settings: impl Iterator<Item = (&'s String, &'s String)>) -> String {
     let mut options = String::new();
     for (name, value) in settings {
         if !options.is_empty() {

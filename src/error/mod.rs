@@ -135,6 +135,13 @@ pub enum Error {
         why: &'static str,
         hint: String,
     },
+    /// A client's session does not have a setting that the run asks for.
+    #[error("a client has \"{is}\" for setting \"{name}\" instead of \"{wanted}\"")]
+    SettingDiffers {
+        name: String,
+        wanted: String,
+        is: String,
+    },
     /// A function is called where or when this is not possible.
     #[error("{message}")]
     Misplaced { message: String, hint: String },
@@ -266,6 +273,7 @@ impl Error {
                 Sqlstate::ERRCODE_OBJECT_IN_USE
             }
             Error::ReadOnly { .. } => Sqlstate::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            Error::SettingDiffers { .. } => Sqlstate::ERRCODE_CANT_CHANGE_RUNTIME_PARAM,
             Error::Misplaced { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::RoleCannotLogin { .. } => Sqlstate::ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
             Error::Denied { .. } => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
@@ -480,6 +488,11 @@ impl Error {
             Error::UnknownRun { .. } | Error::NullArgument { name: "run_id" } => {
                 Some("Runs are listed in bench.run_summary.".into())
             }
+            Error::SettingDiffers { .. } => Some(
+                "What begins the client's session has changed it: a connection pooler, a login \
+                 event trigger, or a library that defines the setting and refuses the value."
+                    .into(),
+            ),
             Error::LostRun { .. } => Some("Check the server log, then repeat the run.".into()),
             Error::NoRun => Some("Start one with bench.run.".into()),
             Error::ExtensionDropped => {

@@ -10,11 +10,10 @@ use super::heap::{self, Filler, Heap, Key, PartitionHash, Row, RowKind, Template
 use super::keys::{self, KeyFiller};
 use super::options::InitializeSpec;
 use super::pgio::{Keys, PgioSpec};
-use super::tables::quote_literal;
 use crate::backend::identity::Identity;
 use crate::clock;
 use crate::error::Result;
-use crate::query;
+use crate::query::{self, quote_literal};
 use pgrx::pg_sys;
 use selfbench_btree::Tree;
 use serde::{Deserialize, Serialize};

@@ -3,6 +3,7 @@
 use super::options::{InitializeSpec, no_schema};
 use crate::database::Database;
 use crate::error::{Error, Result};
+use crate::query::quote_literal;
 
 /// pgbench's tables with their columns.
 pub const TABLES: [(&str, &[&str]); 4] = [
@@ -192,14 +193,4 @@ pub(super) fn not_a_table(relkind: &str) -> &'static str {
 /// A name, quoted for SQL.
 pub(super) fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A text as an SQL literal that is valid for any value of `standard_conforming_strings`.
-pub fn quote_literal(text: &str) -> String {
-    let quoted = text.replace('\'', "''");
-    if quoted.contains('\\') {
-        format!(" E'{}'", quoted.replace('\\', "\\\\"))
-    } else {
-        format!("'{quoted}'")
-    }
 }

@@ -4,6 +4,7 @@
 //! owner.
 
 use super::insert::{insert, update as update_row};
+use crate::backend::settings::ClientSetting;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
@@ -22,8 +23,9 @@ pub fn next_run_id() -> Result<i64> {
 }
 
 /// Stores the row of a run that begins, and the settings under which it does: those of the target
-/// if it has one, as [`settings_query`] shows them, else this session's.
-pub fn begin(run: &Run, of_target: Option<&str>) -> Result<()> {
+/// if it has one, as [`settings_query`] shows them, else this session's; those of its clients instead
+/// where they differ.
+pub fn begin(run: &Run, of_target: Option<&str>, of_clients: &[ClientSetting]) -> Result<()> {
     transaction(|| {
         as_owner(|| {
             // Runs whose coordinator is gone will never be finished by it.
@@ -49,6 +51,19 @@ pub fn begin(run: &Run, of_target: Option<&str>) -> Result<()> {
                    FROM jsonb_populate_recordset(NULL::bench.run_settings, $2::jsonb) s",
                 &[run.run_id.into(), settings.into()],
             )?;
+            for setting in of_clients {
+                Spi::run_with_args(
+                    "INSERT INTO bench.run_settings (run_id, name, setting, source)
+                     VALUES ($1, $2, $3, 'run')
+                     ON CONFLICT (run_id, name)
+                     DO UPDATE SET setting = excluded.setting, source = excluded.source",
+                    &[
+                        run.run_id.into(),
+                        setting.name.as_str().into(),
+                        setting.shown.as_str().into(),
+                    ],
+                )?;
+            }
             Ok(())
         })
     })

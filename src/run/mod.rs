@@ -5,6 +5,7 @@ pub mod options;
 pub mod pgio;
 mod pgio_options;
 pub mod scripts;
+mod settings;
 pub mod spec;
 pub mod switches;
 

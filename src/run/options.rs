@@ -79,6 +79,8 @@ options! {
         target: Option<String>,
         /// How connections reach this server in mode libpq: socket, tcp or auto.
         connection: String = "auto",
+        /// Session settings of the clients, an object.
+        settings: Option<Value>,
         /// Processes of clients in mode spi.
         client_process: String = "auto",
         /// How many times a second the clients' sessions are sampled for what they wait for.
@@ -198,6 +200,10 @@ impl RunOptions {
             seed,
             label: self.label.clone(),
             settings: settings::of_session()?,
+            client_settings: match &self.settings {
+                Some(given) => super::settings::check(given, target.as_ref())?,
+                None => Vec::new(),
+            },
             connection,
             target,
             pgio: None,

@@ -7,7 +7,7 @@ use super::scripts::ScriptSpec;
 use super::switches::Switches;
 use crate::backend::identity::Identity;
 use crate::backend::interrupts::check_for_interrupts;
-use crate::backend::settings::{self, Settings};
+use crate::backend::settings::{self, ClientSetting, Settings};
 use crate::error::Result;
 use crate::pq::ConnectWith;
 pub use selfbench_model::Mode;
@@ -144,6 +144,8 @@ pub struct RunSpec {
     pub label: Option<String>,
     /// The caller's session settings.
     pub settings: Settings,
+    /// Settings that the clients have, whatever the caller's session and a target have.
+    pub client_settings: Vec<ClientSetting>,
     /// libpq's parameters for connections to this server, in mode libpq and for clients in
     /// backends.
     pub connection: Vec<(String, String)>,
@@ -168,19 +170,32 @@ impl RunSpec {
             Some(target) => {
                 // But for those that make pgio what it is.
                 let pgio = self.pgio.as_ref().map(|pgio| pgio.scan.settings());
-                ConnectWith {
-                    parameters: settings::add_to_connection(
-                        target.parameters.clone(),
-                        &pgio.unwrap_or_default(),
-                    ),
-                    password_required: target.password_required,
-                }
+                with_settings(target, &pgio.unwrap_or_default(), &self.client_settings)
             }
-            None => ConnectWith {
-                parameters: settings::add_to_connection(self.connection.clone(), &self.settings),
-                password_required: false,
-            },
+            None => {
+                let here = ConnectWith {
+                    parameters: self.connection.clone(),
+                    password_required: false,
+                };
+                with_settings(&here, &self.settings, &self.client_settings)
+            }
         }
+    }
+
+    /// What the coordinator connects to the target with, if there is one.
+    pub fn connect_coordinator_with(&self) -> Option<ConnectWith> {
+        let target = self.target.as_ref()?;
+        Some(with_settings(
+            target,
+            &Settings::new(),
+            self.look_up_settings(),
+        ))
+    }
+
+    /// The settings of clients that the coordinator has, too: it must find the same tables.
+    pub fn look_up_settings(&self) -> impl Iterator<Item = &ClientSetting> {
+        let settings = self.client_settings.iter();
+        settings.filter(|setting| setting.name == "search_path")
     }
 
     /// How the clients' connections reach this server, in mode libpq without a target.
@@ -251,6 +266,17 @@ impl RunSpec {
         self.scripts
             .iter()
             .any(|script| script.writes && script.weight > 0)
+    }
+}
+
+fn with_settings<'s>(
+    with: &ConnectWith,
+    weak: &Settings,
+    strong: impl IntoIterator<Item = &'s ClientSetting>,
+) -> ConnectWith {
+    ConnectWith {
+        parameters: settings::add_to_connection(with.parameters.clone(), weak, strong),
+        password_required: with.password_required,
     }
 }
 

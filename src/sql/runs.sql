@@ -68,7 +68,8 @@ CREATE FUNCTION bench.run(
     observe           boolean DEFAULT true,
     profile           boolean DEFAULT false,
     wait_sample_rate  float8  DEFAULT 20,
-    connection        text    DEFAULT 'auto'
+    connection        text    DEFAULT 'auto',
+    settings          jsonb   DEFAULT NULL
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';

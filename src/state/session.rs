@@ -5,7 +5,7 @@ use super::transaction::InTransaction;
 use crate::compat;
 use pgrx::datum::Interval;
 use pgrx::{IntoDatum, pg_sys};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 /// The value of a setting as the server stores it, numbers without a unit; `None` if there is no
 /// such setting.
@@ -14,6 +14,37 @@ pub fn setting(name: &CStr) -> Option<String> {
     unsafe {
         let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
         (!value.is_null()).then(|| c_text(value))
+    }
+}
+
+/// The value of a setting as SHOW prints it; empty if there is no such setting.
+///
+/// Raises an error if the current role may not see it.
+pub fn shown(_: InTransaction, name: &str) -> String {
+    let name = CString::new(name).unwrap_or_default();
+    // SAFETY: in a transaction; null, or a text that ends in a zero byte.
+    unsafe {
+        let value = pg_sys::GetConfigOptionByName(name.as_ptr(), std::ptr::null_mut(), true);
+        (!value.is_null())
+            .then(|| c_text(value))
+            .unwrap_or_default()
+    }
+}
+
+/// The name of a setting as the server writes it; as it is given if there is no such setting.
+///
+/// Raises an error if the current role may not see it.
+pub fn setting_name(_: InTransaction, name: &str) -> String {
+    let text = CString::new(name).unwrap_or_default();
+    // SAFETY: in a transaction; the name is set if there is a value, and lives as long as the
+    // setting.
+    unsafe {
+        let mut found = std::ptr::null();
+        let value = pg_sys::GetConfigOptionByName(text.as_ptr(), &mut found, true);
+        match value.is_null() || found.is_null() {
+            true => name.to_owned(),
+            false => c_text(found),
+        }
     }
 }
 

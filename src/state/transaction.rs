@@ -1,6 +1,6 @@
 //! The transaction of this process.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, catch};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 
 /// Proof that this process is in a transaction; what needs one takes it as an argument.
@@ -32,5 +32,25 @@ pub fn with_snapshot<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
     let result = body();
     // SAFETY: the one that was pushed above.
     unsafe { pg_sys::PopActiveSnapshot() };
+    result
+}
+
+/// Runs `body` in a subtransaction, which is rolled back whether `body` succeeds or fails, so that
+/// the transaction can go on after an error.
+pub fn tried<T>(_: InTransaction, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    // SAFETY: in a transaction; what the subtransaction makes current is restored after its end.
+    let (context, owner) = unsafe {
+        let before = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
+        pg_sys::BeginInternalSubTransaction(std::ptr::null());
+        pg_sys::MemoryContextSwitchTo(before.0);
+        before
+    };
+    let result = catch(body);
+    // SAFETY: as above.
+    unsafe {
+        pg_sys::RollbackAndReleaseCurrentSubTransaction();
+        pg_sys::MemoryContextSwitchTo(context);
+        pg_sys::CurrentResourceOwner = owner;
+    }
     result
 }

@@ -63,8 +63,11 @@ fn coordinator_exit() {
 }
 
 fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
-    transaction(|| settings::apply(&spec.settings))?;
-    let mut database = Database::open(spec.target.as_ref())?;
+    transaction(|| {
+        settings::apply(&spec.settings)?;
+        settings::apply_exactly(spec.look_up_settings())
+    })?;
+    let mut database = Database::open(spec.connect_coordinator_with().as_ref())?;
     let tables = tables::look_up(spec, &mut database)?;
     checkpoint::require_right(spec, &mut database)?;
     segment.header().scale.store(tables.scale, Relaxed);
@@ -82,7 +85,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         run.connection_ms = Some((clock::now_ns() - launched_ns) as f64 / 1e6);
         if stores {
             let settings = settings_of_target(&mut database)?;
-            store::begin(&run, settings.as_deref())?;
+            store::begin(&run, settings.as_deref(), &spec.client_settings)?;
         }
         Ok(())
     })

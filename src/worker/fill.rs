@@ -8,9 +8,8 @@ use crate::error::Result;
 use crate::initialize::pages::{Keyed, Plan};
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{self, Rows, Table};
-use crate::initialize::tables::quote_literal;
 use crate::initialize::{InitializeSpec, PgioSpec};
-use crate::query;
+use crate::query::{self, quote_literal};
 use crate::shared::Header;
 use pgrx::pg_sys;
 

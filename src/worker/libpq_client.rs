@@ -11,15 +11,19 @@ use crate::backend::identity::connect;
 use crate::backend::interrupts::{asked_to_end, enter_cooperative, ignore_cancels};
 use crate::backend::profiler;
 use crate::backend::transaction;
-use crate::database::remote::{self, NotConnected};
+use crate::database::remote::{self, NotConnected, Remote};
 use crate::error::{Error, Result, catch};
 use crate::pq::{ConnectWith, Connection};
+use crate::query::quote_literal;
 use crate::run::RunSpec;
 use crate::shared::Stop;
 use crate::shared::effort::Stopwatch;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_script::clients_per_thread;
 use std::rc::Rc;
+
+/// The advice if this process has too many connections.
+const REMEDY: &str = "use more jobs and workers";
 
 /// Entry point of the process.
 #[pg_guard]
@@ -73,6 +77,11 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     let workloads = Workloads::parse(&spec, clients.iter().map(|(client, _)| *client))?;
     workloads.all.iter().try_for_each(check_rights)?;
     let connect_with = Rc::new(spec.connect_with());
+    // With a connection for each transaction, one of each worker stands for them.
+    if spec.switches.reconnect && !spec.client_settings.is_empty() {
+        let connection = connect_client(place.index, &connect_with, REMEDY)?;
+        require_settings(&spec, connection)?;
+    }
     let mut connections = Vec::with_capacity(clients.len());
     for (client, _) in &clients {
         if header.stop() != Stop::No {
@@ -82,7 +91,8 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
             connections.push(None);
             continue;
         }
-        let connection = connect_client(*client, &connect_with, "use more jobs and workers")?;
+        let connection = connect_client(*client, &connect_with, REMEDY)?;
+        let connection = require_settings(&spec, connection)?;
         let (slot, _) = place.segment.client(*client);
         slot.set_backend_pid(connection.backend_pid());
         connections.push(Some(sampled::request(place, *client, connection)));
@@ -94,6 +104,27 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         connections,
         connect_with,
     }))
+}
+
+/// Fails unless the session of a connection has the settings that clients are to have.
+fn require_settings(spec: &RunSpec, connection: Connection) -> Result<Connection> {
+    if spec.client_settings.is_empty() {
+        return Ok(connection);
+    }
+    let columns: Vec<_> = spec
+        .client_settings
+        .iter()
+        .map(|setting| {
+            let name = quote_literal(&setting.name);
+            format!("pg_catalog.current_setting({name}, true)")
+        })
+        .collect();
+    let mut session = Remote::over(connection);
+    let row = session.first_row(&format!("SELECT {}", columns.join(", ")))?;
+    for (setting, is) in spec.client_settings.iter().zip(row) {
+        setting.require(is.unwrap_or_default())?;
+    }
+    Ok(session.into_connection())
 }
 
 /// Connects a client to the server. `remedy` is the advice if this process has too many

@@ -34,7 +34,10 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     let prepared = catch(|| {
         let spec: RunSpec = place.segment.spec()?;
         connect(spec.identity);
-        transaction::transaction(|| settings::apply(&spec.settings))?;
+        transaction::transaction(|| {
+            settings::apply(&spec.settings)?;
+            settings::apply_exactly(&spec.client_settings)
+        })?;
         prepare(spec, place.index)
     });
     match prepared {
@@ -61,7 +64,9 @@ pub fn run_client(segment: u32, secret: u64) -> Result<()> {
     transaction::leave_call();
     refuse_listen();
     let served = catch(|| {
-        let (spec, workload) = prepare(place.segment.spec()?, place.index)?;
+        let spec: RunSpec = place.segment.spec()?;
+        transaction::transaction(|| settings::require(&spec.client_settings))?;
+        let (spec, workload) = prepare(spec, place.index)?;
         serve(&place, &spec, &workload);
         Ok(())
     });
