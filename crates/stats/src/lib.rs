@@ -19,6 +19,7 @@ mod tally;
 mod turn_parts;
 mod units;
 mod usage;
+pub mod usl;
 mod words;
 
 pub use counters::Counters;

@@ -247,7 +247,7 @@ impl Estimate {
 }
 
 /// The quantile of Student's t for an interval with equal tails.
-fn t_quantile(freedom: f64) -> f64 {
+pub(crate) fn t_quantile(freedom: f64) -> f64 {
     let student = StudentsT::new(0.0, 1.0, freedom);
     student.map_or(f64::NAN, |t| t.inverse_cdf(f64::midpoint(1.0, CONFIDENCE)))
 }
