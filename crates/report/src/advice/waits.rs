@@ -6,6 +6,8 @@ use selfbench_stats::summary;
 
 /// Waits for locks that matter, as a fraction of all samples.
 const LOCKED_SHARE: f64 = 0.1;
+/// Fewer of them may be chance: a run of a moment has a few samples in all.
+const FEW_LOCKED: f64 = 10.0;
 /// At most this many tables and events are named.
 const NAMED: usize = 3;
 
@@ -20,7 +22,7 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
     let Some(share) = summary::ratio(samples(&locks), samples(&all)) else {
         return Vec::new();
     };
-    if share <= LOCKED_SHARE {
+    if share <= LOCKED_SHARE || samples(&locks) < FEW_LOCKED {
         return Vec::new();
     }
     let events = locks
