@@ -107,14 +107,17 @@ sub start_after_kill
 my $node = new_bench_node(
 	'loader',
 	"max_worker_processes = 16\nmax_parallel_maintenance_workers = 4\nlog_min_messages = debug1\n"
-	  . "autovacuum = off\nmax_wal_size = 1GB\nwal_keep_size = 4GB\nallow_in_place_tablespaces = on",
+	  . "autovacuum = off\nmax_wal_size = 1GB\nallow_in_place_tablespaces = on",
 	allows_streaming => 1,
 	extra            => ['--data-checksums']);
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(ours theirs);
 create_extensions($node, $_) foreach qw(ours theirs);
+# The slot keeps as much WAL as the standby needs, and no more.
+$node->safe_psql('postgres', "SELECT pg_create_physical_replication_slot('standby', true)");
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('loader_standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'");
 $standby->start;
 # Within the data directory, so that the standby has one of its own.
 $node->safe_psql('postgres', "CREATE TABLESPACE elsewhere LOCATION ''");

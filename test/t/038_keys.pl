@@ -101,13 +101,16 @@ SQL
 my $node = new_bench_node(
 	'keys',
 	"max_worker_processes = 16\nmax_parallel_maintenance_workers = 4\nlog_min_messages = debug1\n"
-	  . "autovacuum = off\nmax_wal_size = 1GB\nwal_keep_size = 4GB\nallow_in_place_tablespaces = on",
+	  . "autovacuum = off\nmax_wal_size = 1GB\nallow_in_place_tablespaces = on",
 	allows_streaming => 1,
 	extra            => ['--data-checksums']);
 create_extensions($node);
+# The slot keeps as much WAL as the standby needs, and no more.
+$node->safe_psql('postgres', "SELECT pg_create_physical_replication_slot('standby', true)");
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('keys_standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "primary_slot_name = 'standby'");
 $standby->start;
 $node->safe_psql('postgres', "CREATE TABLESPACE elsewhere LOCATION ''");
 my $is_known = $known{ int $node->pg_version };
