@@ -114,8 +114,9 @@ make demo         install what is missing, build, benchmark a scratch server in
 make test         install what is missing, build, run all tests on scratch servers
                   TEST_JOBS=2 TAP tests at a time
                   KEEP=1 leaves the server, its log and the results
-                  SEED=1,2 repeats the seeds of the differential tests
-make soak         end processes of runs at random moments, COUNT=200 times; SEED= repeats
+                  SEED=1,2 sets the seeds of the differential tests
+make soak         end processes of runs at random moments, COUNT=200 times; compare
+                  generated scripts and expressions of SEEDS=10 new seeds; SEED= repeats
 make bench        install what is missing, build, measure everything beside pgbench
                   and other peers on a scratch server; see docs/performance.md
                   QUICK=1 takes three minutes instead of fifteen

@@ -1,7 +1,7 @@
 # Expressions: both modes give the same values, random numbers and errors as the
 # pgbench program, and the same messages for invalid expressions.
 #
-#   SEED=1,2   seeds of the generator; 1 and a new one without it
+#   SEED=1,2   seeds of the generator; these without it
 #   COUNT=n    expressions for each seed
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 # Whole scripts: the same rows, statements, values, errors and counts as with the
 # pgbench program, in both modes.
 #
-#   SEED=1,2   seeds of the generator; 1 and a new one without it
+#   SEED=1,2   seeds of the generator; these without it
 #   COUNT=n    scripts for each seed
 use strict;
 use warnings;

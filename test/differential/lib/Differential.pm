@@ -13,11 +13,11 @@ use Test::More;
 
 our @EXPORT = qw(seeds new_judged_node pgbench bench parse_error quoted write_script);
 
-# Seeds of the generators: a fixed one and a new one, or those of SEED.  They are
-# printed, so that a failure can be repeated.
+# Seeds of the generators: those of SEED, or always the same, so that no test fails for what
+# nobody has changed.  They are printed, so that a failure can be repeated.
 sub seeds
 {
-	my @seeds = split /[ ,]+/, $ENV{SEED} || join ' ', 1, 2 + int rand 2**31;
+	my @seeds = split /[ ,]+/, $ENV{SEED} || '1 2';
 	note("SEED=$_") foreach @seeds;
 	return @seeds;
 }
