@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql signal_sql backend_of
+our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql signal_sql told_ok backend_of
   wait_for wait_for_transactions latest_run
   invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
@@ -93,6 +93,19 @@ sub signal_sql
 
 	$session->{run}->signal($signal);
 	return;
+}
+
+# Waits until it has printed something on its standard error, such as a notice.
+sub told_ok
+{
+	my ($session, $pattern, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	while ($session->{stderr} !~ $pattern && $session->{run}->pumpable && !$session->{timer}->is_expired)
+	{
+		eval { $session->{run}->pump; 1 } or last;
+	}
+	return like($session->{stderr}, $pattern, $name);
 }
 
 # Waits for a session with that application_name; returns the process ID of its

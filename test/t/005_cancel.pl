@@ -320,9 +320,10 @@ foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator worker))
 	my $starter =
 	  $node->background_psql('postgres', on_error_stop => 0, extra_params => [qw(-v VERBOSITY=verbose)]);
 	my $pid = $starter->query_safe('SELECT pg_backend_pid()');
+	my $offset = -s $node->logfile;
 	$control->query_safe('ALTER SYSTEM SET pre_auth_delay = 3');
 	$control->query_safe('SELECT pg_reload_conf()');
-	usleep(300_000);    # the postmaster reads its configuration
+	$node->wait_for_log(qr/parameter "pre_auth_delay" changed to "3"/, $offset);
 	$starter->{stdin} .=
 	  "SELECT state FROM bench.run(mode => 'libpq', clients => 2, duration => '10 min', vacuum => 'none', label => '$name');\n\\warn done\n";
 	$starter->{run}->pump_nb;

@@ -69,7 +69,7 @@ my $rows   = $node->background_psql('postgres');
 my $offset = -s $node->logfile;
 $tables->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIVE MODE');
 $caller = start_sql($node,
-	"SET lock_timeout = '2 s'; SELECT state FROM bench.run(clients => 3, duration => '10 min', label => '$label')");
+	"SET lock_timeout = '5 s'; SELECT state FROM bench.run(clients => 3, duration => '10 min', label => '$label')");
 wait_for($node,
 	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query ~ '^run \\d+: vacuum\$'"
 );
@@ -207,8 +207,13 @@ foreach (
 $label = 'extension dropped';
 $offset = -s $node->logfile;
 $node->safe_psql('postgres',
-	"SELECT bench.start('select-only', duration => '1 s', vacuum => 'none', label => '$label')");
+	"SELECT bench.start('select-only', duration => '10 min', vacuum => 'none', label => '$label')");
+wait_for_transactions($node, $label);
 $node->safe_psql('postgres', 'DROP EXTENSION pg_selfbench');
+is( $node->safe_psql('postgres',
+		"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator'"),
+	't',
+	"$label: canceled");
 nothing_left_ok($node, $label);
 like(slurp_file($node->logfile, $offset),
 	qr/LOG:  run \d+ of pg_selfbench: results could not be stored: /, "$label: in the server's log");

@@ -12,6 +12,7 @@ use Test::More;
 my $node = new_bench_node('telemetry', <<'CONF');
 max_worker_processes = 20
 max_wal_size = 4GB
+checkpoint_timeout = 1h
 autovacuum_naptime = 1s
 deadlock_timeout = 10ms
 CONF
@@ -20,6 +21,12 @@ foreach my $table (qw(accounts branches tellers history))
 {
 	$node->safe_psql('postgres', "ALTER TABLE pgbench_$table SET (autovacuum_enabled = false)");
 }
+# Vacuuming it takes minutes, with these settings.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE swept WITH (autovacuum_enabled = false, autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)
+  AS SELECT repeat('x', 1000) FROM generate_series(1, 7000);
+DELETE FROM swept;
+SQL
 
 # Starts a run that is canceled later, with short intervals; returns its number when it
 # has finished transactions.
@@ -95,12 +102,8 @@ wait_for($node, "SELECT ($requested) > $checkpoints");
 
 # A table that is vacuumed slowly.
 my $unvacuumed = seconds_of($run_id);
-$node->safe_psql('postgres', <<'SQL');
-ALTER TABLE pgbench_tellers SET (autovacuum_enabled = true, autovacuum_vacuum_threshold = 1,
-  autovacuum_vacuum_scale_factor = 0, autovacuum_analyze_threshold = 2000000000,
-  autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)
-SQL
-my $vacuums = "query LIKE 'autovacuum: VACUUM public.pgbench_tellers%'";
+$node->safe_psql('postgres', 'ALTER TABLE swept SET (autovacuum_enabled = true)');
+my $vacuums = "query LIKE 'autovacuum: VACUUM %public.swept%'";
 wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE $vacuums");
 my $worker = $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $vacuums");
 my $vacuumed = seconds_of($run_id);
@@ -117,14 +120,14 @@ sub run_as_bencher
 		extra_params => [ '-U', 'bencher' ]);
 }
 my $denied = run_as_bencher();
-$node->safe_psql('postgres', 'GRANT SELECT ON pgbench_tellers TO bencher');
+$node->safe_psql('postgres', 'GRANT SELECT ON swept TO bencher');
 my $allowed = run_as_bencher();
 $node->safe_psql('postgres', 'GRANT pg_read_all_stats TO bencher');
 my $member = run_as_bencher();
 my $at = $node->safe_psql('postgres',
 	"SELECT seconds FROM bench.progress, pg_stat_activity WHERE run_id = $run_id AND pg_stat_activity.pid = $worker AND $vacuums");
 ok($at ne '', 'the vacuum is still in progress');
-$node->safe_psql('postgres', 'ALTER TABLE pgbench_tellers SET (autovacuum_enabled = false)');
+$node->safe_psql('postgres', 'ALTER TABLE swept SET (autovacuum_enabled = false)');
 
 # Another session, which sorts on disk, and a deadlock.
 my $other = start_sql($node,
@@ -162,11 +165,10 @@ SELECT count(*) FILTER (WHERE checkpoint_begun),
        sum(blocks_written_by_checkpointer) > 0
   FROM bench.run_server_intervals WHERE run_id = $run_id
 SQL
-all_between_ok($run_id, $vacuumed, $at,
-	"autovacuum_workers >= 1 AND 'VACUUM public.pgbench_tellers' = ANY (autovacuum)",
+my $named = q{autovacuum::text ~ 'VACUUM (ANALYZE )?public\.swept'};
+all_between_ok($run_id, $vacuumed, $at, "autovacuum_workers >= 1 AND $named",
 	'the autovacuum is in the right intervals');
-all_between_ok($run_id, 0, $unvacuumed, "NOT 'VACUUM public.pgbench_tellers' = ANY (autovacuum)",
-	'and in no earlier one');
+all_between_ok($run_id, 0, $unvacuumed, "NOT $named", 'and in no earlier one');
 all_between_ok($run_id, $other_from, $other_to, 'other_sessions >= 1', 'other sessions');
 is( $node->safe_psql('postgres', <<"SQL"), 't|1|t|t|t|t|t', 'counters');
 SELECT sum(temp_bytes) > 0, sum(deadlocks), sum(wal_records) > 0, sum(wal_bytes) >= sum(wal_bytes_by_clients),
@@ -175,13 +177,10 @@ SELECT sum(temp_bytes) > 0, sum(deadlocks), sum(wal_records) > 0, sum(wal_bytes)
        sum(sessions_cpu_ms) > 0 OR NOT bool_or(sessions_cpu_ms IS NOT NULL)
   FROM bench.run_server_intervals WHERE run_id = $run_id
 SQL
-my $seen = 'SELECT bool_and(autovacuum_workers >= 1), bool_or(%s), bool_and(%s) FROM bench.run_server_intervals WHERE run_id = %s';
-my $named = "'VACUUM public.pgbench_tellers' = ANY (autovacuum)";
-is($node->safe_psql('postgres', sprintf($seen, $named, "autovacuum = '{}'", $denied)),
-	't|f|t', 'a role sees that autovacuum works, not on which tables of others');
-is($node->safe_psql('postgres', sprintf($seen, $named, $named, $_)),
-	't|t|t', "except if it may: run $_")
-  foreach $allowed, $member;
+my $seen = "SELECT bool_and(autovacuum_workers >= 1), bool_or($named), bool_and($named) FROM bench.run_server_intervals WHERE run_id =";
+is($node->safe_psql('postgres', "$seen $denied"),
+	't|f|f', 'a role sees that autovacuum works, not on which tables of others');
+is($node->safe_psql('postgres', "$seen $_"), 't|t|t', "except if it may: run $_") foreach $allowed, $member;
 
 # The remainder after the deadline belongs to the last interval.
 $node->safe_psql('postgres', q{SELECT bench.define_script('slow', '\sleep 700 ms')});
@@ -208,10 +207,11 @@ my ($host, $port) = ($node->host, $node->port);
 $node->safe_psql('postgres', 'CREATE ROLE guest LOGIN; REVOKE SELECT ON pg_stat_wal FROM PUBLIC');
 sub on_target
 {
-	my ($role, $more) = @_;
+	my ($role, $more, $script) = @_;
 
+	$script //= 'one';
 	return
-	  "bench.run('one', mode => 'libpq', target => 'host=$host port=$port dbname=postgres user=$role', aggregate_interval => '100 ms', vacuum => 'none', $more)";
+	  "bench.run('$script', mode => 'libpq', target => 'host=$host port=$port dbname=postgres user=$role', aggregate_interval => '100 ms', vacuum => 'none', $more)";
 }
 sub seen_on_target
 {
@@ -235,25 +235,43 @@ $stdout = $node->safe_psql('postgres',
 	'SELECT run_id FROM ' . on_target('postgres', "duration => '1 s'"));
 is(seen_on_target($stdout), 't|t|t|t|f|', 'a target with all rights: what is seen');
 
+# What a run prints whose only transaction waits while something is done, and for some intervals after it.
+$node->safe_psql('postgres', "SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1)')");
+sub at_the_gate
+{
+	my ($role, $label, $do) = @_;
+
+	my $gate = $node->background_psql('postgres');
+	$gate->query_safe('SELECT pg_advisory_lock(1)');
+	my $caller = start_sql($node,
+		'SELECT state FROM ' . on_target($role, "transactions => 1, label => '$label'", 'gate'));
+	wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+	$do->();
+	let_it_run($node->safe_psql('postgres', "SELECT run_id FROM bench.progress WHERE label = '$label'"));
+	$gate->query_safe('SELECT pg_advisory_unlock(1)');
+	$gate->quit;
+	return finish_sql($caller);
+}
+
 # An observer that fails is off, and the run goes on.
-my $caller = start_sql($node,
-	'SELECT state FROM ' . on_target('guest', "duration => '2 s', label => 'revoked'"));
-wait_for_transactions($node, 'revoked');
-$node->safe_psql('postgres',
-	'REVOKE EXECUTE ON FUNCTION pg_current_wal_insert_lsn() FROM PUBLIC');
-($stdout, $stderr) = finish_sql($caller);
+($stdout, $stderr) = at_the_gate('guest', 'revoked',
+	sub { $node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION pg_current_wal_insert_lsn() FROM PUBLIC') });
 is($stdout, 'finished', 'rights are lost in the middle: the run goes on');
 like($stderr, qr/NOTICE: .*could not observe the server's statistics: .*permission denied/m,
 	'rights are lost in the middle: that is said');
 
 # A target that does not answer delays nothing.
-$caller = start_sql($node, 'SELECT state FROM ' . on_target('postgres', "duration => '2 s', label => 'mute'"));
-wait_for_transactions($node, 'mute');
-my $mute = $node->safe_psql('postgres',
-	"SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_selfbench' AND backend_type = 'client backend'"
-	  . ' ORDER BY backend_start LIMIT 1');
-kill 'STOP', $mute;
-($stdout, $stderr) = finish_sql($caller);
+my $mute;
+($stdout, $stderr) = at_the_gate(
+	'postgres', 'mute',
+	sub {
+		# Idle, so that it has no lock of the server. The client's session waits at the gate.
+		my $observer =
+		  "application_name = 'pg_selfbench' AND backend_type = 'client backend' AND wait_event_type IS DISTINCT FROM 'Lock'";
+		wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE $observer AND state = 'idle'");
+		$mute = $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $observer");
+		kill 'STOP', $mute;
+	});
 kill 'CONT', $mute;
 is($stdout, 'finished', 'a target that does not answer: the run ends');
 nothing_left_ok($node, 'telemetry');

@@ -235,7 +235,8 @@ foreach my $case (
 # A signal that nothing sent for does no harm to a sampled process.
 my $session = start_sql($node,
 	q{SELECT state FROM bench.run('exported', mode => 'libpq', clients => 2, duration => '60 s', profile => true, label => 'signals')});
-wait_for_transactions($node, 'signals');
+# Enough for some samples.
+wait_for($node, "SELECT transactions > 200 FROM bench.progress WHERE label = 'signals'");
 my @pids = split /\n/, sql(q{SELECT pid FROM pg_stat_activity
 	WHERE backend_type = 'pg_selfbench libpq client'
 	   OR backend_type = 'client backend' AND application_name = 'pg_selfbench'});
