@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql signal_sql told_ok backend_of
+our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql signal_sql told_ok backend_of remove_data
   wait_for wait_for_transactions latest_run
   invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
@@ -37,6 +37,14 @@ sub new_bench_node
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_selfbench');
 	return $node;
+}
+
+# Removes the data of servers that have been stopped, which take much space, unless a test has
+# failed.
+sub remove_data
+{
+	$_->clean_node foreach PostgreSQL::Test::Utils::all_tests_passing() ? @_ : ();
+	return;
 }
 
 # Starts SQL in a separate psql and returns immediately.  Named arguments:

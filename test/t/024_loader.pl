@@ -107,7 +107,7 @@ sub start_after_kill
 my $node = new_bench_node(
 	'loader',
 	"max_worker_processes = 16\nmax_parallel_maintenance_workers = 4\nlog_min_messages = debug1\n"
-	  . "autovacuum = off\nmax_wal_size = 1GB\nallow_in_place_tablespaces = on",
+	  . "autovacuum = off\nmax_wal_size = 512MB\nallow_in_place_tablespaces = on",
 	allows_streaming => 1,
 	extra            => ['--data-checksums']);
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(ours theirs);
@@ -386,6 +386,10 @@ foreach my $after_ms (0, 200, 700)
 	sound_ok($node, 'ours', $name);
 	is(initialize($node, "steps => 'dtgv'", 'ours'), 4, "$name: a second load succeeds");
 	is(contents($node, 'ours'), $before, "$name: its rows");
+	# What the load has written stays in the directory of the database.
+	$node->safe_psql('postgres', "DROP DATABASE ours; CREATE DATABASE ours");
+	create_extensions($node, 'ours');
+	initialize($node, "steps => 'dtgv'", 'ours');
 }
 my $stopped = start_load($node);
 $node->stop('immediate');
@@ -421,6 +425,7 @@ sound_ok($node, 'ours', 'checkpoints during a load');
 $node->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums of all pages');
 $standby->stop;
+remove_data($node, $standby);
 
 # Without WAL, since the server syncs the files when the load commits.
 my $minimal = new_bench_node('minimal');

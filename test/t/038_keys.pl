@@ -342,6 +342,7 @@ sound_ok($standby, 'standby after all that');
 $node->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums of all pages');
 $standby->stop;
+remove_data($node, $standby);
 
 # Without WAL, or with that which the server writes at commit.
 foreach my $threshold ('0', '1GB')
