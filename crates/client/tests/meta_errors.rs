@@ -78,6 +78,11 @@ fn names_are_as_typed_only_where_pgbench_says_so() {
          evaluation of meta-command failed",
     );
     check(
+        "\\SET 1a 1",
+        "SET: invalid variable name: \"1a\"; client 0 aborted in command 0 (set) of script 0; \
+         assignment of meta-command failed",
+    );
+    check(
         "\\if 0\n\\ElIf 1 / 0\n\\endif",
         "division by zero; client 0 aborted in command 1 (ElIf) of script 0; \
          evaluation of meta-command failed",

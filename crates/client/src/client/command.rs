@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::control::Control;
 use crate::record::Record;
 use crate::session::Session;
-use selfbench_script::{Action, Command, EvalContext, Protocol};
+use selfbench_script::{Action, Command, EvalContext, Protocol, SetError};
 
 impl<'w> Client<'w> {
     /// Executes the current command, or ends the script after the last one.
@@ -74,7 +74,11 @@ impl<'w> Client<'w> {
                 };
                 if let Err(error) = set.execute(&mut evaluation) {
                     let message = error.to_string();
-                    return Some(self.abort_meta(&command.keyword, &message, error.summary()));
+                    let name = match error {
+                        SetError::Evaluation(_) => &command.keyword,
+                        SetError::Assignment(_) => command.name(),
+                    };
+                    return Some(self.abort_meta(name, &message, error.summary()));
                 }
                 self.complete(self.command + 1, context);
             }
