@@ -5,6 +5,7 @@
 
 pub mod buckets;
 pub mod budget;
+pub mod capacity;
 pub mod compare;
 pub mod counters;
 mod error;
