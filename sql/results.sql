@@ -99,6 +99,19 @@ SELECT public.error_of(format('SELECT bench.require(%s)', c)) FROM unnest(ARRAY[
 SELECT count(*) FROM bench.runs r, bench.require(r.run_id, 'p(50) > 0', 'p(90) > 0', 'p(95) > 0', 'p(99) > 0', 'p(99.9) > 0') m
  WHERE m.measured::float8 = CASE m.condition WHEN 'p(50) > 0' THEN latency_p50_ms WHEN 'p(90) > 0' THEN latency_p90_ms
        WHEN 'p(95) > 0' THEN latency_p95_ms WHEN 'p(99) > 0' THEN latency_p99_ms ELSE latency_p999_ms END;
+
+-- Documents: errors, and a run that comes back
+SELECT public.error_of(format('SELECT bench.export_run(%s)', c)) FROM unnest(ARRAY['NULL', '0']) c;
+SELECT public.error_of(format('SELECT bench.import_run(%s)', c)) FROM unnest(ARRAY[
+    'NULL', '''5''', '''{}''', '''{"format": "pg_selfbench run"}''', '''{"format": "pg_selfbench run", "format_version": 2}''',
+    '''{"format": "pg_selfbench run", "format_version": 1, "source": {}, "run": {}}''',
+    '''{"format": "pg_selfbench run", "format_version": 1, "source": {}, "run": {}, "tables": {}}'''
+]) c;
+SELECT bench.import_run(bench.export_run(run_id), label => 'imported') > run_id FROM bench.runs WHERE label = 'a';
+SELECT to_jsonb(a) - bench_internal.local_columns()::text[] - 'label' = to_jsonb(i) - bench_internal.local_columns()::text[] - 'label',
+       i.imported_from - '{system_identifier,cluster_name,server_version,owner}'::text[] = jsonb_build_object('run_id', a.run_id, 'label', 'a', 'database', a.database_name)
+  FROM bench.runs a, bench.runs i WHERE a.label = 'a' AND i.label = 'imported';
+SELECT count(*) FROM bench.delete_runs(label => 'imported');
 \pset format aligned
 \t off
 DROP TABLE pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers;

@@ -7,6 +7,8 @@ use pgrx::datum::Interval;
 
 /// Longest duration, in seconds; pgbench's.
 const MAX_SECONDS: i64 = i32::MAX as i64;
+/// The longest label, in bytes; it is the key of an index.
+const MAX_LABEL_BYTES: usize = 1024;
 /// Microseconds of a second.
 pub const US_PER_SECOND: i64 = 1_000_000;
 
@@ -69,6 +71,18 @@ pub fn one_of<T: Copy, const N: usize>(
                 &format!("Valid values are {}.", names.join(", ")),
             ))
         }
+    }
+}
+
+/// Fails if a label is too long.
+pub fn label(label: Option<&str>) -> Result<()> {
+    match label {
+        Some(label) if label.len() > MAX_LABEL_BYTES => Err(invalid(
+            "label",
+            format!("{} bytes", label.len()),
+            &format!("At most {MAX_LABEL_BYTES} bytes."),
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -14,5 +14,6 @@ mod result;
 mod run;
 mod sampled;
 mod scripts;
+mod travel;
 mod wait;
 mod warnings;

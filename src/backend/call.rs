@@ -10,7 +10,7 @@ use crate::check::{interval_text, invalid};
 use crate::error::{Error, Result, catch};
 use crate::state::text::c_text;
 use pgrx::callconv::{Arg, ArgAbi};
-use pgrx::datum::{FromDatum, Interval};
+use pgrx::datum::{DatumWithOid, FromDatum, Interval};
 use pgrx::pg_catalog::pg_proc::{PgProc, ProArgMode};
 use pgrx::pg_sys;
 use pgrx::pgrx_sql_entity_graph::metadata::{
@@ -141,18 +141,13 @@ pub struct Arguments<'call> {
 impl<'call> Arguments<'call> {
     /// The value of an argument. NULL is an error, unless the type has it.
     pub fn take<T: Argument>(&mut self, name: &'static str) -> Result<T> {
-        match self.find::<T>(name)? {
-            Some(at) => self.value(name, at),
-            None => Err(Error::Mismatch(format!(
-                "expects argument \"{name}\" of function {}",
-                self.function
-            ))),
-        }
+        let at = self.required(name, T::SQL)?;
+        self.value(name, at)
     }
 
     /// The same; without such an argument, the default.
     pub fn take_or<T: Argument>(&mut self, name: &'static str, default: T) -> Result<T> {
-        match self.find::<T>(name)? {
+        match self.find(name, T::SQL)? {
             Some(at) => self.value(name, at),
             None => Ok(default),
         }
@@ -161,12 +156,7 @@ impl<'call> Arguments<'call> {
     /// The value of an argument of type `text` as a script, which is not copied: the parser says if
     /// it is too long.
     pub fn take_script(&mut self, name: &'static str) -> Result<Option<&'call str>> {
-        let Some(at) = self.find::<String>(name)? else {
-            return Err(Error::Mismatch(format!(
-                "expects argument \"{name}\" of function {}",
-                self.function
-            )));
-        };
+        let at = self.required(name, String::SQL)?;
         let Some(datum) = self.datum(at) else {
             return Ok(None);
         };
@@ -178,17 +168,35 @@ impl<'call> Arguments<'call> {
         }
     }
 
+    /// The value of an argument of type `json`, of any size, which is not copied: a parameter for a
+    /// query.
+    pub fn take_document(&mut self, name: &'static str) -> Result<Option<DatumWithOid<'call>>> {
+        let at = self.required(name, "json")?;
+        // SAFETY: a value of that type, which lives as long as the call.
+        let document = |datum| unsafe { DatumWithOid::new(datum, pg_sys::JSONOID) };
+        Ok(self.datum(at).map(document))
+    }
+
+    /// Where an argument of that type stands; an error, if there is none.
+    fn required(&mut self, name: &'static str, sql: &'static str) -> Result<usize> {
+        self.find(name, sql)?.ok_or_else(|| {
+            Error::Mismatch(format!(
+                "expects argument \"{name}\" of function {}",
+                self.function
+            ))
+        })
+    }
+
     /// Where an argument stands, if it is declared with that type; an error, if it is with another.
-    fn find<T: Argument>(&mut self, name: &str) -> Result<Option<usize>> {
+    fn find(&mut self, name: &str, sql: &'static str) -> Result<Option<usize>> {
         let Some(at) = self.declared.iter().position(|a| a.name == name) else {
             return Ok(None);
         };
         let declared = type_name(self.declared[at].oid);
-        if declared != T::SQL {
+        if declared != sql {
             return Err(Error::Mismatch(format!(
-                "expects argument \"{name}\" of function {} to be of type {}, not {declared}",
-                self.function,
-                T::SQL
+                "expects argument \"{name}\" of function {} to be of type {sql}, not {declared}",
+                self.function
             )));
         }
         self.declared[at].taken = true;

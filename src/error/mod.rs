@@ -63,6 +63,9 @@ pub enum Error {
         unmet: usize,
         outcomes: Vec<Outcome>,
     },
+    /// A document with a run that cannot be read.
+    #[error("cannot import the document: {0}")]
+    Document(String),
     /// Two options that exclude each other, one that needs another, or one that is to be written
     /// otherwise.
     #[error("{message}")]
@@ -252,7 +255,7 @@ impl Error {
             Error::Condition(
                 ConditionError::UnknownFigure { .. } | ConditionError::UnknownArm { .. },
             ) => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
-            Error::Condition(_) => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
+            Error::Condition(_) | Error::Document(_) => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
             // No other error of the extension has it, and WHEN OTHERS does not catch it.
             Error::Unmet { .. } => Sqlstate::ERRCODE_ASSERT_FAILURE,
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
@@ -387,6 +390,7 @@ impl Error {
                 ConditionError::UnknownFigure { known, .. }
                 | ConditionError::UnknownArm { known, .. } => known.clone(),
             }),
+            Error::Document(_) => Some("Use documents of bench.export_run as they are.".into()),
             Error::Script(error) => error.hint.as_deref().map(str::to_owned),
             Error::WorkerSlots {
                 needed,

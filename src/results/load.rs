@@ -131,7 +131,7 @@ pub fn other_runs(run: &Run) -> Result<i32> {
         let recorded = as_owner(|| {
             query::first_value::<i64>(
                 "SELECT count(*) FROM bench.runs r
-                  WHERE r.run_id <> $1 AND r.started_at < now()
+                  WHERE r.run_id <> $1 AND r.imported_at IS NULL AND r.started_at < now()
                     AND coalesce(r.finished_at > $2::timestamptz,
                                  $2 IS NOT NULL AND r.state = 'running')",
                 &[run.run_id.into(), run.started_at.as_deref().into()],
@@ -160,7 +160,7 @@ pub fn last_run_of_caller() -> Result<Option<i64>> {
     with_pinned_settings(|| {
         query::first_value::<i64>(
             "SELECT max(run_id) FROM bench.runs
-              WHERE owner = (SELECT quote_ident(current_user)::regrole)",
+              WHERE owner = (SELECT quote_ident(current_user)::regrole) AND imported_at IS NULL",
             &[],
         )
     })

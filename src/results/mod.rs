@@ -8,3 +8,4 @@ pub mod log;
 pub mod pgio;
 pub mod result;
 pub mod store;
+pub mod travel;

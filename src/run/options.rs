@@ -8,7 +8,7 @@ use super::switches::Switches;
 use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
 use crate::check::{
-    US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, one_of, seed,
+    US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, label, one_of, seed,
 };
 use crate::database::target;
 use crate::error::{Error, Result};
@@ -23,8 +23,6 @@ use serde_json::Value;
 
 /// The largest number of clients: what the server could ever have as processes.
 pub const MAX_CLIENTS: i32 = 262_143;
-/// The longest label, in bytes; it is the key of an index.
-const MAX_LABEL_BYTES: usize = 1024;
 /// What a run does that is given neither a duration nor a number of transactions.
 const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
 /// Samples of waits per second at most.
@@ -119,15 +117,7 @@ impl RunOptions {
         }
         self.progress_us()?;
         let seed = seed(self.seed.as_deref())?;
-        if let Some(label) = &self.label
-            && label.len() > MAX_LABEL_BYTES
-        {
-            return Err(invalid(
-                "label",
-                format!("{} bytes", label.len()),
-                &format!("At most {MAX_LABEL_BYTES} bytes."),
-            ));
-        }
+        label(self.label.as_deref())?;
         let rate = match self.rate {
             Some(rate) => Some(above_zero("rate", rate)?),
             None => None,

@@ -61,7 +61,8 @@ BEGIN
                     exit_on_abort, checkpoint, observe, wait_sample_rate, profile, connection, client_process, connection_ms,
                     harness_us, harness_share,
                     snapshot_held_s, snapshot_held_by, warmup_transactions, aborted_clients, owner,
-                    database_name, target, server_version_num, started_at, finished_at, errors, notes
+                    database_name, target, server_version_num, started_at, finished_at, errors, notes,
+                    imported_at, imported_from
                FROM bench.runs',
         bench_internal.columns_of('bench_internal.figures', '%I'));
 END

@@ -181,6 +181,8 @@ CREATE TABLE bench.runs (
     notes                   text[] NOT NULL, -- what could not be observed, and why
     coordinator_pid         int,
     segment                 bigint,
+    imported_at             timestamptz, -- NULL: a run of this server
+    imported_from           jsonb, -- "source" of the document
     LIKE bench_internal.figures INCLUDING GENERATED,
     LIKE bench_internal.sums
 );

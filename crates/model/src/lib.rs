@@ -31,7 +31,7 @@ pub use observed::{
 pub use pgio::{PgioRun, PgioSession};
 pub use profile::{RunProfile, RunStack};
 pub use record::{Reply, RunRecord};
-pub use run::{Run, RunState, failed_to_observe};
+pub use run::{Origin, Run, RunState, failed_to_observe};
 pub use script::{RunScript, RunStatement};
 pub use setting::Setting;
 pub use step::InitializeStep;

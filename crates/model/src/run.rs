@@ -150,6 +150,10 @@ pub struct Run {
     pub coordinator_pid: Option<i32>,
     /// Number of the run's shared memory segment.
     pub segment: Option<i64>,
+    /// When it was imported from a document; `None`: it is a run of this server.
+    pub imported_at: Option<String>,
+    /// Where it was measured, if it was imported.
+    pub imported_from: Option<Origin>,
     /// All transactions together.
     #[serde(flatten)]
     pub figures: Figures,
@@ -157,6 +161,19 @@ pub struct Run {
     /// that is read does without them: no report shows them.
     #[serde(flatten, skip_deserializing)]
     pub switches: BTreeMap<String, bool>,
+}
+
+/// Where an imported run was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Which server: the system identifier of its cluster.
+    pub system_identifier: String,
+    /// The name of the cluster, if it has one.
+    pub cluster_name: Option<String>,
+    /// In which database it was stored.
+    pub database: String,
+    /// Its number there.
+    pub run_id: i64,
 }
 
 /// How notes of failures begin.

@@ -98,6 +98,16 @@ fn parameters(lines: &mut Lines, record: &RunRecord) {
     if let (Style::Full, Some(target)) = (lines.style, &run.target) {
         lines.push(format!("target: {target}"));
     }
+    if let (Style::Full, Some(origin)) = (lines.style, &run.imported_from) {
+        let cluster = origin.cluster_name.iter();
+        let cluster: String = cluster
+            .map(|name| format!(", cluster \"{name}\""))
+            .collect();
+        lines.push(format!(
+            "imported: run {} of database \"{}\"{cluster}, system {}",
+            origin.run_id, origin.database, origin.system_identifier
+        ));
+    }
     lines.push(format!("number of clients: {}", run.clients));
     lines.push(format!("number of threads: {}", run.jobs));
     if lines.style == Style::Full && run.workers != run.jobs {

@@ -1,0 +1,25 @@
+//! `bench.import_run`: a run of another server becomes one of the caller's.
+
+use crate::backend::call::Call;
+use crate::check::{argument, label};
+use crate::error::OrRaise;
+use crate::results::travel;
+use crate::server;
+use pgrx::prelude::*;
+
+/// Stores the run of a document, and returns its number.
+#[pg_extern(sql = false)]
+fn import_run(call: Call<'_>) -> i64 {
+    (|| {
+        let (document, name) = call.read(|arguments| {
+            Ok((
+                arguments.take_document("document")?,
+                arguments.take::<Option<String>>("label")?,
+            ))
+        })?;
+        label(name.as_deref())?;
+        server::require_writable("import runs")?;
+        travel::import(argument("document", document)?, name)
+    })()
+    .or_raise()
+}

@@ -1,0 +1,35 @@
+//! Storing runs that other servers have exported.
+
+use super::load::{load, load_evidence, load_times, load_waits};
+use crate::error::{Error, Result};
+use crate::security::as_owner;
+use crate::server;
+use pgrx::datum::DatumWithOid;
+use pgrx::prelude::*;
+
+/// Stores the run of a document as one of the calling role's, and returns its number. What reports
+/// could not read is refused.
+pub fn import(document: DatumWithOid<'_>, label: Option<String>) -> Result<i64> {
+    let role = server::role();
+    as_owner(|| {
+        let stored = Spi::connect_mut(|client| {
+            client
+                .update(
+                    "SELECT bench_internal.store_run($1, $2::regrole, $3)",
+                    Some(1),
+                    &[document, role.into(), label.into()],
+                )?
+                .first()
+                .get_one::<i64>()
+        })?;
+        let run_id = stored.ok_or(Error::ExtensionDropped)?;
+        let read = || {
+            load(run_id)?;
+            load_evidence(run_id)?;
+            load_times(run_id)?;
+            load_waits(run_id)
+        };
+        read().map_err(|error| Error::Document(error.to_string()))?;
+        Ok(run_id)
+    })
+}
