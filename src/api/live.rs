@@ -87,6 +87,7 @@ fn live_figures(
 
 fn phase(header: &Header) -> &'static str {
     match header.phase() {
+        Phase::Preparing if header.statements_pid.load(Relaxed) != 0 => "setup",
         Phase::Launched | Phase::Preparing => "starting",
         Phase::Running if clock::now_ns() < header.measure_ns.load(Relaxed) => "warming up",
         Phase::Running => "running",

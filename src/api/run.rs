@@ -104,6 +104,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
         return Err(error);
     }
     warnings::tell_setup(spec, task.segment());
+    warnings::tell_left_teardown(task.segment());
     task.detach();
     Ok(task.segment().header().run_id.load(Relaxed))
 }
@@ -130,6 +131,7 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     let waited = task.wait(Phase::Finished, horizon, |segment| {
         if !told && segment.header().start_ns.load(Relaxed) != 0 {
             warnings::tell_setup(spec, segment);
+            warnings::tell_left_teardown(segment);
             told = true;
         }
         ticker.tick(segment);
@@ -138,6 +140,9 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     result::remember(task.segment());
     waited?;
     ticker.end(task.segment());
+    if !told {
+        warnings::tell_left_teardown(task.segment());
+    }
     let record = match task.outcome()? {
         // Read from the tables, because it may be large, and as their owner, who sees all runs.
         Reply::Stored(run_id) => load::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,

@@ -71,6 +71,18 @@ pub(super) fn tell_setup(spec: &RunSpec, segment: &Segment) {
     }
 }
 
+/// Tells the caller of a run that has started which run has left its teardown.
+pub(super) fn tell_left_teardown(segment: &Segment) {
+    let left = segment.header().left_teardown.load(Relaxed);
+    if left != 0 {
+        notice(
+            "a run has left its teardown undone",
+            &format!("Your run {left} ended without it, or it failed."),
+            &format!("Execute it with SELECT bench.finish_teardown({left})."),
+        );
+    }
+}
+
 /// Warns the caller if the result is incomplete or otherwise doubtful.
 pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
     let run = &record.run;

@@ -6,8 +6,9 @@
 use super::activity;
 use super::transaction::finish;
 use crate::compat;
-use crate::error::{Result, catch};
-use pgrx::pg_sys;
+use crate::error::{Report, Result, catch};
+use crate::state::transaction::{InTransaction, tried};
+use pgrx::{PgSqlErrorCode, pg_sys};
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
@@ -46,6 +47,40 @@ pub fn new_memory_context(name: &'static std::ffi::CStr) -> pg_sys::MemoryContex
             pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
         )
     }
+}
+
+/// Fails unless [`execute_alone`] can execute what `sql` says, as far as parsing shows: it raises an
+/// error of syntax, and a worker has no client to copy rows from or to.
+///
+/// Must be called in a transaction.
+pub fn require_possible_alone(sql: &str) -> Result<()> {
+    let unsupported = |what: &str| {
+        let report = Report {
+            hint: Some("Each statement is a transaction of its own, and has no client.".into()),
+            ..Report::new(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, what)
+        };
+        Err(report.into())
+    };
+    tried(InTransaction::current()?, || {
+        let text = CString::new(sql).unwrap_or_default();
+        // SAFETY: the text ends in a zero byte; nodes are looked at as what they say they are.
+        unsafe {
+            let statements =
+                pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+            for statement in statements.iter_ptr() {
+                let node = (*statement).stmt;
+                if pgrx::is_a(node, pg_sys::NodeTag::T_TransactionStmt) {
+                    return unsupported("transaction commands are not possible");
+                }
+                if pgrx::is_a(node, pg_sys::NodeTag::T_CopyStmt)
+                    && (*node.cast::<pg_sys::CopyStmt>()).filename.is_null()
+                {
+                    return unsupported("COPY from or to the client is not possible");
+                }
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Executes the statements of `sql` in the current transaction, each through a separate portal.

@@ -9,7 +9,7 @@ pub mod target;
 use crate::backend::statement;
 use crate::backend::transaction::transaction;
 use crate::error::Result;
-use crate::pq::ConnectWith;
+use crate::pq::{ConnectWith, TransactionStatus};
 use crate::query;
 use crate::security::with_pinned_settings;
 use crate::server;
@@ -120,6 +120,18 @@ impl Database {
         match self {
             Database::Here => statement::execute_alone(sql),
             Database::There(remote) => remote.execute(sql),
+        }
+    }
+
+    /// Whether the last statement of [`execute_alone`](Self::execute_alone) has left a transaction
+    /// block open.
+    pub fn is_in_transaction(&self) -> bool {
+        match self {
+            // Nothing that a worker executes alone does.
+            Database::Here => false,
+            Database::There(remote) => {
+                remote.connection().transaction_status() != TransactionStatus::Idle
+            }
         }
     }
 

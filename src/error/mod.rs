@@ -216,6 +216,15 @@ pub enum Error {
     /// The row of a run was deleted before the run ended.
     #[error("run {run_id} was deleted while it was in progress")]
     RunDeleted { run_id: i64 },
+    /// Another process executes the teardown of a run.
+    #[error("the teardown of run {run_id} is in progress")]
+    TeardownInProgress { run_id: i64 },
+    /// Statements of a teardown that a run has left have failed.
+    #[error("the teardown of run {run_id} is still not done")]
+    TeardownFailed { run_id: i64, failures: Vec<String> },
+    /// The target for a teardown is not that of the run.
+    #[error("the target is not that of the run")]
+    OtherTarget { wanted: String, is: String },
     /// A log file cannot be created or written.
     #[error("could not write log file \"{path}\": {message}")]
     LogFile { path: String, message: String },
@@ -295,7 +304,11 @@ impl Error {
             Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
             Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
             Error::UnknownRole { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
-            Error::RunInProgress { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
+            Error::RunInProgress { .. } | Error::TeardownInProgress { .. } => {
+                Sqlstate::ERRCODE_OBJECT_IN_USE
+            }
+            Error::TeardownFailed { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Error::OtherTarget { .. } => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
             Error::RunDeleted { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::LogFile { .. } => Sqlstate::ERRCODE_IO_ERROR,
             Error::Connect { sqlstate, .. } | Error::ConnectTarget { sqlstate, .. } => {
@@ -364,6 +377,10 @@ impl Error {
                     .into(),
             ),
             Error::AllAborted { first, .. } => Some(first.clone()),
+            Error::TeardownFailed { failures, .. } => Some(failures.join("\n")),
+            Error::OtherTarget { wanted, is } => {
+                Some(format!("It is {is}, and the run's was {wanted}."))
+            }
             Error::PasswordNotGiven => Some("Non-superusers must provide a password.".into()),
             Error::PasswordNotUsed => Some("The target did not ask for the password.".into()),
             Error::Server(report) => report.detail.clone(),
@@ -481,6 +498,13 @@ impl Error {
                  (connection => 'tcp') separately; a target can have a password."
                     .into(),
             ),
+            Error::Connect { message, .. } if message.contains("unsupported startup parameter") => {
+                Some(
+                    "A connection pooler refuses startup options, such as those of option \
+                     \"settings\": connect to the server itself."
+                        .into(),
+                )
+            }
             Error::PasswordNotGiven => Some(
                 "Put it into the connection string or, to keep it out of pg_stat_activity, \
                  into the user mapping of a foreign server."
@@ -513,6 +537,10 @@ impl Error {
             Error::RunInProgress { .. } => {
                 Some("End it with bench.cancel, or wait for it with bench.wait.".into())
             }
+            Error::TeardownFailed { run_id, .. } => Some(format!(
+                "Remove what keeps its statements from being executed and repeat the call, or do \
+                 what they would do and delete the run with bench.delete_runs('{{{run_id}}}')."
+            )),
             Error::RunDeleted { .. } => Some(
                 "Use bench.cancel to end a run, and bench.delete_runs to delete runs that have \
                  ended."

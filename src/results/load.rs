@@ -105,6 +105,50 @@ pub fn load_waits(run_id: i64) -> Result<Waits> {
     })
 }
 
+/// The teardown of a run.
+pub struct Teardown {
+    /// Its statements, until they have been executed.
+    pub text: Option<String>,
+    /// The target that they are for, if the run had one.
+    pub target: Option<String>,
+    /// The segment of the run, while it is in progress.
+    pub segment: Option<i64>,
+    /// Whether the run is the current role's.
+    pub is_own: bool,
+}
+
+/// The teardown of a run that the caller may see.
+pub fn teardown(run_id: i64) -> Result<Option<Teardown>> {
+    let rows = query_json::<(Option<String>, Option<String>, Option<i64>, bool)>(
+        "SELECT jsonb_build_array(teardown, target, segment,
+                                  owner = quote_ident(current_user)::regrole)::text
+           FROM bench.runs WHERE run_id = $1",
+        run_id,
+    )?;
+    let teardown = |(text, target, segment, is_own)| Teardown {
+        text,
+        target,
+        segment,
+        is_own,
+    };
+    Ok(rows.into_iter().next().map(teardown))
+}
+
+/// The first run of a role that has left its teardown, with the rights of the tables' owner.
+pub fn left_teardown(role: u32) -> Result<Option<i64>> {
+    as_owner(|| {
+        query::first_value::<i64>(
+            "SELECT min(run_id) FROM bench.runs
+              WHERE teardown IS NOT NULL AND owner::oid = $1::oid
+                AND NOT EXISTS (SELECT FROM pg_locks
+                                 WHERE locktype = 'advisory' AND objsubid = 2 AND granted
+                                   AND classid = hashtext('bench.finish_teardown')::bit(32)::bigint::oid
+                                   AND objid = (run_id % 2147483647)::oid)",
+            &[i64::from(role).into()],
+        )
+    })
+}
+
 /// The scripts of a run of which only the names are known, with their weights as they were given.
 fn planned_scripts(run: &Run) -> Vec<RunScript> {
     let planned = |text: &String| {

@@ -22,10 +22,8 @@ pub fn next_run_id() -> Result<i64> {
     })
 }
 
-/// Stores the row of a run that begins, and the settings under which it does: those of the target
-/// if it has one, as [`settings_query`] shows them, else this session's; those of its clients instead
-/// where they differ.
-pub fn begin(run: &Run, of_target: Option<&str>, of_clients: &[ClientSetting]) -> Result<()> {
+/// Stores the row of a run that begins.
+pub fn begin(run: &Run) -> Result<()> {
     transaction(|| {
         as_owner(|| {
             // Runs whose coordinator is gone will never be finished by it.
@@ -35,7 +33,15 @@ pub fn begin(run: &Run, of_target: Option<&str>, of_clients: &[ClientSetting]) -
                     AND NOT bench_internal.is_live(run_id, segment)",
             )?;
             insert(std::slice::from_ref(run))
-        })?;
+        })
+    })
+}
+
+/// Stores the settings under which a run begins: those of the target if it has one, as
+/// [`settings_query`] shows them, else this session's; those of its clients instead where they
+/// differ.
+pub fn settings(run_id: i64, of_target: Option<&str>, of_clients: &[ClientSetting]) -> Result<()> {
+    transaction(|| {
         let settings = match of_target {
             Some(settings) => Some(settings.to_owned()),
             // Which settings may be seen is the caller's right, not the owner's.
@@ -49,7 +55,7 @@ pub fn begin(run: &Run, of_target: Option<&str>, of_clients: &[ClientSetting]) -
                 "INSERT INTO bench.run_settings (run_id, name, setting, source)
                  SELECT $1, s.name, s.setting, s.source
                    FROM jsonb_populate_recordset(NULL::bench.run_settings, $2::jsonb) s",
-                &[run.run_id.into(), settings.into()],
+                &[run_id.into(), settings.into()],
             )?;
             for setting in of_clients {
                 Spi::run_with_args(
@@ -58,7 +64,7 @@ pub fn begin(run: &Run, of_target: Option<&str>, of_clients: &[ClientSetting]) -
                      ON CONFLICT (run_id, name)
                      DO UPDATE SET setting = excluded.setting, source = excluded.source",
                     &[
-                        run.run_id.into(),
+                        run_id.into(),
                         setting.name.as_str().into(),
                         setting.shown.as_str().into(),
                     ],
@@ -86,6 +92,45 @@ pub fn settings_query() -> Result<Option<String>> {
 /// row has been deleted.
 pub fn update(run: &Run) -> Result<()> {
     transaction(|| as_owner(|| update_row(run)))
+}
+
+/// Takes the lock of those who execute the teardown of a run, until this process exits; returns
+/// whether it was free.
+pub fn lock_teardown(run_id: i64) -> Result<bool> {
+    transaction(|| {
+        as_owner(|| {
+            let taken = query::first_value::<bool>(
+                "SELECT pg_try_advisory_lock(hashtext('bench.finish_teardown'),
+                                             ($1 % 2147483647)::int)",
+                &[run_id.into()],
+            )?;
+            Ok(taken == Some(true))
+        })
+    })
+}
+
+/// Forgets the teardown of a run, which is done.
+pub fn forget_teardown(run_id: i64) -> Result<()> {
+    transaction(|| {
+        as_owner(|| {
+            Ok(Spi::run_with_args(
+                "UPDATE bench.runs SET teardown = NULL WHERE run_id = $1",
+                &[run_id.into()],
+            )?)
+        })
+    })
+}
+
+/// Adds errors to those of a stored run.
+pub fn add_errors(run_id: i64, errors: Vec<String>) -> Result<()> {
+    transaction(|| {
+        as_owner(|| {
+            Ok(Spi::run_with_args(
+                "UPDATE bench.runs SET errors = errors || $2 WHERE run_id = $1",
+                &[run_id.into(), errors.into()],
+            )?)
+        })
+    })
 }
 
 /// Keeps the row of a run from being deleted until the end of the transaction.

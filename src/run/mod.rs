@@ -7,6 +7,7 @@ mod pgio_options;
 pub mod scripts;
 mod settings;
 pub mod spec;
+pub mod statements;
 pub mod switches;
 
 pub use loopback::Route;

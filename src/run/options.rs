@@ -4,6 +4,7 @@
 use super::loopback::Route;
 use super::scripts::ScriptSpec;
 use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, Vacuum};
+use super::statements;
 use super::switches::Switches;
 use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
@@ -79,6 +80,10 @@ options! {
         connection: String = "auto",
         /// Session settings of the clients, an object.
         settings: Option<Value>,
+        /// SQL statements that are executed before the run.
+        setup: Option<String>,
+        /// SQL statements that are executed after the run, however it ended.
+        teardown: Option<String>,
         /// Processes of clients in mode spi.
         client_process: String = "auto",
         /// How many times a second the clients' sessions are sampled for what they wait for.
@@ -162,6 +167,8 @@ impl RunOptions {
             Mode::Spi if client_process != ClientProcess::Worker => route.parameters()?,
             _ => Vec::new(),
         };
+        statements::check("setup", self.setup.as_deref(), target.is_none())?;
+        statements::check("teardown", self.teardown.as_deref(), target.is_none())?;
         let jobs = self.jobs(mode, clients)?;
         let spec = RunSpec {
             identity: Identity::current(),
@@ -194,6 +201,8 @@ impl RunOptions {
                 Some(given) => super::settings::check(given, target.as_ref())?,
                 None => Vec::new(),
             },
+            setup: self.setup.clone(),
+            teardown: self.teardown.clone(),
             connection,
             target,
             pgio: None,

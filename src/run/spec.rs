@@ -146,6 +146,10 @@ pub struct RunSpec {
     pub settings: Settings,
     /// Settings that the clients have, whatever the caller's session and a target have.
     pub client_settings: Vec<ClientSetting>,
+    /// Statements that are executed before the run.
+    pub setup: Option<String>,
+    /// Statements that are executed after the run.
+    pub teardown: Option<String>,
     /// libpq's parameters for connections to this server, in mode libpq and for clients in
     /// backends.
     pub connection: Vec<(String, String)>,

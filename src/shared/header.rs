@@ -6,10 +6,10 @@ use super::process::ProcessRef;
 use super::relations::Relations;
 use super::slots::REASON_BYTES;
 use super::top_wait::TopWaitSlot;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x08");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x09");
 
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum TaskKind {
     Initialize = 2,
     /// Building pages of tables, as a part of that.
     Pages = 3,
+    /// Executing the setup or the teardown of a run.
+    Statements = 4,
 }
 
 impl TaskKind {
@@ -30,6 +32,7 @@ impl TaskKind {
             TaskKind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
             TaskKind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
             TaskKind::Pages => ("pg_selfbench_page_worker_main", "pg_selfbench page worker"),
+            TaskKind::Statements => ("pg_selfbench_statements_main", "pg_selfbench statements"),
         }
     }
 }
@@ -121,6 +124,14 @@ pub struct Header {
     pub caller: ProcessRef,
     /// The task's coordinator, or the loader.
     pub coordinator: ProcessRef,
+    /// The process of this server that executes the setup or the teardown, or that its connection to
+    /// a target names; 0 while there is none.
+    pub statements_pid: AtomicI32,
+    /// Whether the run's setup may have begun, and its teardown has not ended: its coordinator
+    /// outlives the caller.
+    pub owes_teardown: AtomicBool,
+    /// Another run of the role that has left its teardown; 0 if there is none.
+    pub left_teardown: AtomicI64,
     /// What the plans of clients of mode spi use.
     pub relations: Relations,
     /// Why the caller ends the task, unless it was asked to.
@@ -164,7 +175,8 @@ impl Header {
     /// The task's name for `pg_stat_activity`: `run 20`, or `initialize`. A run that is not stored has no
     /// number.
     pub fn name(&self) -> String {
-        match (self.is_run(), self.run_id.load(Relaxed)) {
+        let of_run = self.is_run() || self.kind == TaskKind::Statements as u32;
+        match (of_run, self.run_id.load(Relaxed)) {
             (true, 0) => "run".into(),
             (true, id) => format!("run {id}"),
             (false, _) => "initialize".into(),

@@ -69,7 +69,9 @@ CREATE FUNCTION bench.run(
     profile           boolean DEFAULT false,
     wait_sample_rate  float8  DEFAULT 20,
     connection        text    DEFAULT 'auto',
-    settings          jsonb   DEFAULT NULL
+    settings          jsonb   DEFAULT NULL,
+    setup             text    DEFAULT NULL,
+    teardown          text    DEFAULT NULL
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
@@ -93,6 +95,11 @@ COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result or, afte
 CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
 COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
+
+/* Needs the target again if the run had one: connection strings are not stored. */
+CREATE FUNCTION bench.finish_teardown(run_id bigint, target text DEFAULT NULL) RETURNS boolean
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'finish_teardown_wrapper';
+COMMENT ON FUNCTION bench.finish_teardown IS 'execute the teardown that a run has left because of an error or a crash; false if there is none';
 
 /* The options of bench.run with the values that an object gives, or their defaults: one row each. */
 CREATE FUNCTION bench_internal.run_options(

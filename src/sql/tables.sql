@@ -179,6 +179,7 @@ CREATE TABLE bench.runs (
     aborted_clients         int NOT NULL,
     errors                  text[] NOT NULL,
     notes                   text[] NOT NULL, -- what could not be observed, and why
+    teardown                text, -- NULL as soon as it is done; see bench.finish_teardown
     coordinator_pid         int,
     segment                 bigint,
     imported_at             timestamptz, -- NULL: a run of this server
@@ -188,6 +189,7 @@ CREATE TABLE bench.runs (
 );
 CREATE INDEX ON bench.runs (label, run_id) WHERE label IS NOT NULL;
 CREATE INDEX ON bench.runs (run_id) WHERE state IN ('starting', 'running');
+CREATE INDEX ON bench.runs (run_id) WHERE teardown IS NOT NULL;
 COMMENT ON TABLE bench.runs IS 'runs, with the figures of all their transactions';
 
 CREATE TABLE bench.run_scripts (

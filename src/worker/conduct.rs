@@ -5,7 +5,9 @@ use super::activity::{show, show_clients};
 use super::client_process::ClientProcesses;
 use super::collector::Collector;
 use super::logbook::Logbook;
-use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
+use crate::backend::interrupts::{
+    asked_to_end, check_for_interrupts, end_task_if_canceled, enter_cooperative,
+};
 use crate::backend::transaction::abort;
 use crate::clock;
 use crate::error::{Error, Result, catch};
@@ -213,26 +215,49 @@ impl Conductor<'_> {
     }
 }
 
-/// Ends a run that cannot start because of an error. The error is stored if the run is stored.
+/// From here on, a request to cancel the run, such as one that arrives after the run has noticed that
+/// it is to end, no longer cancels statements of the coordinator.
+pub fn leave_cancels() {
+    enter_cooperative();
+    end_task_if_canceled();
+}
+
+/// Ends a run that cannot start because of an error. The error is stored if the run is.
 pub fn give_up(
     segment: &Segment,
     mut run: Run,
-    stores: bool,
+    stored: bool,
     clients: &ClientProcesses,
     error: &Error,
 ) {
     abort();
-    run.state = state_after(segment, error);
+    leave_cancels();
+    let state = state_after(segment, error);
     let stopped = clients.stop(Stop::Requested, None);
-    if stores && run.connection_ms.is_some() {
-        run.errors.push(error.report().one_line());
-        run.errors
-            .extend(stopped.err().map(|e| e.report().one_line()));
-        run.coordinator_pid = None;
-        run.segment = None;
-        if let Err(error) = store::update(&run) {
-            tell_unstored(&run, &error);
-        }
+    run.errors.push(error.report().one_line());
+    run.errors
+        .extend(stopped.err().map(|e| e.report().one_line()));
+    end_early(run, state, stored);
+}
+
+/// The same before it has any clients.
+pub fn store_failure(segment: &Segment, mut run: Run, stored: bool, error: &Error) {
+    abort();
+    leave_cancels();
+    run.errors.push(error.report().one_line());
+    let state = state_after(segment, error);
+    end_early(run, state, stored);
+}
+
+fn end_early(mut run: Run, state: RunState, stored: bool) {
+    if !stored {
+        return;
+    }
+    run.state = state;
+    run.coordinator_pid = None;
+    run.segment = None;
+    if let Err(error) = store::update(&run) {
+        tell_unstored(&run, &error);
     }
 }
 

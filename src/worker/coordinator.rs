@@ -4,12 +4,13 @@
 use super::activity::{show, show_clients};
 use super::checkpoint;
 use super::client_process::ClientProcesses;
-use super::conduct::{Conductor, give_up};
+use super::conduct::{Conductor, give_up, leave_cancels, store_failure};
 use super::entry::{attach, my_segment};
 use super::logbook::Logbook;
+use super::statements;
 use super::tables::{self, RunTables};
 use crate::backend::identity::connect;
-use crate::backend::interrupts::{end_task_if_canceled, enter_cooperative, leave_cooperative};
+use crate::backend::interrupts::leave_cooperative;
 use crate::backend::process::at_exit;
 use crate::backend::transaction::{abort, transaction};
 use crate::backend::{fatal, settings};
@@ -63,29 +64,129 @@ fn coordinator_exit() {
 }
 
 fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
+    let header = segment.header();
     transaction(|| {
         settings::apply(&spec.settings)?;
         settings::apply_exactly(spec.look_up_settings())
     })?;
     let mut database = Database::open(spec.connect_coordinator_with().as_ref())?;
-    let tables = tables::look_up(spec, &mut database)?;
+    // A setup may create them.
+    let has_statements = spec.setup.is_some() || spec.teardown.is_some();
+    let tables = match has_statements {
+        true => None,
+        false => Some(tables::look_up(spec, &mut database)?),
+    };
     checkpoint::require_right(spec, &mut database)?;
-    segment.header().scale.store(tables.scale, Relaxed);
     let stores = !server::in_recovery();
     let run_id = if stores { store::next_run_id()? } else { 0 };
-    segment.header().run_id.store(run_id, Relaxed);
-    let mut run = transaction(|| describe(segment, spec, &database, &tables, run_id))?;
+    header.run_id.store(run_id, Relaxed);
+    if stores {
+        let left = transaction(|| load::left_teardown(spec.identity.role))?;
+        header.left_teardown.store(left.unwrap_or(0), Relaxed);
+    }
+    let run = transaction(|| describe(segment, spec, &database, run_id))?;
+    if !has_statements {
+        return perform(segment, spec, database, tables, run, stores);
+    }
+    if header.stop() != Stop::No {
+        return Err(Error::Canceled {
+            by: "before it started".into(),
+        });
+    }
+    // From here on, the teardown must not be forgotten: its row keeps it.
+    header.owes_teardown.store(true, Relaxed);
+    if stores {
+        store::lock_teardown(run_id)?;
+        store::begin(&run)?;
+    }
+    let outcome = match catch(|| statements::set_up(segment, spec, run_id)) {
+        Ok(()) => catch(|| perform(segment, spec, database, tables, run, stores)),
+        Err(error) => {
+            store_failure(segment, run, stores, &error);
+            Err(error)
+        }
+    };
+    abort();
+    let failures = statements::tear_down(segment, spec, run_id);
+    header.owes_teardown.store(false, Relaxed);
+    match failures.is_empty() {
+        true => outcome,
+        false => with_failures(outcome, failures, run_id),
+    }
+}
 
-    show_clients(segment.header(), "starting", spec.clients);
-    let launched_ns = clock::now_ns();
-    let clients = ClientProcesses::start(segment, spec)?;
-    run.backends = clients.backends() as i32;
+/// The outcome of a run whose teardown has failed.
+fn with_failures(outcome: Result<Reply>, mut failures: Vec<String>, run_id: i64) -> Result<Reply> {
+    let hint = format!("Repeat the teardown with SELECT bench.finish_teardown({run_id}).");
+    if run_id != 0 {
+        failures.push(hint.clone());
+        if let Err(error) = catch(|| store::add_errors(run_id, failures.clone())) {
+            abort();
+            pgrx::log!(
+                "run {run_id} of pg_selfbench: {}: {error}",
+                failures.join("; ")
+            );
+        }
+    }
+    match outcome {
+        Ok(Reply::NotStored(mut record)) => {
+            record.run.errors.append(&mut failures);
+            Ok(Reply::NotStored(record))
+        }
+        Ok(reply) => Ok(reply),
+        Err(error) => {
+            let mut report = error.report();
+            let detail = report.detail.into_iter().chain(failures);
+            report.detail = Some(detail.collect::<Vec<_>>().join("\n"));
+            Err(report.into())
+        }
+    }
+}
+
+/// Performs the run between its setup and its teardown.
+fn perform(
+    segment: &'static Segment,
+    spec: &RunSpec,
+    mut database: Database,
+    tables: Option<RunTables>,
+    mut run: Run,
+    stores: bool,
+) -> Result<Reply> {
+    let begun = stores && segment.header().owes_teardown.load(Relaxed);
+    let started = catch(|| {
+        let tables = match tables {
+            Some(tables) => tables,
+            None => tables::look_up(spec, &mut database)?,
+        };
+        segment.header().scale.store(tables.scale, Relaxed);
+        run.scale = tables.scale;
+        run.partition_method = tables.partition_method;
+        run.partitions = tables.partitions;
+        show_clients(segment.header(), "starting", spec.clients);
+        let launched_ns = clock::now_ns();
+        let clients = ClientProcesses::start(segment, spec)?;
+        run.backends = clients.backends() as i32;
+        Ok((clients, launched_ns))
+    });
+    let (clients, launched_ns) = match started {
+        Ok(started) => started,
+        Err(error) => {
+            store_failure(segment, run, begun, &error);
+            return Err(error);
+        }
+    };
+    let mut stored = begun;
     let prepared = catch(|| {
         clients.wait_until_ready()?;
         run.connection_ms = Some((clock::now_ns() - launched_ns) as f64 / 1e6);
         if stores {
             let settings = settings_of_target(&mut database)?;
-            store::begin(&run, settings.as_deref(), &spec.client_settings)?;
+            match begun {
+                true => store::update(&run)?,
+                false => store::begin(&run)?,
+            }
+            stored = true;
+            store::settings(run.run_id, settings.as_deref(), &spec.client_settings)?;
         }
         Ok(())
     })
@@ -99,13 +200,18 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         }
         show(segment.header(), "preparing");
         let logbook = match &spec.log {
-            Some(log) => Some(Logbook::open(spec, log, run_id, stores, clock::now_ns())?),
+            Some(log) => Some(Logbook::open(
+                spec,
+                log,
+                run.run_id,
+                stores,
+                clock::now_ns(),
+            )?),
             None => None,
         };
         run.other_runs = load::other_runs(&run)?;
         let telemetry = Telemetry::prepare(segment, spec, stores, database);
-        enter_cooperative();
-        end_task_if_canceled();
+        leave_cancels();
         Ok((logbook, telemetry))
     });
     match prepared {
@@ -121,7 +227,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
             conductor.conduct(run)
         }
         Err(error) => {
-            give_up(segment, run, stores, &clients, &error);
+            give_up(segment, run, stored, &clients, &error);
             Err(error)
         }
     }
@@ -145,14 +251,8 @@ fn settings_of_target(database: &mut Database) -> Result<Option<String>> {
     Ok(Some(settings.unwrap_or_else(|| "[]".into())))
 }
 
-/// The row of a run that is about to start.
-fn describe(
-    segment: &Segment,
-    spec: &RunSpec,
-    database: &Database,
-    tables: &RunTables,
-    run_id: i64,
-) -> Result<Run> {
+/// The row of a run that is about to start; what depends on its tables is filled in later.
+fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64) -> Result<Run> {
     Ok(Run {
         run_id,
         owner: spec.identity.role.to_string(),
@@ -193,14 +293,12 @@ fn describe(
         client_process: spec.client_process.as_str().into(),
         vacuum: spec.vacuum.as_str().into(),
         seed: spec.seed.to_string(),
-        scale: tables.scale,
-        partition_method: tables.partition_method.clone(),
-        partitions: tables.partitions,
         server_version: database.version(),
         server_version_num: database.version_num(),
         extension_version: env!("CARGO_PKG_VERSION").into(),
         created_at: server::wall_clock(),
         processors: server::processors().and_then(|processors| i32::try_from(processors).ok()),
+        teardown: spec.teardown.clone(),
         coordinator_pid: Some(std::process::id() as i32),
         segment: Some(i64::from(segment.handle())),
         ..Run::default()

@@ -13,6 +13,7 @@ use rustix::process::Signal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// How often the caller checks its task while it waits.
@@ -56,9 +57,16 @@ impl Processes for Launched {
     }
 
     fn abandon(&self) {
-        if !self.detached.get() {
-            self.segment.header().caller.clear();
-            self.segment.header().request_stop(Stop::Abandoned);
+        if self.detached.get() {
+            return;
+        }
+        let header = self.segment.header();
+        header.caller.clear();
+        header.request_stop(Stop::Abandoned);
+        // A coordinator that owes a teardown ends by itself, without this process.
+        if header.owes_teardown.load(Relaxed) {
+            header.coordinator.signal(Signal::INT);
+            self.detached.set(true);
         }
     }
 
@@ -101,14 +109,28 @@ impl Task {
 
     /// Waits until the task has reached phase `until`, or has finished, and calls `tick` repeatedly
     /// meanwhile. Canceling the query cancels the task and raises the error when it has ended.
+    ///
+    /// Fails if the task waits for this process's transaction.
     pub fn wait(
         &self,
         until: Phase,
         horizon: &Horizon,
         mut tick: impl FnMut(&Segment) -> Result<()>,
     ) -> Result<()> {
-        let header = self.segment().header();
         let mut deadlock_check = DeadlockCheck::new();
+        self.watch(until, |segment| {
+            tick(segment)?;
+            deadlock_check
+                .check(segment)
+                .inspect_err(|error| segment.header().cause.set(&error.report().one_line()))?;
+            horizon.release();
+            Ok(())
+        })
+    }
+
+    /// The same in a process that has no transaction.
+    pub fn watch(&self, until: Phase, mut tick: impl FnMut(&Segment) -> Result<()>) -> Result<()> {
+        let header = self.segment().header();
         loop {
             if latch::interrupted() {
                 self.0.end();
@@ -130,10 +152,6 @@ impl Task {
             }
             check_for_interrupts();
             tick(self.segment())?;
-            deadlock_check
-                .check(self.segment())
-                .inspect_err(|error| header.cause.set(&error.report().one_line()))?;
-            horizon.release();
             latch::wait(TICK, WaitEvent::Task);
         }
     }

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::shared::Segment;
 use crate::shared::process::ProcessRef;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// A lock of this session on a table or one of its partitions, except locks of some modes: its
@@ -111,6 +112,9 @@ fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
     let waiting: Vec<i32> = std::iter::once(&segment.header().coordinator)
         .chain(segment.workers().map(|worker| &worker.process))
         .map(ProcessRef::pid)
+        .chain(std::iter::once(
+            segment.header().statements_pid.load(Relaxed),
+        ))
         .chain(clients.map(|client| segment.client(client).0.backend_pid()))
         .filter(|pid| *pid != 0 && peer::waits_for_lock(*pid, LONG_WAIT))
         .collect();

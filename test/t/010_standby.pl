@@ -36,6 +36,16 @@ foreach my $mode (qw(spi libpq))
 	is($with_warmup, 't|t', "select-only for a time, $mode");
 }
 
+# Setup and teardown, which nothing keeps.
+foreach my $teardown ('SELECT 1', 'CREATE TABLE t ()')
+{
+	my (undef, $stdout, $stderr) = $standby->psql('postgres',
+		"SELECT state FROM bench.run('select-only', transactions => 1, setup => 'SELECT 1', teardown => '$teardown', settings => '{\"work_mem\": \"8MB\"}')");
+	is($stdout, 'finished', "setup, teardown: $teardown");
+	like($stderr, $teardown eq 'SELECT 1' ? qr/^(?!.*WARNING)/s : qr/WARNING:  teardown failed: cannot execute CREATE TABLE in a read-only transaction/,
+		"setup, teardown: $teardown: warnings");
+}
+
 my %writes = (
 	'bench.run, tpcb-like'     => 'SELECT bench.run(transactions => 1)',
 	'bench.run, simple-update' =>

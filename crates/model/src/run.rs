@@ -146,6 +146,8 @@ pub struct Run {
     pub errors: Vec<String>,
     /// What could not be observed, and why.
     pub notes: Vec<String>,
+    /// The statements of its teardown, until they have been executed.
+    pub teardown: Option<String>,
     /// Process id of the coordinator.
     pub coordinator_pid: Option<i32>,
     /// Number of the run's shared memory segment.

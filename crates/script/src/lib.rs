@@ -39,6 +39,7 @@ pub use rng::{Rng, Seed, SeedError, Streams, ThreadStreams, clients_per_thread, 
 pub use script::{Action, Command, Jump, Script, SqlCommand, report_text};
 pub use shell::{SetShellCommand, ShellCommand, ShellError};
 pub use sleep::{Sleep, SleepError, SleepUnit};
+pub use split::statements;
 pub use substitute::StatementTooLong;
 pub use symbols::{Slot, Symbols, valid_variable_name};
 pub use value::{CoercionError, DebugForm, Value};

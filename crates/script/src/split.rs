@@ -23,6 +23,23 @@ pub(crate) enum Piece {
     },
 }
 
+/// The statements of a text that has no meta commands, by psql's rules. Those that `\;` joins stay
+/// together.
+///
+/// # Errors
+/// The byte offset of a backslash that starts a meta command.
+pub fn statements(text: &str) -> Result<Vec<String>, usize> {
+    let mut splitter = Splitter::new(text);
+    let mut statements = Vec::new();
+    while let Some(piece) = splitter.next_piece() {
+        match piece {
+            Piece::Sql { text, .. } => statements.push(text),
+            Piece::Backslash { start } => return Err(start),
+        }
+    }
+    Ok(statements)
+}
+
 /// The state of splitting a script. Parentheses and routine bodies stay open across meta
 /// commands.
 #[derive(Clone, Debug)]
@@ -364,4 +381,34 @@ fn dollar_length(text: &str) -> usize {
     behind
         .find(delimiter)
         .map_or(text.len(), |offset| offset + 2 * delimiter.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::statements;
+
+    #[test]
+    fn statements_end_where_psql_ends_them() {
+        let text = "-- first\nCREATE TABLE t (a int, b text DEFAULT ';');\n\
+                    INSERT INTO t VALUES (1, $x$;$x$), (2, E'\\';') /* ; */;\n\
+                    CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2; END;\n\
+                    SELECT 1::int \\; SELECT 2;; VACUUM t";
+        let found = statements(text).unwrap();
+        assert_eq!(
+            found,
+            [
+                "CREATE TABLE t (a int, b text DEFAULT ';');",
+                "INSERT INTO t VALUES (1, $x$;$x$), (2, E'\\';') /* ; */;",
+                "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2; END;",
+                "SELECT 1::int ; SELECT 2;",
+                ";",
+                "VACUUM t",
+            ]
+        );
+        assert_eq!(
+            statements(" \n -- nothing\n").unwrap(),
+            Vec::<String>::new()
+        );
+        assert_eq!(statements("SELECT 1;\n\\d t"), Err(10));
+    }
 }

@@ -42,6 +42,14 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
             "Check the errors in its report, and repeat the run.",
         )
     }));
+    if let Some(teardown) = &run.teardown {
+        let statement = teardown.trim().lines().next().unwrap_or_default();
+        all.push(Finding::warning(
+            "the teardown of the run is undone",
+            statement.chars().take(100).collect(),
+            "Execute it with bench.finish_teardown: what the setup has changed affects other runs.",
+        ));
+    }
     if run.aborted_clients > 0 {
         all.push(Finding::error(
             "clients aborted",

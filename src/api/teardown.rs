@@ -1,0 +1,75 @@
+//! `bench.finish_teardown`: the teardown that a run has left.
+
+use super::live::live_segment;
+use crate::backend::call::Call;
+use crate::backend::horizon::Horizon;
+use crate::backend::identity::Identity;
+use crate::backend::settings;
+use crate::check::argument;
+use crate::database::target;
+use crate::error::{Error, OrRaise, Result};
+use crate::results::load;
+use crate::shared::Phase;
+use crate::worker::statements::{Part, Statements};
+use pgrx::prelude::*;
+
+#[pg_extern(sql = false)]
+fn finish_teardown(run_id: Option<i64>, target: Option<String>, call: Call<'_>) -> bool {
+    let horizon = call.horizon();
+    (|| finish(argument("run_id", run_id)?, target.as_deref(), &horizon))().or_raise()
+}
+
+/// Executes the teardown that a run of the caller has left, on the target if it had one; returns
+/// whether there was one.
+///
+/// # Errors
+/// If a statement of it fails; it stays with the run then.
+pub(super) fn finish(run_id: i64, target: Option<&str>, horizon: &Horizon) -> Result<bool> {
+    let Some(left) = load::teardown(run_id)? else {
+        return Err(Error::UnknownRun { run_id });
+    };
+    if !left.is_own {
+        return Err(Error::Denied {
+            what: format!("the teardown of run {run_id}"),
+            hint: "Only the role that ran it may execute its statements.".into(),
+        });
+    }
+    let Some(text) = left.text else {
+        return Ok(false);
+    };
+    if live_segment(run_id, left.segment).is_some() {
+        return Err(Error::RunInProgress { run_id });
+    }
+    let target = match (&left.target, target) {
+        (None, None) => None,
+        (Some(_), Some(target)) => Some(target::resolve(target)?),
+        (Some(of_run), None) => {
+            return Err(Error::OptionConflict {
+                message: format!("run {run_id} had a target, which its teardown needs"),
+                hint: format!("Name it again, as the second argument: it was {of_run}."),
+            });
+        }
+        (None, Some(_)) => {
+            return Err(Error::OptionConflict {
+                message: format!("run {run_id} had no target"),
+                hint: "Leave the second argument out.".into(),
+            });
+        }
+    };
+    let statements = Statements {
+        identity: Identity::current(),
+        settings: settings::of_session()?,
+        target,
+        part: Part::LateTeardown,
+        text,
+        run_id,
+        described: left.target,
+    };
+    let task = statements.launch()?;
+    task.wait(Phase::Finished, horizon, |_| Ok(()))?;
+    let failures: Vec<String> = task.outcome()?;
+    match failures.is_empty() {
+        true => Ok(true),
+        false => Err(Error::TeardownFailed { run_id, failures }),
+    }
+}

@@ -1,0 +1,217 @@
+//! The process that executes the setup or the teardown of a run: the caller's statements, one after
+//! the other, each in a transaction of its own, as the calling role, in this database or on the
+//! target.
+//!
+//! It is a process of its own because statements such as CREATE INDEX CONCURRENTLY cannot be
+//! executed in the caller's transaction, and because what they do to their session must not reach
+//! the coordinator's.
+
+use super::activity::show;
+use super::conduct::leave_cancels;
+use super::entry::{attach, my_segment};
+use super::launch::Task;
+use crate::backend::fatal;
+use crate::backend::identity::{Identity, connect};
+use crate::backend::process::at_exit;
+use crate::backend::settings::{self, Settings};
+use crate::backend::transaction::{abort, transaction};
+use crate::database::Database;
+use crate::error::{Error, Result, catch};
+use crate::pq::ConnectWith;
+use crate::results::store;
+use crate::run::{RunSpec, statements};
+use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
+use pgrx::{pg_guard, pg_sys};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering::*;
+
+/// What the statements are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Part {
+    /// They come before the run; the first error ends them.
+    Setup,
+    /// They come after the run; an error does not keep those behind it from being executed.
+    Teardown,
+    /// The same, for a run that has left them.
+    LateTeardown,
+}
+
+impl Part {
+    /// The name of the option.
+    pub fn option(self) -> &'static str {
+        match self {
+            Part::Setup => "setup",
+            Part::Teardown | Part::LateTeardown => "teardown",
+        }
+    }
+}
+
+/// Everything that the process needs to know.
+#[derive(Serialize, Deserialize)]
+pub struct Statements {
+    /// As whom, and where.
+    pub identity: Identity,
+    /// The caller's session settings.
+    pub settings: Settings,
+    /// Where they are executed, if not in this database.
+    pub target: Option<ConnectWith>,
+    /// What they are.
+    pub part: Part,
+    /// The statements.
+    pub text: String,
+    /// The run; 0 if it is not stored.
+    pub run_id: i64,
+    /// The target of the run, as its row names it.
+    pub described: Option<String>,
+}
+
+impl Statements {
+    /// Starts the process. The task's outcome is a list of errors.
+    pub fn launch(&self) -> Result<Task> {
+        let task = Task::launch(TaskKind::Statements, SegmentLayout::default(), self, 1)?;
+        task.segment().header().run_id.store(self.run_id, Relaxed);
+        Ok(task)
+    }
+}
+
+/// Executes the setup of a run, if it has one. In its coordinator.
+pub fn set_up(segment: &Segment, spec: &RunSpec, run_id: i64) -> Result<()> {
+    let Some(text) = &spec.setup else {
+        return Ok(());
+    };
+    show(segment.header(), "setup");
+    around(segment, spec, run_id, Part::Setup, text).map(drop)
+}
+
+/// Executes the teardown of a run, if it has one, whatever the run is asked for meanwhile; returns
+/// the errors. In its coordinator, which must not be in a transaction.
+pub fn tear_down(segment: &Segment, spec: &RunSpec, run_id: i64) -> Vec<String> {
+    let Some(text) = &spec.teardown else {
+        return Vec::new();
+    };
+    leave_cancels();
+    show(segment.header(), "teardown");
+    catch(|| around(segment, spec, run_id, Part::Teardown, text)).unwrap_or_else(|error| {
+        abort();
+        vec![format!("teardown failed: {}", error.report().one_line())]
+    })
+}
+
+fn around(
+    segment: &Segment,
+    spec: &RunSpec,
+    run_id: i64,
+    part: Part,
+    text: &str,
+) -> Result<Vec<String>> {
+    let statements = Statements {
+        identity: spec.identity,
+        settings: spec.settings.clone(),
+        target: spec.target.clone(),
+        part,
+        text: text.to_owned(),
+        run_id,
+        described: None,
+    };
+    let header = segment.header();
+    let task = statements.launch()?;
+    let ended = task.watch(Phase::Finished, |executing| {
+        let pid = executing.header().statements_pid.load(Relaxed);
+        header.statements_pid.store(pid, Relaxed);
+        if part == Part::Setup && header.stop() != Stop::No {
+            return Err(Error::Canceled {
+                by: "before it started".into(),
+            });
+        }
+        Ok(())
+    });
+    header.statements_pid.store(0, Relaxed);
+    ended?;
+    task.outcome()
+}
+
+/// Entry point of the process.
+#[pg_guard]
+#[allow(unsafe_code)] // for the name
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn pg_selfbench_statements_main(argument: pg_sys::Datum) {
+    let Some(segment) = attach(argument) else {
+        return;
+    };
+    let header = segment.header();
+    header.coordinator.set_to_me();
+    header
+        .statements_pid
+        .store(std::process::id() as i32, Relaxed);
+    at_exit(on_exit);
+    header.advance(Phase::Preparing);
+    let outcome = catch(|| {
+        let statements: Statements = segment.spec()?;
+        connect(statements.identity);
+        transaction(|| settings::apply(&statements.settings))?;
+        execute(segment, &statements)
+    });
+    abort();
+    segment.finish(outcome.map_err(|error| error.report()));
+}
+
+fn on_exit() {
+    if let Some(segment) = my_segment() {
+        let report = fatal::failure().unwrap_or_else(|| {
+            Error::Canceled {
+                by: "because the process of its statements was terminated".into(),
+            }
+            .report()
+        });
+        segment.finish(Err::<(), _>(report));
+    }
+}
+
+/// Executes all statements; returns the errors of a teardown.
+fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
+    let header = segment.header();
+    let option = of.part.option();
+    if of.part == Part::LateTeardown && !store::lock_teardown(of.run_id)? {
+        return Err(Error::TeardownInProgress { run_id: of.run_id });
+    }
+    let mut database = Database::open(of.target.as_ref())?;
+    if let Database::There(remote) = &database {
+        let pid = remote.connection().backend_pid();
+        header.statements_pid.store(pid, Relaxed);
+    }
+    if of.described.is_some() && of.described != database.description() {
+        return Err(Error::OtherTarget {
+            wanted: of.described.clone().unwrap_or_default(),
+            is: database.description().unwrap_or_default(),
+        });
+    }
+    let mut failures = Vec::new();
+    for statement in statements::split(option, &of.text)? {
+        if header.stop() != Stop::No {
+            return Err(Error::Canceled {
+                by: "on request".into(),
+            });
+        }
+        let executed = catch(|| database.execute_alone(&statement)).and_then(|()| {
+            match database.is_in_transaction() {
+                false => Ok(()),
+                true => Err(Error::Limit(
+                    "the statement leaves a transaction open".into(),
+                )),
+            }
+        });
+        let Err(error) = executed else { continue };
+        if error.is_cancel() && header.stop() != Stop::No {
+            return Err(error);
+        }
+        let error = statements::of_statement(option, &statement, error);
+        match of.part {
+            Part::Setup => return Err(error),
+            Part::Teardown | Part::LateTeardown => failures.push(error.report().one_line()),
+        }
+    }
+    if of.part != Part::Setup && of.run_id != 0 && failures.is_empty() {
+        store::forget_teardown(of.run_id)?;
+    }
+    Ok(failures)
+}
