@@ -32,6 +32,18 @@ pub fn idle() {
     }
 }
 
+/// Runs `body`, whose statements this process does not show: what it shows remains.
+pub fn unchanged<T>(body: impl FnOnce() -> T) -> T {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SHOWS_TASK.store(self.0, Relaxed);
+        }
+    }
+    let _restore = Restore(SHOWS_TASK.swap(true, Relaxed));
+    body()
+}
+
 fn report(text: &CStr) {
     // SAFETY: the text ends in a zero byte, and is copied.
     unsafe { pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr()) };

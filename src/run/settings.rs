@@ -5,6 +5,7 @@
 //! them from their first statement on, with `reconnect` as well; each client then compares what its
 //! session shows. So no run can have other settings than those it was asked for.
 
+use crate::backend::activity;
 use crate::backend::settings::ClientSetting;
 use crate::check::invalid;
 use crate::database::remote::Remote;
@@ -84,7 +85,7 @@ pub fn check(given: &Value, target: Option<&ConnectWith>) -> Result<Vec<ClientSe
                 ClientSetting::try_out(&name, &value).map_err(|error| refused(&name, error))
             })
             .collect(),
-        Some(target) => try_on(target, asked),
+        Some(target) => activity::unchanged(|| try_on(target, asked)),
     }
 }
 

@@ -133,6 +133,15 @@ like($seen->(q{settings => '{"log_min_duration_statement": 100000}'}, @plain),
 $node->safe_psql('postgres', 'GRANT SET ON PARAMETER log_min_duration_statement TO plain');
 is($seen->(q{settings => '{"log_min_duration_statement": 100000}'}, @plain), "5MB|100s|4\n5MB", 'with it');
 
+# The session that calls shows its own statement, not those that try the settings out.
+$node->safe_psql('postgres', q{SELECT bench.define_script('rest', 'SELECT pg_sleep(600)')});
+my $session = start_sql($node, qq{SELECT bench.run('rest', transactions => 1, $ways{target}, settings => '{"work_mem": "8MB"}')}, name => 'caller');
+wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
+is($node->safe_psql('postgres', q{SELECT state, query LIKE 'SELECT bench.run(%' FROM pg_stat_activity WHERE application_name = 'caller'}),
+	'active|t', 'the activity of the caller');
+signal_sql($session, 'INT');
+finish_sql($session);
+
 # Poolers: one that shares sessions is refused, and one that ignores options is found out.
 my $user = $node->safe_psql('postgres', 'SELECT CURRENT_USER');
 foreach my $sharing (1, 0)
