@@ -1,7 +1,8 @@
 //! `bench.compare`: the same options in each mode, in turn, several times.
 
 use super::progress::Progress;
-use super::run::{perform, require_transactions};
+use super::run::require_transactions;
+use super::sets::{self, Found};
 use crate::backend::call::Call;
 use crate::check;
 use crate::error::{OrRaise, Result};
@@ -9,7 +10,7 @@ use crate::options::Options;
 use crate::run::options::RunOptions;
 use crate::run::spec::{MODES, RunSpec};
 use pgrx::prelude::*;
-use selfbench_model::{Figures, Run, RunState};
+use selfbench_model::{Figures, NewSet, Run, RunState, SetKind};
 use selfbench_stats::{Spread, summary};
 
 /// Most modes, of which each takes memory of its own.
@@ -107,15 +108,34 @@ fn compare(
         if arms.is_empty() {
             return Err(check::invalid("modes", "{}".into(), "At least one mode."));
         }
-        for _ in 0..repeats {
-            for arm in &mut arms {
-                arm.spec.seed = check::seed(options.seed.as_deref())?;
-                let record = perform(&arm.spec, Progress::default(), &horizon)?;
-                require_transactions(&arm.spec, &record)?;
-                let run = record.run;
-                arm.rounds.push((run.run_id, complete(&run)));
+        let set = NewSet {
+            kind: SetKind::Compare,
+            label: options.label.clone(),
+            options: serde_json::Value::Object(
+                options
+                    .entries()
+                    .into_iter()
+                    .map(|entry| (entry.name.to_owned(), entry.value))
+                    .collect(),
+            ),
+            seed: check::seed(options.seed.as_deref())?,
+            planned_runs: Some(repeats * arms.len() as i32),
+        };
+        sets::begin(set, Progress::default(), &horizon, |set| {
+            for round in 1..=repeats {
+                for arm in &mut arms {
+                    arm.spec.seed = check::seed(options.seed.as_deref())?;
+                    let record = set.run(&arm.spec, arm.spec.mode.name(), round)?;
+                    require_transactions(&arm.spec, &record)?;
+                    let run = record.run;
+                    arm.rounds.push((run.run_id, complete(&run)));
+                }
             }
-        }
+            Ok(Found {
+                rows: (),
+                result: None,
+            })
+        })?;
         Ok(arms)
     })()
     .or_raise();

@@ -14,6 +14,7 @@ mod result;
 mod run;
 mod sampled;
 mod scripts;
+mod sets;
 mod teardown;
 mod travel;
 mod wait;

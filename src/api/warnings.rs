@@ -9,9 +9,42 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_model::{RunRecord, RunState};
 use selfbench_report::{Setup, known_before};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
+thread_local! {
+    /// What the caller has been told, while everything is to be told once.
+    static TOLD: RefCell<Option<BTreeSet<String>>> = const { RefCell::new(None) };
+}
+
+/// Ends [`each_once`] when it is dropped.
+pub(super) struct EachOnce(());
+
+/// From here on, tells the caller nothing twice: the runs of a set are alike.
+pub(super) fn each_once() -> EachOnce {
+    TOLD.set(Some(BTreeSet::new()));
+    EachOnce(())
+}
+
+impl Drop for EachOnce {
+    fn drop(&mut self) {
+        TOLD.set(None);
+    }
+}
+
+/// Whether the caller is to be told this.
+fn is_news(text: &str) -> bool {
+    TOLD.with_borrow_mut(|told| {
+        told.as_mut()
+            .is_none_or(|told| told.insert(text.to_owned()))
+    })
+}
+
 pub(super) fn notice(message: &'static str, detail: &str, hint: &str) {
+    if !is_news(message) {
+        return;
+    }
     ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
         .set_detail(detail)
         .set_hint(hint)
@@ -86,17 +119,17 @@ pub(super) fn tell_left_teardown(segment: &Segment) {
 /// Warns the caller if the result is incomplete or otherwise doubtful.
 pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
     let run = &record.run;
-    if run.run_id == 0 {
+    if run.run_id == 0 && is_news("not stored") {
         pgrx::notice!("the result is not stored, because this server is a standby");
     }
-    if run.backends > 0 && spec.client_process == ClientProcess::Auto {
+    if run.backends > 0 && spec.client_process == ClientProcess::Auto && is_news("in backends") {
         pgrx::notice!(
             "{} of {} clients ran in backends, because no more background workers are free",
             run.backends,
             run.clients
         );
     }
-    for note in run.failed_observations() {
+    for note in run.failed_observations().filter(|note| is_news(note)) {
         pgrx::notice!("{note}");
     }
     if run.state != RunState::Finished || run.aborted_clients > 0 {

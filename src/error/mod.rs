@@ -163,6 +163,12 @@ pub enum Error {
     /// No such run, or not one that the caller may see.
     #[error("run {run_id} does not exist")]
     UnknownRun { run_id: i64 },
+    /// No such set, or not one that the caller may see.
+    #[error("set {set_id} does not exist")]
+    UnknownSet { set_id: i64 },
+    /// Another session drives the set.
+    #[error("set {set_id} is in progress")]
+    SetInProgress { set_id: i64 },
     /// The run's coordinator is gone and it left no result.
     #[error("run {run_id} was lost")]
     LostRun { run_id: i64 },
@@ -292,6 +298,8 @@ impl Error {
             Error::RowSecurity { .. } => Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
             Error::LoopbackDenied => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
             Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::UnknownSet { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::SetInProgress { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::NoRun => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::ExtensionDropped => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
@@ -521,6 +529,12 @@ impl Error {
                  event trigger, or a library that defines the setting and refuses the value."
                     .into(),
             ),
+            Error::UnknownSet { .. } | Error::NullArgument { name: "set_id" } => {
+                Some("Sets are listed in bench.set_summary.".into())
+            }
+            Error::SetInProgress { .. } => {
+                Some("Wait until the session that makes its runs has ended.".into())
+            }
             Error::LostRun { .. } => Some("Check the server log, then repeat the run.".into()),
             Error::NoRun => Some("Start one with bench.run.".into()),
             Error::ExtensionDropped => {
@@ -569,6 +583,14 @@ impl Error {
             detail: self.detail(),
             hint: self.hint(),
         }
+    }
+
+    /// The same error of a part of what was asked for, such as an arm, which its message names.
+    #[allow(dead_code)]
+    pub fn within(&self, part: &str) -> Error {
+        let mut report = self.report();
+        report.message = format!("{part}: {}", report.message);
+        report.into()
     }
 
     /// Raises the error in this backend.

@@ -7,5 +7,6 @@ pub mod load;
 pub mod log;
 pub mod pgio;
 pub mod result;
+pub mod sets;
 pub mod store;
 pub mod travel;

@@ -15,4 +15,4 @@ pub use options::RunOptions;
 pub use pgio::PgioSpec;
 pub use pgio_options::PgioOptions;
 pub use scripts::ScriptSpec;
-pub use spec::{ClientProcess, LogSpec, Mode, RunSpec, Vacuum};
+pub use spec::{ClientProcess, LogSpec, Mode, Place, RunSpec, Vacuum};

@@ -196,6 +196,7 @@ impl RunOptions {
             wait_sample_rate,
             seed,
             label: self.label.clone(),
+            place: None,
             settings: settings::of_session()?,
             client_settings: match &self.settings {
                 Some(given) => super::settings::check(given, target.as_ref())?,

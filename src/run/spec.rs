@@ -88,6 +88,17 @@ pub struct LogSpec {
     pub aggregate_s: Option<i64>,
 }
 
+/// Where in a set a run belongs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The set; `None` if it is not stored, as on a standby.
+    pub set_id: Option<i64>,
+    /// The arm.
+    pub arm: String,
+    /// The round; 0 is a warm-up.
+    pub round: i32,
+}
+
 /// Everything that the workers of a run need to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
@@ -142,6 +153,8 @@ pub struct RunSpec {
     pub seed: u64,
     /// Whatever the caller wants to find the run by.
     pub label: Option<String>,
+    /// Its place in a set, if it belongs to one.
+    pub place: Option<Place>,
     /// The caller's session settings.
     pub settings: Settings,
     /// Settings that the clients have, whatever the caller's session and a target have.

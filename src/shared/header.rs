@@ -23,6 +23,8 @@ pub enum TaskKind {
     Pages = 3,
     /// Executing the setup or the teardown of a run.
     Statements = 4,
+    /// Storing the row of a set.
+    Set = 5,
 }
 
 impl TaskKind {
@@ -31,6 +33,7 @@ impl TaskKind {
         match self {
             TaskKind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
             TaskKind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
+            TaskKind::Set => ("pg_selfbench_set_writer_main", "pg_selfbench set writer"),
             TaskKind::Pages => ("pg_selfbench_page_worker_main", "pg_selfbench page worker"),
             TaskKind::Statements => ("pg_selfbench_statements_main", "pg_selfbench statements"),
         }
@@ -179,6 +182,7 @@ impl Header {
         match (of_run, self.run_id.load(Relaxed)) {
             (true, 0) => "run".into(),
             (true, id) => format!("run {id}"),
+            (false, _) if self.kind == TaskKind::Set as u32 => "set".into(),
             (false, _) => "initialize".into(),
         }
     }

@@ -1,6 +1,6 @@
 //! What the processes of one task share: a dynamic shared memory segment per task.
 //!
-//! A task is a run or an initialization. Its segment is made by the caller's backend, which
+//! A task is a run, an initialization or the storing of a set's row. Its segment is made by the caller's backend, which
 //! writes the task's specification into it and hands its number to the coordinator as
 //! `bgw_main_arg`; the coordinator does the same with its client workers. The segment lives as
 //! long as some process has it mapped.

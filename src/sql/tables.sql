@@ -124,6 +124,9 @@ CREATE TABLE bench.runs (
     database_name           name NOT NULL,
     target                  text, -- host, port, dbname and user, never a password; NULL is this server
     label                   text,
+    set_id                  bigint, -- of bench.sets, as the two below
+    arm                     text,
+    round                   int, -- 0 is a warm-up, which does not count
     state                   text NOT NULL
         CHECK (state IN ('starting', 'running', 'finished', 'canceled', 'failed', 'lost')),
     mode                    text NOT NULL,
@@ -188,6 +191,7 @@ CREATE TABLE bench.runs (
     LIKE bench_internal.sums
 );
 CREATE INDEX ON bench.runs (label, run_id) WHERE label IS NOT NULL;
+CREATE INDEX ON bench.runs (set_id) WHERE set_id IS NOT NULL;
 CREATE INDEX ON bench.runs (run_id) WHERE state IN ('starting', 'running');
 CREATE INDEX ON bench.runs (run_id) WHERE teardown IS NOT NULL;
 COMMENT ON TABLE bench.runs IS 'runs, with the figures of all their transactions';

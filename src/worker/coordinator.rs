@@ -253,12 +253,16 @@ fn settings_of_target(database: &mut Database) -> Result<Option<String>> {
 
 /// The row of a run that is about to start; what depends on its tables is filled in later.
 fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64) -> Result<Run> {
+    let place = spec.place.as_ref();
     Ok(Run {
         run_id,
         owner: spec.identity.role.to_string(),
         database_name: server::database_name(),
         target: database.description(),
         label: spec.label.clone(),
+        set_id: place.and_then(|place| place.set_id),
+        arm: place.map(|place| place.arm.clone()),
+        round: place.map(|place| place.round),
         state: RunState::Starting,
         mode: spec.mode,
         protocol: spec.protocol.clone(),

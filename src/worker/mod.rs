@@ -17,7 +17,7 @@
 //! stores their log. What it observes beside the clients is in `crate::telemetry`. `spi_client` and
 //! `libpq_client` are the clients, `event_loop` drives the latter, `client` is what they have in
 //! common; `timing` and `rounds` time some of their transactions, `sampled` starts the sampling of stacks, `shell` runs their shell commands, `notices` forwards server messages. `loader` runs an
-//! initialization, `statements` executes the setup and the teardown of a run, `fill` and `page_worker` fill its tables. `activity` is what these processes show
+//! initialization, `statements` executes the setup and the teardown of a run, `fill` and `page_worker` fill its tables. `set_writer` stores the row of a set. `activity` is what these processes show
 //! in `pg_stat_activity`. How each of them behaves as a process of the server is in `crate::backend`,
 //! how they use this server or a target in `crate::database`.
 //!
@@ -51,6 +51,7 @@ pub mod page_worker;
 mod place;
 mod rounds;
 pub mod sampled;
+pub mod set_writer;
 pub mod shell;
 pub mod spi_client;
 pub mod statements;

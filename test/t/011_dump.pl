@@ -27,9 +27,11 @@ CREATE INDEX ON pgio1 (mykey);
 SELECT bench.run_pgio(threads_per_table => 2, transactions => 20, work_unit => 8, update_pct => 20);
 SQL
 
+$node->safe_psql('postgres', 'SELECT bench.compare(repeats => 1, transactions => 5)');
+
 $node->safe_psql('postgres', "CREATE ROLE granted LOGIN; SELECT bench.grant_to('granted');");
 
-my @tables = qw(runs run_scripts run_intervals run_settings scripts pgio_runs pgio_sessions);
+my @tables = qw(sets runs run_scripts run_intervals run_settings scripts pgio_runs pgio_sessions);
 
 sub contents
 {

@@ -52,6 +52,12 @@ pub struct Run {
     pub target: Option<String>,
     /// The caller's label.
     pub label: Option<String>,
+    /// The set that it belongs to.
+    pub set_id: Option<i64>,
+    /// The arm of the set.
+    pub arm: Option<String>,
+    /// The round of the set, 0 for a warm-up that does not count.
+    pub round: Option<i32>,
     /// How far it has come.
     pub state: RunState,
     /// How its transactions reached the server.

@@ -1,0 +1,86 @@
+//! A set: runs that belong together, as the tables have it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a set is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SetKind {
+    /// Arms that are compared with each other.
+    Compare,
+    /// The points of a grid of options.
+    Sweep,
+    /// Probes for the highest rate under a limit of latency.
+    FindCapacity,
+}
+
+impl SetKind {
+    /// The name of the function that makes such sets, which tables use, too.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compare => "compare",
+            Self::Sweep => "sweep",
+            Self::FindCapacity => "find_capacity",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<SetKind> {
+        [Self::Compare, Self::Sweep, Self::FindCapacity]
+            .into_iter()
+            .find(|kind| kind.name() == name)
+    }
+}
+
+/// How far a set has come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SetState {
+    /// Its function runs or, if no session drives it, was interrupted.
+    Running,
+    /// All runs have been made.
+    Finished,
+    /// Ended by an error.
+    Failed,
+    /// Ended by a request to cancel.
+    Canceled,
+}
+
+impl SetState {
+    /// The name that tables use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+        }
+    }
+}
+
+/// What is known of a set when it begins.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewSet {
+    /// What it is for.
+    pub kind: SetKind,
+    /// The caller's label.
+    pub label: Option<String>,
+    /// Everything that it was asked for, with all defaults resolved.
+    pub options: Value,
+    /// The seed from which the order of its runs and the seeds of their rounds follow.
+    pub seed: u64,
+    /// How many runs it will have, if that is known.
+    pub planned_runs: Option<i32>,
+}
+
+/// How a set ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SetEnd {
+    /// Finished, failed or canceled.
+    pub state: SetState,
+    /// The error that ended it.
+    pub error: Option<String>,
+    /// What it has found, if its runs alone do not tell.
+    pub result: Option<Value>,
+}

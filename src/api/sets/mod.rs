@@ -1,0 +1,217 @@
+//! Sets of runs: `bench.compare` and others that make one run after the other.
+//!
+//! The caller's backend drives a set: it has a lock that shows others that it does, has a worker
+//! store the row of the set at its begin and end, and performs one run after the other, which their
+//! coordinators store with their place in the set. What is left after a cancel or a crash follows
+//! from the row of the set and the rows of its runs.
+
+use super::progress::Progress;
+use super::run::perform;
+use super::warnings;
+use crate::backend::horizon::Horizon;
+use crate::clock;
+use crate::error::{Error, Result, catch};
+use crate::results::sets::{self, Change};
+use crate::run::{Place, RunSpec};
+use crate::server;
+use crate::worker::set_writer;
+use selfbench_model::{NewSet, RunRecord, SetEnd, SetKind, SetState};
+use serde_json::Value;
+
+/// The time between notices of how far a set has come, at least.
+const TELL_NS: u64 = 10_000_000_000;
+/// What a run takes beside its duration, for the estimate before the first one: its workers start,
+/// and results are stored.
+const OVERHEAD_S: f64 = 0.5;
+
+/// A set that this session drives.
+pub(super) struct Set<'h> {
+    /// Its number; `None` on a standby, where nothing is stored.
+    pub id: Option<i64>,
+    horizon: &'h Horizon,
+    progress: Progress,
+    begun_ns: u64,
+    told_ns: u64,
+    /// Runs that are planned and runs that have ended.
+    planned: Option<usize>,
+    done: usize,
+}
+
+/// What a set has found: rows to be returned, and what its row keeps beside its runs.
+pub(super) struct Found<T> {
+    /// What the function returns.
+    pub rows: T,
+    /// What is stored.
+    pub result: Option<Value>,
+}
+
+/// Drives a new set: stores its row, lets `body` make its runs, and stores how it ended.
+pub(super) fn begin<T>(
+    new: NewSet,
+    progress: Progress,
+    horizon: &Horizon,
+    body: impl FnOnce(&mut Set<'_>) -> Result<Found<T>>,
+) -> Result<T> {
+    let (planned, kind) = (new.planned_runs, new.kind);
+    let id = if server::in_recovery() {
+        if kind != SetKind::Compare {
+            return Err(Error::ReadOnly {
+                what: format!("call bench.{}", kind.name()),
+                why: "on a standby, which cannot store its runs",
+                hint: "Use bench.compare or bench.run, which return their results.".into(),
+            });
+        }
+        None
+    } else {
+        // The number comes first: without the lock, the set would seem to be interrupted.
+        let set_id = set_writer::write(Change::Number, horizon)?;
+        require_lock(set_id)?;
+        set_writer::write(Change::Begin { set_id, set: new }, horizon)?;
+        Some(set_id)
+    };
+    drive(id, planned, progress, horizon, body)
+}
+
+/// Drives a stored set again. The caller has its lock.
+#[allow(dead_code)]
+pub(super) fn resume<T>(
+    set_id: i64,
+    planned: Option<i32>,
+    progress: Progress,
+    horizon: &Horizon,
+    body: impl FnOnce(&mut Set<'_>) -> Result<Found<T>>,
+) -> Result<T> {
+    set_writer::write(Change::Resume { set_id }, horizon)?;
+    drive(Some(set_id), planned, progress, horizon, body)
+}
+
+/// Fails if another session drives a set.
+pub(super) fn require_lock(set_id: i64) -> Result<()> {
+    match sets::lock(set_id)? {
+        true => Ok(()),
+        false => Err(Error::SetInProgress { set_id }),
+    }
+}
+
+fn drive<T>(
+    id: Option<i64>,
+    planned: Option<i32>,
+    progress: Progress,
+    horizon: &Horizon,
+    body: impl FnOnce(&mut Set<'_>) -> Result<Found<T>>,
+) -> Result<T> {
+    let now = clock::now_ns();
+    let mut set = Set {
+        id,
+        horizon,
+        progress,
+        begun_ns: now,
+        told_ns: now,
+        planned: planned.and_then(|planned| usize::try_from(planned).ok()),
+        done: 0,
+    };
+    let _each_once = warnings::each_once();
+    match catch(|| body(&mut set)) {
+        Ok(found) => {
+            store_end(id, SetState::Finished, None, found.result, horizon)?;
+            Ok(found.rows)
+        }
+        Err(error) => {
+            let state = match error.is_cancel() {
+                true => SetState::Canceled,
+                false => SetState::Failed,
+            };
+            let report = error.report().one_line();
+            // The error is what the caller is told, whatever becomes of the row: without its end,
+            // the set is one that was interrupted.
+            if let Err(unstored) = store_end(id, state, Some(report), None, horizon) {
+                pgrx::warning!("the end of the set could not be stored: {unstored}");
+            }
+            if let Some(set_id) = id {
+                pgrx::notice!(
+                    "set {set_id} is not complete; continue it with SELECT * FROM \
+                     bench.resume({set_id})"
+                );
+            }
+            Err(error)
+        }
+    }
+}
+
+fn store_end(
+    id: Option<i64>,
+    state: SetState,
+    error: Option<String>,
+    result: Option<Value>,
+    horizon: &Horizon,
+) -> Result<()> {
+    let Some(set_id) = id else { return Ok(()) };
+    let end = SetEnd {
+        state,
+        error,
+        result,
+    };
+    set_writer::write(Change::End { set_id, end }, horizon)?;
+    Ok(())
+}
+
+impl Set<'_> {
+    /// Makes a run of the set, and returns it even if it failed or was canceled. An error says why
+    /// it could not be made; a cancel of the calling query is raised.
+    pub fn run(&mut self, spec: &RunSpec, arm: &str, round: i32) -> Result<RunRecord> {
+        self.tell(spec);
+        let spec = RunSpec {
+            place: Some(Place {
+                set_id: self.id,
+                arm: arm.to_owned(),
+                round,
+            }),
+            ..spec.clone()
+        };
+        let record = perform(&spec, self.progress, self.horizon);
+        self.done += 1;
+        record
+    }
+
+    /// Leaves a planned run out.
+    #[allow(dead_code)]
+    pub fn skip(&mut self) {
+        if let Some(planned) = &mut self.planned {
+            *planned = planned.saturating_sub(1);
+        }
+    }
+
+    /// Tells the caller before the first run how long the set will take, and later, not too often,
+    /// how much is left.
+    fn tell(&mut self, next: &RunSpec) {
+        let now = clock::now_ns();
+        let Some(planned) = self.planned else { return };
+        let left = planned.saturating_sub(self.done);
+        if self.done == 0 {
+            // Without a duration nothing is known yet.
+            let us = next.duration_us.map_or(0, |us| us + next.warmup_us);
+            let seconds = (us as f64 / 1e6 + OVERHEAD_S) * left as f64;
+            if us > 0 && seconds >= TELL_NS as f64 / 1e9 {
+                pgrx::notice!("{planned} runs, about {}", span(seconds));
+            }
+        } else if now - self.told_ns >= TELL_NS {
+            self.told_ns = now;
+            let each = (now - self.begun_ns) as f64 / 1e9 / self.done as f64;
+            pgrx::notice!(
+                "run {} of {planned}, about {} left",
+                self.done + 1,
+                span(each * left as f64)
+            );
+        }
+    }
+}
+
+/// A span of time in the units that people use.
+fn span(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", (seconds + 30) / 60),
+        _ => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}

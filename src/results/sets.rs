@@ -1,0 +1,188 @@
+//! The rows of sets, in `bench.sets`: writing them, in a worker and with the rights of the tables'
+//! owner; reading them with the rights of the caller; and the lock of the session that drives a set.
+
+use super::json::{json, storable};
+use crate::backend::transaction::transaction;
+use crate::error::{Error, Result};
+use crate::query;
+use crate::security::{as_owner, with_pinned_settings};
+use pgrx::prelude::*;
+use selfbench_model::{NewSet, SetEnd, SetKind, SetState};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A change of a set's row.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Change {
+    /// None: only a number for a set.
+    Number,
+    /// Its beginning.
+    Begin {
+        /// Its number.
+        set_id: i64,
+        /// What it is.
+        set: NewSet,
+    },
+    /// Going on after an interruption.
+    Resume {
+        /// Its number.
+        set_id: i64,
+    },
+    /// Its end.
+    End {
+        /// Its number.
+        set_id: i64,
+        /// How it ended.
+        end: SetEnd,
+    },
+}
+
+/// Makes a change, for a role; returns the number of the set.
+pub fn write(change: &Change, role: u32) -> Result<i64> {
+    transaction(|| {
+        as_owner(|| match change {
+            Change::Number => query::first_value::<i64>("SELECT nextval('bench.set_id_seq')", &[])?
+                .ok_or_else(|| Error::Limit("no set number".into())),
+            Change::Begin { set_id, set } => {
+                // Sets whose session is gone go on only if they are resumed.
+                Spi::run(
+                    "UPDATE bench.sets SET state = 'interrupted'
+                      WHERE state = 'running' AND NOT bench_internal.is_driven(set_id)",
+                )?;
+                Spi::run_with_args(
+                    "INSERT INTO bench.sets (set_id, kind, owner, database_name, label, options,
+                                             seed, planned_runs, state, started_at)
+                     VALUES ($1, $2, $3, current_database(), $4, $5::jsonb, $6, $7, 'running',
+                             clock_timestamp())",
+                    &[
+                        (*set_id).into(),
+                        set.kind.name().into(),
+                        pg_sys::Oid::from(role).into(),
+                        set.label.as_deref().map(storable).as_deref().into(),
+                        json(&set.options)?.into(),
+                        set.seed.to_string().into(),
+                        set.planned_runs.into(),
+                    ],
+                )?;
+                Ok(*set_id)
+            }
+            Change::Resume { set_id } => change_row(
+                *set_id,
+                "UPDATE bench.sets
+                    SET state = 'running', error = NULL, result = NULL, finished_at = NULL
+                  WHERE set_id = $1",
+                &[(*set_id).into()],
+            ),
+            Change::End { set_id, end } => {
+                let result = end.result.as_ref().map(json).transpose()?;
+                change_row(
+                    *set_id,
+                    "UPDATE bench.sets
+                        SET state = $2, error = $3, result = $4::jsonb,
+                            finished_at = clock_timestamp()
+                      WHERE set_id = $1",
+                    &[
+                        (*set_id).into(),
+                        end.state.name().into(),
+                        end.error.as_deref().map(storable).as_deref().into(),
+                        result.into(),
+                    ],
+                )
+            }
+        })
+    })
+}
+
+/// Runs a statement that changes the row of a set; fails if it has been deleted.
+fn change_row(set_id: i64, sql: &str, arguments: &[pgrx::datum::DatumWithOid<'_>]) -> Result<i64> {
+    let changed = Spi::connect_mut(|client| {
+        let sql = format!("{sql} RETURNING set_id");
+        client.update(&sql, None, arguments).map(|rows| rows.len())
+    })?;
+    match changed {
+        0 => Err(Error::UnknownSet { set_id }),
+        _ => Ok(set_id),
+    }
+}
+
+/// Takes the lock of the session that drives a set, until the end of the calling transaction; false
+/// if another session has it. Every driver has it, so that no two do.
+pub fn lock(set_id: i64) -> Result<bool> {
+    // Without a cast to regclass, which a role without USAGE on the schema may not use.
+    let locked = query::first_value::<bool>(
+        "SELECT pg_catalog.pg_try_advisory_xact_lock(c.oid::pg_catalog.int4, $1)
+           FROM pg_catalog.pg_class c
+           JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+          WHERE n.nspname OPERATOR(pg_catalog.=) 'bench'
+            AND c.relname OPERATOR(pg_catalog.=) 'sets'",
+        &[(set_id as i32).into()],
+    )?;
+    locked.ok_or(Error::ExtensionDropped)
+}
+
+/// A set as it is stored.
+#[allow(dead_code)]
+#[derive(Debug, Deserialize)]
+pub struct StoredSet {
+    /// What it is for.
+    pub kind: SetKind,
+    /// The role that made it, if it still exists.
+    pub owner: u32,
+    /// Its database.
+    pub database_name: String,
+    /// The caller's label.
+    pub label: Option<String>,
+    /// What it was asked for.
+    pub options: Value,
+    /// Its seed, an unsigned number.
+    pub seed: String,
+    /// How many runs it has, if that is known before.
+    pub planned_runs: Option<i32>,
+    /// How far it has come; a set that was interrupted may still have the state `running`.
+    pub state: String,
+    /// What it has found, if its runs alone do not tell.
+    pub result: Option<Value>,
+}
+
+impl StoredSet {
+    /// Whether all of it has been done.
+    #[allow(dead_code)]
+    pub fn is_finished(&self) -> bool {
+        self.state == SetState::Finished.name()
+    }
+}
+
+/// Reads a set that the caller may see.
+#[allow(dead_code)]
+pub fn load(set_id: i64) -> Result<Option<StoredSet>> {
+    let rows = query_json::<StoredSet>(
+        "SELECT jsonb_build_object('kind', kind, 'owner', owner::oid::int8,
+                                   'database_name', database_name, 'label', label,
+                                   'options', options, 'seed', seed, 'planned_runs', planned_runs,
+                                   'state', state, 'result', result)::text
+           FROM bench.sets WHERE set_id = $1",
+        set_id,
+    )?;
+    Ok(rows.into_iter().next())
+}
+
+/// The IDs of the runs of a set that the caller may see, in their order.
+#[allow(dead_code)]
+pub fn run_ids(set_id: i64) -> Result<Vec<i64>> {
+    query_json::<i64>(
+        "SELECT run_id::text FROM bench.runs WHERE set_id = $1 ORDER BY run_id",
+        set_id,
+    )
+}
+
+#[allow(dead_code)]
+fn query_json<T: serde::de::DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
+    with_pinned_settings(|| {
+        let texts = query::first_column(sql, parameter)?;
+        let read = |text: &String| {
+            serde_json::from_str(text)
+                .map_err(|e| Error::Limit(format!("cannot read a stored set: {e}")))
+        };
+        texts.iter().map(read).collect()
+    })
+}

@@ -1,0 +1,60 @@
+/* Sets: runs that belong together, such as those of bench.compare. The session that calls the function
+   makes one run after the other; a worker of its own stores the row of the set, at its begin and end.
+
+   The session that drives a set has an advisory lock, by which others see that it does. */
+
+CREATE SEQUENCE bench.set_id_seq;
+
+CREATE TABLE bench.sets (
+    set_id        bigint PRIMARY KEY,
+    kind          text NOT NULL CHECK (kind IN ('compare', 'sweep', 'find_capacity')),
+    owner         regrole NOT NULL,
+    database_name name NOT NULL,
+    label         text,
+    options       jsonb NOT NULL, -- what it was asked for, with the defaults of all options
+    seed          text NOT NULL, -- the order of the runs and their seeds follow from it
+    planned_runs  int, -- NULL if not known before
+    state         text NOT NULL -- bench.set_summary shows which of those that are running were interrupted
+        CHECK (state IN ('running', 'finished', 'canceled', 'failed', 'interrupted')),
+    started_at    timestamptz NOT NULL,
+    finished_at   timestamptz,
+    error         text,
+    result        jsonb -- what it has found, beside its runs
+);
+COMMENT ON TABLE bench.sets IS 'sets of runs that belong together, made by bench.compare, bench.sweep and bench.find_capacity';
+
+ALTER TABLE bench.runs ADD FOREIGN KEY (set_id) REFERENCES bench.sets;
+
+ALTER TABLE bench.sets ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON bench.sets
+    USING (owner = (SELECT quote_ident(current_user)::regrole));
+
+SELECT pg_catalog.pg_extension_config_dump('bench.set_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.sets', '');
+
+/* Whether a session drives a set. Its lock has the number of the table and that of the set, cut to 32
+   bits. */
+CREATE FUNCTION bench_internal.is_driven(set_id bigint) RETURNS boolean
+LANGUAGE sql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_locks l
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
+           AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+           AND l.classid = (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                             WHERE n.nspname = 'bench' AND c.relname = 'sets')
+           AND l.objid = ($1 & 4294967295)::oid)
+$$;
+
+CREATE VIEW bench.set_summary WITH (security_invoker = true) AS
+    SELECT s.set_id, s.kind, s.label,
+           CASE WHEN s.state = 'running' AND NOT bench_internal.is_driven(s.set_id) THEN 'interrupted'
+                ELSE s.state END AS state,
+           s.planned_runs, r.finished_runs, r.other_runs, s.started_at, s.finished_at, s.owner,
+           s.database_name, s.options, s.seed, s.error, s.result
+      FROM bench.sets s,
+           LATERAL (SELECT count(*) FILTER (WHERE r.state = 'finished' AND r.aborted_clients = 0) AS finished_runs,
+                           count(*) FILTER (WHERE r.state <> 'finished' OR r.aborted_clients > 0) AS other_runs
+                      FROM bench.runs r WHERE r.set_id = s.set_id) r;
+COMMENT ON VIEW bench.set_summary IS 'sets of runs, one row each';

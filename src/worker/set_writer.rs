@@ -1,0 +1,69 @@
+//! The worker that stores the row of a set, in a transaction of its own: that of the caller may be
+//! rolled back, and a transaction ID would keep dead rows from being removed while it waits for runs.
+
+use super::activity::show;
+use super::entry::{attach, my_segment};
+use super::launch::Task;
+use crate::backend::fatal;
+use crate::backend::horizon::Horizon;
+use crate::backend::identity::{Identity, connect};
+use crate::backend::process::at_exit;
+use crate::backend::transaction::abort;
+use crate::error::{Error, Result, catch};
+use crate::results::sets::{self, Change};
+use crate::shared::{Phase, SegmentLayout, TaskKind};
+use pgrx::{pg_guard, pg_sys};
+use serde::{Deserialize, Serialize};
+
+/// What the worker gets.
+#[derive(Serialize, Deserialize)]
+struct Job {
+    identity: Identity,
+    change: Change,
+}
+
+/// Has a worker make a change of a set's row, and waits until it is committed; returns the number of
+/// the set.
+pub fn write(change: Change, horizon: &Horizon) -> Result<i64> {
+    let job = Job {
+        identity: Identity::current(),
+        change,
+    };
+    let task = Task::launch(TaskKind::Set, SegmentLayout::default(), &job, 1)?;
+    task.wait(Phase::Finished, horizon, |_| Ok(()))?;
+    task.outcome()
+}
+
+/// Entry point of the process.
+#[pg_guard]
+#[allow(unsafe_code)] // for the name
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn pg_selfbench_set_writer_main(argument: pg_sys::Datum) {
+    let Some(segment) = attach(argument) else {
+        return;
+    };
+    let header = segment.header();
+    header.coordinator.set_to_me();
+    at_exit(set_writer_exit);
+    header.advance(Phase::Preparing);
+    let outcome = catch(|| {
+        let job: Job = segment.spec()?;
+        connect(job.identity);
+        show(header, "storing its row");
+        sets::write(&job.change, job.identity.role)
+    });
+    abort();
+    segment.finish(outcome.map_err(|error| error.report()));
+}
+
+fn set_writer_exit() {
+    if let Some(segment) = my_segment() {
+        let report = fatal::failure().unwrap_or_else(|| {
+            Error::Canceled {
+                by: "because the worker that stores its row was terminated".into(),
+            }
+            .report()
+        });
+        segment.finish(Err::<(), _>(report));
+    }
+}
