@@ -45,7 +45,9 @@ SELECT public.error_of('SELECT bench.start(duration => ''1 s'', transactions => 
 -- bench.compare: its own, and those of bench.run
 SELECT public.error_of(format('SELECT bench.compare(%s)', o)) FROM unnest(ARRAY[
     'repeats => 0', 'repeats => -1', 'repeats => NULL', 'repeats => 2147483647',
-    'modes => NULL', 'modes => ''{}''', 'modes => ''{NULL}''', 'modes => ''{spi,direct}''',
+    'arms => ''{}''', 'arms => ''[]''', 'arms => ''[null]''', 'arms => ''[{"mode": "spi"}, {"mode": "direct"}]''',
+    'arms => ''[{"client": 1}]''', 'arms => ''[{"name": "a"}, {"name": "a"}]''', 'arms => ''[{"seed": "1"}]''',
+    'mode => ''libpq''',
     'clients => 0', 'transactions => 0', 'target => ''dbname=postgres'''
 ]) o;
 

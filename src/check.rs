@@ -12,11 +12,6 @@ const MAX_LABEL_BYTES: usize = 1024;
 /// Microseconds of a second.
 pub const US_PER_SECOND: i64 = 1_000_000;
 
-/// The value of an option that must not be NULL.
-pub fn required<T>(option: &'static str, value: Option<T>) -> Result<T> {
-    value.ok_or(Error::NullOption { option })
-}
-
 /// The value of an argument that has no default.
 pub fn argument<T>(name: &'static str, value: Option<T>) -> Result<T> {
     value.ok_or(Error::NullArgument { name })

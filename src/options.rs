@@ -39,19 +39,26 @@ pub trait Options: Default {
             });
         };
         for (name, value) in given {
-            let known = match value {
-                Value::Null => options.entries().iter().any(|entry| entry.name == name),
-                _ => options.set(name, value)?,
-            };
-            if !known {
-                let names = options.entries().into_iter().map(|entry| entry.name);
-                return Err(Error::UnknownOption {
-                    name: name.clone(),
-                    nearest: nearest(name, names),
-                });
-            }
+            options.set_given(name, value)?;
         }
         Ok(options)
+    }
+
+    /// Sets an option to a value of a document; null is not to give it. Fails if there is no such
+    /// option.
+    fn set_given(&mut self, name: &str, value: &Value) -> Result<()> {
+        let known = match value {
+            Value::Null => self.entries().iter().any(|entry| entry.name == name),
+            _ => self.set(name, value)?,
+        };
+        if known {
+            return Ok(());
+        }
+        let names = self.entries().into_iter().map(|entry| entry.name);
+        Err(Error::UnknownOption {
+            name: name.to_owned(),
+            nearest: nearest(name, names),
+        })
     }
 }
 

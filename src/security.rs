@@ -47,6 +47,17 @@ pub fn require_server_program() -> Result<()> {
     }
 }
 
+/// Whether the current role may request a checkpoint of this server.
+///
+/// Must be called in a transaction.
+pub fn may_checkpoint() -> Result<bool> {
+    let may = query::first_value::<bool>(
+        "SELECT pg_catalog.pg_has_role(CURRENT_USER, 'pg_checkpoint', 'USAGE')",
+        &[],
+    )?;
+    Ok(may == Some(true))
+}
+
 /// Fails unless the current role may `read` or `write` files as the operating system user of the
 /// server; `what` are the files.
 ///

@@ -1,7 +1,6 @@
 //! SQL-callable functions: unpack the arguments, call, return. Declared by hand in `src/sql`.
 
 mod budget;
-mod compare;
 mod initialize;
 mod launch;
 mod live;

@@ -45,6 +45,22 @@ pub fn resolve(target: &str) -> Result<ConnectWith> {
     Ok(with)
 }
 
+/// Whether a target is a connection string with a password or another secret, which must not be
+/// stored. A foreign server has its secrets in its user mapping.
+///
+/// Must be called in a transaction.
+pub fn has_secret(target: &str) -> Result<bool> {
+    if foreign::find(target)?.is_some() {
+        return Ok(false);
+    }
+    let given = conninfo::parse(target).unwrap_or_default();
+    let keywords = conninfo::keywords();
+    let is_secret = |name: &str| keywords.iter().any(|k| k.secret && k.name == name);
+    Ok(given
+        .iter()
+        .any(|(name, value)| is_secret(name) && !value.is_empty()))
+}
+
 /// The options of a foreign server that are libpq's: user and secrets from the user mapping, all
 /// others from the server.
 fn of_server(server: ForeignServer, superuser: bool) -> ConnectWith {

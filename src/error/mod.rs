@@ -496,8 +496,8 @@ impl Error {
                 Some("Call as the owner of the table, or as a role with BYPASSRLS.".into())
             }
             Error::LoopbackDenied => Some(
-                "Use mode => 'spi' (modes => '{spi}' with bench.compare, --mode=spi with \
-                 bench.pgbench), or specify a target that asks for your password."
+                "Use mode => 'spi' (--mode=spi with bench.pgbench), or specify a target that asks \
+                 for your password."
                     .into(),
             ),
             Error::Connect { message, .. } if message.contains("no password supplied") => Some(
@@ -585,8 +585,20 @@ impl Error {
         }
     }
 
+    /// Whether it is not the fault of what was asked for, but of the role's privileges or of the
+    /// server's limits.
+    pub fn is_of_circumstances(&self) -> bool {
+        matches!(
+            self,
+            Error::Denied { .. }
+                | Error::LoopbackDenied
+                | Error::WorkerSlots { .. }
+                | Error::Connections { .. }
+                | Error::Misplaced { .. }
+        )
+    }
+
     /// The same error of a part of what was asked for, such as an arm, which its message names.
-    #[allow(dead_code)]
     pub fn within(&self, part: &str) -> Error {
         let mut report = self.report();
         report.message = format!("{part}: {}", report.message);

@@ -52,23 +52,30 @@ impl Deletion {
     }
 }
 
-/// Deletes these runs: number, label and state of each.
+/// Deletes these runs, and sets of which no run is left: number, label and state of each run.
 pub fn delete(run_ids: Vec<i64>) -> Result<Vec<(i64, Option<String>, String)>> {
     as_owner(|| {
         Spi::connect_mut(|client| {
-            client
-                .update(
-                    "DELETE FROM bench.runs WHERE run_id = ANY ($1)
-                     RETURNING run_id, label, state",
-                    None,
-                    &[run_ids.into()],
-                )?
-                .map(|row| {
-                    let run_id = row.get::<i64>(1)?.unwrap_or_default();
-                    let state = row.get::<String>(3)?.unwrap_or_default();
-                    Ok((run_id, row.get::<String>(2)?, state))
-                })
-                .collect()
+            let (mut deleted, mut set_ids) = (Vec::new(), Vec::new());
+            for row in client.update(
+                "DELETE FROM bench.runs WHERE run_id = ANY ($1)
+                 RETURNING run_id, label, state, set_id",
+                None,
+                &[run_ids.into()],
+            )? {
+                let run_id = row.get::<i64>(1)?.unwrap_or_default();
+                let state = row.get::<String>(3)?.unwrap_or_default();
+                deleted.push((run_id, row.get::<String>(2)?, state));
+                set_ids.extend(row.get::<i64>(4)?);
+            }
+            client.update(
+                "DELETE FROM bench.sets s
+                  WHERE s.set_id = ANY ($1) AND NOT bench_internal.is_driven(s.set_id)
+                    AND NOT EXISTS (SELECT FROM bench.runs r WHERE r.set_id = s.set_id)",
+                None,
+                &[set_ids.into()],
+            )?;
+            Ok(deleted)
         })
     })
 }

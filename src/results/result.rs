@@ -51,6 +51,11 @@ fn stored(run_id: i64) -> Option<i64> {
     (run_id != 0).then_some(run_id)
 }
 
+/// Rows of a composite type.
+pub fn composites<T: Serialize>(type_name: &str, rows: &[T]) -> Result<Vec<Composite>> {
+    rows.iter().map(|row| composite(type_name, row)).collect()
+}
+
 /// A value of a composite type.
 fn composite<T: Serialize>(type_name: &str, value: &T) -> Result<Composite> {
     let sql = format!("SELECT jsonb_populate_record(NULL::{type_name}, $1::jsonb)");

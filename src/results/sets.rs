@@ -121,23 +121,16 @@ pub fn lock(set_id: i64) -> Result<bool> {
 }
 
 /// A set as it is stored.
-#[allow(dead_code)]
 #[derive(Debug, Deserialize)]
 pub struct StoredSet {
     /// What it is for.
     pub kind: SetKind,
     /// The role that made it, if it still exists.
     pub owner: u32,
-    /// Its database.
-    pub database_name: String,
-    /// The caller's label.
-    pub label: Option<String>,
     /// What it was asked for.
     pub options: Value,
     /// Its seed, an unsigned number.
     pub seed: String,
-    /// How many runs it has, if that is known before.
-    pub planned_runs: Option<i32>,
     /// How far it has come; a set that was interrupted may still have the state `running`.
     pub state: String,
     /// What it has found, if its runs alone do not tell.
@@ -146,20 +139,17 @@ pub struct StoredSet {
 
 impl StoredSet {
     /// Whether all of it has been done.
-    #[allow(dead_code)]
     pub fn is_finished(&self) -> bool {
         self.state == SetState::Finished.name()
     }
 }
 
 /// Reads a set that the caller may see.
-#[allow(dead_code)]
 pub fn load(set_id: i64) -> Result<Option<StoredSet>> {
     let rows = query_json::<StoredSet>(
         "SELECT jsonb_build_object('kind', kind, 'owner', owner::oid::int8,
-                                   'database_name', database_name, 'label', label,
-                                   'options', options, 'seed', seed, 'planned_runs', planned_runs,
-                                   'state', state, 'result', result)::text
+                                   'options', options, 'seed', seed, 'state', state,
+                                   'result', result)::text
            FROM bench.sets WHERE set_id = $1",
         set_id,
     )?;
@@ -167,7 +157,6 @@ pub fn load(set_id: i64) -> Result<Option<StoredSet>> {
 }
 
 /// The IDs of the runs of a set that the caller may see, in their order.
-#[allow(dead_code)]
 pub fn run_ids(set_id: i64) -> Result<Vec<i64>> {
     query_json::<i64>(
         "SELECT run_id::text FROM bench.runs WHERE set_id = $1 ORDER BY run_id",
@@ -175,7 +164,35 @@ pub fn run_ids(set_id: i64) -> Result<Vec<i64>> {
     )
 }
 
-#[allow(dead_code)]
+/// A script that runs of a set have executed.
+#[derive(Debug, Deserialize)]
+pub struct Executed {
+    /// The arm.
+    pub arm: String,
+    /// Position of the script among those of the run.
+    pub script_no: i32,
+    /// Of its text, as [`digest`] gives it.
+    pub digest: String,
+}
+
+/// The scripts that the runs of a set have executed.
+pub fn scripts(set_id: i64) -> Result<Vec<Executed>> {
+    query_json(
+        "SELECT DISTINCT jsonb_build_object('arm', r.arm, 'script_no', s.script_no,
+                                            'digest', md5(s.body))::text
+           FROM bench.run_scripts s JOIN bench.runs r USING (run_id)
+          WHERE r.set_id = $1",
+        set_id,
+    )
+}
+
+/// Tells texts of scripts apart, as they are stored.
+pub fn digest(body: &str) -> Result<String> {
+    let stored = storable(body).into_owned();
+    let digest = query::first_value::<String>("SELECT pg_catalog.md5($1)", &[stored.into()])?;
+    Ok(digest.unwrap_or_default())
+}
+
 fn query_json<T: serde::de::DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
     with_pinned_settings(|| {
         let texts = query::first_column(sql, parameter)?;

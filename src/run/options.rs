@@ -1,4 +1,4 @@
-//! The options of `bench.run`, `bench.start` and `bench.compare`: from SQL values to a
+//! The options of runs, those of `bench.start` and of sets included: from SQL values to a
 //! [`RunSpec`], or the error that tells which option is wrong and what is valid.
 
 use super::loopback::Route;
@@ -239,9 +239,7 @@ impl RunOptions {
         match &self.target {
             Some(_) if mode == Mode::Spi => Err(Error::OptionConflict {
                 message: "option \"target\" needs mode \"libpq\"".into(),
-                hint: "Clients of mode \"spi\" run inside this server. Use mode => 'libpq', or \
-                       modes => '{libpq}' with bench.compare."
-                    .into(),
+                hint: "Clients of mode \"spi\" run inside this server. Use mode => 'libpq'.".into(),
             }),
             Some(target) => target::resolve(target).map(Some),
             None => Ok(None),

@@ -1,38 +1,148 @@
-/* bench.compare and bench.grant_to. At the end, PUBLIC loses its privileges. */
+/* bench.compare, its verdicts, and what differs between stored runs; bench.grant_to. At the end, PUBLIC
+   loses its privileges. */
 
-CREATE FUNCTION bench.compare(
-    scripts      text     DEFAULT 'tpcb-like',
-    modes        text[]   DEFAULT '{spi,libpq}',
-    repeats      int      DEFAULT 3,
-    clients      int      DEFAULT 1,
-    jobs         int      DEFAULT NULL,
-    duration     bench.span DEFAULT NULL,
-    transactions bigint   DEFAULT NULL,
-    protocol     text     DEFAULT 'prepared',
-    vacuum       text     DEFAULT 'auto',
-    warmup       bench.span DEFAULT '0',
-    seed         text     DEFAULT NULL,
-    label        text     DEFAULT NULL,
-    rate              float8  DEFAULT NULL,
-    latency_limit     float8  DEFAULT NULL,
-    max_tries         int     DEFAULT 1,
-    variables         jsonb   DEFAULT NULL,
-    continue_on_error boolean DEFAULT false,
-    exit_on_abort     boolean DEFAULT false,
-    target       text     DEFAULT NULL,
-    OUT mode           text,
-    OUT runs           int,
-    OUT tps            float8,
-    OUT tps_min        float8,
-    OUT tps_max        float8,
-    OUT latency_avg_ms float8,
-    OUT latency_p95_ms float8,
-    OUT ratio          float8,
-    OUT run_ids        bigint[],
-    OUT missing        bigint[]
+CREATE TYPE bench.verdict AS (
+    arm              text,
+    runs             int, -- that count
+    tps              float8, -- mean of the runs, with its interval of 95 %, as the latencies below
+    tps_low          float8,
+    tps_high         float8,
+    ratio            float8, -- of tps to the baseline's in the same rounds; with a rate, of mean latency
+    ratio_low        float8,
+    ratio_high       float8,
+    p_value          float8, -- of a permutation test
+    verdict          text,
+    latency_p50_ms   float8,
+    latency_p50_low  float8,
+    latency_p50_high float8,
+    latency_p95_ms   float8,
+    latency_p95_low  float8,
+    latency_p95_high float8,
+    latency_p99_ms   float8,
+    latency_p99_low  float8,
+    latency_p99_high float8,
+    scripts_ratio    float8, -- of several scripts: geometric mean of the ratios of their speed or, with a rate, latency
+    run_ids          bigint[],
+    missing          bigint[], -- runs that do not count
+    set_id           bigint
+);
+COMMENT ON TYPE bench.verdict IS 'result row of bench.compare: an arm, and how it compares with the baseline';
+
+/* The options of bench.run are those of all arms. */
+DO $do$
+BEGIN
+    EXECUTE pg_catalog.format(
+        'CREATE FUNCTION bench.compare(arms jsonb DEFAULT NULL, repeats int DEFAULT 7, %s) RETURNS SETOF bench.verdict
+         LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 3 AS %L, %L',
+        pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc),
+        'MODULE_PATHNAME', 'compare_wrapper');
+END
+$do$;
+COMMENT ON FUNCTION bench.compare IS 'run arms with different options in turn, several times; return how each compares with the baseline';
+
+CREATE FUNCTION bench.verdicts(set_id bigint) RETURNS SETOF bench.verdict
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 3 AS 'MODULE_PATHNAME', 'verdicts_wrapper';
+COMMENT ON FUNCTION bench.verdicts IS 'the rows of a stored comparison';
+
+CREATE FUNCTION bench.time_budgets(
+    set_id bigint,
+    OUT arm text, OUT component text, OUT us_per_transaction float8, OUT share float8, OUT runs bigint
 ) RETURNS SETOF record
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'compare_wrapper';
-COMMENT ON FUNCTION bench.compare IS 'run the same benchmark in each mode in turn, several times; returns medians, and the ratio of tps to the first mode';
+LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 30
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT p.arm, p.component, p.us, p.us / nullif(sum(p.us) OVER (PARTITION BY p.arm), 0), p.runs
+      FROM (SELECT r.arm, b.component, sum(b.us_per_transaction) / r.runs AS us, r.runs, r.first,
+                   min(b.place) AS place
+              FROM (SELECT r.arm, r.run_id, count(*) OVER (PARTITION BY r.arm) AS runs,
+                           min(r.run_id) OVER (PARTITION BY r.arm) AS first
+                      FROM bench.runs r
+                     WHERE r.set_id = $1 AND r.round > 0 AND r.state = 'finished'
+                       AND r.aborted_clients = 0 AND r.transactions > 0) r,
+                   LATERAL bench.time_budget(r.run_id) WITH ORDINALITY
+                       b (component, us_per_transaction, share, measured, place)
+             GROUP BY r.arm, b.component, r.runs, r.first) p
+     ORDER BY p.first, p.place, p.component
+$$;
+COMMENT ON FUNCTION bench.time_budgets IS 'where a transaction''s time went in each arm of a set: means over its runs, in parts that add up';
+
+/* Figures of runs of two sides, and what can be said of their difference. */
+CREATE FUNCTION bench_internal.compare_figures(
+    a bigint[], b bigint[],
+    OUT name text, OUT of_a float8, OUT of_b float8, OUT ratio float8, OUT finding text
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 6 AS 'MODULE_PATHNAME', 'compare_figures_wrapper';
+
+CREATE FUNCTION bench.compare_runs(
+    a bigint[], b bigint[],
+    OUT aspect text, OUT name text, OUT of_a text, OUT of_b text, OUT ratio float8, OUT finding text
+) RETURNS SETOF record
+LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 50
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH runs AS MATERIALIZED (
+        SELECT s.side, r.run_id, to_jsonb(r) AS run
+          FROM (SELECT 'a' AS side, unnest($1) AS run_id UNION SELECT 'b', unnest($2)) s
+          JOIN bench.runs r USING (run_id)),
+    /* What has one value in a run. */
+    facts (aspect, place, name, side, value) AS (
+        SELECT 'option', 2, o.name, r.side, nullif(r.run -> o.name, 'null') #>> '{}'
+          FROM runs r, unnest('{target,database_name,mode,connection,protocol,scripts,clients,jobs,workers,backends,
+                   duration_s,transactions_per_client,warmup_s,aggregate_interval_s,wait_sample_rate,rate,
+                   latency_limit_ms,max_tries,variables,settings,setup,teardown,reconnect,continue_on_error,
+                   exit_on_abort,checkpoint,observe,profile,per_statement,log,sampling_rate,client_process,
+                   vacuum,server_version,extension_version}'::text[]) o (name)
+        UNION ALL
+        SELECT 'setting', 3, s.name, r.side, s.setting
+          FROM runs r JOIN bench.run_settings s USING (run_id)
+        UNION ALL
+        SELECT 'hardware', 4, CASE e.machine WHEN 'server' THEN '' ELSE e.machine || ' ' END || e.name, r.side, e.value
+          FROM runs r JOIN bench.run_environment e USING (run_id)
+        UNION ALL
+        SELECT 'size', 5, o.name, r.side, r.run ->> o.name
+          FROM runs r, unnest('{scale,partitions,partition_method}'::text[]) o (name)
+        UNION ALL
+        SELECT 'size', 5, t.schema_name || '.' || t.name, r.side, pg_size_pretty(t.bytes_before)
+          FROM runs r JOIN bench.run_tables t USING (run_id)),
+    differences AS (
+        SELECT f.aspect, f.place, f.name,
+               string_agg(DISTINCT f.value, ', ') FILTER (WHERE f.side = 'a') AS of_a,
+               string_agg(DISTINCT f.value, ', ') FILTER (WHERE f.side = 'b') AS of_b
+          FROM facts f GROUP BY f.aspect, f.place, f.name),
+    waits AS (
+        SELECT concat_ws(' ', w.class, w.event) AS name,
+               100.0 * sum(w.samples) FILTER (WHERE r.side = 'a')
+                   / sum(sum(w.samples) FILTER (WHERE r.side = 'a')) OVER () AS of_a,
+               100.0 * sum(w.samples) FILTER (WHERE r.side = 'b')
+                   / sum(sum(w.samples) FILTER (WHERE r.side = 'b')) OVER () AS of_b
+          FROM runs r JOIN bench.run_waits w USING (run_id)
+         GROUP BY w.class, w.event),
+    counted AS (SELECT side, count(*) AS runs FROM runs GROUP BY side),
+    budgets AS (
+        SELECT b.component AS name, min(b.place) AS place,
+               sum(b.us) FILTER (WHERE r.side = 'a') / (SELECT runs FROM counted WHERE side = 'a') AS of_a,
+               sum(b.us) FILTER (WHERE r.side = 'b') / (SELECT runs FROM counted WHERE side = 'b') AS of_b
+          FROM runs r, LATERAL bench.time_budget(r.run_id) WITH ORDINALITY b (component, us, share, measured, place)
+         GROUP BY b.component)
+    SELECT d.aspect, d.name, d.of_a, d.of_b, d.ratio, d.finding
+      FROM (SELECT 'result' AS aspect, 1 AS place, f.place AS number, f.name, round(f.of_a::numeric, 3)::text AS of_a,
+                   round(f.of_b::numeric, 3)::text AS of_b, f.ratio, f.finding
+              FROM bench_internal.compare_figures($1, $2) WITH ORDINALITY
+                       f (name, of_a, of_b, ratio, finding, place)
+            UNION ALL
+            SELECT d.aspect, d.place, 0, d.name, d.of_a, d.of_b, NULL, NULL
+              FROM differences d WHERE d.of_a IS DISTINCT FROM d.of_b
+            UNION ALL
+            SELECT 'wait', 6, 0, w.name, round(coalesce(w.of_a, 0), 1) || ' %', round(coalesce(w.of_b, 0), 1) || ' %',
+                   w.of_b / nullif(w.of_a, 0), NULL
+              FROM waits w WHERE abs(coalesce(w.of_a, 0) - coalesce(w.of_b, 0)) >= 1
+            UNION ALL
+            SELECT 'budget', 7, b.place, b.name, round(coalesce(b.of_a, 0)::numeric, 1) || ' us',
+                   round(coalesce(b.of_b, 0)::numeric, 1) || ' us', b.of_b / nullif(b.of_a, 0), NULL
+              FROM budgets b) d
+     ORDER BY d.place, d.number, d.name COLLATE "C"
+$$;
+COMMENT ON FUNCTION bench.compare_runs IS 'compare stored runs: figures, and what differed between them';
 
 CREATE FUNCTION bench.grant_to(role regrole) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'grant_to_wrapper';

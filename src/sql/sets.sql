@@ -58,3 +58,47 @@ CREATE VIEW bench.set_summary WITH (security_invoker = true) AS
                            count(*) FILTER (WHERE r.state <> 'finished' OR r.aborted_clients > 0) AS other_runs
                       FROM bench.runs r WHERE r.set_id = s.set_id) r;
 COMMENT ON VIEW bench.set_summary IS 'sets of runs, one row each';
+
+CREATE TYPE bench.sweep_point AS (
+    point            jsonb, -- the options of the grid
+    runs             int, -- that count
+    tps              float8, -- mean of the runs, with its interval of 95 %, as the percentiles below
+    tps_low          float8,
+    tps_high         float8,
+    latency_avg_ms   float8,
+    latency_p50_ms   float8,
+    latency_p50_low  float8,
+    latency_p50_high float8,
+    latency_p95_ms   float8,
+    latency_p95_low  float8,
+    latency_p95_high float8,
+    latency_p99_ms   float8,
+    latency_p99_low  float8,
+    latency_p99_high float8,
+    note             text, -- why runs are missing
+    run_ids          bigint[],
+    missing          bigint[], -- runs that do not count
+    set_id           bigint
+);
+COMMENT ON TYPE bench.sweep_point IS 'result row of bench.sweep: a point of the grid';
+
+/* The options of bench.run are those of all points. */
+DO $do$
+BEGIN
+    EXECUTE pg_catalog.format(
+        'CREATE FUNCTION bench.sweep(grid jsonb, repeats int DEFAULT 3, initialize boolean DEFAULT false, %s)
+         RETURNS SETOF bench.sweep_point
+         LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS %L, %L',
+        pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc),
+        'MODULE_PATHNAME', 'sweep_wrapper');
+END
+$do$;
+COMMENT ON FUNCTION bench.sweep IS 'run every combination of the values that a grid has for options';
+
+CREATE FUNCTION bench.points(set_id bigint) RETURNS SETOF bench.sweep_point
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'points_of_wrapper';
+COMMENT ON FUNCTION bench.points IS 'the rows of a stored sweep';
+
+CREATE FUNCTION bench.resume(INOUT set_id bigint, OUT kind text, OUT made_runs int) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'resume_wrapper';
+COMMENT ON FUNCTION bench.resume IS 'make the runs that a set has left after a cancel, an error or a crash';

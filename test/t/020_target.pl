@@ -238,8 +238,8 @@ is( here("SELECT state, transactions FROM bench.run(mode => 'libpq', transaction
 	$far->safe_psql('postgres', 'REVOKE pg_checkpoint FROM guest');
 }
 
-is( here("SELECT string_agg(mode || runs, ',') FROM bench.compare(modes => '{libpq}', repeats => 2, transactions => 5, target => $target)"),
-	'libpq2',
+is( here("SELECT string_agg(arm || runs, ',') FROM bench.compare('[{\"name\": \"far\", \"mode\": \"libpq\"}]', repeats => 2, transactions => 5, target => $target)"),
+	'far2',
 	'bench.compare');
 my $encoded = $host =~ s/([^\w.])/sprintf '%%%02X', ord $1/egr;
 is( here("SELECT state FROM bench.run(mode => 'libpq', transactions => 1, target => 'postgresql:///postgres?host=$encoded&port=$port')"),
@@ -257,7 +257,7 @@ my $invalid = qr/ERROR:  22023: invalid value for option "target": neither a con
 fails_ok("SELECT bench.run(target => $target)",
 	qr/ERROR:  22023: option "target" needs mode "libpq".*HINT:  .*mode => 'libpq'/s, 'mode spi');
 fails_ok("SELECT * FROM bench.compare(target => $target)",
-	qr/ERROR:  22023: option "target" needs mode "libpq".*HINT:  .*modes => '\{libpq\}'/s,
+	qr/ERROR:  22023: arm "in-server": option "target" needs mode "libpq"/s,
 	'mode spi in bench.compare');
 foreach my $bad ('nonsense', '=', "host=x password=$secret more",
 	"host=x password=a $secret", "host=x password='$secret",

@@ -66,7 +66,7 @@ foreach my $call (
 	"bench.run(variables => jsonb_build_object('a', $long))",
 	"bench.compare(label => $long)",
 	"bench.compare(variables => jsonb_build_object('a', $long))",
-	"bench.compare(modes => array_fill('spi'::text, ARRAY[101]))",
+	"bench.compare((SELECT jsonb_agg(jsonb_build_object('name', i::text)) FROM generate_series(1, 101) i))",
 	"bench.start(scripts => repeat('select-only, ', 50000) || 'select-only')",
 	"bench.run_pgio(label => $long)",
 	"bench.start_pgio(scan => $long)",

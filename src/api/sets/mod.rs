@@ -5,6 +5,14 @@
 //! coordinators store with their place in the set. What is left after a cancel or a crash follows
 //! from the row of the set and the rows of its runs.
 
+mod arms;
+mod compare;
+mod resume;
+mod rounds;
+mod stored_runs;
+mod sweep;
+mod verdicts;
+
 use super::progress::Progress;
 use super::run::perform;
 use super::warnings;
@@ -73,7 +81,6 @@ pub(super) fn begin<T>(
 }
 
 /// Drives a stored set again. The caller has its lock.
-#[allow(dead_code)]
 pub(super) fn resume<T>(
     set_id: i64,
     planned: Option<i32>,
@@ -173,8 +180,12 @@ impl Set<'_> {
         record
     }
 
+    /// What the waits of the set are waited with.
+    pub fn horizon(&self) -> &Horizon {
+        self.horizon
+    }
+
     /// Leaves a planned run out.
-    #[allow(dead_code)]
     pub fn skip(&mut self) {
         if let Some(planned) = &mut self.planned {
             *planned = planned.saturating_sub(1);

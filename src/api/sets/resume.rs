@@ -1,0 +1,131 @@
+//! `bench.resume`: goes on with a set that was canceled, failed or interrupted.
+
+use super::arms::Arm;
+use super::compare::{Comparison, check_all, stored_outcomes};
+use super::rounds::Outcomes;
+use super::sweep::Sweep;
+use crate::api::progress::Progress;
+use crate::api::teardown;
+use crate::backend::call::Call;
+use crate::backend::horizon::Horizon;
+use crate::check;
+use crate::error::{Error, OrRaise, Result};
+use crate::results::sets::{self, StoredSet};
+use crate::server;
+use pgrx::prelude::*;
+use selfbench_model::SetKind;
+
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn resume(
+    call: Call<'_>,
+) -> TableIterator<
+    'static,
+    (
+        name!(set_id, i64),
+        name!(kind, &'static str),
+        name!(made_runs, i32),
+    ),
+> {
+    let horizon = call.horizon();
+    let row = (|| {
+        let set_id = call.read(|arguments| arguments.take::<Option<i64>>("set_id"))?;
+        let set_id = check::argument("set_id", set_id)?;
+        let (kind, made) = go_on(set_id, &horizon)?;
+        Ok((set_id, kind.name(), made))
+    })();
+    TableIterator::once(row.or_raise())
+}
+
+/// Makes the runs that a set has left; what it is for, and how many runs there were.
+fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
+    server::require_writable("resume a set")?;
+    let found = sets::load(set_id)?.ok_or(Error::UnknownSet { set_id })?;
+    // Not even for a superuser, with whose rights the runs would be made.
+    if found.owner != server::role().to_u32() {
+        return Err(Error::Denied {
+            what: format!("set {set_id}"),
+            hint: "Only the role that made a set can resume it.".into(),
+        });
+    }
+    super::require_lock(set_id)?;
+    // The session that had the lock may have gone on with it.
+    let set = sets::load(set_id)?.ok_or(Error::UnknownSet { set_id })?;
+    let outcomes = stored_outcomes(set_id, &set)?;
+    let progress = Progress::default();
+    let left = match set.kind {
+        SetKind::Compare => {
+            let mut comparison = Comparison::stored(&set)?;
+            prepare(set_id, comparison.arms(), &outcomes, horizon)?;
+            let left = require_left(set_id, &set, comparison.left(&outcomes).len())?;
+            super::resume(set_id, Some(left), progress, horizon, |set| {
+                comparison.perform(set, outcomes)
+            })?;
+            left
+        }
+        SetKind::Sweep => {
+            let mut sweep = Sweep::stored(&set)?;
+            prepare(set_id, sweep.arms(), &outcomes, horizon)?;
+            let left = sweep.left(&outcomes).iter().map(Vec::len).sum();
+            let left = require_left(set_id, &set, left)?;
+            super::resume(set_id, Some(left), progress, horizon, |set| {
+                sweep.perform(set, outcomes)
+            })?;
+            left
+        }
+        SetKind::FindCapacity => {
+            return Err(Error::OptionConflict {
+                message: "a search for the capacity cannot be resumed".into(),
+                hint: "Call bench.find_capacity again.".into(),
+            });
+        }
+    };
+    Ok((set.kind, left))
+}
+
+/// Checks arms again, and that their scripts are still what earlier runs have executed.
+/// Then executes the teardowns that they have left.
+fn prepare(set_id: i64, arms: &mut [Arm], outcomes: &Outcomes, horizon: &Horizon) -> Result<()> {
+    check_all(arms)?;
+    let before = sets::scripts(set_id)?;
+    for arm in arms.iter() {
+        let Some(spec) = &arm.spec else { continue };
+        for (number, script) in spec.scripts.iter().enumerate() {
+            let mut of_runs = before
+                .iter()
+                .filter(|old| old.arm == arm.name && old.script_no as usize == number);
+            if let Some(old) = of_runs.next()
+                && old.digest != sets::digest(&script.body)?
+            {
+                return Err(Error::OptionConflict {
+                    message: format!(
+                        "script \"{}\" has changed since set {set_id} was made",
+                        script.name
+                    ),
+                    hint: "Its text is in bench.run_scripts: define the script with it again, or \
+                           make a new set."
+                        .into(),
+                });
+            }
+        }
+    }
+    for arm in arms.iter() {
+        for record in outcomes.runs.get(&arm.name).into_iter().flatten() {
+            if record.run.teardown.is_some() {
+                let target = arm.options.target.as_deref();
+                teardown::finish(record.run.run_id, target, horizon)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn require_left(set_id: i64, set: &StoredSet, left: usize) -> Result<i32> {
+    if left > 0 || !set.is_finished() {
+        return Ok(left as i32);
+    }
+    Err(Error::OptionConflict {
+        message: format!("set {set_id} is complete"),
+        hint: "Its rows are those of bench.verdicts or bench.points.".into(),
+    })
+}

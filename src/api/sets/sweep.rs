@@ -1,0 +1,359 @@
+//! `bench.sweep` and `bench.points`: every combination of the values that a grid has for options.
+
+use super::arms::{self, Arm};
+use super::compare::{MAX_REPEATS, check_all, stored_outcomes, warn_of_missing};
+use super::rounds::{self, Outcomes, Planned};
+use super::verdicts::{Latencies, mean};
+use super::{Found, Set};
+use crate::api::initialize;
+use crate::api::progress::Progress;
+use crate::backend::call::Call;
+use crate::backend::horizon::Horizon;
+use crate::check;
+use crate::error::{Error, OrRaise, Result};
+use crate::initialize::InitializeOptions;
+use crate::options::Options;
+use crate::results::result::composites;
+use crate::results::sets::{self, StoredSet};
+use crate::run::RunOptions;
+use pgrx::prelude::*;
+use selfbench_model::{NewSet, SetKind};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Most points of a grid: each takes memory of its own.
+const MAX_POINTS: usize = 1000;
+/// The duration of a run, unless the caller gives one or a number of transactions.
+const DURATION: &str = "5 s";
+/// The one key of a grid that is not an option of runs.
+const SCALE: &str = "scale";
+
+/// A row of `bench.sweep_point`: fields as its columns.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    point: Map<String, Value>,
+    runs: usize,
+    tps: Option<f64>,
+    tps_low: Option<f64>,
+    tps_high: Option<f64>,
+    latency_avg_ms: Option<f64>,
+    #[serde(flatten)]
+    latencies: Latencies,
+    note: Option<String>,
+    run_ids: Vec<i64>,
+    missing: Vec<i64>,
+    set_id: Option<i64>,
+}
+
+#[pg_extern(sql = false)]
+fn sweep(
+    call: Call<'_>,
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.sweep_point")> {
+    let horizon = call.horizon();
+    let rows = execute(&call, &horizon).and_then(|rows| composites("bench.sweep_point", &rows));
+    SetOfIterator::new(rows.or_raise())
+}
+
+fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
+    let (grid, repeats, initialize, mut common) = call.read(|arguments| {
+        Ok((
+            arguments.take::<Option<Value>>("grid")?,
+            arguments.take::<i32>("repeats")?,
+            arguments.take::<bool>("initialize")?,
+            RunOptions::take(arguments)?,
+        ))
+    })?;
+    let grid = check::argument("grid", grid)?;
+    let repeats = check::in_range("repeats", repeats, 1, MAX_REPEATS)?;
+    if common.duration.is_none() && common.transactions.is_none() {
+        let object = grid.as_object();
+        let given = |key: &str| object.is_some_and(|object| object.contains_key(key));
+        if !given("duration") && !given("transactions") {
+            common.set_given("duration", &DURATION.into())?;
+        }
+    }
+    let seed = check::seed(common.seed.as_deref())?;
+    let points = points(&grid)?;
+    let scales = points.iter().map(scale_of).collect::<Result<Vec<_>>>()?;
+    let has_scale = scales.iter().any(Option::is_some);
+    if has_scale != initialize {
+        return Err(Error::OptionConflict {
+            message: match has_scale {
+                true => "a grid with \"scale\" needs initialize => true".into(),
+                false => "initialize => true needs \"scale\" in the grid".into(),
+            },
+            hint: "It drops pgbench's tables and creates them anew for each scale.".into(),
+        });
+    }
+    let mut sweep = Sweep {
+        arms: arms::parse(&arms_of(&points), &common, MAX_POINTS)?,
+        points,
+        scales,
+        grid,
+        repeats,
+        seed,
+    };
+    check_all(&mut sweep.arms)?;
+    let new = NewSet {
+        kind: SetKind::Sweep,
+        label: common.label.clone(),
+        options: sweep.document(),
+        seed,
+        planned_runs: Some(sweep.plan().iter().map(Vec::len).sum::<usize>() as i32),
+    };
+    let progress = Progress {
+        every_us: common.progress_us()?,
+        ..Progress::default()
+    };
+    super::begin(new, progress, horizon, |set| {
+        sweep.perform(set, Outcomes::default())
+    })
+}
+
+/// All combinations of the values of a grid; the last key changes first.
+fn points(grid: &Value) -> Result<Vec<Map<String, Value>>> {
+    let object = grid.as_object().filter(|object| !object.is_empty());
+    let object = object.ok_or_else(|| Error::OptionConflict {
+        message: "a grid must be a JSON object".into(),
+        hint: "Write it such as {\"clients\": [1, 2, 4], \"mode\": [\"spi\", \"libpq\"]}.".into(),
+    })?;
+    let mut points = vec![Map::new()];
+    for (key, values) in object {
+        let values = match values {
+            Value::Array(values) => values.clone(),
+            one => vec![one.clone()],
+        };
+        let twice = |i: usize| values[..i].contains(&values[i]);
+        if values.is_empty() || (0..values.len()).any(twice) {
+            return Err(check::invalid(
+                "grid",
+                format!("\"{key}\" has {}", Value::from(values.clone())),
+                "At least one value for each option, and none of them twice.",
+            ));
+        }
+        if points.len() * values.len() > MAX_POINTS {
+            return Err(check::invalid(
+                "grid",
+                format!("more than {MAX_POINTS} points"),
+                &format!("At most {MAX_POINTS} points."),
+            ));
+        }
+        points = points
+            .iter()
+            .flat_map(|point| {
+                values.iter().map(move |value| {
+                    let mut point = point.clone();
+                    point.insert(key.clone(), value.clone());
+                    point
+                })
+            })
+            .collect();
+    }
+    Ok(points)
+}
+
+/// The scale of a point, if its grid has scales.
+fn scale_of(point: &Map<String, Value>) -> Result<Option<i32>> {
+    let Some(scale) = point.get(SCALE) else {
+        return Ok(None);
+    };
+    let number = scale.as_i64().and_then(|scale| i32::try_from(scale).ok());
+    match number.filter(|scale| *scale > 0) {
+        Some(scale) => Ok(Some(scale)),
+        None => Err(check::invalid(
+            SCALE,
+            scale.to_string(),
+            "An integer above 0.",
+        )),
+    }
+}
+
+/// The points as arms, with the names that they get.
+fn arms_of(points: &[Map<String, Value>]) -> Value {
+    let arm = |point: &Map<String, Value>| {
+        let parts = point.iter().map(|(key, value)| arms::part(key, value));
+        let name = parts.collect::<Vec<_>>().join(", ");
+        let mut arm = point.clone();
+        arm.remove(SCALE);
+        arm.insert("name".into(), name.into());
+        Value::Object(arm)
+    };
+    points.iter().map(arm).collect()
+}
+
+/// A sweep: all that its runs follow from.
+pub struct Sweep {
+    arms: Vec<Arm>,
+    /// The point of each arm.
+    points: Vec<Map<String, Value>>,
+    /// The scale of each point, if the grid has scales.
+    scales: Vec<Option<i32>>,
+    grid: Value,
+    repeats: i32,
+    seed: u64,
+}
+
+impl Sweep {
+    /// What is stored of it.
+    fn document(&self) -> Value {
+        let arms: Vec<Value> = self.arms.iter().map(Arm::document).collect();
+        json!({"repeats": self.repeats, "grid": self.grid, "arms": arms})
+    }
+
+    /// What [`document`](Self::document) has stored.
+    pub fn stored(set: &StoredSet) -> Result<Sweep> {
+        let unreadable = || Error::Limit("cannot read the options of a stored set".into());
+        let grid = set.options.get("grid").ok_or_else(unreadable)?.clone();
+        let arms = set.options.get("arms").ok_or_else(unreadable)?;
+        let repeats = set.options.get("repeats").and_then(Value::as_i64);
+        let points = points(&grid)?;
+        let mut arms = arms::parse(arms, &RunOptions::default(), usize::MAX)?;
+        let cannot = set
+            .result
+            .as_ref()
+            .and_then(|found| found.get("cannot_run"));
+        for arm in &mut arms {
+            let why = cannot.and_then(|cannot| cannot.get(&arm.name)?.as_str());
+            arm.cannot = why.map(str::to_owned);
+        }
+        if arms.len() != points.len() {
+            return Err(unreadable());
+        }
+        Ok(Sweep {
+            arms,
+            scales: points.iter().map(scale_of).collect::<Result<_>>()?,
+            points,
+            grid,
+            repeats: repeats
+                .and_then(|n| i32::try_from(n).ok())
+                .ok_or_else(unreadable)?,
+            seed: set.seed.parse().map_err(|_| unreadable())?,
+        })
+    }
+
+    /// Its arms.
+    pub fn arms(&mut self) -> &mut [Arm] {
+        &mut self.arms
+    }
+
+    /// All runs, in their order: for each scale a run that warms up, and the rounds.
+    fn plan(&self) -> Vec<Vec<Planned>> {
+        let mut scales = self.scales.clone();
+        scales.dedup();
+        let mut seen = Vec::new();
+        scales.retain(|scale| {
+            let first = !seen.contains(scale);
+            seen.push(*scale);
+            first
+        });
+        scales
+            .into_iter()
+            .map(|scale| {
+                let able: Vec<usize> = (0..self.arms.len())
+                    .filter(|i| self.scales[*i] == scale && self.arms[*i].cannot.is_none())
+                    .collect();
+                let warm_up = able.first().map(|arm| Planned {
+                    arm: *arm,
+                    round: 0,
+                });
+                let rounds = rounds::rounds(&able, 1..=self.repeats, self.seed);
+                warm_up.into_iter().chain(rounds).collect()
+            })
+            .collect()
+    }
+
+    /// Runs that have not been made, by scale. A warm-up is made again before others.
+    pub fn left(&self, outcomes: &Outcomes) -> Vec<Vec<Planned>> {
+        let plan = self.plan().into_iter();
+        plan.map(|runs| {
+            let left = rounds::left(&runs, &self.arms, outcomes);
+            match left.iter().any(|planned| planned.round > 0) {
+                true => {
+                    let again = |run: &&Planned| run.round == 0 || left.contains(run);
+                    runs.iter().filter(again).copied().collect()
+                }
+                false => Vec::new(),
+            }
+        })
+        .collect()
+    }
+
+    /// Makes the runs that are left, and the rows of all.
+    pub fn perform(&self, set: &mut Set<'_>, mut outcomes: Outcomes) -> Result<Found<Vec<Row>>> {
+        for runs in self.left(&outcomes) {
+            let Some(first) = runs.first() else { continue };
+            if let Some(scale) = self.scales[first.arm] {
+                let options = InitializeOptions {
+                    scale,
+                    target: self.arms[first.arm].options.target.clone(),
+                    ..InitializeOptions::default()
+                };
+                initialize::execute(&options.check(false)?, true, set.horizon())?;
+            }
+            rounds::perform(set, &self.arms, &runs, self.seed, &mut outcomes)?;
+        }
+        warn_of_missing(&self.arms, self.repeats, &outcomes);
+        let cannot: Map<String, Value> = self
+            .arms
+            .iter()
+            .filter_map(|arm| Some((arm.name.clone(), json!(arm.cannot.as_ref()?))))
+            .collect();
+        Ok(Found {
+            rows: self.rows(set.id, &outcomes),
+            result: Some(json!({"cannot_run": cannot, "failures": outcomes.failures})),
+        })
+    }
+
+    fn rows(&self, set_id: Option<i64>, outcomes: &Outcomes) -> Vec<Row> {
+        let points = self.points.iter().zip(&self.arms);
+        points
+            .map(|(point, arm)| {
+                let counting = outcomes.counting(&arm.name);
+                let unmade = outcomes.missing(&arm.name);
+                let missing = (self.repeats as usize).saturating_sub(counting.len());
+                let of_run = unmade.last().and_then(|record| record.run.errors.first());
+                let why = arm.cannot.as_ref().or(of_run);
+                let why = why.or(outcomes.failures.get(&arm.name)).cloned();
+                let note = match missing {
+                    0 => None,
+                    _ => why.or_else(|| Some(format!("{missing} runs are missing"))),
+                };
+                let tps = mean(&counting, |figures| figures.tps);
+                let average = mean(&counting, |figures| figures.latency.latency_avg_ms);
+                Row {
+                    point: point.clone(),
+                    runs: counting.len(),
+                    tps: tps.0,
+                    tps_low: tps.1,
+                    tps_high: tps.2,
+                    latency_avg_ms: average.0,
+                    latencies: Latencies::of(&counting),
+                    note,
+                    run_ids: counting.values().map(|record| record.run.run_id).collect(),
+                    missing: unmade.iter().map(|record| record.run.run_id).collect(),
+                    set_id,
+                }
+            })
+            .collect()
+    }
+}
+
+#[pg_extern(sql = false)]
+fn points_of(
+    set_id: Option<i64>,
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.sweep_point")> {
+    let rows = (|| {
+        let set_id = check::argument("set_id", set_id)?;
+        let set = sets::load(set_id)?.ok_or(Error::UnknownSet { set_id })?;
+        if set.kind != SetKind::Sweep {
+            return Err(Error::OptionConflict {
+                message: format!("set {set_id} is not a sweep"),
+                hint: "Sets and their kinds are listed in bench.set_summary.".into(),
+            });
+        }
+        let outcomes = stored_outcomes(set_id, &set)?;
+        let rows = Sweep::stored(&set)?.rows(Some(set_id), &outcomes);
+        composites("bench.sweep_point", &rows)
+    })();
+    SetOfIterator::new(rows.or_raise())
+}

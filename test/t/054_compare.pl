@@ -1,0 +1,162 @@
+# Comparisons: arms, rounds, verdicts, stored ones; what goes wrong in the middle of them;
+# options that are not valid.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('compare', "fsync = off\nmax_worker_processes = 16\nautovacuum = off\n", allows_streaming => 1);
+$node->safe_psql(
+	'postgres', q{
+	SELECT bench.initialize();
+	CREATE ROLE plain LOGIN;
+	SELECT bench.grant_to('plain');
+	GRANT SELECT ON ALL TABLES IN SCHEMA public TO plain;
+	SELECT bench.define_script('short', 'SELECT 1;');
+	SELECT bench.define_script('long', E'SELECT 1;\n\\\\sleep 5 ms\n');
+	SELECT bench.define_script('partly', E'\\\\if :client_id = 0\nSELECT 1 / 0;\n\\\\endif\nSELECT 1;')});
+
+# Results without notices, and notices alone.
+sub query { return (finish_sql(start_sql($node, @_)))[0]; }
+sub complaints { return (finish_sql(start_sql($node, @_)))[1]; }
+
+# The arms by default.
+my $default = query("SELECT string_agg(arm || ' ' || runs || ' ' || (ratio > 0), ', '), count(DISTINCT set_id), min(verdict) FILTER (WHERE ratio IS NULL)
+	FROM bench.compare(repeats => 3, transactions => 20)");
+like($default, qr/socket 3 true/, 'arms by default');
+like($default, qr/\|1\|baseline$/, 'one set, compared with the first arm');
+
+# What each run was: arms in every round, one seed for a round, in a random order, after
+# a vacuum and a checkpoint if it writes.
+my $set = query('SELECT max(set_id) FROM bench.sets');
+is(query("SELECT string_agg(DISTINCT n::text, ','), string_agg(DISTINCT seeds::text, ',') FROM (
+	SELECT count(*) AS n, count(DISTINCT seed) AS seeds FROM bench.runs WHERE set_id = $set GROUP BY round) r"),
+	query("SELECT count(DISTINCT arm) FROM bench.runs WHERE set_id = $set") . '|1', 'rounds');
+is(query("SELECT count(DISTINCT seed), min(round), max(round) FROM bench.runs WHERE set_id = $set"),
+	'4|0|3', 'rounds have seeds of their own, and one warms up');
+is(query("SELECT DISTINCT vacuum, checkpoint FROM bench.runs WHERE set_id = $set"), 'all|t', 'vacuum and checkpoint');
+query("SELECT bench.compare('[{}, {}]', scripts => 'select-only', repeats => 9, transactions => 1)");
+cmp_ok(query('SELECT count(DISTINCT arms) FROM (SELECT string_agg(arm, $$,$$ ORDER BY run_id) AS arms
+	FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets) GROUP BY round) r'),
+	'>', 1, 'arms take turns in a random order');
+is(query('SELECT DISTINCT arm, checkpoint FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets) ORDER BY 1'),
+	"arm 1|f\narm 2|f", 'runs that only read need no checkpoint');
+
+# Stored ones.
+foreach my $call (
+	q(bench.compare('[{"clients": 1}, {"clients": 2}]', repeats => 4, scripts => 'select-only', transactions => 10)),
+	q(bench.compare('[{"name": "slow", "scripts": "long"}, {"name": "fast", "baseline": true}]', repeats => 3, scripts => 'short', transactions => 10)),
+	q(bench.compare('[{"name": "a"}, {"name": "b"}]', repeats => 3, scripts => 'short', transactions => 20, rate => 500)))
+{
+	my $made = query("SELECT c FROM $call c");
+	is(query('SELECT v FROM bench.verdicts((SELECT max(set_id) FROM bench.sets)) v'), $made, "stored: $call");
+}
+my $of = "FROM bench.verdicts((SELECT set_id FROM bench.sets WHERE options @> '{\"arms\": [{\"name\": \"slow\"}]}'))";
+is(query("SELECT arm, verdict $of WHERE ratio IS NULL"), 'fast|baseline', 'an arm marked as the baseline');
+is(query("SELECT ratio < 1 AND ratio_low <= ratio AND ratio <= ratio_high AND ratio_high < 1, verdict ~ 'times as fast' $of WHERE arm = 'slow'"),
+	't|t', 'an arm that is slower');
+is(query("SELECT tps_low <= tps AND tps <= tps_high AND p_value BETWEEN 0 AND 1 AND latency_p50_ms BETWEEN latency_p50_low AND latency_p50_high AND latency_p99_ms >= latency_p50_ms, cardinality(run_ids), missing $of WHERE arm = 'slow'"),
+	't|3|{}', 'intervals');
+like(query("SELECT verdict FROM bench.verdicts((SELECT max(set_id) FROM bench.sets)) WHERE arm = 'b'"),
+	qr/latency|no difference/, 'with a rate, latencies are compared');
+is(query("SELECT scripts_ratio > 0, ratio > 0 FROM bench.compare('[{\"clients\": 1}, {\"clients\": 2}]', scripts => 'short, long\@2', repeats => 2, transactions => 20) WHERE ratio IS NOT NULL"),
+	't|t', 'a geometric mean of several scripts');
+
+# Names, and options of an arm and of all.
+is(query(q(SELECT string_agg(arm, '; ') FROM bench.compare('[{"clients": 1, "protocol": "simple"}, {"clients": 2, "protocol": "simple"}, {"clients": 2, "name": "'';DROP TABLE bench.runs; --"}, {"variables": {"x": "y"}}]', scripts => 'short', protocol => 'simple', repeats => 1, transactions => 1))),
+	q(clients=1; clients=2; ';DROP TABLE bench.runs; --; clients=1, x=y), 'names');
+is(query(q(SELECT protocol, clients, count(*) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets) GROUP BY 1, 2 ORDER BY 2)),
+	"simple|1|4\nsimple|2|4", 'options');
+
+# Budgets of the arms.
+query(q(SELECT bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'select-only', repeats => 2, transactions => 2000)));
+is(query(q(SELECT string_agg(t.fits::text, ',') FROM (
+	SELECT b.arm, abs(sum(us_per_transaction) / 1000 / v.latency - 1) < 0.01 AND abs(sum(share) - 1) < 0.001 AND min(b.runs) = 2 AS fits
+	FROM bench.time_budgets((SELECT max(set_id) FROM bench.sets)) b JOIN (
+		SELECT arm, avg(latency_avg_ms) AS latency FROM bench.runs
+		WHERE set_id = (SELECT max(set_id) FROM bench.sets) AND round > 0 GROUP BY arm) v USING (arm)
+	GROUP BY b.arm, v.latency) t)), 'true,true', 'time budgets of the arms add up to their latency');
+
+# Arms that cannot run say why, and others go on.
+my $plain = query("SELECT string_agg(arm || ': ' || runs || ' ' || verdict, '; ' ORDER BY arm) FROM bench.compare(scripts => 'select-only', repeats => 1, transactions => 5)", user => 'plain');
+like($plain, qr/in-server: 1 baseline; socket: 0 cannot run: permission denied for mode "libpq"/, 'an arm that cannot run');
+like(query("SELECT string_agg(verdict, '; ' ORDER BY arm) FROM bench.verdicts((SELECT max(set_id) FROM bench.sets))", user => 'plain'),
+	qr/^baseline; cannot run: permission denied for mode "libpq"/, 'the same of the stored set');
+like(complaints("SELECT * FROM bench.compare('[{\"mode\": \"libpq\"}]', repeats => 1, transactions => 5)", user => 'plain'),
+	qr/ERROR:  42501: permission denied for mode "libpq"/, 'if none can, that is an error');
+is(query("SELECT count(*) FROM bench.sets WHERE owner::text = 'plain' AND state <> 'finished'"), 0, 'and no set');
+
+# Runs that lose a client do not count.
+my $partly = query(q(SELECT string_agg(concat_ws(' ', arm, runs, cardinality(missing), verdict), '; ') FROM bench.compare('[{"name": "good", "scripts": "short"}, {"name": "bad"}]', scripts => 'partly', clients => 2, repeats => 2, transactions => 5)));
+like($partly, qr/^good 2 0 baseline; bad 0 2 no round .*2 runs are missing \(.*division by zero/, 'runs that lost clients');
+
+# A table is dropped in the middle.
+$node->safe_psql('postgres', 'CREATE TABLE vanishing (i int); INSERT INTO vanishing VALUES (1)');
+$node->safe_psql('postgres', "SELECT bench.define_script('drops', 'SELECT count(*) FROM vanishing; DROP TABLE IF EXISTS pgbench_accounts CASCADE;')");
+my $dropped = query(q(SELECT string_agg(concat_ws(' ', arm, runs, verdict), E'\n' ORDER BY arm) FROM bench.compare('[{"name": "drops", "scripts": "drops"}, {"name": "needs", "scripts": "select-only"}]', repeats => 3, transactions => 5)));
+like($dropped, qr/^drops 3 baseline\nneeds \d .*runs? (is|are) missing \(relation "pgbench_accounts" does not exist/, 'a table that an arm drops');
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+
+# Options that are not valid: nothing has run.
+my $sets = query('SELECT count(*) FROM bench.sets');
+foreach my $case (
+	[ q('[{"client": 1}]'), qr/ERROR:  22023: arm 1: unknown option "client".*clients/s ],
+	[ q('[{"name": "x", "clients": "many"}]'), qr/ERROR:  22023: arm "x": invalid value for option "clients": "many"/ ],
+	[ q('[{"clients": 1}, {"clients": 0}]'), qr/ERROR:  22023: arm "clients=0": invalid value for option "clients": 0/ ],
+	[ q('[{"name": "y", "clients": [1]}]'), qr/ERROR:  22023: arm "y": invalid value for option "clients"/ ],
+	[ q('[{"name": "a"}, {"name": "a"}]'), qr/ERROR:  22023: two arms have the name "a"/ ],
+	[ q('[{"name": ""}]'), qr/ERROR:  22023: arm 1: invalid value for option "name"/ ],
+	[ q('[{"name": 5}]'), qr/ERROR:  22023: arm 1: invalid value for option "name": 5/ ],
+	[ q('[{"baseline": 1}]'), qr/ERROR:  22023: arm 1: invalid value for option "baseline": 1/ ],
+	[ q('[{"baseline": true}, {"baseline": true}]'), qr/ERROR:  22023: several arms are marked as the baseline/ ],
+	[ q('[{"seed": "1"}]'), qr/ERROR:  22023: arm 1: option "seed" is the same for all/ ],
+	[ q('[]'), qr/ERROR:  22023: invalid value for option "arms": \[\]/ ],
+	[ q('{}'), qr/ERROR:  22023: arms must be a JSON array of objects/ ],
+	[ q('[1]'), qr/ERROR:  22023: arms must be a JSON array of objects/ ],
+	[ q('null'), qr/ERROR:  22023: arms must be a JSON array of objects/ ],
+	[ q((SELECT jsonb_agg('{}'::jsonb) FROM generate_series(1, 10000))), qr/ERROR:  22023: invalid value for option "arms": 10000 arms.*At most 100 arms/s ],
+	[ q('[{"scripts": "x''; DROP TABLE bench.runs; --"}]'), qr/ERROR:  42704: arm "arm 1": .*DROP TABLE/ ],
+	[ q('[{"mode": "libpq", "target": "host=/nowhere password=secret"}]'), qr/ERROR:  22023: arm "arm 1": a connection string with a password cannot be stored/ ],
+	[ q('[{"mode": "libpq", "target": "postgresql://u:secret@localhost/x"}]'), qr/ERROR:  22023: arm "arm 1": a connection string with a password cannot be stored/ ],
+	[ q(NULL, mode => 'libpq'), qr/ERROR:  22023: the arms of bench.compare differ in their mode/ ],
+	[ q(NULL, repeats => 0), qr/ERROR:  22023: invalid value for option "repeats": 0/ ])
+{
+	my ($arms, $error) = @$case;
+	my $said = complaints("SELECT * FROM bench.compare($arms)");
+	like($said, $error, "not valid: $arms");
+	unlike($said, qr/secret.*secret/s, 'no password is repeated');
+}
+is(query('SELECT count(*) FROM bench.sets'), $sets, 'nothing has run');
+is(query("SELECT count(*) FROM bench.sets WHERE options::text LIKE '%secret%'"), 0, 'no password is stored');
+
+# Stored runs.
+my ($first, $second) = split /\|/, query("SELECT (array_agg(run_id ORDER BY run_id))[1], (array_agg(run_id ORDER BY run_id))[2] FROM bench.runs WHERE state = 'finished' AND aborted_clients = 0");
+query("SELECT bench.compare('[{\"clients\": 1}, {\"clients\": 3}]', scripts => 'select-only', repeats => 3, transactions => 30)");
+$set = query('SELECT max(set_id) FROM bench.sets');
+my $sides = join ', ', map { "(SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND arm = 'clients=$_' AND round > 0)" } 1, 3;
+is(query("SELECT name, of_a, of_b FROM bench.compare_runs($sides) WHERE aspect = 'option' AND name = 'clients'"), 'clients|1|3', 'compare_runs: options');
+is(query("SELECT c.ratio = v.ratio, c.finding = 'b compared with a: ' || v.verdict FROM bench.compare_runs($sides) c, bench.verdicts($set) v WHERE c.name = 'tps' AND v.ratio IS NOT NULL"),
+	't|t', 'compare_runs: runs of the same rounds are compared by rounds');
+is(query("SELECT DISTINCT aspect FROM bench.compare_runs($sides) WHERE aspect IN ('result', 'option', 'budget') ORDER BY 1"), "budget\noption\nresult", 'compare_runs: aspects');
+like(query("SELECT finding FROM bench.compare_runs('{$first}', '{$second}') WHERE name = 'tps'"), qr/^b compared with a: /, 'compare_runs: single runs');
+like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{999999}')"), qr/ERROR:  42704: run 999999 does not exist/, 'compare_runs: no such run');
+like(complaints("SELECT * FROM bench.compare_runs(NULL, '{1}')"), qr/ERROR:  22004: a must not be null/, 'compare_runs: NULL');
+like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{$second}')", user => 'plain'), qr/ERROR:  42704: run $first does not exist/, 'compare_runs: runs of others');
+like(complaints("SELECT * FROM bench.verdicts($set)", user => 'plain'), qr/ERROR:  42704: set $set does not exist/, 'verdicts of others');
+is(query("SELECT count(*) FROM bench.time_budgets($set)", user => 'plain'), 0, 'budgets of others');
+
+# On a standby nothing is stored, and the rows are there.
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+is((finish_sql(start_sql($standby, "SELECT arm, runs, set_id, ratio > 0 FROM bench.compare('[{\"clients\": 1}, {\"clients\": 2}]', scripts => 'select-only', repeats => 2, transactions => 5)")))[0],
+	"clients=1|2||\nclients=2|2||t", 'on a standby');
+$standby->stop;
+
+nothing_left_ok($node, 'at the end');
+$node->stop;
+done_testing();

@@ -1,0 +1,138 @@
+# Sweeps, and sets that are resumed after a cancel, a crash or a dropped table.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('resume', "fsync = off\nmax_worker_processes = 16\nautovacuum = off\n");
+$node->safe_psql(
+	'postgres', q{
+	SELECT bench.initialize();
+	CREATE ROLE other LOGIN SUPERUSER;
+	SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1);')});
+
+# Results without notices, and notices alone.
+sub query { return (finish_sql(start_sql($node, @_)))[0]; }
+sub complaints { return (finish_sql(start_sql($node, @_)))[1]; }
+
+# Starts a set whose runs wait at the gate, waits until that many have begun, and
+# lets one after the other pass.  Returns the caller, who waits in the last one, the
+# session that keeps the gate, and the set's ID.
+sub gated
+{
+	my ($sql, $passed) = @_;
+
+	my $keeper = $node->background_psql('postgres');
+	$keeper->query_safe('SELECT pg_advisory_lock(1)');
+	my $caller = start_sql($node, $sql, name => 'caller');
+	my $at_gate = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND NOT granted";
+	wait_for($node, $at_gate);
+	foreach (1 .. $passed)
+	{
+		my $runs = query("SELECT count(*) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)");
+		$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+		wait_for($node, "SELECT count(*) > $runs FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets) OR (SELECT state <> 'running' FROM bench.sets ORDER BY set_id DESC LIMIT 1)");
+		$keeper->query_safe('SELECT pg_advisory_lock(1)');
+	}
+	return ($caller, $keeper, query('SELECT max(set_id) FROM bench.sets'));
+}
+
+# A sweep.
+is(query(q(SELECT count(*), count(DISTINCT point), min(runs), max(runs), bool_and(tps BETWEEN tps_low AND tps_high), bool_and(latency_p99_ms >= latency_p50_ms), string_agg(DISTINCT note, ',')
+	FROM bench.sweep('{"clients": [1, 2], "mode": ["spi", "libpq"], "scripts": "select-only"}', repeats => 2, transactions => 10))),
+	'4|4|2|2|t|t|', 'a sweep');
+my $set = query('SELECT max(set_id) FROM bench.sets');
+is(query("SELECT state, kind, planned_runs, finished_runs, other_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|sweep|9|9|0', 'its set');
+is(query("SELECT point->>'clients' || (point->>'mode') FROM bench.points($set) ORDER BY 1"), "1libpq\n1spi\n2libpq\n2spi", 'its points');
+is(query("SELECT count(*) FROM bench.points($set) p, unnest(p.run_ids) i JOIN bench.runs r ON r.run_id = i WHERE r.clients::text = p.point->>'clients' AND r.mode = p.point->>'mode'"), 8, 'runs belong to their points');
+like(complaints("SELECT * FROM bench.verdicts($set)"), qr/ERROR:  22023: set $set is not a comparison/, 'verdicts of a sweep');
+like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: set $set is complete/, 'nothing is left');
+
+# With scale.
+is(query(q(SELECT string_agg(concat_ws(' ', point->>'scale', point->>'clients', runs), ', ' ORDER BY point::text)
+	FROM bench.sweep('{"scale": [2, 1], "clients": [1, 2]}', initialize => true, scripts => 'select-only', repeats => 1, transactions => 5))),
+	'1 1 1, 1 2 1, 2 1 1, 2 2 1', 'a sweep with scale');
+is(query("SELECT string_agg(scale || '', ',' ORDER BY run_id) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)"), '2,2,2,1,1,1', 'scale is the outer loop');
+
+# What is not valid.
+my $sets = query('SELECT count(*) FROM bench.sets');
+foreach my $case (
+	[ q('{"client": [1]}'), qr/ERROR:  22023: arm "client=1": unknown option "client"/ ],
+	[ q('{"clients": [0]}'), qr/ERROR:  22023: arm "clients=0": invalid value for option "clients": 0/ ],
+	[ q('{"clients": []}'), qr/ERROR:  22023: invalid value for option "grid": "clients" has \[\]/ ],
+	[ q('{"clients": [1, 1]}'), qr/ERROR:  22023: invalid value for option "grid": "clients" has \[1,1\]/ ],
+	[ q('{}'), qr/ERROR:  22023: a grid must be a JSON object/ ],
+	[ q('[1]'), qr/ERROR:  22023: a grid must be a JSON object/ ],
+	[ q(NULL), qr/ERROR:  22004: grid must not be null/ ],
+	[ q('{"scale": [1]}'), qr/ERROR:  22023: a grid with "scale" needs initialize => true/ ],
+	[ q('{"clients": [1]}', initialize => true), qr/ERROR:  22023: initialize => true needs "scale" in the grid/ ],
+	[ q('{"scale": [0]}', initialize => true), qr/ERROR:  22023: invalid value for option "scale": 0/ ],
+	[ q('{"scale": ["x"]}', initialize => true), qr/ERROR:  22023: invalid value for option "scale": "x"/ ],
+	[ q((SELECT jsonb_build_object('clients', jsonb_agg(i)) FROM generate_series(1, 1001) i)), qr/ERROR:  22023: invalid value for option "grid": more than 1000 points/ ],
+	[ q((SELECT jsonb_build_object('clients', a, 'rate', a, 'latency_limit', a, 'jobs', a) FROM (SELECT jsonb_agg(i) AS a FROM generate_series(1, 900) i) s)), qr/ERROR:  22023: invalid value for option "grid": more than 1000 points/ ])
+{
+	my ($grid, $error) = @$case;
+	like(complaints("SELECT * FROM bench.sweep($grid)"), $error, "not valid: $grid");
+}
+is(query('SELECT count(*) FROM bench.sets'), $sets, 'nothing has run');
+is(query('SELECT count(*) FROM pgbench_branches'), 1, 'and no table was dropped');
+
+# Resumed after Ctrl-C: options, seeds and places are those of the set.
+my $compare = q(SELECT * FROM bench.compare('[{"name": "a"}, {"name": "b", "clients": 2}]', scripts => 'gate', repeats => 2, transactions => 1, label => 'resumed', seed => '42'));
+my ($caller, $keeper);
+($caller, $keeper, $set) = gated($compare, 2);
+like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  55006: set $set is in progress/, 'a set in progress');
+signal_sql($caller, 'INT');
+my (undef, $stderr) = finish_sql($caller);
+like($stderr, qr/NOTICE:  .*bench\.resume\($set\).*ERROR:  57014/s, 'a hint to the canceled session');
+$keeper->query_safe('SELECT pg_advisory_unlock_all()');
+$keeper->quit;
+like(complaints("SELECT * FROM bench.resume($set)", user => 'other'), qr/ERROR:  42501: permission denied for set $set/, 'not by another superuser');
+query("SELECT bench.define_script('gate', 'SELECT 2')");
+like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: script "gate" has changed/, 'not with another script');
+query("SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1);')");
+my $left = 6 - query("SELECT finished_runs FROM bench.set_summary WHERE set_id = $set");
+is(query("SELECT * FROM bench.resume($set)"), "$set|compare|$left", 'resumed');
+is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|6', 'its set');
+is(query("SELECT string_agg(arm || runs || cardinality(missing), ',') FROM bench.verdicts($set)"), 'a20,b20', 'its rows');
+is(query("SELECT count(DISTINCT seed), bool_and(label = 'resumed'), count(DISTINCT (arm, clients)) FROM bench.runs WHERE set_id = $set"), '3|t|2', 'its runs');
+query($compare);
+is(query("SELECT count(*) FROM (SELECT arm, round, seed FROM bench.runs WHERE set_id = $set AND state = 'finished' EXCEPT SELECT arm, round, seed FROM bench.runs WHERE set_id <> $set AND label = 'resumed') d"),
+	0, 'the same seed makes the same set');
+
+# After a crash.
+($caller, $keeper, $set) = gated(q(SELECT * FROM bench.sweep('{"clients": [1, 2]}', scripts => 'gate', repeats => 2, transactions => 1)), 2);
+$node->stop('immediate');
+finish_sql($caller);
+eval { $keeper->quit };
+$node->start;
+is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'interrupted', 'after a crash');
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|sweep\|[1-5]$/, 'resumed after a crash');
+is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'finished', 'its state');
+is(query("SELECT string_agg(runs || '', ',') FROM bench.points($set)"), '2,2', 'its points');
+
+# A table is dropped in the middle, and is there again when the set is resumed.
+($caller, $keeper, $set) = gated(q(SELECT * FROM bench.compare('[{"name": "gate", "scripts": "gate"}, {"name": "select"}]', scripts => 'select-only', repeats => 3, transactions => 1)), 0);
+query('DROP TABLE pgbench_accounts CASCADE');
+$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+$keeper->quit;
+finish_sql($caller);
+is(query("SELECT s.state, v.runs BETWEEN 0 AND 1 FROM bench.set_summary s, bench.verdicts($set) v WHERE s.set_id = $set AND v.arm = 'select'"), 'finished|t', 'a table that was dropped');
+query('SELECT bench.initialize()');
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|[2-4]$/, 'the runs that failed are made again');
+is(query("SELECT string_agg(arm || runs, ',') FROM bench.verdicts($set)"), 'gate3,select3', 'all count');
+like(complaints('SELECT * FROM bench.resume(999999)'), qr/ERROR:  42704: set 999999 does not exist/, 'no such set');
+like(complaints('SELECT * FROM bench.resume(NULL)'), qr/ERROR:  22004: set_id must not be null/, 'NULL');
+
+# Deleting the runs of a set deletes its row.
+query("SELECT bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND round > 1))");
+is(query("SELECT count(*) FROM bench.sets WHERE set_id = $set"), 1, 'some runs are deleted');
+query("SELECT bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set))");
+is(query("SELECT count(*) FROM bench.sets WHERE set_id = $set"), 0, 'all are');
+
+nothing_left_ok($node, 'at the end');
+$node->stop;
+done_testing();
