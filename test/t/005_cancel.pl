@@ -190,6 +190,10 @@ foreach my $mode (qw(spi libpq))
 		my %errors = (
 			pg_cancel_backend    => qr/ERROR:  57014: canceling statement due to user request/,
 			pg_terminate_backend => qr/FATAL:  57P01: terminating connection/);
+		my %reasons = (
+			'bench.cancel' => qr/canceled: on request/,
+			coordinator    => qr/canceled: its coordinator was terminated/,
+			worker         => qr/canceled: a client worker was terminated/);
 		note "scenario: $name";
 		my $caller = start_sql($node,
 			"SELECT state FROM bench.run(mode => '$mode', clients => $clients, duration => '10 min', vacuum => 'none', label => '$name')",
@@ -209,6 +213,7 @@ foreach my $mode (qw(spi libpq))
 
 		my $run = latest_run($node, $name);
 		is($run->{state}, 'canceled', "$name: stored state");
+		like($run->{errors}, $reasons{$how} // qr/\w/, "$name: a reason is stored");
 		figures_ok($node, $run->{run_id}, $name);
 		$happened += $run->{transactions};
 		invariants_ok($node, $happened, $name);
