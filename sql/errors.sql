@@ -51,6 +51,18 @@ SELECT public.error_of(format('SELECT bench.compare(%s)', o)) FROM unnest(ARRAY[
     'clients => 0', 'transactions => 0', 'target => ''dbname=postgres'''
 ]) o;
 
+-- bench.find_capacity: its own, and those of bench.run
+SELECT public.error_of(format('SELECT bench.find_capacity(%s)', o)) FROM unnest(ARRAY[
+    'NULL', '0', '-1', '''NaN''', '''Infinity''',
+    '10, percentile => 49', '10, percentile => 100', '10, percentile => ''NaN''', '10, percentile => NULL',
+    '10, tolerance => 0', '10, tolerance => 2', '10, tolerance => ''NaN''', '10, tolerance => NULL',
+    '10, clients => 0', '10, duration => 0', '10, scripts => ''no-such-script''',
+    '10, mode => ''libpq'', target => ''host=h password=a'''
+]) o;
+
+-- bench.scaling
+SELECT public.error_of(format('SELECT bench.scaling(%s)', o)) FROM unnest('{"NULL",0}'::text[]) o;
+
 -- bench.initialize: each option
 SELECT public.error_of(format('SELECT bench.initialize(%s)', o)) FROM unnest(ARRAY[
     'scale => 0', 'scale => -1', 'scale => NULL',

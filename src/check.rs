@@ -24,7 +24,8 @@ pub fn in_range<T: PartialOrd + std::fmt::Display>(
     low: T,
     high: T,
 ) -> Result<T> {
-    if value < low || value > high {
+    // A value that is not a number is in no range.
+    if !(&low..=&high).contains(&&value) {
         return Err(invalid(
             option,
             value.to_string(),

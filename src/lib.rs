@@ -108,7 +108,8 @@ pgrx::extension_sql_file!(
 pgrx::extension_sql_file!("sql/require.sql", name = "require", requires = ["results"]);
 pgrx::extension_sql_file!("sql/travel.sql", name = "travel", requires = ["require"]);
 pgrx::extension_sql_file!("sql/sets.sql", name = "sets", requires = ["travel"]);
-pgrx::extension_sql_file!("sql/pgbench.sql", name = "pgbench", requires = ["sets"]);
+pgrx::extension_sql_file!("sql/capacity.sql", name = "capacity", requires = ["sets"]);
+pgrx::extension_sql_file!("sql/pgbench.sql", name = "pgbench", requires = ["capacity"]);
 pgrx::extension_sql_file!("sql/pgio.sql", name = "pgio", requires = ["pgbench"]);
 pgrx::extension_sql_file!(
     "sql/compare.sql",

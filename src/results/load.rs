@@ -272,7 +272,7 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
 }
 
 /// Rows of a query with one JSON column and one parameter, under the latest snapshot.
-fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
+pub(super) fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
     with_pinned_settings(|| {
         let texts = query::first_column(sql, parameter)?;
         texts

@@ -6,6 +6,7 @@ mod json;
 pub mod load;
 pub mod log;
 pub mod pgio;
+pub mod probes;
 pub mod result;
 pub mod sets;
 pub mod store;

@@ -55,6 +55,7 @@ my %writes = (
 	'bench.run, libpq'   => "SELECT bench.run(mode => 'libpq', transactions => 1)",
 	'bench.start'        => 'SELECT bench.start(transactions => 1)',
 	'bench.start, reads' => "SELECT bench.start(scripts => 'select-only', transactions => 1)",
+	'bench.find_capacity' => 'SELECT bench.find_capacity(10)',
 	'bench.initialize'   => 'SELECT bench.initialize()');
 foreach my $name (sort keys %writes)
 {

@@ -11,6 +11,7 @@ mod log;
 mod mode;
 mod observed;
 mod pgio;
+mod probe;
 mod profile;
 mod record;
 mod run;
@@ -18,6 +19,7 @@ mod script;
 mod set;
 mod setting;
 mod step;
+mod strain;
 mod times;
 
 pub use evidence::{Blocked, CourseInterval, Evidence, ServerMoment, Waited};
@@ -30,6 +32,7 @@ pub use observed::{
     ServerState,
 };
 pub use pgio::{PgioRun, PgioSession};
+pub use probe::Probe;
 pub use profile::{RunProfile, RunStack};
 pub use record::{Reply, RunRecord};
 pub use run::{Origin, Run, RunState, failed_to_observe};
@@ -37,4 +40,5 @@ pub use script::{RunScript, RunStatement};
 pub use set::{NewSet, SetEnd, SetKind, SetState};
 pub use setting::Setting;
 pub use step::InitializeStep;
+pub use strain::Strain;
 pub use times::RunTimes;

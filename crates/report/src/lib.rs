@@ -4,7 +4,9 @@
 //! of the server's inside never stand without the mode that they were measured in.
 
 mod advice;
+mod bottleneck;
 mod budget;
+pub mod capacity;
 pub mod condition;
 pub mod initialize;
 pub mod log;
@@ -12,10 +14,12 @@ mod number;
 pub mod pgio;
 mod profile;
 pub mod progress;
+pub mod scaling;
 mod settings;
 mod text;
 pub mod verdict;
 
 pub use advice::{Finding, Setup, Severity, advice, known_before};
+pub use bottleneck::{Bottleneck, bottleneck};
 pub use budget::time_budget;
 pub use text::{Style, lines, text};

@@ -207,21 +207,23 @@ pub fn values(options: &RunOptions) -> BTreeMap<&'static str, Value> {
         .collect()
 }
 
+/// Fails if options have a secret, which must not be stored with a set.
+pub fn require_storable(options: &RunOptions) -> Result<()> {
+    match &options.target {
+        Some(target) if target::has_secret(target)? => Err(Error::OptionConflict {
+            message: "a connection string with a password cannot be stored".into(),
+            hint: "Use the name of a foreign server whose user mapping has the password.".into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 impl Arm {
     /// Checks its options. An error that is not theirs, such as a privilege that the caller lacks,
     /// is kept as the reason why the arm cannot run, and returned.
     pub fn check(&mut self) -> Result<Option<Error>> {
         let within = format!("arm \"{}\"", self.name);
-        if let Some(target) = &self.options.target
-            && target::has_secret(target)?
-        {
-            return Err(Error::OptionConflict {
-                message: "a connection string with a password cannot be stored".into(),
-                hint: "Use the name of a foreign server whose user mapping has the password."
-                    .into(),
-            }
-            .within(&within));
-        }
+        require_storable(&self.options).map_err(|error| error.within(&within))?;
         match self.options.check() {
             Ok(spec) => {
                 (self.spec, self.cannot) = (Some(spec), None);

@@ -6,9 +6,11 @@
 //! from the row of the set and the rows of its runs.
 
 mod arms;
+mod capacity;
 mod compare;
 mod resume;
 mod rounds;
+mod scaling;
 mod stored_runs;
 mod sweep;
 mod verdicts;

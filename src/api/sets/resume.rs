@@ -1,6 +1,7 @@
 //! `bench.resume`: goes on with a set that was canceled, failed or interrupted.
 
 use super::arms::Arm;
+use super::capacity::FindCapacity;
 use super::compare::{Comparison, check_all, stored_outcomes};
 use super::rounds::Outcomes;
 use super::sweep::Sweep;
@@ -11,9 +12,10 @@ use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::sets::{self, StoredSet};
+use crate::run::RunSpec;
 use crate::server;
 use pgrx::prelude::*;
-use selfbench_model::SetKind;
+use selfbench_model::{RunRecord, SetKind};
 
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
@@ -74,10 +76,18 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
             left
         }
         SetKind::FindCapacity => {
-            return Err(Error::OptionConflict {
-                message: "a search for the capacity cannot be resumed".into(),
-                hint: "Call bench.find_capacity again.".into(),
-            });
+            // How many runs are left follows from what they show.
+            require_left(set_id, &set, 0)?;
+            let search = FindCapacity::stored(&set)?;
+            let spec = search.check()?;
+            require_scripts(set_id, &spec, |_| true)?;
+            finish_teardowns(outcomes.runs.values().flatten(), search.target(), horizon)?;
+            let made = search.made(set_id)?;
+            let before = made.len();
+            let found = super::resume(set_id, None, progress, horizon, |set| {
+                search.perform(set, spec, made)
+            })?;
+            found.run_ids.len().saturating_sub(before) as i32
         }
     };
     Ok((set.kind, left))
@@ -87,34 +97,51 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
 /// Then executes the teardowns that they have left.
 fn prepare(set_id: i64, arms: &mut [Arm], outcomes: &Outcomes, horizon: &Horizon) -> Result<()> {
     check_all(arms)?;
-    let before = sets::scripts(set_id)?;
     for arm in arms.iter() {
-        let Some(spec) = &arm.spec else { continue };
-        for (number, script) in spec.scripts.iter().enumerate() {
-            let mut of_runs = before
-                .iter()
-                .filter(|old| old.arm == arm.name && old.script_no as usize == number);
-            if let Some(old) = of_runs.next()
-                && old.digest != sets::digest(&script.body)?
-            {
-                return Err(Error::OptionConflict {
-                    message: format!(
-                        "script \"{}\" has changed since set {set_id} was made",
-                        script.name
-                    ),
-                    hint: "Its text is in bench.run_scripts: define the script with it again, or \
-                           make a new set."
-                        .into(),
-                });
-            }
+        if let Some(spec) = &arm.spec {
+            require_scripts(set_id, spec, |old| old.arm == arm.name)?;
         }
     }
     for arm in arms.iter() {
-        for record in outcomes.runs.get(&arm.name).into_iter().flatten() {
-            if record.run.teardown.is_some() {
-                let target = arm.options.target.as_deref();
-                teardown::finish(record.run.run_id, target, horizon)?;
-            }
+        let runs = outcomes.runs.get(&arm.name).into_iter().flatten();
+        finish_teardowns(runs, arm.options.target.as_deref(), horizon)?;
+    }
+    Ok(())
+}
+
+/// Executes the teardowns that runs have left.
+fn finish_teardowns<'r>(
+    runs: impl Iterator<Item = &'r RunRecord>,
+    target: Option<&str>,
+    horizon: &Horizon,
+) -> Result<()> {
+    for record in runs.filter(|record| record.run.teardown.is_some()) {
+        teardown::finish(record.run.run_id, target, horizon)?;
+    }
+    Ok(())
+}
+
+/// Fails if scripts are not what earlier runs of a set have executed, those of one arm or of all.
+fn require_scripts(
+    set_id: i64,
+    spec: &RunSpec,
+    of_arm: impl Fn(&sets::Executed) -> bool,
+) -> Result<()> {
+    let before = sets::scripts(set_id)?;
+    for (number, script) in spec.scripts.iter().enumerate() {
+        let is_same = |old: &&sets::Executed| of_arm(old) && old.script_no as usize == number;
+        if let Some(old) = before.iter().find(is_same)
+            && old.digest != sets::digest(&script.body)?
+        {
+            return Err(Error::OptionConflict {
+                message: format!(
+                    "script \"{}\" has changed since set {set_id} was made",
+                    script.name
+                ),
+                hint: "Its text is in bench.run_scripts: define the script with it again, or make \
+                       a new set."
+                    .into(),
+            });
         }
     }
     Ok(())
@@ -126,6 +153,8 @@ fn require_left(set_id: i64, set: &StoredSet, left: usize) -> Result<i32> {
     }
     Err(Error::OptionConflict {
         message: format!("set {set_id} is complete"),
-        hint: "Its rows are those of bench.verdicts or bench.points.".into(),
+        hint: "Its rows are those of bench.verdicts or bench.points; that of a search is in \
+               bench.set_summary."
+            .into(),
     })
 }

@@ -236,6 +236,11 @@ impl Sweep {
         &mut self.arms
     }
 
+    /// Its points and their arms.
+    pub fn points(&self) -> impl Iterator<Item = (&Map<String, Value>, &Arm)> {
+        self.points.iter().zip(&self.arms)
+    }
+
     /// All runs, in their order: for each scale a run that warms up, and the rounds.
     fn plan(&self) -> Vec<Vec<Planned>> {
         let mut scales = self.scales.clone();

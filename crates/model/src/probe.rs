@@ -1,0 +1,178 @@
+//! A run of a search for the highest rate under a limit of latency.
+
+use crate::run::RunState;
+use crate::strain::Strain;
+use selfbench_stats::steadiness::{self, Change};
+use serde::{Deserialize, Serialize};
+
+/// The number of transactions is random: it misses the scheduled one by more than that many standard
+/// deviations, the square root of it, in one of a thousand runs.
+const DEVIATIONS: f64 = 3.0;
+/// The mean latency of a steady probe changes by a smaller fraction.
+const STEADY_SHARE: f64 = 0.25;
+
+/// That many transactions over the limit are no accident.
+const HOPELESS: u64 = 100;
+
+/// A run of such a search: what decides whether its rate is under the limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// The run.
+    pub run_id: i64,
+    /// Transactions per second as they were scheduled; `None` if clients executed as many as they
+    /// could.
+    pub rate: Option<f64>,
+    /// How it ended.
+    pub state: RunState,
+    /// Clients that were aborted.
+    pub aborted_clients: i32,
+    /// The first error.
+    pub error: Option<String>,
+    /// For how long transactions were scheduled, in seconds.
+    pub duration_s: f64,
+    /// Successful transactions.
+    pub transactions: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// Transactions that were not begun, because they were late already.
+    pub skipped: u64,
+    /// Successful transactions above the limit.
+    pub late: u64,
+    /// Successful transactions per second.
+    pub tps: Option<f64>,
+    /// The percentile of the latency in milliseconds, if transactions that failed or were skipped
+    /// have an infinite one; `None` if it is infinite.
+    pub percentile_ms: Option<f64>,
+    /// Mean latency in each of its intervals; `None` without a transaction.
+    pub course: Vec<Option<f64>>,
+    /// How much of what it needed was in use.
+    pub strain: Strain,
+}
+
+impl Probe {
+    /// Whether it did all that it was asked for.
+    pub fn is_complete(&self) -> bool {
+        self.state == RunState::Finished && self.aborted_clients == 0
+    }
+
+    /// Transactions that came to an end, one way or another.
+    pub fn total(&self) -> u64 {
+        self.transactions + self.failed + self.skipped
+    }
+
+    /// The part of the transactions that was not under the limit.
+    pub fn share_over(&self) -> f64 {
+        match self.total() {
+            0 => 1.0,
+            total => (self.late + self.failed + self.skipped) as f64 / total as f64,
+        }
+    }
+
+    /// Whether more transactions than that part of the scheduled ones were not even skipped when it
+    /// ended: they were still to come, although their time had passed.
+    pub fn misses_rate(&self, allowed: f64) -> bool {
+        let Some(rate) = self.rate else { return false };
+        let due = rate * self.duration_s;
+        let missing = due - self.total() as f64;
+        missing > DEVIATIONS * due.sqrt() && missing > allowed * due
+    }
+
+    /// Whether no rate can be under the limit: not one transaction was, although the clients had most of
+    /// their time left.
+    pub fn is_hopeless(&self) -> bool {
+        let idle = self.strain.clients_busy.is_some_and(|busy| busy < 0.5);
+        idle && self.total() >= HOPELESS && self.share_over() == 1.0
+    }
+
+    /// How its latency changed while it lasted. Empty if it was steady, or if it had too few
+    /// intervals to tell.
+    pub fn changes(&self) -> Vec<Change> {
+        let known: Option<Vec<f64>> = self.course.iter().copied().collect();
+        steadiness::changes(&known.unwrap_or_default(), STEADY_SHARE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe() -> Probe {
+        Probe {
+            rate: Some(100.0),
+            duration_s: 100.0,
+            transactions: 10_000,
+            ..Probe::default()
+        }
+    }
+
+    #[test]
+    fn what_is_not_executed_in_time_is_over_the_limit() {
+        assert_eq!(probe().share_over(), 0.0);
+        let over = Probe {
+            transactions: 9_970,
+            failed: 10,
+            skipped: 20,
+            late: 70,
+            ..probe()
+        };
+        assert_eq!(over.share_over(), 0.01);
+        assert_eq!(Probe::default().share_over(), 1.0);
+    }
+
+    #[test]
+    fn a_limit_is_hopeless_if_idle_clients_do_not_meet_it() {
+        let with = |busy, late| Probe {
+            late,
+            strain: Strain {
+                clients_busy: Some(busy),
+                ..Strain::default()
+            },
+            ..probe()
+        };
+        assert!(with(0.1, 10_000).is_hopeless());
+        assert!(!with(0.1, 9_999).is_hopeless());
+        assert!(!with(0.9, 10_000).is_hopeless());
+        let few = Probe {
+            transactions: 20,
+            ..with(0.1, 20)
+        };
+        assert!(!few.is_hopeless());
+    }
+
+    #[test]
+    fn a_rate_is_missed_by_more_than_chance() {
+        let with = |transactions| Probe {
+            transactions,
+            ..probe()
+        };
+        assert!(!with(9_701).misses_rate(0.01));
+        assert!(with(9_699).misses_rate(0.01));
+        assert!(!with(9_699).misses_rate(0.05));
+        assert!(!with(12_000).misses_rate(0.01));
+        let skipping = Probe {
+            skipped: 5_000,
+            ..with(5_000)
+        };
+        assert!(!skipping.misses_rate(0.01));
+        let without_rate = Probe {
+            rate: None,
+            ..with(0)
+        };
+        assert!(!without_rate.misses_rate(0.01));
+    }
+
+    #[test]
+    fn a_probe_is_steady_unless_its_intervals_say_otherwise() {
+        let course = |values: &mut dyn Iterator<Item = f64>| Probe {
+            course: values.map(Some).collect(),
+            ..probe()
+        };
+        let rising = course(&mut (0..20).map(|i| 1.0 + f64::from(i)));
+        assert!(matches!(rising.changes()[..], [Change::Trend { change }] if change > 0.0));
+        let even = course(&mut (0..20).map(|i| 1.0 + f64::from(i % 2) * 0.01));
+        assert!(even.changes().is_empty());
+        let mut gaps = rising;
+        gaps.course[3] = None;
+        assert!(gaps.changes().is_empty());
+    }
+}

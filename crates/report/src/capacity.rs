@@ -1,0 +1,186 @@
+//! What a search for the highest rate under a limit of latency has found, in one sentence.
+
+use crate::bottleneck::Bottleneck;
+use crate::number::shortest;
+use selfbench_model::Mode;
+use selfbench_stats::capacity::{Answer, Ended};
+
+/// What was searched, and found.
+#[derive(Clone, Debug)]
+pub struct Capacity<'a> {
+    /// The percentile that was to stay under the limit.
+    pub percentile: f64,
+    /// The limit in milliseconds.
+    pub limit_ms: f64,
+    /// How transactions reached the server.
+    pub mode: Mode,
+    /// Number of clients.
+    pub clients: i32,
+    /// What was found, in transactions per second.
+    pub answer: Answer,
+    /// The rate of the answer or, without one, the lowest that was probed.
+    pub measured_at: f64,
+    /// The percentile there, in milliseconds; `None` if too many transactions had no latency.
+    pub percentile_ms: Option<f64>,
+    /// What the lowest rate over the limit ran out of.
+    pub bottleneck: Option<&'a Bottleneck>,
+}
+
+/// The sentence.
+pub fn verdict(capacity: &Capacity<'_>) -> String {
+    let (p, limit) = (shortest(capacity.percentile), shortest(capacity.limit_ms));
+    let clients = match capacity.clients {
+        1 => "1 client".to_owned(),
+        clients => format!("{clients} clients"),
+    };
+    let place = format!("in mode {} with {clients}", capacity.mode.name());
+    let at = significant(capacity.measured_at);
+    let mut parts = vec![match (capacity.answer.rate, capacity.percentile_ms) {
+        (Some(_), _) => {
+            let up_to = match (capacity.answer.low, capacity.answer.high) {
+                (Some(low), Some(high)) => {
+                    format!(
+                        "{at} transactions per second ({} to {})",
+                        significant(low),
+                        significant(high)
+                    )
+                }
+                _ => format!("{at} transactions per second"),
+            };
+            format!("p{p} stays under {limit} ms up to {up_to} {place}")
+        }
+        (None, Some(ms)) => format!(
+            "p{p} does not stay under {limit} ms {place}: it is {} ms at {at} transactions per second",
+            significant(ms)
+        ),
+        (None, None) => format!(
+            "p{p} does not stay under {limit} ms {place}: too many transactions fail or are skipped \
+             at {at} transactions per second"
+        ),
+    }];
+    let because = capacity.bottleneck.map(|bottleneck| &bottleneck.meaning);
+    match (capacity.answer.ended, because) {
+        (Ended::NeverBroken, _) => parts.push("no higher rate was tried".into()),
+        (Ended::OutOfProbes, _) => parts.push("the probes contradict each other".into()),
+        (Ended::Found | Ended::ClientBound, Some(meaning)) => {
+            parts.push(format!("above, {meaning}"))
+        }
+        _ => {}
+    }
+    parts.join("; ")
+}
+
+/// A number with three significant digits, or more if its integral part has them.
+pub fn significant(value: f64) -> String {
+    if !value.is_finite() || value <= 0.0 {
+        return shortest(value);
+    }
+    let decimals = 2 - value.log10().floor() as i32;
+    match decimals {
+        ..=0 => {
+            let unit = 10_f64.powi(-decimals);
+            format!("{:.0}", (value / unit).round() * unit)
+        }
+        _ => format!("{value:.*}", decimals.min(9) as usize),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(rate: Option<f64>) -> Capacity<'static> {
+        Capacity {
+            percentile: 99.0,
+            limit_ms: 10.0,
+            mode: Mode::Spi,
+            clients: 8,
+            answer: Answer {
+                rate,
+                low: Some(3001.0),
+                high: Some(3256.0),
+                ended: Ended::Found,
+                probes: 9,
+            },
+            measured_at: rate.unwrap_or(12.345),
+            percentile_ms: Some(9.87),
+            bottleneck: None,
+        }
+    }
+
+    #[test]
+    fn what_was_found_is_a_sentence() {
+        let found = capacity(Some(3123.4));
+        assert_eq!(
+            verdict(&found),
+            "p99 stays under 10 ms up to 3120 transactions per second (3000 to 3260) in mode spi \
+             with 8 clients"
+        );
+        let bottleneck = Bottleneck {
+            name: "CPU".into(),
+            meaning: "the CPUs are 97 % busy".into(),
+            evidence: String::new(),
+        };
+        let told = Capacity {
+            bottleneck: Some(&bottleneck),
+            clients: 1,
+            percentile: 99.9,
+            ..found.clone()
+        };
+        assert_eq!(
+            verdict(&told),
+            "p99.9 stays under 10 ms up to 3120 transactions per second (3000 to 3260) in mode \
+             spi with 1 client; above, the CPUs are 97 % busy"
+        );
+        let ended = |ended, high| {
+            verdict(&Capacity {
+                answer: Answer {
+                    ended,
+                    high,
+                    ..found.answer
+                },
+                ..found.clone()
+            })
+        };
+        assert_eq!(
+            ended(Ended::NeverBroken, None),
+            "p99 stays under 10 ms up to 3120 transactions per second in mode spi with 8 clients; \
+             no higher rate was tried"
+        );
+        assert!(ended(Ended::OutOfProbes, None).ends_with("; the probes contradict each other"));
+    }
+
+    #[test]
+    fn a_limit_that_no_rate_meets_is_told_with_what_was_measured() {
+        let below = |percentile_ms| {
+            verdict(&Capacity {
+                percentile_ms,
+                ..capacity(None)
+            })
+        };
+        assert_eq!(
+            below(Some(23.456)),
+            "p99 does not stay under 10 ms in mode spi with 8 clients: it is 23.5 ms at 12.3 \
+             transactions per second"
+        );
+        assert_eq!(
+            below(None),
+            "p99 does not stay under 10 ms in mode spi with 8 clients: too many transactions fail \
+             or are skipped at 12.3 transactions per second"
+        );
+    }
+
+    #[test]
+    fn numbers_have_three_significant_digits() {
+        for (value, expected) in [
+            (123_456.0, "123000"),
+            (999.6, "1000"),
+            (123.4, "123"),
+            (9.996, "10.00"),
+            (0.012_345, "0.0123"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(significant(value), expected);
+        }
+    }
+}

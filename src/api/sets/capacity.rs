@@ -1,0 +1,371 @@
+//! `bench.find_capacity`: the highest rate at which a percentile of the latency stays under a limit.
+//!
+//! The first run has no rate: clients execute as many transactions as they can. The others are
+//! probes, runs with a rate, which [`Search`] chooses. Everything follows from the options of the set
+//! and its runs in their order, so a search that was interrupted goes on where it was.
+
+use super::{Found, Set, arms};
+use crate::api::progress::Progress;
+use crate::api::run::require_transactions;
+use crate::backend::call::Call;
+use crate::check::{self, US_PER_SECOND, in_range};
+use crate::error::{Error, OrRaise, Result};
+use crate::options::{Options, options};
+use crate::results::probes;
+use crate::results::sets::StoredSet;
+use crate::run::{RunOptions, RunSpec};
+use pgrx::prelude::*;
+use selfbench_model::{NewSet, Probe, RunState, SetKind};
+use selfbench_report::bottleneck;
+use selfbench_report::capacity::{Capacity, significant, verdict};
+use selfbench_stats::capacity::{self, Answer, Ended, Plan, Search, Step};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// The arm of the run without a rate.
+const WITHOUT_RATE: &str = "without rate";
+/// A probe is scheduled to have more transactions than it needs by this factor: their number is random.
+const RESERVE: f64 = 1.1;
+/// Whether a probe is steady can be told from that many intervals.
+const INTERVALS: i64 = 20;
+/// The lowest rate that is probed, as a fraction of the transactions per second without a rate, and
+/// the highest one. Clients that contend for rows execute more with a rate than without.
+const LOWEST: f64 = 1.0 / 32.0;
+const HIGHEST: f64 = 16.0;
+/// The number of probes at most.
+const MAX_PROBES: usize = 40;
+
+options! {
+    /// The options of a search; the limit is that of the runs.
+    pub struct CapacityOptions {
+        /// The percentile of the latency that stays under the limit.
+        percentile: f64 = 99.0,
+        /// The search ends when the rate is known up to this fraction.
+        tolerance: f64 = 0.05,
+        ..run: RunOptions,
+    }
+}
+
+impl CapacityOptions {
+    /// Checks the options that only a search has, and gives the run without a rate.
+    fn check(&self) -> Result<RunSpec> {
+        let limit = check::argument("latency_limit", self.run.latency_limit)?;
+        check::above_zero("latency_limit", limit)?;
+        in_range("percentile", self.percentile, 50.0, 99.99)?;
+        in_range("tolerance", self.tolerance, 0.001, 1.0)?;
+        arms::require_storable(&self.run)?;
+        self.run.check()
+    }
+
+    /// The search, which begins at the number of transactions per second without a rate.
+    fn search(&self, without_rate: &RunSpec, tps: f64) -> Option<Search> {
+        Search::new(Plan {
+            percentile: self.percentile / 100.0,
+            start: tps,
+            lowest: tps * LOWEST,
+            highest: tps * HIGHEST,
+            precision: self.tolerance,
+            max_probes: MAX_PROBES,
+            min_seconds: without_rate.duration_us.unwrap_or(0) as f64 / US_PER_SECOND as f64,
+        })
+    }
+
+    /// What the search has to know of a probe.
+    fn measured(&self, probe: &Probe, rate: f64, allowed: f64) -> capacity::Probe {
+        let found = bottleneck(&probe.strain);
+        // What was not even begun in time counts as over the limit.
+        let missed = probe.misses_rate(allowed);
+        let over = if missed { 1.0 } else { probe.share_over() };
+        let steady = probe.changes().is_empty();
+        pgrx::notice!(
+            "{} transactions per second: p{} is {}{}",
+            significant(rate),
+            self.percentile,
+            match probe.percentile_ms {
+                Some(ms) => format!("{} ms", significant(ms)),
+                None => "infinite".into(),
+            },
+            match (missed, over <= allowed && !steady) {
+                (true, _) => ", the clients do not reach the rate",
+                (false, true) => ", not steady",
+                (false, false) => "",
+            }
+        );
+        capacity::Probe {
+            rate,
+            transactions: probe.total(),
+            over,
+            steady,
+            client_bound: found.is_some_and(|found| found.is_clients()),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let entries = self.entries().into_iter();
+        let members = entries.map(|entry| (entry.name.to_owned(), entry.value));
+        Value::Object(members.collect())
+    }
+}
+
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn find_capacity(
+    call: Call<'_>,
+) -> TableIterator<
+    'static,
+    (
+        name!(rate, Option<f64>),
+        name!(rate_low, Option<f64>),
+        name!(rate_high, Option<f64>),
+        name!(latency_ms, Option<f64>),
+        name!(tps_without_rate, Option<f64>),
+        name!(limited_by, Option<String>),
+        name!(evidence, Option<String>),
+        name!(verdict, String),
+        name!(run_ids, Vec<i64>),
+        name!(set_id, Option<i64>),
+    ),
+> {
+    let horizon = call.horizon();
+    let (row, set_id) = (|| {
+        let options = call.read(CapacityOptions::take)?;
+        let seed = check::seed(options.run.seed.as_deref())?;
+        let search = FindCapacity { options, seed };
+        // What is wrong with the options is told before the set is stored.
+        let spec = search.options.check()?;
+        let new = NewSet {
+            kind: SetKind::FindCapacity,
+            label: search.options.run.label.clone(),
+            options: search.options.to_json(),
+            seed,
+            planned_runs: None,
+        };
+        super::begin(new, Progress::default(), &horizon, |set| {
+            let set_id = set.id;
+            let found = search.perform(set, spec, Vec::new())?;
+            Ok(Found {
+                rows: (found.rows, set_id),
+                result: found.result,
+            })
+        })
+    })()
+    .or_raise();
+    TableIterator::once((
+        row.rate,
+        row.rate_low,
+        row.rate_high,
+        row.latency_ms,
+        row.tps_without_rate,
+        row.limited_by,
+        row.evidence,
+        row.verdict,
+        row.run_ids,
+        set_id,
+    ))
+}
+
+/// What a search returns, and what the row of its set keeps.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Row {
+    rate: Option<f64>,
+    rate_low: Option<f64>,
+    rate_high: Option<f64>,
+    latency_ms: Option<f64>,
+    tps_without_rate: Option<f64>,
+    limited_by: Option<String>,
+    evidence: Option<String>,
+    verdict: String,
+    pub(super) run_ids: Vec<i64>,
+}
+
+/// A search: all that its runs follow from.
+pub(super) struct FindCapacity {
+    options: CapacityOptions,
+    seed: u64,
+}
+
+impl FindCapacity {
+    /// What is stored of it.
+    pub(super) fn stored(set: &StoredSet) -> Result<FindCapacity> {
+        let seed = set.seed.parse();
+        Ok(FindCapacity {
+            options: CapacityOptions::from_json(&set.options)?,
+            seed: seed.map_err(|_| Error::Limit("cannot read the seed of a stored set".into()))?,
+        })
+    }
+
+    /// Checks its options, and gives the run without a rate.
+    pub(super) fn check(&self) -> Result<RunSpec> {
+        self.options.check()
+    }
+
+    /// What its clients connect to.
+    pub(super) fn target(&self) -> Option<&str> {
+        self.options.run.target.as_deref()
+    }
+
+    /// Its runs that were made before and count.
+    pub(super) fn made(&self, set_id: i64) -> Result<Vec<Probe>> {
+        let mut probes = probes::of_set(set_id, self.options.percentile)?;
+        probes.retain(Probe::is_complete);
+        Ok(probes)
+    }
+
+    /// Makes the runs that were not made before.
+    pub(super) fn perform(
+        &self,
+        set: &mut Set<'_>,
+        without_rate: RunSpec,
+        made: Vec<Probe>,
+    ) -> Result<Found<Row>> {
+        let options = &self.options;
+        let mut runs = Runs {
+            set,
+            options,
+            without_rate,
+            seed: self.seed,
+            stored: made.into(),
+            made: Vec::new(),
+        };
+        let most = runs.next(runs.without_rate.clone())?;
+        let search = options.search(&runs.without_rate, most.tps.unwrap_or_default());
+        let mut search = search.ok_or_else(|| Error::AllAborted {
+            message: format!("run {} of the search has no transactions", most.run_id),
+            first: most.error.clone().unwrap_or_default(),
+            hint: None,
+        })?;
+        let answer = loop {
+            match search.next() {
+                Step::Probe { rate, seconds, .. } => {
+                    let probe = runs.probe(rate, seconds)?;
+                    search.add(&options.measured(&probe, rate, search.allowed()));
+                    if probe.is_hopeless() {
+                        break Answer {
+                            ended: Ended::NeverMet,
+                            ..search.answer()
+                        };
+                    }
+                }
+                Step::Done(answer) => break answer,
+            }
+        };
+        let row = runs.row(&answer, most.tps);
+        Ok(Found {
+            result: serde_json::to_value(&row).ok(),
+            rows: row,
+        })
+    }
+}
+
+/// The runs of a search.
+struct Runs<'r, 'h> {
+    set: &'r mut Set<'h>,
+    options: &'r CapacityOptions,
+    without_rate: RunSpec,
+    seed: u64,
+    /// Runs that were made before an interruption, and were not asked for since.
+    stored: VecDeque<Probe>,
+    made: Vec<Probe>,
+}
+
+impl Runs<'_, '_> {
+    /// A probe: a run that takes long enough for the percentile.
+    fn probe(&mut self, rate: f64, seconds: f64) -> Result<Probe> {
+        let duration_us = (RESERVE * seconds * US_PER_SECOND as f64) as i64;
+        let spec = RunSpec {
+            rate: Some(rate),
+            duration_us: Some(duration_us),
+            aggregate_interval_us: (duration_us / INTERVALS)
+                .clamp(US_PER_SECOND / 10, US_PER_SECOND),
+            ..self.without_rate.clone()
+        };
+        self.next(spec)
+    }
+
+    /// The next run: the one that was made before, or a new one.
+    fn next(&mut self, spec: RunSpec) -> Result<Probe> {
+        let probe = match self.stored.pop_front() {
+            Some(probe) if probe.rate == spec.rate => probe,
+            _ => {
+                // What else was made belongs to a search that went another way.
+                self.stored.clear();
+                self.make(spec)?
+            }
+        };
+        let run_id = probe.run_id;
+        if !probe.is_complete() {
+            return Err(match probe.state {
+                RunState::Canceled => Error::Canceled {
+                    by: format!("because run {run_id}, a part of it, was canceled"),
+                },
+                _ => Error::AllAborted {
+                    message: format!("run {run_id} of the search is not complete"),
+                    first: probe.error.unwrap_or_default(),
+                    hint: Some(format!("Check SELECT bench.report({run_id}).")),
+                },
+            });
+        }
+        self.made.push(probe.clone());
+        Ok(probe)
+    }
+
+    fn make(&mut self, spec: RunSpec) -> Result<Probe> {
+        let round = self.made.len();
+        let spec = RunSpec {
+            seed: self.seed.wrapping_add(round as u64),
+            ..spec
+        };
+        let arm = match spec.rate {
+            None => WITHOUT_RATE.to_owned(),
+            Some(rate) => format!("rate {}", significant(rate)),
+        };
+        let record = self.set.run(&spec, &arm, round as i32)?;
+        require_transactions(&spec, &record)?;
+        let run_id = record.run.run_id;
+        let probe = probes::of_run(run_id, self.options.percentile)?;
+        probe.ok_or(Error::RunDeleted { run_id })
+    }
+
+    fn row(&self, answer: &Answer, tps: Option<f64>) -> Row {
+        let probes = || self.made.iter().filter(|probe| probe.rate.is_some());
+        let at = |wanted: f64| probes().filter(move |probe| probe.rate == Some(wanted));
+        let rates = probes().filter_map(|probe| probe.rate);
+        // What stands in the way of a higher rate: the lowest one above it.
+        let above = rates.filter(|rate| answer.rate.is_none_or(|found| *rate > found));
+        let above = above.reduce(f64::min);
+        let measured_at = answer.rate.or(above).unwrap_or_default();
+        let percentile_ms = median(at(measured_at).map(|probe| probe.percentile_ms));
+        let failing = at(above.unwrap_or(measured_at)).next();
+        let found = failing.and_then(|probe| bottleneck(&probe.strain));
+        Row {
+            rate: answer.rate,
+            rate_low: answer.low,
+            rate_high: answer.high,
+            latency_ms: percentile_ms,
+            tps_without_rate: tps,
+            verdict: verdict(&Capacity {
+                percentile: self.options.percentile,
+                limit_ms: self.options.run.latency_limit.unwrap_or_default(),
+                mode: self.without_rate.mode,
+                clients: self.without_rate.clients as i32,
+                answer: *answer,
+                measured_at,
+                percentile_ms,
+                bottleneck: found.as_ref(),
+            }),
+            limited_by: found.as_ref().map(|found| found.name.clone()),
+            evidence: found.map(|found| found.evidence),
+            run_ids: self.made.iter().map(|probe| probe.run_id).collect(),
+        }
+    }
+}
+
+/// The middle one of several latencies, the higher of the two if their number is even; `None` is
+/// infinite.
+fn median(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let mut values: Vec<f64> = values.map(|value| value.unwrap_or(f64::INFINITY)).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.get(values.len() / 2).copied();
+    middle.filter(|value| value.is_finite())
+}

@@ -1,0 +1,145 @@
+//! `bench.scaling`: how the throughput of a sweep grows with the number of clients.
+
+use super::compare::stored_outcomes;
+use super::sweep::Sweep;
+use crate::check;
+use crate::error::{Error, OrRaise, Result};
+use crate::results::sets;
+use pgrx::prelude::*;
+use selfbench_model::SetKind;
+use selfbench_report::scaling::Scaling;
+use selfbench_stats::usl::{self, Coefficient};
+use serde_json::{Map, Value};
+
+/// The key of a grid over numbers of clients.
+const CLIENTS: &str = "clients";
+
+/// Runs of all numbers of clients with the same other options.
+struct Group {
+    /// The other options of the grid.
+    options: Map<String, Value>,
+    /// Number of clients, transactions per second and ID of each run.
+    runs: Vec<(i32, f64, i64)>,
+}
+
+impl Group {
+    /// The numbers of clients, by rising number, and the mean throughput of each.
+    fn levels(&self) -> Vec<(f64, f64)> {
+        let mut runs = self.runs.clone();
+        runs.sort_by_key(|run| run.0);
+        let levels = runs.chunk_by(|a, b| a.0 == b.0);
+        levels
+            .map(|level| {
+                let sum: f64 = level.iter().map(|run| run.1).sum();
+                (f64::from(level[0].0), sum / level.len() as f64)
+            })
+            .collect()
+    }
+}
+
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn scaling(
+    set_id: Option<i64>,
+) -> TableIterator<
+    'static,
+    (
+        name!(options, pgrx::JsonB),
+        name!(clients, Vec<i32>),
+        name!(tps, Vec<f64>),
+        name!(lambda, Option<f64>),
+        name!(lambda_low, Option<f64>),
+        name!(lambda_high, Option<f64>),
+        name!(sigma, Option<f64>),
+        name!(sigma_low, Option<f64>),
+        name!(sigma_high, Option<f64>),
+        name!(kappa, Option<f64>),
+        name!(kappa_low, Option<f64>),
+        name!(kappa_high, Option<f64>),
+        name!(r_squared, Option<f64>),
+        name!(fits, Option<bool>),
+        name!(peak_clients, Option<f64>),
+        name!(peak_tps, Option<f64>),
+        name!(bend_clients, Option<f64>),
+        name!(verdict, String),
+        name!(run_ids, Vec<i64>),
+    ),
+> {
+    let groups = (|| groups(check::argument("set_id", set_id)?))().or_raise();
+    let rows = groups.into_iter().map(|group| {
+        let points: Vec<_> = group
+            .runs
+            .iter()
+            .map(|(clients, tps, _)| (f64::from(*clients), *tps))
+            .collect();
+        let scaling = Scaling {
+            levels: group.levels(),
+            law: usl::fit(&points),
+        };
+        let coefficient = |of: fn(&usl::Usl) -> Coefficient| {
+            let found = scaling.law.as_ref().map(of);
+            let value = found.map(|found| found.value);
+            (value, found.and_then(|f| f.low), found.and_then(|f| f.high))
+        };
+        let lambda = coefficient(|law| law.lambda);
+        let sigma = coefficient(|law| law.sigma);
+        let kappa = coefficient(|law| law.kappa);
+        let peak = scaling.peak();
+        (
+            pgrx::JsonB(Value::Object(group.options)),
+            scaling.levels.iter().map(|level| level.0 as i32).collect(),
+            scaling.levels.iter().map(|level| level.1).collect(),
+            lambda.0,
+            lambda.1,
+            lambda.2,
+            sigma.0,
+            sigma.1,
+            sigma.2,
+            kappa.0,
+            kappa.1,
+            kappa.2,
+            scaling.law.as_ref().map(|law| law.r_squared),
+            scaling.law.as_ref().map(|law| law.fits),
+            peak.map(|peak| peak.0),
+            peak.map(|peak| peak.1),
+            scaling.bend(),
+            scaling.verdict(),
+            group.runs.iter().map(|run| run.2).collect(),
+        )
+    });
+    TableIterator::new(rows.collect::<Vec<_>>())
+}
+
+fn groups(set_id: i64) -> Result<Vec<Group>> {
+    let set = sets::load(set_id)?.ok_or(Error::UnknownSet { set_id })?;
+    let of_clients = || {
+        set.options
+            .get("grid")
+            .is_some_and(|grid| grid.get(CLIENTS).is_some())
+    };
+    if set.kind != SetKind::Sweep || !of_clients() {
+        return Err(Error::OptionConflict {
+            message: format!("set {set_id} is not a sweep over \"clients\""),
+            hint: "Make one with bench.sweep('{\"clients\": [1, 2, 4, 8]}').".into(),
+        });
+    }
+    let outcomes = stored_outcomes(set_id, &set)?;
+    let mut groups: Vec<Group> = Vec::new();
+    for (point, arm) in Sweep::stored(&set)?.points() {
+        let mut options = point.clone();
+        options.remove(CLIENTS);
+        let counting = outcomes.counting(&arm.name);
+        let runs = counting.values().filter_map(|record| {
+            let run = &record.run;
+            Some((run.clients, run.figures.tps?, run.run_id))
+        });
+        match groups.iter_mut().find(|group| group.options == options) {
+            Some(group) => group.runs.extend(runs),
+            None => groups.push(Group {
+                options,
+                runs: runs.collect(),
+            }),
+        }
+    }
+    Ok(groups)
+}
