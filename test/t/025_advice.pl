@@ -257,12 +257,14 @@ like(course("'{}'"),
 
 # A checkpoint and another session during a real run.
 $node->safe_psql('postgres', "SELECT bench.define_script('idle', 'SELECT pg_sleep(0.01)'); CREATE TABLE written (i int)");
-my $observed = $node->safe_psql('postgres', "SELECT bench.start('idle', duration => '3 s', aggregate_interval => '200 ms', warmup => '100 ms')");
 my $other = start_sql($node, 'SELECT pg_sleep(600)', name => 'other');
 backend_of($node, 'other');
+my $observed = $node->safe_psql('postgres', "SELECT bench.start('idle', duration => '10 min', aggregate_interval => '200 ms', warmup => '100 ms')");
 wait_for($node, "SELECT count(*) = 1 FROM bench.progress WHERE phase = 'running'");
 $node->safe_psql('postgres', 'INSERT INTO written VALUES (1); CHECKPOINT');
-$node->safe_psql('postgres', "SELECT FROM bench.wait($observed)");
+my $checkpointed = $node->safe_psql('postgres', "SELECT seconds FROM bench.progress WHERE run_id = $observed");
+wait_for($node, "SELECT seconds > $checkpointed + 0.5 FROM bench.progress WHERE run_id = $observed");
+$node->safe_psql('postgres', "SELECT bench.cancel($observed); SELECT FROM bench.wait($observed)");
 $node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'other'");
 finish_sql($other);
 my $found = $node->safe_psql('postgres', "SELECT finding FROM bench.advice($observed)");
