@@ -25,9 +25,10 @@ pub fn shown(_: InTransaction, name: &str) -> String {
     // SAFETY: in a transaction; null, or a text that ends in a zero byte.
     unsafe {
         let value = pg_sys::GetConfigOptionByName(name.as_ptr(), std::ptr::null_mut(), true);
-        (!value.is_null())
-            .then(|| c_text(value))
-            .unwrap_or_default()
+        match value.is_null() {
+            true => String::new(),
+            false => c_text(value),
+        }
     }
 }
 
