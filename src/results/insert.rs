@@ -1,7 +1,7 @@
 //! Inserting and updating rows of the result tables.
 //!
-//! A row is passed to the server as JSON, its columns by the names of its fields. Histograms and
-//! scripts may be large: they are separate parameters.
+//! Rows are passed to the server as JSON, their columns by the names of their fields, several rows at
+//! once. Histograms and scripts may be large: they are separate parameters, arrays of as many values.
 
 use super::json::{json, names, storable};
 use crate::error::{Error, Result};
@@ -13,8 +13,10 @@ use selfbench_model::{
 };
 use serde::Serialize;
 
-/// Rows without large columns that one statement inserts.
+/// At most this many rows are inserted by one statement.
 const ROWS_AT_ONCE: usize = 100;
+/// At most this many bytes of large columns, too, unless a single row has more.
+const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// A row of a result table.
 pub trait Row: Serialize {
@@ -24,6 +26,14 @@ pub trait Row: Serialize {
     /// The columns that are not in the row's JSON.
     fn large(&self) -> Vec<(&'static str, Large<'_>)> {
         Vec::new()
+    }
+
+    /// The one of several rows that has all fields which any of them has; what others lack is NULL.
+    fn widest(rows: &[Self]) -> Option<&Self>
+    where
+        Self: Sized,
+    {
+        rows.first()
     }
 }
 
@@ -35,19 +45,30 @@ pub enum Large<'r> {
     Bytes(Option<&'r [u8]>),
 }
 
-impl Large<'_> {
-    fn type_oid(&self) -> PgOid {
+impl<'r> Large<'r> {
+    fn len(&self) -> usize {
         match self {
-            Large::Text(_) => PgBuiltInOids::TEXTOID.into(),
-            Large::Bytes(_) => PgBuiltInOids::BYTEAOID.into(),
+            Large::Text(text) => text.len(),
+            Large::Bytes(bytes) => bytes.map_or(0, <[u8]>::len),
         }
     }
 
-    fn datum(&self) -> DatumWithOid<'static> {
+    fn text(&self) -> Option<String> {
         match self {
-            Large::Text(text) => storable(text).into_owned().into(),
-            Large::Bytes(bytes) => bytes.map(<[u8]>::to_vec).into(),
+            Large::Text(text) => Some(storable(text).into_owned()),
+            Large::Bytes(_) => None,
         }
+    }
+
+    fn bytes(&self) -> Option<&'r [u8]> {
+        match self {
+            Large::Text(_) => None,
+            Large::Bytes(bytes) => *bytes,
+        }
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self, Large::Text(_))
     }
 }
 
@@ -136,61 +157,74 @@ impl Row for PgioSession {
             ("read_histogram", bytes(&self.read_histogram)),
         ]
     }
+
+    fn widest(rows: &[PgioSession]) -> Option<&PgioSession> {
+        rows.iter()
+            .find(|session| session.usage.is_some())
+            .or(rows.first())
+    }
 }
 
 fn bytes(histogram: &Option<Vec<u8>>) -> Large<'_> {
     Large::Bytes(histogram.as_deref())
 }
 
-/// Inserts rows: small ones several at once, which takes half the time, those with large columns one
-/// after the other, so that no more than one is in memory as JSON.
+/// Inserts rows. A statement for many of them takes half the time of one for each.
 pub fn insert<R: Row>(rows: &[R]) -> Result<()> {
-    let Some(first) = rows.first() else {
+    let Some(widest) = R::widest(rows) else {
         return Ok(());
     };
-    let mut columns = Columns::default();
-    for row in rows {
-        // A row may lack fields that others have: they are NULL.
-        columns = columns.max(Columns::of(row)?);
-    }
-    let (table, (names, values)) = (
-        R::TABLE,
-        columns.0.into_iter().unzip::<_, _, Vec<_>, Vec<_>>(),
-    );
+    let (names, values): (Vec<_>, Vec<_>) = columns(widest)?.into_iter().unzip();
     let sql = format!(
-        "INSERT INTO {table} ({}) SELECT {} FROM jsonb_populate_recordset(NULL::{table}, $1::jsonb) n",
+        "INSERT INTO {} ({}) SELECT {} FROM {}",
+        R::TABLE,
         names.join(", "),
-        values.join(", ")
+        values.join(", "),
+        records::<R>()
     );
     Spi::connect_mut(|client| {
-        let insert = client.prepare_mut(sql.as_str(), &types(first))?;
-        let at_once = match first.large().is_empty() {
-            true => ROWS_AT_ONCE,
-            false => 1,
-        };
-        for rows in rows.chunks(at_once) {
-            client.update(&insert, None, &arguments(rows, &rows[0])?)?;
+        let insert = client.prepare_mut(sql.as_str(), &types(widest))?;
+        let mut rows = rows;
+        while !rows.is_empty() {
+            let (batch, others) = rows.split_at(batch(rows));
+            client.update(&insert, None, &arguments(batch)?)?;
+            rows = others;
         }
         Ok(())
     })
 }
 
+/// How many of these rows, from the first, one statement inserts.
+fn batch<R: Row>(rows: &[R]) -> usize {
+    let mut bytes = 0;
+    let fits = |row: &&R| {
+        bytes += row
+            .large()
+            .iter()
+            .map(|(_, value)| value.len())
+            .sum::<usize>();
+        bytes <= BYTES_AT_ONCE
+    };
+    rows.iter()
+        .take(ROWS_AT_ONCE)
+        .take_while(fits)
+        .count()
+        .max(1)
+}
+
 /// Replaces the stored row of a run; fails if it has been deleted.
 pub fn update(run: &Run) -> Result<()> {
-    let columns: Vec<String> = Columns::of(run)?
-        .0
+    let columns: Vec<String> = columns(run)?
         .into_iter()
         .filter(|(name, _)| name != "run_id")
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
     let sql = format!(
-        "UPDATE bench.runs r SET {}
-           FROM jsonb_populate_record(NULL::bench.runs, $1::jsonb) n
-          WHERE r.run_id = n.run_id
-          RETURNING r.run_id",
-        columns.join(", ")
+        "UPDATE bench.runs r SET {} FROM {} WHERE r.run_id = n.run_id RETURNING r.run_id",
+        columns.join(", "),
+        records::<Run>()
     );
-    let arguments = arguments(run, run)?;
+    let arguments = arguments(std::slice::from_ref(run))?;
     let updated = Spi::connect_mut(|client| {
         client
             .update(sql.as_str(), None, &arguments)
@@ -202,49 +236,47 @@ pub fn update(run: &Run) -> Result<()> {
     }
 }
 
-/// The columns of a row, and where their values come from: the record `n`, which is made of the
-/// first parameter, or a parameter of their own.
-#[derive(Default)]
-struct Columns(Vec<(String, String)>);
-
-impl Columns {
-    fn of<R: Row>(row: &R) -> Result<Columns> {
-        let of_record = names(row)?.into_iter().map(|name| {
-            let value = format!("n.{name}");
-            (name, value)
-        });
-        let large = row.large();
-        let large = large.iter().enumerate();
-        let large = large.map(|(i, (name, _))| ((*name).to_owned(), format!("${}", i + 2)));
-        Ok(Columns(of_record.chain(large).collect()))
-    }
-
-    /// The longer list of the two.
-    fn max(self, other: Columns) -> Columns {
-        if other.0.len() > self.0.len() {
-            other
-        } else {
-            self
-        }
-    }
+/// The records `n` that are made of the first parameter, in its order.
+fn records<R: Row>() -> String {
+    let table = R::TABLE;
+    format!("json_populate_recordset(NULL::{table}, $1::json) WITH ORDINALITY n")
 }
 
+/// The columns of a row, and where their values come from: a record, or the element of a parameter of
+/// their own that belongs to it.
+fn columns<R: Row>(row: &R) -> Result<Vec<(String, String)>> {
+    let of_record = names(row)?.into_iter().map(|name| {
+        let value = format!("n.{name}");
+        (name, value)
+    });
+    let large = row.large();
+    let large = large.iter().enumerate();
+    let large = large.map(|(i, (name, _))| ((*name).into(), format!("(${})[n.ordinality]", i + 2)));
+    Ok(of_record.chain(large).collect())
+}
+
+/// The types of the parameters.
 fn types<R: Row>(row: &R) -> Vec<PgOid> {
     let large = row.large();
-    let large = large.iter().map(|(_, value)| value.type_oid());
+    let large = large.iter().map(|(_, value)| match value.is_text() {
+        true => PgBuiltInOids::TEXTARRAYOID.into(),
+        false => PgBuiltInOids::BYTEAARRAYOID.into(),
+    });
     std::iter::once(PgBuiltInOids::TEXTOID.into())
         .chain(large)
         .collect()
 }
 
-/// The record or records as JSON, and the large columns of the one that has them.
-fn arguments<R: Row>(
-    records: &(impl Serialize + ?Sized),
-    row: &R,
-) -> Result<Vec<DatumWithOid<'static>>> {
-    let large = row.large();
-    let large = large.iter().map(|(_, value)| value.datum());
-    Ok(std::iter::once(json(records)?.into())
-        .chain(large)
-        .collect())
+/// The parameters: the rows as JSON, and an array for each large column.
+fn arguments<R: Row>(rows: &[R]) -> Result<Vec<DatumWithOid<'static>>> {
+    let mut arguments = vec![json(rows)?.into()];
+    let large: Vec<_> = rows.iter().map(Row::large).collect();
+    for column in 0..large.first().map_or(0, Vec::len) {
+        let values = || large.iter().map(|columns| &columns[column].1);
+        arguments.push(match values().any(Large::is_text) {
+            true => values().map(Large::text).collect::<Vec<_>>().into(),
+            false => values().map(Large::bytes).collect::<Vec<_>>().into(),
+        });
+    }
+    Ok(arguments)
 }

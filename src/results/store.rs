@@ -8,7 +8,7 @@ use crate::backend::settings::ClientSetting;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
-use crate::security::as_owner;
+use crate::security::{as_owner, without_triggers};
 use pgrx::prelude::*;
 use selfbench_model::{Observed, PgioSession, Run, RunInterval, RunRecord};
 
@@ -153,16 +153,20 @@ pub(super) fn hold(run_id: i64) -> Result<()> {
 /// Stores intervals with what was observed meanwhile, without waiting for the disk: the end of the
 /// run will.
 pub fn intervals(rows: &[RunInterval], observed: &Observed) -> Result<()> {
+    transaction(|| {
+        Spi::run("SET LOCAL synchronous_commit = off")?;
+        add_intervals(rows, observed)
+    })
+}
+
+/// The same in the current transaction.
+pub fn add_intervals(rows: &[RunInterval], observed: &Observed) -> Result<()> {
     let Some(first) = rows.first() else {
         return Ok(());
     };
-    transaction(|| {
-        Spi::run("SET LOCAL synchronous_commit = off")?;
-        as_owner(|| {
-            hold(first.run_id)?;
-            insert(rows)?;
-            insert_observed(observed)
-        })
+    as_owner(|| {
+        hold(first.run_id)?;
+        insert_rows(rows, observed)
     })
 }
 
@@ -183,14 +187,13 @@ pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> 
             insert(&record.statements)?;
             insert(record.pgio.as_slice())?;
             insert(&rows.sessions)?;
-            insert(&rows.intervals)?;
-            insert_observed(observed)
+            insert_rows(&rows.intervals, observed)
         })
     })
 }
 
-/// Inserts all rows of what was observed.
-fn insert_observed(observed: &Observed) -> Result<()> {
+/// Inserts intervals and all rows of what was observed, of a run whose row cannot be deleted meanwhile.
+fn insert_rows(intervals: &[RunInterval], observed: &Observed) -> Result<()> {
     let Observed {
         server_intervals,
         environment,
@@ -201,12 +204,16 @@ fn insert_observed(observed: &Observed) -> Result<()> {
         waits,
         blockers,
     } = observed;
-    insert(server_intervals)?;
-    insert(environment)?;
-    insert(tables)?;
-    insert(times.as_slice())?;
-    insert(stacks)?;
-    insert(profiles)?;
-    insert(waits)?;
-    insert(blockers)
+    // Looking their run up for each of them would take as long as storing them.
+    without_triggers(|| {
+        insert(intervals)?;
+        insert(server_intervals)?;
+        insert(environment)?;
+        insert(tables)?;
+        insert(times.as_slice())?;
+        insert(stacks)?;
+        insert(profiles)?;
+        insert(waits)?;
+        insert(blockers)
+    })
 }

@@ -34,20 +34,21 @@ my $out          = $ENV{BENCH_OUT} || 'bench.json';
 #   growth                    seconds of each measurement of how costs grow
 #   grown_scales              scales of filling tables there
 #   pgio_blocks               blocks of each of pgio's tables
+#   day                       minutes of intervals that are stored and read
 my %profiles = (
 	full => {
 		repeats => 7, pairs => 30, most_clients => 1000, seconds => 2, logged => 5, load_scale => 100, load_repeats => 7,
 		growth => 2, grown_scales => [ 10, 50, 100 ],
-		pgio_blocks => 16_384
+		pgio_blocks => 16_384, day => 1440
 	},
 	quick => {
 		repeats => 2, pairs => 2, most_clients => 1000, seconds => 1, logged => 2, load_scale => 20, load_repeats => 2,
 		growth => 1, grown_scales => [ 5, 10, 20 ],
-		pgio_blocks => 4096
+		pgio_blocks => 4096, day => 144
 	},
 	smoke => {
 		repeats => 1, pairs => 1, most_clients => 20, seconds => 0.2, logged => 0.2, load_scale => 1, load_repeats => 1,
-		growth => 0.2, grown_scales => [1], pgio_blocks => 512
+		growth => 0.2, grown_scales => [1], pgio_blocks => 512, day => 2
 	});
 my $kind    = $ENV{SMOKE} ? 'smoke' : $ENV{QUICK} ? 'quick' : 'full';
 my $profile = $profiles{$kind};
@@ -69,6 +70,7 @@ connections();
 details();
 observation();
 budget();
+day();
 pgio();
 pgio_device();
 memory();
@@ -428,6 +430,50 @@ sub budget
 			},
 			rows => [ $row->('lock', 'us of waiting for a lock', '0.9..1.1') ]);
 	}
+	return;
+}
+
+# How many seconds it takes to store a day of intervals, in batches as the coordinator of a run does,
+# and to read all of them, with advice and reports.
+sub day
+{
+	return if !grep { /$only/ } qw(day_store day_read);
+	my $batches = $profile->{day};
+	sql(q{CREATE FUNCTION store_intervals(bigint, int, int) RETURNS void LANGUAGE c AS 'pg_selfbench', 'store_intervals_wrapper'});
+	compare(
+		repeats => min(3, $profile->{repeats}),
+		arms    => {
+			ours => sub {
+				ours("'select-only'", 0.2);
+				my $run = sql('SELECT max(run_id) FROM bench.runs');
+				my %seconds;
+				my $timed = sub {
+					my ($what, $sql) = @_;
+					my $began = time;
+					sql($sql);
+					$seconds{$what} += time - $began;
+				};
+				$timed->('store', "SET synchronous_commit = off; DO \$\$ BEGIN FOR batch IN 1..$batches LOOP"
+					  . " PERFORM store_intervals($run, batch * 60, batch * 60 + 59); COMMIT; END LOOP; END \$\$");
+				$timed->('read', "COPY (SELECT * FROM bench.$_ WHERE run_id = $run) TO '/dev/null'")
+				  foreach qw(run_intervals run_server_intervals run_waits run_times);
+				$timed->('read', "SELECT * FROM bench.$_($run)") foreach qw(advice time_budget report waits);
+				sql("SELECT * FROM bench.delete_runs(run_ids => '{$run}')");
+				return \%seconds;
+			},
+			# One second.
+			peer => sub { return { store => 1, read => 1 } }
+		},
+		rows => [
+			{
+				name => 'day_store', what => "seconds to store @{[60 * $batches]} intervals of each kind",
+				figure => 'store', target => '<= 5'
+			},
+			{
+				name => 'day_read', what => 'seconds to read them, with advice, report, time budget and waits',
+				figure => 'read', target => '<= 5'
+			}
+		]);
 	return;
 }
 

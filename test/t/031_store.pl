@@ -269,6 +269,29 @@ is(as($root, join ' UNION ALL ', map { "SELECT '$_' FROM bench.$_ WHERE run_id I
 			qw(run_scripts run_statements run_intervals run_settings transactions)),
 	'', 'nothing is left of them');
 
+# Many intervals: batches of rows and of their histograms keep their order.
+my $long = as($root, "SELECT run_id FROM bench.run('select-only', $quick)");
+$node->safe_psql('postgres', qq(
+	CREATE FUNCTION store_intervals(bigint, int, int) RETURNS void LANGUAGE c AS 'pg_selfbench', 'store_intervals_wrapper';
+	SELECT store_intervals($long, 1, 250), store_intervals($long, 251, 251), store_intervals($long, 252, 1000)));
+is(as($root, qq(
+	SELECT count(*), sum(i.interval_no), bool_and(i.transactions = ('{0,1,20,1000,10000}'::int[])[i.interval_no % 5 + 1]
+	         AND i.transactions = coalesce(bench.histogram_count(i.histogram), 0)
+	         AND (i.histogram IS NULL) = (i.transactions = 0) AND (i.tps IS NOT DISTINCT FROM i.transactions)
+	         AND (i.latency_p99_ms IS NOT DISTINCT FROM least(bench.percentile(i.histogram, 99), i.latency_max_ms))
+	         AND i.blocks_hit = i.interval_no AND s.wal_bytes = i.interval_no * 1000000::bigint AND i.begins_s = i.interval_no
+	         AND s.begins_s = i.begins_s AND s.cpu_idle_ms = 1000000 AND s.checkpoint_begun IS NULL
+	         AND w.samples = i.interval_no % 20)
+	  FROM bench.run_intervals i JOIN bench.run_server_intervals s USING (run_id, interval_no)
+	  JOIN bench.run_waits w USING (run_id, interval_no)
+	 WHERE run_id = $long AND interval_no > 0)),
+	'1000|500500|t', 'many intervals');
+fails_ok($root, "SELECT store_intervals($long, 7, 7)", qr/ERROR:  23505: /, 'none twice');
+fails_ok($root, "SELECT store_intervals($long + 1, 1, 1)", qr/ERROR:  .*run \d+ was deleted/, 'none without a run');
+as($root, "SELECT bench.delete_runs(run_ids => '{$long}')");
+is(as($root, "SELECT (SELECT count(*) FROM bench.run_intervals WHERE run_id = $long), (SELECT count(*) FROM bench.run_server_intervals WHERE run_id = $long)"),
+	'0|0', 'they go with their run');
+
 # What a role lacks is said.
 $node->safe_psql('postgres', 'CREATE SCHEMA closed; SET search_path = closed; SELECT bench.initialize(); GRANT USAGE ON SCHEMA closed TO cleaner');
 fails_ok('cleaner', "SET search_path = closed; SELECT bench.run('select-only', $quick)",
