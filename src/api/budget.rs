@@ -3,7 +3,7 @@
 use super::live::load;
 use crate::check::argument;
 use crate::error::{Error, OrRaise};
-use crate::results::load::{load_times, load_waits};
+use crate::results::load::{is_observed, load_times, load_waits};
 use pgrx::prelude::*;
 
 /// The parts of the mean latency of a run that the caller may see.
@@ -24,7 +24,12 @@ fn time_budget(
         let run_id = argument("run_id", run_id)?;
         let run = load(run_id)?.ok_or(Error::UnknownRun { run_id })?.run;
         let (times, waits) = (load_times(run_id)?, load_waits(run_id)?);
-        Ok(selfbench_report::time_budget(&run, times.as_ref(), waits))
+        Ok(selfbench_report::time_budget(
+            &run,
+            is_observed(run_id)?,
+            times.as_ref(),
+            waits,
+        ))
     })()
     .or_raise();
     let parts = parts.into_iter();

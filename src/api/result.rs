@@ -5,7 +5,7 @@ use crate::backend::call::Call;
 use crate::check::{age, argument};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
-use crate::results::load::{last_run_of_caller, load_evidence};
+use crate::results::load::{exists, last_run_of_caller, load_evidence};
 use crate::security;
 use crate::shared::Segment;
 use pgrx::datum::Interval;
@@ -22,6 +22,19 @@ fn report(run_id: Option<i64>) -> String {
     (|| {
         let run_id = argument("run_id", run_id)?;
         text_of(load(run_id)?.ok_or(Error::UnknownRun { run_id })?)
+    })()
+    .or_raise()
+}
+
+/// Fails unless the caller may see the run; for functions in SQL, whose queries have no row of others.
+#[pg_extern(sql = false)]
+fn require_run(run_id: Option<i64>) {
+    (|| {
+        let run_id = argument("run_id", run_id)?;
+        match exists(run_id)? {
+            true => Ok(()),
+            false => Err(Error::UnknownRun { run_id }),
+        }
     })()
     .or_raise()
 }

@@ -36,6 +36,20 @@ pub fn load(run_id: i64) -> Result<Option<RunRecord>> {
     }))
 }
 
+/// Whether there is such a run that the caller may see.
+pub fn exists(run_id: i64) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT FROM bench.runs WHERE run_id = $1)";
+    let exists = with_pinned_settings(|| query::first_value::<bool>(sql, &[run_id.into()]))?;
+    Ok(exists == Some(true))
+}
+
+/// Whether a run that the caller may see was to be observed.
+pub fn is_observed(run_id: i64) -> Result<bool> {
+    let sql = "SELECT observe FROM bench.runs WHERE run_id = $1";
+    let observes = with_pinned_settings(|| query::first_value::<bool>(sql, &[run_id.into()]))?;
+    Ok(observes == Some(true))
+}
+
 /// Reads a run with the rights of the tables' owner, whoever the caller is.
 pub fn load_any(run_id: i64) -> Result<Option<RunRecord>> {
     as_owner(|| load(run_id))

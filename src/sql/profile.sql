@@ -29,9 +29,10 @@ CREATE FUNCTION bench.profile(
     OUT process text, OUT function text,
     OUT self_samples bigint, OUT self_share float8, OUT total_samples bigint, OUT total_share float8
 ) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT bench_internal.require_run($1);
     WITH stacks AS (
         SELECT s.process, s.samples, string_to_array(s.stack, ';') AS frames
           FROM bench.run_stacks s WHERE s.run_id = $1

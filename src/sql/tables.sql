@@ -311,3 +311,7 @@ CREATE POLICY own ON bench.runs
 SELECT pg_catalog.pg_extension_config_dump('bench.run_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.scripts', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
+
+CREATE FUNCTION bench_internal.require_run(run_id bigint) RETURNS void
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'require_run_wrapper';
+COMMENT ON FUNCTION bench_internal.require_run IS 'fails unless the caller may see the run';

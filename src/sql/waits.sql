@@ -46,6 +46,7 @@ CREATE FUNCTION bench.waits(
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT bench_internal.require_run($1);
     SELECT w.class, w.event, sum(w.samples), sum(w.samples) / sum(sum(w.samples)) OVER (),
            sum(w.samples)::float8 / (SELECT sum(r.rounds)
                                        FROM (SELECT DISTINCT r.interval_no, r.rounds

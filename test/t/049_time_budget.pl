@@ -148,7 +148,7 @@ foreach my $mode (qw(spi libpq))
 
 	# Nothing to divide.
 	foreach my $case (
-		[ "'select-only', transactions => 5, observe => false", 'the run was not observed until its end' ],
+		[ "'select-only', transactions => 5, observe => false", 'the run was not observed (observe => false)' ],
 		[ "'waits', duration => '100 ms', latency_limit => 1", 'no transaction was successful' ])
 	{
 		my ($arguments, $reason) = @$case;

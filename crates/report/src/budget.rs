@@ -5,10 +5,18 @@ use selfbench_stats::budget::{self, LatencyPart, Reading, Readings, Waits};
 use selfbench_stats::{ProcessTimes, TurnParts};
 
 /// Where the time of a run's transactions went; one part without a value if that is not known.
-/// `times` and `waits` are what was observed of the run.
-pub fn time_budget(run: &Run, times: Option<&RunTimes>, waits: Waits) -> Vec<LatencyPart> {
+/// `is_observed` is whether the run was to be observed, `times` and `waits` are what was seen of it.
+pub fn time_budget(
+    run: &Run,
+    is_observed: bool,
+    times: Option<&RunTimes>,
+    waits: Waits,
+) -> Vec<LatencyPart> {
     if run.is_in_progress() {
         return budget::unknown("the run is still in progress");
+    }
+    if !is_observed {
+        return budget::unknown("the run was not observed (observe => false)");
     }
     let Some(times) = times else {
         return budget::unknown("the run was not observed until its end");
@@ -115,7 +123,7 @@ mod tests {
 
     #[test]
     fn totals_are_divided_among_transactions() {
-        let parts = time_budget(&run(), Some(&times()), Waits::default());
+        let parts = time_budget(&run(), true, Some(&times()), Waits::default());
         let cpu = parts.iter().find(|part| part.component == "server: CPU");
         assert_eq!(cpu.and_then(|part| part.us), Some(500.0));
         assert_eq!(
@@ -131,10 +139,15 @@ mod tests {
     #[test]
     fn reasons_are_those_of_the_run() {
         let unknown = |run: Run, times: Option<&RunTimes>| {
-            reason(&time_budget(&run, times, Waits::default()), "latency")
+            reason(&time_budget(&run, true, times, Waits::default()), "latency")
         };
         let no_times = "unknown: the run was not observed until its end";
         assert_eq!(unknown(run(), None), no_times);
+        let unobserved = time_budget(&run(), false, None, Waits::default());
+        assert_eq!(
+            reason(&unobserved, "latency"),
+            "unknown: the run was not observed (observe => false)"
+        );
         let mut failed = run();
         failed.figures.latency.latency_avg_ms = None;
         assert_eq!(
@@ -154,7 +167,7 @@ mod tests {
             ..times()
         };
         let of = |run: Run| {
-            let parts = time_budget(&run, Some(&without_sessions), Waits::default());
+            let parts = time_budget(&run, true, Some(&without_sessions), Waits::default());
             reason(&parts, "server: CPU")
         };
         let target = Run {
