@@ -108,6 +108,11 @@ fn with_settings<T>(settings: &[(&CStr, &CStr)], body: impl FnOnce() -> Result<T
     session::with_settings(InTransaction::current()?, settings, body)
 }
 
+/// Does the same for a query that must not wait for locks for long.
+pub fn without_waiting<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_pinned_settings(|| with_settings(&[(c"lock_timeout", c"200ms")], body))
+}
+
 /// Runs `body` without firing triggers, including those of foreign keys; for rows that are known to
 /// satisfy these constraints.
 ///

@@ -11,7 +11,7 @@ use crate::backend::transaction::transaction;
 use crate::error::Result;
 use crate::pq::{ConnectWith, TransactionStatus};
 use crate::query;
-use crate::security::with_pinned_settings;
+use crate::security::without_waiting;
 use crate::server;
 use remote::Remote;
 
@@ -65,15 +65,17 @@ impl Database {
         }
     }
 
-    /// The same with `search_path`, and the formats of values, pinned.
+    /// The same with `search_path`, and the formats of values, pinned. Fails if it has to wait for a
+    /// lock, except for a moment.
     pub fn pinned_row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
         let mut row = Vec::new();
         match self {
-            Database::Here => row = transaction(|| with_pinned_settings(|| query::first_row(sql)))?,
+            Database::Here => row = transaction(|| without_waiting(|| query::first_row(sql)))?,
             Database::There(_) => {
                 let read = self.transaction(|database| {
                     database.execute("SET LOCAL search_path = pg_catalog, pg_temp")?;
                     database.execute("SET LOCAL timezone = 'UTC'")?;
+                    database.execute("SET LOCAL lock_timeout = '200ms'")?;
                     row = database.first_row(sql)?;
                     Ok(())
                 });

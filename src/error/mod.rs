@@ -575,6 +575,11 @@ impl Error {
         matches!(self.sqlstate(), Sqlstate::ERRCODE_QUERY_CANCELED)
     }
 
+    /// Whether the statement waited for a lock for too long.
+    pub fn is_lock_timeout(&self) -> bool {
+        matches!(self.sqlstate(), Sqlstate::ERRCODE_LOCK_NOT_AVAILABLE)
+    }
+
     /// The error in the form that crosses process boundaries.
     pub fn report(&self) -> Report {
         Report {

@@ -35,7 +35,7 @@ enum Query {
         machine: Machine,
     },
     /// On a target, with the rights of the role there.
-    There { sql: String },
+    There { sql: String, is_here: bool },
 }
 
 /// A reading and its clock reading.
@@ -89,7 +89,9 @@ impl ServerIntervals {
                     "the target's machine",
                     "only processes there could read /proc",
                 );
-                Query::There { sql: there(&parts) }
+                let sql = there(&parts);
+                let is_here = is_this_server(database).unwrap_or(false);
+                Query::There { sql, is_here }
             }
         };
         Ok(ServerIntervals {
@@ -126,13 +128,13 @@ impl ServerIntervals {
                     let at_ns = clock::now_ns();
                     let row = transaction(|| {
                         // An array is made with what the catalogs say about its elements.
-                        let arguments = [own_pids(segment).into(), (*role).into()];
+                        let arguments = [own_pids(segment, true).into(), (*role).into()];
                         as_owner(|| saved.first_row(&arguments))
                     })?;
                     answered = Some((period, at_ns, row));
                 }
             }
-            (Query::There { sql }, Some(target)) => {
+            (Query::There { sql, is_here }, Some(target)) => {
                 if let Some((period, at_ns)) = self.asked
                     && let Some(row) = target.answer(Asker::Server)?
                 {
@@ -141,7 +143,7 @@ impl ServerIntervals {
                 }
                 if self.asked.is_none()
                     && let Some(period) = self.ended
-                    && target.ask(Asker::Server, &with_pids(sql, segment))?
+                    && target.ask(Asker::Server, &with_pids(sql, &own_pids(segment, *is_here)))?
                 {
                     self.ended = None;
                     self.asked = Some((period, clock::now_ns()));
@@ -220,20 +222,33 @@ fn add_processes(used: &Used, counts: &mut ServerCounts) {
     counts.coordinator_cpu_ms = cpu(used.coordinator);
 }
 
-/// The processes of a run: its coordinator, workers, the backends of its clients, its caller. Those
-/// of clients of a target are the target's.
-fn own_pids(segment: &Segment) -> Vec<i32> {
+/// The processes of a run on the server that its clients' statements run on: the backends of its
+/// clients and, if that is this server, its coordinator, workers, and its caller. Another server may
+/// have processes of the same numbers.
+fn own_pids(segment: &Segment, is_here: bool) -> Vec<i32> {
     let clients = 0..segment.layout().clients;
-    [std::process::id() as i32, segment.header().caller.pid()]
-        .into_iter()
-        .chain(segment.workers().map(|worker| worker.process.pid()))
-        .chain(clients.map(|client| segment.client(client).0.backend_pid()))
-        .filter(|pid| *pid != 0)
-        .collect()
+    let mut pids: Vec<i32> = clients
+        .map(|client| segment.client(client).0.backend_pid())
+        .collect();
+    if is_here {
+        pids.extend([std::process::id() as i32, segment.header().caller.pid()]);
+        pids.extend(segment.workers().map(|worker| worker.process.pid()));
+    }
+    pids.retain(|pid| *pid != 0);
+    pids
 }
 
-fn with_pids(sql: &str, segment: &Segment) -> String {
-    let pids: Vec<_> = own_pids(segment).iter().map(i32::to_string).collect();
+/// Whether a target is this server. A copy of it has the same identifier, but another start.
+fn is_this_server(target: &mut Database) -> Result<bool> {
+    const QUERY: &str = "SELECT pg_catalog.concat_ws(' ', c.system_identifier,
+               (1000 OPERATOR(pg_catalog.*) pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()))::pg_catalog.int8)
+          FROM pg_catalog.pg_control_system() c";
+    let here = Database::Here.first_row(QUERY)?;
+    Ok(target.first_row(QUERY)? == here)
+}
+
+fn with_pids(sql: &str, pids: &[i32]) -> String {
+    let pids: Vec<_> = pids.iter().map(i32::to_string).collect();
     sql.replace(":pids", &format!("'{{{}}}'::int[]", pids.join(",")))
 }
 

@@ -239,7 +239,11 @@ impl RelationStates {
 
 fn states(database: &mut Database) -> Result<BTreeMap<i64, State>> {
     let sql = STATE.replace("LIMIT_OF_RELATIONS", &MAX_RELATIONS.to_string());
-    let states: Vec<State> = read(database, &sql)?;
+    let states: Vec<State> = match read(database, &sql) {
+        // A relation was locked after the query had looked for locks; it leaves out that one now.
+        Err(error) if error.is_lock_timeout() => read(database, &sql)?,
+        states => states?,
+    };
     Ok(states
         .into_iter()
         .map(|state| (state.relation, state))

@@ -202,6 +202,29 @@ SELECT observe, snapshot_held_s IS NULL, notes,
   FROM bench.runs r WHERE run_id = $run_id
 SQL
 
+# Functions that read a run fail without one, as all do.
+foreach my $function (qw(waits profile time_budget advice report))
+{
+	foreach my $case ([ 'NULL', '22004: run_id must not be null' ], [ '999999', '42704: run 999999 does not exist' ])
+	{
+		my ($argument, $error) = @$case;
+		my (undef, undef, $told) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT bench.$function($argument)");
+		like($told, qr/ERROR:  $error/, "bench.$function($argument)");
+	}
+}
+
+# A lock that another session holds delays a run only for a moment, even if what is observed needs it.
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('BEGIN; LOCK pg_inherits');
+my $delayed = start_sql($node,
+	"SELECT state FROM bench.run('one', duration => '0.3 s', vacuum => 'none', label => 'lock')");
+my ($state, $complaint) = finish_sql($delayed);
+is($state, 'finished', 'a lock that is held: the run goes on');
+like($complaint, qr/could not observe the tables that the run uses: canceling statement due to lock timeout/,
+	'a lock that is held: that is said');
+$locker->query_safe('ROLLBACK');
+$locker->quit;
+
 # A target shows what its role may see, and the run tells what that does not include.
 my ($host, $port) = ($node->host, $node->port);
 $node->safe_psql('postgres', 'CREATE ROLE guest LOGIN; REVOKE SELECT ON pg_stat_wal FROM PUBLIC');
@@ -234,6 +257,8 @@ like($notes, $_, 'a target with few rights: what is missing')
 $stdout = $node->safe_psql('postgres',
 	'SELECT run_id FROM ' . on_target('postgres', "duration => '1 s'"));
 is(seen_on_target($stdout), 't|t|t|t|f|', 'a target with all rights: what is seen');
+is($node->safe_psql('postgres', "SELECT max(other_sessions) FROM bench.run_server_intervals WHERE run_id = $stdout"),
+	'0', 'a target that is this server: the processes of the run are no other sessions');
 
 # What a run prints whose only transaction waits while something is done, and for some intervals after it.
 $node->safe_psql('postgres', "SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1)')");
