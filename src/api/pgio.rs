@@ -22,7 +22,9 @@ fn run_pgio(
             every_us: options.run.progress_us()?,
             ..Progress::default()
         };
-        let record = run::perform(&spec, progress, &horizon)?;
+        let performed = run::perform(&spec, progress, &horizon);
+        call.require_extension()?;
+        let record = performed?;
         run::require_transactions(&spec, &record)?;
         let Some(pgio) = &record.pgio else {
             return Err(Error::Limit("the run has no pgio figures".into()));

@@ -32,7 +32,9 @@ fn run(
             every_us: options.progress_us()?,
             ..Progress::default()
         };
-        let record = perform(&spec, progress, &horizon)?;
+        let performed = perform(&spec, progress, &horizon);
+        call.require_extension()?;
+        let record = performed?;
         require_transactions(&spec, &record)?;
         Ok(once(run_result(&record.run)?))
     })()

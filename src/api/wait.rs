@@ -42,7 +42,9 @@ fn wait(
             None => None,
             Some(timeout) => Some(check::duration("timeout", timeout, true)? as u64 * 1000),
         };
-        run_result(&await_end(run_id, limit, &horizon)?.run)
+        let ended = await_end(run_id, limit, &horizon);
+        call.require_extension()?;
+        run_result(&ended?.run)
     })();
     once(ended.or_raise())
 }

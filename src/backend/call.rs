@@ -8,6 +8,7 @@ use super::horizon::Horizon;
 use super::transaction;
 use crate::check::{interval_text, invalid};
 use crate::error::{Error, Result, catch};
+use crate::query;
 use crate::state::text::c_text;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::{DatumWithOid, FromDatum, Interval};
@@ -80,6 +81,21 @@ impl<'call> Call<'call> {
                 "does not know argument \"{}\" of function {}",
                 argument.name, arguments.function
             ))),
+        }
+    }
+
+    /// Fails if the extension has been dropped since the call began, even if there is another one now:
+    /// then the types of the function's result are gone.
+    pub fn require_extension(&self) -> Result<()> {
+        // SAFETY: the information on the current call, which names the function.
+        let function = unsafe { (*(*self.info).flinfo).fn_oid };
+        let exists = query::first_value::<bool>(
+            "SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p WHERE p.oid OPERATOR(pg_catalog.=) $1)",
+            &[function.into()],
+        )?;
+        match exists {
+            Some(true) => Ok(()),
+            _ => Err(Error::ExtensionDropped),
         }
     }
 

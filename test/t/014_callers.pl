@@ -173,19 +173,28 @@ is( quietly(
 
 nothing_left_ok($node, 'at the end');
 
-# The extension is dropped while its function waits for a run.
-my $locker = $node->background_psql('postgres');
-$locker->query_safe('BEGIN; LOCK TABLE pgbench_accounts');
-my $caller = start_sql($node, "SELECT bench.run('select-only', transactions => 1)", name => 'caller');
-wait_for($node,
-	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench spi client' AND wait_event_type = 'Lock'"
-);
-$node->safe_psql('postgres', 'DROP EXTENSION pg_selfbench');
-$locker->quit;
-like(
-	(finish_sql($caller))[1],
-	qr/ERROR:  42704: extension "pg_selfbench" was dropped while the run was in progress\n.*HINT:  Create/s,
-	'the extension is dropped');
-nothing_left_ok($node, 'the extension is dropped');
+# The extension is dropped while its function waits for a run, or replaced by another one, with types and
+# functions of the same names.
+foreach my $case (
+	[ "SELECT bench.run('select-only', transactions => 1)", 'DROP EXTENSION pg_selfbench' ],
+	[ "SELECT bench.run('select-only', transactions => 1)", 'DROP EXTENSION pg_selfbench; CREATE EXTENSION pg_selfbench' ],
+	[ "SELECT * FROM bench.run('select-only', transactions => 1)", 'DROP EXTENSION pg_selfbench; CREATE EXTENSION pg_selfbench' ])
+{
+	my ($call, $drop) = @$case;
+	$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS pg_selfbench');
+	my $locker = $node->background_psql('postgres');
+	$locker->query_safe('BEGIN; LOCK TABLE pgbench_accounts');
+	my $caller = start_sql($node, $call, name => 'caller');
+	wait_for($node,
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench spi client' AND wait_event_type = 'Lock'"
+	);
+	$node->safe_psql('postgres', $drop);
+	$locker->quit;
+	like(
+		(finish_sql($caller))[1],
+		qr/ERROR:  42704: extension "pg_selfbench" was dropped while the run was in progress\n.*HINT:  Create/s,
+		"$call: $drop");
+	nothing_left_ok($node, 'the extension is dropped');
+}
 $node->stop;
 done_testing();
