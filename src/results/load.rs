@@ -245,10 +245,19 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
         settings: settings.into_iter().map(setting).collect(),
         facts: facts.into_iter().collect(),
         tables: rows::<RunTable>(run_id, "relation")?,
+        // Others wait for the session that writes WAL or reads the block, and for storage with it.
         course: query_json::<CourseInterval>(
-            "SELECT jsonb_build_object('begins_s', begins_s, 'seconds', seconds, 'tps', tps,
-                                       'latency_avg_ms', latency_avg_ms)::text
-               FROM bench.run_intervals WHERE run_id = $1 ORDER BY interval_no",
+            "SELECT jsonb_build_object('begins_s', i.begins_s, 'seconds', i.seconds, 'tps', i.tps,
+                                       'latency_avg_ms', i.latency_avg_ms,
+                                       'storage_share', w.storage_share)::text
+               FROM bench.run_intervals i
+               LEFT JOIN (SELECT interval_no,
+                                 coalesce(sum(samples) FILTER (WHERE class = 'IO'
+                                                                  OR event IN ('WALWrite', 'BufferIO')), 0)::float8
+                                 / nullif(sum(samples), 0) AS storage_share
+                            FROM bench.run_waits WHERE run_id = $1 AND class <> 'Client'
+                           GROUP BY interval_no) w USING (interval_no)
+              WHERE i.run_id = $1 ORDER BY i.interval_no",
             run_id,
         )?,
         server: query_json::<ServerMoment>(

@@ -9,13 +9,54 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
+# A library by which storage does not answer: no file is synchronized while the file "stall" exists.
+my ($cc) = grep { !system("command -v $_ >/dev/null 2>&1") } qw(cc gcc clang);
+my $stall = PostgreSQL::Test::Utils::tempdir_short() . '/stall';
+my $preload;
+if (defined $cc && $^O eq 'linux')
+{
+	my $base = $PostgreSQL::Test::Utils::tmp_check . '/stalling';
+	append_to_file("$base.c", <<'C');
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+
+static void
+stall(void)
+{
+	while (access(STALL, F_OK) == 0)
+		usleep(1000);
+}
+
+int
+fsync(int fd)
+{
+	stall();
+	return ((int (*)(int)) dlsym(RTLD_NEXT, "fsync"))(fd);
+}
+
+int
+fdatasync(int fd)
+{
+	stall();
+	return ((int (*)(int)) dlsym(RTLD_NEXT, "fdatasync"))(fd);
+}
+C
+	system_or_bail($cc, qw(-O1 -fPIC -shared), "-DSTALL=\"$stall\"", '-o', "$base.so", "$base.c", '-ldl');
+	$preload = "$base.so";
+}
+$ENV{LD_PRELOAD} = $preload if defined $preload;
 my $node = new_bench_node('telemetry', <<'CONF');
+fsync = on
+wal_sync_method = fdatasync
+wal_writer_delay = 10s
 max_worker_processes = 20
 max_wal_size = 4GB
 checkpoint_timeout = 1h
 autovacuum_naptime = 1s
 deadlock_timeout = 10ms
 CONF
+delete $ENV{LD_PRELOAD};
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 foreach my $table (qw(accounts branches tellers history))
 {
@@ -181,6 +222,43 @@ my $seen = "SELECT bool_and(autovacuum_workers >= 1), bool_or($named), bool_and(
 is($node->safe_psql('postgres', "$seen $denied"),
 	't|f|f', 'a role sees that autovacuum works, not on which tables of others');
 is($node->safe_psql('postgres', "$seen $_"), 't|t|t', "except if it may: run $_") foreach $allowed, $member;
+
+# Storage that does not answer.
+SKIP:
+{
+	skip 'there is no C compiler', 4 if !defined $preload;
+	$node->safe_psql('postgres',
+		"CREATE TABLE appended (i int); SELECT bench.define_script('append', 'INSERT INTO appended VALUES (1)')");
+	$run_id = start_run('stall', "'append', clients => 4, wait_sample_rate => 100, vacuum => 'none'");
+	let_it_run($run_id) foreach 1 .. 3;
+	append_to_file($stall, '');
+	wait_for($node, <<'SQL');
+SELECT count(*) = 4 FROM pg_stat_activity
+ WHERE backend_type = 'pg_selfbench spi client' AND lower(wait_event) IN ('walsync', 'walwrite')
+SQL
+	my $from = seconds_of($run_id);
+	my $to = let_it_run($run_id);
+	unlink $stall or die $!;
+	let_it_run($run_id) foreach 1 .. 3;
+	end_run($run_id);
+	is( $node->safe_psql('postgres', <<"SQL"), 't|0|0', 'a stall is in the right intervals');
+SELECT count(*) > 0, sum(i.transactions), sum(s.wal_bytes_by_clients)
+  FROM bench.run_intervals i JOIN bench.run_server_intervals s USING (run_id, interval_no)
+ WHERE run_id = $run_id AND i.begins_s > $from AND i.begins_s + i.seconds < $to
+SQL
+	is( $node->safe_psql('postgres', <<"SQL"), 't|t', 'its sessions wait for storage there');
+SELECT sum(samples) > 0, bool_and(class || ':' || lower(event) IN ('IO:walsync', 'LWLock:walwrite'))
+  FROM bench.run_waits w JOIN bench.run_intervals i USING (run_id, interval_no)
+ WHERE run_id = $run_id AND i.begins_s > $from AND i.begins_s + i.seconds < $to
+SQL
+	is( $node->safe_psql('postgres', <<"SQL"), 't|t', 'and others have transactions');
+SELECT bool_or(transactions > 0) FILTER (WHERE begins_s + seconds < $from), bool_or(transactions > 0) FILTER (WHERE begins_s > $to)
+  FROM bench.run_intervals WHERE run_id = $run_id
+SQL
+	like($node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.advice($run_id)"),
+		qr/^warning\|transactions stopped while storage did not answer\|in \d+ of \d+ intervals, first after \d+\.\d s, most sessions waited for storage: /m,
+		'a stall is in the advice');
+}
 
 # The remainder after the deadline belongs to the last interval.
 $node->safe_psql('postgres', q{SELECT bench.define_script('slow', '\sleep 700 ms')});

@@ -50,6 +50,8 @@ pub struct CourseInterval {
     pub tps: Option<f64>,
     /// Mean latency.
     pub latency_avg_ms: Option<f64>,
+    /// The part of the samples of its sessions that waited for storage.
+    pub storage_share: Option<f64>,
 }
 
 /// What the server and its machine did in an interval.

@@ -324,6 +324,7 @@ fn course(tps: impl IntoIterator<Item = f64>) -> Evidence {
         seconds: 1.0,
         tps: Some(tps),
         latency_avg_ms: Some(1000.0 / tps),
+        storage_share: None,
     });
     Evidence {
         course: intervals.collect(),
@@ -736,5 +737,26 @@ fn waits_for_locks() {
         )
         .len(),
         2
+    );
+}
+
+#[test]
+fn storage_stalls() {
+    let report = run(Mode::Spi, "mine");
+    let with = |tps: f64, share: f64| {
+        let mut evidence = course((0..9).map(|i| if i == 4 || i == 5 { tps } else { 100.0 }));
+        for (i, interval) in evidence.course.iter_mut().enumerate() {
+            // Without a stall, sessions wait for storage, too.
+            interval.storage_share = Some(if i == 4 || i == 5 { share } else { 0.6 });
+        }
+        evidence
+    };
+    assert!(said_with(&report, &with(60.0, 1.0)).is_empty());
+    assert!(said_with(&report, &with(0.0, 0.4)).is_empty());
+    assert_one_with(
+        &report,
+        &with(1.0, 0.9),
+        "transactions stopped while storage did not answer: in 2 of 9 intervals, first after 4.0 s, most sessions \
+         waited for storage: 1.0 tps in these, 100.0 tps in the median",
     );
 }

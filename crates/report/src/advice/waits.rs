@@ -1,17 +1,60 @@
-//! What the sessions of a run waited for: locks, their own and others'.
+//! What the sessions of a run waited for: locks, their own and others', and storage.
 
 use super::Finding;
-use selfbench_model::{Blocked, Evidence, Waited};
+use selfbench_model::{Blocked, CourseInterval, Evidence, Waited};
 use selfbench_stats::summary;
 
 /// Waits for locks that matter, as a fraction of all samples.
 const LOCKED_SHARE: f64 = 0.1;
 /// Fewer of them may be chance: a run of a moment has a few samples in all.
 const FEW_LOCKED: f64 = 10.0;
+/// Storage stalls in an interval in which more of the samples wait for it,
+const STORAGE_SHARE: f64 = 0.5;
+/// and throughput is below this fraction of the median of all intervals.
+const STALLED_SHARE: f64 = 0.5;
+/// Shorter stalls, in seconds, may be chance: an interval has a few samples.
+const STALL_S: f64 = 0.3;
+/// Fewer intervals do not show what is usual.
+const FEW_INTERVALS: usize = 5;
 /// At most this many tables and events are named.
 const NAMED: usize = 3;
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
+    let mut all = locks(evidence);
+    all.extend(stall(evidence));
+    all
+}
+
+/// Whether transactions stopped at times because storage did.
+fn stall(evidence: &Evidence) -> Option<Finding> {
+    let course = &evidence.course;
+    let tps: Vec<f64> = course.iter().filter_map(|interval| interval.tps).collect();
+    let median = summary::median(&tps)?;
+    let is_stalled = |interval: &&CourseInterval| {
+        interval.storage_share > Some(STORAGE_SHARE) && interval.tps < Some(STALLED_SHARE * median)
+    };
+    let stalled: Vec<&CourseInterval> = course.iter().filter(is_stalled).collect();
+    let first = stalled.first()?;
+    let seconds: f64 = stalled.iter().map(|interval| interval.seconds).sum();
+    if seconds < STALL_S || course.len() < FEW_INTERVALS {
+        return None;
+    }
+    let tps: f64 = stalled.iter().filter_map(|interval| interval.tps).sum();
+    Some(Finding::warning(
+        "transactions stopped while storage did not answer",
+        format!(
+            "in {} of {} intervals, first after {:.1} s, most sessions waited for storage: {:.1} tps in these, {median:.1} tps in the median",
+            stalled.len(),
+            course.len(),
+            first.begins_s,
+            tps / stalled.len() as f64
+        ),
+        "bench.run_waits has the events of these intervals, and bench.run_server_intervals what else went on: \
+         look for checkpoints, other load of the device, and limits of virtual disks.",
+    ))
+}
+
+fn locks(evidence: &Evidence) -> Vec<Finding> {
     let samples = |waits: &[&Waited]| waits.iter().map(|wait| wait.samples).sum::<i64>() as f64;
     let all: Vec<&Waited> = evidence.waits.iter().collect();
     let locks: Vec<&Waited> = all
