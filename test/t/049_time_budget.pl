@@ -69,6 +69,16 @@ sub command_us
 		"SELECT 1000 * latency_avg_ms FROM bench.run_statements WHERE run_id = $run_id AND command_no = $command_no");
 }
 
+# Tests that a part is what a column of the run has in milliseconds, up to rounding.
+sub same_us_ok
+{
+	my ($run_id, $us, $column, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my $expected = $node->safe_psql('postgres', "SELECT 1000 * $column FROM bench.runs WHERE run_id = $run_id");
+	return cmp_ok(abs($us - $expected), '<', 0.01, $name);
+}
+
 # On a busy machine, a statement takes longer than its script says, by the run queue and by wake-ups.  So
 # a part is compared with the time that the script is known to take at least, and with the time that its
 # statement has taken.
@@ -109,16 +119,12 @@ foreach my $mode (qw(spi libpq))
 	# With a schedule, the lag is a part.
 	$run_id = run("'select-only', mode => '$mode', rate => 500, duration => '1 s'");
 	$parts = budget_ok($run_id, "$mode: rate");
-	is( sprintf('%.3f', $parts->{'schedule lag'}[0]),
-		$node->safe_psql('postgres', "SELECT round((1000 * lag_avg_ms)::numeric, 3) FROM bench.runs WHERE run_id = $run_id"),
-		"$mode: schedule lag");
+	same_us_ok($run_id, $parts->{'schedule lag'}[0], 'lag_avg_ms', "$mode: schedule lag");
 
 	# So is \sleep.
 	$run_id = run("'pause', mode => '$mode', transactions => 20");
 	$parts = budget_ok($run_id, "$mode: pause");
-	is( sprintf('%.3f', $parts->{'\sleep'}[0]),
-		$node->safe_psql('postgres', "SELECT round((1000 * sleep_avg_ms)::numeric, 3) FROM bench.runs WHERE run_id = $run_id"),
-		"$mode: time in \\sleep");
+	same_us_ok($run_id, $parts->{'\sleep'}[0], 'sleep_avg_ms', "$mode: time in \\sleep");
 
 	# Several clients, a warm-up, each protocol, failures, scripts without statements.
 	budget_ok(run("'select-only', mode => '$mode', clients => 4, jobs => 1, transactions => 500, warmup => '100 ms'"),
