@@ -4,7 +4,7 @@ use super::wait::await_end;
 use crate::backend::call::{Arguments, Call};
 use crate::check::argument;
 use crate::error::{Error, OrRaise, Result};
-use crate::results::load::{load_figures, load_histogram};
+use crate::results::load::{load_arms, load_figures, load_histogram};
 use pgrx::prelude::*;
 use selfbench_model::Latency;
 use selfbench_report::condition::{Condition, Outcome, percentile_name};
@@ -53,6 +53,36 @@ fn require(
             .into_iter()
             .map(|outcome| (outcome.condition, outcome.measured)),
     )
+}
+
+/// The same for the arms of a stored comparison.
+#[pg_extern(sql = false)]
+#[allow(clippy::type_complexity)]
+fn require_set(
+    call: Call<'_>,
+) -> TableIterator<'static, (name!(condition, String), name!(measured, Option<String>))> {
+    let outcomes = (|| {
+        let (set_id, conditions) = call.read(|arguments| {
+            Ok((
+                argument("set_id", arguments.take::<Option<i64>>("set_id")?)?,
+                conditions(arguments)?,
+            ))
+        })?;
+        if conditions.iter().any(|c| c.percentile().is_some()) {
+            return Err(Error::OptionConflict {
+                message: "arms have no percentiles but those of their columns".into(),
+                hint: "Use latency_p50_ms, latency_p95_ms or latency_p99_ms.".into(),
+            });
+        }
+        let arms = load_arms(set_id)?;
+        let mut outcomes = Vec::new();
+        for condition in &conditions {
+            outcomes.extend(condition.check_arms(&arms).map_err(Error::Condition)?);
+        }
+        all_met(format!("set {set_id}"), outcomes)
+    })()
+    .or_raise();
+    TableIterator::new(outcomes.into_iter().map(|o| (o.condition, o.measured)))
 }
 
 /// The conditions that a function is given, of which there must be one.

@@ -10,6 +10,7 @@ use selfbench_model::{
     Blocked, CourseInterval, Evidence, PgioRun, Run, RunProfile, RunRecord, RunScript,
     RunStatement, RunTable, RunTimes, ServerMoment, Setting, Waited,
 };
+use selfbench_report::condition::Arm;
 use selfbench_script::builtin;
 use selfbench_stats::LatencyHistogram;
 use selfbench_stats::budget::Waits;
@@ -76,6 +77,21 @@ pub fn load_figures(run_id: i64) -> Result<Map<String, Value>> {
         run_id,
     )?;
     Ok(found.into_iter().next().unwrap_or_default())
+}
+
+/// The arms of a stored comparison, with the figures of `bench.verdicts`.
+pub fn load_arms(set_id: i64) -> Result<Vec<Arm>> {
+    let rows = query_json::<(String, bool, Map<String, Value>)>(
+        "SELECT jsonb_build_array(arm, verdict LIKE 'baseline%', to_jsonb(v))::text
+           FROM bench.verdicts($1) v",
+        set_id,
+    )?;
+    let arm = |(name, is_baseline, figures)| Arm {
+        name,
+        is_baseline,
+        figures,
+    };
+    Ok(rows.into_iter().map(arm).collect())
 }
 
 /// The histogram of all latencies of a run, if it is stored.

@@ -74,6 +74,33 @@ is( $node->safe_psql('postgres',
 	"selects = 10|10\nupdates = 0|0\nclients = 1|1",
 	'a run of pgio');
 
+# The arms of a comparison, by names of any kind.
+my $set_id = $node->safe_psql('postgres', <<'SQL');
+SELECT max(set_id) FROM bench.compare('[{"name": "one"}, {"name": "a: \"b\""}]', scripts => 'select-only',
+                                      repeats => 2, transactions => 20, vacuum => 'none')
+SQL
+is( $node->safe_psql('postgres', <<"SQL"), <<'CONDITIONS' =~ s/\n\z//r, 'conditions on arms');
+SELECT condition FROM bench.require_set($set_id, 'tps > 0', '"a: ""b""": runs = 2', 'one: verdict = baseline', 'ratio > 0')
+SQL
+one: tps > 0
+"a: ""b""": tps > 0
+"a: ""b""": runs = 2
+one: verdict = baseline
+"a: ""b""": ratio > 0
+CONDITIONS
+foreach my $case (
+	[ "$set_id, 'one: runs = 2', 'runs > 2'", qr/P0004: set $set_id does not meet 2 of 3 conditions/ ],
+	[ "$set_id, 'one: ratio = 1'", qr/one: ratio = 1: unknown, not met/ ],
+	[ "$set_id, 'two: runs = 2'", qr/42704: arm "two" does not exist\nHINT:  Arms are one, "a: ""b"""\./ ],
+	[ "$set_id, 'p(99) < 5'", qr/22023: arms have no percentiles/ ],
+	[ "0, 'runs = 2'", qr/42704: set 0 does not exist/ ])
+{
+	my ($arguments, $expected) = @$case;
+	($status, $stdout, $stderr) =
+	  $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT bench.require_set($arguments)");
+	like($stderr, $expected, $arguments);
+}
+
 # A run in progress is none to judge, nor one that was lost.
 my $running = $node->safe_psql('postgres',
 	"SELECT bench.start('select-only', duration => '600 s', label => 'running')");

@@ -24,6 +24,15 @@ use lexer::{Lexer, Token};
 pub const EXAMPLE: &str = "A condition is a figure, one of < <= > >= = <>, and a value, such as \
                            \"latency_p99_ms < 20\", \"p(99.9) < 20\" or \"state = finished\".";
 
+/// Figures that compare an arm with the baseline.
+const COMPARED: [&str; 5] = [
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "p_value",
+    "scripts_ratio",
+];
+
 /// Why a condition cannot be checked.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ConditionError {
@@ -98,6 +107,17 @@ pub struct Condition {
     operator: Operator,
     /// As it was written, without quotes; and as a number, if it is one.
     value: (String, Option<f64>),
+}
+
+/// The figures of an arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Its name, which may be any text.
+    pub name: String,
+    /// Whether it is what the others are compared with.
+    pub is_baseline: bool,
+    /// Its figures by name.
+    pub figures: Map<String, Json>,
 }
 
 /// What a condition was checked against, and whether it holds.
@@ -210,31 +230,33 @@ impl Condition {
     }
 
     /// Checks the condition against the figures of arms: of the one that it names or, if it names
-    /// none, of each.
+    /// none, of each. The baseline is not compared with itself.
     ///
     /// # Errors
     /// Those of [`check`](Self::check), and [`ConditionError::UnknownArm`].
-    pub fn check_arms(
-        &self,
-        arms: &[(String, Map<String, Json>)],
-    ) -> Result<Vec<Outcome>, ConditionError> {
+    pub fn check_arms(&self, arms: &[Arm]) -> Result<Vec<Outcome>, ConditionError> {
         let Some(arm) = &self.arm else {
-            return arms
+            let outcomes: Vec<Outcome> = arms
                 .iter()
-                .map(|(name, figures)| {
-                    let outcome = self.check(figures)?;
+                .filter(|arm| !(arm.is_baseline && COMPARED.contains(&self.figure.as_str())))
+                .map(|arm| {
+                    let outcome = self.check(&arm.figures)?;
                     Ok(Outcome {
-                        condition: format!("{}: {}", quoted(name), outcome.condition),
+                        condition: format!("{}: {}", quoted(&arm.name), outcome.condition),
                         ..outcome
                     })
                 })
-                .collect();
+                .collect::<Result<_, _>>()?;
+            return match outcomes.is_empty() {
+                true => Err(self.mismatch("There is no arm to check it on.".into())),
+                false => Ok(outcomes),
+            };
         };
-        match arms.iter().find(|(name, _)| name == arm) {
-            Some((_, figures)) => Ok(vec![self.check(figures)?]),
+        match arms.iter().find(|known| known.name == *arm) {
+            Some(arm) => Ok(vec![self.check(&arm.figures)?]),
             None => Err(ConditionError::UnknownArm {
                 arm: abridged(arm),
-                known: sentence("Arms are", arms.iter().map(|(name, _)| quoted(name))),
+                known: sentence("Arms are", arms.iter().map(|arm| quoted(&arm.name))),
             }),
         }
     }

@@ -205,15 +205,18 @@ fn an_unknown_figure_names_similar_ones() {
 
 #[test]
 fn arms_are_named_in_any_way() {
-    let arms = |ratio: f64| {
-        json!({"ratio": ratio})
+    let arm = |name: &str, ratio: Option<f64>| Arm {
+        name: name.into(),
+        is_baseline: ratio.is_none(),
+        figures: json!({"ratio": ratio, "tps": 5})
             .as_object()
             .cloned()
-            .expect("an object")
+            .expect("an object"),
     };
     let arms = [
-        ("spi".to_owned(), arms(3.0)),
-        ("a: \"b\" < 1".to_owned(), arms(1.0)),
+        arm("base", None),
+        arm("spi", Some(3.0)),
+        arm("a: \"b\" < 1", Some(1.0)),
     ];
     let check = |text: &str| Condition::parse(text).expect(text).check_arms(&arms);
     let one = |text: &str| {
@@ -227,6 +230,8 @@ fn arms_are_named_in_any_way() {
     assert_eq!(one("\"spi\" : ratio > 2"), [true]);
     assert_eq!(one("\"a: \"\"b\"\" < 1\": ratio > 2"), [false]);
     assert_eq!(one("ratio > 2"), [true, false]);
+    assert_eq!(one("tps > 2"), [true, true, true]);
+    assert_eq!(one("base: ratio > 2"), [false]);
     let conditions: Vec<_> = check("ratio > 2")
         .expect("all")
         .into_iter()
@@ -236,11 +241,14 @@ fn arms_are_named_in_any_way() {
         conditions,
         ["spi: ratio > 2", "\"a: \"\"b\"\" < 1\": ratio > 2"]
     );
+    // What nothing is checked on does not hold.
+    let alone = Condition::parse("ratio > 2").and_then(|c| c.check_arms(&arms[..1]));
+    assert!(matches!(alone, Err(ConditionError::Mismatch { .. })));
     // The name of an arm in an outcome can be used in a condition.
     assert_eq!(one(&conditions[1]), [false]);
     let unknown = ConditionError::UnknownArm {
         arm: "tcp".into(),
-        known: "Arms are spi, \"a: \"\"b\"\" < 1\".".into(),
+        known: "Arms are base, spi, \"a: \"\"b\"\" < 1\".".into(),
     };
     assert_eq!(check("tcp: ratio > 2"), Err(unknown));
     let of_arm = Condition::parse("spi: ratio > 2").expect("a condition");
