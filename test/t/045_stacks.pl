@@ -214,7 +214,9 @@ as_role('tester', q{SELECT bench.define_script('spin', 'SELECT public.spin_expor
 $run = as_role('tester', q{SELECT run_id FROM bench.run('spin', duration => '1 s', profile => true)});
 is(as_role('tester', "SELECT function FROM bench.profile($run) LIMIT 1"),
 	'spinning_exported', 'a role profiles its run');
-is(as_role('other', "SELECT count(*) FROM bench.profile($run)"), '0', 'others do not see it');
+my (undef, undef, $unseen) =
+  $node->psql('postgres', "SELECT * FROM bench.profile($run)", extra_params => [ '-U', 'other' ]);
+like($unseen, qr/ERROR:  run $run does not exist/, 'others do not see it');
 is( as_role('other', "SELECT count(*) FROM bench.run_stacks WHERE run_id = $run"),
 	'0', 'nor its stacks');
 

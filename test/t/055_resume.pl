@@ -8,35 +8,32 @@ use SelfBench;
 use Test::More;
 
 my $node = new_bench_node('resume', "fsync = off\nmax_worker_processes = 16\nautovacuum = off\n");
+# Waits while somebody has locked the number of runs of the set that have come to the gate.
+my $define_gate = q{SELECT bench.define_script('gate', $$
+	SELECT pg_advisory_xact_lock_shared(count(*)) FROM bench.runs
+	 WHERE set_id = (SELECT max(set_id) FROM bench.sets) AND 'gate' = ANY (scripts)$$)};
 $node->safe_psql(
-	'postgres', q{
+	'postgres', qq{
 	SELECT bench.initialize();
 	CREATE ROLE other LOGIN SUPERUSER;
-	SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1);')});
+	$define_gate});
 
 # Results without notices, and notices alone.
 sub query { return (finish_sql(start_sql($node, @_)))[0]; }
 sub complaints { return (finish_sql(start_sql($node, @_)))[1]; }
 
-# Starts a set whose runs wait at the gate, waits until that many have begun, and
-# lets one after the other pass.  Returns the caller, who waits in the last one, the
-# session that keeps the gate, and the set's ID.
+# Starts a set, of whose runs that execute "gate" so many pass, and waits until the next one
+# is at the gate.  Returns the caller, who waits in it, the session that keeps the gate, and
+# the set's ID.
 sub gated
 {
 	my ($sql, $passed) = @_;
 
+	my $closed = $passed + 1;
 	my $keeper = $node->background_psql('postgres');
-	$keeper->query_safe('SELECT pg_advisory_lock(1)');
+	$keeper->query_safe("SELECT pg_advisory_lock($closed)");
 	my $caller = start_sql($node, $sql, name => 'caller');
-	my $at_gate = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND NOT granted";
-	wait_for($node, $at_gate);
-	foreach (1 .. $passed)
-	{
-		my $runs = query("SELECT count(*) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)");
-		$keeper->query_safe('SELECT pg_advisory_unlock(1)');
-		wait_for($node, "SELECT count(*) > $runs FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets) OR (SELECT state <> 'running' FROM bench.sets ORDER BY set_id DESC LIMIT 1)");
-		$keeper->query_safe('SELECT pg_advisory_lock(1)');
-	}
+	wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = $closed AND NOT granted");
 	return ($caller, $keeper, query('SELECT max(set_id) FROM bench.sets'));
 }
 
@@ -93,7 +90,7 @@ $keeper->quit;
 like(complaints("SELECT * FROM bench.resume($set)", user => 'other'), qr/ERROR:  42501: permission denied for set $set/, 'not by another superuser');
 query("SELECT bench.define_script('gate', 'SELECT 2')");
 like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: script "gate" has changed/, 'not with another script');
-query("SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1);')");
+query($define_gate);
 my $left = 6 - query("SELECT finished_runs FROM bench.set_summary WHERE set_id = $set");
 is(query("SELECT * FROM bench.resume($set)"), "$set|compare|$left", 'resumed');
 is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|6', 'its set');
