@@ -80,7 +80,9 @@ impl Peer {
             fence(Acquire);
             let pid = (&raw const (*self.status).st_procpid).read_volatile();
             let state = (&raw const (*self.status).st_state).read_volatile();
-            let query_id = (&raw const (*self.status).st_query_id).read_volatile() as i64;
+            // Unsigned before PostgreSQL 18.
+            let query_id = (&raw const (*self.status).st_query_id).read_volatile();
+            let query_id = i64::from_ne_bytes(query_id.to_ne_bytes());
             fence(Acquire);
             let is_whole = before % 2 == 0 && counter.read_volatile() == before;
             let runs = state == pg_sys::BackendState::STATE_RUNNING;

@@ -57,7 +57,11 @@ foreach my $mode (qw(spi libpq))
 	cmp_ok($found->{rate}, '<', 2300, "$mode: not above what the clients can do");
 	cmp_ok($found->{latency_ms}, '<=', 20, "$mode: its latency is under the limit");
 	cmp_ok($found->{rate_low}, '<=', $found->{rate}, "$mode: lower bound");
-	cmp_ok($found->{rate_high}, '>=', $found->{rate}, "$mode: upper bound");
+	# None if the run without a rate was slowed, so that no probe was over the limit.
+	ok( $found->{rate_high} eq ''
+		? $found->{verdict} =~ /; (?:no higher rate was tried|the probes contradict each other)$/
+		: $found->{rate_high} >= $found->{rate},
+		"$mode: upper bound") || diag(join '|', map { "$_ $found->{$_}" } sort keys %$found);
 	like($found->{limited_by}, qr/^(?:clients|CPU)$/, "$mode: what it is limited by");
 	like($found->{evidence}, qr/^clients busy \d+ %/, "$mode: and why");
 	like($found->{verdict}, qr/^p90 stays under 20 ms .* in mode $mode with 4 clients/, "$mode: verdict");
