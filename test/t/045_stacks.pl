@@ -77,7 +77,7 @@ system_or_bail($cc, qw(-O1 -fPIC -shared -s -I), $config, '-o', $library, $sourc
 $node->safe_psql('postgres', <<SQL);
 CREATE FUNCTION spin_exported(bigint) RETURNS void LANGUAGE c PARALLEL SAFE AS '$library';
 CREATE FUNCTION spin_nested(bigint, int) RETURNS void LANGUAGE c AS '$library';
-SELECT bench.define_script('exported', 'SELECT spin_exported(1000000);'),
+SELECT bench.define_script('exported', 'SELECT spin_exported(5000000);'),
        bench.define_script('static', 'SELECT spin_nested(1000000, 3);'),
        bench.define_script('deep', 'SELECT spin_nested(1000000, 300);'),
        bench.define_script('one', 'SELECT 1;');
@@ -182,7 +182,7 @@ is(sampled($run), 'libpq client', 'its clients are sampled');
 
 # Children of a sampled process get no signals: they would die of the first.
 sql(q{SELECT bench.define_script('shell',
-	E'SELECT spin_exported(1000000);\n\\\\shell i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done')});
+	E'SELECT spin_exported(5000000);\n\\\\shell i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done')});
 $run = profiled(q{'shell', transactions => 5});
 is(sql("SELECT transactions, failed FROM bench.runs WHERE run_id = $run"), '5|0', 'shell commands run undisturbed');
 
