@@ -1,0 +1,128 @@
+//! A document: head, style, script and the landmarks that every page has.
+
+use base64::prelude::{BASE64_STANDARD, Engine};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// How pages look, for all of them: light, dark, narrow, on paper.
+const STYLE: &str = include_str!("style.css");
+
+/// An HTML document in one file.
+///
+/// A content security policy allows its own style sheet and script by their hashes, and nothing else:
+/// markup must have neither `style` attributes nor event handlers.
+#[derive(Clone, Debug)]
+pub struct Document<'a> {
+    /// What it is about: the title of the window and the heading.
+    pub title: &'a str,
+    /// Stands below the heading.
+    pub intro: Markup,
+    /// The content.
+    pub main: Markup,
+    /// Stands at the end.
+    pub footer: Markup,
+    /// A program that runs when the document is loaded; empty for none. Everything must be readable
+    /// without it.
+    pub script: &'a str,
+}
+
+impl Document<'_> {
+    /// The document as text, all of it ASCII: no encoding that the text passes through can change it.
+    pub fn render(&self) -> String {
+        let script_source = match self.script {
+            "" => "'none'".to_owned(),
+            script => source(script),
+        };
+        let policy = format!(
+            "default-src 'none'; style-src {}; script-src {script_source}; base-uri 'none'; \
+             form-action 'none'",
+            source(STYLE)
+        );
+        let document = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(policy);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="generator" content="pg_selfbench";
+                    meta name="referrer" content="no-referrer";
+                    title { (self.title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    header { h1 { (self.title) } (self.intro) }
+                    main { (self.main) }
+                    footer { (self.footer) }
+                    @if !self.script.is_empty() { script { (PreEscaped(self.script)) } }
+                }
+            }
+        };
+        ascii(document.into_string())
+    }
+}
+
+/// A source that a content security policy allows: the text itself.
+fn source(text: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
+}
+
+/// All other characters as references. Style and script are not changed: they are ASCII.
+fn ascii(html: String) -> String {
+    if html.is_ascii() {
+        return html;
+    }
+    let mut text = String::with_capacity(html.len() + html.len() / 8);
+    for character in html.chars() {
+        match character.is_ascii() {
+            true => text.push(character),
+            // Writing into a string does not fail.
+            false => drop(write!(text, "&#{};", u32::from(character))),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(title: &str, script: &'static str) -> String {
+        Document {
+            title,
+            intro: html! { p { "one" } },
+            main: html! { p { "two" } },
+            footer: html! { p { "three" } },
+            script,
+        }
+        .render()
+    }
+
+    #[test]
+    fn the_style_sheet_can_be_written_as_it_is() {
+        assert!(STYLE.is_ascii());
+        assert!(!STYLE.contains("</"));
+    }
+
+    #[test]
+    fn the_policy_allows_style_and_script_by_hash() {
+        let html = document("a", "alert(1)");
+        assert_eq!(html.matches("sha256-").count(), 2);
+        assert!(html.contains("script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"));
+        assert!(html.contains("<script>alert(1)</script>"));
+        assert!(!html.contains("unsafe-inline"));
+        let silent = document("a", "");
+        assert!(silent.contains("script-src 'none'"));
+        assert!(!silent.contains("<script"));
+    }
+
+    #[test]
+    fn titles_are_texts() {
+        let html = document("<script>alert(1)</script> \u{e9}", "");
+        assert!(!html.contains("<script>"));
+        assert!(html.contains("&#233;"));
+        assert!(html.is_ascii());
+    }
+}
