@@ -30,10 +30,11 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 # One target directory for each major version, so that switching is cheap.
 CARGO_TARGET_DIR ?= target
-EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/fuzz
+EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/fuzz \
+  $(CARGO_TARGET_DIR)/browser
 
 .DEFAULT_GOAL := build
-.PHONY: build install-library uninstall-library demo test soak bench fuzz help FORCE
+.PHONY: build install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -93,6 +94,9 @@ demo:
 test:
 	+@test/run
 
+test-browser:
+	+@test/browser/run
+
 soak:
 	+@test/soak
 
@@ -115,6 +119,9 @@ make test         install what is missing, build, run all tests on scratch serve
                   TEST_JOBS=2 TAP tests at a time
                   KEEP=1 leaves the server, its log and the results
                   SEED=1,2 sets the seeds of the differential tests
+make test-browser install Chromium and its driver if missing, open all kinds of pages of
+                  a scratch server; make test does so where both are installed
+                  CHROMIUM=path SCREENSHOTS=directory KEEP=1
 make soak         end processes of runs at random moments, COUNT=200 times; compare
                   generated scripts and expressions of SEEDS=10 new seeds; SEED= repeats
 make bench        install what is missing, build, measure everything beside pgbench

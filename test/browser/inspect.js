@@ -1,0 +1,119 @@
+// What must hold for every page and chart.  Each function returns what is wrong, as texts that
+// begin with the kind of the fault.
+'use strict';
+
+const axe = require('axe-core');
+
+// The part of A4 between margins of 1 cm, in CSS pixels.
+const PAPER = { width: 718, height: 1046 };
+
+class Checks {
+  constructor() {
+    this.count = 0;
+    this.failed = 0;
+  }
+
+  ok(holds, name, details = []) {
+    this.count += 1;
+    console.log(`${holds ? 'ok' : 'not ok'} ${this.count} - ${name}`);
+    if (holds) return;
+    this.failed += 1;
+    // As Test::More does, to the standard error.
+    console.error(`#   Failed test '${name}'`);
+    console.error('#   in test/browser.');
+    for (const detail of details) console.error(`# ${detail.replace(/\s+/g, ' ').slice(0, 400)}`);
+  }
+
+  none(faults, name) {
+    this.ok(faults.length === 0, name, faults);
+  }
+
+  done() {
+    console.log(`1..${this.count}`);
+    process.exitCode = this.failed > 0 ? 1 : 0;
+  }
+}
+
+async function inspect(page, { script = true } = {}) {
+  const faults = [...(await policyOf(page)), ...(await overflowOf(page))];
+  if (script) {
+    // By the debugger's protocol, to which the page's policy does not apply.
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+    for (const { id, help, nodes } of violations) {
+      faults.push(`axe: ${id}: ${help}: ${nodes.length} times, first ${nodes[0].html} ${nodes[0].failureSummary}`);
+    }
+  }
+  return faults;
+}
+
+// Nothing but style and script that the document itself has, by hash.
+function policyOf(page) {
+  return page.evaluate(() => {
+    const meta = document.querySelector('head > meta[http-equiv="Content-Security-Policy"]');
+    const policy = meta ? meta.content : 'none';
+    const directives = policy.split(';').map((directive) => directive.trim()).filter(Boolean);
+    const allowed = /^(default-src 'none'|(style|script)-src( 'sha256-[\w+/]{43}=')+|(script-src|base-uri|form-action) 'none')$/;
+    const wrong = directives.filter((directive) => !allowed.test(directive));
+    if (!directives.includes("default-src 'none'")) wrong.push("no default-src 'none'");
+    return wrong.map((directive) => `policy: ${directive}`);
+  });
+}
+
+function overflowOf(page) {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth <= clientWidth) return [];
+    const wide = [...document.body.querySelectorAll('*')]
+      .filter((element) => element.getBoundingClientRect().right > clientWidth + 1)
+      .slice(0, 3)
+      .map((element) => element.outerHTML.slice(0, 80));
+    return [`overflow: ${scrollWidth} px instead of ${clientWidth}: ${wide.join(' ')}`];
+  });
+}
+
+// A chart on its own: an image with a name and a finding, and nothing that is executed.
+async function inspectChart(page) {
+  return page.evaluate(() => {
+    const svg = document.documentElement;
+    if (document.querySelector('parsererror')) return [`chart: ${document.querySelector('parsererror').textContent}`];
+    const faults = [];
+    if (svg.getAttribute('role') !== 'img') faults.push('chart: no role');
+    for (const name of ['title', 'desc']) {
+      const text = svg.querySelector(`:scope > ${name}`)?.textContent ?? '';
+      if (text.trim() === '') faults.push(`chart: no ${name}`);
+    }
+    for (const element of [svg, ...svg.querySelectorAll('*')]) {
+      if (element.localName === 'script') faults.push('chart: script');
+      for (const { name } of element.attributes) {
+        if (/^on|^style$|href$/.test(name)) faults.push(`chart: ${name} of ${element.localName}`);
+      }
+    }
+    return faults;
+  });
+}
+
+// On paper, a chart is as a whole on one page.
+async function inspectPrint(page) {
+  await page.setViewportSize(PAPER);
+  await page.emulateMedia({ media: 'print' });
+  const faults = await page.evaluate(({ width, height }) => {
+    const whole = (element) =>
+      element !== null && (getComputedStyle(element).breakInside === 'avoid' || whole(element.parentElement));
+    return [...document.querySelectorAll('svg')].flatMap((svg) => {
+      const box = svg.getBoundingClientRect();
+      const name = svg.querySelector('title')?.textContent ?? svg.outerHTML.slice(0, 80);
+      const faults = [];
+      if (box.width === 0) return [];
+      if (box.right > width + 1 || box.left < -1) faults.push(`print: "${name}" is wider than the paper`);
+      if (box.height > height) faults.push(`print: "${name}" is higher than the paper`);
+      if (!whole(svg)) faults.push(`print: "${name}" may be cut`);
+      return faults;
+    });
+  }, PAPER);
+  const pdf = await page.pdf({ format: 'A4', margin: { top: '1cm', bottom: '1cm', left: '1cm', right: '1cm' } });
+  if (!pdf.subarray(0, 5).equals(Buffer.from('%PDF-'))) faults.push('print: no PDF');
+  return faults;
+}
+
+module.exports = { Checks, inspect, inspectChart, inspectPrint };
