@@ -49,6 +49,7 @@ pub struct ServerIntervals {
     query: Query,
     /// Whether clients count what they use of the server.
     counts_clients: bool,
+    own: OwnPids,
     /// The counters where the current interval began.
     last: Option<Sample>,
     /// The interval that has ended and whose counters have not been read; the inner `None` is the
@@ -97,6 +98,7 @@ impl ServerIntervals {
         Ok(ServerIntervals {
             query,
             counts_clients: spec.mode == Mode::Spi,
+            own: OwnPids::default(),
             last: None,
             ended: None,
             asked: None,
@@ -128,7 +130,7 @@ impl ServerIntervals {
                     let at_ns = clock::now_ns();
                     let row = transaction(|| {
                         // An array is made with what the catalogs say about its elements.
-                        let arguments = [own_pids(segment, true).into(), (*role).into()];
+                        let arguments = [self.own.now(segment, true).into(), (*role).into()];
                         as_owner(|| saved.first_row(&arguments))
                     })?;
                     answered = Some((period, at_ns, row));
@@ -143,7 +145,10 @@ impl ServerIntervals {
                 }
                 if self.asked.is_none()
                     && let Some(period) = self.ended
-                    && target.ask(Asker::Server, &with_pids(sql, &own_pids(segment, *is_here)))?
+                    && target.ask(
+                        Asker::Server,
+                        &with_pids(sql, &self.own.now(segment, *is_here)),
+                    )?
                 {
                     self.ended = None;
                     self.asked = Some((period, clock::now_ns()));
@@ -222,20 +227,28 @@ fn add_processes(used: &Used, counts: &mut ServerCounts) {
     counts.coordinator_cpu_ms = cpu(used.coordinator);
 }
 
-/// The processes of a run on the server that its clients' statements run on: the backends of its
-/// clients and, if that is this server, its coordinator, workers, and its caller. Another server may
-/// have processes of the same numbers.
-fn own_pids(segment: &Segment, is_here: bool) -> Vec<i32> {
-    let clients = 0..segment.layout().clients;
-    let mut pids: Vec<i32> = clients
-        .map(|client| segment.client(client).0.backend_pid())
-        .collect();
-    if is_here {
-        pids.extend([std::process::id() as i32, segment.header().caller.pid()]);
-        pids.extend(segment.workers().map(|worker| worker.process.pid()));
+/// The processes of a run on the server that its clients' statements run on, as of the last reading.
+#[derive(Default)]
+struct OwnPids(Vec<i32>);
+
+impl OwnPids {
+    /// The backends of the run's clients and, if the server is this one, its coordinator, workers and
+    /// caller: another server may have processes of the same numbers. With those of the last reading: a
+    /// process that exits leaves the segment before it leaves the list of the server's sessions.
+    fn now(&mut self, segment: &Segment, is_here: bool) -> Vec<i32> {
+        let clients = 0..segment.layout().clients;
+        let mut pids: Vec<i32> = clients
+            .map(|client| segment.client(client).0.backend_pid())
+            .collect();
+        if is_here {
+            pids.extend([std::process::id() as i32, segment.header().caller.pid()]);
+            pids.extend(segment.workers().map(|worker| worker.process.pid()));
+        }
+        pids.retain(|pid| *pid != 0);
+        let before = std::mem::replace(&mut self.0, pids.clone());
+        pids.extend(before);
+        pids
     }
-    pids.retain(|pid| *pid != 0);
-    pids
 }
 
 /// Whether a target is this server. A copy of it has the same identifier, but another start.

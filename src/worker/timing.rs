@@ -1,9 +1,7 @@
 //! What a client of mode spi times of its transactions.
 //!
 //! One transaction in [`SAMPLED`] is timed, see [`effort`](crate::shared::effort). In some of these,
-//! the CPU time of the parts is measured instead, for the time budget. A reading of the CPU clock is
-//! a system call, and there are seven or more of them in a transaction: a thousandth of the time of
-//! select-only transactions if their parts are timed in one of 64, as long as transactions are short.
+//! the CPU time of the parts is measured instead, for the time budget.
 
 use crate::clock;
 use crate::session::{Dissected, Metered, SpiSession};
@@ -11,12 +9,11 @@ use crate::shared::effort::{Effort, SAMPLED};
 use selfbench_client::{Client, Context, Control, Record, Step};
 use selfbench_stats::TurnParts;
 
-/// Of the timed transactions, that many have their parts timed: one in so many.
-const SHORT_EVERY: u64 = 8;
-/// If transactions are long.
-const LONG_EVERY: u64 = 2;
-/// Transactions that take longer are long: the readings take less than a hundredth of them.
-const LONG_NS: u64 = 100_000;
+/// What it takes to time the parts of a short transaction: eight readings of the CPU clock, system
+/// calls of 0.4 us each in a virtual machine.
+const PARTS_NS: u64 = 3_500;
+/// Timing parts takes at most one in so many nanoseconds.
+const SHARE: u64 = 1_000;
 
 /// What the client has timed.
 #[derive(Default)]
@@ -87,10 +84,9 @@ impl Timing {
         step
     }
 
+    /// Of the timed transactions, one in so many has its parts timed.
     fn dissect_every(&self) -> u64 {
-        match self.effort.of_ns > LONG_NS * self.effort.turns.max(1) {
-            true => LONG_EVERY,
-            false => SHORT_EVERY,
-        }
+        let turn_ns = self.effort.of_ns / self.effort.turns.max(1);
+        (PARTS_NS * SHARE / (SAMPLED * turn_ns.max(1))).clamp(2, 64)
     }
 }

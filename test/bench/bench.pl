@@ -258,8 +258,8 @@ sub connections
 {
 	my ($few_pairs, $many_pairs) = @{$profile}{qw(repeats pairs)};
 	foreach (
-		[ 1, 1, $many_pairs, '0.97' ], [ 8, 2, $many_pairs, '0.97' ], [ 64, 2, $few_pairs, '1.05' ],
-		[ 64, 16, $few_pairs, '0.97' ], [ 200, 2, $few_pairs, '1.05' ], [ 200, 20, $many_pairs, '0.97' ],
+		[ 1, 1, $many_pairs, '0.97' ], [ 8, 2, $many_pairs, '0.97' ], [ 64, 2, $many_pairs, '1.05' ],
+		[ 64, 16, $many_pairs, '0.97' ], [ 200, 2, $many_pairs, '1.05' ], [ 200, 20, $many_pairs, '0.97' ],
 		[ 1000, 50, $few_pairs, '0.97' ])
 	{
 		my ($clients, $jobs, $repeats, $target) = @$_;
