@@ -24,9 +24,12 @@ pub fn finish(markup: Markup) -> String {
     text
 }
 
+/// A text of ours that is markup as it is.
+pub type Constant = PreEscaped<&'static str>;
+
 /// A style sheet or a script of ours, for an element `style` or `script`. Such an element has no
 /// references, so it must be ASCII: call this in a `const`, where a failure is one of compilation.
-pub const fn constant(text: &'static str) -> PreEscaped<&'static str> {
+pub const fn constant(text: &'static str) -> Constant {
     assert!(text.is_ascii(), "only ASCII is the same in all encodings");
     PreEscaped(text)
 }

@@ -18,5 +18,5 @@ mod document;
 pub mod markdown;
 mod visible;
 
-pub use document::{constant, data, finish};
+pub use document::{Constant, constant, data, finish};
 pub use visible::{line, lines};

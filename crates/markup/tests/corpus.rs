@@ -2,7 +2,7 @@
 
 use maud::html;
 use proptest::prelude::*;
-use selfbench_markup::{constant, data, finish, line, lines, markdown};
+use selfbench_markup::{Constant, constant, data, finish, line, lines, markdown};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -174,7 +174,7 @@ fn markdown_reads_as_the_text() {
 
 #[test]
 fn constants_are_markup() {
-    const STYLE: maud::PreEscaped<&str> = constant("a > b { color: red }");
+    const STYLE: Constant = constant("a > b { color: red }");
     assert_eq!(
         finish(html! { style { (STYLE) } }),
         "<style>a > b { color: red }</style>"

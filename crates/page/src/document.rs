@@ -1,12 +1,12 @@
 //! A document: head, style, script and the landmarks that every page has.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
+use selfbench_markup::{Constant, constant, finish};
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 /// How pages look, for all of them: light, dark, narrow, on paper.
-const STYLE: &str = include_str!("style.css");
+const STYLE: Constant = constant(include_str!("style.css"));
 
 /// An HTML document in one file.
 ///
@@ -22,17 +22,16 @@ pub struct Document<'a> {
     pub main: Markup,
     /// Stands at the end.
     pub footer: Markup,
-    /// A program that runs when the document is loaded; empty for none. Everything must be readable
-    /// without it.
-    pub script: &'a str,
+    /// A program that runs when the document is loaded. Everything must be readable without it.
+    pub script: Option<Constant>,
 }
 
 impl Document<'_> {
-    /// The document as text, all of it ASCII: no encoding that the text passes through can change it.
+    /// The document as text.
     pub fn render(&self) -> String {
         let script_source = match self.script {
-            "" => "'none'".to_owned(),
-            script => source(script),
+            None => "'none'".to_owned(),
+            Some(script) => source(script),
         };
         let policy = format!(
             "default-src 'none'; style-src {}; script-src {script_source}; base-uri 'none'; \
@@ -50,46 +49,33 @@ impl Document<'_> {
                     meta name="generator" content="pg_selfbench";
                     meta name="referrer" content="no-referrer";
                     title { (self.title) }
-                    style { (PreEscaped(STYLE)) }
+                    style { (STYLE) }
                 }
                 body {
                     header { h1 { (self.title) } (self.intro) }
                     main { (self.main) }
                     footer { (self.footer) }
-                    @if !self.script.is_empty() { script { (PreEscaped(self.script)) } }
+                    @if let Some(script) = self.script { script { (script) } }
                 }
             }
         };
-        ascii(document.into_string())
+        finish(document)
     }
 }
 
 /// A source that a content security policy allows: the text itself.
-fn source(text: &str) -> String {
-    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
-}
-
-/// All other characters as references. Style and script are not changed: they are ASCII.
-fn ascii(html: String) -> String {
-    if html.is_ascii() {
-        return html;
-    }
-    let mut text = String::with_capacity(html.len() + html.len() / 8);
-    for character in html.chars() {
-        match character.is_ascii() {
-            true => text.push(character),
-            // Writing into a string does not fail.
-            false => drop(write!(text, "&#{};", u32::from(character))),
-        }
-    }
-    text
+fn source(text: Constant) -> String {
+    format!(
+        "'sha256-{}'",
+        BASE64_STANDARD.encode(Sha256::digest(text.0))
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn document(title: &str, script: &'static str) -> String {
+    fn document(title: &str, script: Option<Constant>) -> String {
         Document {
             title,
             intro: html! { p { "one" } },
@@ -102,27 +88,26 @@ mod tests {
 
     #[test]
     fn the_style_sheet_can_be_written_as_it_is() {
-        assert!(STYLE.is_ascii());
-        assert!(!STYLE.contains("</"));
+        assert!(!STYLE.0.contains("</"));
     }
 
     #[test]
     fn the_policy_allows_style_and_script_by_hash() {
-        let html = document("a", "alert(1)");
+        let html = document("a", Some(constant("alert(1)")));
         assert_eq!(html.matches("sha256-").count(), 2);
         assert!(html.contains("script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"));
         assert!(html.contains("<script>alert(1)</script>"));
         assert!(!html.contains("unsafe-inline"));
-        let silent = document("a", "");
+        let silent = document("a", None);
         assert!(silent.contains("script-src 'none'"));
         assert!(!silent.contains("<script"));
     }
 
     #[test]
     fn titles_are_texts() {
-        let html = document("<script>alert(1)</script> \u{e9}", "");
+        let html = document("<script>alert(1)</script> \u{e9}", None);
         assert!(!html.contains("<script>"));
-        assert!(html.contains("&#233;"));
+        assert!(html.contains("&#xE9;"));
         assert!(html.is_ascii());
     }
 }

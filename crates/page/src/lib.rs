@@ -1,6 +1,6 @@
 //! Results as HTML: documents that one file holds, with no request to anything outside of it.
 //!
-//! Texts become markup by maud, which escapes them; nothing here formats HTML as a string.
+//! Texts become markup as `selfbench_markup` describes; nothing here formats HTML as a string.
 
 mod document;
 
