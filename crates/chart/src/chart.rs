@@ -1,0 +1,165 @@
+//! What all charts have: title, text alternative, axes, style.
+
+use crate::scale::Tick;
+use crate::svg::{Percent, Px, WIDTH};
+use maud::{Markup, html};
+use selfbench_markup::{Constant, constant, finish, line};
+
+/// The style sheet of all charts, for an element `style`. Colors are those of Okabe and Ito
+/// (<https://jfly.uni-koeln.de/color/>), which color-blind people tell apart, darker or lighter where
+/// the background asks for it.
+pub const STYLE: Constant = constant(include_str!("style.css"));
+
+/// Width of a chart that stands alone.
+const ALONE_WIDTH: f64 = 720.0;
+
+/// Where the area of the marks begins and ends, as fractions of the width.
+pub(crate) const LEFT: f64 = 0.1;
+pub(crate) const RIGHT: f64 = 0.985;
+
+/// What a chart is about: its text alternative.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// What it shows.
+    pub title: String,
+    /// What is seen in it, as a sentence with figures.
+    pub finding: String,
+}
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    about: About,
+    height: f64,
+    marks: Markup,
+}
+
+impl Chart {
+    pub(crate) fn new(about: &About, height: f64, marks: Markup) -> Chart {
+        Chart {
+            about: about.clone(),
+            height,
+            marks,
+        }
+    }
+
+    /// A chart that says why it shows nothing.
+    pub(crate) fn empty(about: &About) -> Chart {
+        let marks = html! {
+            text.none x="50%" y="38" { "no data" }
+        };
+        Chart::new(about, 64.0, marks)
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The `svg` element for a page that has [`STYLE`]: as wide as the element that it is in.
+    pub fn embedded(&self) -> Markup {
+        html! {
+            svg.chart xmlns="http://www.w3.org/2000/svg" role="img" width="100%" height=(Px(self.height)) {
+                (self.content())
+            }
+        }
+    }
+
+    /// A document of its own: a file in SVG.
+    pub fn alone(&self) -> String {
+        finish(html! {
+            svg.chart.alone xmlns="http://www.w3.org/2000/svg" role="img" width=(Px(ALONE_WIDTH))
+                height=(Px(self.height + 40.0))
+                viewBox={ "-12 -32 " (Px(ALONE_WIDTH + 24.0)) " " (Px(self.height + 40.0)) } {
+                style { (STYLE) }
+                rect.page x="-12" y="-32" width=(Px(ALONE_WIDTH + 24.0)) height=(Px(self.height + 40.0)) {}
+                text.title x="0" y="-12" { (line(&self.about.title)) }
+                svg width=(Px(ALONE_WIDTH)) height=(Px(self.height)) { (self.content()) }
+            }
+        }) + "\n"
+    }
+
+    fn content(&self) -> Markup {
+        html! {
+            title { (line(&self.about.title)) }
+            desc { (line(&self.about.finding)) }
+            (self.marks)
+        }
+    }
+}
+
+/// The area of the marks: a part of the chart's height, between the axes.
+#[derive(Clone, Copy)]
+pub(crate) struct Area {
+    pub top: f64,
+    pub height: f64,
+    /// Height of what stands between the unit and the area.
+    pub strips: f64,
+}
+
+impl Area {
+    pub fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+
+    /// The horizontal position of a fraction of the area, as a fraction of the chart.
+    pub fn x(&self, at: f64) -> Percent {
+        Percent(LEFT + at * (RIGHT - LEFT))
+    }
+
+    /// The vertical position of a fraction of the area, from its bottom.
+    pub fn y(&self, at: f64) -> f64 {
+        self.bottom() - at * self.height
+    }
+
+    /// Marks in coordinates of [`WIDTH`] and the height, which are stretched to the area.
+    pub fn marks(&self, marks: Markup) -> Markup {
+        html! {
+            svg x=(Percent(LEFT)) y=(Px(self.top)) width=(Percent(RIGHT - LEFT)) height=(Px(self.height))
+                viewBox={ "0 0 " (Px(WIDTH)) " " (Px(self.height)) } preserveAspectRatio="none" {
+                (marks)
+            }
+        }
+    }
+
+    /// Ticks at the left, with lines across, and the unit above them.
+    pub fn left_axis(&self, ticks: &[Tick], unit: &str) -> Markup {
+        html! {
+            text.unit x="0" y=(Px(self.top - self.strips - 9.0)) { (unit) }
+            @for tick in ticks {
+                @let y = self.y(tick.at);
+                line.grid.minor[tick.label.is_empty()] x1=(Percent(LEFT)) x2=(Percent(RIGHT)) y1=(Px(y)) y2=(Px(y)) {}
+                @if !tick.label.is_empty() {
+                    text.tick.left x=(Percent(LEFT - 0.008)) y=(Px(y + 3.5)) { (tick.label) }
+                }
+            }
+        }
+    }
+
+    /// Ticks below, and the unit at the end of a second row.
+    pub fn bottom_axis(&self, ticks: &[Tick], unit: &str) -> Markup {
+        let y = self.bottom();
+        html! {
+            line.axis x1=(Percent(LEFT)) x2=(Percent(RIGHT)) y1=(Px(y)) y2=(Px(y)) {}
+            @for tick in ticks {
+                @let x = self.x(tick.at);
+                line.axis x1=(x) x2=(x) y1=(Px(y)) y2=(Px(y + if tick.label.is_empty() { 2.0 } else { 4.0 })) {}
+                @if !tick.label.is_empty() {
+                    text.tick.bottom.last[tick.at > 0.97] x=(x) y=(Px(y + 16.0)) { (tick.label) }
+                }
+            }
+            text.unit.end x=(Percent(RIGHT)) y=(Px(y + 31.0)) { (unit) }
+        }
+    }
+}
+
+/// Height of what [`Area::bottom_axis`] draws below the area.
+pub(crate) const AXIS_HEIGHT: f64 = 36.0;
+
+/// Height of the unit above an area.
+pub(crate) const UNIT_HEIGHT: f64 = 20.0;
+
+/// The class of the color of the `i`th thing.
+pub(crate) fn color(i: usize) -> String {
+    format!("s{}", i % 8)
+}

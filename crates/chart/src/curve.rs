@@ -1,0 +1,213 @@
+//! What sets of runs show: points with intervals and the curve that fits them, and intervals of arms.
+
+use crate::bars::shortened;
+use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, color};
+use crate::legend::{self, Entry};
+use crate::number::Unit;
+use crate::scale::Scale;
+use crate::svg::{Path, Px, WIDTH};
+use maud::{Markup, html};
+use selfbench_markup::line;
+
+/// Height of the marks.
+const HEIGHT: f64 = 180.0;
+
+/// Height of an arm: its name above its interval.
+const ROW: f64 = 34.0;
+
+/// A measured point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// Where, such as a number of clients.
+    pub x: f64,
+    /// The value.
+    pub y: f64,
+    /// The lower end of its interval, if it is known.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+/// Points of one color, and the curve that fits them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CurveSeries {
+    /// What the legend says.
+    pub name: String,
+    /// What was measured; a line connects it if there is no fit.
+    pub points: Vec<CurvePoint>,
+    /// The curve that fits them, as points.
+    pub fit: Vec<(f64, f64)>,
+}
+
+/// A value of the horizontal axis with a name, such as where throughput peaks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mark {
+    /// What it is.
+    pub name: String,
+    /// Where it is.
+    pub x: f64,
+}
+
+/// Points and curves over another axis than time, from 0 on. `across` is what that axis has: `clients`.
+pub fn curve(
+    about: &About,
+    across: Unit,
+    up: Unit,
+    series: &[CurveSeries],
+    marks: &[Mark],
+) -> Chart {
+    let points = || series.iter().flat_map(|series| &series.points);
+    let fits = || series.iter().flat_map(|series| &series.fit);
+    let xs = points().map(|point| point.x).chain(fits().map(|(x, _)| *x));
+    let ys = points()
+        .flat_map(|point| [Some(point.y), point.high])
+        .flatten()
+        .chain(fits().map(|(_, y)| *y));
+    if xs.clone().next().is_none() {
+        return Chart::empty(about);
+    }
+    let (x, y) = (Scale::from_zero(xs), Scale::from_zero(ys));
+    let entries = match series {
+        [_] => Vec::new(),
+        series => series.iter().enumerate().map(entry).collect(),
+    };
+    let area = Area {
+        top: legend::height(&entries) + UNIT_HEIGHT,
+        height: HEIGHT,
+        strips: 0.0,
+    };
+    let ((divisor, unit), (x_divisor, x_unit)) = (up.of(y.to()), across.of(x.to()));
+    let drawn = html! {
+        (legend::draw(&entries, 0.0))
+        (area.left_axis(&y.ticks(4.0, divisor), &unit))
+        @for mark in marks.iter().filter(|mark| (0.0..=x.to()).contains(&mark.x)) {
+            @let at = x.at(mark.x);
+            line.reference x1=(area.x(at)) x2=(area.x(at)) y1=(Px(area.top)) y2=(Px(area.bottom())) {}
+            text.label.end[at > 0.5] x=(area.x(at)) dx=(if at > 0.5 { "-4" } else { "4" }) y=(Px(area.bottom() - 6.0)) {
+                (line(&mark.name))
+            }
+        }
+        (area.marks(html! {
+            @for (i, series) in series.iter().enumerate() { (through(series, i, &area, &x, &y)) }
+        }))
+        @for (i, series) in series.iter().enumerate() {
+            @for point in &series.points {
+                @let at = area.x(x.at(point.x));
+                g.(color(i)) {
+                    title {
+                        (line(&series.name)) " " (across.with(point.x)) ": " (up.with(point.y))
+                        @if let (Some(low), Some(high)) = (point.low, point.high) {
+                            " (" (up.with(low)) " to " (up.with(high)) ")"
+                        }
+                    }
+                    @if let (Some(low), Some(high)) = (point.low, point.high) {
+                        line.whisker x1=(at) x2=(at) y1=(Px(area.y(y.at(low)))) y2=(Px(area.y(y.at(high)))) {}
+                    }
+                    circle.dot cx=(at) cy=(Px(area.y(y.at(point.y)))) r="4" {}
+                }
+            }
+        }
+        (area.bottom_axis(&x.ticks(6.0, x_divisor), &x_unit))
+    };
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
+}
+
+fn entry((i, series): (usize, &CurveSeries)) -> Entry {
+    Entry {
+        class: color(i),
+        name: series.name.clone(),
+    }
+}
+
+/// The line of a series: its fit or, without one, through its points.
+fn through(series: &CurveSeries, i: usize, area: &Area, x: &Scale, y: &Scale) -> Markup {
+    let place = |(at, value): (f64, f64)| (WIDTH * x.at(at), area.height * (1.0 - y.at(value)));
+    let mut path = Path::default();
+    match series.fit.as_slice() {
+        [] => path.line(series.points.iter().map(|point| place((point.x, point.y)))),
+        fit => path.line(fit.iter().map(|point| place(*point))),
+    }
+    html! { path.line.(color(i)).fit[!series.fit.is_empty()] d=(path) {} }
+}
+
+/// An arm and its interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// What it is.
+    pub name: String,
+    /// The value; `None` if it is not known.
+    pub value: Option<f64>,
+    /// The lower end of the interval.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// What stands behind the value, such as a verdict; may be empty.
+    pub note: String,
+}
+
+/// Arms with their intervals on one axis. `reference` is a value to compare with, such as the baseline's.
+/// The axis has 0 only if the values are near it.
+pub fn intervals(about: &About, unit: Unit, arms: &[Interval], reference: Option<f64>) -> Chart {
+    let ends = |arm: &Interval| [arm.value, arm.low, arm.high];
+    let values = || arms.iter().flat_map(ends).chain([reference]).flatten();
+    let lowest = values().fold(f64::INFINITY, f64::min);
+    let highest = values().fold(f64::NEG_INFINITY, f64::max);
+    if lowest > highest || !(lowest.is_finite() && highest.is_finite()) {
+        return Chart::empty(about);
+    }
+    let margin = match highest - lowest {
+        0.0 => highest.abs().max(1.0) * 0.05,
+        span => span * 0.08,
+    };
+    let from = if lowest >= 0.0 && lowest < (highest - lowest) {
+        0.0
+    } else {
+        lowest - margin
+    };
+    let across = Scale::Linear {
+        from,
+        to: highest + margin,
+    };
+    let area = Area {
+        top: 4.0,
+        height: ROW * arms.len() as f64 + 4.0,
+        strips: 0.0,
+    };
+    let (divisor, name) = unit.of(highest.abs().max(lowest.abs()));
+    let ticks = across.ticks(5.0, divisor);
+    let drawn = html! {
+        @for tick in &ticks {
+            line.grid x1=(area.x(tick.at)) x2=(area.x(tick.at)) y1=(Px(area.top)) y2=(Px(area.bottom())) {}
+        }
+        @if let Some(reference) = reference {
+            @let at = area.x(across.at(reference));
+            line.reference x1=(at) x2=(at) y1=(Px(area.top)) y2=(Px(area.bottom())) {}
+        }
+        @for (i, arm) in arms.iter().enumerate() {
+            @let y = area.top + ROW * i as f64;
+            @let says = arm.value.map_or("unknown".to_owned(), |value| unit.with(value));
+            g.s0 {
+                title {
+                    (line(&arm.name)) ": " (says)
+                    @if let (Some(low), Some(high)) = (arm.low, arm.high) {
+                        " (" (unit.with(low)) " to " (unit.with(high)) ")"
+                    }
+                    @if !arm.note.is_empty() { ", " (line(&arm.note)) }
+                }
+                text.label x="0" y=(Px(y + 12.0)) { (shortened(&arm.name, 30)) }
+                text.label.value x="100%" y=(Px(y + 12.0)) {
+                    (says) @if !arm.note.is_empty() { ", " (shortened(&arm.note, 24)) }
+                }
+                @if let (Some(low), Some(high)) = (arm.low, arm.high) {
+                    line.whisker x1=(area.x(across.at(low))) x2=(area.x(across.at(high))) y1=(Px(y + 24.0))
+                        y2=(Px(y + 24.0)) {}
+                }
+                @if let Some(value) = arm.value {
+                    circle.dot cx=(area.x(across.at(value))) cy=(Px(y + 24.0)) r="4.5" {}
+                }
+            }
+        }
+        (area.bottom_axis(&ticks, &name))
+    };
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
+}

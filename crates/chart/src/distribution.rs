@@ -1,0 +1,193 @@
+//! Latencies of all transactions: their distribution, and the curve of their percentiles.
+
+use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, color};
+use crate::legend::{self, Entry};
+use crate::number::Unit;
+use crate::scale::{Scale, Tick};
+use crate::svg::{Path, Px, WIDTH};
+use maud::html;
+use selfbench_markup::line;
+
+/// Height of the marks.
+const HEIGHT: f64 = 150.0;
+
+/// Height of a row of names above the marks.
+const ROW: f64 = 14.0;
+
+/// Width of a narrow chart in characters, by which names keep apart.
+const COLUMNS: f64 = 56.0;
+
+/// How many latencies there are in a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// The lowest latency, in milliseconds.
+    pub from_ms: f64,
+    /// The highest latency.
+    pub to_ms: f64,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// The distribution of latencies on a log axis; bins are equally wide there. `marks` are latencies in
+/// milliseconds with a name, such as p99.
+pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Chart {
+    let total: u64 = bins.iter().map(|bin| bin.count).sum();
+    let used = || bins.iter().filter(|bin| bin.count > 0);
+    let bounds = used().flat_map(|bin| [bin.from_ms, bin.to_ms]);
+    let across = Scale::log(bounds.chain(marks.iter().map(|(_, ms)| *ms)));
+    if total == 0 || !across.is_log() {
+        return Chart::empty(about);
+    }
+    let share = |bin: &Bin| bin.count as f64 / total as f64;
+    let up = Scale::from_zero(used().map(share));
+    let placed = placed_marks(&across, marks);
+    let rows = placed.iter().map(|mark| mark.row + 1).max().unwrap_or(0);
+    let area = Area {
+        top: UNIT_HEIGHT + ROW * rows as f64,
+        height: HEIGHT,
+        strips: ROW * rows as f64,
+    };
+    let top_of = |mark: &Placed| UNIT_HEIGHT - 4.0 + ROW * mark.row as f64;
+    let mut path = Path::default();
+    for bin in used() {
+        let (from, to) = (across.at(bin.from_ms), across.at(bin.to_ms));
+        let height = area.height * up.at(share(bin));
+        path.rect(
+            WIDTH * from,
+            area.height - height,
+            WIDTH * (to - from),
+            height,
+        );
+    }
+    let (divisor, unit) = Unit::Milliseconds.of(middle(&across));
+    let (percent, _) = Unit::Share("").of(1.0);
+    let drawn = html! {
+        (area.left_axis(&up.ticks(4.0, percent), "% of transactions"))
+        (area.marks(html! { path.fill.s0 d=(path) {} }))
+        @for mark in &placed {
+            line.mark x1=(area.x(mark.at)) x2=(area.x(mark.at)) y1=(Px(top_of(mark))) y2=(Px(area.bottom())) {}
+        }
+        @for mark in &placed {
+            text.label.end[mark.at > 0.5] x=(area.x(mark.at)) dx=(if mark.at > 0.5 { "-4" } else { "4" })
+                y=(Px(top_of(mark) + 9.0)) { (mark.name) }
+        }
+        (area.bottom_axis(&across.ticks(6.0, divisor), &format!("latency, {unit}, log scale")))
+    };
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
+}
+
+/// The middle of a log axis, whose magnitude its unit fits.
+fn middle(scale: &Scale) -> f64 {
+    match *scale {
+        Scale::Log { from, to } => (from * to).sqrt(),
+        Scale::Linear { to, .. } => to,
+    }
+}
+
+/// A mark with a name in a row where no other name is in its way.
+struct Placed {
+    at: f64,
+    name: String,
+    row: usize,
+}
+
+fn placed_marks(across: &Scale, marks: &[(String, f64)]) -> Vec<Placed> {
+    // Per row, the parts of the width that are taken.
+    let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
+    let mut placed: Vec<Placed> = Vec::new();
+    for (name, ms) in marks.iter().filter(|(_, ms)| ms.is_finite() && *ms > 0.0) {
+        let name = line(&format!("{name} {}", Unit::Milliseconds.with(*ms))).into_owned();
+        let at = across.at(*ms);
+        let width = (name.chars().count() + 2) as f64 / COLUMNS;
+        let (from, to) = if at > 0.5 {
+            (at - width, at)
+        } else {
+            (at, at + width)
+        };
+        let is_free = |row: &Vec<(f64, f64)>| row.iter().all(|(a, b)| to <= *a || from >= *b);
+        let row = taken.iter().position(is_free).unwrap_or(taken.len());
+        if row == taken.len() {
+            taken.push(Vec::new());
+        }
+        taken[row].push((from, to));
+        placed.push(Placed { at, name, row });
+    }
+    placed
+}
+
+/// Latencies by percentile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PercentileCurve {
+    /// What the legend says.
+    pub name: String,
+    /// Percentiles below 100, rising, with the latency in milliseconds.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Latencies by percentile, on an axis where each nine takes the same width.
+pub fn percentiles(about: &About, curves: &[PercentileCurve]) -> Chart {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let values: Vec<f64> = points()
+        .map(|(_, ms)| *ms)
+        .filter(|ms| ms.is_finite())
+        .collect();
+    if values.is_empty() {
+        return Chart::empty(about);
+    }
+    let nines = |percentile: f64| -(1.0 - percentile.clamp(0.0, 99.99999) / 100.0).log10();
+    let most = points()
+        .map(|(percentile, _)| nines(*percentile))
+        .fold(1.0, f64::max);
+    let across = Scale::Linear {
+        from: 0.0,
+        to: most,
+    };
+    let up = Scale::fitting(&values, 20.0);
+    let entries: Vec<Entry> = match curves {
+        [_] => Vec::new(),
+        curves => {
+            let entry = |(i, curve): (usize, &PercentileCurve)| Entry {
+                class: color(i),
+                name: curve.name.clone(),
+            };
+            curves.iter().enumerate().map(entry).collect()
+        }
+    };
+    let area = Area {
+        top: legend::height(&entries) + UNIT_HEIGHT,
+        height: HEIGHT,
+        strips: 0.0,
+    };
+    let path = |curve: &PercentileCurve| {
+        let mut path = Path::default();
+        let known = curve.points.iter().filter(|(_, ms)| ms.is_finite());
+        path.line(known.map(|(percentile, ms)| {
+            let y = area.height * (1.0 - up.at(*ms));
+            (WIDTH * across.at(nines(*percentile)), y)
+        }));
+        path
+    };
+    let labels = ["0", "50", "90", "99", "99.9", "99.99", "99.999"];
+    let ticks = labels.iter().filter_map(|label| {
+        let at = nines(label.parse().ok()?);
+        (at <= most + 1e-9).then(|| Tick {
+            at: across.at(at),
+            label: (*label).to_owned(),
+        })
+    });
+    let (divisor, unit) = Unit::Milliseconds.of(if up.is_log() { middle(&up) } else { up.to() });
+    let unit = if up.is_log() {
+        format!("{unit}, log scale")
+    } else {
+        unit
+    };
+    let drawn = html! {
+        (legend::draw(&entries, 0.0))
+        (area.left_axis(&up.ticks(4.0, divisor), &unit))
+        (area.marks(html! {
+            @for (i, curve) in curves.iter().enumerate() { path.line.(color(i)) d=(path(curve)) {} }
+        }))
+        (area.bottom_axis(&ticks.collect::<Vec<_>>(), "percentile of transactions"))
+    };
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
+}

@@ -1,0 +1,82 @@
+//! Latencies over time: how many transactions had which latency when.
+
+use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT};
+use crate::number::Unit;
+use crate::scale::{Scale, time_ticks};
+use crate::series::TimeAxis;
+use crate::svg::{Path, WIDTH};
+use maud::html;
+
+/// Height of the marks.
+const HEIGHT: f64 = 180.0;
+
+/// Shades that can be told apart.
+const SHADES: usize = 8;
+
+/// Counts by time and latency.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeatMap {
+    /// When each column begins, in seconds, and when the last one ends; one more than columns.
+    pub times: Vec<f64>,
+    /// The bounds of the rows in milliseconds, rising; one more than rows.
+    pub latencies_ms: Vec<f64>,
+    /// The counts of each column, by row.
+    pub counts: Vec<Vec<u64>>,
+}
+
+/// A map of shades: the darker, the more transactions of that time had that latency. Shades are on a log
+/// scale, so that single slow transactions are seen.
+pub fn heat(about: &About, time: TimeAxis, map: &HeatMap) -> Chart {
+    let highest = map.counts.iter().flatten().copied().max().unwrap_or(0);
+    let up = Scale::log(map.latencies_ms.iter().copied());
+    if highest == 0 || !up.is_log() {
+        return Chart::empty(about);
+    }
+    // The axis ends where the rows end.
+    let (Some(from), Some(to)) = (map.latencies_ms.first(), map.latencies_ms.last()) else {
+        return Chart::empty(about);
+    };
+    let up = Scale::Log {
+        from: *from,
+        to: *to,
+    };
+    let time = time.checked();
+    let across = Scale::Linear {
+        from: time.from,
+        to: time.to,
+    };
+    let area = Area {
+        top: UNIT_HEIGHT,
+        height: HEIGHT,
+        strips: 0.0,
+    };
+    let mut shades: Vec<Path> = (0..SHADES).map(|_| Path::default()).collect();
+    let mut used = [false; SHADES];
+    let steps = (highest as f64).ln_1p();
+    for (column, times) in map.counts.iter().zip(map.times.windows(2)) {
+        let (left, right) = (across.at(times[0]) * WIDTH, across.at(times[1]) * WIDTH);
+        for (count, bounds) in column.iter().zip(map.latencies_ms.windows(2)) {
+            if *count == 0 {
+                continue;
+            }
+            let shade = ((*count as f64).ln_1p() / steps * SHADES as f64).ceil() as usize;
+            let shade = shade.clamp(1, SHADES) - 1;
+            let (bottom, top) = (up.at(bounds[0]), up.at(bounds[1]));
+            let y = area.height * (1.0 - top);
+            shades[shade].rect(left, y, right - left, area.height * (top - bottom));
+            used[shade] = true;
+        }
+    }
+    let (ticks, of_time) = time_ticks(time.from, time.to, 6.0);
+    let (divisor, unit) = Unit::Milliseconds.of((from * to).sqrt());
+    let marks = html! {
+        (area.left_axis(&up.ticks(5.0, divisor), &format!("{unit}, log scale; darker: more transactions")))
+        (area.marks(html! {
+            @for (i, path) in shades.iter().enumerate().filter(|(i, _)| used[*i]) {
+                path.cell.{ "h" (i + 1) } d=(path) {}
+            }
+        }))
+        (area.bottom_axis(&ticks, &format!("time, {of_time}")))
+    };
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks)
+}

@@ -1,0 +1,166 @@
+//! How numbers read: units that fit a magnitude, figures in sentences.
+
+/// What a figure is measured in; values are in the base unit that is named here.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Unit {
+    /// A number of things, such as `transactions/s`.
+    Count(&'static str),
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Bytes, or with `/s` bytes per second.
+    Bytes(&'static str),
+    /// A fraction, shown in percent.
+    Share(&'static str),
+}
+
+impl Unit {
+    /// By what values up to this one are divided to be read easily, and what they are then called.
+    pub fn of(self, highest: f64) -> (f64, String) {
+        let time = |ms_per_base: f64| {
+            let ms = highest * ms_per_base;
+            match ms {
+                ms if ms < 0.5 => (0.001 / ms_per_base, "\u{b5}s".to_owned()),
+                ms if ms < 5000.0 => (1.0 / ms_per_base, "ms".to_owned()),
+                _ => (1000.0 / ms_per_base, "s".to_owned()),
+            }
+        };
+        match self {
+            Unit::Count(name) => (1.0, name.to_owned()),
+            Unit::Milliseconds => time(1.0),
+            Unit::Microseconds => time(0.001),
+            Unit::Bytes(suffix) => {
+                let names = ["bytes", "kB", "MB", "GB", "TB"];
+                let mut step = 0;
+                while step + 1 < names.len() && highest >= 1024_f64.powi(step as i32 + 1) {
+                    step += 1;
+                }
+                (
+                    1024_f64.powi(step as i32),
+                    format!("{}{suffix}", names[step]),
+                )
+            }
+            Unit::Share(of) => (0.01, format!("%{of}")),
+        }
+    }
+
+    /// A value with its unit, as in a sentence.
+    pub fn with(self, value: f64) -> String {
+        let (divisor, name) = self.of(value.abs());
+        match self {
+            Unit::Share(_) => format!("{} {name}", figure(value / divisor)),
+            _ => format!("{} {name}", figure(value / divisor)),
+        }
+    }
+}
+
+/// A number of at least three significant digits, with commas between thousands.
+pub fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return "unknown".to_owned();
+    }
+    let decimals = match value.abs() {
+        0.0 => 0,
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        size => (2 - size.log10().floor() as i32).clamp(0, 6) as usize,
+    };
+    thousands(&format!("{value:.decimals$}"))
+}
+
+/// Commas between thousands.
+pub fn thousands(number: &str) -> String {
+    let (whole, rest) = match number.find('.') {
+        Some(at) => number.split_at(at),
+        None => (number, ""),
+    };
+    let (sign, digits) = match whole.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", whole),
+    };
+    let mut text = String::from(sign);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + rest
+}
+
+/// The labels of ticks: the same multiple and the same decimals for all, `0`, `2.5k`, `5k`.
+pub fn labels(ticks: &[f64]) -> Vec<String> {
+    let highest = ticks
+        .iter()
+        .fold(0.0_f64, |most, tick| most.max(tick.abs()));
+    let (divisor, suffix) = match highest {
+        most if most >= 1e10 => (1e9, "G"),
+        most if most >= 1e7 => (1e6, "M"),
+        most if most >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let scaled: Vec<f64> = ticks.iter().map(|tick| tick / divisor).collect();
+    let decimals = (0..6)
+        .find(|decimals| {
+            let unit = 10_f64.powi(*decimals);
+            scaled
+                .iter()
+                .all(|tick| (tick * unit - (tick * unit).round()).abs() < 1e-6 * (1.0 + tick.abs()))
+        })
+        .unwrap_or(6) as usize;
+    scaled
+        .iter()
+        .map(|tick| match *tick {
+            0.0 => "0".to_owned(),
+            tick => format!("{}{suffix}", thousands(&format!("{tick:.decimals$}"))),
+        })
+        .collect()
+}
+
+/// The label of one tick of a log axis: as few digits as it takes.
+pub fn label(tick: f64) -> String {
+    labels(&[tick]).remove(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits() {
+        let cases = [
+            (0.0, "0"),
+            (1234567.0, "1,234,567"),
+            (-1234.5, "-1,234"),
+            (12.345, "12.3"),
+            (1.2345, "1.23"),
+            (0.012345, "0.0123"),
+            (99.96, "100"),
+            (f64::NAN, "unknown"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(figure(value), text);
+        }
+    }
+
+    #[test]
+    fn labels_are_alike() {
+        assert_eq!(labels(&[0.0, 2500.0, 5000.0]), ["0", "2,500", "5,000"]);
+        assert_eq!(labels(&[0.0, 12500.0, 25000.0]), ["0", "12.5k", "25.0k"]);
+        assert_eq!(labels(&[0.0, 0.05, 0.1]), ["0", "0.05", "0.10"]);
+        assert!(labels(&[]).is_empty());
+    }
+
+    #[test]
+    fn units_fit_the_magnitude() {
+        assert_eq!(Unit::Milliseconds.with(0.0123), "12.3 \u{b5}s");
+        assert_eq!(Unit::Milliseconds.with(12.3), "12.3 ms");
+        assert_eq!(Unit::Microseconds.with(12.3), "12.3 \u{b5}s");
+        assert_eq!(Unit::Microseconds.with(12_300_000.0), "12.3 s");
+        assert_eq!(Unit::Bytes("/s").with(3.0 * 1024.0 * 1024.0), "3.00 MB/s");
+        assert_eq!(Unit::Share("").with(0.5), "50.0 %");
+        assert_eq!(Unit::Count("tps").with(1e6), "1,000,000 tps");
+    }
+}

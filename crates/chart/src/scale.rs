@@ -1,0 +1,306 @@
+//! Axes: where a value is, and which values have a tick.
+
+use crate::number::{label, labels};
+
+/// A tick of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// Where it is, from 0 to 1.
+    pub at: f64,
+    /// What it says; empty for a minor one.
+    pub label: String,
+}
+
+/// The values of an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// Equal distances are equal differences.
+    Linear {
+        /// The lowest value.
+        from: f64,
+        /// The highest value, above the lowest.
+        to: f64,
+    },
+    /// Equal distances are equal ratios.
+    Log {
+        /// The lowest value, above 0.
+        from: f64,
+        /// The highest value, above the lowest.
+        to: f64,
+    },
+}
+
+impl Scale {
+    /// From 0 to the tick at or above the highest of the values, which need not be finite.
+    pub fn from_zero(values: impl IntoIterator<Item = f64>) -> Scale {
+        let highest = finite(values).fold(0.0, f64::max);
+        let highest = if highest > 0.0 { highest } else { 1.0 };
+        let step = nice_step(highest, 4.0);
+        // A value that is a hair above a tick, as a sum of shares, does not take another step.
+        let to = (highest / step - 1e-9).ceil() * step;
+        Scale::Linear { from: 0.0, to }
+    }
+
+    /// A log axis around the values above 0, or a linear one from 0 if there are none.
+    pub fn log(values: impl IntoIterator<Item = f64>) -> Scale {
+        let (mut lowest, mut highest) = (f64::INFINITY, 0.0_f64);
+        for value in finite(values).filter(|value| *value > 0.0) {
+            (lowest, highest) = (lowest.min(value), highest.max(value));
+        }
+        if lowest > highest {
+            return Scale::Linear { from: 0.0, to: 1.0 };
+        }
+        let from = below(lowest);
+        let mut to = below(highest);
+        while to < highest * (1.0 - 1e-9) || to <= from {
+            to = above(to);
+        }
+        Scale::Log { from, to }
+    }
+
+    /// A log axis if the values differ by a factor of more than `ratio`, else a linear one from 0.
+    pub fn fitting(values: &[f64], ratio: f64) -> Scale {
+        let above_zero = finite(values.iter().copied()).filter(|value| *value > 0.0);
+        let lowest = above_zero.fold(f64::INFINITY, f64::min);
+        let highest = finite(values.iter().copied()).fold(0.0, f64::max);
+        match highest > lowest * ratio {
+            true => Scale::log(values.iter().copied()),
+            false => Scale::from_zero(values.iter().copied()),
+        }
+    }
+
+    /// Where a value is, from 0 to 1; values beyond the ends are at the ends.
+    pub fn at(&self, value: f64) -> f64 {
+        let at = match *self {
+            Scale::Linear { from, to } => (value - from) / (to - from),
+            Scale::Log { from, to } => (value.max(from) / from).ln() / (to / from).ln(),
+        };
+        if at.is_nan() { 0.0 } else { at.clamp(0.0, 1.0) }
+    }
+
+    /// The highest value.
+    pub fn to(&self) -> f64 {
+        match *self {
+            Scale::Linear { to, .. } | Scale::Log { to, .. } => to,
+        }
+    }
+
+    /// Whether equal distances are equal ratios.
+    pub fn is_log(&self) -> bool {
+        matches!(self, Scale::Log { .. })
+    }
+
+    /// About `wanted` ticks, of values divided by `divisor`.
+    pub fn ticks(&self, wanted: f64, divisor: f64) -> Vec<Tick> {
+        match *self {
+            Scale::Linear { from, to } => {
+                let step = nice_step((to - from) / divisor, wanted) * divisor;
+                let values = multiples(from, to, step);
+                let texts = labels(
+                    &values
+                        .iter()
+                        .map(|value| value / divisor)
+                        .collect::<Vec<_>>(),
+                );
+                let tick = |(value, label): (&f64, String)| Tick {
+                    at: self.at(*value),
+                    label,
+                };
+                values.iter().zip(texts).map(tick).collect()
+            }
+            Scale::Log { from, to } => self.log_ticks(from / divisor, to / divisor, wanted),
+        }
+    }
+
+    fn log_ticks(&self, from: f64, to: f64, wanted: f64) -> Vec<Tick> {
+        let decades = (to / from).log10();
+        let labeled: &[u8] = match decades {
+            decades if decades * 3.0 <= wanted * 1.3 => &[1, 2, 5],
+            _ => &[1],
+        };
+        let every = (decades / wanted).ceil().max(1.0) as i32;
+        let first = from.log10().floor() as i32;
+        let last = to.log10().ceil() as i32;
+        let mut ticks = Vec::new();
+        for power in first..=last {
+            for digit in [1_u8, 2, 5] {
+                let value = f64::from(digit) * 10_f64.powi(power);
+                if value < from * (1.0 - 1e-9) || value > to * (1.0 + 1e-9) {
+                    continue;
+                }
+                let is_labeled = labeled.contains(&digit) && (power - first) % every == 0;
+                ticks.push(Tick {
+                    at: ((value / from).ln() / (to / from).ln()).clamp(0.0, 1.0),
+                    label: if is_labeled {
+                        label(value)
+                    } else {
+                        String::new()
+                    },
+                });
+            }
+        }
+        ticks
+    }
+}
+
+/// Ticks of a time axis in seconds, in round seconds, minutes, hours or days, and the unit of the labels.
+pub fn time_ticks(from: f64, to: f64, wanted: f64) -> (Vec<Tick>, &'static str) {
+    const STEPS: [f64; 17] = [
+        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
+        10800.0, 21600.0, 43200.0,
+    ];
+    let span = to - from;
+    let rough = span / wanted;
+    let step = match rough {
+        rough if rough <= 1.0 => nice_step(span, wanted),
+        rough => match STEPS.iter().find(|step| **step >= rough) {
+            Some(step) => *step,
+            None => nice_step(span / 86400.0, wanted).max(1.0) * 86400.0,
+        },
+    };
+    let (divisor, unit) = match step {
+        step if step >= 86400.0 => (86400.0, "days"),
+        step if step >= 1800.0 => (3600.0, "h"),
+        step if step >= 60.0 => (60.0, "min"),
+        _ => (1.0, "s"),
+    };
+    let scale = Scale::Linear { from, to };
+    let values = multiples(from, to, step);
+    let texts = labels(
+        &values
+            .iter()
+            .map(|value| value / divisor)
+            .collect::<Vec<_>>(),
+    );
+    let tick = |(value, label): (&f64, String)| Tick {
+        at: scale.at(*value),
+        label,
+    };
+    (values.iter().zip(texts).map(tick).collect(), unit)
+}
+
+fn finite(values: impl IntoIterator<Item = f64>) -> impl Iterator<Item = f64> {
+    values.into_iter().filter(|value| value.is_finite())
+}
+
+/// The smallest of 1, 2, 2.5, 5 times a power of ten that makes at most `wanted` steps.
+fn nice_step(span: f64, wanted: f64) -> f64 {
+    let rough = span / wanted;
+    if !(rough > 0.0 && rough.is_finite()) {
+        return 1.0;
+    }
+    let power = 10_f64.powf(rough.log10().floor());
+    let factor = [1.0, 2.0, 2.5, 5.0]
+        .into_iter()
+        .find(|factor| factor * power >= rough * (1.0 - 1e-9))
+        .unwrap_or(10.0);
+    factor * power
+}
+
+/// The multiples of a step within two values.
+fn multiples(from: f64, to: f64, step: f64) -> Vec<f64> {
+    let first = (from / step - 1e-9).ceil();
+    let last = (to / step + 1e-9).floor();
+    let count = (last - first).clamp(-1.0, 1000.0) as i64;
+    (0..=count).map(|i| (first + i as f64) * step).collect()
+}
+
+/// The highest of 1, 2, 5 times a power of ten that is not above a value.
+fn below(value: f64) -> f64 {
+    let power = 10_f64.powf((value.log10() + 1e-9).floor());
+    let factor = [5.0, 2.0]
+        .into_iter()
+        .find(|factor| factor * power <= value * (1.0 + 1e-9));
+    factor.unwrap_or(1.0) * power
+}
+
+/// The next of them.
+fn above(value: f64) -> f64 {
+    let power = 10_f64.powf((value.log10() + 1e-9).floor());
+    let factor = [2.0, 5.0]
+        .into_iter()
+        .find(|factor| factor * power > value * (1.0 + 1e-9));
+    factor.unwrap_or(10.0) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(ticks: &[Tick]) -> Vec<&str> {
+        ticks.iter().map(|tick| tick.label.as_str()).collect()
+    }
+
+    #[test]
+    fn linear_axes_end_at_a_tick() {
+        let scale = Scale::from_zero([3.0, 8123.0]);
+        assert_eq!(scale.to(), 10000.0);
+        assert_eq!(
+            texts(&scale.ticks(4.0, 1.0)),
+            ["0", "2.5k", "5.0k", "7.5k", "10.0k"]
+        );
+        assert_eq!(Scale::from_zero([]).to(), 1.0);
+        assert_eq!(Scale::from_zero([f64::NAN, f64::INFINITY]).to(), 1.0);
+        assert_eq!(Scale::from_zero([100.0 + 1e-9]).to(), 100.0);
+    }
+
+    #[test]
+    fn log_axes_have_labels_within_a_decade_and_over_many() {
+        let scale = Scale::log([2.3, 8.0]);
+        assert_eq!(
+            scale,
+            Scale::Log {
+                from: 2.0,
+                to: 10.0
+            }
+        );
+        assert_eq!(texts(&scale.ticks(4.0, 1.0)), ["2", "5", "10"]);
+        let scale = Scale::log([0.01, 99_000.0]);
+        let ticks = scale.ticks(4.0, 1.0);
+        let labeled: Vec<_> = texts(&ticks)
+            .into_iter()
+            .filter(|t| !t.is_empty())
+            .collect();
+        assert_eq!(labeled, ["0.01", "1", "100", "10k"]);
+        assert_eq!(
+            Scale::log([5.0]),
+            Scale::Log {
+                from: 5.0,
+                to: 10.0
+            }
+        );
+        assert_eq!(
+            Scale::log([0.0, -1.0]),
+            Scale::Linear { from: 0.0, to: 1.0 }
+        );
+    }
+
+    #[test]
+    fn times_are_round() {
+        assert_eq!(
+            texts(&time_ticks(0.0, 60.0, 6.0).0),
+            ["0", "10", "20", "30", "40", "50", "60"]
+        );
+        let (ticks, unit) = time_ticks(0.0, 86400.0, 6.0);
+        assert_eq!(
+            (texts(&ticks), unit),
+            (vec!["0", "6", "12", "18", "24"], "h")
+        );
+        let (ticks, unit) = time_ticks(0.0, 600.0, 6.0);
+        assert_eq!(
+            (texts(&ticks), unit),
+            (vec!["0", "2", "4", "6", "8", "10"], "min")
+        );
+        assert_eq!(time_ticks(0.0, 0.0, 6.0).0.len(), 1);
+    }
+
+    #[test]
+    fn positions_are_within_the_axis() {
+        let scale = Scale::log([1.0, 100.0]);
+        assert_eq!(scale.at(10.0), 0.5);
+        assert_eq!(
+            (scale.at(0.0), scale.at(1e9), scale.at(f64::NAN)),
+            (0.0, 1.0, 0.0)
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! What is drawn over time.
+
+/// The time that charts of one run share, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeAxis {
+    /// The first moment.
+    pub from: f64,
+    /// The last moment.
+    pub to: f64,
+}
+
+impl TimeAxis {
+    /// The same, but never empty.
+    pub(crate) fn checked(self) -> TimeAxis {
+        let from = if self.from.is_finite() {
+            self.from
+        } else {
+            0.0
+        };
+        let to = if self.to > from { self.to } else { from + 1.0 };
+        TimeAxis { from, to }
+    }
+}
+
+/// The values of some time: one value if all three are equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The lowest.
+    pub low: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// The highest.
+    pub high: f64,
+}
+
+impl Range {
+    /// A single value.
+    pub fn of(value: f64) -> Range {
+        Range {
+            low: value,
+            mean: value,
+            high: value,
+        }
+    }
+}
+
+/// A value in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// When, in seconds.
+    pub at: f64,
+    /// `None` if it is not known, which leaves a gap.
+    pub value: Option<Range>,
+}
+
+/// Values in time, in the order of time; not more than some 800 points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// What the legend says.
+    pub name: String,
+    /// The values.
+    pub points: Vec<Point>,
+}
+
+impl Series {
+    /// The values that are known.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (f64, Range)> + '_ {
+        let known = |point: &Point| Some((point.at, point.value.filter(|r| r.mean.is_finite())?));
+        self.points.iter().filter_map(known)
+    }
+
+    /// The values that are known, in parts without a gap.
+    pub(crate) fn parts(&self) -> Vec<Vec<(f64, Range)>> {
+        let mut parts = vec![Vec::new()];
+        for point in &self.points {
+            match (point.value.filter(|r| r.mean.is_finite()), parts.last_mut()) {
+                (Some(range), Some(part)) => part.push((point.at, range)),
+                _ => parts.push(Vec::new()),
+            }
+        }
+        parts.retain(|part| !part.is_empty());
+        parts
+    }
+}
+
+/// What a span of time was.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd, Ord)]
+pub enum SpanKind {
+    /// Not measured.
+    WarmUp,
+    /// A checkpoint was active.
+    Checkpoint,
+    /// Autovacuum workers were active.
+    Autovacuum,
+    /// The run had been canceled.
+    Canceled,
+}
+
+impl SpanKind {
+    /// What the legend says.
+    pub fn name(self) -> &'static str {
+        match self {
+            SpanKind::WarmUp => "warm-up",
+            SpanKind::Checkpoint => "checkpoint",
+            SpanKind::Autovacuum => "autovacuum",
+            SpanKind::Canceled => "canceled",
+        }
+    }
+
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            SpanKind::WarmUp => "warm",
+            SpanKind::Checkpoint => "checkpoint",
+            SpanKind::Autovacuum => "autovacuum",
+            SpanKind::Canceled => "canceled",
+        }
+    }
+}
+
+/// A span of time that is marked in charts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// What it was.
+    pub kind: SpanKind,
+    /// When it began, in seconds.
+    pub from: f64,
+    /// When it ended.
+    pub to: f64,
+}

@@ -1,0 +1,203 @@
+//! Charts as text, for a terminal.
+
+use crate::number::{Unit, labels};
+use crate::scale::{Scale, time_ticks};
+use crate::series::{Series, TimeAxis};
+
+/// What a plot is made of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Glyphs {
+    /// Braille patterns of two by four dots, and blocks.
+    Unicode,
+    /// Where the encoding has only ASCII.
+    Ascii,
+}
+
+/// Rows of a plot.
+const ROWS: usize = 8;
+
+/// Columns left of a plot: labels and the axis.
+const MARGIN: usize = 9;
+
+/// Narrowest and widest plots.
+pub const WIDTHS: std::ops::RangeInclusive<i32> = 30..=1000;
+
+/// A series over time, `width` columns wide: the range of each column as dots, labels at the left and
+/// below.
+pub fn plot(
+    title: &str,
+    time: TimeAxis,
+    unit: Unit,
+    series: &Series,
+    width: usize,
+    glyphs: Glyphs,
+) -> Vec<String> {
+    let columns = width.saturating_sub(MARGIN).max(10);
+    let (across, down) = match glyphs {
+        Glyphs::Unicode => (2, 4),
+        Glyphs::Ascii => (1, 1),
+    };
+    let (dots_across, dots_down) = (columns * across, ROWS * down);
+    let time = time.checked();
+    let x = Scale::Linear {
+        from: time.from,
+        to: time.to,
+    };
+    let y = Scale::from_zero(
+        series
+            .known()
+            .flat_map(|(_, range)| [range.high, range.mean]),
+    );
+    let (divisor, unit) = unit.of(y.to());
+    let title = selfbench_markup::line(title).into_owned();
+    if series.known().next().is_none() {
+        return vec![format!("{title}: no data")];
+    }
+    let mut dots = vec![vec![false; dots_across]; dots_down];
+    let at = |scale: &Scale, value: f64, dots: usize| {
+        (scale.at(value) * (dots - 1) as f64).round() as usize
+    };
+    for part in series.parts() {
+        let mut before: Option<(usize, usize)> = None;
+        for (moment, range) in part {
+            let column = at(&x, moment, dots_across);
+            let (low, high) = (at(&y, range.low, dots_down), at(&y, range.high, dots_down));
+            let middle = at(&y, range.mean, dots_down);
+            (low..=high).for_each(|row| dots[row][column] = true);
+            dots[middle][column] = true;
+            if let Some((from, level)) = before {
+                connect(&mut dots, (from, level), (column, middle));
+            }
+            before = Some((column, middle));
+        }
+    }
+    let ticks = y.ticks(4.0, divisor);
+    let label_of = |row: usize| {
+        // Row 0 is at the top.
+        let is_here = |at: f64| ((1.0 - at) * (ROWS - 1) as f64).round() as usize == row;
+        ticks
+            .iter()
+            .find(|tick| is_here(tick.at))
+            .map(|tick| tick.label.as_str())
+    };
+    let axis = match glyphs {
+        Glyphs::Unicode => ["\u{2524}", "\u{2502}", "\u{2514}", "\u{2500}"],
+        Glyphs::Ascii => ["+", "|", "+", "-"],
+    };
+    let mut lines = vec![format!("{title} ({unit})")];
+    for row in 0..ROWS {
+        let label = label_of(row);
+        let mut line = format!(
+            "{:>7} {}",
+            label.unwrap_or(""),
+            if label.is_some() { axis[0] } else { axis[1] }
+        );
+        for column in 0..columns {
+            line.push(glyph(&dots, row, column, glyphs));
+        }
+        lines.push(line.trim_end_matches([' ', '\u{2800}']).to_owned());
+    }
+    lines.push(format!("{:>8}{}{}", "", axis[2], axis[3].repeat(columns)));
+    let (ticks, of_time) = time_ticks(time.from, time.to, (columns as f64 / 12.0).clamp(2.0, 10.0));
+    let mut below = vec![' '; MARGIN + columns];
+    let end = MARGIN + columns - of_time.len() - 1;
+    for tick in ticks {
+        let middle = MARGIN + (tick.at * (columns - 1) as f64).round() as usize;
+        let from = middle.saturating_sub(tick.label.len() / 2);
+        if from + tick.label.len() < end {
+            below[from..from + tick.label.len()]
+                .iter_mut()
+                .zip(tick.label.chars())
+                .for_each(|(place, c)| *place = c);
+        }
+    }
+    below.truncate(end);
+    lines.push(format!(
+        "{} {of_time}",
+        below.into_iter().collect::<String>()
+    ));
+    lines
+}
+
+/// Dots between two, so that a steep line has no gap.
+fn connect(dots: &mut [Vec<bool>], from: (usize, usize), to: (usize, usize)) {
+    let steps = from.0.abs_diff(to.0).max(from.1.abs_diff(to.1)).max(1);
+    for step in 0..=steps {
+        let part = step as f64 / steps as f64;
+        let between =
+            |a: usize, b: usize| (a as f64 + (b as f64 - a as f64) * part).round() as usize;
+        dots[between(from.1, to.1)][between(from.0, to.0)] = true;
+    }
+}
+
+/// The character of a row, counted from the top, and a column; dots are counted from the bottom.
+fn glyph(dots: &[Vec<bool>], row: usize, column: usize, glyphs: Glyphs) -> char {
+    match glyphs {
+        Glyphs::Ascii => match dots[ROWS - 1 - row][column] {
+            true => '*',
+            false => ' ',
+        },
+        Glyphs::Unicode => {
+            /// The bits of a pattern, by row from the top and column.
+            const BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+            let top = dots.len() - 1 - row * 4;
+            let mut pattern = 0x2800;
+            for (down, bits) in BITS.iter().enumerate() {
+                for (right, bit) in bits.iter().enumerate() {
+                    if dots[top - down][column * 2 + right] {
+                        pattern |= bit;
+                    }
+                }
+            }
+            char::from_u32(pattern).unwrap_or(' ')
+        }
+    }
+}
+
+/// A series as one line of at most that many characters, from 0 to its highest mean; a gap is a space.
+pub fn line(series: &Series, width: usize, glyphs: Glyphs) -> String {
+    let levels: &[char] = match glyphs {
+        Glyphs::Unicode => &[
+            '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}',
+            '\u{2588}',
+        ],
+        Glyphs::Ascii => &['_', '.', '-', '=', '+', '*', '#', '@'],
+    };
+    let per_character = series.points.len().div_ceil(width.max(1)).max(1);
+    let means: Vec<Option<f64>> = series
+        .points
+        .chunks(per_character)
+        .map(|points| {
+            let known = points
+                .iter()
+                .filter_map(|point| point.value)
+                .map(|range| range.mean);
+            let known: Vec<f64> = known.filter(|mean| mean.is_finite()).collect();
+            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        })
+        .collect();
+    let highest = means.iter().flatten().copied().fold(0.0, f64::max);
+    let level = |mean: &Option<f64>| match mean {
+        None => ' ',
+        Some(mean) if highest > 0.0 => {
+            let level = (mean / highest * levels.len() as f64).ceil() as usize;
+            levels[level.clamp(1, levels.len()) - 1]
+        }
+        Some(_) => levels[0],
+    };
+    means.iter().map(level).collect()
+}
+
+/// The highest and the lowest mean of a series, as labels; `None` without any.
+pub fn bounds(series: &Series) -> Option<(String, String)> {
+    let means = || series.known().map(|(_, range)| range.mean);
+    let (low, high) = (
+        means().fold(f64::INFINITY, f64::min),
+        means().fold(f64::NEG_INFINITY, f64::max),
+    );
+    let texts = labels(&[low.round(), high.round()]);
+    match texts.as_slice() {
+        [low, high] if means().next().is_some() => Some((low.clone(), high.clone())),
+        _ => None,
+    }
+}

@@ -1,0 +1,239 @@
+//! Figures over time: lines, and areas on each other, with spans of time marked.
+
+use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, color};
+use crate::legend::{self, Entry};
+use crate::number::{Unit, figure};
+use crate::scale::{Scale, time_ticks};
+use crate::series::{Range, Series, Span, SpanKind, TimeAxis};
+use crate::svg::{Path, WIDTH};
+use maud::{Markup, html};
+
+/// Height of the marks.
+const HEIGHT: f64 = 150.0;
+
+/// Height of the strip that marks the spans of one kind.
+const STRIP: f64 = 5.0;
+
+/// How far the highest value may be from the lowest on a linear axis.
+const LINEAR_RATIO: f64 = 50.0;
+
+/// Lines over time. Where a point is a range, the line is its mean, on an area from the lowest to the
+/// highest. With `may_be_log`, the axis is a log one if the values are far from each other.
+pub fn lines(
+    about: &About,
+    time: TimeAxis,
+    unit: Unit,
+    may_be_log: bool,
+    series: &[Series],
+    spans: &[Span],
+) -> Chart {
+    let values: Vec<f64> = series
+        .iter()
+        .flat_map(Series::known)
+        .flat_map(|(_, range)| [range.low, range.mean, range.high])
+        .collect();
+    if values.is_empty() {
+        return Chart::empty(about);
+    }
+    let scale = match may_be_log {
+        true => Scale::fitting(&values, LINEAR_RATIO),
+        false => Scale::from_zero(values),
+    };
+    let names = series.iter().map(|series| series.name.clone()).collect();
+    over_time(about, time, unit, scale, names, spans, |place| {
+        html! {
+            @for (i, series) in series.iter().enumerate() {
+                (line(series, &color(i), place))
+            }
+        }
+    })
+}
+
+/// The line of one series, and the area of its ranges.
+fn line(series: &Series, class: &str, place: &dyn Fn(f64, f64) -> (f64, f64)) -> Markup {
+    let (mut line, mut band) = (Path::default(), Path::default());
+    let mut has_band = false;
+    for part in series.parts() {
+        let at = |of: fn(&Range) -> f64| part.iter().map(move |(at, range)| place(*at, of(range)));
+        line.line(at(|range| range.mean));
+        if let [(only, range)] = part[..] {
+            // A line of no length is a dot.
+            let (x, y) = place(only, range.mean);
+            line.line_to(x, y);
+        }
+        if part.iter().any(|(_, range)| range.low < range.high) {
+            has_band = true;
+            band.line(at(|range| range.high));
+            let mut back: Vec<_> = at(|range| range.low).collect();
+            back.reverse();
+            back.into_iter().for_each(|(x, y)| band.line_to(x, y));
+            band.close();
+        }
+    }
+    html! {
+        @if has_band { path.band.(class) d=(band) {} }
+        path.line.(class) d=(line) {}
+    }
+}
+
+/// Means over time as areas on each other: the first series is at the bottom. A value that is not known
+/// counts as 0. All series have the same times.
+pub fn stack(
+    about: &About,
+    time: TimeAxis,
+    unit: Unit,
+    series: &[Series],
+    spans: &[Span],
+) -> Chart {
+    let times: Vec<f64> = series
+        .iter()
+        .max_by_key(|series| series.points.len())
+        .map(|series| series.points.iter().map(|point| point.at).collect())
+        .unwrap_or_default();
+    let value = |series: &Series, i: usize| {
+        let range = series.points.get(i).and_then(|point| point.value);
+        range.map_or(0.0, |range| range.mean.max(0.0))
+    };
+    // Each layer is between two of these sums.
+    let mut sums = vec![vec![0.0; times.len()]];
+    for series in series {
+        let below = sums.last().map(Vec::as_slice).unwrap_or_default();
+        let sum = below
+            .iter()
+            .enumerate()
+            .map(|(i, sum)| sum + value(series, i));
+        sums.push(sum.collect());
+    }
+    let highest = sums.last().into_iter().flatten().copied();
+    if times.is_empty() || highest.clone().all(|sum| sum == 0.0) {
+        return Chart::empty(about);
+    }
+    let scale = Scale::from_zero(highest);
+    let names = series.iter().map(|series| series.name.clone()).collect();
+    over_time(about, time, unit, scale, names, spans, |place| {
+        html! {
+            @for (i, pair) in sums.windows(2).enumerate() {
+                @let (below, above) = (&pair[0], &pair[1]);
+                path.area.(color(i)) d=({
+                    let mut path = Path::default();
+                    path.line(times.iter().zip(above).map(|(at, sum)| place(*at, *sum)));
+                    for (at, sum) in times.iter().zip(below).rev() {
+                        let (x, y) = place(*at, *sum);
+                        path.line_to(x, y);
+                    }
+                    path.close();
+                    path
+                }) {}
+            }
+        }
+    })
+}
+
+/// The kinds of spans that there are.
+fn kinds(spans: &[Span]) -> Vec<SpanKind> {
+    let mut kinds: Vec<SpanKind> = spans.iter().map(|span| span.kind).collect();
+    kinds.sort();
+    kinds.dedup();
+    kinds
+}
+
+fn over_time(
+    about: &About,
+    time: TimeAxis,
+    unit: Unit,
+    scale: Scale,
+    names: Vec<String>,
+    spans: &[Span],
+    marks: impl FnOnce(&dyn Fn(f64, f64) -> (f64, f64)) -> Markup,
+) -> Chart {
+    let time = time.checked();
+    let kinds = kinds(spans);
+    let entries = entries(&names, &kinds);
+    let strips = kinds.len() as f64 * STRIP;
+    let area = Area {
+        top: legend::height(&entries) + UNIT_HEIGHT + strips,
+        height: HEIGHT,
+        strips,
+    };
+    let (divisor, unit) = unit.of(scale.to());
+    let (ticks, of_time) = time_ticks(time.from, time.to, 6.0);
+    let across = Scale::Linear {
+        from: time.from,
+        to: time.to,
+    };
+    let place = |at: f64, value: f64| {
+        let y = area.height * (1.0 - scale.at(value));
+        (WIDTH * across.at(at), y)
+    };
+    let unit = if scale.is_log() {
+        format!("{unit}, log scale")
+    } else {
+        unit
+    };
+    let marks = html! {
+        (legend::draw(&entries, 0.0))
+        (span_marks(&area, &across, spans, &kinds))
+        (area.left_axis(&scale.ticks(4.0, divisor), &unit))
+        (area.marks(marks(&place)))
+        (area.bottom_axis(&ticks, &format!("time, {of_time}")))
+    };
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks)
+}
+
+/// A single series needs no name beside the title.
+fn entries(names: &[String], kinds: &[SpanKind]) -> Vec<Entry> {
+    let named = names.iter().enumerate().filter(|_| names.len() > 1);
+    let of_series = named.map(|(i, name)| Entry {
+        class: color(i),
+        name: name.clone(),
+    });
+    let of_spans = kinds.iter().map(|kind| Entry {
+        class: kind.class().to_owned(),
+        name: kind.name().to_owned(),
+    });
+    of_series.chain(of_spans).collect()
+}
+
+/// Spans: shades behind the marks, and above them a strip for each kind.
+fn span_marks(area: &Area, across: &Scale, spans: &[Span], kinds: &[SpanKind]) -> Markup {
+    let top = kinds.len() as f64 * STRIP;
+    let whole = Area {
+        top: area.top - top,
+        height: area.height + top,
+        ..*area
+    };
+    whole.marks(html! {
+        @for (row, kind) in kinds.iter().enumerate() {
+            @let of_kind = || spans.iter().filter(|span| span.kind == *kind);
+            @let y = STRIP * row as f64;
+            path.span.(kind.class()) d=(rects(of_kind(), across, top, area.height)) {}
+            path.strip.(kind.class()) d=(rects(of_kind(), across, y, STRIP - 1.0)) {
+                title { (says(*kind, of_kind())) }
+            }
+        }
+    })
+}
+
+fn rects<'a>(spans: impl Iterator<Item = &'a Span>, across: &Scale, y: f64, height: f64) -> Path {
+    let mut path = Path::default();
+    for span in spans {
+        let (from, to) = (across.at(span.from), across.at(span.to));
+        path.rect(WIDTH * from, y, WIDTH * (to - from).max(0.001), height);
+    }
+    path
+}
+
+/// When the only span of a kind was, or how many there were.
+fn says<'a>(kind: SpanKind, spans: impl Iterator<Item = &'a Span>) -> String {
+    let spans: Vec<&Span> = spans.collect();
+    let seconds: f64 = spans.iter().map(|span| span.to - span.from).sum();
+    let name = kind.name();
+    match spans.as_slice() {
+        [span] => format!("{name}, {} to {} s", figure(span.from), figure(span.to)),
+        spans => format!(
+            "{name}, {} times, {} s together",
+            spans.len(),
+            figure(seconds)
+        ),
+    }
+}
