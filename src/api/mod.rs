@@ -9,6 +9,7 @@ mod options;
 mod pgbench;
 mod pgio;
 mod progress;
+mod report;
 mod require;
 mod result;
 mod run;

@@ -1,30 +1,17 @@
-//! What is made of results: reports, advice, percentiles; and deleting them.
+//! What is made of results: advice, percentiles; and deleting them.
 
 use super::live::{live_segment, load};
 use crate::backend::call::Call;
 use crate::check::{age, argument};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
-use crate::results::load::{exists, last_run_of_caller, load_evidence};
+use crate::results::load::{exists, load_evidence};
 use crate::security;
-use crate::shared::Segment;
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use selfbench_model::RunRecord;
 use selfbench_report::Finding;
 use selfbench_stats::LatencyHistogram;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-
-/// The report of a run that the caller may see.
-#[pg_extern(sql = false)]
-fn report(run_id: Option<i64>) -> String {
-    (|| {
-        let run_id = argument("run_id", run_id)?;
-        text_of(load(run_id)?.ok_or(Error::UnknownRun { run_id })?)
-    })()
-    .or_raise()
-}
 
 /// Fails unless the caller may see the run; for functions in SQL, whose queries have no row of others.
 #[pg_extern(sql = false)]
@@ -37,43 +24,6 @@ fn require_run(run_id: Option<i64>) {
         }
     })()
     .or_raise()
-}
-
-/// The last run of this session, 0 before its first.
-static LAST_RUN: AtomicI64 = AtomicI64::new(0);
-
-/// Remembers a run as the last one of this session, unless it is not stored.
-pub(super) fn remember(segment: &Segment) {
-    let run_id = segment.header().run_id.load(Relaxed);
-    if run_id != 0 {
-        LAST_RUN.store(run_id, Relaxed);
-    }
-}
-
-/// The report of the last run of this session; if it has none that the caller may see, of the
-/// caller's last one.
-#[pg_extern(sql = false)]
-fn report_last() -> String {
-    (|| {
-        let of_session = match LAST_RUN.load(Relaxed) {
-            0 => None,
-            run_id => load(run_id)?,
-        };
-        let found = match of_session {
-            Some(found) => Some(found),
-            None => match last_run_of_caller()? {
-                Some(run_id) => load(run_id)?,
-                None => None,
-            },
-        };
-        text_of(found.ok_or(Error::NoRun)?)
-    })()
-    .or_raise()
-}
-
-fn text_of(record: RunRecord) -> Result<String> {
-    let evidence = load_evidence(record.run.run_id)?;
-    Ok(selfbench_report::text(&record, &evidence))
 }
 
 /// What makes the figures of a run doubtful that the caller may see, and what to do about it.

@@ -3,7 +3,7 @@
 use super::launch::begin_advised;
 use super::live::live_segment;
 use super::progress::{Progress, Ticker};
-use super::result;
+use super::report;
 use super::warnings::{self, advise, remedy, warn};
 use crate::backend::call::Call;
 use crate::backend::horizon::Horizon;
@@ -100,7 +100,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     }
     let task = begin_advised(spec)?;
     let waited = task.wait(Phase::Running, horizon, |_| Ok(()));
-    result::remember(task.segment());
+    report::remember(task.segment());
     waited?;
     if let Some(Err(error)) = task.segment().outcome::<Reply>() {
         return Err(error);
@@ -139,7 +139,7 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
         ticker.tick(segment);
         Ok(())
     });
-    result::remember(task.segment());
+    report::remember(task.segment());
     waited?;
     ticker.end(task.segment());
     if !told {

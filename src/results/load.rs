@@ -310,6 +310,14 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
     })
 }
 
+/// The first rows of a query, at most that many, under the latest snapshot.
+pub fn load_rows<T: DeserializeOwned>(sql: &str, limit: usize) -> Result<Vec<T>> {
+    query_json(
+        &format!("SELECT row_to_json(q)::text FROM ({sql}) q LIMIT $1"),
+        limit as i64,
+    )
+}
+
 /// Rows of a query with one JSON column and one parameter, under the latest snapshot.
 pub(super) fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
     with_pinned_settings(|| {

@@ -2,11 +2,12 @@
 
 pub mod delete;
 mod insert;
-mod json;
+pub mod json;
 pub mod load;
 pub mod log;
 pub mod pgio;
 pub mod probes;
+pub mod repeat;
 pub mod result;
 pub mod sets;
 pub mod store;

@@ -1,8 +1,8 @@
 /* Reports, advice, histograms and views of results. */
 
-CREATE FUNCTION bench.report(run_id bigint) RETURNS text
+CREATE FUNCTION bench.report(run_id bigint, format text DEFAULT 'text') RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_wrapper';
-COMMENT ON FUNCTION bench.report(bigint) IS 'report of a run in pgbench''s layout, with percentiles';
+COMMENT ON FUNCTION bench.report(bigint, text) IS 'report of a run: text in pgbench''s layout, with percentiles; markdown, json or html';
 
 CREATE FUNCTION bench.report() RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_last_wrapper';

@@ -22,4 +22,5 @@ pub mod verdict;
 pub use advice::{Finding, Setup, Severity, advice, known_before};
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use budget::time_budget;
+pub use settings::is_shown;
 pub use text::{Style, lines, text};

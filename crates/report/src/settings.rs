@@ -44,7 +44,7 @@ const FAMILIES: [&str; 8] = [
 ];
 
 /// Whether a report shows a setting.
-pub(crate) fn is_shown(setting: &Setting) -> bool {
+pub fn is_shown(setting: &Setting) -> bool {
     let name = setting.name.to_ascii_lowercase();
     !matches!(setting.source.as_str(), "default" | "override")
         && !LEFT_OUT.contains(&name.as_str())

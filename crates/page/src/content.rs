@@ -1,0 +1,259 @@
+//! What a report says, before it becomes HTML, Markdown or text. Each kind of report is written once,
+//! as this; what a format cannot show, it says.
+
+use maud::Markup;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use std::fmt;
+
+/// A report.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// What it is about.
+    pub title: String,
+    /// The same in one more line.
+    pub subtitle: String,
+    /// Its parts in their order; the first one has the answer.
+    pub sections: Vec<Section>,
+    /// By whom and when it was made.
+    pub footer: String,
+}
+
+/// A part of a report under a heading.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// The heading.
+    pub heading: String,
+    /// What stands below.
+    pub blocks: Vec<Block>,
+}
+
+/// A piece of a section.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A paragraph.
+    Text(String),
+    /// A paragraph that is more important than others.
+    Lead(String),
+    /// A heading below that of the section.
+    Heading(String),
+    /// The figures that matter most.
+    Figures(Vec<Figure>),
+    /// Reasons for doubt.
+    Findings(Vec<Remark>),
+    /// Names and values.
+    Facts(Vec<(String, String)>),
+    /// A text that keeps its lines, such as SQL.
+    Code(String),
+    /// Rows of a query.
+    Table(Table),
+    /// A picture.
+    Chart(Chart),
+    /// What is needed less often.
+    Folded(String, Vec<Block>),
+}
+
+/// A figure that matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: String,
+    /// Unit; may be empty.
+    pub unit: &'static str,
+}
+
+/// A reason for doubt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remark {
+    /// `error`, `warning` or `note`.
+    pub severity: &'static str,
+    /// What is doubtful.
+    pub finding: String,
+    /// What says so.
+    pub evidence: String,
+    /// What to do; may be empty.
+    pub remedy: String,
+}
+
+/// Rows of a query.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// What the rows are.
+    pub caption: String,
+    /// The rows, all with the same columns.
+    pub rows: Vec<Row>,
+    /// A query that returns all rows.
+    pub query: String,
+    /// Whether there are more rows than these.
+    pub is_cut: bool,
+}
+
+impl Table {
+    /// The names of the columns.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        let first = self.rows.first().into_iter();
+        first.flat_map(|row| row.0.iter().map(|(name, _)| name.as_str()))
+    }
+
+    /// Whether a column has numbers only.
+    pub fn is_number(&self, column: usize) -> bool {
+        let mut values = self.rows.iter().filter_map(|row| row.0.get(column));
+        values.all(|(_, value)| value.is_number() || value.is_null())
+    }
+}
+
+/// A row: the columns' names with its values, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row(pub Vec<(String, Value)>);
+
+impl Row {
+    /// A value as text; empty for NULL, or if there is no such column.
+    pub fn text(&self, column: &str) -> &str {
+        let found = self.0.iter().find(|(name, _)| name == column);
+        found
+            .and_then(|(_, value)| value.as_str())
+            .unwrap_or_default()
+    }
+}
+
+impl<'de> Deserialize<'de> for Row {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Row, D::Error> {
+        struct Columns;
+        impl<'de> Visitor<'de> for Columns {
+            type Value = Row;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
+                let mut columns = Vec::new();
+                while let Some(column) = map.next_entry()? {
+                    columns.push(column);
+                }
+                Ok(Row(columns))
+            }
+        }
+        deserializer.deserialize_map(Columns)
+    }
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// What it shows, in words: its finding.
+    pub finding: String,
+    /// The picture.
+    pub svg: Markup,
+    /// What is drawn.
+    pub table: Table,
+    /// A query that returns it as a file.
+    pub query: String,
+}
+
+/// A value as it is printed; figures keep at least four digits, those in columns of shares are percents.
+pub(crate) fn print(column: &str, value: &Value) -> String {
+    match value {
+        Value::Null => "-".into(),
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::Number(number) => match number.as_f64() {
+            Some(share) if column.ends_with("share") => format!("{:.1} %", 100.0 * share),
+            Some(value) if number.is_f64() => decimal(value),
+            _ => number.to_string(),
+        },
+        Value::Array(values) => {
+            let texts: Vec<String> = values.iter().map(|value| print(column, value)).collect();
+            texts.join(", ")
+        }
+        object => object.to_string(),
+    }
+}
+
+/// A number with as many decimals as its size calls for.
+pub(crate) fn decimal(value: f64) -> String {
+    let decimals = match value.abs() {
+        x if x < 1e-6 => 0,
+        x if x >= 1000.0 => 0,
+        x if x >= 100.0 => 1,
+        x if x >= 10.0 => 2,
+        x if x >= 0.1 => 3,
+        x if x >= 0.01 => 4,
+        _ => 5,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A moment, as JSON has it, to the second.
+pub(crate) fn moment(text: &str) -> String {
+    match (text.get(..19), text.rfind(['+', '-', 'Z'])) {
+        (Some(begin), Some(zone)) if zone >= 19 => {
+            format!("{} {}", begin.replace('T', " "), &text[zone..])
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A whole number with commas.
+pub(crate) fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let (sign, digits) = match digits.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", digits.as_str()),
+    };
+    let mut text = String::from(sign);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn rows_keep_the_order_of_their_columns() {
+        let row: Row = serde_json::from_str(r#"{"z": 1, "a": "x", "m": null}"#).unwrap();
+        let names: Vec<_> = row.0.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["z", "a", "m"]);
+        assert_eq!((row.text("a"), row.text("m"), row.text("b")), ("x", "", ""));
+    }
+
+    #[test]
+    fn values_are_printed_by_their_size() {
+        let printed = |value: Value| print("x", &value);
+        assert_eq!(printed(json!(null)), "-");
+        assert_eq!(printed(json!(123456)), "123456");
+        assert_eq!(printed(json!(123456.7)), "123457");
+        assert_eq!(printed(json!(0.0)), "0");
+        assert_eq!(printed(json!(0.00912)), "0.00912");
+        assert_eq!(printed(json!(12.3456)), "12.35");
+        assert_eq!(printed(json!(["a", 1])), "a, 1");
+        assert_eq!(print("self_share", &json!(0.1234)), "12.3 %");
+    }
+
+    #[test]
+    fn moments_have_seconds() {
+        let seconds = "2026-11-22 12:06:15 +00:00";
+        assert_eq!(moment("2026-11-22T12:06:15.6286+00:00"), seconds);
+        assert_eq!(moment("2026-11-22T12:06:15+00:00"), seconds);
+        assert_eq!(moment("infinity"), "infinity");
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!(grouped(0.0), "0");
+        assert_eq!(grouped(999.4), "999");
+        assert_eq!(grouped(1234567.0), "1,234,567");
+        assert_eq!(grouped(-1000.0), "-1,000");
+    }
+}

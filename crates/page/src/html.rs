@@ -1,0 +1,149 @@
+//! A report as HTML.
+
+use crate::Document;
+use crate::content::{Block, Chart, Report, Section, Table, print};
+use maud::{Markup, html};
+
+impl Report {
+    /// The report as an HTML document in one file.
+    pub fn html(&self) -> String {
+        let mut ids = Ids::default();
+        Document {
+            title: &self.title,
+            intro: html! { @if !self.subtitle.is_empty() { p.muted { (self.subtitle) } } },
+            main: html! { @for section in &self.sections { (section.html(&mut ids)) } },
+            footer: html! { p { (self.footer) } },
+            script: None,
+        }
+        .render()
+    }
+}
+
+/// Numbers of the document's elements.
+#[derive(Default)]
+struct Ids(usize);
+
+impl Ids {
+    fn next(&mut self) -> String {
+        self.0 += 1;
+        format!("part-{}", self.0)
+    }
+}
+
+impl Section {
+    fn html(&self, ids: &mut Ids) -> Markup {
+        let id = ids.next();
+        html! {
+            section aria-labelledby=(id) {
+                h2 id=(id) { (self.heading) }
+                @for block in &self.blocks { (block.html()) }
+            }
+        }
+    }
+}
+
+impl Block {
+    fn html(&self) -> Markup {
+        match self {
+            Block::Text(text) => html! { p { (text) } },
+            Block::Lead(text) => html! { p.lead { (text) } },
+            Block::Heading(text) => html! { h3 { (text) } },
+            Block::Figures(figures) => html! {
+                dl.figures {
+                    @for figure in figures {
+                        div {
+                            dt { (figure.name) }
+                            dd {
+                                (figure.value)
+                                @if !figure.unit.is_empty() { " " small { (figure.unit) } }
+                            }
+                        }
+                    }
+                }
+            },
+            Block::Findings(findings) => html! {
+                ul.findings {
+                    @for remark in findings {
+                        li class=(remark.severity) {
+                            b { (remark.severity) ": " } (remark.finding)
+                            @if !remark.evidence.is_empty() { " (" (remark.evidence) ")" }
+                            @if !remark.remedy.is_empty() { br; span.muted { (remark.remedy) } }
+                        }
+                    }
+                }
+            },
+            Block::Facts(facts) => html! {
+                dl.facts {
+                    @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
+                }
+            },
+            Block::Code(text) => html! { pre { (text) } },
+            Block::Table(table) => table.html(),
+            Block::Chart(chart) => chart.html(),
+            Block::Folded(summary, blocks) => html! {
+                details {
+                    summary { (summary) }
+                    @for block in blocks { (block.html()) }
+                }
+            },
+        }
+    }
+}
+
+impl Table {
+    fn html(&self) -> Markup {
+        let columns: Vec<(&str, bool)> = self
+            .columns()
+            .enumerate()
+            .map(|(at, name)| (name, self.is_number(at)))
+            .collect();
+        let class = |is_number| if is_number { "number" } else { "text" };
+        html! {
+            // It can be scrolled by keys, too.
+            div.scroll tabindex="0" role="group" aria-label=(self.caption) {
+                table {
+                    caption { (self.caption) }
+                    thead {
+                        tr {
+                            @for (name, is_number) in &columns {
+                                th class=(class(*is_number)) scope="col" { (name.replace('_', " ")) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &self.rows {
+                            tr {
+                                @for ((name, value), (_, is_number)) in row.0.iter().zip(&columns) {
+                                    td class=(class(*is_number)) { (print(name, value)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if !self.query.is_empty() {
+                p.muted {
+                    @if self.is_cut { "These are the first " (self.rows.len()) " rows. " }
+                    "Query: " code { (self.query) }
+                }
+            }
+        }
+    }
+}
+
+impl Chart {
+    fn html(&self) -> Markup {
+        html! {
+            figure {
+                (self.svg)
+                figcaption { (self.finding) }
+            }
+            @if !self.table.rows.is_empty() {
+                details {
+                    summary { "Figures of this chart" }
+                    (self.table.html())
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A report as Markdown of GitHub's flavor, for an issue or a mail.
+
+use crate::content::{Block, Report, Table, print};
+use selfbench_markup::markdown::{block, text};
+
+impl Report {
+    /// The report as Markdown.
+    pub fn markdown(&self) -> String {
+        let mut lines = vec![format!("# {}", text(&self.title)), String::new()];
+        if !self.subtitle.is_empty() {
+            lines.extend([text(&self.subtitle), String::new()]);
+        }
+        let mut charts = Vec::new();
+        for section in &self.sections {
+            lines.extend([format!("## {}", text(&section.heading)), String::new()]);
+            for block in &section.blocks {
+                add(&mut lines, &mut charts, block);
+            }
+        }
+        if !charts.is_empty() {
+            lines.extend(["## Charts".into(), String::new()]);
+            lines.push("Markdown cannot hold these charts; each query returns one as SVG.".into());
+            lines.push(block(&charts.join("\n")));
+        }
+        lines.extend([text(&self.footer), String::new()]);
+        lines.join("\n")
+    }
+}
+
+/// Adds the lines of a block; of a chart, what it shows, and its query to `charts`.
+fn add(lines: &mut Vec<String>, charts: &mut Vec<String>, of: &Block) {
+    match of {
+        Block::Text(paragraph) => lines.extend([text(paragraph), String::new()]),
+        Block::Lead(paragraph) => lines.extend([format!("**{}**", text(paragraph)), String::new()]),
+        Block::Heading(heading) => lines.extend([format!("### {}", text(heading)), String::new()]),
+        Block::Figures(figures) => {
+            let figures = figures.iter();
+            let row = |f: &crate::Figure| (f.name.clone(), format!("{} {}", f.value, f.unit));
+            facts(lines, &figures.map(row).collect::<Vec<_>>());
+        }
+        Block::Findings(findings) => {
+            for remark in findings {
+                let evidence = match remark.evidence.as_str() {
+                    "" => String::new(),
+                    evidence => format!(" ({})", text(evidence)),
+                };
+                let (severity, finding) = (remark.severity, text(&remark.finding));
+                let remedy = text(&remark.remedy);
+                lines.push(format!("* **{severity}**: {finding}{evidence}. {remedy}"));
+            }
+            lines.push(String::new());
+        }
+        Block::Facts(rows) => facts(lines, rows),
+        Block::Code(code) => lines.push(block(code)),
+        Block::Table(of) => table(lines, of),
+        Block::Chart(chart) => {
+            lines.extend([text(&chart.finding), String::new()]);
+            charts.push(chart.query.clone());
+        }
+        Block::Folded(summary, blocks) => {
+            // GitHub renders what stands between these lines if they are surrounded by empty ones.
+            lines.push("<details>".into());
+            lines.extend([
+                format!("<summary>{}</summary>", text(summary)),
+                String::new(),
+            ]);
+            for block in blocks {
+                add(lines, charts, block);
+            }
+            lines.extend(["</details>".into(), String::new()]);
+        }
+    }
+}
+
+fn facts(lines: &mut Vec<String>, rows: &[(String, String)]) {
+    lines.extend(["| | |".into(), "|---|---|".into()]);
+    let cells = rows.iter().map(|(name, value)| [name, value]);
+    lines.extend(cells.map(|cells| row(cells.into_iter().map(|cell| text(cell.trim())))));
+    lines.push(String::new());
+}
+
+fn table(lines: &mut Vec<String>, table: &Table) {
+    lines.extend([text(&table.caption), String::new()]);
+    lines.push(row(table.columns().map(text)));
+    let columns = table.columns().count();
+    let sides = (0..columns).map(|at| if table.is_number(at) { "---:" } else { "---" });
+    lines.push(row(sides.map(str::to_owned)));
+    for cells in &table.rows {
+        let cells = cells.0.iter();
+        lines.push(row(cells.map(|(name, value)| text(&print(name, value)))));
+    }
+    lines.push(String::new());
+    if table.is_cut {
+        lines.push(format!("The first {} rows; all of them:", table.rows.len()));
+        lines.push(block(&table.query));
+    }
+}
+
+fn row(cells: impl Iterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.collect();
+    format!("| {} |", cells.join(" | "))
+}

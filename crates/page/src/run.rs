@@ -1,0 +1,488 @@
+//! What the report of a run says.
+
+use crate::content::{
+    Block, Figure, Remark, Report, Row, Section, Table, decimal, grouped, moment,
+};
+use selfbench_model::{Evidence, Mode, Run, RunRecord, RunState};
+use selfbench_report::advice;
+use selfbench_stats::summary;
+
+/// Rows of a table at most.
+pub const MAX_ROWS: usize = 200;
+
+/// Where a report gets from what the record of a run has not.
+pub trait Source {
+    /// Why it does not answer.
+    type Error;
+
+    /// The first rows of a query that returns them in full, up to one more than [`MAX_ROWS`].
+    fn rows(&mut self, query: &str) -> Result<Vec<Row>, Self::Error>;
+}
+
+/// The report of a run. `repeat` is a statement that repeats it.
+pub fn report<S: Source>(
+    record: &RunRecord,
+    evidence: &Evidence,
+    repeat: &str,
+    source: &mut S,
+) -> Result<Report, S::Error> {
+    let run = &record.run;
+    let mut tables = Tables {
+        run_id: run.run_id,
+        source,
+    };
+    let mut sections = vec![
+        Section {
+            heading: "Result".into(),
+            blocks: answer(record, evidence),
+        },
+        what_was_run(record, repeat, &mut tables)?,
+    ];
+    sections.extend(scripts(record, &mut tables)?);
+    sections.extend(time(&mut tables)?);
+    sections.extend(waits(&mut tables)?);
+    sections.extend(profile(record, &mut tables)?);
+    sections.push(background(&mut tables)?);
+    let label = run.label.as_deref().unwrap_or_default();
+    Ok(Report {
+        title: match label {
+            "" => format!("Run {}", run.run_id),
+            label => format!("Run {}: {label}", run.run_id),
+        },
+        subtitle: subtitle(record),
+        sections,
+        footer: format!(
+            "Made by pg_selfbench {} of run {}. Everything here is in the tables of schema bench; \
+             bench.export_run({}) returns all of it as JSON.",
+            run.extension_version, run.run_id, run.run_id
+        ),
+    })
+}
+
+/// The tables of a run's report.
+struct Tables<'a, S> {
+    run_id: i64,
+    source: &'a mut S,
+}
+
+impl<S: Source> Tables<'_, S> {
+    /// The rows of a query, in which `$1` is the run; `None` without rows.
+    fn table(&mut self, caption: &str, query: &str) -> Result<Option<Table>, S::Error> {
+        let query = query.replace("$1", &self.run_id.to_string());
+        let mut rows = self.source.rows(&query)?;
+        let is_cut = rows.len() > MAX_ROWS;
+        rows.truncate(MAX_ROWS);
+        let table = Table {
+            caption: caption.into(),
+            rows,
+            query,
+            is_cut,
+        };
+        Ok((!table.rows.is_empty()).then_some(table))
+    }
+
+    /// A section with one table, if it has rows.
+    fn section(
+        &mut self,
+        heading: &str,
+        words: &str,
+        caption: &str,
+        query: &str,
+    ) -> Result<Option<Section>, S::Error> {
+        let table = self.table(caption, query)?;
+        Ok(table.map(|table| Section {
+            heading: heading.into(),
+            blocks: vec![Block::Text(words.into()), Block::Table(table)],
+        }))
+    }
+}
+
+fn subtitle(record: &RunRecord) -> String {
+    let run = &record.run;
+    let mut parts = vec![
+        run.scripts.join(", "),
+        clients(run),
+        format!("mode {}", run.mode.description()),
+        format!("PostgreSQL {}", run.server_version),
+    ];
+    parts.extend(run.target.clone());
+    parts.extend(run.started_at.as_deref().map(moment));
+    parts.join(" \u{b7} ")
+}
+
+fn clients(run: &Run) -> String {
+    match run.clients {
+        1 => "1 client".into(),
+        clients => format!("{clients} clients"),
+    }
+}
+
+/// The answer: what came out, in words and numbers, and what makes it doubtful.
+fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
+    let run = &record.run;
+    let mut blocks = Vec::new();
+    let ended = match run.state {
+        RunState::Starting | RunState::Running => {
+            Some("The run is in progress: these are its figures so far.")
+        }
+        RunState::Canceled => Some("The run was canceled: these are its figures until then."),
+        RunState::Failed => Some("The run failed: these are its figures until then."),
+        RunState::Lost => Some("The run was lost: its processes ended before it stored a result."),
+        RunState::Finished => None,
+    };
+    blocks.extend(ended.map(|words| Block::Text(words.into())));
+    blocks.push(Block::Lead(in_words(run)));
+    blocks.push(Block::Figures(figures(run)));
+    let mut remarks: Vec<Remark> = advice(record, evidence)
+        .into_iter()
+        .map(|finding| Remark {
+            severity: finding.severity.name(),
+            finding: finding.finding.into(),
+            evidence: finding.evidence,
+            remedy: finding.remedy.into(),
+        })
+        .collect();
+    remarks.extend(run.errors.iter().map(|error| Remark {
+        severity: "error",
+        finding: error.trim_end().into(),
+        evidence: String::new(),
+        remedy: String::new(),
+    }));
+    remarks.extend(run.notes.iter().map(|note| Remark {
+        severity: "note",
+        finding: note.clone(),
+        evidence: String::new(),
+        remedy: String::new(),
+    }));
+    let (notes, doubts): (Vec<_>, Vec<_>) = remarks.into_iter().partition(|r| r.severity == "note");
+    blocks.push(match doubts.is_empty() {
+        true => Block::Text("No reason to distrust these figures is known.".into()),
+        false => Block::Findings(doubts),
+    });
+    if !notes.is_empty() {
+        let summary = match notes.len() {
+            1 => "1 note".to_owned(),
+            count => format!("{count} notes"),
+        };
+        blocks.push(Block::Folded(summary, vec![Block::Findings(notes)]));
+    }
+    blocks
+}
+
+/// The result in one or two sentences.
+fn in_words(run: &Run) -> String {
+    let counts = &run.figures.counts;
+    let latency = &run.figures.latency;
+    let seconds = run.seconds.unwrap_or(0.0);
+    let place = match run.mode {
+        Mode::Spi => "in the server",
+        Mode::Libpq => "over connections",
+    };
+    let (Some(tps), Some(avg_ms)) = (run.figures.tps, latency.latency_avg_ms) else {
+        return match counts.total() {
+            0 => "No transaction has ended.".into(),
+            total => format!(
+                "None of {} transactions was successful.",
+                grouped(total as f64)
+            ),
+        };
+    };
+    let mut words = format!(
+        "{} transactions per second on average over {} s, {place}, by {}. A transaction took {} ms on average",
+        rate(tps),
+        decimal(seconds),
+        clients(run),
+        decimal(avg_ms)
+    );
+    if let Some(p95_ms) = latency.latency_p95_ms {
+        words += &format!("; 95 of 100 took at most {} ms", decimal(p95_ms));
+    }
+    words + "."
+}
+
+fn figures(run: &Run) -> Vec<Figure> {
+    let figures = &run.figures;
+    let (counts, latency) = (&figures.counts, &figures.latency);
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: Option<String>, unit| {
+        all.extend(value.map(|value| Figure {
+            name: name.into(),
+            value,
+            unit,
+        }));
+    };
+    let per_second = match run.mode {
+        Mode::Spi => "throughput, in-server",
+        Mode::Libpq => "throughput",
+    };
+    add(per_second, figures.tps.map(rate), "tps");
+    for (name, value) in [
+        ("mean latency", latency.latency_avg_ms),
+        ("median", latency.latency_p50_ms),
+        ("95th percentile", latency.latency_p95_ms),
+        ("99th percentile", latency.latency_p99_ms),
+        ("maximum", latency.latency_max_ms),
+    ] {
+        add(name, value.map(decimal), "ms");
+    }
+    add(
+        "transactions",
+        Some(grouped(counts.transactions as f64)),
+        "",
+    );
+    let total = counts.total();
+    let share = |count| format!("({:.2} %)", summary::percent(count, total));
+    for (name, count) in [
+        ("failed", counts.failed()),
+        ("retried", counts.retried),
+        ("skipped", counts.skipped),
+        ("over the limit", counts.late),
+    ] {
+        if count > 0 {
+            add(
+                name,
+                Some(format!("{} {}", grouped(count as f64), share(count))),
+                "",
+            );
+        }
+    }
+    add("mean schedule lag", figures.lag_avg_ms.map(decimal), "ms");
+    let harness = run
+        .harness_share
+        .map(|share| format!("{:.1}", 100.0 * share));
+    add("harness", harness, "% of the clients' time");
+    all
+}
+
+/// Transactions per second.
+fn rate(tps: f64) -> String {
+    match tps {
+        tps if tps >= 1000.0 => grouped(tps),
+        tps => decimal(tps),
+    }
+}
+
+/// What is needed to repeat the run.
+fn what_was_run<S: Source>(
+    record: &RunRecord,
+    repeat: &str,
+    tables: &mut Tables<'_, S>,
+) -> Result<Section, S::Error> {
+    let run = &record.run;
+    let mut facts: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        facts.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    let scripts = record.scripts.iter();
+    let scripts: Vec<String> = scripts.map(|script| script.description.clone()).collect();
+    add("scripts", Some(scripts.join(", ")));
+    add("mode", Some(run.mode.description().into()));
+    add("connection", run.connection.clone());
+    add("target", run.target.clone());
+    add("query protocol", Some(run.protocol.clone()));
+    add("clients", Some(run.clients.to_string()));
+    add("processes that drove them", Some(run.workers.to_string()));
+    add("duration", run.duration_s.map(|s| format!("{s} s")));
+    add(
+        "transactions per client",
+        run.transactions_per_client.map(|n| n.to_string()),
+    );
+    add("measured", run.seconds.map(|s| format!("{} s", decimal(s))));
+    add(
+        "warm-up",
+        (run.warmup_s > 0.0).then(|| format!("{} s", run.warmup_s)),
+    );
+    add(
+        "rate",
+        run.rate
+            .map(|rate| format!("{rate} transactions per second")),
+    );
+    add(
+        "latency limit",
+        run.latency_limit_ms.map(|ms| format!("{ms} ms")),
+    );
+    add(
+        "maximum number of tries",
+        (run.max_tries != 1).then(|| run.max_tries.to_string()),
+    );
+    if record.pgio.is_none() {
+        add("scale", Some(run.scale.to_string()));
+    }
+    add("random seed", Some(run.seed.clone()));
+    for (name, value) in &run.variables {
+        add(&format!("variable {name}"), Some(value.clone()));
+    }
+    add("started", run.started_at.as_deref().map(moment));
+    add("finished", run.finished_at.as_deref().map(moment));
+    add("state", Some(run.state.name().into()));
+    add("role", Some(run.owner.clone()));
+    add("database", Some(run.database_name.clone()));
+    add("server", Some(format!("PostgreSQL {}", run.server_version)));
+    add(
+        "extension",
+        Some(format!("pg_selfbench {}", run.extension_version)),
+    );
+    if let Some(origin) = &run.imported_from {
+        let words = format!(
+            "run {} of database {}, system {}",
+            origin.run_id, origin.database, origin.system_identifier
+        );
+        add("imported from", Some(words));
+    }
+    let mut blocks = vec![Block::Code(repeat.to_owned()), Block::Facts(facts)];
+    let bodies = tables.source.rows(&format!(
+        "SELECT name, body FROM bench.run_scripts WHERE run_id = {} AND body <> '' ORDER BY script_no",
+        run.run_id
+    ))?;
+    if !bodies.is_empty() {
+        let blocks_of = |row: &Row| {
+            [
+                Block::Heading(row.text("name").to_owned()),
+                Block::Code(row.text("body").to_owned()),
+            ]
+        };
+        blocks.push(Block::Folded(
+            "Texts of the scripts".into(),
+            bodies.iter().flat_map(blocks_of).collect(),
+        ));
+    }
+    Ok(Section {
+        heading: "What was run".into(),
+        blocks,
+    })
+}
+
+fn scripts<S: Source>(
+    record: &RunRecord,
+    tables: &mut Tables<'_, S>,
+) -> Result<Option<Section>, S::Error> {
+    let mut blocks = Vec::new();
+    if record.scripts.len() > 1 {
+        let table = tables.table(
+            "Scripts",
+            "SELECT name, weight, transactions, failed, tps, latency_avg_ms, latency_p50_ms, \
+             latency_p95_ms, latency_p99_ms, latency_max_ms FROM bench.run_scripts WHERE run_id = $1 \
+             ORDER BY script_no",
+        )?;
+        blocks.extend(table.map(Block::Table));
+    }
+    if !record.statements.is_empty() {
+        let table = tables.table(
+            "Commands of the scripts",
+            "SELECT script_no, line, command, executions, failures, retries, latency_avg_ms, \
+             latency_p50_ms, latency_p95_ms, latency_p99_ms, latency_max_ms FROM bench.run_statements \
+             WHERE run_id = $1 ORDER BY script_no, command_no",
+        )?;
+        blocks.extend(table.map(Block::Table));
+    }
+    if record.pgio.is_some() {
+        let table = tables.table(
+            "Tables of pgio's workload",
+            "SELECT table_no, sessions, selects, updates, failed, logical_reads_per_s, \
+             cache_hits_per_s, riops, device_reads_per_s, wal_bytes_per_s, select_max_ms, update_max_ms \
+             FROM bench.pgio_tables WHERE run_id = $1 ORDER BY table_no",
+        )?;
+        blocks.extend(table.map(Block::Table));
+    }
+    Ok((!blocks.is_empty()).then(|| Section {
+        heading: "Scripts and commands".into(),
+        blocks,
+    }))
+}
+
+fn time<S: Source>(tables: &mut Tables<'_, S>) -> Result<Option<Section>, S::Error> {
+    tables.section(
+        "Where the time goes",
+        "These parts of a transaction's time add up to its mean latency.",
+        "Time budget of a transaction",
+        "SELECT component, us_per_transaction, share, measured FROM bench.time_budget($1)",
+    )
+}
+
+fn waits<S: Source>(tables: &mut Tables<'_, S>) -> Result<Option<Section>, S::Error> {
+    let section = tables.section(
+        "Waits",
+        "What the sessions that serve the clients waited for, sampled. A session that does not wait is \
+         not always on a CPU.",
+        "Wait events",
+        "SELECT class, event, samples, share, sessions FROM bench.waits($1)",
+    )?;
+    let blockers = tables.table(
+        "What blocked sessions that waited for locks",
+        "SELECT locktype, mode, relation, blocker, blocker_role, blocker_application, blocker_state, \
+         blocker_statement, sum(samples) AS samples FROM bench.run_blockers WHERE run_id = $1 \
+         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY samples DESC, 1, 2, 3, 4, 5, 6, 7, 8",
+    )?;
+    Ok(section.map(|mut section| {
+        section.blocks.extend(blockers.map(Block::Table));
+        section
+    }))
+}
+
+fn profile<S: Source>(
+    record: &RunRecord,
+    tables: &mut Tables<'_, S>,
+) -> Result<Option<Section>, S::Error> {
+    if record.profiles.is_empty() {
+        return Ok(None);
+    }
+    let mut blocks = Vec::new();
+    let processes = tables.table(
+        "Sampled processes",
+        "SELECT process, processes, sampled, cpu_ms, samples, incomplete, lost, cost_ms \
+         FROM bench.run_profiles WHERE run_id = $1 ORDER BY sampled DESC, process",
+    )?;
+    blocks.extend(processes.map(Block::Table));
+    let functions = tables.table(
+        "Functions by the CPU time that they take",
+        "SELECT process, function, self_samples, self_share, total_samples, total_share \
+         FROM bench.profile($1) ORDER BY self_samples DESC, total_samples DESC, process, function",
+    )?;
+    blocks.extend(
+        functions.map(|table| Block::Folded("Functions".into(), vec![Block::Table(table)])),
+    );
+    Ok(Some(Section {
+        heading: "Profile".into(),
+        blocks,
+    }))
+}
+
+/// What is needed less often.
+fn background<S: Source>(tables: &mut Tables<'_, S>) -> Result<Section, S::Error> {
+    let mut blocks = Vec::new();
+    for (summary, caption, query) in [
+        (
+            "Tables and indexes",
+            "Tables and indexes that the run used",
+            "SELECT schema_name, name, kind, bytes_before, bytes_after, live_rows_after, dead_rows_after, \
+             autovacuums, sequential_scans, index_scans, rows_inserted, rows_updated, rows_hot_updated, \
+             rows_deleted FROM bench.run_tables WHERE run_id = $1 ORDER BY bytes_after DESC NULLS LAST, \
+             schema_name, name",
+        ),
+        (
+            "Settings",
+            "Settings of the run",
+            "SELECT name, setting, source FROM bench.run_settings WHERE run_id = $1 ORDER BY name COLLATE \"C\"",
+        ),
+        (
+            "Hardware and operating system",
+            "What the run ran on",
+            "SELECT machine, name, value FROM bench.run_environment WHERE run_id = $1 \
+             ORDER BY machine DESC, name COLLATE \"C\"",
+        ),
+        (
+            "All figures",
+            "The row of the run",
+            "SELECT f.name, f.value FROM bench.run_summary r, json_each_text(row_to_json(r)) \
+             WITH ORDINALITY f (name, value, place) WHERE run_id = $1 AND f.value IS NOT NULL \
+             ORDER BY f.place",
+        ),
+    ] {
+        let table = tables.table(caption, query)?;
+        blocks.extend(table.map(|table| Block::Folded(summary.into(), vec![Block::Table(table)])));
+    }
+    Ok(Section {
+        heading: "Settings and hardware".into(),
+        blocks,
+    })
+}
