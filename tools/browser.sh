@@ -14,11 +14,13 @@ export CHROMIUM
 browser_missing() {
     if [ -z "$CHROMIUM" ]; then
         echo "Chromium is not installed"
-    elif ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null; then
-        echo "Node.js 20 or newer is not installed"
+    elif ! node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null; then
+        echo "Node.js 18 or newer is not installed"
     elif ! cmp -s test/browser/package-lock.json "$browser_modules/package-lock.json" ||
         [ ! -d "$browser_modules/node_modules/playwright-core" ]; then
         echo "the driver of Chromium is not installed"
+    elif ! timeout 60 "$CHROMIUM" --headless --no-sandbox --disable-gpu --dump-dom about:blank >/dev/null 2>&1; then
+        echo "Chromium does not start here"
     fi
 }
 
