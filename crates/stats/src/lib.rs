@@ -12,7 +12,7 @@ mod error;
 mod histogram;
 mod moments;
 mod process_times;
-mod random;
+pub mod random;
 pub mod sampling;
 pub mod steadiness;
 pub mod summary;

@@ -1,6 +1,25 @@
-//! Random numbers of statistics that resample: the same for the same seed, in all versions.
+//! Random numbers that follow from a seed, the same in all versions: of statistics that resample, and
+//! of sets of runs.
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
+/// What SplitMix64 (Steele, Lea and Flood, 2014) adds to its state for each number.
+const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The number that SplitMix64 makes of its state.
+fn finish(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Random bits that follow from a seed and numbers: of the series of the seed the one at the first
+/// number, counted from 0, which is the seed for the next number.
+pub fn mix(seed: u64, numbers: &[u64]) -> u64 {
+    numbers.iter().fold(seed, |seed, number| {
+        finish(seed.wrapping_add(number.wrapping_add(1).wrapping_mul(GAMMA)))
+    })
+}
+
+/// A series of random numbers: SplitMix64.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -11,11 +30,8 @@ impl Random {
 
     /// 64 random bits.
     pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0 = self.0.wrapping_add(GAMMA);
+        finish(self.0)
     }
 
     /// A number from 0 to `n - 1`; each has the same probability up to 2^-64.
@@ -47,18 +63,26 @@ mod tests {
     use super::*;
 
     /// The first outputs for seed 1234567, as in <https://rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64>.
+    const FIRST: [u64; 3] = [
+        6_457_827_717_110_365_317,
+        3_203_168_211_198_807_973,
+        9_817_491_932_198_370_423,
+    ];
+
     #[test]
     fn the_series_is_that_of_splitmix64() {
         let mut random = Random::new(1_234_567);
-        let first: [u64; 3] = std::array::from_fn(|_| random.bits());
-        assert_eq!(
-            first,
-            [
-                6_457_827_717_110_365_317,
-                3_203_168_211_198_807_973,
-                9_817_491_932_198_370_423
-            ]
-        );
+        assert_eq!(std::array::from_fn(|_| random.bits()), FIRST);
+    }
+
+    /// The order of the runs of stored sets and their seeds follow from these bits.
+    #[test]
+    fn mixed_bits_never_change() {
+        assert_eq!([0, 1, 2].map(|i| mix(1_234_567, &[i])), FIRST);
+        assert_eq!(mix(42, &[]), 42);
+        assert_eq!(mix(42, &[1, 2]), 9_347_878_797_982_206_644);
+        assert_eq!(mix(42, &[1, u64::MAX]), 7_674_866_750_814_116_834);
+        assert_eq!(mix(u64::MAX, &[7, u64::MAX]), 10_641_431_127_072_363_478);
     }
 
     #[test]

@@ -294,36 +294,19 @@ fn two_sided(z: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Numbers between 0 and 1, the same at each run (SplitMix64).
-    struct Uniform(u64);
-
-    impl Uniform {
-        fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-        }
-
-        /// About normal, of standard deviation 1.
-        fn normal(&mut self) -> f64 {
-            (0..12).map(|_| self.next()).sum::<f64>() - 6.0
-        }
-    }
+    use crate::random::Random;
 
     /// Noise around 1000, of that deviation, to which `shape` adds something.
     fn series(n: usize, deviation: f64, shape: impl Fn(usize) -> f64) -> Vec<f64> {
-        let mut random = Uniform(n as u64);
+        let mut random = Random::new(n as u64);
         (0..n)
             .map(|i| 1000.0 + shape(i) + deviation * random.normal())
             .collect()
     }
 
     /// In how many of a hundred series something is found.
-    fn findings(n: usize, rounds: usize, mut next: impl FnMut(&mut Uniform, f64) -> f64) -> f64 {
-        let mut random = Uniform(7);
+    fn findings(n: usize, rounds: usize, mut next: impl FnMut(&mut Random, f64) -> f64) -> f64 {
+        let mut random = Random::new(7);
         let mut found = 0;
         for _ in 0..rounds {
             let mut last = 0.0;
@@ -343,10 +326,10 @@ mod tests {
         for (n, rounds) in [(10, 1000), (30, 500), (100, 200), (600, 40)] {
             let normal = findings(n, rounds, |random, _| 100.0 * random.normal());
             assert!(normal <= 5.0, "normal, {n} values: {normal} %");
-            let skewed = findings(n, rounds, |random, _| -100.0 * (1.0 - random.next()).ln());
+            let skewed = findings(n, rounds, |random, _| -100.0 * (1.0 - random.unit()).ln());
             assert!(skewed <= 5.0, "skewed, {n} values: {skewed} %");
             let stalls = findings(n, rounds, |random, _| {
-                if random.next() < 0.05 {
+                if random.unit() < 0.05 {
                     -900.0
                 } else {
                     10.0 * random.normal()

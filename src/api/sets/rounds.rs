@@ -4,6 +4,7 @@ use super::Set;
 use super::arms::Arm;
 use crate::error::Result;
 use selfbench_model::RunRecord;
+use selfbench_stats::random::mix;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An arm that could not make that many runs one after the other makes no more.
@@ -36,16 +37,6 @@ pub fn rounds(arms: &[usize], rounds: std::ops::RangeInclusive<i32>, seed: u64) 
 /// The seed that all runs of a round have: the arms execute the same values.
 pub fn round_seed(seed: u64, round: i32) -> u64 {
     mix(seed, &[round as u64, u64::MAX])
-}
-
-/// Random bits that follow from a seed and numbers: splitmix64 (Steele, Lea and Flood, 2014).
-fn mix(seed: u64, numbers: &[u64]) -> u64 {
-    numbers.iter().fold(seed, |state, number| {
-        let mut z = state.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    })
 }
 
 /// What has come of the runs of a set.
