@@ -1,7 +1,7 @@
 //! What a search for the highest rate under a limit of latency has found, in one sentence.
 
 use crate::bottleneck::Bottleneck;
-use crate::number::shortest;
+use crate::number::{counted, shortest};
 use selfbench_model::Mode;
 use selfbench_stats::capacity::{Answer, Ended};
 
@@ -29,10 +29,7 @@ pub struct Capacity<'a> {
 /// The sentence.
 pub fn verdict(capacity: &Capacity<'_>) -> String {
     let (p, limit) = (shortest(capacity.percentile), shortest(capacity.limit_ms));
-    let clients = match capacity.clients {
-        1 => "1 client".to_owned(),
-        clients => format!("{clients} clients"),
-    };
+    let clients = counted(capacity.clients, "client");
     let place = format!("in mode {} with {clients}", capacity.mode.name());
     let at = significant(capacity.measured_at);
     let mut parts = vec![match (capacity.answer.rate, capacity.percentile_ms) {

@@ -1,4 +1,6 @@
-//! Numbers as PostgreSQL's `printf` prints them.
+//! Numbers as PostgreSQL's `printf` prints them, and numbers of things.
+
+use std::fmt::Display;
 
 /// A number with that many decimals, C's `%.Nf` of PostgreSQL's `src/port/snprintf.c`: rounded to
 /// nearest from the exact binary value; `NaN` without a sign, `Infinity` spelt out.
@@ -15,6 +17,13 @@ pub fn shortest(value: f64) -> String {
         return fixed(value, 0);
     }
     format!("{value}")
+}
+
+/// A number of things, of which `noun` is one.
+pub fn counted(number: impl Display, noun: &str) -> String {
+    let number = number.to_string();
+    let plural = if number == "1" { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 #[cfg(test)]
@@ -40,5 +49,13 @@ mod tests {
     fn shortest_has_no_needless_decimals() {
         assert_eq!(shortest(99.9), "99.9");
         assert_eq!(shortest(60.0), "60");
+    }
+
+    #[test]
+    fn one_thing_is_not_several() {
+        assert_eq!(counted(0, "client"), "0 clients");
+        assert_eq!(counted(1, "client"), "1 client");
+        assert_eq!(counted(1.0, "session"), "1 session");
+        assert_eq!(counted(1.5, "session"), "1.5 sessions");
     }
 }

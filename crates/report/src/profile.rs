@@ -1,6 +1,6 @@
 //! What a report says of the sampled processes of a run, and of those that were not sampled.
 
-use crate::number::fixed;
+use crate::number::{counted, fixed};
 use selfbench_model::RunProfile;
 
 /// A line for each kind of process.
@@ -9,8 +9,7 @@ pub fn lines(profiles: &[RunProfile]) -> impl Iterator<Item = String> {
 }
 
 fn line(profile: &RunProfile) -> String {
-    let plural = if profile.processes == 1 { "" } else { "s" };
-    let processes = format!("{} {}{plural}", profile.processes, profile.process);
+    let processes = counted(profile.processes, &profile.process);
     let cpu = match profile.cpu_ms {
         Some(ms) => format!("{} ms of CPU time", fixed(ms, 0)),
         None => "unknown CPU time".into(),

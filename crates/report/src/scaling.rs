@@ -2,6 +2,7 @@
 //! on more clients mainly wait.
 
 use crate::capacity::significant;
+use crate::number::{counted, fixed};
 use selfbench_stats::usl::{MIN_LEVELS, Usl};
 
 /// How throughput grows with the number of clients.
@@ -89,10 +90,7 @@ impl Scaling {
 }
 
 fn count(clients: f64) -> String {
-    match clients {
-        1.0 => "1 client".into(),
-        clients => format!("{clients:.0} clients"),
-    }
+    counted(fixed(clients, 0), "client")
 }
 
 #[cfg(test)]

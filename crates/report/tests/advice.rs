@@ -651,17 +651,22 @@ fn the_machine() {
         &stolen,
         "took CPU time: steal time: 2.5% of the time of all CPUs",
     );
-    let others = |n| {
+    let others = |n, sessions| {
         moments(10, move |i| ServerMoment {
-            other_sessions: Some(if i < n { 3.0 } else { 0.0 }),
+            other_sessions: Some(if i < n { sessions } else { 0.0 }),
             ..quiet()
         })
     };
-    assert!(said_with(&reads, &others(2)).is_empty());
+    assert!(said_with(&reads, &others(2, 3.0)).is_empty());
     assert_one_with(
         &reads,
-        &others(3),
+        &others(3, 3.0),
         "other sessions were active: in 30% of the intervals, up to 3 sessions",
+    );
+    assert_one_with(
+        &reads,
+        &others(10, 1.0),
+        "other sessions were active: in 100% of the intervals, up to 1 session",
     );
     let queue = |share| Evidence {
         run_queue_share: Some(share),

@@ -1,6 +1,7 @@
 //! What the figures of a run say about themselves.
 
 use super::Finding;
+use crate::number::counted;
 use selfbench_model::{Run, RunRecord, RunState};
 use selfbench_stats::{buckets, summary};
 
@@ -101,7 +102,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
     if counts.transactions < FEW_TRANSACTIONS {
         all.push(Finding::note(
             "few transactions were measured",
-            format!("{} transactions", counts.transactions),
+            counted(counts.transactions, "transaction"),
             "Run it for a longer time: percentiles need many transactions.",
         ));
     }

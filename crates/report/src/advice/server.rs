@@ -1,6 +1,7 @@
 //! What the server and its machine did during a run.
 
 use super::{Finding, reads_only};
+use crate::number::counted;
 use selfbench_model::{Evidence, RunRecord, ServerMoment};
 use selfbench_stats::summary;
 
@@ -87,7 +88,11 @@ fn other_sessions(moments: &[ServerMoment]) -> Option<Finding> {
     (share > OTHERS_SHARE).then(|| {
         Finding::warning(
             "other sessions were active",
-            format!("in {:.0}% of the intervals, up to {most} sessions", 100.0 * share),
+            format!(
+                "in {:.0}% of the intervals, up to {}",
+                100.0 * share,
+                counted(most, "session")
+            ),
             "Repeat the run when nobody else uses the server; bench.run_server_intervals shows when \
              they were active.",
         )
