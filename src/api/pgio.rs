@@ -18,10 +18,7 @@ fn run_pgio(
     let result = (|| {
         let options = call.read(PgioOptions::take)?;
         let spec = options.check()?;
-        let progress = Progress {
-            every_us: options.run.progress_us()?,
-            ..Progress::default()
-        };
+        let progress = Progress::of(&options.run)?;
         let performed = run::perform(&spec, progress, &horizon);
         call.require_extension()?;
         let record = performed?;

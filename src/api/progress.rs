@@ -1,7 +1,8 @@
 //! Notices to the caller while it waits for a run: messages of clients and progress lines.
 
 use crate::clock;
-use crate::run::{PgioSpec, RunSpec, Vacuum};
+use crate::error::Result;
+use crate::run::{PgioSpec, RunOptions, RunSpec, Vacuum};
 use crate::server;
 use crate::shared::reading;
 use crate::shared::watcher::Watcher;
@@ -20,6 +21,16 @@ pub(super) struct Progress {
     pub timestamp: bool,
     /// Whether to announce the vacuum before the run even without progress lines.
     pub vacuum: bool,
+}
+
+impl Progress {
+    /// Those that run options ask for.
+    pub fn of(options: &RunOptions) -> Result<Progress> {
+        Ok(Progress {
+            every_us: options.progress_us()?,
+            ..Progress::default()
+        })
+    }
 }
 
 /// Shows the caller a message of a client.

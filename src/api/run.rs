@@ -28,10 +28,7 @@ fn run(
     (|| {
         let options = call.read(RunOptions::take)?;
         let spec = options.check()?;
-        let progress = Progress {
-            every_us: options.progress_us()?,
-            ..Progress::default()
-        };
+        let progress = Progress::of(&options)?;
         let performed = perform(&spec, progress, &horizon);
         call.require_extension()?;
         let record = performed?;

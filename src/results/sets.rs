@@ -8,7 +8,8 @@ use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, SetEnd, SetKind, SetState};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A change of a set's row.
@@ -129,8 +130,9 @@ pub struct StoredSet {
     pub owner: u32,
     /// What it was asked for.
     pub options: Value,
-    /// Its seed, an unsigned number.
-    pub seed: String,
+    /// Its seed.
+    #[serde(deserialize_with = "number")]
+    pub seed: u64,
     /// How far it has come; a set that was interrupted may still have the state `running`.
     pub state: String,
     /// What it has found, if its runs alone do not tell.
@@ -142,10 +144,30 @@ impl StoredSet {
     pub fn is_finished(&self) -> bool {
         self.state == SetState::Finished.name()
     }
+
+    /// One of the things that it was asked for.
+    pub fn option(&self, name: &str) -> Result<&Value> {
+        self.options.get(name).ok_or_else(StoredSet::unreadable)
+    }
+
+    /// One of the things that it has found.
+    pub fn found(&self, name: &str) -> Option<&Value> {
+        self.result.as_ref()?.get(name)
+    }
+
+    /// The error if it does not have what sets of its kind have.
+    pub fn unreadable() -> Error {
+        Error::Limit("cannot read the options of a stored set".into())
+    }
+}
+
+/// An unsigned number, which is stored as a text.
+fn number<'de, D: Deserializer<'de>>(text: D) -> std::result::Result<u64, D::Error> {
+    String::deserialize(text)?.parse().map_err(D::Error::custom)
 }
 
 /// Reads a set that the caller may see.
-pub fn load(set_id: i64) -> Result<Option<StoredSet>> {
+pub fn load(set_id: i64) -> Result<StoredSet> {
     let rows = query_json::<StoredSet>(
         "SELECT jsonb_build_object('kind', kind, 'owner', owner::oid::int8,
                                    'options', options, 'seed', seed, 'state', state,
@@ -153,7 +175,8 @@ pub fn load(set_id: i64) -> Result<Option<StoredSet>> {
            FROM bench.sets WHERE set_id = $1",
         set_id,
     )?;
-    Ok(rows.into_iter().next())
+    let set = rows.into_iter().next();
+    set.ok_or(Error::UnknownSet { set_id })
 }
 
 /// The IDs of the runs of a set that the caller may see, in their order.

@@ -25,6 +25,15 @@ impl SetKind {
         }
     }
 
+    /// What messages call such a set.
+    pub const fn described(self) -> &'static str {
+        match self {
+            Self::Compare => "a comparison",
+            Self::Sweep => "a sweep",
+            Self::FindCapacity => "a search for capacity",
+        }
+    }
+
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<SetKind> {
         [Self::Compare, Self::Sweep, Self::FindCapacity]

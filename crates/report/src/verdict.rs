@@ -49,7 +49,8 @@ pub fn of_baseline(missing: usize) -> String {
     format!("baseline{}", missing.unwrap_or_default())
 }
 
-fn missing_runs(missing: usize) -> Option<String> {
+/// That runs are missing, if any are.
+pub fn missing_runs(missing: usize) -> Option<String> {
     match missing {
         0 => None,
         1 => Some("1 run is missing".into()),

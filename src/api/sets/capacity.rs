@@ -188,10 +188,9 @@ pub(super) struct FindCapacity {
 impl FindCapacity {
     /// What is stored of it.
     pub(super) fn stored(set: &StoredSet) -> Result<FindCapacity> {
-        let seed = set.seed.parse();
         Ok(FindCapacity {
             options: CapacityOptions::from_json(&set.options)?,
-            seed: seed.map_err(|_| Error::Limit("cannot read the seed of a stored set".into()))?,
+            seed: set.seed,
         })
     }
 
@@ -312,15 +311,12 @@ impl Runs<'_, '_> {
 
     fn make(&mut self, spec: RunSpec) -> Result<Probe> {
         let round = self.made.len();
-        let spec = RunSpec {
-            seed: self.seed.wrapping_add(round as u64),
-            ..spec
-        };
+        let seed = self.seed.wrapping_add(round as u64);
         let arm = match spec.rate {
             None => WITHOUT_RATE.to_owned(),
             Some(rate) => format!("rate {}", significant(rate)),
         };
-        let record = self.set.run(&spec, &arm, round as i32)?;
+        let record = self.set.run(&spec, seed, &arm, round as i32)?;
         require_transactions(&spec, &record)?;
         let run_id = record.run.run_id;
         let probe = probes::of_run(run_id, self.options.percentile)?;

@@ -8,9 +8,10 @@
 mod arms;
 mod capacity;
 mod compare;
+mod outcomes;
 mod resume;
-mod rounds;
 mod scaling;
+mod series;
 mod stored_runs;
 mod sweep;
 mod verdicts;
@@ -19,12 +20,14 @@ use super::progress::Progress;
 use super::run::perform;
 use super::warnings;
 use crate::backend::horizon::Horizon;
+use crate::check;
 use crate::clock;
 use crate::error::{Error, Result, catch};
-use crate::results::sets::{self, Change};
+use crate::results::sets::{self, Change, StoredSet};
 use crate::run::{Place, RunSpec};
 use crate::server;
 use crate::worker::set_writer;
+use outcomes::Outcomes;
 use selfbench_model::{NewSet, RunRecord, SetEnd, SetKind, SetState};
 use serde_json::Value;
 
@@ -102,6 +105,21 @@ pub(super) fn require_lock(set_id: i64) -> Result<()> {
     }
 }
 
+/// A stored set of a kind that the caller may see, and what has come of its runs. Fails if it is of
+/// another kind.
+fn load_of_kind(set_id: Option<i64>, kind: SetKind) -> Result<(StoredSet, Outcomes)> {
+    let set_id = check::argument("set_id", set_id)?;
+    let set = sets::load(set_id)?;
+    if set.kind != kind {
+        return Err(Error::OptionConflict {
+            message: format!("set {set_id} is not {}", kind.described()),
+            hint: "Sets and their kinds are listed in bench.set_summary.".into(),
+        });
+    }
+    let outcomes = Outcomes::stored(set_id, &set)?;
+    Ok((set, outcomes))
+}
+
 fn drive<T>(
     id: Option<i64>,
     planned: Option<i32>,
@@ -165,11 +183,12 @@ fn store_end(
 }
 
 impl Set<'_> {
-    /// Makes a run of the set, and returns it even if it failed or was canceled. An error says why
-    /// it could not be made; a cancel of the calling query is raised.
-    pub fn run(&mut self, spec: &RunSpec, arm: &str, round: i32) -> Result<RunRecord> {
+    /// Makes a run of the set with a seed, and returns it even if it failed or was canceled. An error
+    /// says why it could not be made; a cancel of the calling query is raised.
+    pub fn run(&mut self, spec: &RunSpec, seed: u64, arm: &str, round: i32) -> Result<RunRecord> {
         self.tell(spec);
         let spec = RunSpec {
+            seed,
             place: Some(Place {
                 set_id: self.id,
                 arm: arm.to_owned(),

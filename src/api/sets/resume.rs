@@ -1,9 +1,9 @@
 //! `bench.resume`: goes on with a set that was canceled, failed or interrupted.
 
-use super::arms::Arm;
 use super::capacity::FindCapacity;
-use super::compare::{Comparison, check_all, stored_outcomes};
-use super::rounds::Outcomes;
+use super::compare::Comparison;
+use super::outcomes::Outcomes;
+use super::series::Series;
 use super::sweep::Sweep;
 use crate::api::progress::Progress;
 use crate::api::teardown;
@@ -42,7 +42,7 @@ fn resume(
 /// Makes the runs that a set has left; what it is for, and how many runs there were.
 fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
     server::require_writable("resume a set")?;
-    let found = sets::load(set_id)?.ok_or(Error::UnknownSet { set_id })?;
+    let found = sets::load(set_id)?;
     // Not even for a superuser, with whose rights the runs would be made.
     if found.owner != server::role().to_u32() {
         return Err(Error::Denied {
@@ -52,13 +52,13 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
     }
     super::require_lock(set_id)?;
     // The session that had the lock may have gone on with it.
-    let set = sets::load(set_id)?.ok_or(Error::UnknownSet { set_id })?;
-    let outcomes = stored_outcomes(set_id, &set)?;
+    let set = sets::load(set_id)?;
+    let outcomes = Outcomes::stored(set_id, &set)?;
     let progress = Progress::default();
     let left = match set.kind {
         SetKind::Compare => {
             let mut comparison = Comparison::stored(&set)?;
-            prepare(set_id, comparison.arms(), &outcomes, horizon)?;
+            prepare(set_id, &mut comparison.series, &outcomes, horizon)?;
             let left = require_left(set_id, &set, comparison.left(&outcomes).len())?;
             super::resume(set_id, Some(left), progress, horizon, |set| {
                 comparison.perform(set, outcomes)
@@ -67,7 +67,7 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
         }
         SetKind::Sweep => {
             let mut sweep = Sweep::stored(&set)?;
-            prepare(set_id, sweep.arms(), &outcomes, horizon)?;
+            prepare(set_id, &mut sweep.series, &outcomes, horizon)?;
             let left = sweep.left(&outcomes).iter().map(Vec::len).sum();
             let left = require_left(set_id, &set, left)?;
             super::resume(set_id, Some(left), progress, horizon, |set| {
@@ -95,14 +95,14 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
 
 /// Checks arms again, and that their scripts are still what earlier runs have executed.
 /// Then executes the teardowns that they have left.
-fn prepare(set_id: i64, arms: &mut [Arm], outcomes: &Outcomes, horizon: &Horizon) -> Result<()> {
-    check_all(arms)?;
-    for arm in arms.iter() {
+fn prepare(set_id: i64, series: &mut Series, outcomes: &Outcomes, horizon: &Horizon) -> Result<()> {
+    series.check()?;
+    for arm in &series.arms {
         if let Some(spec) = &arm.spec {
             require_scripts(set_id, spec, |old| old.arm == arm.name)?;
         }
     }
-    for arm in arms.iter() {
+    for arm in &series.arms {
         let runs = outcomes.runs.get(&arm.name).into_iter().flatten();
         finish_teardowns(runs, arm.options.target.as_deref(), horizon)?;
     }

@@ -1,7 +1,7 @@
 //! `bench.scaling`: how the throughput of a sweep grows with the number of clients.
 
-use super::compare::stored_outcomes;
-use super::sweep::Sweep;
+use super::outcomes::Outcomes;
+use super::sweep::{GRID, Sweep};
 use crate::check;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::sets;
@@ -111,11 +111,10 @@ fn scaling(
 }
 
 fn groups(set_id: i64) -> Result<Vec<Group>> {
-    let set = sets::load(set_id)?.ok_or(Error::UnknownSet { set_id })?;
+    let set = sets::load(set_id)?;
     let of_clients = || {
-        set.options
-            .get("grid")
-            .is_some_and(|grid| grid.get(CLIENTS).is_some())
+        set.option(GRID)
+            .is_ok_and(|grid| grid.get(CLIENTS).is_some())
     };
     if set.kind != SetKind::Sweep || !of_clients() {
         return Err(Error::OptionConflict {
@@ -123,7 +122,7 @@ fn groups(set_id: i64) -> Result<Vec<Group>> {
             hint: "Make one with bench.sweep('{\"clients\": [1, 2, 4, 8]}').".into(),
         });
     }
-    let outcomes = stored_outcomes(set_id, &set)?;
+    let outcomes = Outcomes::stored(set_id, &set)?;
     let mut groups: Vec<Group> = Vec::new();
     for (point, arm) in Sweep::stored(&set)?.points() {
         let mut options = point.clone();

@@ -1,6 +1,6 @@
 //! The figures of `bench.compare_runs`: stored runs of two sides, whichever sets they belong to.
 
-use super::rounds::counts;
+use super::outcomes::counts;
 use crate::api::live::load;
 use crate::check;
 use crate::error::{Error, OrRaise, Result};

@@ -1,10 +1,9 @@
 //! `bench.sweep` and `bench.points`: every combination of the values that a grid has for options.
 
-use super::arms::{self, Arm};
-use super::compare::{MAX_REPEATS, check_all, stored_outcomes, warn_of_missing};
-use super::rounds::{self, Outcomes, Planned};
+use super::outcomes::Outcomes;
+use super::series::{self, Planned, Series};
 use super::verdicts::{Latencies, mean};
-use super::{Found, Set};
+use super::{Found, Set, arms, load_of_kind};
 use crate::api::initialize;
 use crate::api::progress::Progress;
 use crate::backend::call::Call;
@@ -14,19 +13,20 @@ use crate::error::{Error, OrRaise, Result};
 use crate::initialize::InitializeOptions;
 use crate::options::Options;
 use crate::results::result::composites;
-use crate::results::sets::{self, StoredSet};
+use crate::results::sets::StoredSet;
 use crate::run::RunOptions;
 use pgrx::prelude::*;
-use selfbench_model::{NewSet, SetKind};
+use selfbench_model::SetKind;
+use selfbench_report::verdict::missing_runs;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Most points of a grid: each takes memory of its own.
 const MAX_POINTS: usize = 1000;
-/// The duration of a run, unless the caller gives one or a number of transactions.
-const DURATION: &str = "5 s";
 /// The one key of a grid that is not an option of runs.
 const SCALE: &str = "scale";
+/// The key under which a set's row keeps the grid.
+pub const GRID: &str = "grid";
 
 /// A row of `bench.sweep_point`: fields as its columns.
 #[derive(Debug, Serialize)]
@@ -64,15 +64,10 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
         ))
     })?;
     let grid = check::argument("grid", grid)?;
-    let repeats = check::in_range("repeats", repeats, 1, MAX_REPEATS)?;
-    if common.duration.is_none() && common.transactions.is_none() {
-        let object = grid.as_object();
-        let given = |key: &str| object.is_some_and(|object| object.contains_key(key));
-        if !given("duration") && !given("transactions") {
-            common.set_given("duration", &DURATION.into())?;
-        }
+    let given = |key: &str| grid.get(key).is_some();
+    if !given("duration") && !given("transactions") {
+        series::limit_runs(&mut common)?;
     }
-    let seed = check::seed(common.seed.as_deref())?;
     let points = points(&grid)?;
     let scales = points.iter().map(scale_of).collect::<Result<Vec<_>>>()?;
     let has_scale = scales.iter().any(Option::is_some);
@@ -85,27 +80,18 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
             hint: "It drops pgbench's tables and creates them anew for each scale.".into(),
         });
     }
-    let mut sweep = Sweep {
-        arms: arms::parse(&arms_of(&points), &common, MAX_POINTS)?,
+    let sweep = Sweep {
+        series: Series::new(&arms_of(&points), &common, repeats, MAX_POINTS)?,
         points,
         scales,
-        grid,
-        repeats,
-        seed,
     };
-    check_all(&mut sweep.arms)?;
-    let new = NewSet {
-        kind: SetKind::Sweep,
-        label: common.label.clone(),
-        options: sweep.document(),
-        seed,
-        planned_runs: Some(sweep.plan().iter().map(Vec::len).sum::<usize>() as i32),
-    };
-    let progress = Progress {
-        every_us: common.progress_us()?,
-        ..Progress::default()
-    };
-    super::begin(new, progress, horizon, |set| {
+    let planned = sweep.plan().iter().map(Vec::len).sum();
+    let mut document = sweep.series.document();
+    document.insert(GRID.into(), grid);
+    let new = sweep
+        .series
+        .new_set(SetKind::Sweep, &common, document, planned);
+    super::begin(new, Progress::of(&common)?, horizon, |set| {
         sweep.perform(set, Outcomes::default())
     })
 }
@@ -181,64 +167,34 @@ fn arms_of(points: &[Map<String, Value>]) -> Value {
     points.iter().map(arm).collect()
 }
 
-/// A sweep: all that its runs follow from.
+/// A sweep: its arms are the points of a grid.
 pub struct Sweep {
-    arms: Vec<Arm>,
+    /// The arms.
+    pub series: Series,
     /// The point of each arm.
     points: Vec<Map<String, Value>>,
     /// The scale of each point, if the grid has scales.
     scales: Vec<Option<i32>>,
-    grid: Value,
-    repeats: i32,
-    seed: u64,
 }
 
 impl Sweep {
-    /// What is stored of it.
-    fn document(&self) -> Value {
-        let arms: Vec<Value> = self.arms.iter().map(Arm::document).collect();
-        json!({"repeats": self.repeats, "grid": self.grid, "arms": arms})
-    }
-
-    /// What [`document`](Self::document) has stored.
+    /// The one that a set's row has.
     pub fn stored(set: &StoredSet) -> Result<Sweep> {
-        let unreadable = || Error::Limit("cannot read the options of a stored set".into());
-        let grid = set.options.get("grid").ok_or_else(unreadable)?.clone();
-        let arms = set.options.get("arms").ok_or_else(unreadable)?;
-        let repeats = set.options.get("repeats").and_then(Value::as_i64);
-        let points = points(&grid)?;
-        let mut arms = arms::parse(arms, &RunOptions::default(), usize::MAX)?;
-        let cannot = set
-            .result
-            .as_ref()
-            .and_then(|found| found.get("cannot_run"));
-        for arm in &mut arms {
-            let why = cannot.and_then(|cannot| cannot.get(&arm.name)?.as_str());
-            arm.cannot = why.map(str::to_owned);
-        }
-        if arms.len() != points.len() {
-            return Err(unreadable());
+        let points = points(set.option(GRID)?)?;
+        let series = Series::stored(set)?;
+        if series.arms.len() != points.len() {
+            return Err(StoredSet::unreadable());
         }
         Ok(Sweep {
-            arms,
+            series,
             scales: points.iter().map(scale_of).collect::<Result<_>>()?,
             points,
-            grid,
-            repeats: repeats
-                .and_then(|n| i32::try_from(n).ok())
-                .ok_or_else(unreadable)?,
-            seed: set.seed.parse().map_err(|_| unreadable())?,
         })
     }
 
-    /// Its arms.
-    pub fn arms(&mut self) -> &mut [Arm] {
-        &mut self.arms
-    }
-
     /// Its points and their arms.
-    pub fn points(&self) -> impl Iterator<Item = (&Map<String, Value>, &Arm)> {
-        self.points.iter().zip(&self.arms)
+    pub fn points(&self) -> impl Iterator<Item = (&Map<String, Value>, &arms::Arm)> {
+        self.points.iter().zip(&self.series.arms)
     }
 
     /// All runs, in their order: for each scale a run that warms up, and the rounds.
@@ -254,14 +210,13 @@ impl Sweep {
         scales
             .into_iter()
             .map(|scale| {
-                let able: Vec<usize> = (0..self.arms.len())
-                    .filter(|i| self.scales[*i] == scale && self.arms[*i].cannot.is_none())
-                    .collect();
+                let able = self.series.able();
+                let able: Vec<usize> = able.filter(|arm| self.scales[*arm] == scale).collect();
                 let warm_up = able.first().map(|arm| Planned {
                     arm: *arm,
                     round: 0,
                 });
-                let rounds = rounds::rounds(&able, 1..=self.repeats, self.seed);
+                let rounds = self.series.rounds(&able, 1..=self.series.repeats);
                 warm_up.into_iter().chain(rounds).collect()
             })
             .collect()
@@ -271,7 +226,7 @@ impl Sweep {
     pub fn left(&self, outcomes: &Outcomes) -> Vec<Vec<Planned>> {
         let plan = self.plan().into_iter();
         plan.map(|runs| {
-            let left = rounds::left(&runs, &self.arms, outcomes);
+            let left = self.series.left(&runs, outcomes);
             match left.iter().any(|planned| planned.round > 0) {
                 true => {
                     let again = |run: &&Planned| run.round == 0 || left.contains(run);
@@ -290,39 +245,26 @@ impl Sweep {
             if let Some(scale) = self.scales[first.arm] {
                 let options = InitializeOptions {
                     scale,
-                    target: self.arms[first.arm].options.target.clone(),
+                    target: self.series.arms[first.arm].options.target.clone(),
                     ..InitializeOptions::default()
                 };
                 initialize::execute(&options.check(false)?, true, set.horizon())?;
             }
-            rounds::perform(set, &self.arms, &runs, self.seed, &mut outcomes)?;
+            self.series.perform(set, &runs, &mut outcomes)?;
         }
-        warn_of_missing(&self.arms, self.repeats, &outcomes);
-        let cannot: Map<String, Value> = self
-            .arms
-            .iter()
-            .filter_map(|arm| Some((arm.name.clone(), json!(arm.cannot.as_ref()?))))
-            .collect();
-        Ok(Found {
-            rows: self.rows(set.id, &outcomes),
-            result: Some(json!({"cannot_run": cannot, "failures": outcomes.failures})),
-        })
+        Ok(self.series.found(self.rows(set.id, &outcomes), &outcomes))
     }
 
     fn rows(&self, set_id: Option<i64>, outcomes: &Outcomes) -> Vec<Row> {
-        let points = self.points.iter().zip(&self.arms);
-        points
+        self.points()
             .map(|(point, arm)| {
                 let counting = outcomes.counting(&arm.name);
                 let unmade = outcomes.missing(&arm.name);
-                let missing = (self.repeats as usize).saturating_sub(counting.len());
-                let of_run = unmade.last().and_then(|record| record.run.errors.first());
-                let why = arm.cannot.as_ref().or(of_run);
-                let why = why.or(outcomes.failures.get(&arm.name)).cloned();
-                let note = match missing {
-                    0 => None,
-                    _ => why.or_else(|| Some(format!("{missing} runs are missing"))),
-                };
+                let note = missing_runs(self.series.missing(counting.len())).map(|missing| {
+                    let why = arm.cannot.as_deref();
+                    why.or(outcomes.why_missing(&arm.name))
+                        .map_or(missing, str::to_owned)
+                });
                 let tps = mean(&counting, |figures| figures.tps);
                 let average = mean(&counting, |figures| figures.latency.latency_avg_ms);
                 Row {
@@ -348,16 +290,8 @@ fn points_of(
     set_id: Option<i64>,
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.sweep_point")> {
     let rows = (|| {
-        let set_id = check::argument("set_id", set_id)?;
-        let set = sets::load(set_id)?.ok_or(Error::UnknownSet { set_id })?;
-        if set.kind != SetKind::Sweep {
-            return Err(Error::OptionConflict {
-                message: format!("set {set_id} is not a sweep"),
-                hint: "Sets and their kinds are listed in bench.set_summary.".into(),
-            });
-        }
-        let outcomes = stored_outcomes(set_id, &set)?;
-        let rows = Sweep::stored(&set)?.rows(Some(set_id), &outcomes);
+        let (set, outcomes) = load_of_kind(set_id, SetKind::Sweep)?;
+        let rows = Sweep::stored(&set)?.rows(set_id, &outcomes);
         composites("bench.sweep_point", &rows)
     })();
     SetOfIterator::new(rows.or_raise())

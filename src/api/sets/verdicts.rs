@@ -1,8 +1,8 @@
 //! What the runs of a comparison say: a row for each arm, with a verdict on it. The same rows are made
 //! of runs that have just ended and of stored ones.
 
-use super::arms::Arm;
-use super::rounds::Outcomes;
+use super::outcomes::Outcomes;
+use super::series::Series;
 use selfbench_model::{Figures, RunRecord};
 use selfbench_report::verdict::{self, Measure};
 use selfbench_stats::compare::{Comparison, Interval, geometric_mean, interval_of_mean};
@@ -65,13 +65,8 @@ impl Latencies {
 }
 
 /// The rows of all arms, compared with the one marked as the baseline, or the first.
-pub fn rows(
-    set_id: Option<i64>,
-    seed: u64,
-    repeats: i32,
-    arms: &[Arm],
-    outcomes: &Outcomes,
-) -> Vec<Row> {
+pub fn rows(set_id: Option<i64>, series: &Series, outcomes: &Outcomes) -> Vec<Row> {
+    let arms = &series.arms;
     let Some(baseline) = arms.iter().find(|arm| arm.baseline).or(arms.first()) else {
         return Vec::new();
     };
@@ -90,9 +85,9 @@ pub fn rows(
             let is_baseline = arm.name == baseline.name;
             let comparison = match is_baseline {
                 true => None,
-                false => compare(&rounds, measure, seed),
+                false => compare(&rounds, measure, series.seed),
             };
-            let missing = (repeats as usize).saturating_sub(counting.len());
+            let missing = series.missing(counting.len());
             let unmade = outcomes.missing(&arm.name);
             let text = match &arm.cannot {
                 Some(why) => format!("cannot run: {why}"),
@@ -106,8 +101,7 @@ pub fn rows(
                             verdict::verdict(comparison.as_ref(), measure, &outliers, missing)
                         }
                     };
-                    let of_run = unmade.last().and_then(|record| record.run.errors.first());
-                    match of_run.or(outcomes.failures.get(&arm.name)) {
+                    match outcomes.why_missing(&arm.name) {
                         Some(why) if missing > 0 => format!("{text} ({why})"),
                         _ => text,
                     }

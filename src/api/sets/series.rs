@@ -1,0 +1,270 @@
+//! A series: arms that are run several times, in rounds. Comparisons and sweeps are series.
+
+use super::arms::{self, Arm};
+use super::outcomes::{FAILURES, Outcomes};
+use super::{Found, Set};
+use crate::api::warnings;
+use crate::check;
+use crate::error::Result;
+use crate::options::Options;
+use crate::results::sets::StoredSet;
+use crate::run::{RunOptions, Vacuum};
+use crate::security;
+use pgrx::prelude::*;
+use selfbench_model::{NewSet, SetKind};
+use selfbench_stats::random::mix;
+use serde_json::{Map, Value, json};
+use std::ops::RangeInclusive;
+
+/// Most rounds that count.
+const MAX_REPEATS: i32 = 1000;
+/// The duration of a run, unless the caller gives one or a number of transactions.
+const DURATION: &str = "5 s";
+/// An arm that could not make that many runs one after the other makes no more.
+const MAX_FAILURES: usize = 2;
+/// The key under which a set's row keeps why arms cannot run.
+const CANNOT_RUN: &str = "cannot_run";
+
+/// A run that is planned: the position of its arm, and its round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Planned {
+    /// Position of the arm.
+    pub arm: usize,
+    /// The round, 0 for a warm-up.
+    pub round: i32,
+}
+
+/// A series: all that its runs follow from.
+pub struct Series {
+    /// The arms.
+    pub arms: Vec<Arm>,
+    /// The number of rounds that count.
+    pub repeats: i32,
+    /// The order of the runs and the seeds of the rounds follow from it.
+    pub seed: u64,
+}
+
+/// Gives runs a duration if the caller gave neither one nor a number of transactions.
+pub fn limit_runs(common: &mut RunOptions) -> Result<()> {
+    match (&common.duration, common.transactions) {
+        (None, None) => common.set_given("duration", &DURATION.into()),
+        _ => Ok(()),
+    }
+}
+
+impl Series {
+    /// The series of the arms that a document has, at most `limit`, whose options are checked.
+    ///
+    /// Everything is looked up before the first wait: what is wrong is told before anything has run,
+    /// and what others change meanwhile changes no run.
+    pub fn new(
+        document: &Value,
+        common: &RunOptions,
+        repeats: i32,
+        limit: usize,
+    ) -> Result<Series> {
+        let mut series = Series {
+            repeats: check::in_range("repeats", repeats, 1, MAX_REPEATS)?,
+            seed: check::seed(common.seed.as_deref())?,
+            arms: arms::parse(document, common, limit)?,
+        };
+        series.check()?;
+        Ok(series)
+    }
+
+    /// What is stored of it.
+    pub fn document(&self) -> Map<String, Value> {
+        let arms: Vec<Value> = self.arms.iter().map(Arm::document).collect();
+        let members = [("repeats", json!(self.repeats)), ("arms", json!(arms))];
+        members
+            .map(|(key, value)| (key.to_owned(), value))
+            .into_iter()
+            .collect()
+    }
+
+    /// What [`document`](Self::document) has stored.
+    pub fn stored(set: &StoredSet) -> Result<Series> {
+        let repeats = set.option("repeats")?.as_i64();
+        let repeats = repeats.and_then(|n| i32::try_from(n).ok());
+        let mut arms = arms::parse(set.option("arms")?, &RunOptions::default(), usize::MAX)?;
+        for arm in &mut arms {
+            let why = set
+                .found(CANNOT_RUN)
+                .and_then(|cannot| cannot.get(&arm.name));
+            arm.cannot = why.and_then(Value::as_str).map(str::to_owned);
+        }
+        Ok(Series {
+            arms,
+            repeats: repeats.ok_or_else(StoredSet::unreadable)?,
+            seed: set.seed,
+        })
+    }
+
+    /// The set that it is when it begins.
+    pub fn new_set(
+        &self,
+        kind: SetKind,
+        common: &RunOptions,
+        options: Map<String, Value>,
+        planned: usize,
+    ) -> NewSet {
+        NewSet {
+            kind,
+            label: common.label.clone(),
+            options: options.into(),
+            seed: self.seed,
+            planned_runs: Some(planned as i32),
+        }
+    }
+
+    /// Checks arms, and has a vacuum and a checkpoint before each run that writes: what one run leaves
+    /// is not to be paid by the next. Fails if none can run.
+    pub fn check(&mut self) -> Result<()> {
+        let mut first = None;
+        let mut without_checkpoint = false;
+        for arm in &mut self.arms {
+            if let Some(error) = arm.check()? {
+                first.get_or_insert(error);
+                continue;
+            }
+            let Some(spec) = arm.spec.as_mut().filter(|spec| spec.writes()) else {
+                continue;
+            };
+            if spec.vacuum == Vacuum::Auto && spec.uses_pgbench_tables() {
+                spec.vacuum = Vacuum::All;
+                arm.options.vacuum = Vacuum::All.as_str().into();
+            }
+            // Of a target it is not known whether the role may.
+            if !spec.switches.checkpoint && spec.target.is_none() {
+                let may = security::may_checkpoint()?;
+                spec.switches.checkpoint = may;
+                arm.options.switches.checkpoint = may;
+                without_checkpoint |= !may;
+            }
+        }
+        if let Some(error) = first
+            && self.arms.iter().all(|arm| arm.spec.is_none())
+        {
+            return Err(error);
+        }
+        if without_checkpoint {
+            warnings::notice(
+                "runs that write do not begin with a checkpoint",
+                "This role may not request one. A run may pay for what earlier ones have written.",
+                "GRANT pg_checkpoint to the role.",
+            );
+        }
+        Ok(())
+    }
+
+    /// The positions of the arms that can run.
+    pub fn able(&self) -> impl Iterator<Item = usize> {
+        (0..self.arms.len()).filter(|arm| self.arms[*arm].cannot.is_none())
+    }
+
+    /// The rounds of some arms, each in a random order of its own, which follows from the seed.
+    pub fn rounds(&self, arms: &[usize], rounds: RangeInclusive<i32>) -> Vec<Planned> {
+        rounds
+            .flat_map(|round| {
+                let mut order = arms.to_vec();
+                // Fisher and Yates.
+                for last in (1..order.len()).rev() {
+                    let random = mix(self.seed, &[round as u64, last as u64]);
+                    order.swap(last, (random % (last as u64 + 1)) as usize);
+                }
+                order.into_iter().map(move |arm| Planned { arm, round })
+            })
+            .collect()
+    }
+
+    /// The seed that all runs of a round have: the arms execute the same values.
+    fn round_seed(&self, round: i32) -> u64 {
+        mix(self.seed, &[round as u64, u64::MAX])
+    }
+
+    /// Which planned runs have not been made.
+    pub fn left(&self, plan: &[Planned], outcomes: &Outcomes) -> Vec<Planned> {
+        let done = outcomes.done();
+        let is_left = |planned: &&Planned| {
+            let arm = &self.arms[planned.arm];
+            !done.contains(&(arm.name.as_str(), planned.round))
+        };
+        plan.iter().filter(is_left).copied().collect()
+    }
+
+    /// Makes planned runs. A run that fails does not end the set: another arm may be able to run, and
+    /// so may this one later.
+    pub fn perform(
+        &self,
+        set: &mut Set<'_>,
+        plan: &[Planned],
+        outcomes: &mut Outcomes,
+    ) -> Result<()> {
+        let mut in_a_row = vec![0; self.arms.len()];
+        let mut first = None;
+        for planned in plan {
+            let arm = &self.arms[planned.arm];
+            let spec = arm.spec.as_ref();
+            let Some(spec) = spec.filter(|_| in_a_row[planned.arm] < MAX_FAILURES) else {
+                set.skip();
+                continue;
+            };
+            let seed = self.round_seed(planned.round);
+            match set.run(spec, seed, &arm.name, planned.round) {
+                Ok(record) => {
+                    in_a_row[planned.arm] = 0;
+                    outcomes.add(record);
+                }
+                Err(error) => {
+                    in_a_row[planned.arm] += 1;
+                    let report = error.report().one_line();
+                    pgrx::notice!("arm \"{}\", round {}: {report}", arm.name, planned.round);
+                    outcomes.failures.insert(arm.name.clone(), report);
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        match first {
+            // There is nothing to return.
+            Some(error) if outcomes.runs.is_empty() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// What it has found, with its rows. Warns the caller if runs do not count.
+    pub fn found<T>(&self, rows: T, outcomes: &Outcomes) -> Found<T> {
+        self.warn_of_missing(outcomes);
+        let cannot: Map<String, Value> = self
+            .arms
+            .iter()
+            .filter_map(|arm| Some((arm.name.clone(), json!(arm.cannot.as_ref()?))))
+            .collect();
+        Found {
+            rows,
+            result: Some(json!({CANNOT_RUN: cannot, FAILURES: outcomes.failures})),
+        }
+    }
+
+    fn warn_of_missing(&self, outcomes: &Outcomes) {
+        let (mut planned, mut missing, mut run_ids) = (0, 0, Vec::new());
+        for arm in self.able().map(|arm| &self.arms[arm]) {
+            planned += self.repeats;
+            missing += self.missing(outcomes.counting(&arm.name).len());
+            let unmade = outcomes.missing(&arm.name);
+            run_ids.extend(unmade.iter().map(|record| record.run.run_id));
+        }
+        if missing > 0 {
+            pgrx::ereport!(
+                PgLogLevel::WARNING,
+                PgSqlErrorCode::ERRCODE_WARNING,
+                format!("{missing} of {planned} runs are missing in the comparison"),
+                format!("They failed, were canceled or lost clients: {run_ids:?}.")
+            );
+        }
+    }
+
+    /// How many runs an arm lacks of which that many count.
+    pub fn missing(&self, counting: usize) -> usize {
+        (self.repeats as usize).saturating_sub(counting)
+    }
+}
