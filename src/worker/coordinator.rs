@@ -5,15 +5,14 @@ use super::activity::{show, show_clients};
 use super::checkpoint;
 use super::client_process::ClientProcesses;
 use super::conduct::{Conductor, give_up, leave_cancels, store_failure};
-use super::entry::{attach, my_segment};
+use super::entry;
 use super::logbook::Logbook;
 use super::statements;
 use super::tables::{self, RunTables};
 use crate::backend::identity::connect;
 use crate::backend::interrupts::leave_cooperative;
-use crate::backend::process::at_exit;
+use crate::backend::settings;
 use crate::backend::transaction::{abort, transaction};
-use crate::backend::{fatal, settings};
 use crate::clock;
 use crate::database::Database;
 use crate::error::{Error, Result, catch};
@@ -31,36 +30,12 @@ use std::sync::atomic::Ordering::*;
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) {
-    let Some(segment) = attach(argument) else {
-        return;
-    };
-    let header = segment.header();
-    header.coordinator.set_to_me();
-    at_exit(coordinator_exit);
-    header.advance(Phase::Preparing);
-    let outcome = catch(|| {
+    entry::perform(argument, "its coordinator", |segment| {
         let spec: RunSpec = segment.spec()?;
         connect(spec.identity);
-        show(header, "preparing");
+        show(segment.header(), "preparing");
         coordinate(segment, &spec)
     });
-    abort();
-    segment.finish(outcome.map_err(|error| error.report()));
-}
-
-fn coordinator_exit() {
-    let Some(segment) = my_segment() else { return };
-    if segment.header().phase() == Phase::Finished {
-        return;
-    }
-    // The process may exit during a statement; no other process must wait for it.
-    let report = fatal::failure().unwrap_or_else(|| {
-        Error::Canceled {
-            by: "because its coordinator was terminated".into(),
-        }
-        .report()
-    });
-    segment.finish(Err::<(), _>(report));
 }
 
 fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {

@@ -2,15 +2,14 @@
 //! or pgio's, in this server or in a target.
 
 use super::activity::show;
-use super::entry::{attach, my_segment};
+use super::entry;
 use super::fill;
 use crate::backend::identity::connect;
-use crate::backend::process::at_exit;
-use crate::backend::transaction::{abort, transaction};
-use crate::backend::{fatal, parallel, settings};
+use crate::backend::transaction::transaction;
+use crate::backend::{parallel, settings};
 use crate::clock;
 use crate::database::Database;
-use crate::error::{Error, Result, catch};
+use crate::error::{Error, Result};
 use crate::initialize::pages::Keyed;
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
@@ -28,36 +27,15 @@ pub type StepSeconds = Vec<f64>;
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
-    let Some(segment) = attach(argument) else {
-        return;
-    };
-    let header = segment.header();
-    header.coordinator.set_to_me();
-    at_exit(loader_exit);
-    header.advance(Phase::Preparing);
-    let outcome = catch(|| {
+    entry::perform(argument, "its loader", |segment| {
         let job: Job = segment.spec()?;
         connect(job.identity());
-        show(header, "preparing");
+        show(segment.header(), "preparing");
         transaction(|| settings::apply(job.settings()))?;
         // For the WAL of the tables that the loader fills and of their indexes.
         heap::compress_wal();
         initialize(segment, &job)
     });
-    abort();
-    segment.finish(outcome.map_err(|error| error.report()));
-}
-
-fn loader_exit() {
-    if let Some(segment) = my_segment() {
-        let report = fatal::failure().unwrap_or_else(|| {
-            Error::Canceled {
-                by: "because its loader was terminated".into(),
-            }
-            .report()
-        });
-        segment.finish(Err::<(), _>(report));
-    }
 }
 
 fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {

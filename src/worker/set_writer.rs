@@ -2,14 +2,11 @@
 //! rolled back, and a transaction ID would keep dead rows from being removed while it waits for runs.
 
 use super::activity::show;
-use super::entry::{attach, my_segment};
+use super::entry;
 use super::launch::Task;
-use crate::backend::fatal;
 use crate::backend::horizon::Horizon;
 use crate::backend::identity::{Identity, connect};
-use crate::backend::process::at_exit;
-use crate::backend::transaction::abort;
-use crate::error::{Error, Result, catch};
+use crate::error::Result;
 use crate::results::sets::{self, Change};
 use crate::shared::{Phase, SegmentLayout, TaskKind};
 use pgrx::{pg_guard, pg_sys};
@@ -39,31 +36,10 @@ pub fn write(change: Change, horizon: &Horizon) -> Result<i64> {
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_set_writer_main(argument: pg_sys::Datum) {
-    let Some(segment) = attach(argument) else {
-        return;
-    };
-    let header = segment.header();
-    header.coordinator.set_to_me();
-    at_exit(set_writer_exit);
-    header.advance(Phase::Preparing);
-    let outcome = catch(|| {
+    entry::perform(argument, "the worker that stores its row", |segment| {
         let job: Job = segment.spec()?;
         connect(job.identity);
-        show(header, "storing its row");
+        show(segment.header(), "storing its row");
         sets::write(&job.change, job.identity.role)
     });
-    abort();
-    segment.finish(outcome.map_err(|error| error.report()));
-}
-
-fn set_writer_exit() {
-    if let Some(segment) = my_segment() {
-        let report = fatal::failure().unwrap_or_else(|| {
-            Error::Canceled {
-                by: "because the worker that stores its row was terminated".into(),
-            }
-            .report()
-        });
-        segment.finish(Err::<(), _>(report));
-    }
 }

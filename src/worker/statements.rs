@@ -8,11 +8,9 @@
 
 use super::activity::show;
 use super::conduct::leave_cancels;
-use super::entry::{attach, my_segment};
+use super::entry;
 use super::launch::Task;
-use crate::backend::fatal;
 use crate::backend::identity::{Identity, connect};
-use crate::backend::process::at_exit;
 use crate::backend::settings::{self, Settings};
 use crate::backend::transaction::{abort, transaction};
 use crate::database::Database;
@@ -135,36 +133,14 @@ fn around(
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_statements_main(argument: pg_sys::Datum) {
-    let Some(segment) = attach(argument) else {
-        return;
-    };
-    let header = segment.header();
-    header.coordinator.set_to_me();
-    header
-        .statements_pid
-        .store(std::process::id() as i32, Relaxed);
-    at_exit(on_exit);
-    header.advance(Phase::Preparing);
-    let outcome = catch(|| {
+    entry::perform(argument, "the process of its statements", |segment| {
+        let pid = std::process::id() as i32;
+        segment.header().statements_pid.store(pid, Relaxed);
         let statements: Statements = segment.spec()?;
         connect(statements.identity);
         transaction(|| settings::apply(&statements.settings))?;
         execute(segment, &statements)
     });
-    abort();
-    segment.finish(outcome.map_err(|error| error.report()));
-}
-
-fn on_exit() {
-    if let Some(segment) = my_segment() {
-        let report = fatal::failure().unwrap_or_else(|| {
-            Error::Canceled {
-                by: "because the process of its statements was terminated".into(),
-            }
-            .report()
-        });
-        segment.finish(Err::<(), _>(report));
-    }
 }
 
 /// Executes all statements; returns the errors of a teardown.
