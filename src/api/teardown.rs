@@ -10,7 +10,7 @@ use crate::database::target;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::load;
 use crate::shared::Phase;
-use crate::worker::statements::{Part, Statements};
+use crate::worker::statements::{Purpose, Statements};
 use pgrx::prelude::*;
 
 #[pg_extern(sql = false)]
@@ -60,7 +60,7 @@ pub(super) fn finish(run_id: i64, target: Option<&str>, horizon: &Horizon) -> Re
         identity: Identity::current(),
         settings: settings::of_session()?,
         target,
-        part: Part::LateTeardown,
+        purpose: Purpose::LateTeardown,
         text,
         run_id,
         described: left.target,

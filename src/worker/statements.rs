@@ -23,9 +23,9 @@ use pgrx::{pg_guard, pg_sys};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering::*;
 
-/// What the statements are.
+/// What statements are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Part {
+pub enum Purpose {
     /// They come before the run; the first error ends them.
     Setup,
     /// They come after the run; an error does not keep those behind it from being executed.
@@ -34,12 +34,12 @@ pub enum Part {
     LateTeardown,
 }
 
-impl Part {
+impl Purpose {
     /// The name of the option.
     pub fn option(self) -> &'static str {
         match self {
-            Part::Setup => "setup",
-            Part::Teardown | Part::LateTeardown => "teardown",
+            Purpose::Setup => "setup",
+            Purpose::Teardown | Purpose::LateTeardown => "teardown",
         }
     }
 }
@@ -53,8 +53,8 @@ pub struct Statements {
     pub settings: Settings,
     /// Where they are executed, if not in this database.
     pub target: Option<ConnectWith>,
-    /// What they are.
-    pub part: Part,
+    /// What they are for.
+    pub purpose: Purpose,
     /// The statements.
     pub text: String,
     /// The run; 0 if it is not stored.
@@ -78,7 +78,7 @@ pub fn set_up(segment: &Segment, spec: &RunSpec, run_id: i64) -> Result<()> {
         return Ok(());
     };
     show(segment.header(), "setup");
-    around(segment, spec, run_id, Part::Setup, text).map(drop)
+    around(segment, spec, run_id, Purpose::Setup, text).map(drop)
 }
 
 /// Executes the teardown of a run, if it has one, whatever the run is asked for meanwhile; returns
@@ -89,7 +89,7 @@ pub fn tear_down(segment: &Segment, spec: &RunSpec, run_id: i64) -> Vec<String> 
     };
     leave_cancels();
     show(segment.header(), "teardown");
-    catch(|| around(segment, spec, run_id, Part::Teardown, text)).unwrap_or_else(|error| {
+    catch(|| around(segment, spec, run_id, Purpose::Teardown, text)).unwrap_or_else(|error| {
         abort();
         vec![format!("teardown failed: {}", error.report().one_line())]
     })
@@ -99,14 +99,14 @@ fn around(
     segment: &Segment,
     spec: &RunSpec,
     run_id: i64,
-    part: Part,
+    purpose: Purpose,
     text: &str,
 ) -> Result<Vec<String>> {
     let statements = Statements {
         identity: spec.identity,
         settings: spec.settings.clone(),
         target: spec.target.clone(),
-        part,
+        purpose,
         text: text.to_owned(),
         run_id,
         described: None,
@@ -116,7 +116,7 @@ fn around(
     let ended = task.watch(Phase::Finished, |executing| {
         let pid = executing.header().statements_pid.load(Relaxed);
         header.statements_pid.store(pid, Relaxed);
-        if part == Part::Setup && header.stop() != Stop::No {
+        if purpose == Purpose::Setup && header.stop() != Stop::No {
             return Err(Error::Canceled {
                 by: "before it started".into(),
             });
@@ -146,8 +146,8 @@ pub extern "C-unwind" fn pg_selfbench_statements_main(argument: pg_sys::Datum) {
 /// Executes all statements; returns the errors of a teardown.
 fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
     let header = segment.header();
-    let option = of.part.option();
-    if of.part == Part::LateTeardown && !store::lock_teardown(of.run_id)? {
+    let option = of.purpose.option();
+    if of.purpose == Purpose::LateTeardown && !store::lock_teardown(of.run_id)? {
         return Err(Error::TeardownInProgress { run_id: of.run_id });
     }
     let mut database = Database::open(of.target.as_ref())?;
@@ -181,12 +181,12 @@ fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
             return Err(error);
         }
         let error = statements::of_statement(option, &statement, error);
-        match of.part {
-            Part::Setup => return Err(error),
-            Part::Teardown | Part::LateTeardown => failures.push(error.report().one_line()),
+        match of.purpose {
+            Purpose::Setup => return Err(error),
+            Purpose::Teardown | Purpose::LateTeardown => failures.push(error.report().one_line()),
         }
     }
-    if of.part != Part::Setup && of.run_id != 0 && failures.is_empty() {
+    if of.purpose != Purpose::Setup && of.run_id != 0 && failures.is_empty() {
         store::forget_teardown(of.run_id)?;
     }
     Ok(failures)
