@@ -29,15 +29,9 @@ CREATE TYPE bench.verdict AS (
 COMMENT ON TYPE bench.verdict IS 'result row of bench.compare: an arm, and how it compares with the baseline';
 
 /* The options of bench.run are those of all arms. */
-DO $do$
-BEGIN
-    EXECUTE pg_catalog.format(
-        'CREATE FUNCTION bench.compare(arms jsonb DEFAULT NULL, repeats int DEFAULT 7, %s) RETURNS SETOF bench.verdict
-         LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 3 AS %L, %L',
-        pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc),
-        'MODULE_PATHNAME', 'compare_wrapper');
-END
-$do$;
+SELECT bench_internal.create_function(
+    'bench.compare(arms jsonb DEFAULT NULL, repeats int DEFAULT 7, %s) RETURNS SETOF bench.verdict ROWS 3',
+    pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc), 'compare_wrapper');
 COMMENT ON FUNCTION bench.compare IS 'run arms with different options in turn, several times; return how each compares with the baseline';
 
 CREATE FUNCTION bench.verdicts(set_id bigint) RETURNS SETOF bench.verdict
@@ -148,7 +142,7 @@ CREATE FUNCTION bench.grant_to(role regrole) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'grant_to_wrapper';
 COMMENT ON FUNCTION bench.grant_to IS 'grant a role what it needs to run benchmarks and to see its own runs';
 
-DROP FUNCTION bench_internal.columns_of(regclass, text);
+DROP FUNCTION bench_internal.columns_of(regclass, text), bench_internal.create_function(text, text, text);
 DROP TABLE bench_internal.figures, bench_internal.latency, bench_internal.sums,
     bench_internal.pgio_figures;
 

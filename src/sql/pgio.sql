@@ -60,15 +60,9 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_pgio_wrapp
 COMMENT ON FUNCTION bench.run_pgio IS 'run pgio''s workload on its tables and return the figures';
 
 /* bench.start_pgio has the arguments of bench.run_pgio. */
-DO $do$
-BEGIN
-    EXECUTE pg_catalog.format(
-        'CREATE FUNCTION bench.start_pgio(%s) RETURNS bigint
-         LANGUAGE c VOLATILE PARALLEL UNSAFE AS %L, %L',
-        pg_catalog.pg_get_function_arguments('bench.run_pgio'::pg_catalog.regproc),
-        'MODULE_PATHNAME', 'start_pgio_wrapper');
-END
-$do$;
+SELECT bench_internal.create_function(
+    'bench.start_pgio(%s) RETURNS bigint',
+    pg_catalog.pg_get_function_arguments('bench.run_pgio'::pg_catalog.regproc), 'start_pgio_wrapper');
 COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that continues without the session, and return its run id';
 
 CREATE FUNCTION bench.usage() RETURNS bench.session_usage

@@ -77,15 +77,9 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
 
 /* bench.start has the arguments of bench.run. */
-DO $do$
-BEGIN
-    EXECUTE pg_catalog.format(
-        'CREATE FUNCTION bench.start(%s) RETURNS bigint
-         LANGUAGE c VOLATILE PARALLEL UNSAFE AS %L, %L',
-        pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc),
-        'MODULE_PATHNAME', 'start_wrapper');
-END
-$do$;
+SELECT bench_internal.create_function(
+    'bench.start(%s) RETURNS bigint',
+    pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc), 'start_wrapper');
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that continues without the session, and return its run id';
 
 CREATE FUNCTION bench.wait(run_id bigint, timeout bench.span DEFAULT NULL) RETURNS SETOF bench.run_result

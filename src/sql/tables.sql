@@ -118,6 +118,18 @@ AS $$
      WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
 $$;
 
+/* Creates a function of the library. %s in the declaration stands for its arguments, which are those of
+   another function, with their types and defaults. */
+CREATE FUNCTION bench_internal.create_function(declaration text, arguments text, symbol text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    EXECUTE format('CREATE FUNCTION ' || $1 || ' LANGUAGE c VOLATILE PARALLEL UNSAFE AS %L, %L',
+                   $2, 'MODULE_PATHNAME', $3);
+END
+$$;
+
 CREATE TABLE bench.runs (
     run_id                  bigint PRIMARY KEY,
     owner                   regrole NOT NULL,
