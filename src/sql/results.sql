@@ -55,7 +55,7 @@ DO $$
 BEGIN
     EXECUTE format(
         'CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
-             SELECT run_id, label, state, mode, scripts, protocol, clients, jobs, scale, created_at,
+             SELECT run_id, label, set_id, arm, round, state, mode, scripts, protocol, clients, jobs, scale, created_at,
                     seconds, %s,
                     rate, latency_limit_ms, max_tries, variables, reconnect, continue_on_error,
                     exit_on_abort, checkpoint, observe, wait_sample_rate, profile, connection, client_process, connection_ms,

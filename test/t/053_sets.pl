@@ -55,7 +55,7 @@ is(query("$shown $set_id"), 'finished|finished', 'its state');
 is( query("SELECT kind, owner, planned_runs = finished_runs, other_runs, started_at < finished_at, error FROM bench.set_summary WHERE set_id = $set_id"),
 	'compare|' . query('SELECT current_user') . '|t|0|t|',
 	'its row');
-is( query("SELECT count(*) = planned_runs, count(DISTINCT (arm, round)) = planned_runs FROM bench.runs JOIN bench.sets USING (set_id) WHERE set_id = $set_id GROUP BY planned_runs"),
+is( query("SELECT count(*) = planned_runs, count(DISTINCT (arm, round)) = planned_runs FROM bench.run_summary JOIN bench.sets USING (set_id) WHERE set_id = $set_id GROUP BY planned_runs"),
 	't|t',
 	'its runs have their places');
 
