@@ -46,7 +46,7 @@ SELECT public.error_of('SELECT bench.start(duration => ''1 s'', transactions => 
 SELECT public.error_of(format('SELECT bench.compare(%s)', o)) FROM unnest(ARRAY[
     'repeats => 0', 'repeats => -1', 'repeats => NULL', 'repeats => 2147483647',
     'arms => ''{}''', 'arms => ''[]''', 'arms => ''[null]''', 'arms => ''[{"mode": "spi"}, {"mode": "direct"}]''',
-    'arms => ''[{"client": 1}]''', 'arms => ''[{"name": "a"}, {"name": "a"}]''', 'arms => ''[{"seed": "1"}]''',
+    'arms => ''[{"client": 1}]''', 'arms => ''[{"basline": true}]''', 'arms => ''[{"name": "a"}, {"name": "a"}]''', 'arms => ''[{"seed": "1"}]''',
     'mode => ''libpq''',
     'clients => 0', 'transactions => 0', 'target => ''dbname=postgres'''
 ]) o;

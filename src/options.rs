@@ -39,14 +39,14 @@ pub trait Options: Default {
             });
         };
         for (name, value) in given {
-            options.set_given(name, value)?;
+            options.set_given(name, value, &[])?;
         }
         Ok(options)
     }
 
     /// Sets an option to a value of a document; null is not to give it. Fails if there is no such
-    /// option.
-    fn set_given(&mut self, name: &str, value: &Value) -> Result<()> {
+    /// option. `others` are keys of the document that are not options.
+    fn set_given(&mut self, name: &str, value: &Value, others: &[&'static str]) -> Result<()> {
         let known = match value {
             Value::Null => self.entries().iter().any(|entry| entry.name == name),
             _ => self.set(name, value)?,
@@ -55,6 +55,7 @@ pub trait Options: Default {
             return Ok(());
         }
         let names = self.entries().into_iter().map(|entry| entry.name);
+        let names = names.chain(others.iter().copied());
         Err(Error::UnknownOption {
             name: name.to_owned(),
             nearest: nearest(name, names),

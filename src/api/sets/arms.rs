@@ -16,6 +16,7 @@ const MAX_PART: usize = 40;
 /// Keys of an arm that are not options of runs.
 const NAME: &str = "name";
 const BASELINE: &str = "baseline";
+const OWN: [&str; 2] = [NAME, BASELINE];
 /// Options that all arms have in common: the seed of a round follows from that of the set, progress
 /// lines are the caller's.
 const COMMON: [&str; 2] = ["seed", "progress"];
@@ -118,7 +119,7 @@ fn given_name(name: Option<&Value>) -> Result<Option<String>> {
 fn with_options(common: &RunOptions, object: &Map<String, Value>) -> Result<RunOptions> {
     let mut options = common.clone();
     for (name, value) in object {
-        if name == NAME || name == BASELINE {
+        if OWN.contains(&name.as_str()) {
             continue;
         }
         if COMMON.contains(&name.as_str()) {
@@ -127,7 +128,7 @@ fn with_options(common: &RunOptions, object: &Map<String, Value>) -> Result<RunO
                 hint: "Give it as an argument of the function.".into(),
             });
         }
-        options.set_given(name, value)?;
+        options.set_given(name, value, &OWN)?;
     }
     Ok(options)
 }

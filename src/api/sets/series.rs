@@ -47,7 +47,7 @@ pub struct Series {
 /// Gives runs a duration if the caller gave neither one nor a number of transactions.
 pub fn limit_runs(common: &mut RunOptions) -> Result<()> {
     match (&common.duration, common.transactions) {
-        (None, None) => common.set_given("duration", &DURATION.into()),
+        (None, None) => common.set_given("duration", &DURATION.into(), &[]),
         _ => Ok(()),
     }
 }
