@@ -48,7 +48,7 @@ is(query('SELECT DISTINCT arm, checkpoint FROM bench.runs WHERE set_id = (SELECT
 # Stored ones.
 foreach my $call (
 	q(bench.compare('[{"clients": 1}, {"clients": 2}]', repeats => 4, scripts => 'select-only', transactions => 10)),
-	q(bench.compare('[{"name": "slow", "scripts": "long"}, {"name": "fast", "baseline": true}]', repeats => 3, scripts => 'short', transactions => 10)),
+	q(bench.compare('[{"name": "slow", "scripts": "long"}, {"name": "fast", "baseline": true}]', repeats => 9, scripts => 'short', transactions => 10)),
 	q(bench.compare('[{"name": "a"}, {"name": "b"}]', repeats => 3, scripts => 'short', transactions => 20, rate => 500)))
 {
 	my $made = query("SELECT c FROM $call c");
@@ -59,7 +59,7 @@ is(query("SELECT arm, verdict $of WHERE ratio IS NULL"), 'fast|baseline', 'an ar
 is(query("SELECT ratio < 1 AND ratio_low <= ratio AND ratio <= ratio_high AND ratio_high < 1, verdict ~ 'times as fast' $of WHERE arm = 'slow'"),
 	't|t', 'an arm that is slower');
 is(query("SELECT tps_low <= tps AND tps <= tps_high AND p_value BETWEEN 0 AND 1 AND latency_p50_ms BETWEEN latency_p50_low AND latency_p50_high AND latency_p99_ms >= latency_p50_ms, cardinality(run_ids), missing $of WHERE arm = 'slow'"),
-	't|3|{}', 'intervals');
+	't|9|{}', 'intervals');
 like(query("SELECT verdict FROM bench.verdicts((SELECT max(set_id) FROM bench.sets)) WHERE arm = 'b'"),
 	qr/latency|no difference/, 'with a rate, latencies are compared');
 is(query("SELECT scripts_ratio > 0, ratio > 0 FROM bench.compare('[{\"clients\": 1}, {\"clients\": 2}]', scripts => 'short, long\@2', repeats => 2, transactions => 20) WHERE ratio IS NOT NULL"),
