@@ -95,7 +95,7 @@ fn exported(run_id: i64) -> Result<String> {
 }
 
 /// What the report of a run says.
-fn report_of(record: &RunRecord) -> Result<Report> {
+pub(super) fn report_of(record: &RunRecord) -> Result<Report> {
     let evidence = load_evidence(record.run.run_id)?;
     let repeat = repeat::statements(record, &evidence)?;
     run_report(record, &evidence, &repeat, &mut Stored)

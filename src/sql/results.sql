@@ -8,6 +8,10 @@ CREATE FUNCTION bench.report() RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_last_wrapper';
 COMMENT ON FUNCTION bench.report() IS 'report of the last run of this session or, if it has none, of this role';
 
+CREATE FUNCTION bench.dashboard(inline int DEFAULT 0) RETURNS text
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dashboard_wrapper';
+COMMENT ON FUNCTION bench.dashboard IS 'HTML page over all runs and sets that the caller may see, with the reports of the newest inline runs';
+
 CREATE FUNCTION bench.advice(
     run_id bigint,
     OUT severity text, OUT finding text, OUT evidence text, OUT remedy text

@@ -93,14 +93,16 @@ async function inspectChart(page) {
   });
 }
 
-// On paper, a chart is as a whole on one page.
+// On paper, nothing is cut at the right, and a chart is as a whole on one page.
 async function inspectPrint(page) {
   await page.setViewportSize(PAPER);
   await page.emulateMedia({ media: 'print' });
   const faults = await page.evaluate(({ width, height }) => {
     const whole = (element) =>
       element !== null && (getComputedStyle(element).breakInside === 'avoid' || whole(element.parentElement));
-    return [...document.querySelectorAll('svg')].flatMap((svg) => {
+    const wide = [...document.querySelectorAll('table')].filter((table) => table.getBoundingClientRect().right > width + 1);
+    const cut = wide.map((table) => `print: the table "${table.textContent.slice(0, 40)}" is wider than the paper`);
+    const charts = [...document.querySelectorAll('svg')].flatMap((svg) => {
       const box = svg.getBoundingClientRect();
       const name = svg.querySelector('title')?.textContent ?? svg.outerHTML.slice(0, 80);
       const faults = [];
@@ -110,6 +112,7 @@ async function inspectPrint(page) {
       if (!whole(svg)) faults.push(`print: "${name}" may be cut`);
       return faults;
     });
+    return [...cut, ...charts];
   }, PAPER);
   const pdf = await page.pdf({ format: 'A4', margin: { top: '1cm', bottom: '1cm', left: '1cm', right: '1cm' } });
   if (!pdf.subarray(0, 5).equals(Buffer.from('%PDF-'))) faults.push('print: no PDF');

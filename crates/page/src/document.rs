@@ -34,9 +34,10 @@ impl Document<'_> {
             Some(script) => source(script),
         };
         let policy = format!(
-            "default-src 'none'; style-src {}; script-src {script_source}; base-uri 'none'; \
+            "default-src 'none'; style-src {} {}; script-src {script_source}; base-uri 'none'; \
              form-action 'none'",
-            source(STYLE)
+            source(STYLE),
+            source(selfbench_chart::STYLE)
         );
         let document = html! {
             (DOCTYPE)
@@ -50,6 +51,7 @@ impl Document<'_> {
                     meta name="referrer" content="no-referrer";
                     title { (self.title) }
                     style { (STYLE) }
+                    style { (selfbench_chart::STYLE) }
                 }
                 body {
                     header { h1 { (self.title) } (self.intro) }
@@ -89,12 +91,13 @@ mod tests {
     #[test]
     fn the_style_sheet_can_be_written_as_it_is() {
         assert!(!STYLE.0.contains("</"));
+        assert!(!selfbench_chart::STYLE.0.contains("</"));
     }
 
     #[test]
     fn the_policy_allows_style_and_script_by_hash() {
         let html = document("a", Some(constant("alert(1)")));
-        assert_eq!(html.matches("sha256-").count(), 2);
+        assert_eq!(html.matches("sha256-").count(), 3);
         assert!(html.contains("script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"));
         assert!(html.contains("<script>alert(1)</script>"));
         assert!(!html.contains("unsafe-inline"));

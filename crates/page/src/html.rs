@@ -17,11 +17,22 @@ impl Report {
         }
         .render()
     }
+
+    /// The report as a part of another document.
+    pub(crate) fn folded(&self, ids: &mut Ids) -> Markup {
+        html! {
+            details {
+                summary { (self.title) }
+                @if !self.subtitle.is_empty() { p.muted { (self.subtitle) } }
+                @for section in &self.sections { (section.html(ids)) }
+            }
+        }
+    }
 }
 
 /// Numbers of the document's elements.
 #[derive(Default)]
-struct Ids(usize);
+pub(crate) struct Ids(usize);
 
 impl Ids {
     fn next(&mut self) -> String {

@@ -4,6 +4,7 @@
 //! [`Source`] of rows. Texts become markup by maud, which escapes them.
 
 mod content;
+pub mod dashboard;
 mod document;
 mod html;
 mod markdown;

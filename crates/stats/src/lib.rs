@@ -10,6 +10,7 @@ pub mod compare;
 pub mod counters;
 mod error;
 mod histogram;
+pub mod last_value;
 mod moments;
 mod process_times;
 pub mod random;

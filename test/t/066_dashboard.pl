@@ -1,0 +1,135 @@
+# bench.dashboard: a page over all runs and sets that the caller may see.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('dashboard');
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+$node->safe_psql('postgres', "CREATE ROLE $_ LOGIN; SELECT bench.grant_to('$_'); GRANT SELECT ON pgbench_accounts, pgbench_branches TO $_")
+  foreach qw(tester other);
+
+sub dashboard
+{
+	my ($role) = @_;
+	return $node->safe_psql('postgres', 'SELECT bench.dashboard()',
+		extra_params => [ defined $role ? ('-U', $role) : () ]);
+}
+
+# The cells of the rows of a section, as texts.
+sub rows
+{
+	my ($html, $id) = @_;
+	my ($section) = $html =~ m{<h2 id="$id">(.*?)</section>}s or return ();
+	my ($body) = $section =~ m{<tbody>(.*?)</tbody>}s or return ();
+	return map { [ map { s/<[^>]*>//gr } m{<td[^>]*>(.*?)</td>}gs ] } $body =~ m{<tr>(.*?)</tr>}gs;
+}
+
+# Copies of a run with other columns, each a number and SQL expressions of n.
+sub copies
+{
+	my ($run_id, $n, %columns) = @_;
+	my $names = $node->safe_psql('postgres', <<'SQL');
+SELECT string_agg(quote_ident(attname), ',' ORDER BY attnum) FROM pg_attribute
+ WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = ''
+SQL
+	my $values = join ',', map { $columns{$_} // $_ } split /,/, $names;
+	return $node->safe_psql('postgres', "INSERT INTO bench.runs ($names) SELECT $values FROM bench.runs, generate_series(1, $n) n WHERE run_id = $run_id");
+}
+
+my $html = dashboard();
+like($html, qr/\A<!DOCTYPE html>/, 'without runs, a page');
+like($html, qr/0 runs, 0 sets, 0 workloads with a label\./, 'that says so');
+is_deeply([ rows($html, 'runs') ], [], 'and has no row');
+
+# Runs of each kind.
+my $run = $node->safe_psql('postgres',
+	"SELECT run_id FROM bench.run('select-only', transactions => 5, vacuum => 'none', label => 'nightly')");
+$node->safe_psql('postgres', <<'SQL');
+SELECT FROM bench.compare('[{"name": "one"}, {"name": "two"}]', scripts => 'select-only', repeats => 2,
+                          transactions => 20, vacuum => 'none', label => 'arms')
+SQL
+$html = dashboard();
+my $seven = $node->safe_psql('postgres', 'SELECT count(*) FROM bench.runs');
+is(scalar(rows($html, 'runs')), $seven, 'a row for each run');
+is_deeply(
+	[ (map { [ @$_[ 0 .. 4 ] ] } rows($html, 'runs'))[-1] ],
+	[ [ $run, 'nightly', '-', 'finished', 'select-only: spi, prepared, 1 client, scale 1' ] ],
+	'of the first run');
+is(
+	(rows($html, 'runs'))[-1][-1],
+	"SELECT bench.report($run, 'html')",
+	'with the query for its report');
+my @sets = rows($html, 'sets');
+is(scalar @sets, 1, 'a row for the set');
+like("@{$sets[0]}", qr/^1 compare arms finished \d of \d .* highest tps of 2 arms: (one|two), \d+/, 'with what it found');
+is(scalar(rows($html, 'labels')), 1, 'runs of sets are not in the course of a label');
+is($node->safe_psql('postgres', "SELECT bench.dashboard() = convert_from(convert_to(bench.dashboard(), 'SQL_ASCII'), 'SQL_ASCII')"), 't', 'ASCII');
+
+# A figure on the page is that of the table.
+is( (rows($html, 'runs'))[-1][10],
+	$node->safe_psql('postgres', "SELECT failed FROM bench.runs WHERE run_id = $run"),
+	'failed transactions');
+
+# A label that got slower, and one that did not.
+my $next = "nextval('bench.run_id_seq')";
+copies($run, 8, run_id => $next, label => "'steady'", tps => '1000 + n', latency_p95_ms => '2.0');
+copies($run, 8, run_id => $next, label => "'slow'", tps => 'CASE n WHEN 8 THEN 500 ELSE 1000 + n END', latency_p95_ms => '2.0');
+$html = dashboard();
+is_deeply(
+	[ map { [ @$_[ 0, 2, 4 .. 7 ] ] } rows($html, 'slower') ],
+	[ [ 'slow', 'tps', '500.0', '1004', '-50.2 %', '7' ] ],
+	'the one that got slower');
+like($html, qr/Of 2 with enough runs, 1 got slower with the last run\./, 'which comes first in words');
+# A run that failed is not compared.
+copies($run, 1, run_id => $next, label => "'steady'", tps => 1, state => "'failed'");
+is(scalar(rows(dashboard(), 'slower')), 1, 'a failed run does not count');
+
+# Hostile texts.
+my @hostile = ('<script>alert(1)</script>', '" onmouseover="alert(1)', "\\', (SELECT 1)) --", "\e[31m\x{202e}", '&lt;b&gt;');
+foreach my $text (@hostile)
+{
+	utf8::encode(my $literal = $text);
+	copies($run, 1, run_id => $next, label => "\$hostile\$$literal\$hostile\$", scripts => "ARRAY[\$hostile\$$literal\$hostile\$]");
+}
+$html = dashboard();
+unlike($html, qr/<script>alert|" onmouseover="|\e/, 'texts are texts');
+like($html, qr/\[U\+001B\]\[31m\[U\+202E\]/, 'hidden characters are visible');
+like($html, qr/&amp;lt;b/, 'references are texts, too');
+unlike($html, qr/<[^>]* (on[a-z]+|style)=/, 'no event handler, no style attribute');
+like($html, qr/bench\.report_label\( ?E'\\\\'', \(SELECT 1\)\) --', 'html'\)/, 'a query quotes its label');
+like($html, qr/content="default-src 'none'; style-src( 'sha256-[^']+')+; script-src 'sha256-[^']+';/, 'the policy');
+
+# Rights.
+my $own = $node->safe_psql('postgres',
+	"SELECT run_id FROM bench.run('select-only', transactions => 5, vacuum => 'none', label => 'secret project')",
+	extra_params => [qw(-U tester)]);
+is_deeply([ map { $_->[0] } rows(dashboard('tester'), 'runs') ], [$own], 'a role sees its own runs');
+unlike(dashboard('other'), qr/secret project|nightly/, 'and nobody else does');
+like(dashboard(), qr/secret project/, 'but a superuser');
+$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
+my (undef, undef, $error) = $node->psql('postgres', 'SELECT bench.dashboard()', extra_params => [qw(-U nobody)]);
+like($error, qr/permission denied/, 'a role without privileges');
+
+# A run in progress, and one that was lost.
+my $running = $node->safe_psql('postgres', "SELECT bench.start('select-only', duration => '600 s', label => 'running')");
+wait_for_transactions($node, 'running');
+is((rows(dashboard(), 'runs'))[0][3], 'running', 'a run in progress');
+$node->safe_psql('postgres', "SELECT bench.cancel($running); SELECT bench.wait($running)");
+is((rows(dashboard(), 'runs'))[0][3], 'canceled', 'a canceled run');
+$node->safe_psql('postgres', "UPDATE bench.runs SET state = 'running', segment = 1 WHERE run_id = $running");
+is((rows(dashboard(), 'runs'))[0][3], 'lost', 'a lost run');
+
+# Many runs.
+copies($run, 6000, run_id => $next, label => "'label ' || n % 40", tps => '1000 + n % 7', latency_p95_ms => '1 + n % 5');
+$html = dashboard();
+my $all = $node->safe_psql('postgres', "SELECT to_char(count(*), 'FM999,999') FROM bench.runs");
+is(scalar(rows($html, 'runs')), 5000, 'the newest 5,000 runs');
+like($html, qr/The newest 5,000 of $all runs\./, 'which is said');
+cmp_ok(length $html, '<', 5_000_000, 'in less than 5 MB');
+
+$node->stop;
+done_testing();
