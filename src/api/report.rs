@@ -1,16 +1,18 @@
 //! `bench.report`: a run as text, Markdown, JSON or HTML.
 
 use super::live::load;
-use crate::check::{argument, one_of};
+use crate::check::{argument, invalid, one_of};
 use crate::error::{Error, OrRaise, Result};
-use crate::query;
+use crate::query::{self, quote_literal};
 use crate::results::json::storable;
 use crate::results::load::{last_run_of_caller, load_evidence, load_rows};
-use crate::results::repeat;
+use crate::results::{repeat, sets};
+use crate::security::with_pinned_settings;
 use crate::shared::Segment;
+use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_model::RunRecord;
-use selfbench_page::{MAX_ROWS, Report, Row, Source, run_report};
+use selfbench_page::{MAX_ROWS, Report, Row, Source, label_report, run_report, set_report};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// How a report is written.
@@ -26,6 +28,22 @@ enum Format {
     Html,
 }
 
+impl Format {
+    fn of(name: Option<&str>) -> Result<Format> {
+        one_of("format", argument("format", name)?, FORMATS)
+    }
+}
+
+/// A report in a format other than JSON.
+fn written(report: &Report, format: Format) -> String {
+    let text = match format {
+        Format::Html => return report.html(),
+        Format::Markdown => report.markdown(),
+        Format::Text | Format::Json => report.text(),
+    };
+    storable(&text).into_owned()
+}
+
 const FORMATS: [(&str, Format); 4] = [
     ("text", Format::Text),
     ("markdown", Format::Markdown),
@@ -38,13 +56,53 @@ const FORMATS: [(&str, Format); 4] = [
 fn report(run_id: Option<i64>, format: Option<&str>) -> String {
     (|| {
         let run_id = argument("run_id", run_id)?;
-        let format = one_of("format", argument("format", format)?, FORMATS)?;
+        let format = Format::of(format)?;
         let record = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
         match format {
             Format::Text => text_of(&record),
             Format::Json => exported(run_id),
-            Format::Markdown => Ok(storable(&report_of(&record)?.markdown()).into_owned()),
-            Format::Html => Ok(report_of(&record)?.html()),
+            _ => Ok(written(&report_of(&record)?, format)),
+        }
+    })()
+    .or_raise()
+}
+
+/// The report of sets that the caller may see.
+#[pg_extern(sql = false)]
+fn report_set(set_ids: Option<Vec<Option<i64>>>, format: Option<&str>) -> String {
+    (|| {
+        let set_ids: Option<Vec<i64>> = argument("set_ids", set_ids)?.into_iter().collect();
+        let set_ids = argument("set_ids", set_ids)?;
+        let format = Format::of(format)?;
+        let [first, ..] = set_ids[..] else {
+            return Err(invalid("set_ids", "{}".into(), "At least one set."));
+        };
+        for set_id in &set_ids {
+            sets::load(*set_id)?;
+        }
+        if format == Format::Json {
+            return document("SELECT bench_internal.export_sets($1)", set_ids.into());
+        }
+        let report = set_report(&set_ids, &mut Stored)?;
+        Ok(written(
+            &report.ok_or(Error::UnknownSet { set_id: first })?,
+            format,
+        ))
+    })()
+    .or_raise()
+}
+
+/// The report of all runs with a label that the caller may see.
+#[pg_extern(sql = false)]
+fn report_label(label: Option<&str>, format: Option<&str>) -> String {
+    (|| {
+        let label = argument("label", label)?;
+        let format = Format::of(format)?;
+        let report = label_report(label, quote_literal(label).trim_start(), &mut Stored)?;
+        let report = report.ok_or_else(|| Error::UnknownLabel(label.to_owned()))?;
+        match format {
+            Format::Json => document("SELECT bench_internal.export_label($1)", label.into()),
+            _ => Ok(written(&report, format)),
         }
     })()
     .or_raise()
@@ -89,9 +147,13 @@ fn text_of(record: &RunRecord) -> Result<String> {
 
 /// The document of a run, with the caller's rights.
 fn exported(run_id: i64) -> Result<String> {
-    let sql = "SELECT bench.export_run($1)::text";
-    let document = query::first_value::<String>(sql, &[run_id.into()])?;
-    document.ok_or(Error::UnknownRun { run_id })
+    document("SELECT bench.export_run($1)::text", run_id.into())
+}
+
+/// The document that a query with one parameter returns.
+fn document(sql: &str, parameter: DatumWithOid) -> Result<String> {
+    let text = with_pinned_settings(|| query::first_value::<String>(sql, &[parameter]))?;
+    text.ok_or(Error::NoRun)
 }
 
 /// What the report of a run says.

@@ -175,6 +175,9 @@ pub enum Error {
     /// `bench.report` without a run, and the caller has none.
     #[error("there is no run to report")]
     NoRun,
+    /// No run that the caller may see has the label.
+    #[error("there is no run with label \"{0}\"")]
+    UnknownLabel(String),
     /// The extension was dropped during the run, and the type of the result with it.
     #[error("extension \"pg_selfbench\" was dropped while the run was in progress")]
     ExtensionDropped,
@@ -301,7 +304,7 @@ impl Error {
             Error::UnknownSet { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::SetInProgress { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            Error::NoRun => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::NoRun | Error::UnknownLabel(_) => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::ExtensionDropped => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Sqlstate::ERRCODE_OPERATOR_INTERVENTION
@@ -529,7 +532,8 @@ impl Error {
                  event trigger, or a library that defines the setting and refuses the value."
                     .into(),
             ),
-            Error::UnknownSet { .. } | Error::NullArgument { name: "set_id" } => {
+            Error::UnknownLabel(_) => Some("Runs are listed in bench.run_summary.".into()),
+            Error::UnknownSet { .. } | Error::NullArgument { name: "set_id" | "set_ids" } => {
                 Some("Sets are listed in bench.set_summary.".into())
             }
             Error::SetInProgress { .. } => {

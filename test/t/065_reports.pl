@@ -39,7 +39,17 @@ sub reports_ok
 {
 	my ($run_id, $name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	my $html = report($run_id, 'html');
+	my $html = html_ok(report($run_id, 'html'), $name);
+	my $markdown = report($run_id, 'markdown');
+	like($markdown, qr/^# Run $run_id/, "$name: Markdown");
+	return ($html, $markdown);
+}
+
+# A document, checked for what each must have.
+sub html_ok
+{
+	my ($html, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	my @found = $html =~ /<([a-z0-9]+)/g;
 	my @ended = $html =~ /<\/([a-z0-9]+)/g;
 	my %open;
@@ -50,9 +60,7 @@ sub reports_ok
 	unlike($html, qr/[^\x00-\x7f]/, "$name: HTML is ASCII");
 	unlike($html, qr/<[^>]*\s(?:on\w+|style|src|href)=/, "$name: no handler, style or link");
 	unlike($html, qr/\b(?:NaN|Infinity|inf)\b|Some\(|None\b(?! of)/, "$name: no odd values");
-	my $markdown = report($run_id, 'markdown');
-	like($markdown, qr/^# Run $run_id/, "$name: Markdown");
-	return ($html, $markdown);
+	return $html;
 }
 
 # What a run of each mode shows.
@@ -155,6 +163,75 @@ foreach (
 	my ($arguments, $error, $name) = @$_;
 	my ($status, undef, $stderr) =
 	  $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT bench.report($arguments)");
+	like($stderr, $error, "wrong argument: $name");
+}
+
+# Sets and labels.
+$node->safe_psql(
+	'postgres', q{
+	SELECT * FROM bench.compare('[{"clients": 1}, {"clients": 2}]', scripts => 'select-only', transactions => 50,
+		repeats => 2, label => 'arms');
+	SELECT * FROM bench.sweep('{"clients": [1, 2, 3, 4]}', scripts => 'select-only', transactions => 50, repeats => 1,
+		label => 'before');
+	SELECT * FROM bench.sweep('{"clients": [1, 2], "protocol": ["simple", "prepared"]}', scripts => 'select-only',
+		transactions => 50, repeats => 1, label => 'after');
+	SELECT * FROM bench.sweep('{"protocol": ["simple", "prepared"]}', scripts => 'select-only', transactions => 50,
+		repeats => 1, label => 'no axis');
+	-- A search takes long: one that has made three runs.
+	INSERT INTO bench.sets (set_id, kind, owner, database_name, label, options, seed, state, started_at, result)
+	SELECT nextval('bench.set_id_seq'), 'find_capacity', owner, database_name, 'capacity',
+	       '{"latency_limit": 20, "percentile": 99}', '1', 'finished', now(), '{"verdict": "p99 stays under 20 ms"}'
+	  FROM bench.sets LIMIT 1;
+	UPDATE bench.runs SET rate = 100 * run_id, set_id = (SELECT max(set_id) FROM bench.sets)
+	 WHERE run_id IN (SELECT run_id FROM bench.runs WHERE set_id IS NULL AND histogram IS NOT NULL LIMIT 3)});
+my %sets = split /[|\n]/, $node->safe_psql('postgres', 'SELECT label, set_id FROM bench.sets');
+
+# The report of sets by their labels.
+sub report_set
+{
+	my ($format, @labels) = @_;
+	my $ids = join ',', map { $sets{$_} } @labels;
+	return $node->safe_psql('postgres', "SELECT bench.report_set(ARRAY[$ids]::bigint[], '$format')");
+}
+foreach my $label (sort keys %sets)
+{
+	my $html = html_ok(report_set('html', $label), "set $label");
+	like($html, qr/<h1>Set $sets{$label}: $label<\/h1>/, "set $label: title");
+	like(report_set('markdown', $label), qr/^# Set $sets{$label}/, "set $label: Markdown");
+	like(report_set('text', $label), qr/^Set $sets{$label}: $label\n/, "set $label: text");
+}
+like(report_set('html', 'arms'), qr/class="chart".*clients=2/s, 'arms are drawn');
+like(report_set('text', 'arms'), qr/clients=1: baseline/, 'verdicts as text');
+like(report_set('html', 'capacity'), qr/p99 stays under 20 ms.*limit of 20.*class="chart"|class="chart".*limit of 20/s, 'probes are drawn');
+like(report_set('text', 'before'), qr/throughput (?:peaks|still rises)|highest throughput/, 'scaling as text');
+$html = html_ok(report_set('html', 'before', 'after'), 'two sets');
+like($html, qr/Set $sets{after}: after, protocol=simple/, 'series of two sets');
+is( $node->safe_psql(
+		'postgres', qq{
+		SELECT d ->> 'format', jsonb_array_length(d -> 'sets'), jsonb_array_length(d #> '{sets,0,points}'),
+		       jsonb_array_length(d #> '{sets,0,runs}') >= 4, d #>> '{sets,1,set,label}', d #>> '{sets,0,runs,0,format}'
+		  FROM (SELECT bench.report_set(ARRAY[$sets{before}, $sets{after}], 'json')::jsonb AS d) q}),
+	'pg_selfbench sets|2|4|t|after|pg_selfbench run',
+	'sets as JSON');
+
+my $over_time = sub { return $node->safe_psql('postgres', "SELECT bench.report_label('fails', '$_[0]')") };
+html_ok($over_time->('html'), 'label without a result');
+run_of(q{'select-only', transactions => 50, label => 'both'});
+my $by_label = $node->safe_psql('postgres', "SELECT bench.report_label('both', 'html')");
+html_ok($by_label, 'label');
+like($by_label, qr/spi, select-only, 1 clients/, 'label: series');
+is( $node->safe_psql(
+		'postgres', "SELECT jsonb_array_length(bench.report_label('both', 'json')::jsonb -> 'runs') >= 3"),
+	't',
+	'label as JSON');
+foreach (
+	[ "bench.report_set('{0}')",      qr/42704.*set 0 does not exist/,        'no set' ],
+	[ "bench.report_set('{}')",       qr/22023.*set_ids/,                     'an empty array' ],
+	[ "bench.report_set('{NULL}')",   qr/22004.*set_ids/,                     'a set that is NULL' ],
+	[ "bench.report_label('none')",   qr/42704.*no run with label "none"/,    'no label' ])
+{
+	my ($call, $error, $name) = @$_;
+	my ($status, undef, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT $call");
 	like($stderr, $error, "wrong argument: $name");
 }
 

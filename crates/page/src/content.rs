@@ -1,7 +1,7 @@
 //! What a report says, before it becomes HTML, Markdown or text. Each kind of report is written once,
 //! as this; what a format cannot show, it says.
 
-use maud::Markup;
+use selfbench_chart::Chart;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub enum Block {
     /// Rows of a query.
     Table(Table),
     /// A picture.
-    Chart(Chart),
+    Chart(Picture),
     /// What is needed less often.
     Folded(String, Vec<Block>),
 }
@@ -110,6 +110,12 @@ impl Table {
 pub struct Row(pub Vec<(String, Value)>);
 
 impl Row {
+    /// A number; `None` for NULL, or if there is no such column.
+    pub fn number(&self, column: &str) -> Option<f64> {
+        let found = self.0.iter().find(|(name, _)| name == column);
+        found.and_then(|(_, value)| value.as_f64())
+    }
+
     /// A value as text; empty for NULL, or if there is no such column.
     pub fn text(&self, column: &str) -> &str {
         let found = self.0.iter().find(|(name, _)| name == column);
@@ -143,14 +149,12 @@ impl<'de> Deserialize<'de> for Row {
 
 /// A picture.
 #[derive(Clone, Debug)]
-pub struct Chart {
-    /// What it shows, in words: its finding.
-    pub finding: String,
-    /// The picture.
-    pub svg: Markup,
-    /// What is drawn.
-    pub table: Table,
-    /// A query that returns it as a file.
+pub struct Picture {
+    /// The chart.
+    pub chart: Chart,
+    /// What is drawn, unless a table shows it beside the chart.
+    pub table: Option<Table>,
+    /// A query that returns the chart as SVG; may be empty.
     pub query: String,
 }
 

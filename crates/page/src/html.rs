@@ -1,7 +1,7 @@
 //! A report as HTML.
 
 use crate::Document;
-use crate::content::{Block, Chart, Report, Section, Table, print};
+use crate::content::{Block, Picture, Report, Section, Table, print};
 use maud::{Markup, html};
 
 impl Report {
@@ -90,7 +90,7 @@ impl Block {
             },
             Block::Code(text) => html! { pre { (text) } },
             Block::Table(table) => table.html(),
-            Block::Chart(chart) => chart.html(),
+            Block::Chart(picture) => picture.html(),
             Block::Folded(summary, blocks) => html! {
                 details {
                     summary { (summary) }
@@ -142,17 +142,18 @@ impl Table {
     }
 }
 
-impl Chart {
+impl Picture {
     fn html(&self) -> Markup {
+        let about = self.chart.about();
         html! {
             figure {
-                (self.svg)
-                figcaption { (self.finding) }
+                figcaption { b { (about.title) } " " (about.finding) }
+                (self.chart.embedded())
             }
-            @if !self.table.rows.is_empty() {
+            @if let Some(table) = &self.table {
                 details {
                     summary { "Figures of this chart" }
-                    (self.table.html())
+                    (table.html())
                 }
             }
         }

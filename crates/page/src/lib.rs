@@ -7,9 +7,16 @@ mod content;
 pub mod dashboard;
 mod document;
 mod html;
+mod label;
 mod markdown;
+mod plain;
 mod run;
+mod set;
+mod source;
 
-pub use content::{Block, Chart, Figure, Remark, Report, Row, Section, Table};
+pub use content::{Block, Figure, Picture, Remark, Report, Row, Section, Table};
 pub use document::Document;
-pub use run::{MAX_ROWS, Source, report as run_report};
+pub use label::report as label_report;
+pub use run::report as run_report;
+pub use set::report as set_report;
+pub use source::{MAX_ROWS, Source};

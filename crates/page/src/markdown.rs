@@ -19,7 +19,9 @@ impl Report {
         }
         if !charts.is_empty() {
             lines.extend(["## Charts".into(), String::new()]);
-            lines.push("Markdown cannot hold these charts; each query returns one as SVG.".into());
+            let words = "Markdown does not hold these charts. The HTML report has them all; a query returns one \
+                         as SVG.";
+            lines.push(words.into());
             lines.push(block(&charts.join("\n")));
         }
         lines.extend([text(&self.footer), String::new()]);
@@ -53,9 +55,14 @@ fn add(lines: &mut Vec<String>, charts: &mut Vec<String>, of: &Block) {
         Block::Facts(rows) => facts(lines, rows),
         Block::Code(code) => lines.push(block(code)),
         Block::Table(of) => table(lines, of),
-        Block::Chart(chart) => {
-            lines.extend([text(&chart.finding), String::new()]);
-            charts.push(chart.query.clone());
+        Block::Chart(picture) => {
+            let about = picture.chart.about();
+            let (title, finding) = (text(&about.title), text(&about.finding));
+            lines.extend([format!("**{title}** {finding}"), String::new()]);
+            charts.push(match picture.query.as_str() {
+                "" => format!("-- {}", about.title),
+                query => query.to_owned(),
+            });
         }
         Block::Folded(summary, blocks) => {
             // GitHub renders what stands between these lines if they are surrounded by empty ones.

@@ -3,21 +3,10 @@
 use crate::content::{
     Block, Figure, Remark, Report, Row, Section, Table, decimal, grouped, moment,
 };
+use crate::source::Source;
 use selfbench_model::{Evidence, Mode, Run, RunRecord, RunState};
 use selfbench_report::advice;
 use selfbench_stats::summary;
-
-/// Rows of a table at most.
-pub const MAX_ROWS: usize = 200;
-
-/// Where a report gets from what the record of a run has not.
-pub trait Source {
-    /// Why it does not answer.
-    type Error;
-
-    /// The first rows of a query that returns them in full, up to one more than [`MAX_ROWS`].
-    fn rows(&mut self, query: &str) -> Result<Vec<Row>, Self::Error>;
-}
 
 /// The report of a run. `repeat` is a statement that repeats it.
 pub fn report<S: Source>(
@@ -66,22 +55,16 @@ struct Tables<'a, S> {
 }
 
 impl<S: Source> Tables<'_, S> {
-    /// The rows of a query, in which `$1` is the run; `None` without rows.
-    fn table(&mut self, caption: &str, query: &str) -> Result<Option<Table>, S::Error> {
-        let query = query.replace("$1", &self.run_id.to_string());
-        let mut rows = self.source.rows(&query)?;
-        let is_cut = rows.len() > MAX_ROWS;
-        rows.truncate(MAX_ROWS);
-        let table = Table {
-            caption: caption.into(),
-            rows,
-            query,
-            is_cut,
-        };
-        Ok((!table.rows.is_empty()).then_some(table))
+    /// A query of the run, which is `$1`.
+    fn of_run(&self, query: &str) -> String {
+        query.replace("$1", &self.run_id.to_string())
     }
 
-    /// A section with one table, if it has rows.
+    fn table(&mut self, caption: &str, query: &str) -> Result<Option<Table>, S::Error> {
+        let query = self.of_run(query);
+        self.source.table(caption, query)
+    }
+
     fn section(
         &mut self,
         heading: &str,
@@ -89,11 +72,8 @@ impl<S: Source> Tables<'_, S> {
         caption: &str,
         query: &str,
     ) -> Result<Option<Section>, S::Error> {
-        let table = self.table(caption, query)?;
-        Ok(table.map(|table| Section {
-            heading: heading.into(),
-            blocks: vec![Block::Text(words.into()), Block::Table(table)],
-        }))
+        let query = self.of_run(query);
+        self.source.section(heading, words, caption, query)
     }
 }
 
@@ -330,10 +310,10 @@ fn what_was_run<S: Source>(
         add("imported from", Some(words));
     }
     let mut blocks = vec![Block::Code(repeat.to_owned()), Block::Facts(facts)];
-    let bodies = tables.source.rows(&format!(
-        "SELECT name, body FROM bench.run_scripts WHERE run_id = {} AND body <> '' ORDER BY script_no",
-        run.run_id
-    ))?;
+    let bodies = tables.of_run(
+        "SELECT name, body FROM bench.run_scripts WHERE run_id = $1 AND body <> '' ORDER BY script_no",
+    );
+    let bodies = tables.source.rows(&bodies)?;
     if !bodies.is_empty() {
         let blocks_of = |row: &Row| {
             [

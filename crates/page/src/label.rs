@@ -1,0 +1,109 @@
+//! What the report of a label says: its runs over time.
+
+use crate::content::{Block, Picture, Report, Row, Section, decimal, moment};
+use crate::source::Source;
+use selfbench_chart::{About, CurvePoint, CurveSeries, Unit, curve};
+
+/// The report of the runs with a label. `literal` is the label as SQL. `None` without runs.
+pub fn report<S: Source>(
+    label: &str,
+    literal: &str,
+    source: &mut S,
+) -> Result<Option<Report>, S::Error> {
+    let runs = source.table(
+        "Runs, the last one first",
+        format!(
+            "SELECT run_id, started_at, mode, array_to_string(scripts, ', ') AS scripts, clients, state, tps, \
+             latency_avg_ms, latency_p50_ms, latency_p95_ms, latency_p99_ms, latency_max_ms, failed, \
+             server_version, extension_version FROM bench.runs WHERE label = {literal} ORDER BY run_id DESC"
+        ),
+    )?;
+    let Some(table) = runs else {
+        return Ok(None);
+    };
+    let mut blocks = Vec::new();
+    let measured = |row: &&Row| row.text("state") == "finished" && row.number("tps").is_some();
+    let course: Vec<&Row> = table.rows.iter().rev().filter(measured).collect();
+    if let (Some(first), Some(last)) = (course.first(), course.last()) {
+        let (before, after) = (
+            first.number("tps").unwrap_or(0.0),
+            last.number("tps").unwrap_or(0.0),
+        );
+        let finding = format!(
+            "{} finished runs from {} to {}: the first has {} tps, the last {} tps.",
+            course.len(),
+            moment(first.text("started_at")),
+            moment(last.text("started_at")),
+            decimal(before),
+            decimal(after)
+        );
+        blocks.push(Block::Lead(finding.clone()));
+        for (title, column, unit) in [
+            ("Throughput of the runs.", "tps", Unit::Count("tps")),
+            (
+                "95th percentile of latency.",
+                "latency_p95_ms",
+                Unit::Milliseconds,
+            ),
+        ] {
+            let about = About {
+                title: title.into(),
+                finding: finding.clone(),
+            };
+            let chart = curve(
+                &about,
+                Unit::Count("run"),
+                unit,
+                &series(&course, column),
+                &[],
+            );
+            blocks.push(Block::Chart(Picture {
+                chart,
+                table: None,
+                query: String::new(),
+            }));
+        }
+    }
+    blocks.push(Block::Table(table));
+    Ok(Some(Report {
+        title: format!("Runs with label {label}"),
+        subtitle: String::new(),
+        sections: vec![Section {
+            heading: "Results over time".into(),
+            blocks,
+        }],
+        footer: "Made by pg_selfbench. Everything here is in the tables of schema bench.".into(),
+    }))
+}
+
+/// A figure over the runs in their order, from 1; a series for each workload, since figures of different
+/// modes, scripts or numbers of clients do not compare.
+fn series(course: &[&Row], column: &str) -> Vec<CurveSeries> {
+    let mut all: Vec<CurveSeries> = Vec::new();
+    for (position, row) in course.iter().enumerate() {
+        let Some(value) = row.number(column) else {
+            continue;
+        };
+        let clients = row.number("clients").unwrap_or(0.0);
+        let name = format!(
+            "{}, {}, {clients} clients",
+            row.text("mode"),
+            row.text("scripts")
+        );
+        let point = CurvePoint {
+            x: (position + 1) as f64,
+            y: value,
+            low: None,
+            high: None,
+        };
+        match all.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => all.push(CurveSeries {
+                name,
+                points: vec![point],
+                fit: Vec::new(),
+            }),
+        }
+    }
+    all
+}

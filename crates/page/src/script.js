@@ -1,0 +1,88 @@
+"use strict";
+(function () {
+  // Values of charts over time: the row of the figures' table that is nearest to the pointer.
+  var tip = document.createElement("div");
+  tip.className = "tip";
+  tip.setAttribute("aria-hidden", "true");
+  document.body.appendChild(tip);
+  document.querySelectorAll("figure[data-from]").forEach(function (figure) {
+    var svg = figure.querySelector("svg");
+    var table = figure.nextElementSibling && figure.nextElementSibling.querySelector("table");
+    if (!table) return;
+    var from = Number(figure.dataset.from), to = Number(figure.dataset.to);
+    var left = Number(figure.dataset.left), right = Number(figure.dataset.right);
+    var heads = Array.from(table.tHead.rows[0].cells, function (cell) { return cell.textContent; });
+    var rows = Array.from(table.tBodies[0].rows);
+    var times = rows.map(function (row) { return Number(row.cells[0].textContent); });
+    svg.addEventListener("pointermove", function (event) {
+      var box = svg.getBoundingClientRect();
+      var part = ((event.clientX - box.left) / box.width - left) / (right - left);
+      var at = from + part * (to - from), best = 0;
+      times.forEach(function (time, i) {
+        if (Math.abs(time - at) < Math.abs(times[best] - at)) best = i;
+      });
+      if (part < -0.02 || part > 1.02 || !rows.length) { tip.hidden = true; return; }
+      tip.textContent = Array.from(rows[best].cells, function (cell, i) {
+        return heads[i] + ": " + cell.textContent;
+      }).join("\n");
+      tip.hidden = false;
+      var x = event.clientX + 14, y = event.clientY + 14;
+      if (x + tip.offsetWidth > document.documentElement.clientWidth) x = event.clientX - tip.offsetWidth - 14;
+      tip.style.left = Math.max(0, x) + "px";
+      tip.style.top = Math.max(0, Math.min(y, window.innerHeight - tip.offsetHeight)) + "px";
+    });
+    svg.addEventListener("pointerleave", function () { tip.hidden = true; });
+  });
+  tip.hidden = true;
+
+  // Flame graphs: a click makes a frame as wide as the graph, a search marks functions.
+  document.querySelectorAll("svg.chart g.flame").forEach(function (flame) {
+    var frames = Array.from(flame.querySelectorAll("svg.frame")).map(function (frame) {
+      return { frame: frame, from: parseFloat(frame.getAttribute("x")), width: parseFloat(frame.getAttribute("width")),
+        y: parseFloat(frame.getAttribute("y")), name: frame.querySelector("title").textContent };
+    });
+    function zoom(to) {
+      frames.forEach(function (f) {
+        var end = to.from + to.width;
+        var covers = f.from <= to.from + 1e-6 && f.from + f.width >= end - 1e-6 && f.y >= to.y;
+        var inside = f.from >= to.from - 1e-6 && f.from + f.width <= end + 1e-6 && f.y <= to.y;
+        f.frame.style.display = covers || inside ? "" : "none";
+        f.frame.setAttribute("x", (covers ? 0 : 100 * (f.from - to.from) / to.width) + "%");
+        f.frame.setAttribute("width", (covers ? 100 : 100 * f.width / to.width) + "%");
+      });
+    }
+    frames.forEach(function (f) { f.frame.addEventListener("click", function () { zoom(f); }); });
+    var label = document.createElement("label");
+    label.className = "search";
+    label.textContent = "Search functions ";
+    var input = document.createElement("input");
+    input.type = "search";
+    var found = document.createElement("output");
+    var reset = document.createElement("button");
+    reset.type = "button";
+    reset.textContent = "Show all";
+    reset.addEventListener("click", function () {
+      zoom({ from: 0, width: 100, y: Infinity });
+      frames.forEach(function (f) {
+        f.frame.style.display = "";
+        f.frame.setAttribute("x", f.from + "%");
+        f.frame.setAttribute("width", f.width + "%");
+      });
+    });
+    input.addEventListener("input", function () {
+      var text = input.value.toLowerCase(), count = 0;
+      frames.forEach(function (f) {
+        var is = text !== "" && f.name.toLowerCase().indexOf(text) >= 0;
+        f.frame.classList.toggle("found", is);
+        count += is;
+      });
+      found.textContent = text === "" ? "" : " " + count + " frames ";
+    });
+    label.appendChild(input);
+    var figure = flame.closest("figure");
+    var bar = document.createElement("div");
+    bar.append(label, found, reset);
+    bar.className = "tools";
+    figure.insertBefore(bar, figure.querySelector("svg"));
+  });
+})();

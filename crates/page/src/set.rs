@@ -1,0 +1,442 @@
+//! What the report of sets says: of comparisons their arms, of sweeps how figures grow, of searches for
+//! capacity what was found. Several sets are drawn over each other.
+
+use crate::content::{Block, Picture, Report, Row, Section, Table, decimal, moment};
+use crate::source::Source;
+use selfbench_chart::{
+    About, BudgetArm, CurvePoint, CurveSeries, Interval, Part, Unit, budget, curve, intervals,
+};
+use serde_json::Value;
+
+/// What the horizontal axis of sweeps may have, the first of them that a grid has.
+const ACROSS: [&str; 3] = ["clients", "scale", "rate"];
+/// How finely a fitted curve is drawn.
+const STEPS: usize = 60;
+
+const TPS: Unit = Unit::Count("tps");
+
+/// The report of sets that the caller may see; `None` if one of them does not exist.
+pub fn report<S: Source>(set_ids: &[i64], source: &mut S) -> Result<Option<Report>, S::Error> {
+    let mut sets = Vec::new();
+    for set_id in set_ids {
+        let rows = source.rows(&format!(
+            "SELECT set_id, kind, label, state, planned_runs, finished_runs, other_runs, started_at, \
+             finished_at, owner, database_name AS database, seed, error, result ->> 'verdict' AS verdict, \
+             options -> 'grid' AS grid, options -> 'repeats' AS repeats, \
+             options -> 'latency_limit' AS latency_limit_ms, options -> 'percentile' AS percentile \
+             FROM bench.set_summary WHERE set_id = {set_id}"
+        ))?;
+        match rows.into_iter().next() {
+            Some(row) => sets.push(Set { id: *set_id, row }),
+            None => return Ok(None),
+        }
+    }
+    let names: Vec<String> = sets.iter().map(Set::name).collect();
+    let mut sections = Vec::new();
+    let curves = overlaid(&sets, source)?;
+    sections.extend(curves.map(|picture| Section {
+        heading: "Throughput".into(),
+        blocks: vec![Block::Chart(picture)],
+    }));
+    for set in &sets {
+        sections.push(section(set, source)?);
+    }
+    Ok(Some(Report {
+        title: names.join(", "),
+        subtitle: match sets.len() {
+            1 => format!("bench.{}", sets[0].row.text("kind")),
+            count => format!("{count} sets of runs"),
+        },
+        sections,
+        footer: "Made by pg_selfbench. Everything here is in the tables of schema bench.".into(),
+    }))
+}
+
+struct Set {
+    id: i64,
+    row: Row,
+}
+
+impl Set {
+    fn name(&self) -> String {
+        match self.row.text("label") {
+            "" => format!("Set {}", self.id),
+            label => format!("Set {}: {label}", self.id),
+        }
+    }
+
+    fn is(&self, kind: &str) -> bool {
+        self.row.text("kind") == kind
+    }
+
+    /// Whether it is a sweep over that option.
+    fn varies(&self, option: &str) -> bool {
+        let grid = self.row.0.iter().find(|(column, _)| column == "grid");
+        grid.is_some_and(|(_, grid)| grid.get(option).is_some())
+    }
+}
+
+/// What a set has found.
+fn section<S: Source>(set: &Set, source: &mut S) -> Result<Section, S::Error> {
+    let mut blocks = Vec::new();
+    match set.row.text("state") {
+        "finished" => {}
+        state => blocks.push(Block::Text(format!(
+            "The set is {state}: not all of its runs were made."
+        ))),
+    }
+    if !set.row.text("error").is_empty() {
+        blocks.push(Block::Code(set.row.text("error").to_owned()));
+    }
+    match set.row.text("kind") {
+        "compare" => compared(set, source, &mut blocks)?,
+        "sweep" => swept(set, source, &mut blocks)?,
+        _ => searched(set, source, &mut blocks)?,
+    }
+    let facts = |(name, value): &(String, Value)| {
+        let text = match value {
+            Value::Null => return None,
+            Value::String(text) if name.ends_with("_at") => moment(text),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Some((name.replace('_', " "), text))
+    };
+    let facts = set.row.0.iter().filter_map(facts).collect();
+    blocks.push(Block::Heading("What was run".into()));
+    blocks.push(Block::Facts(facts));
+    let runs = source.table(
+        "Runs of the set",
+        format!(
+            "SELECT run_id, arm, round, state, aborted_clients, seconds, transactions, failed, tps, \
+             latency_avg_ms, latency_p95_ms, latency_p99_ms FROM bench.runs WHERE set_id = {} ORDER BY run_id",
+            set.id
+        ),
+    )?;
+    blocks.extend(runs.map(|table| Block::Folded("Runs".into(), vec![Block::Table(table)])));
+    Ok(Section {
+        heading: set.name(),
+        blocks,
+    })
+}
+
+fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Result<(), S::Error> {
+    let verdicts = source.table(
+        "Arms with intervals of 95 %",
+        format!(
+            "SELECT arm, verdict, runs, tps, tps_low, tps_high, ratio, ratio_low, ratio_high, p_value, \
+             latency_p50_ms, latency_p95_ms, latency_p99_ms FROM bench.verdicts({})",
+            set.id
+        ),
+    )?;
+    if let Some(table) = verdicts {
+        let sentence = |row: &Row| format!("{}: {}", row.text("arm"), row.text("verdict"));
+        let sentences: Vec<String> = table.rows.iter().map(sentence).collect();
+        let arms = table.rows.iter().map(|row| Interval {
+            name: row.text("arm").to_owned(),
+            value: row.number("tps"),
+            low: row.number("tps_low"),
+            high: row.number("tps_high"),
+            note: String::new(),
+        });
+        let arms: Vec<Interval> = arms.collect();
+        let baseline = table
+            .rows
+            .iter()
+            .find(|row| row.text("verdict").starts_with("baseline"));
+        let about = About {
+            title: "Throughput of the arms.".into(),
+            finding: format!("With intervals of 95 %. {}.", sentences.join("; ")),
+        };
+        blocks.extend(sentences.into_iter().map(Block::Lead));
+        let chart = intervals(
+            &about,
+            TPS,
+            &arms,
+            baseline.and_then(|row| row.number("tps")),
+        );
+        blocks.push(Block::Chart(Picture {
+            chart,
+            table: None,
+            query: String::new(),
+        }));
+        blocks.push(Block::Table(table));
+    }
+    let budgets = source.table(
+        "Time budget of a transaction in each arm",
+        format!(
+            "SELECT arm, component, us_per_transaction, share FROM bench.time_budgets({})",
+            set.id
+        ),
+    )?;
+    if let Some(table) = budgets {
+        let mut arms: Vec<BudgetArm> = Vec::new();
+        for row in &table.rows {
+            let part = Part {
+                name: row.text("component").to_owned(),
+                value: row.number("us_per_transaction"),
+            };
+            match arms.iter_mut().find(|arm| arm.name == row.text("arm")) {
+                Some(arm) => arm.parts.push(part),
+                None => arms.push(BudgetArm {
+                    name: row.text("arm").to_owned(),
+                    parts: vec![part],
+                }),
+            }
+        }
+        let about = About {
+            title: "Where the time of a transaction goes.".into(),
+            finding: "The parts of each arm add up to its mean latency.".into(),
+        };
+        blocks.push(Block::Chart(Picture {
+            chart: budget(&about, Unit::Microseconds, &arms),
+            table: Some(table),
+            query: String::new(),
+        }));
+    }
+    Ok(())
+}
+
+fn swept<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Result<(), S::Error> {
+    let scaling = match set.varies("clients") {
+        true => source.table(
+            "The Universal Scalability Law of each series",
+            scaling_query(set.id),
+        )?,
+        false => None,
+    };
+    if let Some(table) = scaling {
+        let lead = |row: &Row| {
+            Block::Lead(format!(
+                "{}: {}",
+                options(row, "options"),
+                row.text("verdict")
+            ))
+        };
+        blocks.extend(table.rows.iter().map(lead));
+        blocks.push(Block::Table(table));
+    }
+    let points = source.table("Points of the grid", points_query(set.id))?;
+    blocks.extend(points.map(Block::Table));
+    Ok(())
+}
+
+fn points_query(set_id: i64) -> String {
+    format!(
+        "SELECT point, runs, tps, tps_low, tps_high, latency_avg_ms, latency_p50_ms, latency_p95_ms, \
+         latency_p99_ms, note FROM bench.points({set_id})"
+    )
+}
+
+fn scaling_query(set_id: i64) -> String {
+    format!(
+        "SELECT options, verdict, lambda, sigma, kappa, r_squared, fits, peak_clients, peak_tps \
+         FROM bench.scaling({set_id})"
+    )
+}
+
+fn searched<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Result<(), S::Error> {
+    if !set.row.text("verdict").is_empty() {
+        blocks.push(Block::Lead(set.row.text("verdict").to_owned()));
+    }
+    let percentile = set.row.number("percentile").unwrap_or(99.0);
+    let probes = source.table(
+        "Probes",
+        format!(
+            "SELECT run_id, rate, tps, bench.percentile(histogram, {percentile}) AS \"p{percentile}_ms\", late, \
+             skipped, failed, seconds FROM bench.runs WHERE set_id = {} AND rate IS NOT NULL ORDER BY run_id",
+            set.id
+        ),
+    )?;
+    let Some(table) = probes else { return Ok(()) };
+    let mut points: Vec<CurvePoint> = table
+        .rows
+        .iter()
+        .filter_map(|row| {
+            Some(CurvePoint {
+                x: row.number("rate")?,
+                y: row.number(&format!("p{percentile}_ms"))?,
+                low: None,
+                high: None,
+            })
+        })
+        .collect();
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let ends = points
+        .first()
+        .zip(points.last())
+        .map(|(first, last)| (first.x, last.x));
+    let limit = set.row.number("latency_limit_ms");
+    let mut series = vec![CurveSeries {
+        name: format!("p{percentile} of the probes"),
+        points,
+        fit: Vec::new(),
+    }];
+    if let (Some(limit_ms), Some((first, last))) = (limit, ends) {
+        let at = |x| CurvePoint {
+            x,
+            y: limit_ms,
+            low: None,
+            high: None,
+        };
+        series.push(CurveSeries {
+            name: format!("limit of {} ms", decimal(limit_ms)),
+            points: vec![at(first), at(last)],
+            fit: Vec::new(),
+        });
+    }
+    let about = About {
+        title: "Latency by rate.".into(),
+        finding: set.row.text("verdict").to_owned(),
+    };
+    blocks.push(Block::Chart(Picture {
+        chart: curve(
+            &about,
+            Unit::Count("transactions/s"),
+            Unit::Milliseconds,
+            &series,
+            &[],
+        ),
+        table: None,
+        query: String::new(),
+    }));
+    blocks.push(Block::Table(table));
+    Ok(())
+}
+
+/// Options of a point or series as a text, without one of them.
+fn options(row: &Row, column: &str) -> String {
+    without(row, column, "")
+}
+
+fn without(row: &Row, column: &str, left_out: &str) -> String {
+    let found = row.0.iter().find(|(name, _)| name == column);
+    let Some((_, Value::Object(members))) = found else {
+        return String::new();
+    };
+    let others = members.iter().filter(|(name, _)| *name != left_out);
+    let texts: Vec<String> = others
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        })
+        .collect();
+    texts.join(", ")
+}
+
+/// The throughput of all sweeps over what the first of them varies.
+fn overlaid<S: Source>(sets: &[Set], source: &mut S) -> Result<Option<Picture>, S::Error> {
+    let sweeps: Vec<&Set> = sets.iter().filter(|set| set.is("sweep")).collect();
+    let Some(across) = ACROSS
+        .into_iter()
+        .find(|name| sweeps.iter().any(|set| set.varies(name)))
+    else {
+        return Ok(None);
+    };
+    let mut series: Vec<CurveSeries> = Vec::new();
+    let mut drawn = Table {
+        caption: format!("Throughput by {across}"),
+        ..Table::default()
+    };
+    for set in sweeps {
+        let mut of_set: Vec<CurveSeries> = Vec::new();
+        for row in source.rows(&points_query(set.id))? {
+            let point = row.0.iter().find(|(name, _)| name == "point");
+            let x = point.and_then(|(_, point)| point.get(across)?.as_f64());
+            let (Some(x), Some(y)) = (x, row.number("tps")) else {
+                continue;
+            };
+            let others = without(&row, "point", across);
+            let name = match (sets.len(), others.as_str()) {
+                (1, "") => "tps".to_owned(),
+                (1, others) => others.to_owned(),
+                (_, "") => set.name(),
+                (_, others) => format!("{}, {others}", set.name()),
+            };
+            let point = CurvePoint {
+                x,
+                y,
+                low: row.number("tps_low"),
+                high: row.number("tps_high"),
+            };
+            drawn.rows.push(Row(vec![
+                ("series".into(), name.clone().into()),
+                (across.into(), x.into()),
+                ("tps".into(), y.into()),
+                ("tps_low".into(), point.low.into()),
+                ("tps_high".into(), point.high.into()),
+            ]));
+            match of_set.iter_mut().find(|series| series.name == name) {
+                Some(series) => series.points.push(point),
+                None => of_set.push(CurveSeries {
+                    name,
+                    points: vec![point],
+                    fit: Vec::new(),
+                }),
+            }
+        }
+        if across == "clients" && set.varies("clients") {
+            for law in source.rows(&scaling_query(set.id))? {
+                let of = options(&law, "options");
+                let series = of_set
+                    .iter_mut()
+                    .find(|s| s.name == of || (of.is_empty() && s.name == "tps"));
+                if let Some(series) = series {
+                    series.fit = fit(&law, &series.points);
+                }
+            }
+        }
+        for series in &mut of_set {
+            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        series.extend(of_set);
+    }
+    let highest = series
+        .iter()
+        .flat_map(|s| s.points.iter().map(move |point| (s, point)))
+        .max_by(|a, b| a.1.y.total_cmp(&b.1.y));
+    let Some((of, point)) = highest else {
+        return Ok(None);
+    };
+    let about = About {
+        title: format!("Throughput by {across}, with intervals of 95 %."),
+        finding: format!(
+            "The highest is {} tps at {across} = {} ({}).",
+            decimal(point.y),
+            point.x,
+            of.name
+        ),
+    };
+    Ok(Some(Picture {
+        chart: curve(&about, Unit::Count(across), TPS, &series, &[]),
+        table: Some(drawn),
+        query: String::new(),
+    }))
+}
+
+/// The law of a series where it was measured, if it fits.
+fn fit(law: &Row, points: &[CurvePoint]) -> Vec<(f64, f64)> {
+    let fits = law
+        .0
+        .iter()
+        .any(|(name, value)| name == "fits" && *value == Value::Bool(true));
+    let coefficients = || {
+        Some((
+            law.number("lambda")?,
+            law.number("sigma")?,
+            law.number("kappa")?,
+        ))
+    };
+    let (true, Some((lambda, sigma, kappa))) = (fits, coefficients()) else {
+        return Vec::new();
+    };
+    let last = points.iter().map(|point| point.x).fold(1.0, f64::max);
+    let at = |step: usize| {
+        let n = 1.0 + (last - 1.0) * step as f64 / STEPS as f64;
+        (
+            n,
+            lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0)),
+        )
+    };
+    (0..=STEPS).map(at).collect()
+}

@@ -1,0 +1,43 @@
+//! Where reports get from what they show.
+
+use crate::content::{Block, Row, Section, Table};
+
+/// Rows of a table at most.
+pub const MAX_ROWS: usize = 200;
+
+/// The stored results, as far as the caller may see them.
+pub trait Source {
+    /// Why it does not answer.
+    type Error;
+
+    /// The first rows of a query that returns them in full, up to one more than [`MAX_ROWS`].
+    fn rows(&mut self, query: &str) -> Result<Vec<Row>, Self::Error>;
+
+    /// The rows of a query as a table; `None` without rows.
+    fn table(&mut self, caption: &str, query: String) -> Result<Option<Table>, Self::Error> {
+        let mut rows = self.rows(&query)?;
+        let is_cut = rows.len() > MAX_ROWS;
+        rows.truncate(MAX_ROWS);
+        Ok((!rows.is_empty()).then(|| Table {
+            caption: caption.into(),
+            rows,
+            query,
+            is_cut,
+        }))
+    }
+
+    /// A section with one table, if it has rows.
+    fn section(
+        &mut self,
+        heading: &str,
+        words: &str,
+        caption: &str,
+        query: String,
+    ) -> Result<Option<Section>, Self::Error> {
+        let table = self.table(caption, query)?;
+        Ok(table.map(|table| Section {
+            heading: heading.into(),
+            blocks: vec![Block::Text(words.into()), Block::Table(table)],
+        }))
+    }
+}
