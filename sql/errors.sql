@@ -19,7 +19,7 @@ SELECT public.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
     'mode => ''direct''', 'mode => ''SPI''', 'mode => ''''', 'mode => NULL',
     'protocol => ''binary''', 'protocol => NULL',
     'vacuum => ''full''', 'vacuum => NULL',
-    'warmup => ''-1 s''', 'warmup => NULL', 'warmup => ''100 years''',
+    'warmup => ''-1 s''', 'warmup => ''100 years''', 'max_warmup => ''0''', 'max_warmup => NULL',
     'progress => ''0''', 'progress => ''-1 s''', 'progress => ''1 ms''',
     'aggregate_interval => ''0''', 'aggregate_interval => ''1 ms''', 'aggregate_interval => ''-1 s''',
     'aggregate_interval => NULL',

@@ -1,7 +1,7 @@
 //! Options of SQL functions. Each is declared once, in a list of which [`options`] makes a struct
 //! with its defaults, reading from a call by name, and reading from a document.
 
-use crate::backend::call::Arguments;
+use crate::backend::call::{Argument, Arguments};
 use crate::error::{Error, Result};
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub trait Options: Default {
     fn entries(&self) -> Vec<OptionValue>;
 
     /// Those that a document gives: an object with a key for each. Values are read as SQL casts
-    /// their text, and null is not to give the option.
+    /// their text. Null is NULL, or does not give the option if that does not allow NULL.
     fn from_json(document: &Value) -> Result<Self> {
         let mut options = Self::default();
         let Value::Object(given) = document else {
@@ -44,14 +44,10 @@ pub trait Options: Default {
         Ok(options)
     }
 
-    /// Sets an option to a value of a document; null is not to give it. Fails if there is no such
-    /// option. `others` are keys of the document that are not options.
+    /// Sets an option to a value of a document. Fails if there is no such option. `others` are keys of
+    /// the document that are not options.
     fn set_given(&mut self, name: &str, value: &Value, others: &[&'static str]) -> Result<()> {
-        let known = match value {
-            Value::Null => self.entries().iter().any(|entry| entry.name == name),
-            _ => self.set(name, value)?,
-        };
-        if known {
+        if self.set(name, value)? {
             return Ok(());
         }
         let names = self.entries().into_iter().map(|entry| entry.name);
@@ -108,10 +104,9 @@ macro_rules! options {
                 name: &str,
                 value: &serde_json::Value,
             ) -> $crate::error::Result<bool> {
-                use $crate::backend::call::Argument;
                 match name {
                     $(stringify!($option) => {
-                        self.$option = Argument::of_json(stringify!($option), value)?;
+                        $crate::options::set(&mut self.$option, stringify!($option), value)?;
                         return Ok(true);
                     })*
                     _ => {}
@@ -139,6 +134,16 @@ macro_rules! options {
             }
         }
     };
+}
+
+/// Sets an option to a value of a document; null leaves it as it is if it does not allow NULL.
+pub(crate) fn set<T: Argument>(option: &mut T, name: &'static str, value: &Value) -> Result<()> {
+    match (value, T::null()) {
+        (Value::Null, None) => {}
+        (Value::Null, Some(null)) => *option = null,
+        _ => *option = T::of_json(name, value)?,
+    }
+    Ok(())
 }
 
 macro_rules! default_of {

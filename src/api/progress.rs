@@ -127,7 +127,7 @@ impl Ticker {
             .max()
             .unwrap_or(0);
         let begin = self.last_ns.max(segment.header().measure_ns.load(Relaxed));
-        if self.last_ns != 0 && last >= begin + every {
+        if self.last_ns != 0 && last >= begin.saturating_add(every) {
             self.last_ns = begin;
             self.tell(segment, last);
         }

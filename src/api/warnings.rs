@@ -129,6 +129,12 @@ pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
             run.clients
         );
     }
+    if run.warmup_steady == Some(false) {
+        pgrx::notice!(
+            "the run was not steady when its warm-up was cut off after {} s",
+            (run.warmup_s * 10.0).round() / 10.0
+        );
+    }
     for note in run.failed_observations().filter(|note| is_news(note)) {
         pgrx::notice!("{note}");
     }

@@ -52,8 +52,10 @@ options! {
         protocol: String = "prepared",
         /// Tables to vacuum before the run.
         vacuum: String = "auto",
-        /// Time at the start that does not count.
-        warmup: Interval = Interval::from_seconds(0.0),
+        /// Time at the start that does not count; NULL for until the run is steady.
+        warmup: Option<Interval> = Interval::from_seconds(0.0),
+        /// How long a warm-up until the run is steady lasts at most.
+        max_warmup: Interval = Interval::from_seconds(300.0),
         /// Time between progress lines.
         progress: Option<Interval>,
         /// Length of the intervals for which figures are stored.
@@ -109,8 +111,11 @@ impl RunOptions {
         )?;
         let clients = in_range("clients", self.clients, 1, MAX_CLIENTS)? as usize;
         let (duration_us, transactions) = self.limits()?;
-        let warmup = &self.warmup;
-        let warmup_us = duration("warmup", warmup, true)?;
+        let warmup_us = match &self.warmup {
+            Some(warmup) => Some(duration("warmup", warmup, true)?),
+            None => None,
+        };
+        let max_warmup_us = duration("max_warmup", &self.max_warmup, false)?;
         let interval = &self.aggregate_interval;
         let aggregate_interval_us = duration("aggregate_interval", interval, false)?;
         if aggregate_interval_us < US_PER_SECOND / 10 {
@@ -192,6 +197,7 @@ impl RunOptions {
             log: self.log_spec()?,
             vacuum,
             warmup_us,
+            max_warmup_us,
             aggregate_interval_us,
             wait_sample_rate,
             seed,

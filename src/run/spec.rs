@@ -143,8 +143,10 @@ pub struct RunSpec {
     pub log: Option<LogSpec>,
     /// What is vacuumed first.
     pub vacuum: Vacuum,
-    /// Time before transactions count, in microseconds.
-    pub warmup_us: i64,
+    /// Time before transactions count, in microseconds; until the run is steady if there is none.
+    pub warmup_us: Option<i64>,
+    /// The longest time until then.
+    pub max_warmup_us: i64,
     /// Length of the intervals that are stored, in microseconds.
     pub aggregate_interval_us: i64,
     /// How many times a second the clients' sessions are sampled; 0 for never.

@@ -36,6 +36,7 @@ pub struct ClientSlot {
     position: AtomicU64,
     finished_ns: AtomicU64,
     warmup_transactions: AtomicU64,
+    warmup_latency_ns: AtomicU64,
     connection_ns: AtomicU64,
     interval_min_ns: AtomicU64,
     interval_max_ns: AtomicU64,
@@ -104,6 +105,11 @@ impl ClientSlot {
     /// Transactions that ended during the warm-up.
     pub fn warmup_transactions(&self) -> u64 {
         self.warmup_transactions.load(Relaxed)
+    }
+
+    /// The sum of their latencies.
+    pub fn warmup_latency_ns(&self) -> u64 {
+        self.warmup_latency_ns.load(Relaxed)
     }
 
     /// Time that it took to connect for the transactions that count, all together.
@@ -195,9 +201,10 @@ impl ClientSlot {
         self.position.store(0, Relaxed);
     }
 
-    /// Counts a transaction that ended during the warm-up.
-    pub(super) fn warmed_up(&self) {
+    /// Counts a transaction that ended during the warm-up with that latency.
+    pub(super) fn warmed_up(&self, latency_ns: u64) {
         add(&self.warmup_transactions, 1);
+        add(&self.warmup_latency_ns, latency_ns);
     }
 
     /// Adds the time that a connection took.

@@ -100,7 +100,8 @@ pub struct Header {
     pub run_id: AtomicI64,
     /// Clock reading when the start barrier opened.
     pub start_ns: AtomicU64,
-    /// From when on transactions count: the start plus the warm-up.
+    /// From when on transactions count: the start plus the warm-up, or `UNKNOWN_NS` until the run is
+    /// steady, if that ends the warm-up.
     pub measure_ns: AtomicU64,
     /// No transaction starts after this; `u64::MAX` if the run is limited by a count.
     pub deadline_ns: AtomicU64,

@@ -166,8 +166,8 @@ impl Record for Recorder<'_> {
         self.slot.connected(duration_ns);
     }
 
-    fn warmed_up(&mut self) {
-        self.slot.warmed_up();
+    fn warmed_up(&mut self, latency_ns: u64) {
+        self.slot.warmed_up(latency_ns);
     }
 
     #[inline]

@@ -75,14 +75,15 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 50
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH runs AS MATERIALIZED (
-        SELECT s.side, r.run_id, to_jsonb(r) AS run
+        /* How long a warm-up until steady took is not an option. */
+        SELECT s.side, r.run_id, CASE WHEN r.max_warmup_s IS NULL THEN to_jsonb(r) ELSE to_jsonb(r) - 'warmup_s' END AS run
           FROM (SELECT 'a' AS side, unnest($1) AS run_id UNION SELECT 'b', unnest($2)) s
           JOIN bench.runs r USING (run_id)),
     /* What has one value in a run. */
     facts (aspect, place, name, side, value) AS (
         SELECT 'option', 2, o.name, r.side, nullif(r.run -> o.name, 'null') #>> '{}'
           FROM runs r, unnest('{target,database_name,mode,connection,protocol,scripts,clients,jobs,workers,backends,
-                   duration_s,transactions_per_client,warmup_s,aggregate_interval_s,wait_sample_rate,rate,
+                   duration_s,transactions_per_client,warmup_s,max_warmup_s,aggregate_interval_s,wait_sample_rate,rate,
                    latency_limit_ms,max_tries,variables,settings,setup,teardown,reconnect,continue_on_error,
                    exit_on_abort,checkpoint,observe,profile,per_statement,log,sampling_rate,client_process,
                    vacuum,server_version,extension_version}'::text[]) o (name)

@@ -43,6 +43,7 @@ CREATE FUNCTION bench.run_pgio(
     rate              float8   DEFAULT NULL,
     latency_limit     float8   DEFAULT NULL,
     warmup            bench.span DEFAULT '0',
+    max_warmup        bench.span DEFAULT '5 min',
     progress          bench.span DEFAULT NULL,
     aggregate_interval bench.span DEFAULT '1 s',
     seed              text     DEFAULT NULL,

@@ -64,7 +64,7 @@ BEGIN
                     rate, latency_limit_ms, max_tries, variables, reconnect, continue_on_error,
                     exit_on_abort, checkpoint, observe, wait_sample_rate, profile, connection, client_process, connection_ms,
                     harness_us, harness_share,
-                    snapshot_held_s, snapshot_held_by, warmup_transactions, aborted_clients, owner,
+                    snapshot_held_s, snapshot_held_by, warmup_s, warmup_steady, warmup_transactions, aborted_clients, owner,
                     database_name, target, server_version_num, started_at, finished_at, errors, notes,
                     imported_at, imported_from
                FROM bench.runs',
@@ -95,12 +95,15 @@ CREATE VIEW bench.progress WITH (security_invoker = true) AS
            round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS seconds_left,
            f.transactions, f.failed, f.skipped, f.transactions / d.measured_s AS tps,
            f.latency_avg_ms, f.interval_tps, f.interval_latency_avg_ms, f.waits_for, f.waiting_sessions,
-           r.duration_s, r.transactions_per_client, r.warmup_s, r.coordinator_pid
+           r.duration_s, r.transactions_per_client, w.warmup_s, r.coordinator_pid
       FROM bench.runs r, LATERAL bench_internal.live_figures(r.run_id, r.segment) f,
+           /* Unknown during a warm-up until steady. */
+           LATERAL (SELECT CASE WHEN r.max_warmup_s IS NULL OR r.warmup_steady IS NOT NULL
+                                THEN r.warmup_s END AS warmup_s) w,
            LATERAL (SELECT f.transactions + f.failed + f.skipped AS ended,
                            r.clients::numeric * r.transactions_per_client AS planned,
-                           r.warmup_s + r.duration_s AS planned_s,
-                           CASE WHEN f.seconds > r.warmup_s THEN f.seconds - r.warmup_s END AS measured_s) d,
+                           w.warmup_s + r.duration_s AS planned_s,
+                           CASE WHEN f.seconds > w.warmup_s THEN f.seconds - w.warmup_s END AS measured_s) d,
            LATERAL (SELECT coalesce(f.seconds / d.planned_s, d.ended / d.planned, 0) AS done,
                            coalesce(d.planned_s - f.seconds,
                                     (d.planned - d.ended) * d.measured_s / nullif(d.ended, 0)) AS left_s) e

@@ -45,6 +45,7 @@ CREATE FUNCTION bench.run(
     protocol     text     DEFAULT 'prepared',
     vacuum       text     DEFAULT 'auto',
     warmup       bench.span DEFAULT '0',
+    max_warmup   bench.span DEFAULT '5 min',
     progress     bench.span DEFAULT NULL,
     aggregate_interval bench.span DEFAULT '1 s',
     seed         text     DEFAULT NULL,

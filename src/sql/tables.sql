@@ -151,6 +151,8 @@ CREATE TABLE bench.runs (
     duration_s              float8,
     transactions_per_client bigint,
     warmup_s                float8 NOT NULL,
+    max_warmup_s            float8,
+    warmup_steady           boolean, -- false: cut off at max_warmup_s
     aggregate_interval_s    float8 NOT NULL,
     wait_sample_rate        float8 NOT NULL,
     rate                    float8,

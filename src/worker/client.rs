@@ -80,12 +80,12 @@ impl Control for ClientControl<'_> {
 }
 
 /// Data that the clients of a run share after the start barrier has opened.
-pub fn plan<'w>(header: &Header, spec: &'w RunSpec, workload: &'w Workload) -> RunPlan<'w> {
+pub fn plan<'w>(header: &'w Header, spec: &'w RunSpec, workload: &'w Workload) -> RunPlan<'w> {
     RunPlan {
         workload,
         transactions: spec.transactions.map(|n| n as u64),
-        measure_ns: header.measure_ns.load(Relaxed),
-        deadline_ns: header.deadline_ns.load(Relaxed),
+        measure_ns: &header.measure_ns,
+        deadline_ns: &header.deadline_ns,
         max_tries: spec.max_tries,
         throttle_us: spec.rate.map(|rate| RunPlan::throttle_us(rate, spec.jobs)),
         latency_limit_ns: spec.latency_limit_ns,

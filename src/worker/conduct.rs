@@ -5,6 +5,7 @@ use super::activity::{show, show_clients};
 use super::client_process::ClientProcesses;
 use super::collector::Collector;
 use super::logbook::Logbook;
+use super::warm_up::{WarmUpEnd, WarmingUp};
 use crate::backend::interrupts::{
     asked_to_end, check_for_interrupts, end_task_if_canceled, enter_cooperative,
 };
@@ -16,11 +17,15 @@ use crate::results::{load, store};
 use crate::run::RunSpec;
 use crate::server;
 use crate::shared::watcher::Watcher;
-use crate::shared::{Phase, Segment, Stop, WorkerState};
+use crate::shared::{Header, Phase, Segment, Stop, WorkerState};
 use crate::telemetry::Telemetry;
+use selfbench_client::UNKNOWN_NS;
 use selfbench_model::{Reply, Run, RunState};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
+
+/// How long before it comes clients are told of the end of a warm-up until steady.
+const NOTICE_NS: u64 = 10_000_000;
 
 /// What a coordinator needs from the start barrier, at which all clients wait, to the stored result.
 pub struct Conductor<'r> {
@@ -53,15 +58,13 @@ impl Conductor<'_> {
         run.started_at = Some(server::wall_clock());
         show_clients(segment.header(), "running,", spec.clients);
         open_start_barrier(segment, spec);
-        collector.begin();
-        self.telemetry
-            .begin(segment.header().measure_ns.load(Relaxed));
+        self.begin(&mut collector);
         let mut watcher = Watcher::new(clock::now_ns());
         let ended = catch(|| {
             if stores {
                 store::update(&run)?;
             }
-            self.watch(&mut collector, &mut watcher)
+            self.watch(&mut collector, &mut watcher, &mut run)
         });
         // In all cases, the workers must have exited and the figures must be stored.
         let mut failed_state = RunState::Failed;
@@ -79,6 +82,9 @@ impl Conductor<'_> {
         };
         if segment.header().caller.pid() == 0 {
             watcher.end(segment, clock::now_ns(), note);
+        }
+        if segment.header().measure_ns.load(Relaxed) == UNKNOWN_NS {
+            run.warmup_s = warmed_up_s(segment.header(), clock::now_ns());
         }
         segment.header().advance(Phase::Storing);
         show(segment.header(), "storing results");
@@ -130,11 +136,13 @@ impl Conductor<'_> {
         &mut self,
         collector: &mut Collector,
         watcher: &mut Watcher,
+        run: &mut Run,
     ) -> Result<Option<String>> {
         let header = self.segment.header();
         let interval_ns = self.spec.aggregate_interval_us as u64 * 1000;
-        let deadline_ns = header.deadline_ns.load(Relaxed);
-        let mut next = header.measure_ns.load(Relaxed) + interval_ns;
+        let mut warming_up = WarmingUp::new(self.segment, self.spec);
+        let mut deadline_ns = header.deadline_ns.load(Relaxed);
+        let mut next = header.measure_ns.load(Relaxed).saturating_add(interval_ns);
         loop {
             let now = clock::now_ns();
             if let Some(reason) = self.reason_to_end() {
@@ -144,6 +152,21 @@ impl Conductor<'_> {
             if workers.all(|worker| worker.state() >= WorkerState::Done) {
                 self.end_interval(collector, now);
                 return Ok(None);
+            }
+            if let Some(ended) = warming_up.as_mut().and_then(|warm_up| warm_up.look(now)) {
+                warming_up = None;
+                run.warmup_steady = Some(ended == WarmUpEnd::Steady);
+                run.warmup_s = warmed_up_s(header, now + NOTICE_NS);
+                // Before the measured time, which it would disturb. The run's end stores the exact time.
+                if self.stores {
+                    store::update(run)?;
+                }
+                let measure_ns = clock::now_ns() + NOTICE_NS;
+                measure_from(header, self.spec, measure_ns);
+                self.begin(collector);
+                deadline_ns = header.deadline_ns.load(Relaxed);
+                next = measure_ns + interval_ns;
+                run.warmup_s = warmed_up_s(header, measure_ns);
             }
             let mut drains = Logbook::is_pressing(self.segment);
             // What clients do after the deadline belongs to the last interval before it.
@@ -174,9 +197,20 @@ impl Conductor<'_> {
                 self.telemetry.tick(now);
             }
             check_for_interrupts();
-            let wake_ns = next.min(collector.due_ns()).min(self.telemetry.due_ns());
+            let look_ns = warming_up.as_ref().map_or(u64::MAX, WarmingUp::due_ns);
+            let due_ns = collector.due_ns().min(self.telemetry.due_ns());
+            let wake_ns = next.min(due_ns).min(look_ns);
             let left_ns = wake_ns.saturating_sub(clock::now_ns());
             latch::wait(Duration::from_nanos(left_ns), WaitEvent::Interval);
+        }
+    }
+
+    /// Starts to collect and observe, if it is known from when on transactions count.
+    fn begin(&mut self, collector: &mut Collector) {
+        collector.begin();
+        let measure_ns = self.segment.header().measure_ns.load(Relaxed);
+        if measure_ns != UNKNOWN_NS {
+            self.telemetry.begin(measure_ns);
         }
     }
 
@@ -277,18 +311,29 @@ fn tell_unstored(run: &Run, error: &Error) -> String {
     text
 }
 
+/// Sets the clock reading from which transactions count.
+fn measure_from(header: &Header, spec: &RunSpec, measure_ns: u64) {
+    if let Some(duration_us) = spec.duration_us {
+        let deadline_ns = measure_ns.saturating_add(duration_us as u64 * 1000);
+        header.deadline_ns.store(deadline_ns, Relaxed);
+    }
+    // Clients that know when they measure know the deadline.
+    header.measure_ns.store(measure_ns, Release);
+}
+
+/// The length of a warm-up that ends at the clock reading `end_ns`, in seconds.
+fn warmed_up_s(header: &Header, end_ns: u64) -> f64 {
+    let passed_ns = end_ns.saturating_sub(header.start_ns.load(Relaxed));
+    (passed_ns / 1_000_000) as f64 / 1e3
+}
+
 /// Opens the start barrier at the current clock reading.
 fn open_start_barrier(segment: &Segment, spec: &RunSpec) {
     let header = segment.header();
     let now = clock::now_ns();
-    let measure = now + spec.warmup_us as u64 * 1000;
     header.start_ns.store(now, Relaxed);
-    header.measure_ns.store(measure, Relaxed);
-    if let Some(duration_us) = spec.duration_us {
-        header
-            .deadline_ns
-            .store(measure + duration_us as u64 * 1000, Relaxed);
-    }
+    let measured = spec.warmup_us.map(|us| now + us as u64 * 1000);
+    measure_from(header, spec, measured.unwrap_or(UNKNOWN_NS));
     header.advance(Phase::Running);
     for worker in segment.workers() {
         worker.process.wake();

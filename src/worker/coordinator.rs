@@ -256,7 +256,12 @@ fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64)
         backends: 0,
         duration_s: spec.duration_us.map(|us| us as f64 / 1e6),
         transactions_per_client: spec.transactions,
-        warmup_s: spec.warmup_us as f64 / 1e6,
+        // Known when it ends, if the run is to be steady by then.
+        warmup_s: spec.warmup_us.unwrap_or(0) as f64 / 1e6,
+        max_warmup_s: spec
+            .warmup_us
+            .is_none()
+            .then_some(spec.max_warmup_us as f64 / 1e6),
         aggregate_interval_s: spec.aggregate_interval_us as f64 / 1e6,
         wait_sample_rate: spec.wait_sample_rate,
         rate: spec.rate,

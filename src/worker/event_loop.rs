@@ -200,7 +200,6 @@ struct EventLoop<'s, 'p> {
 impl EventLoop<'_, '_> {
     /// Drives the clients until all have ended, or those of a stopped run have been given up.
     fn run(&mut self) {
-        let measure_ns = self.segment.header().measure_ns.load(Relaxed);
         let mut is_timed = false;
         while self.active > 0 {
             if !self.answer_requests() {
@@ -208,7 +207,8 @@ impl EventLoop<'_, '_> {
             }
             if is_timed {
                 self.advance_clients::<true>();
-                self.rounds.ends(measure_ns);
+                let measure_ns = &self.segment.header().measure_ns;
+                self.rounds.ends(measure_ns.load(Relaxed));
             } else {
                 self.advance_clients::<false>();
             }

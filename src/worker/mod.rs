@@ -16,7 +16,7 @@
 //! checks tables, `checkpoint` requests one, `harvest` and `collector` collect the clients' counters, `logbook`
 //! stores their log. What it observes beside the clients is in `crate::telemetry`. `spi_client` and
 //! `libpq_client` are the clients, `event_loop` drives the latter, `client` is what they have in
-//! common; `timing` and `rounds` time some of their transactions, `sampled` starts the sampling of stacks, `shell` runs their shell commands, `notices` forwards server messages. `loader` runs an
+//! common; `timing` and `rounds` time some of their transactions, `warm_up` ends a warm-up when the run is steady, `sampled` starts the sampling of stacks, `shell` runs their shell commands, `notices` forwards server messages. `loader` runs an
 //! initialization, `statements` executes the setup and the teardown of a run, `fill` and `page_worker` fill its tables. `set_writer` stores the row of a set. `activity` is what these processes show
 //! in `pg_stat_activity`. How each of them behaves as a process of the server is in `crate::backend`,
 //! how they use this server or a target in `crate::database`.
@@ -57,5 +57,6 @@ pub mod spi_client;
 pub mod statements;
 pub mod tables;
 mod timing;
+mod warm_up;
 
 pub use entry::own_segment;

@@ -64,7 +64,7 @@ impl Timing {
                     record,
                 })
             });
-            if begin_ns >= plan.measure_ns {
+            if plan.measures(begin_ns) {
                 self.parts.merge(&parts);
                 self.parts.turns += u64::from(ends(&step));
             }

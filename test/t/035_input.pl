@@ -110,13 +110,13 @@ my %numbers = (
 		work_unit => [qw(-1 64 1000000001)], update_work_unit => [qw(-1 1000000001)], commit_every => [0],
 		working_set_pct => [qw(0 -1 100.01 'NaN' 'Infinity')], jobs => [0], transactions => [qw(0 -1)],
 		rate => [qw(0 -1 'NaN' 'Infinity')], latency_limit => [qw(0 'NaN' '-Infinity')],
-		duration => [qw(0 -1 2147483648 1e300 'NaN'::float8 'Infinity'::float8)], warmup => [qw(-1 2147483648)],
+		duration => [qw(0 -1 2147483648 1e300 'NaN'::float8 'Infinity'::float8)], warmup => [qw(-1 2147483648)], max_warmup => [qw(0 -1 2147483648)],
 		progress => [qw(0 0.05)], aggregate_interval => [qw(0 0.05)] },);
 my %nulls = (
 	initialize      => [qw(scale steps fillfactor partitions foreign_keys unlogged)],
 	initialize_pgio => [qw(tables size unlogged force)],
 	run_pgio        => [qw(threads_per_table update_pct work_unit update_work_unit commit_every working_set_pct scan
-		  mode protocol warmup aggregate_interval log client_process)],);
+		  mode protocol max_warmup aggregate_interval log client_process)],);
 my %texts = (
 	initialize      => [qw(steps partition_method tablespace index_tablespace)],
 	initialize_pgio => [qw(tablespace index_tablespace)],

@@ -19,7 +19,7 @@ pub use client::{Client, Step};
 pub use context::Context;
 pub use control::Control;
 pub use record::Record;
-pub use run_plan::{Ending, Failure, LogEntry, RunPlan, Thread, Transaction};
+pub use run_plan::{Ending, Failure, LogEntry, RunPlan, Thread, Transaction, UNKNOWN_NS};
 pub use selfbench_stats::Usage;
 pub use session::{
     Block, Column, ColumnValue, MAX_VALUE_BYTES, Outcome, QueryResult, Session, SqlError,

@@ -12,8 +12,8 @@ pub trait Record {
     fn failed(&mut self, script: usize, failure: Failure, retries: u32, duration_ns: u64);
     /// A transaction of `script` was not begun because it would have been late from the start.
     fn skipped(&mut self, script: usize);
-    /// A transaction ended before transactions count.
-    fn warmed_up(&mut self);
+    /// A transaction ended before transactions count, with that latency.
+    fn warmed_up(&mut self, latency_ns: u64);
     /// A connection was made within that time for a transaction that is counted, successful or
     /// failed.
     fn connected(&mut self, duration_ns: u64);

@@ -3,6 +3,8 @@
 
 use crate::session::SqlError;
 use selfbench_script::{Rng, ThreadStreams, Workload};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// What all clients of a run have in common.
 #[derive(Clone, Debug)]
@@ -11,10 +13,11 @@ pub struct RunPlan<'w> {
     pub workload: &'w Workload,
     /// Number of transactions of each client; those of the warm-up do not count.
     pub transactions: Option<u64>,
-    /// Transactions that end before this clock reading are part of the warm-up.
-    pub measure_ns: u64,
-    /// No transaction begins after this clock reading.
-    pub deadline_ns: u64,
+    /// Transactions that end before this clock reading are part of the warm-up. It may change while
+    /// clients run, from [`UNKNOWN_NS`] to a clock reading in the future.
+    pub measure_ns: &'w AtomicU64,
+    /// No transaction begins after this clock reading. It is stored before `measure_ns`.
+    pub deadline_ns: &'w AtomicU64,
     /// How often a transaction is tried; 0 means without limit.
     pub max_tries: u32,
     /// With a rate, the average time in µs between two scheduled starts of one thread.
@@ -54,7 +57,28 @@ pub struct RunPlan<'w> {
     pub variables: &'w [(String, String)],
 }
 
+/// A clock reading that is not known yet.
+pub const UNKNOWN_NS: u64 = u64::MAX;
+
 impl RunPlan<'_> {
+    /// Whether transactions that end at that clock reading count.
+    #[inline]
+    pub fn measures(&self, now_ns: u64) -> bool {
+        now_ns >= self.measure_ns.load(Relaxed)
+    }
+
+    /// No transaction begins after this clock reading.
+    #[inline]
+    pub fn deadline_ns(&self) -> u64 {
+        self.deadline_ns.load(Relaxed)
+    }
+
+    /// Whether it is not known yet when the warm-up ends. If it is known, the deadline is.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.measure_ns.load(Acquire) == UNKNOWN_NS
+    }
+
     /// The average time in µs between two scheduled starts of a thread, for a `rate` of
     /// transactions per second over that many threads.
     pub fn throttle_us(rate: f64, threads: usize) -> f64 {

@@ -41,7 +41,7 @@ impl UsageReader {
     /// Whether usage is to be read before a transaction that starts at `start_ns`.
     #[inline]
     pub(crate) fn is_due(&self, start_ns: u64, plan: &RunPlan<'_>) -> bool {
-        self.state == State::Due && start_ns >= plan.measure_ns
+        self.state == State::Due && plan.measures(start_ns)
     }
 
     /// Begins the first reading; to be followed by [`UsageReader::poll`].

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, Event, MS, deadlock, done, failed, script, serialization_failure};
+use common::{Bench, Event, MS, at, deadlock, done, failed, script, serialization_failure};
 use selfbench_client::{Failure, Step};
 
 #[test]
@@ -30,7 +30,7 @@ fn the_deadline_does() {
     let workload = script("select 1;");
     let mut bench = Bench::new(&workload);
     bench.plan.commit_every = 100;
-    bench.plan.deadline_ns = 2 * MS;
+    bench.plan.deadline_ns = at(2 * MS);
     bench.answer(|_| done().after_ns(MS));
     assert_eq!(bench.run(), Step::Finished);
     assert_eq!(bench.sent(), ["BEGIN", "select 1;", "COMMIT"]);

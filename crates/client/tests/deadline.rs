@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{Bench, MS, done, script, serialization_failure};
+use common::{Bench, MS, at, done, script, serialization_failure};
 use selfbench_client::Step;
 
 #[test]
 fn no_transaction_begins_at_the_deadline() {
     let workload = script("select 1;");
     let mut bench = Bench::new(&workload);
-    bench.plan.deadline_ns = 10 * MS;
+    bench.plan.deadline_ns = at(10 * MS);
     bench.world.pass(10 * MS);
     assert_eq!(bench.advance(), Step::Finished);
     assert!(bench.sent().is_empty());
@@ -20,7 +20,7 @@ fn no_transaction_begins_at_the_deadline() {
 fn a_running_script_is_not_interrupted() {
     let workload = script("select 1;\n\\sleep 5 ms\nselect 2;\nselect 3;");
     let mut bench = Bench::new(&workload);
-    bench.plan.deadline_ns = 2 * MS;
+    bench.plan.deadline_ns = at(2 * MS);
     bench.answer(|_| done().after_waits(1).after_ns(MS));
     assert_eq!(bench.run(), Step::Finished);
     assert_eq!(bench.sent(), ["select 1;", "select 2;", "select 3;"]);
@@ -32,7 +32,7 @@ fn a_running_script_is_not_interrupted() {
 fn a_transaction_that_ends_at_the_deadline_is_the_last() {
     let workload = script("select 1;");
     let mut bench = Bench::new(&workload);
-    bench.plan.deadline_ns = 2 * MS;
+    bench.plan.deadline_ns = at(2 * MS);
     bench.answer(|_| done().after_ns(MS));
     assert_eq!(bench.advance(), Step::Again);
     assert_eq!(bench.advance(), Step::Finished);
@@ -43,13 +43,13 @@ fn a_transaction_that_ends_at_the_deadline_is_the_last() {
 fn whichever_limit_comes_first_ends_the_client() {
     let workload = script("select 1;");
     let mut bench = Bench::new(&workload);
-    bench.plan.deadline_ns = 5 * MS;
+    bench.plan.deadline_ns = at(5 * MS);
     bench.answer(|_| done().after_ns(MS));
     assert_eq!(bench.run_transactions(3), Step::Finished);
     assert_eq!(bench.succeeded().len(), 3);
 
     let mut bench = Bench::new(&workload);
-    bench.plan.deadline_ns = 5 * MS;
+    bench.plan.deadline_ns = at(5 * MS);
     bench.answer(|_| done().after_ns(MS));
     assert_eq!(bench.run_transactions(30), Step::Finished);
     assert_eq!(bench.succeeded().len(), 5);
@@ -60,7 +60,7 @@ fn a_failure_after_the_deadline_is_neither_retried_nor_counted() {
     let workload = script("begin;\nselect 1;\nend;");
     for max_tries in [0, 1, 5] {
         let mut bench = Bench::new(&workload);
-        bench.plan.deadline_ns = MS;
+        bench.plan.deadline_ns = at(MS);
         bench.plan.max_tries = max_tries;
         bench.answer_in_turn([done(), serialization_failure().after_ns(MS)]);
         assert_eq!(bench.run(), Step::Finished);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{
-    Bench, Event, MS, deadlock, done, extended_script, failed, script, serialization_failure,
+    Bench, Event, MS, at, deadlock, done, extended_script, failed, script, serialization_failure,
 };
 use selfbench_client::{Ending, Failure, LogEntry, Step, Transaction};
 
@@ -100,7 +100,7 @@ fn commands_of_the_warm_up_do_not_count() {
     let workload = script("select 1;");
     let mut bench = Bench::new(&workload);
     bench.plan.per_statement = true;
-    bench.plan.measure_ns = 3 * MS;
+    bench.plan.measure_ns = at(3 * MS);
     bench.answer(|_| done().after_ns(2 * MS));
     assert_eq!(bench.run_transactions(1), Step::Finished);
     assert_eq!(executed(&bench), [(0, 2)]);

@@ -4,7 +4,9 @@
 
 mod common;
 
-use common::{Bench, Event, Reply, deadlock, done, failed, lost, scripts, serialization_failure};
+use common::{
+    Bench, Event, Reply, at, deadlock, done, failed, lost, scripts, serialization_failure,
+};
 use proptest::prelude::*;
 use selfbench_client::{Control, Outcome, Step};
 use selfbench_script::Workload;
@@ -102,8 +104,8 @@ proptest! {
         let mut bench = Bench::new(&workload);
         bench.plan.max_tries = max_tries;
         bench.plan.transactions = transactions;
-        bench.plan.measure_ns = measure_ns;
-        bench.plan.deadline_ns = deadline_ns;
+        bench.plan.measure_ns = at(measure_ns);
+        bench.plan.deadline_ns = at(deadline_ns);
         bench.answer(answers(replies, false));
 
         let mut last = None;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, plan, script};
+use common::{Bench, at, plan, script};
 use selfbench_client::Step;
 use selfbench_script::Streams;
 
@@ -31,7 +31,7 @@ fn its_transaction_has_been_processed() {
 fn so_does_one_at_the_deadline() {
     let workload = script("begin;\n\\sleep 1 s");
     let mut bench = Bench::new(&workload);
-    bench.plan.deadline_ns = 1;
+    bench.plan.deadline_ns = at(1);
     assert!(matches!(bench.run(), Step::Aborted { .. }));
 }
 

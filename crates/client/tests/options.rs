@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Bench, Event, MS, deadlock, done, failed, lost, plan, script, scripts};
+use common::{Bench, Event, MS, at, deadlock, done, failed, lost, plan, script, scripts};
 use selfbench_client::{Client, Failure, Step};
 use selfbench_script::Streams;
 
@@ -183,7 +183,7 @@ fn each_transaction_connects() {
 fn connections_of_transactions_that_do_not_count_do_not_count() {
     let workload = script("select 1;");
     let mut bench = Bench::reconnecting(&workload);
-    bench.plan.measure_ns = 10 * MS;
+    bench.plan.measure_ns = at(10 * MS);
     let mut connections = 0;
     bench.answer(move |what| match what {
         "<connect>" => {

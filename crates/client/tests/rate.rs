@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Bench, Event, MS, deadlock, done, plan, script};
-use selfbench_client::{Failure, RunPlan, Step, Transaction};
+use common::{Bench, Event, MS, at, deadlock, done, plan, script};
+use selfbench_client::{Failure, RunPlan, Step, Transaction, UNKNOWN_NS};
 use selfbench_script::Streams;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The bench of a run with that rate, over that many threads.
 fn limited(workload: &selfbench_script::Workload, rate: f64, threads: usize) -> Bench<'_> {
@@ -133,7 +134,7 @@ fn a_rate_beyond_the_clock_can_be_stopped() {
 
     let mut bench = limited(&workload, 1e12, 1);
     bench.plan.latency_limit_ns = Some(MS);
-    bench.plan.deadline_ns = 2_000 * MS;
+    bench.plan.deadline_ns = at(2_000 * MS);
     bench.world.pass(1_000 * MS);
     bench.world.tick_ns.set(MS);
     while bench.advance() == Step::Again {}
@@ -149,7 +150,7 @@ fn a_tiny_rate_never_starts() {
     assert_eq!(bench.advance(), Step::Finished);
 
     let mut bench = limited(&workload, 1e-300, 1);
-    bench.plan.deadline_ns = 1_000 * MS;
+    bench.plan.deadline_ns = at(1_000 * MS);
     assert_eq!(bench.advance(), Step::Finished);
 }
 
@@ -157,11 +158,11 @@ fn a_tiny_rate_never_starts() {
 fn nothing_starts_after_the_deadline() {
     let workload = script("select 1;");
     let mut bench = limited(&workload, 1000.0, 1);
-    bench.plan.deadline_ns = 1_499_999;
+    bench.plan.deadline_ns = at(1_499_999);
     assert_eq!(bench.advance(), Step::Finished);
 
     let mut bench = limited(&workload, 1000.0, 1);
-    bench.plan.deadline_ns = 1_600_000;
+    bench.plan.deadline_ns = at(1_600_000);
     assert!(matches!(bench.advance(), Step::Sleeping { .. }));
     bench.world.pass(1_600_000);
     assert_eq!(bench.advance(), Step::Finished);
@@ -173,7 +174,7 @@ fn skips_of_the_warm_up_do_not_count() {
     let workload = script("select 1;");
     let mut bench = limited(&workload, 1000.0, 1);
     bench.plan.latency_limit_ns = Some(MS);
-    bench.plan.measure_ns = 100 * MS;
+    bench.plan.measure_ns = at(100 * MS);
     bench.world.pass(50 * MS);
     bench.run_transactions(1);
     assert!(!bench.record.0.contains(&Event::Skipped(0)));
@@ -211,4 +212,20 @@ fn clients_of_a_thread_share_its_schedule() {
     let first = throttle.poisson_delay_us(1000.0) as u64;
     let second = first + throttle.poisson_delay_us(1000.0) as u64;
     assert_eq!(starts, [first, second]);
+}
+
+#[test]
+fn a_client_that_sleeps_learns_of_a_deadline_that_becomes_known() {
+    let workload = script("select 1;");
+    let mut bench = limited(&workload, 0.001, 1);
+    let (measure_ns, deadline_ns) = (at(UNKNOWN_NS), at(UNKNOWN_NS));
+    (bench.plan.measure_ns, bench.plan.deadline_ns) = (measure_ns, deadline_ns);
+    for until_ns in [100 * MS, 200 * MS] {
+        assert_eq!(bench.advance(), Step::Sleeping { until_ns });
+        bench.world.pass(100 * MS);
+    }
+    deadline_ns.store(250 * MS, Relaxed);
+    measure_ns.store(210 * MS, Relaxed);
+    assert_eq!(bench.advance(), Step::Finished);
+    assert!(bench.record.0.is_empty());
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, Event, MS, deadlock, done, failed, plan, script};
+use common::{Bench, Event, MS, at, deadlock, done, failed, plan, script};
 use selfbench_client::{RunPlan, Step};
 use selfbench_script::{Streams, Workload};
 
@@ -39,7 +39,7 @@ fn it_is_none_of_the_latency() {
 fn it_is_read_after_the_warm_up() {
     let workload = script("select 1;");
     let mut bench = bench(&workload);
-    bench.plan.measure_ns = 2 * MS;
+    bench.plan.measure_ns = at(2 * MS);
     bench.answer(|_| done().after_ns(MS));
     assert_eq!(bench.run_transactions(1), Step::Finished);
     // The second transaction ends when transactions begin to count, and does.
@@ -47,7 +47,7 @@ fn it_is_read_after_the_warm_up() {
     assert_eq!(bench.record.0[0], Event::WarmedUp);
 
     let mut bench = self::bench(&workload);
-    bench.plan.measure_ns = 2 * MS;
+    bench.plan.measure_ns = at(2 * MS);
     bench.answer(|_| done().after_ns(2 * MS));
     assert_eq!(bench.run_transactions(2), Step::Finished);
     assert_eq!(
@@ -61,7 +61,7 @@ fn it_is_read_behind_the_last_block() {
     let workload = script("select 1;");
     let mut bench = bench(&workload);
     bench.plan.commit_every = 2;
-    bench.plan.deadline_ns = MS;
+    bench.plan.deadline_ns = at(MS);
     bench.answer(|sent| done().after_ns(if sent == "select 1;" { MS } else { 0 }));
     assert_eq!(bench.run(), Step::Finished);
     assert_eq!(
@@ -101,14 +101,14 @@ fn a_session_that_waits_for_its_start_is_read_meanwhile() {
     // With seed 42 and rate 1000, the first start is at 1.5 ms.
     let mut bench = bench(&workload);
     bench.plan.throttle_us = Some(RunPlan::throttle_us(1000.0, 1));
-    bench.plan.measure_ns = MS;
+    bench.plan.measure_ns = at(MS);
     assert_eq!(bench.run_transactions(1), Step::Finished);
     assert_eq!(bench.sent(), ["<usage>", "select 1;", "<usage>"]);
 
     // Nothing is to start before the end.
     let mut bench = self::bench(&workload);
     bench.plan.throttle_us = Some(RunPlan::throttle_us(1000.0, 1));
-    (bench.plan.measure_ns, bench.plan.deadline_ns) = (MS / 2, MS);
+    (bench.plan.measure_ns, bench.plan.deadline_ns) = (at(MS / 2), at(MS));
     assert_eq!(bench.run(), Step::Finished);
     assert_eq!(bench.sent(), ["<usage>", "<usage>"]);
 }

@@ -78,8 +78,12 @@ pub struct Run {
     pub duration_s: Option<f64>,
     /// Limit of transactions per client.
     pub transactions_per_client: Option<i64>,
-    /// Warm-up in seconds.
+    /// Warm-up in seconds; 0 during one that ends when the run is steady.
     pub warmup_s: f64,
+    /// How long it might last at most, if it was to end when the run was steady.
+    pub max_warmup_s: Option<f64>,
+    /// Whether the run was steady when it ended; otherwise it was cut off.
+    pub warmup_steady: Option<bool>,
     /// Length of an interval in seconds.
     pub aggregate_interval_s: f64,
     /// How many times a second the clients' sessions were sampled for what they waited for.
@@ -202,6 +206,15 @@ impl Run {
     /// Whether the run has not ended, according to the row.
     pub fn is_in_progress(&self) -> bool {
         matches!(self.state, RunState::Starting | RunState::Running)
+    }
+
+    /// How a warm-up until steady ended, to be added to its length; empty for others.
+    pub fn warmup_ended(&self) -> &'static str {
+        match self.warmup_steady {
+            None => "",
+            Some(true) => " until steady",
+            Some(false) => ", cut off before the run was steady",
+        }
     }
 
     /// Whether the run did all that it was asked for: it finished and no client was aborted.

@@ -270,7 +270,7 @@ fn what_was_run<S: Source>(
     add("measured", run.seconds.map(|s| format!("{} s", decimal(s))));
     add(
         "warm-up",
-        (run.warmup_s > 0.0).then(|| format!("{} s", run.warmup_s)),
+        (run.warmup_s > 0.0).then(|| format!("{} s{}", run.warmup_s, run.warmup_ended())),
     );
     add(
         "rate",

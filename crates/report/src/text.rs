@@ -438,8 +438,9 @@ fn additions(lines: &mut Lines, record: &RunRecord, evidence: &Evidence) {
     profile::lines(&record.profiles).for_each(|line| lines.push(line));
     if run.warmup_s > 0.0 {
         lines.push(format!(
-            "warm-up: {} s, {} transactions, not included above",
+            "warm-up: {} s{}, {} transactions, not included above",
             shortest(run.warmup_s),
+            run.warmup_ended(),
             run.warmup_transactions
         ));
     }

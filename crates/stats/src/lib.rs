@@ -22,6 +22,7 @@ mod turn_parts;
 mod units;
 mod usage;
 pub mod usl;
+pub mod warm_up;
 mod words;
 
 pub use counters::Counters;

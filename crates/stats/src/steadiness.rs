@@ -193,7 +193,7 @@ fn cycle(values: &[f64], least: f64) -> Option<Change> {
 }
 
 /// By how much autocorrelation raises the variance of a test, from what the tested change leaves.
-fn inflation(rest: &[f64]) -> f64 {
+pub(crate) fn inflation(rest: &[f64]) -> f64 {
     let (n, r) = (rest.len() as f64, autocorrelation(rest, 1));
     // What independent values exceed in one of twenty cases.
     if r.is_nan() || r < 1.645 / n.sqrt() {

@@ -115,7 +115,7 @@ fn given_name(name: Option<&Value>) -> Result<Option<String>> {
     }
 }
 
-/// Options for all, and those of an object over them; null is not to give an option.
+/// Options for all, and those of an object over them.
 fn with_options(common: &RunOptions, object: &Map<String, Value>) -> Result<RunOptions> {
     let mut options = common.clone();
     for (name, value) in object {
@@ -199,12 +199,13 @@ pub fn part(key: &str, value: &Value) -> String {
     }
 }
 
-/// All options that have a value.
+/// All options, except those that are NULL by default and in fact.
 pub fn values(options: &RunOptions) -> BTreeMap<&'static str, Value> {
-    let entries = options.entries().into_iter();
+    let defaults = RunOptions::default().entries();
+    let entries = options.entries().into_iter().zip(defaults);
     entries
-        .filter(|entry| !entry.value.is_null())
-        .map(|entry| (entry.name, entry.value))
+        .filter(|(entry, default)| !entry.value.is_null() || !default.value.is_null())
+        .map(|(entry, _)| (entry.name, entry.value))
         .collect()
 }
 

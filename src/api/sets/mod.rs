@@ -221,10 +221,15 @@ impl Set<'_> {
         let left = planned.saturating_sub(self.done);
         if self.done == 0 {
             // Without a duration nothing is known yet.
-            let us = next.duration_us.map_or(0, |us| us + next.warmup_us);
+            let warmup_us = next.warmup_us.unwrap_or(next.max_warmup_us);
+            let us = next.duration_us.map_or(0, |us| us + warmup_us);
             let seconds = (us as f64 / 1e6 + OVERHEAD_S) * left as f64;
             if us > 0 && seconds >= TELL_NS as f64 / 1e9 {
-                pgrx::notice!("{planned} runs, about {}", span(seconds));
+                let about = match next.warmup_us {
+                    Some(_) => "about",
+                    None => "at most",
+                };
+                pgrx::notice!("{planned} runs, {about} {}", span(seconds));
             }
         } else if now - self.told_ns >= TELL_NS {
             self.told_ns = now;

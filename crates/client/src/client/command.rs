@@ -176,7 +176,7 @@ impl<'w> Client<'w> {
     ) {
         if context.plan.per_statement {
             let now = context.control.now_ns();
-            if now >= context.plan.measure_ns {
+            if context.plan.measures(now) {
                 let duration_ns = now.saturating_sub(self.command_begin_ns);
                 context
                     .record

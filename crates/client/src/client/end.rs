@@ -20,8 +20,10 @@ impl<'w> Client<'w> {
             true => self.command_begin_ns,
             false => context.control.now_ns(),
         };
-        if now < plan.measure_ns {
-            context.record.warmed_up();
+        if !plan.measures(now) {
+            context
+                .record
+                .warmed_up(now.saturating_sub(self.scheduled_ns));
         } else {
             self.count(plan, context.record);
             let transaction = self.transaction(now, plan);
@@ -94,7 +96,7 @@ impl<'w> Client<'w> {
             self.traced_prepared.clear();
             context.session.disconnect();
         }
-        if self.has_done_all(plan) || now >= plan.deadline_ns {
+        if self.has_done_all(plan) || now >= plan.deadline_ns() {
             return self.finish();
         }
         // Writing the log may have to wait.

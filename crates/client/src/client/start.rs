@@ -9,6 +9,8 @@ use crate::session::{Outcome, Session};
 
 /// A client that skips this many transactions in succession lets others go first.
 const SKIPS_PER_STEP: usize = 1000;
+/// During a warm-up without a known end, a client sleeps no longer before it looks at the deadline again.
+const LOOK_AGAIN_NS: u64 = 100_000_000;
 
 impl<'w> Client<'w> {
     #[inline]
@@ -19,7 +21,7 @@ impl<'w> Client<'w> {
         let (plan, control) = (context.plan, context.control);
         let ended_ns = self.ended_ns.take();
         let now = ended_ns.unwrap_or_else(|| control.now_ns());
-        if control.stop() || now >= plan.deadline_ns {
+        if control.stop() || now >= plan.deadline_ns() {
             return Some(self.finish());
         }
         if self.usage.is_due(now, plan) {
@@ -60,7 +62,7 @@ impl<'w> Client<'w> {
         let center_us = plan.throttle_us.unwrap_or_default();
         for _ in 0..SKIPS_PER_STEP {
             self.scheduled_ns = context.thread.next_start_ns(center_us);
-            if self.scheduled_ns > plan.deadline_ns {
+            if self.scheduled_ns > plan.deadline_ns() {
                 // The client ends in that state.
                 self.state = State::Throttle;
                 return None;
@@ -74,10 +76,10 @@ impl<'w> Client<'w> {
                 self.state = State::Throttle;
                 return None;
             }
-            if control.stop() || now >= plan.deadline_ns {
+            if control.stop() || now >= plan.deadline_ns() {
                 return Some(self.finish());
             }
-            if now >= plan.measure_ns {
+            if plan.measures(now) {
                 self.counted += 1;
                 context.record.skipped(self.script);
                 if plan.log {
@@ -102,17 +104,21 @@ impl<'w> Client<'w> {
         if self.usage.is_due(self.scheduled_ns, plan) {
             return self.read_usage(context);
         }
-        if control.stop() || self.scheduled_ns > plan.deadline_ns {
+        let is_open = plan.is_open();
+        if control.stop() || self.scheduled_ns > plan.deadline_ns() {
             return Some(self.finish());
         }
         let now = control.now_ns();
         if now < self.scheduled_ns {
             context.record.left();
-            return Some(Step::Sleeping {
-                until_ns: self.scheduled_ns,
-            });
+            // The deadline is not known before the end of the warm-up is.
+            let until_ns = match is_open {
+                true => self.scheduled_ns.min(now.saturating_add(LOOK_AGAIN_NS)),
+                false => self.scheduled_ns,
+            };
+            return Some(Step::Sleeping { until_ns });
         }
-        if now >= plan.deadline_ns {
+        if now >= plan.deadline_ns() {
             return Some(self.finish());
         }
         self.start(now, context);

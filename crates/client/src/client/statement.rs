@@ -157,7 +157,7 @@ impl<'w> Client<'w> {
         // The block has been rolled back, with all its transactions.
         self.in_block = 0;
         let now = control.now_ns();
-        if control.stop() || now >= plan.deadline_ns {
+        if control.stop() || now >= plan.deadline_ns() {
             return Some(self.finish());
         }
         let in_time = plan
@@ -165,7 +165,7 @@ impl<'w> Client<'w> {
             .is_none_or(|limit| now.saturating_sub(self.scheduled_ns) <= limit);
         let tries_left = plan.max_tries == 0 || self.tries < plan.max_tries;
         let again = failure != Failure::Other && tries_left && in_time;
-        if plan.per_statement && now >= plan.measure_ns {
+        if plan.per_statement && plan.measures(now) {
             context
                 .record
                 .command_failed(self.script, self.command, again);
@@ -181,8 +181,10 @@ impl<'w> Client<'w> {
             self.state = self.first_state(plan);
             return None;
         }
-        if now < plan.measure_ns {
-            context.record.warmed_up();
+        if !plan.measures(now) {
+            context
+                .record
+                .warmed_up(now.saturating_sub(self.scheduled_ns));
         } else {
             self.count(plan, context.record);
             let retries = self.tries - 1;

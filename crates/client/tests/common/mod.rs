@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
 
 use selfbench_client::{
     Block, Client, Column, ColumnValue, Context, Control, Failure, LogEntry, Outcome, QueryResult,
@@ -364,7 +365,7 @@ impl Record for Recorder {
         self.0.push(Event::Skipped(script));
     }
 
-    fn warmed_up(&mut self) {
+    fn warmed_up(&mut self, _latency_ns: u64) {
         self.0.push(Event::WarmedUp);
     }
 
@@ -430,13 +431,18 @@ pub fn builtin_script(name: &str) -> Workload {
     script(builtin::find_builtin(name).unwrap().body)
 }
 
+/// A clock reading of a plan.
+pub fn at(ns: u64) -> &'static AtomicU64 {
+    Box::leak(Box::new(AtomicU64::new(ns)))
+}
+
 /// A plan without any limit.
 pub fn plan(workload: &Workload) -> RunPlan<'_> {
     RunPlan {
         workload,
         transactions: None,
-        measure_ns: 0,
-        deadline_ns: u64::MAX,
+        measure_ns: at(0),
+        deadline_ns: at(u64::MAX),
         max_tries: 1,
         throttle_us: None,
         latency_limit_ns: None,

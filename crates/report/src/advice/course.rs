@@ -1,6 +1,7 @@
 //! How a run went from interval to interval: warm-up, and whether it was steady.
 
 use super::Finding;
+use crate::number::shortest;
 use selfbench_model::{CourseInterval, Evidence, RunRecord};
 use selfbench_stats::steadiness::{self, Change};
 use selfbench_stats::summary;
@@ -44,6 +45,14 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
 fn warm_up(record: &RunRecord, course: &[CourseInterval]) -> Option<Finding> {
     const REMEDY: &str = "The first transactions read blocks into memory and fill caches of the sessions: use \
                           warmup => '5 s' or more.";
+    if record.run.warmup_steady == Some(false) {
+        return Some(Finding::warning(
+            "the run was not steady when its warm-up was cut off",
+            format!("warm-up of {} s", shortest(record.run.warmup_s)),
+            "Warm up for longer, with max_warmup => '20 min', for example, or look for what changes: \
+             bench.run_server_intervals.",
+        ));
+    }
     if record.run.warmup_s > 0.0 {
         return None;
     }
