@@ -19,7 +19,7 @@ use crate::error::{Error, Result, catch};
 use crate::results::{load, store};
 use crate::run::{RunSpec, Vacuum};
 use crate::server;
-use crate::shared::{Phase, Segment, Stop};
+use crate::shared::{Segment, Stop};
 use crate::telemetry::Telemetry;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_model::{Reply, Run, RunState};
