@@ -34,9 +34,9 @@ class Checks {
   }
 }
 
-async function inspect(page, { script = true } = {}) {
+async function inspect(page, { rules }) {
   const faults = [...(await policyOf(page)), ...(await overflowOf(page))];
-  if (script) {
+  if (rules) {
     // By the debugger's protocol, to which the page's policy does not apply.
     await page.evaluate(axe.source);
     const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));

@@ -37,6 +37,8 @@ SELECT pg_temp.copy('bench.runs', :nightly, VARIADIC array_agg(pg_temp.run(colum
 
 SELECT FROM bench.compare('[{"name": "one"}, {"name": "two", "clients": 2}]', scripts => 'select-only', repeats => 2,
                           transactions => 50, vacuum => 'none', label => 'arms');
+SELECT FROM bench.sweep('{"clients": [1, 2, 4, 8]}', scripts => 'select-only', repeats => 2, transactions => 50);
+SELECT FROM bench.sweep('{"clients": [1, 2, 4, 8]}', scripts => 'select-only', repeats => 2, transactions => 50, mode => 'libpq');
 SELECT min(run_id) FILTER (WHERE label LIKE '<script>%') AS hostile,
        min(run_id) FILTER (WHERE label = 'many clients') AS clients FROM bench.runs \gset
 
@@ -100,4 +102,13 @@ SELECT bench.report(:hostile, 'html');
 \set file :pages '/report-clients.html'
 \o :file
 SELECT bench.report(:clients, 'html');
+\set file :pages '/set-compare.html'
+\o :file
+SELECT bench.report_set(ARRAY[max(set_id)], 'html') FROM bench.sets WHERE kind = 'compare';
+\set file :pages '/set-sweep.html'
+\o :file
+SELECT bench.report_set(array_agg(set_id), 'html') FROM bench.sets WHERE kind = 'sweep';
+\set file :pages '/label.html'
+\o :file
+SELECT bench.report_label('nightly', 'html');
 \o
