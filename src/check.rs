@@ -49,11 +49,12 @@ pub fn above_zero(option: &'static str, value: f64) -> Result<f64> {
 }
 
 /// One of a few words.
-pub fn one_of<T: Copy, const N: usize>(
+pub fn one_of<'n, T: Copy + 'n>(
     option: &'static str,
     text: &str,
-    valid: [(&str, T); N],
+    valid: impl AsRef<[(&'n str, T)]>,
 ) -> Result<T> {
+    let valid = valid.as_ref();
     match valid.iter().find(|(name, _)| *name == text) {
         Some((_, value)) => Ok(*value),
         None => {

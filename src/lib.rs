@@ -105,7 +105,8 @@ pgrx::extension_sql_file!(
     name = "results",
     requires = ["initialize"]
 );
-pgrx::extension_sql_file!("sql/require.sql", name = "require", requires = ["results"]);
+pgrx::extension_sql_file!("sql/charts.sql", name = "charts", requires = ["results"]);
+pgrx::extension_sql_file!("sql/require.sql", name = "require", requires = ["charts"]);
 pgrx::extension_sql_file!("sql/travel.sql", name = "travel", requires = ["require"]);
 pgrx::extension_sql_file!("sql/sets.sql", name = "sets", requires = ["travel"]);
 pgrx::extension_sql_file!("sql/capacity.sql", name = "capacity", requires = ["sets"]);

@@ -62,6 +62,22 @@ pub fn first_column(sql: &str, parameter: i64) -> Result<Vec<String>> {
     })
 }
 
+/// The rows of a query with two columns, a number and bytes.
+pub fn numbered_bytes(
+    sql: &str,
+    arguments: &[DatumWithOid],
+    mut each: impl FnMut(i32, &[u8]) -> Result<()>,
+) -> Result<()> {
+    select(sql, None, arguments, |rows| {
+        for row in rows {
+            if let (Some(number), Some(bytes)) = (row.get::<i32>(1)?, row.get::<&[u8]>(2)?) {
+                each(number, bytes)?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// A text as an SQL literal that is valid for any value of `standard_conforming_strings`.
 pub fn quote_literal(text: &str) -> String {
     let quoted = text.replace('\'', "''");

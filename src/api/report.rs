@@ -1,5 +1,6 @@
 //! `bench.report`: a run as text, Markdown, JSON or HTML.
 
+use super::charts::course_of;
 use super::live::load;
 use crate::check::{argument, invalid, one_of};
 use crate::error::{Error, OrRaise, Result};
@@ -142,7 +143,12 @@ fn report_last() -> String {
 
 fn text_of(record: &RunRecord) -> Result<String> {
     let evidence = load_evidence(record.run.run_id)?;
-    Ok(selfbench_report::text(record, &evidence))
+    let mut text = selfbench_report::text(record, &evidence);
+    if let Some(course) = course_of(record.run.run_id)? {
+        text.push_str(&course);
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// The document of a run, with the caller's rights.

@@ -10,6 +10,7 @@ pub mod pgio;
 pub mod probes;
 pub mod repeat;
 pub mod result;
+pub mod series;
 pub mod sets;
 pub mod store;
 pub mod travel;

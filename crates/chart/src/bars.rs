@@ -117,7 +117,14 @@ pub fn budget(about: &About, unit: Unit, arms: &[BudgetArm]) -> Chart {
             names.push(&part.name);
         }
     }
-    let class = |name: &str| color(names.iter().position(|known| *known == name).unwrap_or(7));
+    let class = |name: &str| {
+        color(
+            names
+                .iter()
+                .position(|known| *known == name)
+                .unwrap_or_default(),
+        )
+    };
     let value_of = |part: &Part, sum: f64| {
         let value = part.value.unwrap_or(0.0);
         format!(

@@ -1,6 +1,7 @@
 //! What all charts have: title, text alternative, axes, style.
 
 use crate::scale::Tick;
+use crate::series::TimeAxis;
 use crate::svg::{Percent, Px, WIDTH};
 use maud::{Markup, html};
 use selfbench_markup::{Constant, constant, finish, line};
@@ -32,6 +33,7 @@ pub struct Chart {
     about: About,
     height: f64,
     marks: Markup,
+    time: Option<TimeAxis>,
 }
 
 impl Chart {
@@ -40,6 +42,15 @@ impl Chart {
             about: about.clone(),
             height,
             marks,
+            time: None,
+        }
+    }
+
+    /// The same with its time, for programs.
+    pub(crate) fn over(self, time: TimeAxis) -> Chart {
+        Chart {
+            time: Some(time),
+            ..self
         }
     }
 
@@ -57,9 +68,16 @@ impl Chart {
     }
 
     /// The `svg` element for a page that has [`STYLE`]: as wide as the element that it is in.
+    ///
+    /// For a script that tells values: a chart over time has the seconds at the left and the right end of
+    /// its area as `data-from` and `data-to`, and where these ends are, as fractions of the width, as
+    /// `data-left` and `data-right`.
     pub fn embedded(&self) -> Markup {
+        let time = self.time.as_ref();
         html! {
-            svg.chart xmlns="http://www.w3.org/2000/svg" role="img" width="100%" height=(Px(self.height)) {
+            svg.chart xmlns="http://www.w3.org/2000/svg" role="img" width="100%" height=(Px(self.height))
+                data-from=[time.map(|time| Px(time.from))] data-to=[time.map(|time| Px(time.to))]
+                data-left=[time.map(|_| LEFT)] data-right=[time.map(|_| RIGHT)] {
                 (self.content())
             }
         }
@@ -161,5 +179,5 @@ pub(crate) const UNIT_HEIGHT: f64 = 20.0;
 
 /// The class of the color of the `i`th thing.
 pub(crate) fn color(i: usize) -> String {
-    format!("s{}", i % 8)
+    format!("s{}", i % 10)
 }

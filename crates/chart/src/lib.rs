@@ -19,6 +19,7 @@ mod flame;
 mod heat;
 mod legend;
 pub mod number;
+pub mod run;
 pub mod scale;
 mod series;
 mod spark;

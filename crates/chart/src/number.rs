@@ -21,7 +21,7 @@ impl Unit {
         let time = |ms_per_base: f64| {
             let ms = highest * ms_per_base;
             match ms {
-                ms if ms < 0.5 => (0.001 / ms_per_base, "\u{b5}s".to_owned()),
+                ms if ms < 1.0 => (0.001 / ms_per_base, "\u{b5}s".to_owned()),
                 ms if ms < 5000.0 => (1.0 / ms_per_base, "ms".to_owned()),
                 _ => (1000.0 / ms_per_base, "s".to_owned()),
             }

@@ -1,7 +1,7 @@
 //! What is drawn over time.
 
 /// The time that charts of one run share, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimeAxis {
     /// The first moment.
     pub from: f64,

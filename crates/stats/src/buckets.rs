@@ -102,7 +102,6 @@ pub const fn lowest_of(index: usize) -> u64 {
 ///
 /// For the last bucket this is the highest value that its width spans; it counts higher latencies
 /// as well. An index of [`BUCKETS`] or more counts as the last bucket.
-#[cfg(test)]
 pub(crate) const fn highest_of(index: usize) -> u64 {
     lowest_of(index) + (width::<SUB_BUCKET_MAGNITUDE>(clamped(index)) - 1)
 }

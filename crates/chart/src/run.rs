@@ -1,0 +1,386 @@
+//! The charts of a run: what each shows, of which data, and what is seen in it.
+
+use crate::bars::{Bar, BudgetArm, Part, bars, budget};
+use crate::chart::{About, Chart};
+use crate::distribution::{Bin, PercentileCurve, distribution, percentiles};
+use crate::flame::flame;
+use crate::heat::{HeatMap, heat};
+use crate::number::{Unit, figure, thousands};
+use crate::series::{Point, Range, Series, Span, TimeAxis};
+use crate::timeline::{lines, stack};
+
+/// What a run has done, reduced to what can be drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunData {
+    /// The run.
+    pub run_id: i64,
+    /// How it was run, such as `mode spi, 8 clients`.
+    pub setup: String,
+    /// Its time in seconds, with the warm-up.
+    pub time: TimeAxis,
+    /// What is marked in it.
+    pub spans: Vec<Span>,
+    /// Figures over time, named as [`RunFigure::name`].
+    pub figures: Vec<Series>,
+    /// Sessions by what they waited for, the most frequent first; all with the same times.
+    pub waits: Vec<Series>,
+    /// The distribution of latencies.
+    pub bins: Vec<Bin>,
+    /// Latencies by percentile, up to 100, which is the highest latency.
+    pub percentiles: Vec<(f64, f64)>,
+    /// Latencies over time.
+    pub heat: HeatMap,
+    /// Statements and their time per transaction in milliseconds.
+    pub statements: Vec<Bar>,
+    /// The parts of the mean latency in microseconds.
+    pub budget: Vec<Part>,
+    /// Folded stacks and how often each was sampled.
+    pub stacks: Vec<(String, u64)>,
+}
+
+impl RunData {
+    /// A figure over time, if it is known.
+    pub fn figure(&self, figure: RunFigure) -> Option<&Series> {
+        let name = figure.name();
+        let series = self.figures.iter().find(|series| series.name == name)?;
+        series.known().next().is_some().then_some(series)
+    }
+}
+
+macro_rules! figures {
+    ($($figure:ident $name:literal $unit:expr, $label:literal;)*) => {
+        /// A figure over time.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+        pub enum RunFigure {
+            $(#[doc = $label] $figure,)*
+        }
+
+        impl RunFigure {
+            /// All of them.
+            pub const ALL: &[RunFigure] = &[$(RunFigure::$figure),*];
+
+            /// How users name it.
+            pub fn name(self) -> &'static str {
+                match self { $(RunFigure::$figure => $name,)* }
+            }
+
+            /// What it is measured in.
+            pub fn unit(self) -> Unit {
+                match self { $(RunFigure::$figure => $unit,)* }
+            }
+
+            /// How legends name it.
+            pub fn label(self) -> &'static str {
+                match self { $(RunFigure::$figure => $label,)* }
+            }
+        }
+    };
+}
+
+figures! {
+    Tps "tps" Unit::Count("transactions/s"), "successful";
+    Failed "failed" Unit::Count("transactions/s"), "failed";
+    Skipped "skipped" Unit::Count("transactions/s"), "skipped";
+    LatencyAvg "latency_avg" Unit::Milliseconds, "mean";
+    LatencyP50 "latency_p50" Unit::Milliseconds, "p50";
+    LatencyP95 "latency_p95" Unit::Milliseconds, "p95";
+    LatencyP99 "latency_p99" Unit::Milliseconds, "p99";
+    LatencyMax "latency_max" Unit::Milliseconds, "max";
+    Wal "wal" Unit::Bytes("/s"), "WAL";
+    BlocksHit "blocks_hit" Unit::Count("blocks/s"), "found in shared buffers";
+    BlocksRead "blocks_read" Unit::Count("blocks/s"), "read";
+    BlocksWritten "blocks_written" Unit::Count("blocks/s"), "written";
+    CpuUser "cpu_user" Unit::Share(" of all CPUs"), "user";
+    CpuSystem "cpu_system" Unit::Share(" of all CPUs"), "system";
+    CpuIowait "cpu_iowait" Unit::Share(" of all CPUs"), "I/O wait";
+    CpuSteal "cpu_steal" Unit::Share(" of all CPUs"), "steal";
+    DeviceRead "device_read" Unit::Bytes("/s"), "read";
+    DeviceWrite "device_write" Unit::Bytes("/s"), "written";
+}
+
+/// Where the data of charts come from; each is a query of its own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// The intervals of the clients.
+    Intervals,
+    /// Those of the server.
+    Server,
+    /// Sampled waits.
+    Waits,
+    /// The histogram of all latencies.
+    Latencies,
+    /// The histograms of the intervals.
+    Heat,
+    /// Figures of statements.
+    Statements,
+    /// The time budget.
+    Budget,
+    /// Sampled stacks.
+    Stacks,
+}
+
+macro_rules! charts {
+    ($($chart:ident $name:literal $source:ident, $title:literal, $shows:literal;)*) => {
+        /// A chart of a run.
+        #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+        pub enum RunChart {
+            $(#[doc = $shows] $chart,)*
+        }
+
+        impl RunChart {
+            /// All of them, in the order of a report.
+            pub const ALL: &[RunChart] = &[$(RunChart::$chart),*];
+
+            /// How users name it.
+            pub fn name(self) -> &'static str {
+                match self { $(RunChart::$chart => $name,)* }
+            }
+
+            /// Where its data come from.
+            pub fn source(self) -> Source {
+                match self { $(RunChart::$chart => Source::$source,)* }
+            }
+
+            /// Its title.
+            pub fn title(self) -> &'static str {
+                match self { $(RunChart::$chart => $title,)* }
+            }
+
+            /// What it shows.
+            pub fn shows(self) -> &'static str {
+                match self { $(RunChart::$chart => $shows,)* }
+            }
+        }
+    };
+}
+
+charts! {
+    Tps "tps" Intervals, "Throughput", "transactions per second over time";
+    Latency "latency" Intervals, "Latency", "latency over time: median, 95th and 99th percentile, maximum";
+    Waits "waits" Waits, "Waits", "what sessions waited for over time, as areas on each other";
+    Wal "wal" Server, "WAL", "WAL that the server wrote over time";
+    Blocks "blocks" Server, "Blocks", "blocks that the server found in shared buffers, read and wrote over time";
+    Cpu "cpu" Server, "CPU", "how the server's CPUs were used over time";
+    Device "device" Server, "Devices", "bytes read from and written to the server's devices over time";
+    Heatmap "heatmap" Heat, "Heat map of latencies", "how many transactions had which latency when";
+    Distribution "distribution" Latencies, "Distribution of latencies", "how many transactions had which latency";
+    Percentiles "percentiles" Latencies, "Percentiles of latency", "latency by percentile";
+    Statements "statements" Statements, "Statements", "time of each statement per transaction";
+    TimeBudget "time_budget" Budget, "Time budget", "the parts of the mean latency";
+    FlameGraph "flamegraph" Stacks, "Flame graph", "functions on the stacks of the run's processes";
+}
+
+impl RunChart {
+    /// Its figures over time, for a chart over time, named for a legend.
+    pub fn series(self, data: &RunData) -> Vec<Series> {
+        if self == RunChart::Waits {
+            return data.waits.clone();
+        }
+        // A line of zeros tells nothing beside another one.
+        let may_be_zero = |figure| !matches!(figure, RunFigure::Failed | RunFigure::Skipped);
+        let named = |figure: &RunFigure| {
+            let series = data.figure(*figure)?;
+            let is_zero = series.known().all(|(_, range)| range.high == 0.0);
+            (may_be_zero(*figure) || !is_zero).then_some(())?;
+            Some(Series {
+                name: figure.label().to_owned(),
+                points: series.points.clone(),
+            })
+        };
+        self.figures().iter().filter_map(named).collect()
+    }
+
+    /// The figures that it shows over time.
+    pub fn figures(self) -> &'static [RunFigure] {
+        use RunFigure::*;
+        match self {
+            RunChart::Tps => &[Tps, Failed, Skipped],
+            RunChart::Latency => &[LatencyP50, LatencyP95, LatencyP99, LatencyMax],
+            RunChart::Wal => &[Wal],
+            RunChart::Blocks => &[BlocksHit, BlocksRead, BlocksWritten],
+            RunChart::Cpu => &[CpuUser, CpuSystem, CpuIowait, CpuSteal],
+            RunChart::Device => &[DeviceRead, DeviceWrite],
+            _ => &[],
+        }
+    }
+
+    /// The chart of a run's data, and what is seen in it.
+    pub fn draw(self, data: &RunData) -> Chart {
+        let about = About {
+            title: format!("{} of run {} ({})", self.title(), data.run_id, data.setup),
+            finding: self.finding(data),
+        };
+        let series = self.series(data);
+        let (time, spans) = (data.time, data.spans.as_slice());
+        let unit = self.figures().first().map(|figure| figure.unit());
+        match (self, unit) {
+            (RunChart::Cpu, Some(unit)) => stack(&about, time, unit, &series, spans),
+            (_, Some(unit)) => {
+                let may_be_log = matches!(self, RunChart::Latency | RunChart::Blocks);
+                lines(&about, time, unit, may_be_log, &series, spans)
+            }
+            (RunChart::Waits, _) => stack(&about, time, Unit::Count("sessions"), &series, spans),
+            (RunChart::Heatmap, _) => heat(&about, time, &data.heat),
+            (RunChart::Distribution, _) => distribution(&about, &data.bins, &marks(data)),
+            (RunChart::Percentiles, _) => {
+                let curve = PercentileCurve {
+                    name: String::new(),
+                    points: data
+                        .percentiles
+                        .iter()
+                        .copied()
+                        .filter(|(p, _)| *p < 100.0)
+                        .collect(),
+                };
+                percentiles(&about, &[curve])
+            }
+            (RunChart::Statements, _) => bars(&about, Unit::Milliseconds, &data.statements),
+            (RunChart::TimeBudget, _) => {
+                let arm = BudgetArm {
+                    name: "mean latency".to_owned(),
+                    parts: data.budget.clone(),
+                };
+                budget(&about, Unit::Microseconds, &[arm])
+            }
+            _ => flame(&about, &data.stacks),
+        }
+    }
+
+    /// What is seen in the chart: a sentence with figures.
+    pub fn finding(self, data: &RunData) -> String {
+        let found = match self {
+            RunChart::Tps => course(data, RunFigure::Tps, "throughput"),
+            RunChart::Latency => {
+                let p99 = course(data, RunFigure::LatencyP99, "the 99th percentile");
+                let max = data.figure(RunFigure::LatencyMax).and_then(highest);
+                max.map(|(at, ms)| {
+                    let ms = Unit::Milliseconds.with(ms);
+                    format!(
+                        "{} The longest transaction took {ms}, at {} s.",
+                        p99.unwrap_or_default(),
+                        figure(at)
+                    )
+                })
+            }
+            RunChart::Waits => most_waits(data),
+            RunChart::Wal => course(data, RunFigure::Wal, "WAL"),
+            RunChart::Blocks => course(data, RunFigure::BlocksRead, "blocks read"),
+            RunChart::Cpu => course(data, RunFigure::CpuUser, "user time"),
+            RunChart::Device => course(data, RunFigure::DeviceWrite, "writes"),
+            RunChart::Heatmap | RunChart::Distribution | RunChart::Percentiles => spread(data),
+            RunChart::Statements => longest(data),
+            RunChart::TimeBudget => largest(data),
+            RunChart::FlameGraph => {
+                let samples: u64 = data.stacks.iter().map(|(_, samples)| samples).sum();
+                (samples > 0).then(|| {
+                    format!(
+                        "{} samples of {} different stacks.",
+                        thousands(&samples.to_string()),
+                        data.stacks.len()
+                    )
+                })
+            }
+        };
+        found.unwrap_or_else(|| "There are no data.".to_owned())
+    }
+}
+
+/// The percentiles that the distribution marks.
+fn marks(data: &RunData) -> Vec<(String, f64)> {
+    let name = |percentile: f64| match percentile {
+        100.0 => "max".to_owned(),
+        percentile => format!("p{percentile}"),
+    };
+    let is_marked =
+        |(percentile, _): &&(f64, f64)| [50.0, 95.0, 99.0, 99.9, 100.0].contains(percentile);
+    let marked = data.percentiles.iter().filter(is_marked);
+    marked
+        .map(|(percentile, ms)| (name(*percentile), *ms))
+        .collect()
+}
+
+/// The highest value of a series and when it was.
+fn highest(series: &Series) -> Option<(f64, f64)> {
+    let values = series.known().map(|(at, range)| (at, range.high));
+    values.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn lowest(series: &Series) -> Option<(f64, f64)> {
+    let values = series.known().map(|(at, range)| (at, range.low));
+    values.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Mean and extremes of a figure over time.
+fn course(data: &RunData, of: RunFigure, name: &str) -> Option<String> {
+    let series = data.figure(of)?;
+    let means: Vec<f64> = series.known().map(|(_, range)| range.mean).collect();
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    let ((low_at, low), (high_at, high)) = (lowest(series)?, highest(series)?);
+    let unit = of.unit();
+    let name: String = name[..1].to_uppercase() + &name[1..];
+    Some(format!(
+        "{name}: {} on average, from {} at {} s to {} at {} s.",
+        unit.with(mean),
+        unit.with(low),
+        figure(low_at),
+        unit.with(high),
+        figure(high_at)
+    ))
+}
+
+fn most_waits(data: &RunData) -> Option<String> {
+    let mean = |series: &Series| {
+        let means: Vec<f64> = series.known().map(|(_, range)| range.mean).collect();
+        means.iter().sum::<f64>() / series.points.len().max(1) as f64
+    };
+    let parts: Vec<String> = data
+        .waits
+        .iter()
+        .take(3)
+        .map(|series| format!("{} {}", series.name, figure(mean(series))))
+        .collect();
+    (!parts.is_empty()).then(|| format!("Sessions on average: {}.", parts.join(", ")))
+}
+
+fn spread(data: &RunData) -> Option<String> {
+    let parts: Vec<String> = marks(data)
+        .iter()
+        .map(|(name, ms)| format!("{name} {}", Unit::Milliseconds.with(*ms)))
+        .collect();
+    (!parts.is_empty()).then(|| format!("Latency: {}.", parts.join(", ")))
+}
+
+fn longest(data: &RunData) -> Option<String> {
+    let known = data.statements.iter().filter(|bar| bar.value.is_some());
+    let longest = known.max_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0)))?;
+    let name = crate::bars::shortened(&longest.name, 60);
+    let ms = Unit::Milliseconds.with(longest.value?);
+    Some(format!(
+        "Most time was spent in {name}: {ms} per transaction."
+    ))
+}
+
+fn largest(data: &RunData) -> Option<String> {
+    let known = || {
+        data.budget
+            .iter()
+            .filter_map(|part| Some((&part.name, part.value?)))
+    };
+    let total: f64 = known().map(|(_, us)| us).sum();
+    let (name, us) = known().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!(
+        "Of {} on average, the largest part is {name}: {} ({}).",
+        Unit::Microseconds.with(total),
+        Unit::Microseconds.with(us),
+        Unit::Share("").with(us / total)
+    ))
+}
+
+/// A point of the lowest, mean and highest value; `None` if one of them is not known.
+pub fn point(at: f64, [low, mean, high]: [Option<f64>; 3]) -> Point {
+    let value = match (low, mean, high) {
+        (Some(low), Some(mean), Some(high)) => Some(Range { low, mean, high }),
+        _ => None,
+    };
+    Point { at, value }
+}

@@ -1,0 +1,103 @@
+//! Charts of runs: `bench.chart`, `bench.charts`, `bench.plot`.
+
+use crate::check::{argument, in_range, one_of};
+use crate::error::{Error, OrRaise, Result};
+use crate::query;
+use crate::results::{load::exists, series};
+use pgrx::prelude::*;
+use selfbench_chart::run::{RunChart, RunFigure, Source};
+use selfbench_chart::text::{self, Glyphs, WIDTHS};
+
+/// Intervals that make a course.
+const SHORTEST_COURSE: usize = 3;
+
+/// Its width in characters.
+const COURSE_WIDTH: usize = 48;
+
+/// The run, if the caller may see it.
+fn visible(run_id: Option<i64>) -> Result<i64> {
+    let run_id = argument("run_id", run_id)?;
+    match exists(run_id)? {
+        true => Ok(run_id),
+        false => Err(Error::UnknownRun { run_id }),
+    }
+}
+
+/// A chart of a run as SVG.
+#[pg_extern(sql = false)]
+fn chart(run_id: Option<i64>, name: Option<&str>) -> String {
+    (|| {
+        let run_id = visible(run_id)?;
+        let valid: Vec<_> = RunChart::ALL
+            .iter()
+            .map(|chart| (chart.name(), *chart))
+            .collect();
+        let chart = one_of("name", argument("name", name)?, &valid)?;
+        let data = series::load(run_id, &[chart.source()])?;
+        Ok(chart.draw(&data).alone())
+    })()
+    .or_raise()
+}
+
+/// The charts of a run for which there are data.
+#[pg_extern(sql = false)]
+fn charts(
+    run_id: Option<i64>,
+) -> TableIterator<'static, (name!(name, &'static str), name!(shows, &'static str))> {
+    let charts = (|| series::charts(visible(run_id)?))().or_raise();
+    TableIterator::new(
+        charts
+            .into_iter()
+            .map(|chart| (chart.name(), chart.shows())),
+    )
+}
+
+/// A figure of a run over time as text. Braille patterns need a client and a database that have them.
+#[pg_extern(sql = false)]
+fn plot(run_id: Option<i64>, figure: Option<&str>, width: Option<i32>) -> String {
+    (|| {
+        let run_id = visible(run_id)?;
+        let valid: Vec<_> = RunFigure::ALL
+            .iter()
+            .map(|figure| (figure.name(), *figure))
+            .collect();
+        let figure = one_of("figure", argument("figure", figure)?, &valid)?;
+        let width = argument("width", width)?;
+        let width = in_range("width", width, *WIDTHS.start(), *WIDTHS.end())?;
+        let data = series::load(run_id, &[Source::Intervals, Source::Server])?;
+        let series = data.figure(figure).cloned().unwrap_or_default();
+        let title = format!("{} of run {run_id}", figure.name());
+        let lines = text::plot(
+            &title,
+            data.time,
+            figure.unit(),
+            &series,
+            width as usize,
+            glyphs()?,
+        );
+        Ok(lines.join("\n"))
+    })()
+    .or_raise()
+}
+
+/// Throughput over time as a line of text; `None` if it is too short for a course.
+pub(super) fn course_of(run_id: i64) -> Result<Option<String>> {
+    let tps = series::tps(run_id)?;
+    if tps.points.len() < SHORTEST_COURSE {
+        return Ok(None);
+    }
+    let line = text::line(&tps, COURSE_WIDTH, glyphs()?);
+    Ok(text::bounds(&tps).map(|(low, high)| format!("tps over time: {line} {low} to {high}")))
+}
+
+/// What the caller's terminal can be assumed to show.
+fn glyphs() -> Result<Glyphs> {
+    let encodings = query::first_row(
+        "SELECT pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('client_encoding')",
+    )?;
+    let is_utf8 = |encoding: &Option<String>| encoding.as_deref() == Some("UTF8");
+    match encodings.iter().all(is_utf8) {
+        true => Ok(Glyphs::Unicode),
+        false => Ok(Glyphs::Ascii),
+    }
+}

@@ -1,0 +1,540 @@
+//! What charts of a run need, with the rights of the caller: reduced by queries to some 800 moments, each
+//! with the lowest, the mean and the highest value, so that a day of seconds is drawn in a second and no
+//! spike is lost.
+
+use super::load::{self, query_json};
+use crate::error::{Error, Result};
+use crate::query;
+use crate::security::with_pinned_settings;
+use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
+use selfbench_chart::{Bar, Bin, HeatMap, Part, Point, Range, Series, Span, SpanKind, TimeAxis};
+use selfbench_model::{Run, RunState};
+use selfbench_stats::LatencyHistogram;
+use selfbench_stats::budget::LatencyPart;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Moments of a chart over time, at most.
+const MOMENTS: i32 = 800;
+
+/// Columns and rows of a map of latencies, at most.
+const HEAT_COLUMNS: i32 = 120;
+const HEAT_ROWS: f64 = 40.0;
+
+/// Bins of a distribution, at most.
+const BINS: f64 = 90.0;
+
+/// Classes of waits that are drawn each by itself; others are added up.
+const CLASSES: usize = 7;
+
+/// What a session waits for while its client has the turn.
+const BETWEEN: &str = "between statements";
+
+/// Intervals whose histograms are read at once.
+const BATCH: i32 = 2000;
+
+/// Bars, and stacks, at most: those that took most time.
+const BARS: i32 = 40;
+const STACKS: i32 = 20_000;
+
+/// Figures of some intervals together.
+#[derive(Deserialize)]
+struct Moment {
+    from: f64,
+    to: f64,
+    /// By the names of [`RunFigure`]: lowest, mean, highest.
+    figures: HashMap<String, [Value; 3]>,
+    #[serde(default)]
+    checkpoint: Option<bool>,
+    #[serde(default)]
+    autovacuum: Option<bool>,
+}
+
+/// What a run has done, as far as charts of these sources need it. Charts over time mark what the server
+/// did, so they all need its intervals.
+pub fn load(run_id: i64, sources: &[Source]) -> Result<RunData> {
+    let run = load::load(run_id)?.ok_or(Error::UnknownRun { run_id })?.run;
+    let has = |source: Source| sources.contains(&source);
+    let mut data = RunData {
+        run_id,
+        setup: setup(&run),
+        ..RunData::default()
+    };
+    if [
+        Source::Intervals,
+        Source::Server,
+        Source::Waits,
+        Source::Heat,
+    ]
+    .into_iter()
+    .any(has)
+    {
+        let (clients, server) = (clients(run_id)?, server(run_id)?);
+        data.spans = spans(&run, &clients, &server);
+        let ends = clients
+            .iter()
+            .map(|moment| moment.to)
+            .chain(data.spans.iter().map(|span| span.to));
+        data.time = TimeAxis {
+            from: 0.0,
+            to: ends.fold(0.0, f64::max),
+        };
+        for figure in RunFigure::ALL {
+            data.figures.extend(series(*figure, &clients));
+            data.figures.extend(series(*figure, &server));
+        }
+    }
+    if has(Source::Waits) {
+        data.waits = waits(run_id)?;
+    }
+    if has(Source::Latencies) || has(Source::Heat) {
+        (data.bins, data.percentiles) = latencies(&run)?;
+    }
+    if has(Source::Heat) {
+        data.heat = heat(&run)?;
+    }
+    if has(Source::Statements) {
+        data.statements = statements(run_id)?;
+    }
+    if has(Source::Budget) {
+        data.budget = budget(&run)?;
+    }
+    if has(Source::Stacks) {
+        data.stacks = query_json(
+            &format!(
+                "SELECT jsonb_build_array(process || ';' || stack, samples)::text
+                   FROM bench.run_stacks WHERE run_id = $1 ORDER BY samples DESC LIMIT {STACKS}"
+            ),
+            run_id,
+        )?;
+    }
+    Ok(data)
+}
+
+/// Throughput over time alone.
+pub fn tps(run_id: i64) -> Result<Series> {
+    let moments = moments(
+        run_id,
+        "run_intervals",
+        &[(RunFigure::Tps, rate("transactions"))],
+        "",
+    )?;
+    Ok(series(RunFigure::Tps, &moments).unwrap_or_default())
+}
+
+/// The charts of a run for which there are rows.
+pub fn charts(run_id: i64) -> Result<Vec<RunChart>> {
+    let found = query_json::<HashMap<String, bool>>(
+        "SELECT jsonb_build_object(
+                    'intervals', EXISTS (SELECT FROM bench.run_intervals i WHERE i.run_id = r.run_id),
+                    'wal', EXISTS (SELECT FROM bench.run_server_intervals i
+                                    WHERE i.run_id = r.run_id AND i.wal_bytes IS NOT NULL),
+                    'blocks', EXISTS (SELECT FROM bench.run_server_intervals i
+                                       WHERE i.run_id = r.run_id AND i.blocks_read IS NOT NULL),
+                    'cpu', EXISTS (SELECT FROM bench.run_server_intervals i
+                                    WHERE i.run_id = r.run_id AND i.cpu_user_ms IS NOT NULL),
+                    'device', EXISTS (SELECT FROM bench.run_server_intervals i
+                                       WHERE i.run_id = r.run_id AND i.device_read_bytes IS NOT NULL),
+                    'waits', EXISTS (SELECT FROM bench.run_waits w WHERE w.run_id = r.run_id),
+                    'latencies', r.histogram IS NOT NULL AND r.transactions > 0,
+                    'heat', r.transactions > 0 AND EXISTS (
+                        SELECT FROM bench.run_intervals i WHERE i.run_id = r.run_id AND i.histogram IS NOT NULL),
+                    'statements', EXISTS (SELECT FROM bench.run_statements s WHERE s.run_id = r.run_id),
+                    'budget', r.transactions > 0 AND EXISTS (
+                        SELECT FROM bench.run_times t WHERE t.run_id = r.run_id),
+                    'stacks', EXISTS (SELECT FROM bench.run_stacks s WHERE s.run_id = r.run_id))::text
+           FROM bench.runs r WHERE r.run_id = $1",
+        run_id,
+    )?;
+    let found = found.into_iter().next().unwrap_or_default();
+    let key = |chart: &RunChart| match chart.source() {
+        Source::Intervals => "intervals",
+        Source::Server => chart.name(),
+        Source::Waits => "waits",
+        Source::Latencies => "latencies",
+        Source::Heat => "heat",
+        Source::Statements => "statements",
+        Source::Budget => "budget",
+        Source::Stacks => "stacks",
+    };
+    let has_rows = |chart: &&RunChart| found.get(key(chart)) == Some(&true);
+    Ok(RunChart::ALL.iter().filter(has_rows).copied().collect())
+}
+
+/// How a run was run, for the titles of its charts.
+fn setup(run: &Run) -> String {
+    let clients = match run.clients {
+        1 => "1 client".to_owned(),
+        clients => format!("{clients} clients"),
+    };
+    format!("mode {}, {clients}", run.mode.name())
+}
+
+fn series(figure: RunFigure, moments: &[Moment]) -> Option<Series> {
+    let known = |moment: &Moment| {
+        let values = moment.figures.get(figure.name())?;
+        let values = [0, 1, 2].map(|i| values[i].as_f64());
+        Some(point((moment.from + moment.to) / 2.0, values))
+    };
+    let points: Vec<Point> = moments.iter().filter_map(known).collect();
+    (!points.is_empty()).then(|| Series {
+        name: figure.name().to_owned(),
+        points,
+    })
+}
+
+/// A query for moments of a table with intervals: `figures` and more columns of each.
+fn moments(
+    run_id: i64,
+    table: &str,
+    figures: &[(RunFigure, String)],
+    more: &str,
+) -> Result<Vec<Moment>> {
+    let figures: Vec<String> = figures
+        .iter()
+        .map(|(figure, values)| format!("'{}', jsonb_build_array({values})", figure.name()))
+        .collect();
+    query_json(
+        &format!(
+            "SELECT jsonb_build_object('from', min(i.begins_s), 'to', max(i.begins_s + i.seconds),
+                                       'figures', jsonb_build_object({}){more})::text
+               FROM bench.{table} i,
+                    (SELECT max(interval_no) / {MOMENTS} + 1 AS intervals FROM bench.{table} WHERE run_id = $1) w
+              WHERE i.run_id = $1
+              GROUP BY i.interval_no / w.intervals ORDER BY i.interval_no / w.intervals",
+            figures.join(", ")
+        ),
+        run_id,
+    )
+}
+
+/// Lowest, mean and highest rate per second of a counter.
+fn rate(counter: &str) -> String {
+    format!(
+        "min({counter} / nullif(seconds, 0)),
+         sum({counter})::float8 / nullif(sum(seconds) FILTER (WHERE {counter} IS NOT NULL), 0),
+         max({counter} / nullif(seconds, 0))"
+    )
+}
+
+fn clients(run_id: i64) -> Result<Vec<Moment>> {
+    let latency = |column: &str| format!("min({column}), avg({column}), max({column})");
+    moments(
+        run_id,
+        "run_intervals",
+        &[
+            (RunFigure::Tps, rate("transactions")),
+            (RunFigure::Failed, rate("failed")),
+            (RunFigure::Skipped, rate("skipped")),
+            (
+                RunFigure::LatencyAvg,
+                "min(latency_avg_ms), sum(latency_sum_ms) / nullif(sum(transactions), 0)::float8,
+                 max(latency_avg_ms)"
+                    .to_owned(),
+            ),
+            (RunFigure::LatencyP50, latency("latency_p50_ms")),
+            (RunFigure::LatencyP95, latency("latency_p95_ms")),
+            (RunFigure::LatencyP99, latency("latency_p99_ms")),
+            (
+                RunFigure::LatencyMax,
+                "max(latency_max_ms), max(latency_max_ms), max(latency_max_ms)".to_owned(),
+            ),
+        ],
+        "",
+    )
+}
+
+fn server(run_id: i64) -> Result<Vec<Moment>> {
+    let all = "nullif(cpu_user_ms + cpu_system_ms + cpu_idle_ms + cpu_iowait_ms + cpu_steal_ms, 0)::float8";
+    let share = |counter: &str| {
+        format!("min({counter} / {all}), sum({counter}) / sum({all}), max({counter} / {all})")
+    };
+    moments(
+        run_id,
+        "run_server_intervals",
+        &[
+            (RunFigure::Wal, rate("wal_bytes")),
+            (RunFigure::BlocksHit, rate("blocks_hit")),
+            (RunFigure::BlocksRead, rate("blocks_read")),
+            (RunFigure::BlocksWritten, rate("blocks_written")),
+            (RunFigure::CpuUser, share("cpu_user_ms")),
+            (RunFigure::CpuSystem, share("cpu_system_ms")),
+            (RunFigure::CpuIowait, share("cpu_iowait_ms")),
+            (RunFigure::CpuSteal, share("cpu_steal_ms")),
+            (RunFigure::DeviceRead, rate("device_read_bytes")),
+            (RunFigure::DeviceWrite, rate("device_write_bytes")),
+        ],
+        ", 'checkpoint', bool_or(checkpoint_begun OR checkpoint_active OR checkpoint_ended),
+           'autovacuum', bool_or(autovacuum_workers > 0)",
+    )
+}
+
+/// What is marked in the time of a run.
+fn spans(run: &Run, clients: &[Moment], server: &[Moment]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut push = |kind, from, to| {
+        if to > from {
+            spans.push(Span { kind, from, to });
+        }
+    };
+    if let Some(first) = clients.first() {
+        push(SpanKind::WarmUp, 0.0, run.warmup_s.min(first.from));
+    }
+    let mut mark = |kind, is: fn(&Moment) -> Option<bool>| {
+        for moments in server.chunk_by(|a, b| is(a) == is(b)) {
+            if let ([first, ..], [.., last]) = (moments, moments)
+                && is(first) == Some(true)
+            {
+                push(kind, first.from, last.to);
+            }
+        }
+    };
+    mark(SpanKind::Checkpoint, |moment| moment.checkpoint);
+    mark(SpanKind::Autovacuum, |moment| moment.autovacuum);
+    if let (RunState::Canceled, Some(last), Some(planned)) =
+        (run.state, clients.last(), run.duration_s)
+    {
+        push(SpanKind::Canceled, last.to, run.warmup_s + planned);
+    }
+    spans
+}
+
+/// Sessions by class of waits. What a session waits for between the statements of its client counts as
+/// such, as in [`load::load_waits`].
+fn waits(run_id: i64) -> Result<Vec<Series>> {
+    type Row = (f64, f64, HashMap<String, f64>);
+    let rows = query_json::<Row>(
+        &format!(
+            "WITH seen AS (
+                 SELECT interval_no,
+                        CASE WHEN event LIKE 'Selfbench%'
+                               OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension'))
+                             THEN '{BETWEEN}' ELSE class END AS class,
+                        sum(samples) AS samples, max(rounds) AS rounds
+                   FROM bench.run_waits WHERE run_id = $1 GROUP BY 1, 2
+             ), moments AS (
+                 SELECT i.interval_no / w.intervals AS moment, i.interval_no, i.begins_s, i.seconds,
+                        (SELECT max(s.rounds) FROM seen s WHERE s.interval_no = i.interval_no) AS rounds
+                   FROM bench.run_intervals i,
+                        (SELECT max(interval_no) / {MOMENTS} + 1 AS intervals
+                           FROM bench.run_intervals WHERE run_id = $1) w
+                  WHERE i.run_id = $1
+             ), classes AS (
+                 SELECT m.moment, s.class, sum(s.samples) AS samples
+                   FROM moments m JOIN seen s USING (interval_no) GROUP BY 1, 2
+             )
+             SELECT jsonb_build_array(
+                        m.begins, m.ends,
+                        (SELECT coalesce(jsonb_object_agg(c.class, c.samples / m.rounds), '{{}}')
+                           FROM classes c WHERE c.moment = m.moment AND m.rounds > 0))::text
+               FROM (SELECT moment, min(begins_s) AS begins, max(begins_s + seconds) AS ends,
+                            sum(rounds)::float8 AS rounds
+                       FROM moments GROUP BY moment) m
+              ORDER BY m.moment"
+        ),
+        run_id,
+    )?;
+    let mut totals: HashMap<&str, f64> = HashMap::new();
+    for (_, _, classes) in &rows {
+        for (class, sessions) in classes {
+            *totals.entry(class).or_default() += sessions;
+        }
+    }
+    let mut classes: Vec<(&str, f64)> = totals.into_iter().collect();
+    classes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let others = classes.split_off(CLASSES.min(classes.len()));
+    let of = |name: &str, classes: &[&str]| Series {
+        name: name.to_owned(),
+        points: rows
+            .iter()
+            .map(|(from, to, seen)| Point {
+                at: (from + to) / 2.0,
+                value: Some(Range::of(
+                    classes.iter().filter_map(|class| seen.get(*class)).sum(),
+                )),
+            })
+            .collect(),
+    };
+    let mut series: Vec<Series> = classes
+        .iter()
+        .map(|(class, _)| of(class, &[class]))
+        .collect();
+    if !others.is_empty() {
+        let names: Vec<&str> = others.iter().map(|(class, _)| *class).collect();
+        series.push(of("others", &names));
+    }
+    // What clients take for themselves is above what the server does.
+    series.sort_by_key(|series| series.name == BETWEEN);
+    Ok(series)
+}
+
+/// The distribution of a run's latencies, and their percentiles.
+fn latencies(run: &Run) -> Result<(Vec<Bin>, Vec<(f64, f64)>)> {
+    let Some(histogram) = load::load_histogram(run.run_id)? else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let count = histogram.count() as f64;
+    // In thousandths: 0, 1 and so on up to 99 %, then as many nines as there are transactions for.
+    let percentiles = (0..=99)
+        .map(|percent| percent * 1000)
+        .chain((1..=9).map(|tenth| 99_000 + tenth * 100))
+        .chain((1..=9).map(|hundredth| 99_900 + hundredth * 10))
+        .chain((1..=9).map(|thousandth| 99_990 + thousandth));
+    let known = |thousandths: i32| {
+        let percentile = f64::from(thousandths) / 1000.0;
+        let is_enough = percentile <= 99.0 || count * (100.0 - percentile) >= 100.0;
+        Some((
+            percentile,
+            histogram.percentile_ms(percentile).filter(|_| is_enough)?,
+        ))
+    };
+    let mut percentiles: Vec<(f64, f64)> = percentiles.filter_map(known).collect();
+    let latency = &run.figures.latency;
+    percentiles.extend(latency.latency_max_ms.map(|ms| (100.0, ms)));
+    let Some(rows) = Rows::of(run, BINS) else {
+        return Ok((Vec::new(), percentiles));
+    };
+    let mut counts = vec![0; rows.bounds.len() - 1];
+    let bytes = histogram
+        .encode()
+        .map_err(|e| Error::BadHistogram(e.to_string()))?;
+    rows.add(&bytes, &mut counts)?;
+    let bins = rows
+        .bounds
+        .windows(2)
+        .zip(counts)
+        .map(|(bounds, count)| Bin {
+            from_ms: bounds[0],
+            to_ms: bounds[1],
+            count,
+        });
+    Ok((bins.collect(), percentiles))
+}
+
+/// Ranges of latencies, each by the same factor above the one before.
+struct Rows {
+    lowest_ms: f64,
+    factor: f64,
+    bounds: Vec<f64>,
+}
+
+impl Rows {
+    /// The narrowest range, so that none is narrower than the buckets of a histogram.
+    const NARROWEST: f64 = 1.04;
+
+    /// Lowest latency that is told apart: some buckets of a histogram.
+    const LOWEST_MS: f64 = 0.001;
+
+    /// At most that many ranges for the latencies of a run; `None` if there are none.
+    fn of(run: &Run, most: f64) -> Option<Rows> {
+        let latency = &run.figures.latency;
+        let lowest_ms = latency.latency_min_ms?.max(Rows::LOWEST_MS);
+        let highest_ms = latency.latency_max_ms?.max(lowest_ms) * 1.001;
+        let factor = (highest_ms / lowest_ms)
+            .powf(1.0 / most)
+            .max(Rows::NARROWEST);
+        let count = ((highest_ms / lowest_ms).ln() / factor.ln())
+            .ceil()
+            .clamp(1.0, most) as i32;
+        let bounds = (0..=count).map(|i| lowest_ms * factor.powi(i)).collect();
+        Some(Rows {
+            lowest_ms,
+            factor,
+            bounds,
+        })
+    }
+
+    /// Adds a stored histogram to the counts of the ranges.
+    fn add(&self, histogram: &[u8], counts: &mut [u64]) -> Result<()> {
+        let (last, width) = (counts.len() as f64 - 1.0, self.factor.ln());
+        let add = |low: f64, high: f64, count: u64| {
+            let row = (((low + high) / 2.0 / self.lowest_ms).ln() / width).floor();
+            counts[row.clamp(0.0, last) as usize] += count;
+        };
+        LatencyHistogram::for_each(histogram, add).map_err(|e| Error::BadHistogram(e.to_string()))
+    }
+}
+
+/// How many transactions had which latency when.
+fn heat(run: &Run) -> Result<HeatMap> {
+    let Some(rows) = Rows::of(run, HEAT_ROWS) else {
+        return Ok(HeatMap::default());
+    };
+    let columns = query_json::<(i32, f64, f64)>(
+        &format!(
+            "SELECT jsonb_build_array(w.intervals, min(i.begins_s), max(i.begins_s + i.seconds))::text
+               FROM bench.run_intervals i,
+                    (SELECT max(interval_no) / {HEAT_COLUMNS} + 1 AS intervals
+                       FROM bench.run_intervals WHERE run_id = $1) w
+              WHERE i.run_id = $1 GROUP BY w.intervals, i.interval_no / w.intervals
+              ORDER BY i.interval_no / w.intervals"
+        ),
+        run.run_id,
+    )?;
+    let Some((intervals, _, end)) = columns.last().copied() else {
+        return Ok(HeatMap::default());
+    };
+    let mut counts = vec![vec![0; rows.bounds.len() - 1]; columns.len()];
+    let interval_count = intervals.saturating_mul(columns.len() as i32);
+    for first in (0..interval_count).step_by(BATCH as usize) {
+        with_pinned_settings(|| {
+            query::numbered_bytes(
+                "SELECT interval_no, histogram FROM bench.run_intervals
+                  WHERE run_id = $1 AND interval_no >= $2 AND interval_no < $3 AND histogram IS NOT NULL",
+                &[run.run_id.into(), first.into(), (first + BATCH).into()],
+                |interval, histogram| match counts.get_mut((interval / intervals) as usize) {
+                    Some(column) => rows.add(histogram, column),
+                    None => Ok(()),
+                },
+            )
+        })?;
+    }
+    Ok(HeatMap {
+        times: columns
+            .iter()
+            .map(|(_, from, _)| *from)
+            .chain([end])
+            .collect(),
+        latencies_ms: rows.bounds,
+        counts,
+    })
+}
+
+/// The statements that took most time, in the order of the scripts.
+fn statements(run_id: i64) -> Result<Vec<Bar>> {
+    let rows = query_json::<(String, Option<f64>, i64)>(
+        &format!(
+            "SELECT jsonb_build_array(s.command, s.ms, s.failures)::text
+               FROM (SELECT s.*, s.latency_avg_ms * s.executions / nullif(r.transactions, 0) AS ms,
+                            rank() OVER (ORDER BY s.latency_avg_ms * s.executions DESC NULLS LAST) AS no
+                       FROM bench.run_statements s JOIN bench.runs r USING (run_id)
+                      WHERE s.run_id = $1) s
+              WHERE s.no <= {BARS} ORDER BY s.script_no, s.command_no"
+        ),
+        run_id,
+    )?;
+    let bar = |(name, value, failures)| Bar {
+        name,
+        value,
+        note: match failures {
+            0 => String::new(),
+            1 => "1 failure".to_owned(),
+            failures => format!("{failures} failures"),
+        },
+    };
+    Ok(rows.into_iter().map(bar).collect())
+}
+
+/// The parts of the mean latency.
+fn budget(run: &Run) -> Result<Vec<Part>> {
+    let run_id = run.run_id;
+    let (times, waits) = (load::load_times(run_id)?, load::load_waits(run_id)?);
+    let parts =
+        selfbench_report::time_budget(run, load::is_observed(run_id)?, times.as_ref(), waits);
+    let part = |part: LatencyPart| Part {
+        name: part.component,
+        value: part.us,
+    };
+    Ok(parts.into_iter().map(part).collect())
+}

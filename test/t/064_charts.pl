@@ -1,0 +1,158 @@
+# Charts of runs: each from the rows of its run, marked spans, long runs, runs without data, hostile texts,
+# rights.
+use strict;
+use warnings;
+
+use SelfBench;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_bench_node('charts', "fsync = off\nmax_worker_processes = 24\n");
+$node->safe_psql('postgres', 'SELECT bench.initialize()');
+
+# A single value.
+sub value
+{
+	return $node->safe_psql('postgres', $_[0]);
+}
+
+# The number of a new run.
+sub run_of
+{
+	return value("SELECT run_id FROM bench.run($_[0])");
+}
+
+# A chart, checked for what each must have.
+sub chart
+{
+	my ($run_id, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $svg = value("SELECT bench.chart($run_id, '$name')");
+	my $marks = $svg =~ s/<style>.*?<\/style>//sr;
+	my %open;
+	$open{$1}++ while $marks =~ /<([a-z]+)/g;
+	$open{$1}-- while $marks =~ /<\/([a-z]+)/g;
+	is(join(' ', grep { $open{$_} } sort keys %open), '', "$name: all elements are closed");
+	unlike($svg, qr/[^\x00-\x7f]/, "$name: ASCII");
+	unlike($marks, qr/<script|<[^>]*\s(on[a-z]+|style|href)=|<[^>]*(NaN|inf)/, "$name: no script, no style, no number that is none");
+	like($marks, qr/<title>[^<]+<\/title><desc>[^<]+\.<\/desc>/, "$name: a text alternative");
+	return $marks;
+}
+
+# All charts of a run.
+my $run_id =
+  run_of("duration => '2 s', warmup => '1 s', clients => 2, per_statement => true, profile => true, checkpoint => true");
+my @listed = split /\n/, value("SELECT name FROM bench.charts($run_id)");
+# Not every file system is on a device.
+my @names = ((grep { $_ ne 'device' } @listed), 'device');
+is("@names",
+	'tps latency waits wal blocks cpu heatmap distribution percentiles statements time_budget flamegraph device',
+	'charts of a run with everything');
+my %charts = map { $_ => chart($run_id, $_) } @names;
+unlike($charts{$_}, qr/no data/, "$_ has data") foreach grep { $_ ne 'flamegraph' } @listed;
+like($charts{tps}, qr/class="span warm"/, 'the warm-up is marked');
+like($charts{statements}, qr/<title>UPDATE pgbench_accounts SET[^<]*: [\d.]+ /, 'statements have their time');
+is(value("SELECT count(*) FROM bench.charts($run_id) WHERE shows = ''"), 0, 'charts are described');
+
+# The figures are those of the rows.
+my ($mean) = $charts{tps} =~ /Throughput: ([\d,]+) transactions\/s on average/;
+$mean =~ tr/,//d;
+my $expected = value("SELECT avg(tps) FROM bench.run_intervals WHERE run_id = $run_id");
+cmp_ok(abs($mean - $expected), '<=', 1, 'mean of the intervals');
+my ($median) = value(
+	"SELECT (regexp_match(bench.chart($run_id, 'distribution'), 'p50 ([0-9.]+ [^,]*),'))[1]");
+like($median, qr/^[\d.]+ (ms|&#xB5;s|s)$/, 'percentiles of the distribution');
+
+# As text.
+my $plot = value("SET client_encoding = 'UTF8'; SELECT bench.plot($run_id)");
+is(scalar(split /\n/, $plot), 11, 'a title, eight rows, an axis with labels');
+like($plot, qr/\xe2[\xa0-\xa3]/, 'Braille patterns');
+my $ascii = value("SET client_encoding = 'LATIN1'; SELECT bench.plot($run_id, 'latency_p99', 40)");
+like($ascii, qr/\A[\n -~]+\*[\n -~]+\z/, 'ASCII where the client has no Braille patterns');
+cmp_ok((sort { $b <=> $a } map { length } split /\n/, $ascii)[0], '<=', 40, 'no wider than it is to be');
+foreach my $figure (qw(tps failed latency_avg latency_max wal blocks_hit cpu_user device_write))
+{
+	like(value("SELECT bench.plot($run_id, '$figure')"), qr/^$figure of run $run_id( \(|: no data)/, "plot of $figure");
+}
+
+# Errors.
+foreach my $case (
+	[ "bench.chart($run_id, 'nothing')", qr/invalid value for option "name": "nothing"/ ],
+	[ "bench.plot($run_id, 'nothing')", qr/invalid value for option "figure": "nothing"/ ],
+	[ "bench.plot($run_id, 'tps', 10)", qr/invalid value for option "width": 10/ ],
+	[ "bench.chart(NULL, 'tps')", qr/run_id must not be null/ ],
+	[ "bench.chart(0, 'tps')", qr/run 0 does not exist/ ])
+{
+	my ($call, $error) = @$case;
+	my ($status, undef, $stderr) = $node->psql('postgres', "SELECT $call");
+	like($stderr, $error, $call);
+}
+
+# Runs without a transaction, of one, without what is observed.
+$node->safe_psql('postgres', q{SELECT bench.define_script('fails', 'SELECT 1 / 0;')});
+foreach my $arguments ("'fails', transactions => 1, vacuum => 'none', per_statement => true",
+	"'select-only', transactions => 1, observe => false")
+{
+	$node->psql('postgres', "SELECT bench.run($arguments)");
+	my $odd = value('SELECT max(run_id) FROM bench.runs');
+	chart($odd, $_) foreach @names;
+	my $plot = value("SELECT bench.plot($odd, 'latency_p99')");
+	ok($plot ne '', "$arguments: a plot");
+}
+my $unobserved = value('SELECT max(run_id) FROM bench.runs');
+is(value("SELECT string_agg(name, ' ') FROM bench.charts($unobserved)"),
+	'tps latency heatmap distribution percentiles', 'charts of a run that was not observed');
+
+# Rows as they may be: a day of seconds with one spike, checkpoints and autovacuum, not a number, hostile
+# texts, a canceled run.
+my $hostile = q{</title><script>alert(1)</script>" onload="alert(1)} . "\x1b[31m";
+my $columns = value(q{
+	SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+	 WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''});
+my $interval_columns = value(q{
+	SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+	 WHERE attrelid = 'bench.run_intervals'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''});
+# Columns of a copy, with other values for some of them.
+sub replaced
+{
+	my ($columns, %values) = @_;
+	return join ', ', map { $values{$_} // $_ } split /, /, $columns;
+}
+my $copied = replaced($columns, run_id => '1000000', state => "'canceled'", duration_s => '100000', warmup_s => '0');
+my $day = replaced($interval_columns,
+	run_id => '1000000', interval_no => 'n', begins_s => 'n', seconds => '1',
+	latency_max_ms => 'CASE n WHEN 50000 THEN 7777 ELSE 2 END',
+	latency_p99_ms => q{CASE n WHEN 3 THEN 'NaN' WHEN 4 THEN NULL ELSE 1.5 END});
+$node->safe_psql(
+	'postgres', qq{
+	INSERT INTO bench.runs ($columns) SELECT $copied FROM bench.runs WHERE run_id = $run_id;
+	INSERT INTO bench.run_intervals ($interval_columns)
+		SELECT $day FROM (SELECT * FROM bench.run_intervals WHERE run_id = $run_id ORDER BY interval_no LIMIT 1) i,
+		       generate_series(0, 86399) n;
+	INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, wal_bytes, checkpoint_active, autovacuum_workers)
+		SELECT 1000000, n, n, 1, 1000, n / 300 % 2 = 1, n / 60 % 2 FROM generate_series(0, 86399) n;
+	INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds)
+		SELECT 1000000, n, c, c, 10, 20 FROM generate_series(0, 86399) n, unnest('{IO,Lock,\$\$<b>\$\$}'::text[]) c WHERE n % 10 = 0;
+	INSERT INTO bench.run_stacks VALUES (1000000, 'spi client', \$hostile\$main;$hostile;x\$hostile\$, 5);
+	INSERT INTO bench.run_statements (run_id, script_no, command_no, line, command, executions, failures, retries, latency_avg_ms)
+		VALUES (1000000, 0, 0, 1, \$hostile\$$hostile\$hostile\$, 1, 0, 0, 1)});
+foreach my $name (@names)
+{
+	my $svg = chart(1000000, $name);
+	cmp_ok(length $svg, '<', 200_000, "$name of a day is small");
+	like($svg, qr/class="span $_"/, "$name: $_ is marked") foreach $name =~ /^(tps|latency|wal|waits)$/ ? qw(checkpoint autovacuum canceled) : ();
+	like($svg, qr/7\.78 s, at [\d,]+ s/, 'the spike is told') if $name eq 'latency';
+	like($svg, qr/&lt;script&gt;alert\(1\).*\[U\+001B\]/s, "$name: hostile texts are escaped") if $name =~ /^(statements|flamegraph)$/;
+}
+like(value("SELECT bench.plot(1000000, 'latency_max')"), qr/^latency_max of run 1000000 \(s\)/, 'a plot of a day');
+
+# Others do not see them.
+$node->safe_psql('postgres', "CREATE ROLE other LOGIN; SELECT bench.grant_to('other')");
+foreach my $call ("chart($run_id, 'tps')", "charts($run_id)", "plot($run_id)")
+{
+	my ($status, undef, $stderr) =
+	  $node->psql('postgres', "SELECT bench.$call", extra_params => [qw(-U other)]);
+	like($stderr, qr/run $run_id does not exist/, "$call of another role");
+}
+
+done_testing();
