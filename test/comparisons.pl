@@ -49,7 +49,7 @@ sub is_different { return $_[0]{verdict} =~ /times as fast/ }
 sub line
 {
 	my ($name, $found) = @_;
-	note sprintf '%s: %.4f (%.4f to %.4f) in %d rounds: %s', $name, @{$found}{qw(ratio low high runs verdict)};
+	diag sprintf '%s: %.4f (%.4f to %.4f) in %d rounds: %s', $name, @{$found}{qw(ratio low high runs verdict)};
 	return;
 }
 
@@ -99,7 +99,7 @@ foreach my $series (1 .. $slowed)
 }
 
 my ($least, $most) = (sort { $a <=> $b } @rounds)[ 0, -1 ];
-note sprintf '%d differences in %d series of equal arms (at most 5 of 40); of %d series with an arm slowed by 5 %%, '
+diag sprintf '%d differences in %d series of equal arms (at most 5 of 40); of %d series with an arm slowed by 5 %%, '
   . 'in %d to %d rounds, %d found it, %d cover it, %d both (at least 17 of 20); %d s',
   $differences, $equal, $slowed, $least // 0, $most // 0, $seen, $covered, $both, time - $started;
 
