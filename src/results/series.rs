@@ -303,38 +303,44 @@ fn spans(run: &Run, clients: &[Moment], server: &[Moment]) -> Vec<Span> {
 /// Sessions by class of waits. What a session waits for between the statements of its client counts as
 /// such, as in [`load::load_waits`].
 fn waits(run_id: i64) -> Result<Vec<Series>> {
-    type Row = (f64, f64, HashMap<String, f64>);
+    type Row = (f64, f64, Option<f64>, Option<HashMap<String, f64>>);
     let rows = query_json::<Row>(
         &format!(
-            "WITH seen AS (
-                 SELECT interval_no,
+            "WITH w AS (
+                 SELECT max(interval_no) / {MOMENTS} + 1 AS intervals
+                   FROM bench.run_intervals WHERE run_id = $1
+             ), seen AS (
+                 SELECT r.interval_no / w.intervals AS moment, r.interval_no, r.rounds, r.samples,
                         CASE WHEN event LIKE 'Selfbench%'
                                OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension'))
-                             THEN '{BETWEEN}' ELSE class END AS class,
-                        sum(samples) AS samples, max(rounds) AS rounds
-                   FROM bench.run_waits WHERE run_id = $1 GROUP BY 1, 2
+                             THEN '{BETWEEN}' ELSE class END AS class
+                   FROM bench.run_waits r, w WHERE r.run_id = $1
              ), moments AS (
-                 SELECT i.interval_no / w.intervals AS moment, i.interval_no, i.begins_s, i.seconds,
-                        (SELECT max(s.rounds) FROM seen s WHERE s.interval_no = i.interval_no) AS rounds
-                   FROM bench.run_intervals i,
-                        (SELECT max(interval_no) / {MOMENTS} + 1 AS intervals
-                           FROM bench.run_intervals WHERE run_id = $1) w
-                  WHERE i.run_id = $1
+                 SELECT i.interval_no / w.intervals AS moment, min(i.begins_s) AS begins,
+                        max(i.begins_s + i.seconds) AS ends
+                   FROM bench.run_intervals i, w WHERE i.run_id = $1 GROUP BY 1
+             ), rounds AS (
+                 SELECT moment, sum(rounds) AS rounds
+                   FROM (SELECT moment, max(rounds) AS rounds FROM seen GROUP BY moment, interval_no) r
+                  GROUP BY moment
              ), classes AS (
-                 SELECT m.moment, s.class, sum(s.samples) AS samples
-                   FROM moments m JOIN seen s USING (interval_no) GROUP BY 1, 2
+                 SELECT moment, jsonb_object_agg(class, samples) AS samples
+                   FROM (SELECT moment, class, sum(samples) AS samples FROM seen GROUP BY 1, 2) c
+                  GROUP BY moment
              )
-             SELECT jsonb_build_array(
-                        m.begins, m.ends,
-                        (SELECT coalesce(jsonb_object_agg(c.class, c.samples / m.rounds), '{{}}')
-                           FROM classes c WHERE c.moment = m.moment AND m.rounds > 0))::text
-               FROM (SELECT moment, min(begins_s) AS begins, max(begins_s + seconds) AS ends,
-                            sum(rounds)::float8 AS rounds
-                       FROM moments GROUP BY moment) m
+             SELECT jsonb_build_array(m.begins, m.ends, r.rounds, c.samples)::text
+               FROM moments m LEFT JOIN rounds r USING (moment) LEFT JOIN classes c USING (moment)
               ORDER BY m.moment"
         ),
         run_id,
     )?;
+    let sessions = |(from, to, rounds, samples): Row| {
+        let mut sessions = samples.unwrap_or_default();
+        let rounds = rounds.unwrap_or_default().max(1.0);
+        sessions.values_mut().for_each(|samples| *samples /= rounds);
+        (from, to, sessions)
+    };
+    let rows: Vec<(f64, f64, HashMap<String, f64>)> = rows.into_iter().map(sessions).collect();
     let mut totals: HashMap<&str, f64> = HashMap::new();
     for (_, _, classes) in &rows {
         for (class, sessions) in classes {
@@ -369,8 +375,11 @@ fn waits(run_id: i64) -> Result<Vec<Series>> {
     Ok(series)
 }
 
+/// Bins, and latencies in milliseconds by percentile.
+type Latencies = (Vec<Bin>, Vec<(f64, f64)>);
+
 /// The distribution of a run's latencies, and their percentiles.
-fn latencies(run: &Run) -> Result<(Vec<Bin>, Vec<(f64, f64)>)> {
+fn latencies(run: &Run) -> Result<Latencies> {
     let Some(histogram) = load::load_histogram(run.run_id)? else {
         return Ok((Vec::new(), Vec::new()));
     };
