@@ -340,7 +340,7 @@ fn a_day_keeps_its_spikes() {
         time(86400.0),
         Unit::Milliseconds,
         true,
-        &[day.clone()],
+        std::slice::from_ref(&day),
         &[],
     )
     .alone();

@@ -89,7 +89,7 @@ pub fn heat_map() -> HeatMap {
         let count = |row: usize| {
             let middle = if (36..42).contains(&t) { 14.0 } else { 6.0 };
             let away = (row as f64 - middle) / 3.0;
-            (1000.0 * (-away * away).exp()) as u64 + u64::from(row == 18 && t % 7 == 0)
+            (1000.0 * (-away * away).exp()) as u64 + u64::from(row == 18 && t.is_multiple_of(7))
         };
         (0..20).map(count).collect()
     };
