@@ -7,7 +7,7 @@ use crate::error::{Error, OrRaise, Result};
 use crate::query::{self, quote_literal};
 use crate::results::json::storable;
 use crate::results::load::{last_run_of_caller, load_evidence, load_rows};
-use crate::results::{repeat, sets};
+use crate::results::{repeat, series, sets};
 use crate::security::with_pinned_settings;
 use crate::shared::Segment;
 use pgrx::datum::DatumWithOid;
@@ -148,7 +148,7 @@ fn text_of(record: &RunRecord) -> Result<String> {
         text.push_str(&course);
         text.push('\n');
     }
-    Ok(text)
+    Ok(selfbench_markup::lines(&text).into_owned())
 }
 
 /// The document of a run, with the caller's rights.
@@ -166,7 +166,11 @@ fn document(sql: &str, parameter: DatumWithOid) -> Result<String> {
 pub(super) fn report_of(record: &RunRecord) -> Result<Report> {
     let evidence = load_evidence(record.run.run_id)?;
     let repeat = repeat::statements(record, &evidence)?;
-    run_report(record, &evidence, &repeat, &mut Stored)
+    let run_id = record.run.run_id;
+    let charts = series::charts(run_id)?;
+    let sources: Vec<_> = charts.iter().map(|chart| chart.source()).collect();
+    let data = series::load(run_id, &sources)?;
+    run_report(record, &evidence, &repeat, &data, &charts, &mut Stored)
 }
 
 /// The tables, with the caller's rights.

@@ -4,6 +4,7 @@ use strict;
 use warnings;
 
 use SelfBench;
+use Digest::SHA qw(sha256_base64);
 use PostgreSQL::Test::Utils;
 use Test::More;
 
@@ -50,16 +51,17 @@ sub html_ok
 {
 	my ($html, $name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	(my $texts = $html) =~ s/<(script|style)>.*?<\/\1>//sg;
 	my @found = $html =~ /<([a-z0-9]+)/g;
 	my @ended = $html =~ /<\/([a-z0-9]+)/g;
 	my %open;
 	$open{$_}++ foreach @found;
 	$open{$_}-- foreach @ended;
-	delete @open{qw(meta br)};
+	delete @open{qw(meta br input)};
 	is(join(' ', grep { $open{$_} } sort keys %open), '', "$name: all elements are closed");
 	unlike($html, qr/[^\x00-\x7f]/, "$name: HTML is ASCII");
 	unlike($html, qr/<[^>]*\s(?:on\w+|style|src|href)=/, "$name: no handler, style or link");
-	unlike($html, qr/\b(?:NaN|Infinity|inf)\b|Some\(|None\b(?! of)/, "$name: no odd values");
+	unlike($texts, qr/\b(?:NaN|Infinity|inf)\b|Some\(/, "$name: no odd values");
 	return $html;
 }
 
@@ -99,13 +101,34 @@ my $libpq = run_of(q{'select-only', mode => 'libpq', clients => 2, transactions 
 unlike($html, qr/in-server/, 'figures of mode libpq are not marked');
 like($html, qr/jobs =&gt; 2/, 'jobs are repeated');
 
-# The policy allows the style sheet by its hash.
-my ($style) = $html =~ /<style>(.*?)<\/style>/s;
-use Digest::SHA qw(sha256_base64);
-my $hash = sha256_base64($style);
-$hash .= '=' while length($hash) % 4;
-like($html, qr/style-src 'sha256-\Q$hash\E'/, 'policy');
+# The policy allows style sheets and script by their hashes.
+foreach my $kind (qw(style script))
+{
+	my ($allowed) = $html =~ /$kind-src ([^;]*);/;
+	my @texts = $html =~ /<$kind>(.*?)<\/$kind>/sg;
+	my @hashes = map { my $hash = sha256_base64($_); $hash .= '=' while length($hash) % 4; "'sha256-$hash'" } @texts;
+	is($allowed, join(' ', @hashes), "policy for $kind");
+}
 like($html, qr/default-src 'none'/, 'policy for all else');
+
+# Charts, with the figures that they draw.
+my $over_intervals =
+  run_of(q{'select-only', duration => '2 s', aggregate_interval => '0.5 s', rate => 50, profile => true});
+($html, $markdown) = reports_ok($over_intervals, 'charts');
+foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Waits', 'Distribution of latencies',
+	'Percentiles of latency', 'Heat map of latencies', 'Time budget')
+{
+	like($html, qr/<title>$title of run $over_intervals \([^<]*<\/title><desc>[^<]+\.<\/desc>/, "chart: $title");
+}
+my ($drawn) = $html =~ /<caption>Throughput: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
+my @rates = map { (/<td>([^<]*)<\/td>/g)[1] } $drawn =~ /<tr>(.*?)<\/tr>/sg;
+my @stored = split /\n/,
+  $node->safe_psql('postgres', "SELECT tps FROM bench.run_intervals WHERE run_id = $over_intervals ORDER BY interval_no");
+is(scalar @rates, scalar @stored, 'a chart has all intervals of a short run');
+is(scalar(grep { abs($rates[$_] - $stored[$_]) > 0.01 * $stored[$_] } 0 .. $#stored),
+	0, 'the figures of a chart are those of the intervals')
+  or diag("@rates, not @stored");
+like($markdown, qr/^SELECT bench\.chart\($over_intervals, 'latency'\)$/m, 'Markdown names charts');
 
 # Runs with little to show.
 reports_ok(run_of(q{'select-only', transactions => 1}), 'one transaction');
@@ -153,6 +176,43 @@ $node->safe_psql(
 		END LOOP;
 	END \$\$});
 reports_ok(last_run(), 'unknown figures');
+
+# Hostile texts: a role's name, a label, names and texts of scripts, errors, variables, settings.
+my $hostile =
+  q{E'"><script>alert(1)</script><img src=x onerror=alert(1)> '' --> | [a](javascript:alert(1)) `x` ~~~ <!-- @all \\x1b[31m\\u202e\\t'};
+my $quoted = q{"<img src=x onerror=alert(2)>|`[b](javascript:alert(2))"};
+$node->safe_psql(
+	'postgres', qq{
+	CREATE ROLE $quoted SUPERUSER LOGIN;
+	SET ROLE $quoted;
+	SELECT bench.define_script('<img src=x onerror=alert(3)>|`',
+		format('/* %s */ DO \$x\$ BEGIN RAISE EXCEPTION %L; END \$x\$;', $hostile, $hostile), $hostile)});
+$node->psql(
+	'postgres', qq{
+	SET ROLE $quoted;
+	SET application_name = '<script>alert(4)</script>|`';
+	SELECT bench.run('<img src=x onerror=alert(3)>|`, select-only', transactions => 5, label => $hostile, seed => '7', protocol => 'simple',
+		per_statement => true, variables => json_build_object('x', $hostile)::jsonb)});
+my $attacked = last_run();
+is( $node->safe_psql('postgres', "SELECT label = $hostile, errors[1] LIKE '%<script>%' FROM bench.runs WHERE run_id = $attacked"),
+	't|t', 'hostile texts are stored');
+my %reports = map { $_ => report($attacked, $_) } qw(text markdown json html);
+$reports{dashboard} = $node->safe_psql('postgres', 'SELECT bench.dashboard(inline => 1)');
+$reports{label} = $node->safe_psql('postgres', "SELECT bench.report_label($hostile, 'html')");
+foreach my $name (qw(html dashboard label))
+{
+	my $text = html_ok($reports{$name}, "hostile $name");
+	unlike($text, qr/<img|<script>alert|<b>a/, "hostile $name: no element");
+	like($text, qr/&lt;script&gt;alert\(1\)/, "hostile $name: texts are shown");
+	like($text, qr/\[U\+202E\]/, "hostile $name: direction marks are shown");
+}
+(my $outside = $reports{markdown}) =~ s/^(`{3,})\n.*?^\1$//msg;
+unlike($outside, qr/<(?!\/?details>|\/?summary>|!-- -->)/, 'hostile Markdown: no element');
+unlike($outside, qr/(?<!\\)\]\((?!\\)/, 'hostile Markdown: no link');
+unlike($outside, qr/(?<!\\)`/, 'hostile Markdown: no code');
+unlike($reports{$_}, qr/[\x00-\x08\x0b-\x1f\x7f]|\xe2\x80\xae|\x{202e}/, "hostile $_: nothing that controls a terminal")
+  foreach (grep { $_ ne 'json' } sort keys %reports);
+unlike($reports{json}, qr/[\x00-\x08\x0b-\x1f\x7f]/, 'hostile json: no control character');
 
 # Wrong arguments.
 foreach (

@@ -174,7 +174,12 @@ pub(crate) fn print(column: &str, value: &Value) -> String {
             let texts: Vec<String> = values.iter().map(|value| print(column, value)).collect();
             texts.join(", ")
         }
-        object => object.to_string(),
+        Value::Object(members) => {
+            let member =
+                |(name, value): (&String, &Value)| format!("{name}={}", print(name, value));
+            let texts: Vec<String> = members.iter().map(member).collect();
+            texts.join(", ")
+        }
     }
 }
 
@@ -242,6 +247,7 @@ mod tests {
         assert_eq!(printed(json!(0.00912)), "0.00912");
         assert_eq!(printed(json!(12.3456)), "12.35");
         assert_eq!(printed(json!(["a", 1])), "a, 1");
+        assert_eq!(printed(json!({"a": 1, "b": "c"})), "a=1, b=c");
         assert_eq!(print("self_share", &json!(0.1234)), "12.3 %");
     }
 

@@ -3,6 +3,7 @@
 use crate::Document;
 use crate::content::{Block, Picture, Report, Section, Table, print};
 use maud::{Markup, html};
+use selfbench_markup::{Constant, constant};
 
 impl Report {
     /// The report as an HTML document in one file.
@@ -13,7 +14,7 @@ impl Report {
             intro: html! { @if !self.subtitle.is_empty() { p.muted { (self.subtitle) } } },
             main: html! { @for section in &self.sections { (section.html(&mut ids)) } },
             footer: html! { p { (self.footer) } },
-            script: None,
+            script: self.has_charts().then_some(SCRIPT),
         }
         .render()
     }
@@ -29,6 +30,16 @@ impl Report {
         }
     }
 }
+
+impl Report {
+    fn has_charts(&self) -> bool {
+        let mut blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        blocks.any(|block| matches!(block, Block::Chart(_)))
+    }
+}
+
+/// Values where the pointer is, and flame graphs that fold. Everything can be read without it.
+const SCRIPT: Constant = constant(include_str!("script.js"));
 
 /// Numbers of the document's elements.
 #[derive(Default)]
@@ -108,16 +119,18 @@ impl Table {
             .enumerate()
             .map(|(at, name)| (name, self.is_number(at)))
             .collect();
-        let class = |is_number| if is_number { "number" } else { "text" };
+        // Tables of figures may be long: their cells have no class.
+        let has_text = columns.iter().any(|(_, is_number)| !is_number);
+        let class = |is_number: bool| has_text.then_some(if is_number { "number" } else { "text" });
         html! {
             // It can be scrolled by keys, too.
             div.scroll tabindex="0" role="group" aria-label=(self.caption) {
-                table {
+                table.numbers[!has_text] {
                     caption { (self.caption) }
                     thead {
                         tr {
                             @for (name, is_number) in &columns {
-                                th class=(class(*is_number)) scope="col" { (name.replace('_', " ")) }
+                                th class=[class(*is_number)] scope="col" { (name.replace('_', " ")) }
                             }
                         }
                     }
@@ -125,7 +138,7 @@ impl Table {
                         @for row in &self.rows {
                             tr {
                                 @for ((name, value), (_, is_number)) in row.0.iter().zip(&columns) {
-                                    td class=(class(*is_number)) { (print(name, value)) }
+                                    td class=[class(*is_number)] { (print(name, value)) }
                                 }
                             }
                         }

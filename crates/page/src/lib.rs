@@ -9,6 +9,7 @@ mod document;
 mod html;
 mod label;
 mod markdown;
+mod pictures;
 mod plain;
 mod run;
 mod set;

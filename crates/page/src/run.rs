@@ -3,19 +3,24 @@
 use crate::content::{
     Block, Figure, Remark, Report, Row, Section, Table, decimal, grouped, moment,
 };
+use crate::pictures::Pictures;
 use crate::source::Source;
+use selfbench_chart::run::{RunChart, RunData};
 use selfbench_model::{Evidence, Mode, Run, RunRecord, RunState};
 use selfbench_report::advice;
 use selfbench_stats::summary;
 
-/// The report of a run. `repeat` is a statement that repeats it.
+/// The report of a run. `repeat` are statements that repeat it, `charts` those that `data` has rows for.
 pub fn report<S: Source>(
     record: &RunRecord,
     evidence: &Evidence,
     repeat: &str,
+    data: &RunData,
+    charts: &[RunChart],
     source: &mut S,
 ) -> Result<Report, S::Error> {
     let run = &record.run;
+    let pictures = Pictures { data, charts };
     let mut tables = Tables {
         run_id: run.run_id,
         source,
@@ -27,10 +32,54 @@ pub fn report<S: Source>(
         },
         what_was_run(record, repeat, &mut tables)?,
     ];
-    sections.extend(scripts(record, &mut tables)?);
-    sections.extend(time(&mut tables)?);
-    sections.extend(waits(&mut tables)?);
-    sections.extend(profile(record, &mut tables)?);
+    let drawn = |heading: &str, charts: &[RunChart]| {
+        let blocks = pictures.of(charts);
+        (!blocks.is_empty()).then(|| Section {
+            heading: heading.into(),
+            blocks,
+        })
+    };
+    sections.extend(drawn(
+        "Throughput and latency over time",
+        &[RunChart::Tps, RunChart::Latency],
+    ));
+    sections.extend(drawn(
+        "The server at the same time",
+        &[
+            RunChart::Cpu,
+            RunChart::Wal,
+            RunChart::Blocks,
+            RunChart::Device,
+        ],
+    ));
+    let waits = waits(&mut tables)?;
+    sections.extend(illustrated("Waits", pictures.of(&[RunChart::Waits]), waits));
+    sections.extend(drawn(
+        "Latency of the transactions",
+        &[
+            RunChart::Distribution,
+            RunChart::Percentiles,
+            RunChart::Heatmap,
+        ],
+    ));
+    let scripts = scripts(record, &mut tables)?;
+    sections.extend(illustrated(
+        "Scripts and commands",
+        pictures.of(&[RunChart::Statements]),
+        scripts,
+    ));
+    let time = time(&mut tables)?;
+    sections.extend(illustrated(
+        "Where the time goes",
+        pictures.of(&[RunChart::TimeBudget]),
+        time,
+    ));
+    let profile = profile(record, &mut tables)?;
+    sections.extend(illustrated(
+        "Profile",
+        pictures.of(&[RunChart::FlameGraph]),
+        profile,
+    ));
     sections.push(background(&mut tables)?);
     let label = run.label.as_deref().unwrap_or_default();
     Ok(Report {
@@ -45,6 +94,16 @@ pub fn report<S: Source>(
              bench.export_run({}) returns all of it as JSON.",
             run.extension_version, run.run_id, run.run_id
         ),
+    })
+}
+
+/// A section that begins with charts, if it has anything.
+fn illustrated(heading: &str, charts: Vec<Block>, words: Option<Section>) -> Option<Section> {
+    let mut blocks = charts;
+    blocks.extend(words.into_iter().flat_map(|section| section.blocks));
+    (!blocks.is_empty()).then(|| Section {
+        heading: heading.into(),
+        blocks,
     })
 }
 

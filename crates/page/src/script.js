@@ -5,12 +5,12 @@
   tip.className = "tip";
   tip.setAttribute("aria-hidden", "true");
   document.body.appendChild(tip);
-  document.querySelectorAll("figure[data-from]").forEach(function (figure) {
-    var svg = figure.querySelector("svg");
+  document.querySelectorAll("figure > svg[data-from]").forEach(function (svg) {
+    var figure = svg.parentNode;
     var table = figure.nextElementSibling && figure.nextElementSibling.querySelector("table");
     if (!table) return;
-    var from = Number(figure.dataset.from), to = Number(figure.dataset.to);
-    var left = Number(figure.dataset.left), right = Number(figure.dataset.right);
+    var from = Number(svg.dataset.from), to = Number(svg.dataset.to);
+    var left = Number(svg.dataset.left), right = Number(svg.dataset.right);
     var heads = Array.from(table.tHead.rows[0].cells, function (cell) { return cell.textContent; });
     var rows = Array.from(table.tBodies[0].rows);
     var times = rows.map(function (row) { return Number(row.cells[0].textContent); });
@@ -62,7 +62,7 @@
     reset.type = "button";
     reset.textContent = "Show all";
     reset.addEventListener("click", function () {
-      zoom({ from: 0, width: 100, y: Infinity });
+      zoom({ from: 0, width: 100, y: 1e9 });
       frames.forEach(function (f) {
         f.frame.style.display = "";
         f.frame.setAttribute("x", f.from + "%");
