@@ -45,6 +45,9 @@ cmp_ok(query('SELECT count(DISTINCT arms) FROM (SELECT string_agg(arm, $$,$$ ORD
 is(query('SELECT DISTINCT arm, checkpoint FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets) ORDER BY 1'),
 	"arm 1|f\narm 2|f", 'runs that only read need no checkpoint');
 
+is(query(q(SELECT string_agg(arm || runs, ',') FROM bench.compare('[{"name": "arm 2"}, {}, {}]', scripts => 'short', repeats => 1, transactions => 1))),
+	"arm 21,arm 2'1,arm 31", 'a name that is given is not given to another arm');
+
 # Stored ones.
 foreach my $call (
 	q(bench.compare('[{"clients": 1}, {"clients": 2}]', repeats => 4, scripts => 'select-only', transactions => 10)),

@@ -48,6 +48,9 @@ is(query("SELECT count(*) FROM bench.points($set) p, unnest(p.run_ids) i JOIN be
 like(complaints("SELECT * FROM bench.verdicts($set)"), qr/ERROR:  22023: set $set is not a comparison/, 'verdicts of a sweep');
 like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: set $set is complete/, 'nothing is left');
 
+is(query(q(SELECT string_agg(runs || '', ',') FROM bench.sweep(jsonb_build_object('setup', jsonb_build_array('SELECT ' || repeat('1', 40), 'SELECT ' || repeat('1', 41)), 'label', repeat(E'\U0001F600', 50), 'teardown', 'SELECT ' || repeat(E'-', 60) || repeat(E'\U0001F600', 50)), scripts => 'select-only', repeats => 1, transactions => 1))),
+	'1,1', 'long values that begin alike are points of their own');
+
 # With scale.
 is(query(q(SELECT string_agg(concat_ws(' ', point->>'scale', point->>'clients', runs), ', ' ORDER BY point::text)
 	FROM bench.sweep('{"scale": [2, 1], "clients": [1, 2]}', initialize => true, scripts => 'select-only', repeats => 1, transactions => 5))),

@@ -166,17 +166,25 @@ fn name_all(arms: &mut [Arm], objects: &[Value]) -> Result<()> {
             .iter()
             .filter_map(|key| Some(part(key, values.get(key)?)))
             .collect();
-        let mut name = parts.join(", ");
-        while name.len() > MAX_NAME_BYTES {
-            name.pop();
-        }
-        if name.is_empty() || names.contains(&name) {
-            name = format!("arm {}", number + 1);
-        }
-        arm.name = name;
+        arm.name = unused_name(parts.join(", "), &format!("arm {}", number + 1), &names);
         names.insert(arm.name.clone());
     }
     Ok(())
+}
+
+/// A name that is not used yet, at most as long as one may be. `number` names it if `name` is used, or
+/// empty.
+pub fn unused_name(mut name: String, number: &str, used: &BTreeSet<String>) -> String {
+    while name.len() > MAX_NAME_BYTES {
+        name.pop();
+    }
+    if name.is_empty() || used.contains(&name) {
+        name = number.to_owned();
+    }
+    while used.contains(&name) {
+        name.push('\'');
+    }
+    name
 }
 
 /// An option as a part of a name: an object by what is in it.

@@ -20,6 +20,7 @@ use selfbench_model::SetKind;
 use selfbench_report::verdict::missing_runs;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Most points of a grid: each takes memory of its own.
 const MAX_POINTS: usize = 1000;
@@ -156,15 +157,19 @@ fn scale_of(point: &Map<String, Value>) -> Result<Option<i32>> {
 
 /// The points as arms, with the names that they get.
 fn arms_of(points: &[Map<String, Value>]) -> Value {
-    let arm = |point: &Map<String, Value>| {
+    let mut names = BTreeSet::new();
+    let arm = |(number, point): (usize, &Map<String, Value>)| {
         let parts = point.iter().map(|(key, value)| arms::part(key, value));
         let name = parts.collect::<Vec<_>>().join(", ");
+        // Long values may begin alike.
+        let name = arms::unused_name(name, &format!("point {}", number + 1), &names);
+        names.insert(name.clone());
         let mut arm = point.clone();
         arm.remove(SCALE);
         arm.insert("name".into(), name.into());
         Value::Object(arm)
     };
-    points.iter().map(arm).collect()
+    points.iter().enumerate().map(arm).collect()
 }
 
 /// A sweep: its arms are the points of a grid.
