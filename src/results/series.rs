@@ -34,8 +34,8 @@ const BETWEEN: &str = "between statements";
 /// Intervals whose histograms are read at once.
 const BATCH: i32 = 2000;
 
-/// Bars, and stacks, at most: those that took most time.
-const BARS: i32 = 40;
+/// Bars, and stacks, at most: those that took most time. That many bars fit on a page of paper.
+const BARS: i32 = 25;
 const STACKS: i32 = 20_000;
 
 /// Figures of some intervals together.
@@ -516,7 +516,8 @@ fn statements(run_id: i64) -> Result<Vec<Bar>> {
         &format!(
             "SELECT jsonb_build_array(s.command, s.ms, s.failures)::text
                FROM (SELECT s.*, s.latency_avg_ms * s.executions / nullif(r.transactions, 0) AS ms,
-                            rank() OVER (ORDER BY s.latency_avg_ms * s.executions DESC NULLS LAST) AS no
+                            row_number() OVER (ORDER BY s.latency_avg_ms * s.executions DESC NULLS LAST,
+                                                      s.script_no, s.command_no) AS no
                        FROM bench.run_statements s JOIN bench.runs r USING (run_id)
                       WHERE s.run_id = $1) s
               WHERE s.no <= {BARS} ORDER BY s.script_no, s.command_no"

@@ -102,7 +102,8 @@ async function inspectPrint(page) {
       element !== null && (getComputedStyle(element).breakInside === 'avoid' || whole(element.parentElement));
     const wide = [...document.querySelectorAll('table')].filter((table) => table.getBoundingClientRect().right > width + 1);
     const cut = wide.map((table) => `print: the table "${table.textContent.slice(0, 40)}" is wider than the paper`);
-    const charts = [...document.querySelectorAll('svg')].flatMap((svg) => {
+    // A chart cuts what is within it.
+    const charts = [...document.querySelectorAll('svg')].filter((svg) => svg.ownerSVGElement === null).flatMap((svg) => {
       const box = svg.getBoundingClientRect();
       const name = svg.querySelector('title')?.textContent ?? svg.outerHTML.slice(0, 80);
       const faults = [];
