@@ -1,9 +1,10 @@
 //! Charts of runs: `bench.chart`, `bench.charts`, `bench.plot`.
 
+use super::result::visible;
 use crate::check::{argument, in_range, one_of};
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{OrRaise, Result};
 use crate::query;
-use crate::results::{load::exists, series};
+use crate::results::series;
 use pgrx::prelude::*;
 use selfbench_chart::run::{RunChart, RunFigure, Source};
 use selfbench_chart::text::{self, Glyphs, WIDTHS};
@@ -13,15 +14,6 @@ const SHORTEST_COURSE: usize = 3;
 
 /// Its width in characters.
 const COURSE_WIDTH: usize = 48;
-
-/// The run, if the caller may see it.
-fn visible(run_id: Option<i64>) -> Result<i64> {
-    let run_id = argument("run_id", run_id)?;
-    match exists(run_id)? {
-        true => Ok(run_id),
-        false => Err(Error::UnknownRun { run_id }),
-    }
-}
 
 /// A chart of a run as SVG.
 #[pg_extern(sql = false)]

@@ -16,14 +16,16 @@ use selfbench_stats::LatencyHistogram;
 /// Fails unless the caller may see the run; for functions in SQL, whose queries have no row of others.
 #[pg_extern(sql = false)]
 fn require_run(run_id: Option<i64>) {
-    (|| {
-        let run_id = argument("run_id", run_id)?;
-        match exists(run_id)? {
-            true => Ok(()),
-            false => Err(Error::UnknownRun { run_id }),
-        }
-    })()
-    .or_raise()
+    visible(run_id).or_raise();
+}
+
+/// The run, if the caller may see it.
+pub(super) fn visible(run_id: Option<i64>) -> Result<i64> {
+    let run_id = argument("run_id", run_id)?;
+    match exists(run_id)? {
+        true => Ok(run_id),
+        false => Err(Error::UnknownRun { run_id }),
+    }
 }
 
 /// What makes the figures of a run doubtful that the caller may see, and what to do about it.

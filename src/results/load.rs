@@ -113,17 +113,21 @@ pub fn load_times(run_id: i64) -> Result<Option<RunTimes>> {
     Ok(rows::<RunTimes>(run_id, "run_id")?.into_iter().next())
 }
 
+/// Of a row of `bench.run_waits`: whether the session waits because its client has the turn.
+pub const HAS_THE_TURN: &str = "(event LIKE 'Selfbench%'
+    OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension')))";
+
 /// What the sessions of a run were seen to wait for, by class. What a session waits for between the
 /// statements of its client, which has the turn, counts as not waiting, and so do our own waits;
 /// before PostgreSQL 17, these cannot be told from those of other extensions.
 pub fn load_waits(run_id: i64) -> Result<Waits> {
     let rows = query_json::<(Option<String>, u64)>(
-        "SELECT jsonb_build_array(w.class, sum(w.samples))::text
-           FROM (SELECT CASE WHEN event IS NULL OR event LIKE 'Selfbench%'
-                               OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension'))
-                             THEN NULL ELSE class END AS class, samples
-                   FROM bench.run_waits WHERE run_id = $1) w
-          GROUP BY w.class ORDER BY w.class COLLATE \"C\"",
+        &format!(
+            "SELECT jsonb_build_array(w.class, sum(w.samples))::text
+               FROM (SELECT CASE WHEN event IS NULL OR {HAS_THE_TURN} THEN NULL ELSE class END AS class, samples
+                       FROM bench.run_waits WHERE run_id = $1) w
+              GROUP BY w.class ORDER BY w.class COLLATE \"C\""
+        ),
         run_id,
     )?;
     Ok(Waits {

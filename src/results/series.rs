@@ -9,6 +9,7 @@ use crate::security::with_pinned_settings;
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
 use selfbench_chart::{Bar, Bin, HeatMap, Part, Point, Range, Series, Span, SpanKind, TimeAxis};
 use selfbench_model::{Run, RunState};
+use selfbench_report::counted;
 use selfbench_stats::LatencyHistogram;
 use selfbench_stats::budget::LatencyPart;
 use serde::Deserialize;
@@ -164,11 +165,11 @@ pub fn charts(run_id: i64) -> Result<Vec<RunChart>> {
 
 /// How a run was run, for the titles of its charts.
 fn setup(run: &Run) -> String {
-    let clients = match run.clients {
-        1 => "1 client".to_owned(),
-        clients => format!("{clients} clients"),
-    };
-    format!("mode {}, {clients}", run.mode.name())
+    format!(
+        "mode {}, {}",
+        run.mode.name(),
+        counted(run.clients, "client")
+    )
 }
 
 fn series(figure: RunFigure, moments: &[Moment]) -> Option<Series> {
@@ -311,9 +312,7 @@ fn waits(run_id: i64) -> Result<Vec<Series>> {
                    FROM bench.run_intervals WHERE run_id = $1
              ), seen AS (
                  SELECT r.interval_no / w.intervals AS moment, r.interval_no, r.rounds, r.samples,
-                        CASE WHEN event LIKE 'Selfbench%'
-                               OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension'))
-                             THEN '{BETWEEN}' ELSE class END AS class
+                        CASE WHEN {} THEN '{BETWEEN}' ELSE class END AS class
                    FROM bench.run_waits r, w WHERE r.run_id = $1
              ), moments AS (
                  SELECT i.interval_no / w.intervals AS moment, min(i.begins_s) AS begins,
@@ -330,7 +329,8 @@ fn waits(run_id: i64) -> Result<Vec<Series>> {
              )
              SELECT jsonb_build_array(m.begins, m.ends, r.rounds, c.samples)::text
                FROM moments m LEFT JOIN rounds r USING (moment) LEFT JOIN classes c USING (moment)
-              ORDER BY m.moment"
+              ORDER BY m.moment",
+            load::HAS_THE_TURN
         ),
         run_id,
     )?;
@@ -405,10 +405,7 @@ fn latencies(run: &Run) -> Result<Latencies> {
         return Ok((Vec::new(), percentiles));
     };
     let mut counts = vec![0; rows.bounds.len() - 1];
-    let bytes = histogram
-        .encode()
-        .map_err(|e| Error::BadHistogram(e.to_string()))?;
-    rows.add(&bytes, &mut counts)?;
+    histogram.for_each(rows.adder(&mut counts));
     let bins = rows
         .bounds
         .windows(2)
@@ -454,14 +451,13 @@ impl Rows {
         })
     }
 
-    /// Adds a stored histogram to the counts of the ranges.
-    fn add(&self, histogram: &[u8], counts: &mut [u64]) -> Result<()> {
+    /// Adds a bucket of a histogram to the counts of the ranges.
+    fn adder(&self, counts: &mut [u64]) -> impl FnMut(f64, f64, u64) {
         let (last, width) = (counts.len() as f64 - 1.0, self.factor.ln());
-        let add = |low: f64, high: f64, count: u64| {
+        move |low, high, count| {
             let row = (((low + high) / 2.0 / self.lowest_ms).ln() / width).floor();
             counts[row.clamp(0.0, last) as usize] += count;
-        };
-        LatencyHistogram::for_each(histogram, add).map_err(|e| Error::BadHistogram(e.to_string()))
+        }
     }
 }
 
@@ -493,7 +489,10 @@ fn heat(run: &Run) -> Result<HeatMap> {
                   WHERE run_id = $1 AND interval_no >= $2 AND interval_no < $3 AND histogram IS NOT NULL",
                 &[run.run_id.into(), first.into(), (first + BATCH).into()],
                 |interval, histogram| match counts.get_mut((interval / intervals) as usize) {
-                    Some(column) => rows.add(histogram, column),
+                    Some(column) => {
+                        LatencyHistogram::for_each_stored(histogram, rows.adder(column))
+                            .map_err(|e| Error::BadHistogram(e.to_string()))
+                    }
                     None => Ok(()),
                 },
             )
@@ -529,8 +528,7 @@ fn statements(run_id: i64) -> Result<Vec<Bar>> {
         value,
         note: match failures {
             0 => String::new(),
-            1 => "1 failure".to_owned(),
-            failures => format!("{failures} failures"),
+            failures => counted(failures, "failure"),
         },
     };
     Ok(rows.into_iter().map(bar).collect())

@@ -75,40 +75,16 @@ SELECT pg_temp.copy('bench.run_server_intervals', :nightly, VARIADIC array_agg(j
   FROM generate_series(0, 86399) n;
 
 -- The pages, as files of the page's name.
-\set file :pages '/dashboard.html'
-\o :file
-SELECT bench.dashboard();
-\set file :pages '/dashboard-inline.html'
-\o :file
-SELECT bench.dashboard(inline => 2);
-\set file :pages '/report-whole.html'
-\o :file
-SELECT bench.report(:whole, 'html');
-\set file :pages '/report-failures.html'
-\o :file
-SELECT bench.report(:failures, 'html');
-\set file :pages '/report-scripts.html'
-\o :file
-SELECT bench.report(:scripts, 'html');
-\set file :pages '/report-canceled.html'
-\o :file
-SELECT bench.report(:canceled, 'html');
-\set file :pages '/report-day.html'
-\o :file
-SELECT bench.report(:day, 'html');
-\set file :pages '/report-hostile.html'
-\o :file
-SELECT bench.report(:hostile, 'html');
-\set file :pages '/report-clients.html'
-\o :file
-SELECT bench.report(:clients, 'html');
-\set file :pages '/set-compare.html'
-\o :file
-SELECT bench.report_set(ARRAY[max(set_id)], 'html') FROM bench.sets WHERE kind = 'compare';
-\set file :pages '/set-sweep.html'
-\o :file
-SELECT bench.report_set(array_agg(set_id), 'html') FROM bench.sets WHERE kind = 'sweep';
-\set file :pages '/label.html'
-\o :file
-SELECT bench.report_label('nightly', 'html');
 \o
+SELECT bench.dashboard() \g :pages/dashboard.html
+SELECT bench.dashboard(inline => 2) \g :pages/dashboard-inline.html
+SELECT bench.report(:whole, 'html') \g :pages/report-whole.html
+SELECT bench.report(:failures, 'html') \g :pages/report-failures.html
+SELECT bench.report(:scripts, 'html') \g :pages/report-scripts.html
+SELECT bench.report(:canceled, 'html') \g :pages/report-canceled.html
+SELECT bench.report(:day, 'html') \g :pages/report-day.html
+SELECT bench.report(:hostile, 'html') \g :pages/report-hostile.html
+SELECT bench.report(:clients, 'html') \g :pages/report-clients.html
+SELECT bench.report_set(ARRAY[max(set_id)], 'html') FROM bench.sets WHERE kind = 'compare' \g :pages/set-compare.html
+SELECT bench.report_set(array_agg(set_id), 'html') FROM bench.sets WHERE kind = 'sweep' \g :pages/set-sweep.html
+SELECT bench.report_label('nightly', 'html') \g :pages/label.html

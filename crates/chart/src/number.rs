@@ -48,10 +48,7 @@ impl Unit {
     /// A value with its unit, as in a sentence.
     pub fn with(self, value: f64) -> String {
         let (divisor, name) = self.of(value.abs());
-        match self {
-            Unit::Share(_) => format!("{} {name}", figure(value / divisor)),
-            _ => format!("{} {name}", figure(value / divisor)),
-        }
+        format!("{} {name}", figure(value / divisor))
     }
 }
 

@@ -95,21 +95,20 @@ impl Scale {
         match *self {
             Scale::Linear { from, to } => {
                 let step = nice_step((to - from) / divisor, wanted) * divisor;
-                let values = multiples(from, to, step);
-                let texts = labels(
-                    &values
-                        .iter()
-                        .map(|value| value / divisor)
-                        .collect::<Vec<_>>(),
-                );
-                let tick = |(value, label): (&f64, String)| Tick {
-                    at: self.at(*value),
-                    label,
-                };
-                values.iter().zip(texts).map(tick).collect()
+                self.ticks_at(&multiples(from, to, step), divisor)
             }
             Scale::Log { from, to } => self.log_ticks(from / divisor, to / divisor, wanted),
         }
+    }
+
+    /// Ticks at these values, labeled with the values divided by `divisor`.
+    fn ticks_at(&self, values: &[f64], divisor: f64) -> Vec<Tick> {
+        let divided: Vec<f64> = values.iter().map(|value| value / divisor).collect();
+        let tick = |(value, label): (&f64, String)| Tick {
+            at: self.at(*value),
+            label,
+        };
+        values.iter().zip(labels(&divided)).map(tick).collect()
     }
 
     fn log_ticks(&self, from: f64, to: f64, wanted: f64) -> Vec<Tick> {
@@ -165,18 +164,7 @@ pub fn time_ticks(from: f64, to: f64, wanted: f64) -> (Vec<Tick>, &'static str) 
         _ => (1.0, "s"),
     };
     let scale = Scale::Linear { from, to };
-    let values = multiples(from, to, step);
-    let texts = labels(
-        &values
-            .iter()
-            .map(|value| value / divisor)
-            .collect::<Vec<_>>(),
-    );
-    let tick = |(value, label): (&f64, String)| Tick {
-        at: scale.at(*value),
-        label,
-    };
-    (values.iter().zip(texts).map(tick).collect(), unit)
+    (scale.ticks_at(&multiples(from, to, step), divisor), unit)
 }
 
 fn finite(values: impl IntoIterator<Item = f64>) -> impl Iterator<Item = f64> {

@@ -2,6 +2,7 @@
 //! as this; what a format cannot show, it says.
 
 use selfbench_chart::Chart;
+use selfbench_chart::number::thousands;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -209,19 +210,7 @@ pub(crate) fn moment(text: &str) -> String {
 
 /// A whole number with commas.
 pub(crate) fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let (sign, digits) = match digits.strip_prefix('-') {
-        Some(digits) => ("-", digits),
-        None => ("", digits.as_str()),
-    };
-    let mut text = String::from(sign);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    thousands(&format!("{value:.0}"))
 }
 
 #[cfg(test)]

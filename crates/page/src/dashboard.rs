@@ -7,6 +7,7 @@ use crate::html::Ids;
 use maud::{Markup, html};
 use selfbench_chart::sparkline;
 use selfbench_markup::{Constant, constant};
+use selfbench_report::counted;
 use selfbench_stats::last_value::{LEAST_CHANGE, LEAST_EARLIER, LastValue, MOST_EARLIER};
 use serde::Deserialize;
 
@@ -160,8 +161,8 @@ impl Dashboard {
             title: "Benchmark runs",
             intro: html! {
                 p.lead {
-                    (counted(origin.runs, "run")) ", " (counted(origin.sets, "set")) ", "
-                    (counted(courses.len() as u64, "workload")) " with a label. "
+                    (many(origin.runs, "run")) ", " (many(origin.sets, "set")) ", "
+                    (many(courses.len() as u64, "workload")) " with a label. "
                     (answer(&courses, &regressions))
                 }
                 p.muted {
@@ -330,7 +331,7 @@ impl Set {
         match (&self.fastest, self.fastest_tps) {
             (Some(arm), Some(tps)) => format!(
                 "highest tps of {}: {arm}, {}",
-                counted(self.arms as u64, "arm"),
+                many(self.arms as u64, "arm"),
                 decimal(tps)
             ),
             _ => "-".into(),
@@ -518,6 +519,11 @@ fn state(state: &str) -> Markup {
     }
 }
 
+/// A number of things, with commas.
+fn many(number: u64, noun: &str) -> String {
+    counted(grouped(number as f64), noun)
+}
+
 fn figure(value: Option<f64>) -> String {
     value.map_or("-".into(), decimal)
 }
@@ -529,13 +535,6 @@ fn change(last: Option<LastValue>) -> String {
 /// A ratio as a difference in percent.
 fn percent(ratio: f64) -> String {
     format!("{:+.1} %", 100.0 * (ratio - 1.0))
-}
-
-fn counted(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{} {what}s", grouped(count as f64)),
-    }
 }
 
 #[cfg(test)]

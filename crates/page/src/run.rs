@@ -7,7 +7,7 @@ use crate::pictures::Pictures;
 use crate::source::Source;
 use selfbench_chart::run::{RunChart, RunData};
 use selfbench_model::{Evidence, Mode, Run, RunRecord, RunState};
-use selfbench_report::advice;
+use selfbench_report::{advice, counted};
 use selfbench_stats::summary;
 
 /// The report of a run. `repeat` are statements that repeat it, `charts` those that `data` has rows for.
@@ -150,10 +150,7 @@ fn subtitle(record: &RunRecord) -> String {
 }
 
 fn clients(run: &Run) -> String {
-    match run.clients {
-        1 => "1 client".into(),
-        clients => format!("{clients} clients"),
-    }
+    counted(run.clients, "client")
 }
 
 /// The answer: what came out, in words and numbers, and what makes it doubtful.
@@ -199,10 +196,7 @@ fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
         false => Block::Findings(doubts),
     });
     if !notes.is_empty() {
-        let summary = match notes.len() {
-            1 => "1 note".to_owned(),
-            count => format!("{count} notes"),
-        };
+        let summary = counted(notes.len(), "note");
         blocks.push(Block::Folded(summary, vec![Block::Findings(notes)]));
     }
     blocks

@@ -22,5 +22,6 @@ pub mod verdict;
 pub use advice::{Finding, Setup, Severity, advice, known_before};
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use budget::time_budget;
+pub use number::counted;
 pub use settings::is_shown;
 pub use text::{Style, lines, text};

@@ -109,7 +109,6 @@ impl LatencyHistogram {
     }
 
     /// The buckets in use, by rising latency: index and number of samples, which is never 0.
-    #[cfg(test)]
     fn recorded(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.inner.iter_recorded().map(|step| {
             (
@@ -155,16 +154,22 @@ impl LatencyHistogram {
         Ok(histogram)
     }
 
-    /// The buckets in use of a histogram in its stored form, by rising latency: lowest and highest
-    /// latency in milliseconds, and number of samples. Without a quarter of a megabyte of memory for
-    /// each, so that thousands of histograms can be read. Fails as [`decode`](Self::decode), when some
-    /// buckets may have been visited.
-    pub fn for_each(bytes: &[u8], mut each: impl FnMut(f64, f64, u64)) -> Result<(), StatsError> {
-        let ms = |ns: u64| ns as f64 / NS_PER_MS;
-        Self::visit(bytes, |index, count| {
-            let (lowest, highest) = (buckets::lowest_of(index), buckets::highest_of(index));
-            each(ms(lowest), ms(highest + 1), count);
-        })
+    /// The buckets in use, by rising latency: lowest and highest latency in milliseconds, and number of
+    /// samples.
+    pub fn for_each(&self, each: impl FnMut(f64, f64, u64)) {
+        let mut each = in_ms(each);
+        self.recorded()
+            .for_each(|(index, count)| each(index, count));
+    }
+
+    /// The same of a histogram in its stored form, without a quarter of a megabyte of memory for each, so
+    /// that thousands of histograms can be read. Fails as [`decode`](Self::decode), when some buckets may
+    /// have been visited.
+    pub fn for_each_stored(
+        bytes: &[u8],
+        each: impl FnMut(f64, f64, u64),
+    ) -> Result<(), StatsError> {
+        Self::visit(bytes, in_ms(each))
     }
 
     fn visit(bytes: &[u8], each: impl FnMut(usize, u64)) -> Result<(), StatsError> {
@@ -239,6 +244,15 @@ impl LatencyHistogram {
 impl Default for LatencyHistogram {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Passes the bounds of a bucket in milliseconds instead of its index.
+fn in_ms(mut each: impl FnMut(f64, f64, u64)) -> impl FnMut(usize, u64) {
+    let ms = |ns: u64| ns as f64 / NS_PER_MS;
+    move |index, count| {
+        let (lowest, highest) = (buckets::lowest_of(index), buckets::highest_of(index));
+        each(ms(lowest), ms(highest + 1), count);
     }
 }
 
@@ -537,14 +551,14 @@ mod tests {
     fn buckets_of_a_stored_histogram() {
         let bytes = histogram(&[100, 5_000_000, 5_000_001]).encode().unwrap();
         let mut seen = Vec::new();
-        LatencyHistogram::for_each(&bytes, |low, high, count| {
+        LatencyHistogram::for_each_stored(&bytes, |low, high, count| {
             assert!(low < high);
             seen.push((low, count));
         })
         .unwrap();
         let lowest = |ns: u64| buckets::lowest_of(buckets::index_of(ns)) as f64 / NS_PER_MS;
         assert_eq!(seen, [(lowest(100), 1), (lowest(5_000_000), 2)]);
-        assert!(LatencyHistogram::for_each(&bytes[1..], |_, _, _| ()).is_err());
+        assert!(LatencyHistogram::for_each_stored(&bytes[1..], |_, _, _| ()).is_err());
     }
 
     proptest! {

@@ -112,7 +112,7 @@ fn trend(values: &[f64], least: f64) -> Option<Found> {
     let score: f64 = pairs(values)
         .map(|(_, earlier, later)| sign(later - earlier))
         .sum();
-    let rest = rest_of_line(values);
+    let rest = Line::of(values).rest;
     let variance = n * (n - 1.0) * (2.0 * n + 5.0) / 18.0 * inflation(&rest);
     let z = (score.abs() - 1.0).max(0.0) / variance.sqrt();
     if two_sided(z) > LEVEL {
@@ -161,7 +161,7 @@ fn step(values: &[f64], least: f64) -> Option<Found> {
 fn cycle(values: &[f64], least: f64) -> Option<Change> {
     let longest = values.len() / MIN_PERIODS;
     // Slow changes are not cycles.
-    let rest = rest_of_line(values);
+    let rest = Line::of(values).rest;
     let ordinates: Vec<f64> = (MIN_PERIODS..=(values.len() - 1) / 2)
         .map(|frequency| power(&rest, frequency))
         .collect();
@@ -224,19 +224,37 @@ fn power(rest: &[f64], frequency: usize) -> f64 {
     a * a + b * b
 }
 
-/// What a straight line, fitted by least squares, leaves.
-fn rest_of_line(values: &[f64]) -> Vec<f64> {
-    let middle = (values.len() as f64 - 1.0) / 2.0;
-    let mean = mean(values);
-    let (mut products, mut squares) = (0.0, 0.0);
-    for (i, value) in values.iter().enumerate() {
-        let x = i as f64 - middle;
-        products += x * (value - mean);
-        squares += x * x;
+/// A straight line, fitted to a series by least squares.
+pub(crate) struct Line {
+    /// The mean of the series.
+    pub mean: f64,
+    /// By how much the line rises from one value to the next.
+    pub slope: f64,
+    /// The sum of the squared distances of the positions from the middle.
+    pub squares: f64,
+    /// What the line leaves of the values.
+    pub rest: Vec<f64>,
+}
+
+impl Line {
+    pub fn of(values: &[f64]) -> Line {
+        let middle = (values.len() as f64 - 1.0) / 2.0;
+        let mean = mean(values);
+        let (mut products, mut squares) = (0.0, 0.0);
+        for (i, value) in values.iter().enumerate() {
+            let x = i as f64 - middle;
+            products += x * (value - mean);
+            squares += x * x;
+        }
+        let slope = products / squares;
+        let rest = |(i, value): (usize, &f64)| value - mean - slope * (i as f64 - middle);
+        Line {
+            mean,
+            slope,
+            squares,
+            rest: values.iter().enumerate().map(rest).collect(),
+        }
     }
-    let slope = products / squares;
-    let rest = |(i, value): (usize, &f64)| value - mean - slope * (i as f64 - middle);
-    values.iter().enumerate().map(rest).collect()
 }
 
 /// All pairs of values, and the distance of the two.
@@ -268,11 +286,11 @@ fn sign(value: f64) -> f64 {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn sum_of_squares(values: &[f64]) -> f64 {
+pub(crate) fn sum_of_squares(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum()
 }
 

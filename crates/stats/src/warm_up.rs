@@ -10,7 +10,7 @@
 //!   final throughput; with the bound, all series but few end within 1 % of it, or are not steady.
 //! * Looks are far apart: each look at noise may err.
 
-use crate::steadiness::inflation;
+use crate::steadiness::{Line, inflation, mean, sum_of_squares};
 
 /// Number of intervals per mean.
 const BATCH: usize = 5;
@@ -93,30 +93,15 @@ fn change_bound(values: &[f64]) -> Option<f64> {
     if values.len() < MIN_MEANS {
         return None;
     }
-    let (middle, mean) = ((values.len() as f64 - 1.0) / 2.0, mean(values));
-    let (mut products, mut squares) = (0.0, 0.0);
-    for (i, value) in values.iter().enumerate() {
-        let x = i as f64 - middle;
-        products += x * (value - mean);
-        squares += x * x;
-    }
-    let slope = products / squares;
-    let rest = values.iter().enumerate();
-    let rest: Vec<f64> = rest
-        .map(|(i, value)| value - mean - slope * (i as f64 - middle))
-        .collect();
-    let left: f64 = rest.iter().map(|value| value * value).sum();
+    let line = Line::of(values);
+    let left = sum_of_squares(&line.rest);
     let variance = match left > 0.0 {
-        true => left / (values.len() as f64 - 2.0) * inflation(&rest),
+        true => left / (values.len() as f64 - 2.0) * inflation(&line.rest),
         false => 0.0,
     };
-    let bound = slope.abs() + BOUND * (variance / squares).sqrt();
-    let bound = bound * (values.len() as f64 - 1.0) / mean.abs();
+    let bound = line.slope.abs() + BOUND * (variance / line.squares).sqrt();
+    let bound = bound * (values.len() as f64 - 1.0) / line.mean.abs();
     bound.is_finite().then_some(bound)
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]
