@@ -84,6 +84,10 @@ pub fn plot(
         Glyphs::Unicode => ["\u{2524}", "\u{2502}", "\u{2514}", "\u{2500}"],
         Glyphs::Ascii => ["+", "|", "+", "-"],
     };
+    let unit = match glyphs {
+        Glyphs::Unicode => unit,
+        Glyphs::Ascii => unit.replace('\u{b5}', "u"),
+    };
     let mut lines = vec![format!("{title} ({unit})")];
     for row in 0..ROWS {
         let label = label_of(row);

@@ -145,6 +145,10 @@ fn text_of_fixed_data() {
         let lines = text::plot("tps", time(60.0), tps, &wave("", 60, 8000.0), 80, glyphs);
         text += &(lines.join("\n") + "\n");
         text += &(text::line(&wave("", 60, 8000.0), 40, glyphs) + "\n");
+        let short = wave("", 60, 0.4);
+        let lines =
+            text::plot("p99", time(60.0), Unit::Milliseconds, &short, 40, glyphs).join("\n");
+        assert_eq!(lines.is_ascii(), glyphs == text::Glyphs::Ascii, "{lines}");
     }
     check("plots.txt", &text);
 }
