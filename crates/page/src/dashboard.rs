@@ -1,21 +1,19 @@
 //! The page over all runs and sets: what got slower, labels over time, sets, runs.
 
+mod course;
+
 use crate::Document;
 use crate::Report;
 use crate::content::{decimal, grouped};
 use crate::html::Ids;
+use course::{answer, courses, labels, regressions, slower};
 use maud::{Markup, html};
-use selfbench_chart::sparkline;
 use selfbench_markup::{Constant, constant};
 use selfbench_report::counted;
-use selfbench_stats::last_value::{LEAST_CHANGE, LEAST_EARLIER, LastValue, MOST_EARLIER};
 use serde::Deserialize;
 
 /// Filters and sorts the tables.
 const SCRIPT: Constant = constant(include_str!("dashboard.js"));
-
-/// How many values a curve shows.
-const CURVE: usize = 40;
 
 /// All that the page shows.
 #[derive(Clone, Debug, Default)]
@@ -109,51 +107,10 @@ pub struct Set {
     pub verdict: Option<String>,
 }
 
-/// Runs with the same label and the same workload, oldest first.
-struct Course<'a> {
-    runs: Vec<&'a Run>,
-    tps: Vec<f64>,
-    latency: Vec<f64>,
-}
-
-impl<'a> Course<'a> {
-    fn last(&self) -> &'a Run {
-        self.runs[self.runs.len() - 1]
-    }
-
-    fn add(&mut self, run: &'a Run) {
-        self.runs.push(run);
-        if run.counts {
-            self.tps.extend(run.tps);
-            self.latency.extend(run.latency_p95_ms);
-        }
-    }
-
-    /// What the last run changed, of tps and of latency, if it counts.
-    fn changes(&self) -> [Option<LastValue>; 2] {
-        match self.last().counts {
-            true => [LastValue::of(&self.tps), LastValue::of(&self.latency)],
-            false => [None, None],
-        }
-    }
-
-    /// Whether there are enough runs to judge the last one.
-    fn is_judged(&self) -> bool {
-        self.changes().iter().any(Option::is_some)
-    }
-}
-
-/// A figure that got worse.
-struct Regression<'a> {
-    run: &'a Run,
-    figure: &'static str,
-    change: LastValue,
-}
-
 impl Dashboard {
     /// The page as an HTML document in one file.
     pub fn html(&self) -> String {
-        let courses = self.courses();
+        let courses = courses(&self.runs);
         let regressions = regressions(&courses);
         let origin = &self.origin;
         let query = "psql -XAtc \"SELECT bench.dashboard()\" > dashboard.html";
@@ -191,29 +148,6 @@ impl Dashboard {
             script: Some(SCRIPT),
         }
         .render()
-    }
-
-    /// The courses of all labels, the one with the newest run first.
-    fn courses(&self) -> Vec<Course<'_>> {
-        let mut courses: Vec<Course<'_>> = Vec::new();
-        let mut places = std::collections::HashMap::new();
-        // Runs of sets differ from each other on purpose.
-        let own = |run: &&Run| run.label.is_some() && run.set_id.is_none();
-        for run in self.runs.iter().rev().filter(own) {
-            let place = *places
-                .entry((&run.label, &run.workload_key))
-                .or_insert(courses.len());
-            if place == courses.len() {
-                courses.push(Course {
-                    runs: Vec::new(),
-                    tps: Vec::new(),
-                    latency: Vec::new(),
-                });
-            }
-            courses[place].add(run);
-        }
-        courses.sort_by_key(|course| std::cmp::Reverse(course.last().run_id));
-        courses
     }
 
     fn set_list(&self) -> Markup {
@@ -339,133 +273,6 @@ impl Set {
     }
 }
 
-fn regressions<'a>(courses: &[Course<'a>]) -> Vec<Regression<'a>> {
-    let mut found = Vec::new();
-    for course in courses {
-        let [tps, latency] = course.changes();
-        let worse = [
-            ("tps", tps.filter(|change| change.ratio < 1.0)),
-            ("p95 ms", latency.filter(|change| change.ratio > 1.0)),
-        ];
-        for (figure, change) in worse {
-            found.extend(change.filter(|c| c.has_changed).map(|change| Regression {
-                run: course.last(),
-                figure,
-                change,
-            }));
-        }
-    }
-    found
-}
-
-/// The answer in words.
-fn answer(courses: &[Course<'_>], regressions: &[Regression<'_>]) -> String {
-    let judged = courses.iter().filter(|course| course.is_judged()).count();
-    let mut slower: Vec<i64> = regressions.iter().map(|found| found.run.run_id).collect();
-    slower.dedup();
-    match (slower.len(), judged) {
-        (_, 0) => "None has enough runs to tell whether the last one is slower.".into(),
-        (0, _) => format!("Of {judged} with enough runs, none got slower with its last run."),
-        (slower, _) => {
-            format!("Of {judged} with enough runs, {slower} got slower with the last run.")
-        }
-    }
-}
-
-fn slower(regressions: &[Regression<'_>]) -> Markup {
-    let heads = [
-        ("Label", false),
-        ("Workload", false),
-        ("Figure", false),
-        ("Last run", true),
-        ("Last value", true),
-        ("Median before", true),
-        ("Change", true),
-        ("Runs before", true),
-        ("Report", false),
-    ];
-    let explained = format!(
-        "A label's last run is listed if its tps is lower, or its 95th percentile of the latency higher, \
-         than that of all of the {LEAST_EARLIER} to {MOST_EARLIER} runs of the same workload before it, \
-         and differs by more than {:.0} % from their median. Even if nothing has changed, this happens now \
-         and then: run it again.",
-        100.0 * LEAST_CHANGE
-    );
-    list(
-        "slower",
-        "Slower than before",
-        &explained,
-        &heads,
-        html! {
-            @for Regression { run, figure, change } in regressions {
-                tr {
-                    td.text { (run.label.as_deref().unwrap_or("-")) }
-                    td.text.workload { (run.workload) }
-                    td { (figure) }
-                    td.number { (run.run_id) }
-                    td.number { (decimal(change.value)) }
-                    td.number { (decimal(change.median)) }
-                    td.number { (percent(change.ratio)) }
-                    td.number { (change.earlier) }
-                    td { code { "SELECT bench.report(" (run.run_id) ", 'html')" } }
-                }
-            }
-        },
-    )
-}
-
-fn labels(courses: &[Course<'_>]) -> Markup {
-    let heads = [
-        ("Label", false),
-        ("Workload", false),
-        ("Runs", true),
-        ("Last run", true),
-        ("Started", false),
-        ("State", false),
-        ("tps", true),
-        ("Change", true),
-        ("tps over time", false),
-        ("p95 ms", true),
-        ("Change", true),
-        ("p95 over time", false),
-        ("Report", false),
-    ];
-    list(
-        "labels",
-        "Labels",
-        &format!(
-            "Runs with the same label and workload, without those of sets. Curves show the last {CURVE} \
-         runs that count, the newest at the right; changes compare the last one with the median of those before."
-        ),
-        &heads,
-        html! {
-            @for course in courses {
-                @let last = course.last();
-                @let [tps, latency] = course.changes();
-                tr {
-                    td.text { (last.label.as_deref().unwrap_or("-")) }
-                    td.text.workload { (last.workload) }
-                    td.number { (course.runs.len()) }
-                    td.number { (last.run_id) }
-                    td { (last.started_at) }
-                    td { (state(&last.state)) }
-                    td.number { (figure(last.tps)) }
-                    td.number { (change(tps)) }
-                    td { (curve("tps", &course.tps)) }
-                    td.number { (figure(last.latency_p95_ms)) }
-                    td.number { (change(latency)) }
-                    td { (curve("p95 in ms", &course.latency)) }
-                    td {
-                        @if let Some(literal) = &last.label_literal {
-                            code { "SELECT bench.report_label(" (literal) ", 'html')" }
-                        }
-                    }
-                }
-            }
-        },
-    )
-}
-
 /// A section with a table that can be filtered and sorted; columns are names, and whether they are
 /// numbers.
 fn list(id: &str, heading: &str, text: &str, heads: &[(&str, bool)], rows: Markup) -> Markup {
@@ -493,23 +300,6 @@ fn list(id: &str, heading: &str, text: &str, heads: &[(&str, bool)], rows: Marku
     }
 }
 
-/// The last values of a series as a small picture.
-fn curve(name: &str, values: &[f64]) -> Markup {
-    let last = &values[values.len().saturating_sub(CURVE)..];
-    if last.len() < 2 {
-        return html! { "-" };
-    }
-    let says = format!(
-        "{name} of {} runs: {} to {}, last {}",
-        last.len(),
-        decimal(last.iter().copied().fold(f64::INFINITY, f64::min)),
-        decimal(last.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
-        decimal(last[last.len() - 1])
-    );
-    let points: Vec<_> = last.iter().copied().map(Some).collect();
-    sparkline(&says, &points)
-}
-
 /// How a run or a set ended; what did not finish is marked.
 fn state(state: &str) -> Markup {
     match state {
@@ -526,15 +316,6 @@ fn many(number: u64, noun: &str) -> String {
 
 fn figure(value: Option<f64>) -> String {
     value.map_or("-".into(), decimal)
-}
-
-fn change(last: Option<LastValue>) -> String {
-    last.map_or("-".into(), |last| percent(last.ratio))
-}
-
-/// A ratio as a difference in percent.
-fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", 100.0 * (ratio - 1.0))
 }
 
 #[cfg(test)]
@@ -577,8 +358,8 @@ mod tests {
     #[test]
     fn a_label_whose_last_run_is_slower_is_a_regression() {
         let page = dashboard(course("nightly", &[100.0, 102.0, 99.0, 101.0, 100.0, 50.0]));
-        let courses = page.courses();
-        let found = regressions(&courses);
+        let found = courses(&page.runs);
+        let found = regressions(&found);
         let figures: Vec<_> = found
             .iter()
             .map(|found| (found.run.run_id, found.figure))
@@ -595,7 +376,7 @@ mod tests {
             "nightly",
             &[100.0, 102.0, 99.0, 101.0, 100.0, 200.0],
         ));
-        assert!(regressions(&page.courses()).is_empty());
+        assert!(regressions(&courses(&page.runs)).is_empty());
     }
 
     #[test]
@@ -603,16 +384,16 @@ mod tests {
         let mut runs = course("nightly", &[100.0, 102.0, 99.0, 101.0, 100.0, 50.0]);
         runs[5].workload_key = "another".into();
         let page = dashboard(runs.clone());
-        assert_eq!(page.courses().len(), 2);
-        assert!(regressions(&page.courses()).is_empty());
+        assert_eq!(courses(&page.runs).len(), 2);
+        assert!(regressions(&courses(&page.runs)).is_empty());
         runs[5].workload_key = String::new();
         runs[5].counts = false;
         let page = dashboard(runs.clone());
-        assert_eq!(page.courses().len(), 1);
-        assert!(regressions(&page.courses()).is_empty());
+        assert_eq!(courses(&page.runs).len(), 1);
+        assert!(regressions(&courses(&page.runs)).is_empty());
         runs[5].counts = true;
         runs[5].set_id = Some(1);
-        assert!(regressions(&dashboard(runs).courses()).is_empty());
+        assert!(regressions(&courses(&dashboard(runs).runs)).is_empty());
     }
 
     #[test]

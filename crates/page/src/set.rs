@@ -1,17 +1,15 @@
 //! What the report of sets says: of comparisons their arms, of sweeps how figures grow, of searches for
 //! capacity what was found. Several sets are drawn over each other.
 
-use crate::content::{Block, Picture, Report, Row, Section, Table, decimal, moment};
+mod overlaid;
+
+use crate::content::{Block, Picture, Report, Row, Section, decimal, moment};
 use crate::source::Source;
+use overlaid::overlaid;
 use selfbench_chart::{
     About, BudgetArm, CurvePoint, CurveSeries, Interval, Part, Unit, budget, curve, intervals,
 };
 use serde_json::Value;
-
-/// What the horizontal axis of sweeps may have, the first of them that a grid has.
-const ACROSS: [&str; 3] = ["clients", "scale", "rate"];
-/// How finely a fitted curve is drawn.
-const STEPS: usize = 60;
 
 const TPS: Unit = Unit::Count("tps");
 
@@ -322,121 +320,4 @@ fn without(row: &Row, column: &str, left_out: &str) -> String {
         })
         .collect();
     texts.join(", ")
-}
-
-/// The throughput of all sweeps over what the first of them varies.
-fn overlaid<S: Source>(sets: &[Set], source: &mut S) -> Result<Option<Picture>, S::Error> {
-    let sweeps: Vec<&Set> = sets.iter().filter(|set| set.is("sweep")).collect();
-    let Some(across) = ACROSS
-        .into_iter()
-        .find(|name| sweeps.iter().any(|set| set.varies(name)))
-    else {
-        return Ok(None);
-    };
-    let mut series: Vec<CurveSeries> = Vec::new();
-    let mut drawn = Table {
-        caption: format!("Throughput by {across}"),
-        ..Table::default()
-    };
-    for set in sweeps {
-        let mut of_set: Vec<CurveSeries> = Vec::new();
-        for row in source.rows(&points_query(set.id))? {
-            let point = row.0.iter().find(|(name, _)| name == "point");
-            let x = point.and_then(|(_, point)| point.get(across)?.as_f64());
-            let (Some(x), Some(y)) = (x, row.number("tps")) else {
-                continue;
-            };
-            let others = without(&row, "point", across);
-            let name = match (sets.len(), others.as_str()) {
-                (1, "") => "tps".to_owned(),
-                (1, others) => others.to_owned(),
-                (_, "") => set.name(),
-                (_, others) => format!("{}, {others}", set.name()),
-            };
-            let point = CurvePoint {
-                x,
-                y,
-                low: row.number("tps_low"),
-                high: row.number("tps_high"),
-            };
-            drawn.rows.push(Row(vec![
-                ("series".into(), name.clone().into()),
-                (across.into(), x.into()),
-                ("tps".into(), y.into()),
-                ("tps_low".into(), point.low.into()),
-                ("tps_high".into(), point.high.into()),
-            ]));
-            match of_set.iter_mut().find(|series| series.name == name) {
-                Some(series) => series.points.push(point),
-                None => of_set.push(CurveSeries {
-                    name,
-                    points: vec![point],
-                    fit: Vec::new(),
-                }),
-            }
-        }
-        if across == "clients" && set.varies("clients") {
-            for law in source.rows(&scaling_query(set.id))? {
-                let of = options(&law, "options");
-                let series = of_set
-                    .iter_mut()
-                    .find(|s| s.name == of || (of.is_empty() && s.name == "tps"));
-                if let Some(series) = series {
-                    series.fit = fit(&law, &series.points);
-                }
-            }
-        }
-        for series in &mut of_set {
-            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        }
-        series.extend(of_set);
-    }
-    let highest = series
-        .iter()
-        .flat_map(|s| s.points.iter().map(move |point| (s, point)))
-        .max_by(|a, b| a.1.y.total_cmp(&b.1.y));
-    let Some((of, point)) = highest else {
-        return Ok(None);
-    };
-    let about = About {
-        title: format!("Throughput by {across}, with intervals of 95 %."),
-        finding: format!(
-            "The highest is {} tps at {across} = {} ({}).",
-            decimal(point.y),
-            point.x,
-            of.name
-        ),
-    };
-    Ok(Some(Picture {
-        chart: curve(&about, Unit::Count(across), TPS, &series, &[]),
-        table: Some(drawn),
-        query: String::new(),
-    }))
-}
-
-/// The law of a series where it was measured, if it fits.
-fn fit(law: &Row, points: &[CurvePoint]) -> Vec<(f64, f64)> {
-    let fits = law
-        .0
-        .iter()
-        .any(|(name, value)| name == "fits" && *value == Value::Bool(true));
-    let coefficients = || {
-        Some((
-            law.number("lambda")?,
-            law.number("sigma")?,
-            law.number("kappa")?,
-        ))
-    };
-    let (true, Some((lambda, sigma, kappa))) = (fits, coefficients()) else {
-        return Vec::new();
-    };
-    let last = points.iter().map(|point| point.x).fold(1.0, f64::max);
-    let at = |step: usize| {
-        let n = 1.0 + (last - 1.0) * step as f64 / STEPS as f64;
-        (
-            n,
-            lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0)),
-        )
-    };
-    (0..=STEPS).map(at).collect()
 }

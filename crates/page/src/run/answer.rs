@@ -1,0 +1,149 @@
+//! The answer of a run's report: what came out, in words and figures, and what makes it doubtful.
+
+use super::clients;
+use crate::content::{Block, Figure, Remark, decimal, grouped};
+use selfbench_model::{Evidence, Mode, Run, RunRecord, RunState};
+use selfbench_report::{advice, counted};
+use selfbench_stats::summary;
+
+/// The answer: what came out, in words and numbers, and what makes it doubtful.
+pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
+    let run = &record.run;
+    let mut blocks = Vec::new();
+    let ended = match run.state {
+        RunState::Starting | RunState::Running => {
+            Some("The run is in progress: these are its figures so far.")
+        }
+        RunState::Canceled => Some("The run was canceled: these are its figures until then."),
+        RunState::Failed => Some("The run failed: these are its figures until then."),
+        RunState::Lost => Some("The run was lost: its processes ended before it stored a result."),
+        RunState::Finished => None,
+    };
+    blocks.extend(ended.map(|words| Block::Text(words.into())));
+    blocks.push(Block::Lead(in_words(run)));
+    blocks.push(Block::Figures(figures(run)));
+    let mut remarks: Vec<Remark> = advice(record, evidence)
+        .into_iter()
+        .map(|finding| Remark {
+            severity: finding.severity.name(),
+            finding: finding.finding.into(),
+            evidence: finding.evidence,
+            remedy: finding.remedy.into(),
+        })
+        .collect();
+    remarks.extend(run.errors.iter().map(|error| Remark {
+        severity: "error",
+        finding: error.trim_end().into(),
+        evidence: String::new(),
+        remedy: String::new(),
+    }));
+    remarks.extend(run.notes.iter().map(|note| Remark {
+        severity: "note",
+        finding: note.clone(),
+        evidence: String::new(),
+        remedy: String::new(),
+    }));
+    let (notes, doubts): (Vec<_>, Vec<_>) = remarks.into_iter().partition(|r| r.severity == "note");
+    blocks.push(match doubts.is_empty() {
+        true => Block::Text("No reason to distrust these figures is known.".into()),
+        false => Block::Findings(doubts),
+    });
+    if !notes.is_empty() {
+        let summary = counted(notes.len(), "note");
+        blocks.push(Block::Folded(summary, vec![Block::Findings(notes)]));
+    }
+    blocks
+}
+
+/// The result in one or two sentences.
+fn in_words(run: &Run) -> String {
+    let counts = &run.figures.counts;
+    let latency = &run.figures.latency;
+    let seconds = run.seconds.unwrap_or(0.0);
+    let place = match run.mode {
+        Mode::Spi => "in the server",
+        Mode::Libpq => "over connections",
+    };
+    let (Some(tps), Some(avg_ms)) = (run.figures.tps, latency.latency_avg_ms) else {
+        return match counts.total() {
+            0 => "No transaction has ended.".into(),
+            total => format!(
+                "None of {} transactions was successful.",
+                grouped(total as f64)
+            ),
+        };
+    };
+    let mut words = format!(
+        "{} transactions per second on average over {} s, {place}, by {}. A transaction took {} ms on average",
+        rate(tps),
+        decimal(seconds),
+        clients(run),
+        decimal(avg_ms)
+    );
+    if let Some(p95_ms) = latency.latency_p95_ms {
+        words += &format!("; 95 of 100 took at most {} ms", decimal(p95_ms));
+    }
+    words + "."
+}
+
+fn figures(run: &Run) -> Vec<Figure> {
+    let figures = &run.figures;
+    let (counts, latency) = (&figures.counts, &figures.latency);
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: Option<String>, unit| {
+        all.extend(value.map(|value| Figure {
+            name: name.into(),
+            value,
+            unit,
+        }));
+    };
+    let per_second = match run.mode {
+        Mode::Spi => "throughput, in-server",
+        Mode::Libpq => "throughput",
+    };
+    add(per_second, figures.tps.map(rate), "tps");
+    for (name, value) in [
+        ("mean latency", latency.latency_avg_ms),
+        ("median", latency.latency_p50_ms),
+        ("95th percentile", latency.latency_p95_ms),
+        ("99th percentile", latency.latency_p99_ms),
+        ("maximum", latency.latency_max_ms),
+    ] {
+        add(name, value.map(decimal), "ms");
+    }
+    add(
+        "transactions",
+        Some(grouped(counts.transactions as f64)),
+        "",
+    );
+    let total = counts.total();
+    let share = |count| format!("({:.2} %)", summary::percent(count, total));
+    for (name, count) in [
+        ("failed", counts.failed()),
+        ("retried", counts.retried),
+        ("skipped", counts.skipped),
+        ("over the limit", counts.late),
+    ] {
+        if count > 0 {
+            add(
+                name,
+                Some(format!("{} {}", grouped(count as f64), share(count))),
+                "",
+            );
+        }
+    }
+    add("mean schedule lag", figures.lag_avg_ms.map(decimal), "ms");
+    let harness = run
+        .harness_share
+        .map(|share| format!("{:.1}", 100.0 * share));
+    add("harness", harness, "% of the clients' time");
+    all
+}
+
+/// Transactions per second.
+fn rate(tps: f64) -> String {
+    match tps {
+        tps if tps >= 1000.0 => grouped(tps),
+        tps => decimal(tps),
+    }
+}

@@ -1,0 +1,259 @@
+//! The details of a run's report: what was run, and the tables that stand beside charts.
+
+use crate::content::{Block, Row, Section, Table, decimal, moment};
+use crate::source::Source;
+use selfbench_model::RunRecord;
+
+/// The tables of a run's report.
+pub(super) struct Tables<'a, S> {
+    pub run_id: i64,
+    pub source: &'a mut S,
+}
+
+impl<S: Source> Tables<'_, S> {
+    /// A query of the run, which is `$1`.
+    fn of_run(&self, query: &str) -> String {
+        query.replace("$1", &self.run_id.to_string())
+    }
+
+    fn table(&mut self, caption: &str, query: &str) -> Result<Option<Table>, S::Error> {
+        let query = self.of_run(query);
+        self.source.table(caption, query)
+    }
+
+    fn section(
+        &mut self,
+        heading: &str,
+        words: &str,
+        caption: &str,
+        query: &str,
+    ) -> Result<Option<Section>, S::Error> {
+        let query = self.of_run(query);
+        self.source.section(heading, words, caption, query)
+    }
+}
+
+/// What is needed to repeat the run.
+pub(super) fn what_was_run<S: Source>(
+    record: &RunRecord,
+    repeat: &str,
+    tables: &mut Tables<'_, S>,
+) -> Result<Section, S::Error> {
+    let run = &record.run;
+    let mut facts: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        facts.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    let scripts = record.scripts.iter();
+    let scripts: Vec<String> = scripts.map(|script| script.description.clone()).collect();
+    add("scripts", Some(scripts.join(", ")));
+    add("mode", Some(run.mode.description().into()));
+    add("connection", run.connection.clone());
+    add("target", run.target.clone());
+    add("query protocol", Some(run.protocol.clone()));
+    add("clients", Some(run.clients.to_string()));
+    add("processes that drove them", Some(run.workers.to_string()));
+    add("duration", run.duration_s.map(|s| format!("{s} s")));
+    add(
+        "transactions per client",
+        run.transactions_per_client.map(|n| n.to_string()),
+    );
+    add("measured", run.seconds.map(|s| format!("{} s", decimal(s))));
+    add(
+        "warm-up",
+        (run.warmup_s > 0.0).then(|| format!("{} s{}", run.warmup_s, run.warmup_ended())),
+    );
+    add(
+        "rate",
+        run.rate
+            .map(|rate| format!("{rate} transactions per second")),
+    );
+    add(
+        "latency limit",
+        run.latency_limit_ms.map(|ms| format!("{ms} ms")),
+    );
+    add(
+        "maximum number of tries",
+        (run.max_tries != 1).then(|| run.max_tries.to_string()),
+    );
+    if record.pgio.is_none() {
+        add("scale", Some(run.scale.to_string()));
+    }
+    add("random seed", Some(run.seed.clone()));
+    for (name, value) in &run.variables {
+        add(&format!("variable {name}"), Some(value.clone()));
+    }
+    add("started", run.started_at.as_deref().map(moment));
+    add("finished", run.finished_at.as_deref().map(moment));
+    add("state", Some(run.state.name().into()));
+    add("role", Some(run.owner.clone()));
+    add("database", Some(run.database_name.clone()));
+    add("server", Some(format!("PostgreSQL {}", run.server_version)));
+    add(
+        "extension",
+        Some(format!("pg_selfbench {}", run.extension_version)),
+    );
+    if let Some(origin) = &run.imported_from {
+        let words = format!(
+            "run {} of database {}, system {}",
+            origin.run_id, origin.database, origin.system_identifier
+        );
+        add("imported from", Some(words));
+    }
+    let mut blocks = vec![Block::Code(repeat.to_owned()), Block::Facts(facts)];
+    let bodies = tables.of_run(
+        "SELECT name, body FROM bench.run_scripts WHERE run_id = $1 AND body <> '' ORDER BY script_no",
+    );
+    let bodies = tables.source.rows(&bodies)?;
+    if !bodies.is_empty() {
+        let blocks_of = |row: &Row| {
+            [
+                Block::Heading(row.text("name").to_owned()),
+                Block::Code(row.text("body").to_owned()),
+            ]
+        };
+        blocks.push(Block::Folded(
+            "Texts of the scripts".into(),
+            bodies.iter().flat_map(blocks_of).collect(),
+        ));
+    }
+    Ok(Section {
+        heading: "What was run".into(),
+        blocks,
+    })
+}
+
+pub(super) fn scripts<S: Source>(
+    record: &RunRecord,
+    tables: &mut Tables<'_, S>,
+) -> Result<Option<Section>, S::Error> {
+    let mut blocks = Vec::new();
+    if record.scripts.len() > 1 {
+        let table = tables.table(
+            "Scripts",
+            "SELECT name, weight, transactions, failed, tps, latency_avg_ms, latency_p50_ms, \
+             latency_p95_ms, latency_p99_ms, latency_max_ms FROM bench.run_scripts WHERE run_id = $1 \
+             ORDER BY script_no",
+        )?;
+        blocks.extend(table.map(Block::Table));
+    }
+    if !record.statements.is_empty() {
+        let table = tables.table(
+            "Commands of the scripts",
+            "SELECT script_no, line, command, executions, failures, retries, latency_avg_ms, \
+             latency_p50_ms, latency_p95_ms, latency_p99_ms, latency_max_ms FROM bench.run_statements \
+             WHERE run_id = $1 ORDER BY script_no, command_no",
+        )?;
+        blocks.extend(table.map(Block::Table));
+    }
+    if record.pgio.is_some() {
+        let table = tables.table(
+            "Tables of pgio's workload",
+            "SELECT table_no, sessions, selects, updates, failed, logical_reads_per_s, \
+             cache_hits_per_s, riops, device_reads_per_s, wal_bytes_per_s, select_max_ms, update_max_ms \
+             FROM bench.pgio_tables WHERE run_id = $1 ORDER BY table_no",
+        )?;
+        blocks.extend(table.map(Block::Table));
+    }
+    Ok((!blocks.is_empty()).then(|| Section {
+        heading: "Scripts and commands".into(),
+        blocks,
+    }))
+}
+
+pub(super) fn time<S: Source>(tables: &mut Tables<'_, S>) -> Result<Option<Section>, S::Error> {
+    tables.section(
+        "Where the time goes",
+        "These parts of a transaction's time add up to its mean latency.",
+        "Time budget of a transaction",
+        "SELECT component, us_per_transaction, share, measured FROM bench.time_budget($1)",
+    )
+}
+
+pub(super) fn waits<S: Source>(tables: &mut Tables<'_, S>) -> Result<Option<Section>, S::Error> {
+    let section = tables.section(
+        "Waits",
+        "What the sessions that serve the clients waited for, sampled. A session that does not wait is \
+         not always on a CPU.",
+        "Wait events",
+        "SELECT class, event, samples, share, sessions FROM bench.waits($1)",
+    )?;
+    let blockers = tables.table(
+        "What blocked sessions that waited for locks",
+        "SELECT locktype, mode, relation, blocker, blocker_role, blocker_application, blocker_state, \
+         blocker_statement, sum(samples) AS samples FROM bench.run_blockers WHERE run_id = $1 \
+         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY samples DESC, 1, 2, 3, 4, 5, 6, 7, 8",
+    )?;
+    Ok(section.map(|mut section| {
+        section.blocks.extend(blockers.map(Block::Table));
+        section
+    }))
+}
+
+pub(super) fn profile<S: Source>(
+    record: &RunRecord,
+    tables: &mut Tables<'_, S>,
+) -> Result<Option<Section>, S::Error> {
+    if record.profiles.is_empty() {
+        return Ok(None);
+    }
+    let mut blocks = Vec::new();
+    let processes = tables.table(
+        "Sampled processes",
+        "SELECT process, processes, sampled, cpu_ms, samples, incomplete, lost, cost_ms \
+         FROM bench.run_profiles WHERE run_id = $1 ORDER BY sampled DESC, process",
+    )?;
+    blocks.extend(processes.map(Block::Table));
+    let functions = tables.table(
+        "Functions by the CPU time that they take",
+        "SELECT process, function, self_samples, self_share, total_samples, total_share \
+         FROM bench.profile($1) ORDER BY self_samples DESC, total_samples DESC, process, function",
+    )?;
+    blocks.extend(
+        functions.map(|table| Block::Folded("Functions".into(), vec![Block::Table(table)])),
+    );
+    Ok(Some(Section {
+        heading: "Profile".into(),
+        blocks,
+    }))
+}
+
+/// What is needed less often.
+pub(super) fn background<S: Source>(tables: &mut Tables<'_, S>) -> Result<Section, S::Error> {
+    let mut blocks = Vec::new();
+    for (summary, caption, query) in [
+        (
+            "Tables and indexes",
+            "Tables and indexes that the run used",
+            "SELECT schema_name, name, kind, bytes_before, bytes_after, live_rows_after, dead_rows_after, \
+             autovacuums, sequential_scans, index_scans, rows_inserted, rows_updated, rows_hot_updated, \
+             rows_deleted FROM bench.run_tables WHERE run_id = $1 ORDER BY bytes_after DESC NULLS LAST, \
+             schema_name, name",
+        ),
+        (
+            "Settings",
+            "Settings of the run",
+            "SELECT name, setting, source FROM bench.run_settings WHERE run_id = $1 ORDER BY name COLLATE \"C\"",
+        ),
+        (
+            "Hardware and operating system",
+            "What the run ran on",
+            "SELECT machine, name, value FROM bench.run_environment WHERE run_id = $1 \
+             ORDER BY machine DESC, name COLLATE \"C\"",
+        ),
+        (
+            "All figures",
+            "The row of the run",
+            "SELECT f.name, f.value FROM bench.run_summary r, json_each_text(row_to_json(r)) \
+             WITH ORDINALITY f (name, value, place) WHERE run_id = $1 AND f.value IS NOT NULL \
+             ORDER BY f.place",
+        ),
+    ] {
+        let table = tables.table(caption, query)?;
+        blocks.extend(table.map(|table| Block::Folded(summary.into(), vec![Block::Table(table)])));
+    }
+    Ok(Section {
+        heading: "Settings and hardware".into(),
+        blocks,
+    })
+}
