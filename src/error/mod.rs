@@ -117,10 +117,10 @@ pub enum Error {
     /// table.
     #[error("refusing to replace \"{relation}\": {why}")]
     NameTaken { relation: String, why: String },
-    /// The tables are larger than the free space.
-    #[error("the tables would not fit into the file system of tablespace \"{tablespace}\"")]
+    /// The tables or their WAL are larger than the free space.
+    #[error("the tables would not fit into the file system of {place}")]
     DiskFull {
-        tablespace: String,
+        place: String,
         needed: String,
         free: String,
         freed: Option<String>,
@@ -365,10 +365,10 @@ impl Error {
                 ..
             } => Some(match freed {
                 Some(freed) => format!(
-                    "They need about {needed}; {free} are free, and dropping the existing tables \
-                     frees {freed}."
+                    "About {needed} are needed there; {free} are free, and dropping the existing \
+                     tables frees {freed}."
                 ),
-                None => format!("They need about {needed}, and {free} are free."),
+                None => format!("About {needed} are needed there, and {free} are free."),
             }),
             Error::CallerLocks { relation, lock } => {
                 Some(format!("It holds {lock} on relation \"{relation}\"."))
@@ -464,8 +464,8 @@ impl Error {
                     .into(),
             ),
             Error::DiskFull { .. } => Some(
-                "Choose a smaller size or another tablespace; with force => true, this is not \
-                 checked."
+                "Choose a smaller scale or size, or another tablespace. With force => true, this is \
+                 not checked; a full disk can then keep the server from starting."
                     .into(),
             ),
             Error::CallerLocks { .. } => Some(

@@ -47,6 +47,8 @@ options! {
         target: Option<String>,
         /// Processes that fill accounts.
         workers: Option<i32>,
+        /// Whether not to check that there is space for the tables.
+        force: bool = false,
     }
 }
 
@@ -84,6 +86,8 @@ pub struct InitializeSpec {
     pub target: Option<ConnectWith>,
     /// Processes that fill accounts, the loader among them; by default, the server's settings tell.
     pub workers: Option<i32>,
+    /// Whether not to check that there is space for the tables; that of a target is never checked.
+    pub force: bool,
     /// Whether tables are dropped wherever `search_path` finds them, as by pgbench.
     pub as_pgbench: bool,
 }
@@ -149,6 +153,7 @@ impl InitializeOptions {
             settings: settings::of_session()?,
             target,
             workers: self.workers,
+            force: self.force,
             as_pgbench,
         })
     }

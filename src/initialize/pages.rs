@@ -23,6 +23,8 @@ use std::ops::Range;
 pub const MAX_PAGES: u64 = u32::MAX as u64 - 1;
 /// Pages, or leaves of a key, that a process fills before it takes the next part.
 const PART_PAGES: u64 = 1024;
+/// Files of a gigabyte that are filled at the same time, per process.
+const FILES_PER_PROCESS: usize = 2;
 /// Memory of a process for the batches of several hash partitions, in pages.
 const HASH_PAGES: usize = 4096;
 
@@ -55,6 +57,8 @@ pub struct Plan {
     rows: i64,
     row: Row,
     layout: Layout,
+    /// Files of a gigabyte that are filled at the same time.
+    files_at_once: u64,
     /// Whether the role may add primary keys to the tables.
     pub may_add_keys: bool,
 }
@@ -170,7 +174,7 @@ impl Plan {
         let rows = spec.accounts();
         let found = layout(accounts, rows, processes, has_keys)?;
         Ok(found.and_then(|(layout, may_add_keys)| {
-            let plan = Plan::make(spec.identity, rows, layout, RowKind::Accounts)?;
+            let plan = Plan::make(spec.identity, rows, layout, RowKind::Accounts, processes)?;
             Some(Plan {
                 may_add_keys,
                 ..plan
@@ -179,8 +183,8 @@ impl Plan {
     }
 
     /// The plan for filling pgio's tables in this transaction, which has created them; `None` if
-    /// COPY must fill them.
-    pub fn of_pgio(spec: &PgioSpec, tables: &[pg_sys::Oid]) -> Option<Plan> {
+    /// COPY must fill them. `processes` may take part.
+    pub fn of_pgio(spec: &PgioSpec, tables: &[pg_sys::Oid], processes: usize) -> Option<Plan> {
         if !tables.iter().all(|oid| heap::may_insert(*oid)) {
             return None;
         }
@@ -195,11 +199,17 @@ impl Plan {
             })
             .collect();
         let layout = Layout::Ranges(ranges?);
-        Plan::make(spec.identity, spec.rows(), layout, RowKind::Pgio)
+        Plan::make(spec.identity, spec.rows(), layout, RowKind::Pgio, processes)
     }
 
     /// That of so many rows in all files together.
-    fn make(identity: Identity, rows: i64, layout: Layout, kind: RowKind) -> Option<Plan> {
+    fn make(
+        identity: Identity,
+        rows: i64,
+        layout: Layout,
+        kind: RowKind,
+        processes: usize,
+    ) -> Option<Plan> {
         let first = match &layout {
             Layout::Ranges(ranges) => ranges.first().map(|range| range.heap),
             Layout::Hash(heaps, _) => heaps.first().copied(),
@@ -210,6 +220,7 @@ impl Plan {
             rows,
             row,
             layout,
+            files_at_once: (FILES_PER_PROCESS * processes).max(1) as u64,
             may_add_keys: false,
         };
         plan.fits(kind).then_some(plan)
@@ -316,21 +327,31 @@ impl Plan {
     }
 
     /// The parts of the work: a range, whether it is that of its key, and pages or leaves. They are
-    /// in the order in which processes take them: one of each file of a gigabyte in turn, because
-    /// many file systems let only one process at a time write to a file.
+    /// in the order in which processes take them: one of each of several files of a gigabyte in turn,
+    /// because many file systems let only one process at a time write to a file.
+    ///
+    /// There are more such files than processes, but not all files of a large table: recovery that
+    /// replays a canceled load fills with zeros what lies before the furthest page that was written,
+    /// which may be far more than the load itself had taken.
     fn parts<'r>(&self, ranges: &'r [RowRange]) -> Vec<(&'r RowRange, bool, Range<u64>)> {
-        let mut parts = Vec::new();
+        const FILE: u64 = pg_sys::RELSEG_SIZE as u64;
+        let (mut parts, mut files) = (Vec::new(), 0);
         for range in ranges {
             let key = self.key_of(&range.heap, range.count());
             let leaves = key.map_or(0, |(_, tree)| tree.leaves());
             for (is_key, pages) in [(false, self.pages_of(range)), (true, leaves)] {
                 let firsts = (0..pages).step_by(PART_PAGES as usize);
-                let part = |first: u64| (range, is_key, first..(first + PART_PAGES).min(pages));
+                let part = |first: u64| {
+                    let group = (files + first / FILE) / self.files_at_once;
+                    let part = (range, is_key, first..(first + PART_PAGES).min(pages));
+                    ((group, first % FILE), part)
+                };
                 parts.extend(firsts.map(part));
+                files += pages.div_ceil(FILE);
             }
         }
-        parts.sort_by_key(|(_, _, pages)| pages.start % u64::from(pg_sys::RELSEG_SIZE));
-        parts
+        parts.sort_by_key(|(place, _)| *place);
+        parts.into_iter().map(|(_, part)| part).collect()
     }
 
     fn fill(

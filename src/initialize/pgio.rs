@@ -123,10 +123,8 @@ pub fn present() -> Result<Vec<String>> {
 pub struct ExistingTable {
     /// Its number.
     number: String,
-    /// Its oid.
-    pub oid: u32,
-    /// The same for messages.
-    table: OldTable,
+    /// What it shares with other tables.
+    pub table: OldTable,
 }
 
 /// The schema of pgio's tables, the first one of `search_path`, and the existing tables in it.
@@ -153,8 +151,8 @@ impl Schema {
             let number = relation.trim_start_matches("pgio").to_owned();
             let why = match kind.as_str() {
                 "r" if columns == COLUMNS => {
-                    let table = OldTable { name, rows };
-                    old.push(ExistingTable { number, oid, table });
+                    let table = OldTable { name, oid, rows };
+                    old.push(ExistingTable { number, table });
                     continue;
                 }
                 "r" => format!(

@@ -16,8 +16,8 @@ pub const TABLES: [(&str, &[&str]); 4] = [
     ("pgbench_tellers", &["tid", "bid", "tbalance", "filler"]),
 ];
 
-/// A relation's kind, its columns as a JSON array, its name with its schema, and about how many
-/// rows it and its partitions have; `{}` is its name as a literal.
+/// A relation's kind, its columns as a JSON array, its name with its schema, its OID, and about how
+/// many rows it and its partitions have; `{}` is its name as a literal.
 const FIND: &str = "
 SELECT c.relkind::pg_catalog.text,
        pg_catalog.to_json(ARRAY(
@@ -26,6 +26,7 @@ SELECT c.relkind::pg_catalog.text,
               AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
             ORDER BY a.attnum))::pg_catalog.text,
        pg_catalog.format('%I.%I', n.nspname, c.relname),
+       c.oid::pg_catalog.text,
        (SELECT pg_catalog.sum(p.reltuples)::pg_catalog.int8 FROM pg_catalog.pg_class p
          WHERE p.relkind OPERATOR(pg_catalog.=) 'r' AND p.reltuples OPERATOR(pg_catalog.>) 0
            AND (p.oid OPERATOR(pg_catalog.=) c.oid
@@ -79,6 +80,8 @@ pub struct Tables {
 pub struct OldTable {
     /// Its name with its schema, quoted for SQL.
     pub name: String,
+    /// Its OID.
+    pub oid: u32,
     /// Its approximate number of rows, if it has been analyzed.
     pub rows: Option<i64>,
 }
@@ -149,6 +152,7 @@ fn accept(table: &str, columns: &[&str], found: Vec<Option<String>>) -> Result<O
             if names == columns {
                 return Ok(next().map(|name| OldTable {
                     name,
+                    oid: next().and_then(|oid| oid.parse().ok()).unwrap_or_default(),
                     rows: next().and_then(|rows| rows.parse().ok()),
                 }));
             }

@@ -1,4 +1,8 @@
-/* Filling pgbench's and pgio's tables. */
+/* Filling pgbench's and pgio's tables.
+
+   If tables and primary keys or indexes do not fit into the file systems of their tablespaces, or their
+   WAL into that of pg_wal, nothing is dropped or created, and the functions fail with disk_full, unless
+   "force" is true. The file systems of a target are not checked. */
 
 CREATE FUNCTION bench.initialize(
     scale            int     DEFAULT 1,
@@ -12,6 +16,7 @@ CREATE FUNCTION bench.initialize(
     index_tablespace text    DEFAULT NULL,
     target           text    DEFAULT NULL,
     workers          int     DEFAULT NULL,
+    force            boolean DEFAULT false,
     OUT step    text,
     OUT seconds float8
 ) RETURNS SETOF record
@@ -22,10 +27,7 @@ COMMENT ON FUNCTION bench.initialize IS 'create and fill pgbench''s tables as pg
  * Creates tables pgio1, pgio2 and so on in the first schema of search_path.
  * "size" is the size of each table: a number of blocks such as '16384', or bytes
  * such as '128M', '64MB' or '1TB', rounded down to whole blocks.  Existing pgio
- * tables are dropped first.  If tables and indexes do not fit into the file
- * systems of their tablespaces, the function fails with disk_full and drops
- * nothing, unless "force" is true; it does not check the space for WAL, nor the
- * file systems of a target.  "seed" determines the order of keys.
+ * tables are dropped first.  "seed" determines the order of keys.
  */
 CREATE FUNCTION bench.initialize_pgio(
     tables           int     DEFAULT 1,

@@ -69,8 +69,8 @@ pub fn pgio(
         };
         let tables: Vec<_> = (1..=spec.tables).map(oid).collect::<Result<_>>()?;
         let tables: Vec<_> = tables.into_iter().flatten().collect();
-        if let Some(plan) = Plan::of_pgio(spec, &tables) {
-            let processes = page_worker::processes(spec.workers);
+        let processes = page_worker::processes(spec.workers);
+        if let Some(plan) = Plan::of_pgio(spec, &tables, processes) {
             return page_worker::fill(&plan, processes, header, &mut Keyed::default());
         }
     }

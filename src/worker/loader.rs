@@ -135,6 +135,9 @@ fn pgbench(
 ) -> Result<()> {
     // This check precedes dropping and emptying tables.
     let tables = Tables::find(database, spec)?;
+    if let (Database::Here, false) = (&database, spec.force) {
+        transaction(|| space::require_for_pgbench(spec, &tables))?;
+    }
     if spec.steps.contains('d')
         && let Some(line) = announce_drop(tables.old())
     {
@@ -173,7 +176,7 @@ fn pgio(
 ) -> Result<()> {
     let schema = Schema::find(database, spec)?;
     if let (Database::Here, false) = (&database, spec.force) {
-        transaction(|| space::require(spec, &schema))?;
+        transaction(|| space::require_for_pgio(spec, &schema))?;
     }
     if let Some(line) = schema.announce_drop() {
         tell(&line);

@@ -297,6 +297,32 @@ is($node->safe_psql('ours', "SELECT to_regclass('taken.pgbench_accounts') IS NOT
 unlike(in_schema('taken', 'SELECT bench.initialize(partitions => 1); SELECT bench.initialize(partitions => 1)'),
 	qr/ERROR/, 'a name that no partition will need');
 
+# More than there is room for: an error that says how much, before anything is dropped.
+$node->safe_psql('ours', 'CREATE SCHEMA full_disk');
+foreach my $case (
+	[ '', '', 'pg_default' ],
+	[ "tablespace => 'the tables'", '', 'the tables' ],
+	[ "index_tablespace => 'the indexes'", '', 'pg_default' ],
+	[ 'fillfactor => 40, partitions => 2', '', 'pg_default' ],
+	[ "partitions => 2, unlogged => true, partition_method => 'hash'", '', 'pg_default' ],
+	[ "steps => 'dtGv'", '', 'pg_default' ],
+	[ "tablespace => 'the tables', steps => 'dtgv'", "steps => 'g'", 'the tables' ])
+{
+	my ($first, $options, $tablespace) = @$case;
+	my $name = "no room: $first";
+	unlike(in_schema('full_disk', "SELECT bench.initialize($first)"), qr/ERROR/, "$name: one that fits");
+	my $bytes = $node->safe_psql('ours',
+		"SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'full_disk'::regnamespace AND relkind = 'r'");
+	my $error = in_schema('full_disk', 'SELECT bench.initialize(' . join(', ', 'scale => 10000000', $options || $first || ()) . ')');
+	like($error,
+		qr/ERROR:  53100: the tables would not fit into the file system of tablespace "$tablespace"\nDETAIL:  About \d+ TB are needed there.* are free.*\nHINT:  Choose a smaller scale .*force => true/,
+		$name);
+	my ($needed) = $error =~ /About (\d+) TB/;
+	cmp_ok(abs(($needed // 0) / ($bytes * 1e7 / 2**40) - 1), '<', 0.1, "$name: how much is needed");
+	is($node->safe_psql('ours', 'SELECT count(*) FROM full_disk.pgbench_accounts'), 100000, "$name: nothing is dropped");
+}
+like(in_schema('full_disk', q{SELECT bench.pgbench('-i -s 20000000')}), qr/ERROR:  53100: .*would not fit/, 'no room: bench.pgbench');
+
 # Accounts that are a partition, or partitioned below another table.
 $node->safe_psql('ours', <<'SQL');
 CREATE SCHEMA below;

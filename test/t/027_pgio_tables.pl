@@ -248,7 +248,7 @@ foreach my $options (
 		"\\set VERBOSITY verbose\nSELECT bench.initialize_pgio($options)");
 	like(
 		$stderr,
-		qr/ERROR:  53100: the tables would not fit into the file system of tablespace "$tablespace"\nDETAIL:  They need about \d+ [TP]B; .*are free, and dropping the existing tables frees .*\.\nHINT:  Choose .*force => true/,
+		qr/ERROR:  53100: the tables would not fit into the file system of tablespace "$tablespace"\nDETAIL:  About \d+ [TP]B are needed there; .*are free, and dropping the existing tables frees .*\.\nHINT:  Choose .*force => true/,
 		"no space: $options");
 }
 is(relations($node), $before, 'no space: nothing is dropped');

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 /// Bytes of a page.
 pub const PAGE: usize = pg_sys::BLCKSZ as usize;
 /// `MAXALIGN` of a page's header.
-pub(super) const PAGE_HEADER: usize =
+pub const PAGE_HEADER: usize =
     std::mem::offset_of!(pg_sys::PageHeaderData, pd_linp).next_multiple_of(8);
 /// Pages of a WAL record of finished pages, and of a batch.
 pub const BATCH: usize = 32;

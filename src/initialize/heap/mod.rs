@@ -13,7 +13,7 @@ mod rows;
 mod storage;
 mod table;
 
-pub use file::{BATCH, File, PAGE, Pages, WriteMode, compress_wal};
+pub use file::{BATCH, File, PAGE, PAGE_HEADER, Pages, WriteMode, compress_wal};
 pub use key::Key;
 pub use rows::{Filler, PartitionHash, Row, Template};
 pub use table::{Heap, RowKind, is_plain_parent, may_insert};
