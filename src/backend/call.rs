@@ -7,7 +7,7 @@
 use super::horizon::Horizon;
 use super::transaction;
 use crate::check::{interval_text, invalid};
-use crate::error::{Error, Result, catch};
+use crate::error::{Error, Result, catch, problem};
 use crate::query;
 use crate::state::text::c_text;
 use pgrx::callconv::{Arg, ArgAbi};
@@ -418,7 +418,7 @@ impl Argument for Value {
         serde_json::from_slice(text.to_bytes()).map_err(|error| {
             invalid(
                 name,
-                error.to_string(),
+                problem(&error),
                 "A document with fewer levels and smaller numbers.",
             )
         })

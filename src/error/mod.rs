@@ -3,9 +3,11 @@
 //! Errors travel three ways: raised in the caller's backend ([`Error::raise`]), sent from a worker
 //! to the backend through shared memory as a [`Report`], and stored with a run as text.
 
+mod document;
 #[allow(unsafe_code)]
 mod report;
 
+pub use document::problem;
 pub use report::{Report, report_of};
 
 use pgrx::PgSqlErrorCode as Sqlstate;
@@ -404,6 +406,13 @@ impl Error {
             Error::Option { .. } | Error::NullOption { .. } => {
                 Some("Leave the option out to get its default.".into())
             }
+            Error::NullArgument { name } => match *name {
+                "run_id" | "run_ids" | "a" | "b" => {
+                    Some("Runs are listed in bench.run_summary.".into())
+                }
+                "set_id" | "set_ids" => Some("Sets are listed in bench.set_summary.".into()),
+                _ => None,
+            },
             Error::OptionConflict { hint, .. }
             | Error::UnknownScript { hint, .. }
             | Error::Denied { hint, .. }

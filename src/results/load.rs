@@ -3,7 +3,7 @@
 use super::insert::Row;
 use super::json::names;
 use crate::backend::transaction::transaction;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, problem};
 use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
@@ -329,8 +329,9 @@ pub(super) fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Resu
         texts
             .iter()
             .map(|text| {
-                serde_json::from_str(text)
-                    .map_err(|e| Error::Limit(format!("cannot read a stored result: {e}")))
+                serde_json::from_str(text).map_err(|e| {
+                    Error::Limit(format!("cannot read a stored result: {}", problem(&e)))
+                })
             })
             .collect()
     })

@@ -166,6 +166,13 @@ AS $$
 DECLARE
     known_version CONSTANT int := 1;
     max_notes CONSTANT int := 10;
+    -- Columns whose values ascend.
+    ascending CONSTANT text[] := ARRAY[
+        'latency_min_ms', 'latency_p50_ms', 'latency_p90_ms', 'latency_p95_ms', 'latency_p99_ms', 'latency_p999_ms', 'latency_max_ms',
+        'lag_avg_ms', 'lag_max_ms',
+        'select_p99_ms', 'select_max_ms', 'update_p99_ms', 'update_max_ms',
+        'read_p50_ms', 'read_p95_ms', 'read_p99_ms', 'read_max_ms',
+        'created_at', 'started_at', 'finished_at'];
     source jsonb;
     run json;
     created_at timestamptz;
@@ -269,18 +276,29 @@ BEGIN
               USING rows, new_id;
         END IF;
 
-        -- What a run stores is finite; counts, which are never NULL, are not negative.
+        -- What a run stores is finite and not negative, except for query identifiers.
         SELECT string_agg(CASE WHEN c.type = 'bytea' THEN format('WHEN bench.histogram_count(%I) < 0 THEN ''''', c.name)
                                WHEN c.type = 'double precision'
-                               THEN format('WHEN %I IN (''NaN'', ''Infinity'', ''-Infinity'') THEN %L', c.name, c.name || ' is not finite')
+                               THEN format('WHEN %1$I IN (''NaN'', ''Infinity'', ''-Infinity'') THEN %2$L WHEN %1$I < 0 THEN %3$L',
+                                           c.name, c.name || ' is not finite', c.name || ' is negative')
                                WHEN c.type = 'timestamp with time zone'
                                THEN format('WHEN NOT isfinite(%I) THEN %L', c.name, c.name || ' is not finite')
                                ELSE format('WHEN %I < 0 THEN %L', c.name, c.name || ' is negative') END, ' ')
           INTO checks
           FROM bench_internal.columns_of_runs(part.relation) c
-         WHERE c.type IN ('bytea', 'double precision', 'timestamp with time zone')
-            OR (c.is_required AND c.type IN ('smallint', 'integer', 'bigint'));
-        IF checks IS NOT NULL THEN
+         WHERE c.type IN ('bytea', 'double precision', 'timestamp with time zone', 'smallint', 'integer', 'bigint')
+           AND c.name NOT LIKE '%query\_id';
+        SELECT concat_ws(' ', checks,
+                         string_agg(format('WHEN %I > %I THEN %L', low.name, high.name,
+                                           CASE low.type WHEN 'double precision' THEN format('%s is above %s', low.name, high.name)
+                                                         ELSE format('%s is before %s', high.name, low.name) END), ' '))
+          INTO checks
+          FROM bench_internal.columns_of_runs(part.relation) low, bench_internal.columns_of_runs(part.relation) high
+         WHERE low.type = high.type
+           AND array_position(ascending, low.name::text) < array_position(ascending, high.name::text)
+           -- The same figure.
+           AND split_part(low.name, '_', 1) IN (split_part(high.name, '_', 1), 'created', 'started');
+        IF checks <> '' THEN
             EXECUTE format('SELECT w FROM (SELECT CASE %s END FROM bench.%I WHERE run_id = $1) t (w)
                              WHERE w IS NOT NULL LIMIT 1', checks, part.name) INTO wrong USING new_id;
             IF wrong IS NOT NULL THEN

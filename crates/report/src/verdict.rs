@@ -2,6 +2,8 @@
 
 use selfbench_stats::compare::{Comparison, Difference};
 
+/// Noise above this effect, as a fraction, is told in words.
+const LARGE: f64 = 1.0;
 /// More rounds than that are not suggested.
 const MAX_MORE: usize = 1000;
 /// Decimals of a ratio at most.
@@ -82,6 +84,11 @@ fn not_seen(comparison: &Comparison) -> String {
     };
     if smallest == 0.0 {
         return format!("{seen}: all rounds gave the same result");
+    }
+    if smallest > LARGE {
+        return format!(
+            "{seen}: this machine's noise hides even twice the speed; use longer runs or more rounds"
+        );
     }
     let noise = format!(
         "{seen}: anything under {} is below this machine's noise",
@@ -194,6 +201,8 @@ mod tests {
             throughput(&[1.0; 4]),
             "no difference can be seen: all rounds gave the same result"
         );
+        let wide = throughput(&[3.0, 0.4, 2.0, 0.5]);
+        assert!(wide.contains("hides even twice the speed"), "{wide}");
         let two = throughput(&[1e300, 1e-300]);
         assert_eq!(
             two,
