@@ -1,10 +1,12 @@
 //! Another process of this server, as its entries in shared memory show it: what it waits for and
-//! which statement it executes. Reading takes no lock and goes through no array.
+//! which statement it executes. Reading takes no lock and goes through no array. Its statement can be
+//! canceled.
 
 use crate::compat;
 use crate::error::{Result, catch};
 use crate::state::text::c_text;
 use pgrx::pg_sys;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::sync::atomic::{Ordering::Acquire, fence};
 use std::time::Duration;
 
@@ -125,6 +127,17 @@ pub fn waits_for_lock(pid: i32, limit: Duration) -> bool {
         let since_us = (&raw const (*proc).waitStart.value).read_volatile() as i64;
         let waited_us = pg_sys::GetCurrentTimestamp() - since_us;
         is_lock(info) && since_us != 0 && waited_us >= limit.as_micros() as i64
+    }
+}
+
+/// Cancels the statement of a session of this server, as a request for its connection would. A
+/// session that has not begun its statement takes no notice.
+pub fn cancel_statement(pid: i32) {
+    // SAFETY: null, or points into ProcGlobal.
+    let exists = unsafe { !pg_sys::BackendPidGetProc(pid).is_null() };
+    if let (true, Some(pid)) = (exists, Pid::from_raw(pid)) {
+        // Its group are it and programs that it executes.
+        let _ = kill_process_group(pid, Signal::INT);
     }
 }
 

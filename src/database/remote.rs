@@ -307,7 +307,7 @@ impl Remote {
 
     /// Cancels the statement in progress and gives it a moment to end.
     fn cancel(&mut self) {
-        cancel::in_background(Cancel::of(&self.connection).into_iter().collect());
+        let _requests = cancel::in_background(Cancel::of(&self.connection).into_iter().collect());
         let end = clock::now_ns() + CANCEL_GRACE_NS;
         while clock::now_ns() < end {
             let unsent = match self.connection.flush() {

@@ -1,14 +1,19 @@
 //! Sending cancel requests without waiting for them.
 //!
 //! For each request, libpq opens a connection and blocks until the server has closed it, forever if
-//! the server hangs. So a thread sends the requests. The thread must not run code of the server, so
-//! it blocks all signals: their handlers belong to the server.
+//! the server hangs. So threads send the requests, several at the same time: a busy server takes a
+//! while to accept a connection. The threads must not run code of the server, so they block all
+//! signals: their handlers belong to the server.
 
 use super::connection::Connection;
 use pq_sys as pq;
 use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex};
 
-/// Stack size of the thread, which needs little.
+/// Most threads that send requests at the same time.
+const THREADS: usize = 8;
+/// Stack size of a thread, which needs little.
 const STACK_BYTES: usize = 128 * 1024;
 
 /// The data for canceling a connection's statement, independent of the connection.
@@ -40,13 +45,43 @@ impl Drop for Cancel {
     }
 }
 
-/// Sends all requests, one after the other, while this process continues. Only the outcome of its
-/// statement shows whether a request arrived in time.
-pub fn in_background(cancels: Vec<Cancel>) {
-    if cancels.is_empty() {
-        return;
+/// Requests that are being sent.
+pub struct Requests(Arc<Queue>);
+
+struct Queue {
+    waiting: Mutex<Vec<Cancel>>,
+    /// Requests that have not been sent.
+    left: AtomicUsize,
+}
+
+impl Queue {
+    fn next(&self) -> Option<Cancel> {
+        self.waiting.lock().ok()?.pop()
     }
-    let ask = move || cancels.iter().for_each(Cancel::ask);
+
+    fn send(&self) {
+        while let Some(cancel) = self.next() {
+            cancel.ask();
+            self.left.fetch_sub(1, Release);
+        }
+    }
+}
+
+impl Requests {
+    /// Whether all have been sent.
+    pub fn are_sent(&self) -> bool {
+        self.0.left.load(Acquire) == 0
+    }
+}
+
+/// Sends all requests while this process continues. Only the outcome of its statement shows whether
+/// a request arrived in time.
+pub fn in_background(cancels: Vec<Cancel>) -> Requests {
+    let threads = cancels.len().min(THREADS);
+    let queue = Arc::new(Queue {
+        left: AtomicUsize::new(cancels.len()),
+        waiting: Mutex::new(cancels),
+    });
     // SAFETY: all-zero signal sets are valid, and filled in before they are used. A thread inherits
     // the mask of the one that starts it, which gets its own back.
     unsafe {
@@ -54,10 +89,14 @@ pub fn in_background(cancels: Vec<Cancel>) {
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        // Without a thread, the connections are only closed.
-        let _ = std::thread::Builder::new()
-            .stack_size(STACK_BYTES)
-            .spawn(ask);
+        for _ in 0..threads {
+            let queue = Arc::clone(&queue);
+            // Without a thread, the connections are only closed.
+            let _ = std::thread::Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn(move || queue.send());
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
     }
+    Requests(queue)
 }

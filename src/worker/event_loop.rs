@@ -6,9 +6,11 @@ use super::rounds::Rounds;
 use crate::backend::alarm::Alarm;
 use crate::backend::events::{Event, EventSet};
 use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
+use crate::backend::peer;
 use crate::clock;
 use crate::error::Result;
-use crate::pq::{ConnectWith, Connection, cancel};
+use crate::pq::cancel::{self, Requests};
+use crate::pq::{ConnectWith, Connection};
 use crate::run::RunSpec;
 use crate::session::LibpqSession;
 use crate::shared::recorder::Recorder;
@@ -23,8 +25,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// How long statements in progress may continue when a run is stopped, before they are canceled.
 pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
-/// How long canceled statements may take to end.
-const CANCEL_GRACE_NS: u64 = 1_000_000_000;
+/// How long canceled statements may take to end: not as long as the coordinator waits for this process.
+const CANCEL_GRACE_NS: u64 = 2_000_000_000;
+/// The time between two cancels of the same statement, which may not have begun at the first one.
+const CANCEL_EVERY_NS: u64 = 200_000_000;
 /// How often the worker checks meanwhile, in milliseconds.
 const STOP_TICK_MS: i64 = 50;
 /// The longest wait, in milliseconds, which the server stores in 32 bits.
@@ -156,7 +160,9 @@ pub(super) fn run(place: &Place, ready: Ready) {
         sleepers: BinaryHeap::with_capacity(clients.len()),
         clients,
         stopped_ns: None,
-        canceled: false,
+        canceled_ns: 0,
+        requests: None,
+        is_here: spec.target.is_none(),
         rounds: Rounds::new(observes && several),
         reads_times: observes && spec.target.is_none(),
     };
@@ -190,8 +196,12 @@ struct EventLoop<'s, 'p> {
     alarm: Option<Alarm>,
     /// When the run was seen to be stopped.
     stopped_ns: Option<u64>,
-    /// Whether the statements that were under way then have been canceled.
-    canceled: bool,
+    /// When the statements that were still in progress were canceled last.
+    canceled_ns: u64,
+    /// The requests that cancel them on a target.
+    requests: Option<Requests>,
+    /// Whether the sessions are on this server.
+    is_here: bool,
     rounds: Rounds,
     /// Whether to read the times of the sessions' processes when clients end.
     reads_times: bool,
@@ -253,17 +263,28 @@ impl EventLoop<'_, '_> {
                 }
             }
             Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => return false,
-            Some(since)
-                if !self.canceled
-                    && (now - since > STOP_GRACE_NS || header.stop() == Stop::Abandoned) =>
-            {
-                self.canceled = true;
-                let sessions = self.clients.iter().filter_map(|d| d.session.as_ref());
-                cancel::in_background(sessions.filter_map(LibpqSession::cancel).collect());
+            Some(since) if now - since > STOP_GRACE_NS || header.stop() == Stop::Abandoned => {
+                if now - self.canceled_ns > CANCEL_EVERY_NS {
+                    self.canceled_ns = now;
+                    self.cancel_statements();
+                }
             }
             Some(_) => {}
         }
         true
+    }
+
+    /// Cancels all statements in progress. On this server, a signal does that at once; a request
+    /// takes a connection and a process of the server, for which many busy sessions leave no CPU.
+    fn cancel_statements(&mut self) {
+        let sessions = self.clients.iter().filter_map(|d| d.session.as_ref());
+        let executing = sessions.filter(|session| session.is_executing());
+        if self.is_here {
+            executing.for_each(|session| peer::cancel_statement(session.backend_pid()));
+        } else if self.requests.as_ref().is_none_or(Requests::are_sent) {
+            let cancels = executing.filter_map(LibpqSession::cancel).collect();
+            self.requests = Some(cancel::in_background(cancels));
+        }
     }
 
     /// Advances the clients that can continue, each by one step, so that none keeps the others

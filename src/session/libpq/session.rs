@@ -101,12 +101,14 @@ impl LibpqSession {
         }
     }
 
-    /// What cancels what the server is executing for this session, if anything.
+    /// Whether the server is executing something for this session.
+    pub fn is_executing(&self) -> bool {
+        !matches!(self.activity, Activity::Nothing | Activity::Connecting(_))
+    }
+
+    /// What cancels that, if there is a connection.
     pub fn cancel(&self) -> Option<Cancel> {
-        match self.activity {
-            Activity::Nothing | Activity::Connecting(_) => None,
-            _ => self.link.cancel(),
-        }
+        self.link.cancel()
     }
 
     fn flush(&mut self) {
