@@ -3,7 +3,7 @@
 
 use super::json::{json, storable};
 use crate::backend::transaction::transaction;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, problem};
 use crate::query;
 use crate::security::{as_owner, with_pinned_settings};
 use pgrx::prelude::*;
@@ -209,6 +209,39 @@ pub fn scripts(set_id: i64) -> Result<Vec<Executed>> {
     )
 }
 
+/// A table to which the last run of a set has written.
+#[derive(Debug, Deserialize)]
+pub struct Written {
+    /// Its name with its schema, quoted for SQL.
+    pub table: String,
+    /// Whether it is one of pgbench's, by its name.
+    pub is_pgbench: bool,
+    /// Whether the role may vacuum it.
+    pub may_vacuum: bool,
+}
+
+/// The tables to which the last run of a set has written, as far as that was observed.
+pub fn written(set_id: i64) -> Result<Vec<Written>> {
+    query_json(
+        "SELECT jsonb_build_object(
+                    'table', format('%I.%I', n.nspname, c.relname),
+                    'is_pgbench', c.relname ~ '^pgbench_(accounts|branches|tellers|history)$',
+                    'may_vacuum', pg_has_role(d.datdba, 'USAGE') OR
+                                  CASE WHEN current_setting('server_version_num')::int >= 170000
+                                       THEN has_table_privilege(c.oid, 'MAINTAIN')
+                                       ELSE pg_has_role(c.relowner, 'USAGE') END)::text
+           FROM bench.run_tables t
+           JOIN pg_class c ON c.oid = t.relation::oid
+           JOIN pg_namespace n ON n.oid = c.relnamespace
+           JOIN pg_database d ON d.datname = current_database()
+          WHERE t.run_id = (SELECT max(run_id) FROM bench.runs WHERE set_id = $1)
+            AND c.relkind = 'r'
+            AND greatest(t.rows_inserted, t.rows_updated, t.rows_deleted) > 0
+          ORDER BY 1",
+        set_id,
+    )
+}
+
 /// Tells texts of scripts apart, as they are stored.
 pub fn digest(body: &str) -> Result<String> {
     let stored = storable(body).into_owned();
@@ -221,7 +254,7 @@ fn query_json<T: serde::de::DeserializeOwned>(sql: &str, parameter: i64) -> Resu
         let texts = query::first_column(sql, parameter)?;
         let read = |text: &String| {
             serde_json::from_str(text)
-                .map_err(|e| Error::Limit(format!("cannot read a stored set: {e}")))
+                .map_err(|e| Error::Limit(format!("cannot read a stored set: {}", problem(&e))))
         };
         texts.iter().map(read).collect()
     })

@@ -196,6 +196,7 @@ impl RunOptions {
             scale: None,
             log: self.log_spec()?,
             vacuum,
+            vacuum_tables: Vec::new(),
             warmup_us,
             max_warmup_us,
             aggregate_interval_us,

@@ -143,6 +143,8 @@ pub struct RunSpec {
     pub log: Option<LogSpec>,
     /// What is vacuumed first.
     pub vacuum: Vacuum,
+    /// Tables of this server that are vacuumed, too, quoted for SQL.
+    pub vacuum_tables: Vec<String>,
     /// Time before transactions count, in microseconds; until the run is steady if there is none.
     pub warmup_us: Option<i64>,
     /// The longest time until then.

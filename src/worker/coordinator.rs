@@ -289,10 +289,18 @@ fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64)
     })
 }
 
-/// Vacuums the tables that pgbench vacuums before a run. A failure is reported, and the run
-/// continues.
+/// What pgbench vacuums before a run; the last one only on request.
+const PGBENCH_VACUUM: [&str; 4] = [
+    "VACUUM pgbench_branches",
+    "VACUUM pgbench_tellers",
+    "TRUNCATE pgbench_history",
+    "VACUUM ANALYZE pgbench_accounts",
+];
+
+/// Vacuums the tables that pgbench vacuums before a run, and others that the run names. A failure is
+/// reported, and the run continues.
 fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &mut Vec<String>) {
-    if !spec.vacuums() {
+    if !spec.vacuums() && spec.vacuum_tables.is_empty() {
         return;
     }
     // A standby has nothing to vacuum.
@@ -301,19 +309,20 @@ fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &m
     }
     show(segment.header(), "vacuum");
     leave_cooperative();
-    let mut statements = vec![
-        "VACUUM pgbench_branches",
-        "VACUUM pgbench_tellers",
-        "TRUNCATE pgbench_history",
-    ];
-    if spec.vacuum == Vacuum::All {
-        statements.push("VACUUM ANALYZE pgbench_accounts");
-    }
-    for statement in statements {
+    let of_pgbench: &[&str] = match (spec.vacuums(), spec.vacuum) {
+        (false, _) => &[],
+        (true, Vacuum::All) => &PGBENCH_VACUUM,
+        (true, _) => &PGBENCH_VACUUM[..3],
+    };
+    let of_pgbench = of_pgbench.iter().map(|statement| (*statement).to_owned());
+    // What another session has locked would have to be waited for.
+    let others = spec.vacuum_tables.iter();
+    let others = others.map(|table| format!("VACUUM (SKIP_LOCKED) {table}"));
+    for statement in of_pgbench.chain(others) {
         if segment.header().stop() != Stop::No {
             return;
         }
-        if let Err(error) = catch(|| database.execute_alone(statement)) {
+        if let Err(error) = catch(|| database.execute_alone(&statement)) {
             if error.is_cancel() {
                 segment.header().request_stop(Stop::Requested);
                 return;

@@ -13,6 +13,8 @@ my $primary = new_bench_node('primary', "max_connections = 30\nshared_buffers = 
 $primary->safe_psql('postgres', 'SELECT bench.initialize()');
 my $run_id = $primary->safe_psql('postgres',
 	"SELECT run_id FROM bench.run(transactions => 5, label => 'primary')");
+my $set_id = $primary->safe_psql('postgres',
+	q(SELECT max(set_id) FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'select-only', repeats => 1, transactions => 5)));
 $primary->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
@@ -46,6 +48,15 @@ foreach my $teardown ('SELECT 1', 'CREATE TABLE t ()')
 		"setup, teardown: $teardown: warnings");
 }
 
+# Sets: a comparison returns its rows; what the primary has stored can be read, not continued.
+my ($set_status, $set_rows, $set_notices) = $standby->psql('postgres',
+	"SELECT string_agg(concat_ws(' ', arm, runs, set_id IS NULL), ',') FROM bench.compare('[{\"name\": \"a\"}, {\"name\": \"b\"}]', scripts => 'select-only', repeats => 1, transactions => 5)");
+is($set_rows, 'a 1 t,b 1 t', 'bench.compare');
+unlike($set_notices, qr/WARNING|ERROR/, 'bench.compare: notices');
+is($standby->safe_psql('postgres', "SELECT string_agg(arm || runs, ',') FROM bench.verdicts($set_id)"), 'a1,b1', 'bench.verdicts');
+like($standby->safe_psql('postgres', "SELECT bench.report_set(ARRAY[$set_id])"), qr/\bb\b/, 'bench.report_set');
+is($standby->safe_psql('postgres', 'SELECT state FROM bench.set_summary'), 'finished', 'bench.set_summary');
+
 my %writes = (
 	'bench.run, tpcb-like'     => 'SELECT bench.run(transactions => 1)',
 	'bench.run, simple-update' =>
@@ -55,6 +66,8 @@ my %writes = (
 	'bench.run, libpq'   => "SELECT bench.run(mode => 'libpq', transactions => 1)",
 	'bench.start'        => 'SELECT bench.start(transactions => 1)',
 	'bench.start, reads' => "SELECT bench.start(scripts => 'select-only', transactions => 1)",
+	'bench.resume'       => "SELECT bench.resume($set_id)",
+	'bench.sweep'        => q(SELECT bench.sweep('{"clients": [1, 2]}', scripts => 'select-only', transactions => 1)),
 	'bench.find_capacity' => 'SELECT bench.find_capacity(10)',
 	'bench.initialize'   => 'SELECT bench.initialize()');
 foreach my $name (sort keys %writes)
@@ -69,7 +82,7 @@ like($standby->safe_psql('postgres', "SELECT bench.report($run_id)"),
 	qr/scaling factor: 1/, 'report');
 is($standby->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"),
 	'finished', 'bench.wait');
-is($standby->safe_psql('postgres', "SELECT label FROM bench.run_summary"), 'primary', 'run_summary');
+is($standby->safe_psql('postgres', "SELECT label FROM bench.run_summary WHERE set_id IS NULL"), 'primary', 'run_summary');
 
 # Runs of the primary report the standby's snapshots: by the walsender, or by the
 # replication slot, if there is one.

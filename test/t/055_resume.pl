@@ -64,6 +64,8 @@ foreach my $case (
 	[ q('{"clients": [0]}'), qr/ERROR:  22023: arm "clients=0": invalid value for option "clients": 0/ ],
 	[ q('{"clients": []}'), qr/ERROR:  22023: invalid value for option "grid": "clients" has \[\]/ ],
 	[ q('{"clients": [1, 1]}'), qr/ERROR:  22023: invalid value for option "grid": "clients" has \[1,1\]/ ],
+	[ q('{"name": ["a", "b"]}'), qr/ERROR:  22023: invalid value for option "grid": "name"\nDETAIL:  .*Options of bench.run/ ],
+	[ q('{"clients": [1], "baseline": true}'), qr/ERROR:  22023: invalid value for option "grid": "baseline"/ ],
 	[ q('{}'), qr/ERROR:  22023: a grid must be a JSON object/ ],
 	[ q('[1]'), qr/ERROR:  22023: a grid must be a JSON object/ ],
 	[ q(NULL), qr/ERROR:  22004: grid must not be null/ ],

@@ -16,7 +16,7 @@ const MAX_PART: usize = 40;
 /// Keys of an arm that are not options of runs.
 const NAME: &str = "name";
 const BASELINE: &str = "baseline";
-const OWN: [&str; 2] = [NAME, BASELINE];
+pub const OWN: [&str; 2] = [NAME, BASELINE];
 /// Options that all arms have in common: the seed of a round follows from that of the set, progress
 /// lines are the caller's.
 const COMMON: [&str; 2] = ["seed", "progress"];

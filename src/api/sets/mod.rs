@@ -24,7 +24,7 @@ use crate::check;
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::results::sets::{self, Change, StoredSet};
-use crate::run::{Place, RunSpec};
+use crate::run::{Place, RunSpec, Vacuum};
 use crate::server;
 use crate::worker::set_writer;
 use outcomes::Outcomes;
@@ -48,6 +48,8 @@ pub(super) struct Set<'h> {
     /// Runs that are planned and runs that have ended.
     planned: Option<usize>,
     done: usize,
+    /// Of these, those that could be made.
+    made: usize,
 }
 
 /// What a set has found: rows to be returned, and what its row keeps beside its runs.
@@ -82,19 +84,19 @@ pub(super) fn begin<T>(
         set_writer::write(Change::Begin { set_id, set: new }, horizon)?;
         Some(set_id)
     };
-    drive(id, planned, progress, horizon, body)
+    drive(id, planned, progress, horizon, body).map(|(rows, _)| rows)
 }
 
-/// Drives a stored set again. The caller has its lock.
+/// Drives a stored set again; how many runs it has made. The caller has its lock.
 pub(super) fn resume<T>(
     set_id: i64,
     planned: Option<i32>,
     progress: Progress,
     horizon: &Horizon,
     body: impl FnOnce(&mut Set<'_>) -> Result<Found<T>>,
-) -> Result<T> {
+) -> Result<i32> {
     set_writer::write(Change::Resume { set_id }, horizon)?;
-    drive(Some(set_id), planned, progress, horizon, body)
+    drive(Some(set_id), planned, progress, horizon, body).map(|(_, made)| made as i32)
 }
 
 /// Fails if another session drives a set.
@@ -120,13 +122,14 @@ fn load_of_kind(set_id: Option<i64>, kind: SetKind) -> Result<(StoredSet, Outcom
     Ok((set, outcomes))
 }
 
+/// The rows, and how many runs were made.
 fn drive<T>(
     id: Option<i64>,
     planned: Option<i32>,
     progress: Progress,
     horizon: &Horizon,
     body: impl FnOnce(&mut Set<'_>) -> Result<Found<T>>,
-) -> Result<T> {
+) -> Result<(T, usize)> {
     let now = clock::now_ns();
     let mut set = Set {
         id,
@@ -136,12 +139,13 @@ fn drive<T>(
         told_ns: now,
         planned: planned.and_then(|planned| usize::try_from(planned).ok()),
         done: 0,
+        made: 0,
     };
     let _each_once = warnings::each_once();
     match catch(|| body(&mut set)) {
         Ok(found) => {
             store_end(id, SetState::Finished, None, found.result, horizon)?;
-            Ok(found.rows)
+            Ok((found.rows, set.made))
         }
         Err(error) => {
             let state = match error.is_cancel() {
@@ -188,6 +192,7 @@ impl Set<'_> {
     pub fn run(&mut self, spec: &RunSpec, seed: u64, arm: &str, round: i32) -> Result<RunRecord> {
         self.tell(spec);
         let spec = RunSpec {
+            vacuum_tables: self.tables_to_vacuum(spec)?,
             seed,
             place: Some(Place {
                 set_id: self.id,
@@ -198,12 +203,41 @@ impl Set<'_> {
         };
         let record = perform(&spec, self.progress, self.horizon);
         self.done += 1;
+        self.made += usize::from(record.is_ok());
         record
+    }
+
+    /// The tables to which the run before has written: what it leaves is not to be paid by this one.
+    fn tables_to_vacuum(&self, spec: &RunSpec) -> Result<Vec<String>> {
+        let (Some(set_id), None, true) = (self.id, &spec.target, spec.vacuum != Vacuum::None)
+        else {
+            return Ok(Vec::new());
+        };
+        let written = sets::written(set_id)?.into_iter();
+        let others = written.filter(|written| !(written.is_pgbench && spec.vacuums()));
+        let (may, may_not): (Vec<_>, Vec<_>) = others.partition(|written| written.may_vacuum);
+        if !may_not.is_empty() {
+            let tables: Vec<_> = may_not.into_iter().map(|written| written.table).collect();
+            warnings::notice(
+                "tables are not vacuumed between runs",
+                &format!(
+                    "This role may not vacuum {}. A run may pay for what earlier ones have written.",
+                    tables.join(", ")
+                ),
+                "Compare as the owner of the tables, or GRANT MAINTAIN on them from PostgreSQL 17 on.",
+            );
+        }
+        Ok(may.into_iter().map(|written| written.table).collect())
     }
 
     /// What the waits of the set are waited with.
     pub fn horizon(&self) -> &Horizon {
         self.horizon
+    }
+
+    /// Whether no run could be made so far.
+    pub fn is_empty(&self) -> bool {
+        self.made == 0
     }
 
     /// Leaves a planned run out.

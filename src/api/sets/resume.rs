@@ -55,15 +55,14 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
     let set = sets::load(set_id)?;
     let outcomes = Outcomes::stored(set_id, &set)?;
     let progress = Progress::default();
-    let left = match set.kind {
+    let made = match set.kind {
         SetKind::Compare => {
             let mut comparison = Comparison::stored(&set)?;
             prepare(set_id, &mut comparison.series, &outcomes, horizon)?;
             let left = require_left(set_id, &set, comparison.left(&outcomes).len())?;
             super::resume(set_id, Some(left), progress, horizon, |set| {
                 comparison.perform(set, outcomes)
-            })?;
-            left
+            })?
         }
         SetKind::Sweep => {
             let mut sweep = Sweep::stored(&set)?;
@@ -72,8 +71,7 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
             let left = require_left(set_id, &set, left)?;
             super::resume(set_id, Some(left), progress, horizon, |set| {
                 sweep.perform(set, outcomes)
-            })?;
-            left
+            })?
         }
         SetKind::FindCapacity => {
             // How many runs are left follows from what they show.
@@ -83,14 +81,12 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
             require_scripts(set_id, &spec, |_| true)?;
             finish_teardowns(outcomes.runs.values().flatten(), search.target(), horizon)?;
             let made = search.made(set_id)?;
-            let before = made.len();
-            let found = super::resume(set_id, None, progress, horizon, |set| {
+            super::resume(set_id, None, progress, horizon, |set| {
                 search.perform(set, spec, made)
-            })?;
-            found.run_ids.len().saturating_sub(before) as i32
+            })?
         }
     };
-    Ok((set.kind, left))
+    Ok((set.kind, made))
 }
 
 /// Checks arms again, and that their scripts are still what earlier runs have executed.

@@ -225,8 +225,8 @@ impl Series {
             }
         }
         match first {
-            // There is nothing to return.
-            Some(error) if outcomes.runs.is_empty() => Err(error),
+            // There is nothing to return, or nothing more than before.
+            Some(error) if set.is_empty() => Err(error),
             _ => Ok(()),
         }
     }

@@ -106,6 +106,14 @@ fn points(grid: &Value) -> Result<Vec<Map<String, Value>>> {
     })?;
     let mut points = vec![Map::new()];
     for (key, values) in object {
+        if arms::OWN.contains(&key.as_str()) {
+            return Err(check::invalid(
+                "grid",
+                format!("\"{key}\""),
+                "Options of bench.run and \"scale\". A point is named after its values, and no point is \
+                 the baseline of others.",
+            ));
+        }
         let values = match values {
             Value::Array(values) => values.clone(),
             one => vec![one.clone()],

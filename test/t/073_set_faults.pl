@@ -1,0 +1,143 @@
+# Sets that are struck in the middle: a process killed, the extension dropped, several sessions that
+# resume; arms that always fail, very many arms; tables to which runs have written.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $node = new_bench_node('set_faults', "fsync = off\nmax_worker_processes = 16\nautovacuum = off\nrestart_after_crash = on\n");
+my $scripts = q{
+	SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1);');
+	SELECT bench.define_script('one', 'SELECT 1');
+	SELECT bench.define_script('write', 'UPDATE tally SET n = n + 1;');
+	SELECT bench.define_script('missing', 'SELECT * FROM not_there;')};
+$node->safe_psql(
+	'postgres', qq{
+	CREATE TABLE tally (n int);
+	INSERT INTO tally SELECT generate_series(1, 100);
+	CREATE ROLE plain LOGIN;
+	GRANT CREATE ON SCHEMA public TO plain;
+	GRANT SELECT, UPDATE ON tally TO plain;
+	SELECT bench.grant_to('plain');
+	$scripts});
+
+sub query { return (finish_sql(start_sql($node, @_)))[0]; }
+sub complaints { return (finish_sql(start_sql($node, @_)))[1]; }
+
+# Starts a set whose first run waits at the gate; returns what finish_sql takes and the session that
+# keeps the gate.
+my $at_gate = "FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND NOT granted";
+sub at_gate
+{
+	my ($sql) = @_;
+
+	my $keeper = $node->background_psql('postgres');
+	$keeper->query_safe('SELECT pg_advisory_lock(1)');
+	my $caller = start_sql($node, $sql, name => 'caller');
+	wait_for($node, "SELECT count(*) > 0 $at_gate");
+	return ($caller, $keeper);
+}
+sub latest { return query('SELECT max(set_id) FROM bench.sets'); }
+sub is_up { return $node->poll_query_until('postgres', 'SELECT true'); }
+
+# A process is killed: the server ends all others and recovers, or is gone.
+my $made = q([{"name": "a"}, {"name": "b", "setup": "CREATE TABLE made ()", "teardown": "DROP TABLE made"}]);
+my $compare = "SELECT * FROM bench.compare('$made', scripts => 'gate', repeats => 2, transactions => 1)";
+my @finished;
+foreach my $victim ('backend_type = $$pg_selfbench spi client$$', 'backend_type = $$pg_selfbench coordinator$$', 'application_name = $$caller$$', 'postmaster')
+{
+	my ($caller, $keeper) = at_gate($compare);
+	my $set = latest();
+	if ($victim eq 'postmaster')
+	{
+		my $postmaster = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/ ? $1 : die;
+		my @pids = split /\n/, query('SELECT pid FROM pg_stat_activity');
+		$node->kill9;
+		# The next postmaster does not start before they have ended.
+		foreach (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+		{
+			last if !kill(0, $postmaster) && !grep { is_running($_) } @pids;
+			usleep(10_000);
+		}
+	}
+	else
+	{
+		kill 'KILL', query("SELECT pid FROM pg_stat_activity WHERE $victim LIMIT 1");
+	}
+	finish_sql($caller);
+	eval { $keeper->quit };
+	$node->start if $victim eq 'postmaster';
+	ok(is_up(), "$victim killed: the server is up again");
+	is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'interrupted', "$victim killed: the set is interrupted");
+	# Several sessions resume at the same time.
+	my @sessions = map { start_sql($node, "SELECT * FROM bench.resume($set)") } 1 .. 3;
+	my @outcomes = map { join ' ', (finish_sql($_))[0, 1] } @sessions;
+	is((grep { /^$set\|compare\|6 / } @outcomes), 1, "$victim killed: one session resumes the set") || diag(explain(\@outcomes));
+	is((grep { /ERROR:  (?:55006: set $set is in progress|22023: set $set is complete)/ } @outcomes), 2, "$victim killed: the others do not");
+	is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|6', "$victim killed: all runs are made");
+	is(query("SELECT string_agg(arm || runs, ',') FROM bench.verdicts($set)"), 'a2,b2', "$victim killed: they count");
+	is(query("SELECT count(*), count(DISTINCT (arm, round)) FROM bench.runs WHERE set_id = $set AND state = 'finished'"), '6|6', "$victim killed: each once");
+	is(query("SELECT count(*) FROM bench.runs WHERE set_id = $set AND teardown IS NOT NULL"), 0, "$victim killed: no teardown is left");
+	is(query("SELECT to_regclass('made') IS NULL"), 't', "$victim killed: nothing is left");
+}
+
+# The extension is dropped, and created again, in the middle.
+foreach my $again ('', '; CREATE EXTENSION pg_selfbench')
+{
+	foreach my $sql ($compare, q(SELECT * FROM bench.sweep('{"clients": [1, 2]}', scripts => 'gate', repeats => 1, transactions => 1)),
+		"SELECT * FROM bench.run('gate', transactions => 1, teardown => 'DROP TABLE IF EXISTS made')")
+	{
+		my $name = 'extension dropped' . ($again && ' and created') . ': ' . ($sql =~ /bench\.(\w+)/)[0];
+		my ($caller, $keeper) = at_gate($sql);
+		my $dropper = start_sql($node, "DROP EXTENSION pg_selfbench$again", name => 'dropper');
+		# It may have to wait for the caller or for the coordinator.
+		wait_for($node, "SELECT count(*) = 0 OR bool_or(wait_event_type = 'Lock') FROM pg_stat_activity WHERE application_name = 'dropper'");
+		$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+		$keeper->quit;
+		my ($stdout, $stderr) = finish_sql($caller);
+		my (undef, $of_dropper) = finish_sql($dropper);
+		unlike("$stderr$of_dropper", qr/timed out|XX000|server closed the connection|panicked/, "$name: the session is told");
+		ok(wait_until_quiet($node), "$name: no process is left");
+		query("CREATE EXTENSION IF NOT EXISTS pg_selfbench; $scripts; SELECT bench.grant_to('plain')");
+		query('DROP TABLE IF EXISTS made');
+		is(query("SELECT state FROM bench.run('one', transactions => 1)"), 'finished', "$name: the next run works");
+	}
+}
+
+# Arms that always fail: no run was made, and the error says why.
+query('SELECT bench.initialize()');
+my ($caller, $keeper) = at_gate(q(SELECT * FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'select-only', repeats => 3, transactions => 1, setup => 'SELECT pg_advisory_xact_lock_shared(1)')));
+my $set = latest();
+signal_sql($caller, 'INT');
+finish_sql($caller);
+$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+$keeper->quit;
+query('DROP TABLE pgbench_accounts');
+like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  42P01: relation "pgbench_accounts" does not exist/, 'a table is missing');
+is(query("SELECT state, error ~ 'pgbench_accounts', finished_runs FROM bench.set_summary WHERE set_id = $set"), 'failed|t|0', 'the state of the set');
+query('SELECT bench.initialize()');
+is(query("SELECT * FROM bench.resume($set)"), "$set|compare|8", 'it can be resumed when the table is there');
+
+# Very many arms.
+my $sets = query('SELECT count(*) FROM bench.sets');
+like(complaints(q(SELECT * FROM bench.compare((SELECT jsonb_agg(jsonb_build_object('name', i)) FROM generate_series(1, 10000) i), scripts => 'one', transactions => 1))),
+	qr/ERROR:  22023: invalid value for option "arms": 10000 arms\nDETAIL:  .*At most 100 arms/, '10,000 arms');
+is(query('SELECT count(*) FROM bench.sets'), $sets, 'nothing has run');
+
+# What a run has written is vacuumed before the next one, by those who may.
+my $writes = q(SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'postgres.write', repeats => 1, transactions => 5));
+my $stderr = complaints($writes);
+unlike($stderr, qr/vacuum/, 'who may vacuum');
+is(query(q(SELECT count(*) FILTER (WHERE last_vacuum_before IS NOT NULL), count(*) FROM bench.run_tables t JOIN bench.runs r USING (run_id)
+	WHERE t.name = 'tally' AND r.set_id = (SELECT max(set_id) FROM bench.sets))), '3|4', 'vacuumed before all runs but the first');
+$stderr = complaints($writes, user => 'plain');
+is((my @told = $stderr =~ /NOTICE:  .*tables are not vacuumed between runs\nDETAIL:  .*may not vacuum public\.tally\./g), 1, 'who may not is told once') || diag($stderr);
+unlike($stderr, qr/ERROR|WARNING/, 'and the set goes on');
+
+nothing_left_ok($node, 'at the end');
+$node->stop;
+done_testing();
