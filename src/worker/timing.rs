@@ -24,6 +24,9 @@ pub struct Timing {
     pub parts: TurnParts,
     /// Whether parts are timed.
     dissects: bool,
+    /// About the median time of a transaction. The mean has the time on the run queue, which many
+    /// clients of few CPUs spend in few of their transactions.
+    typical_ns: u64,
 }
 
 impl Timing {
@@ -79,14 +82,18 @@ impl Timing {
             record,
         });
         let session_ns = metered.spent_ns();
-        self.effort
-            .add(clock::now_ns() - begin_ns, session_ns, ends(&step));
+        let of_ns = clock::now_ns() - begin_ns;
+        self.effort.add(of_ns, session_ns, ends(&step));
+        self.typical_ns = match self.typical_ns {
+            0 => of_ns,
+            typical if of_ns > typical => typical + typical / 8 + 1,
+            typical => typical - typical / 8,
+        };
         step
     }
 
     /// Of the timed transactions, one in so many has its parts timed.
     fn dissect_every(&self) -> u64 {
-        let turn_ns = self.effort.of_ns / self.effort.turns.max(1);
-        (PARTS_NS * SHARE / (SAMPLED * turn_ns.max(1))).clamp(2, 64)
+        (PARTS_NS * SHARE / (SAMPLED * self.typical_ns.max(1))).clamp(2, 64)
     }
 }

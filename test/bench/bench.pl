@@ -905,7 +905,8 @@ sub compare
 	say_it($rows_here[0]{what});
 	foreach my $round (1 .. $do{repeats} // $profile->{repeats})
 	{
-		foreach my $arm (@arms)
+		# Who comes first changes, so that no arm is always the one after the other.
+		foreach my $arm ($round % 2 ? @arms : reverse @arms)
 		{
 			next if $error{$arm};
 			my $figures = eval { $do{arms}{$arm}->() };
