@@ -11,7 +11,7 @@ use selfbench_markup::{Constant, constant, finish, line};
 /// the background asks for it.
 pub const STYLE: Constant = constant(include_str!("style.css"));
 
-/// Width of a chart that stands alone.
+/// Width of a chart that stands alone, within its margins.
 const ALONE_WIDTH: f64 = 720.0;
 
 /// Where the area of the marks begins and ends, as fractions of the width.
@@ -86,7 +86,7 @@ impl Chart {
     /// A document of its own: a file in SVG.
     pub fn alone(&self) -> String {
         finish(html! {
-            svg.chart.alone xmlns="http://www.w3.org/2000/svg" role="img" width=(Px(ALONE_WIDTH))
+            svg.chart.alone xmlns="http://www.w3.org/2000/svg" role="img" width=(Px(ALONE_WIDTH + 24.0))
                 height=(Px(self.height + 40.0))
                 viewBox={ "-12 -32 " (Px(ALONE_WIDTH + 24.0)) " " (Px(self.height + 40.0)) } {
                 style { (STYLE) }

@@ -107,7 +107,7 @@ pub fn curve(
                 }
             }
         }
-        (area.bottom_axis(&x.ticks(6.0, x_divisor), &x_unit))
+        (area.bottom_axis(&x.whole_ticks(6.0, x_divisor), &x_unit))
     };
     Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
 }

@@ -101,6 +101,21 @@ impl Scale {
         }
     }
 
+    /// The same at whole numbers, for what is counted.
+    pub fn whole_ticks(&self, wanted: f64, divisor: f64) -> Vec<Tick> {
+        match *self {
+            Scale::Linear { from, to } if divisor == 1.0 && to - from >= 1.0 => {
+                let step = match nice_step(to - from, wanted) {
+                    step if step < 1.0 => 1.0,
+                    step if step < 5.0 && step.fract() != 0.0 => 5.0,
+                    step => step,
+                };
+                self.ticks_at(&multiples(from, to, step), divisor)
+            }
+            _ => self.ticks(wanted, divisor),
+        }
+    }
+
     /// Ticks at these values, labeled with the values divided by `divisor`.
     fn ticks_at(&self, values: &[f64], divisor: f64) -> Vec<Tick> {
         let divided: Vec<f64> = values.iter().map(|value| value / divisor).collect();

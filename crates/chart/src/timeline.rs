@@ -51,15 +51,19 @@ pub fn lines(
 
 /// The line of one series, and the area of its ranges.
 fn line(series: &Series, class: &str, place: &dyn Fn(f64, f64) -> (f64, f64)) -> Markup {
-    let (mut line, mut band) = (Path::default(), Path::default());
-    let mut has_band = false;
+    let [mut line, mut band, mut dots] = [(); 3].map(|()| Path::default());
+    let (mut has_line, mut has_band, mut has_dots) = (false, false, false);
     for part in series.parts() {
         let at = |of: fn(&Range) -> f64| part.iter().map(move |(at, range)| place(*at, of(range)));
-        line.line(at(|range| range.mean));
         if let [(only, range)] = part[..] {
             // A line of no length is a dot.
+            has_dots = true;
             let (x, y) = place(only, range.mean);
-            line.line_to(x, y);
+            dots.move_to(x, y);
+            dots.line_to(x, y);
+        } else {
+            has_line = true;
+            line.line(at(|range| range.mean));
         }
         if part.iter().any(|(_, range)| range.low < range.high) {
             has_band = true;
@@ -72,7 +76,8 @@ fn line(series: &Series, class: &str, place: &dyn Fn(f64, f64) -> (f64, f64)) ->
     }
     html! {
         @if has_band { path.band.(class) d=(band) {} }
-        path.line.(class) d=(line) {}
+        @if has_line { path.line.(class) d=(line) {} }
+        @if has_dots { path.line.dots.(class) d=(dots) {} }
     }
 }
 

@@ -62,8 +62,8 @@ pub struct Figure {
     pub name: String,
     /// Value.
     pub value: String,
-    /// Unit; may be empty.
-    pub unit: &'static str,
+    /// Unit or share, in smaller letters; may be empty.
+    pub unit: String,
 }
 
 /// A reason for doubt.
@@ -163,6 +163,7 @@ pub struct Picture {
 pub(crate) fn print(column: &str, value: &Value) -> String {
     match value {
         Value::Null => "-".into(),
+        Value::String(text) if column.ends_with("_at") => moment(text),
         Value::String(text) => text.clone(),
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),

@@ -25,30 +25,33 @@ pub fn report<S: Source>(
     let measured = |row: &&Row| row.text("state") == "finished" && row.number("tps").is_some();
     let course: Vec<&Row> = table.rows.iter().rev().filter(measured).collect();
     if let (Some(first), Some(last)) = (course.first(), course.last()) {
-        let (before, after) = (
-            first.number("tps").unwrap_or(0.0),
-            last.number("tps").unwrap_or(0.0),
-        );
-        let finding = format!(
-            "{} finished runs from {} to {}: the first has {} tps, the last {} tps.",
+        let ends = |column: &str, unit: &str| {
+            let of = |row: &Row| row.number(column).map_or("-".into(), decimal);
+            format!(
+                "the first has {} {unit}, the last {} {unit}.",
+                of(first),
+                of(last)
+            )
+        };
+        let runs = format!(
+            "{} finished runs from {} to {}",
             course.len(),
             moment(first.text("started_at")),
-            moment(last.text("started_at")),
-            decimal(before),
-            decimal(after)
+            moment(last.text("started_at"))
         );
-        blocks.push(Block::Lead(finding.clone()));
-        for (title, column, unit) in [
-            ("Throughput of the runs.", "tps", Unit::Count("tps")),
+        blocks.push(Block::Lead(format!("{runs}: {}", ends("tps", "tps"))));
+        for (title, column, unit, name) in [
+            ("Throughput of the runs.", "tps", Unit::Count("tps"), "tps"),
             (
                 "95th percentile of latency.",
                 "latency_p95_ms",
                 Unit::Milliseconds,
+                "ms",
             ),
         ] {
             let about = About {
                 title: title.into(),
-                finding: finding.clone(),
+                finding: format!("Of {runs}, {}", ends(column, name)),
             };
             let chart = curve(
                 &about,

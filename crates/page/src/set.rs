@@ -37,7 +37,12 @@ pub fn report<S: Source>(set_ids: &[i64], source: &mut S) -> Result<Option<Repor
         blocks: vec![Block::Chart(picture)],
     }));
     for set in &sets {
-        sections.push(section(set, source)?);
+        // The title names the only set.
+        let heading = match sets.len() {
+            1 => "Result".to_owned(),
+            _ => set.name(),
+        };
+        sections.push(section(set, heading, source)?);
     }
     Ok(Some(Report {
         title: names.join(", "),
@@ -75,7 +80,7 @@ impl Set {
 }
 
 /// What a set has found.
-fn section<S: Source>(set: &Set, source: &mut S) -> Result<Section, S::Error> {
+fn section<S: Source>(set: &Set, heading: String, source: &mut S) -> Result<Section, S::Error> {
     let mut blocks = Vec::new();
     match set.row.text("state") {
         "finished" => {}
@@ -112,10 +117,7 @@ fn section<S: Source>(set: &Set, source: &mut S) -> Result<Section, S::Error> {
         ),
     )?;
     blocks.extend(runs.map(|table| Block::Folded("Runs".into(), vec![Block::Table(table)])));
-    Ok(Section {
-        heading: set.name(),
-        blocks,
-    })
+    Ok(Section { heading, blocks })
 }
 
 fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Result<(), S::Error> {
@@ -127,7 +129,9 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
             set.id
         ),
     )?;
+    let mut order: Vec<String> = Vec::new();
     if let Some(table) = verdicts {
+        order.extend(table.rows.iter().map(|row| row.text("arm").to_owned()));
         let sentence = |row: &Row| format!("{}: {}", row.text("arm"), row.text("verdict"));
         let sentences: Vec<String> = table.rows.iter().map(sentence).collect();
         let arms = table.rows.iter().map(|row| Interval {
@@ -182,6 +186,7 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
                 }),
             }
         }
+        arms.sort_by_key(|arm| order.iter().position(|name| *name == arm.name));
         let about = About {
             title: "Where the time of a transaction goes.".into(),
             finding: "The parts of each arm add up to its mean latency.".into(),
@@ -204,12 +209,9 @@ fn swept<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Resul
         false => None,
     };
     if let Some(table) = scaling {
-        let lead = |row: &Row| {
-            Block::Lead(format!(
-                "{}: {}",
-                options(row, "options"),
-                row.text("verdict")
-            ))
+        let lead = |row: &Row| match options(row, "options").as_str() {
+            "" => Block::Lead(row.text("verdict").to_owned()),
+            series => Block::Lead(format!("{series}: {}", row.text("verdict"))),
         };
         blocks.extend(table.rows.iter().map(lead));
         blocks.push(Block::Table(table));

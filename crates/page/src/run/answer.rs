@@ -90,11 +90,11 @@ fn figures(run: &Run) -> Vec<Figure> {
     let figures = &run.figures;
     let (counts, latency) = (&figures.counts, &figures.latency);
     let mut all = Vec::new();
-    let mut add = |name: &str, value: Option<String>, unit| {
+    let mut add = |name: &str, value: Option<String>, unit: &str| {
         all.extend(value.map(|value| Figure {
             name: name.into(),
             value,
-            unit,
+            unit: unit.into(),
         }));
     };
     let per_second = match run.mode {
@@ -125,11 +125,7 @@ fn figures(run: &Run) -> Vec<Figure> {
         ("over the limit", counts.late),
     ] {
         if count > 0 {
-            add(
-                name,
-                Some(format!("{} {}", grouped(count as f64), share(count))),
-                "",
-            );
+            add(name, Some(grouped(count as f64)), &share(count));
         }
     }
     add("mean schedule lag", figures.lag_avg_ms.map(decimal), "ms");

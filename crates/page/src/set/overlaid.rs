@@ -30,19 +30,20 @@ pub(super) fn overlaid<S: Source>(
     };
     for set in sweeps {
         let mut of_set: Vec<CurveSeries> = Vec::new();
+        // By the options that do not vary across.
+        let named = |others: &str| match (sets.len(), others) {
+            (1, "") => "tps".to_owned(),
+            (1, others) => others.to_owned(),
+            (_, "") => set.name(),
+            (_, others) => format!("{}, {others}", set.name()),
+        };
         for row in source.rows(&points_query(set.id))? {
             let point = row.0.iter().find(|(name, _)| name == "point");
             let x = point.and_then(|(_, point)| point.get(across)?.as_f64());
             let (Some(x), Some(y)) = (x, row.number("tps")) else {
                 continue;
             };
-            let others = without(&row, "point", across);
-            let name = match (sets.len(), others.as_str()) {
-                (1, "") => "tps".to_owned(),
-                (1, others) => others.to_owned(),
-                (_, "") => set.name(),
-                (_, others) => format!("{}, {others}", set.name()),
-            };
+            let name = named(&without(&row, "point", across));
             let point = CurvePoint {
                 x,
                 y,
@@ -67,10 +68,8 @@ pub(super) fn overlaid<S: Source>(
         }
         if across == "clients" && set.varies("clients") {
             for law in source.rows(&scaling_query(set.id))? {
-                let of = options(&law, "options");
-                let series = of_set
-                    .iter_mut()
-                    .find(|s| s.name == of || (of.is_empty() && s.name == "tps"));
+                let name = named(&options(&law, "options"));
+                let series = of_set.iter_mut().find(|series| series.name == name);
                 if let Some(series) = series {
                     series.fit = fit(&law, &series.points);
                 }
