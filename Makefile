@@ -31,7 +31,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 # One target directory for each major version, so that switching is cheap.
 CARGO_TARGET_DIR ?= target
 EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/fuzz \
-  $(CARGO_TARGET_DIR)/browser
+  $(CARGO_TARGET_DIR)/browser demo.html
 
 .DEFAULT_GOAL := build
 .PHONY: build install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
@@ -112,8 +112,9 @@ make install      install both for the server of PG_CONFIG; DESTDIR is honored
 make installcheck run the tests on the running server that PGHOST and PGPORT name
 make uninstall    remove what make install installed
 make demo         install what is missing, build, benchmark a scratch server in
-                  both modes, print the reports, clean up
-                  DEMO_SECONDS=5 DEMO_SCALE=10 DEMO_CLIENTS=2
+                  both modes, print the reports, write one of them as a page, clean up
+                  DEMO_SECONDS=5 DEMO_SCALE=10 DEMO_CLIENTS=2 DEMO_FILE=demo.html
+                  DEMO_PICTURES=docs makes the pictures of README.md, too
                   KEEP=1 leaves the server running
 make test         install what is missing, build, run all tests on scratch servers
                   TEST_JOBS=2 TAP tests at a time

@@ -1,6 +1,7 @@
 # Runs every command of README.md: each line of a ```sh block and each ```sql
-# block is one test.  Then runs the SQL of docs/*.md, one session per page, and the
-# commands of crontab lines, and checks that the pages name all functions and options.  The
+# block is one test.  Then runs the SQL of docs/*.md, one session per page, the commands of
+# crontab lines and those by which psql writes files, and checks that the pages name all
+# functions and options, and that the pictures of README.md have the figures of its text.  The
 # environment names a server and an empty database for the SQL.
 #
 # Differences from entering the commands: runs last one second, sets have two rounds, searches
@@ -13,7 +14,8 @@ use File::Temp qw(tempdir);
 use Test::More;
 
 my $scratch = tempdir(CLEANUP => 1);
-@ENV{qw(DEMO_SECONDS DEMO_SCALE DEMO_CLIENTS DESTDIR)} = (1, 1, 1, "$scratch/install");
+@ENV{qw(DEMO_SECONDS DEMO_SCALE DEMO_CLIENTS DEMO_FILE DEMO_PICTURES DESTDIR)} =
+  (1, 1, 1, "$scratch/demo.html", $scratch, "$scratch/install");
 delete $ENV{KEEP};
 
 write_file("$scratch/sudo", "#!/bin/sh\nexec \"\$@\"\n");
@@ -33,7 +35,7 @@ foreach my $block (blocks('README.md'))
 	}
 	elsif ($language eq 'sh')
 	{
-		succeeds(s{ > (?=\w)}{ > $scratch/}r, $_) foreach split /\n/, $text;
+		shell_succeeds($_, $_) foreach split /\n/, $text;
 	}
 }
 foreach my $page (glob 'docs/*.md')
@@ -51,6 +53,10 @@ foreach my $page (glob 'docs/*.md')
 		}
 	}
 	sql_succeeds($session, $page) if $session ne '';
+	foreach my $line (map { $_->[0] eq 'sh' ? split /\n/, $_->[1] : () } blocks($page))
+	{
+		shell_succeeds($line, "$page: $line") if $line =~ /^psql -XAtc .* > \w/;
+	}
 }
 my $pages = join '', map { slurp($_) } 'README.md', glob 'docs/*.md';
 my @undocumented = grep { $pages !~ /\bbench\.$_\b/ } split ' ',
@@ -68,6 +74,47 @@ is($?, 0, 'options listed');
 s/`//g, s/^(\d+) s$/$1/ foreach values %documented;
 $_ = 'NULL' foreach grep { $_ eq '' } values %declared;
 is_deeply(\%documented, \%declared, 'docs/options.md has the options of bench.run and their defaults');
+
+# What make demo has written: a page, and the pictures of README.md.
+like(slurp("$scratch/demo.html"), qr/\A<!DOCTYPE html>.*<h1>Run \d+<\/h1>.*<\/html>\s*\z/s, 'make demo writes a page');
+my $readme = slurp('README.md');
+my ($picture) = $readme =~ /<picture>(.*?)<\/picture>/s;
+my %sources = ($picture // '') =~ /<source media="\(prefers-color-scheme: (\w+)\)" srcset="([^"]+)">/g;
+is_deeply(\%sources, { dark => 'docs/demo-dark.svg' }, 'README.md has a dark picture');
+like($picture, qr/<img alt="[^"]+" src="docs\/demo-light\.svg">/, 'README.md has a light picture');
+# Those of README.md are like those that make demo makes.
+foreach my $theme (qw(light dark))
+{
+	foreach my $file ("docs/demo-$theme.svg", "$scratch/demo-$theme.svg")
+	{
+		my $svg = slurp($file);
+		is(unclosed($svg), '', "$theme picture: elements are closed");
+		unlike($svg, qr/<script|<image|<foreignObject|\son\w+=|href=|url\(|\@import|<!/i, "$theme picture: no script, nothing from outside");
+		unlike($svg, qr/prefers-color-scheme/, "$theme picture: it does not depend on the browser's theme");
+		unlike($svg, qr/[^\n\x20-\x7e]/, "$theme picture: ASCII");
+	}
+}
+# Text and pictures are of one run: latencies, in ms, and how it was run.
+my ($percentiles) = $readme =~ /^latency percentiles \(ms\): (.*)/m;
+my %told = $percentiles =~ /(p[\d.]+|max) ([\d.]+)/g;
+foreach my $theme (qw(light dark))
+{
+	my ($title, $finding) = slurp("docs/demo-$theme.svg") =~ /<title>([^<]*)<\/title><desc>([^<]*)<\/desc>/;
+	my %in_ms = ('s' => 1000, 'ms' => 1, '&#xB5;s' => 0.001);
+	my @drawn = $finding =~ /(p[\d.]+|max) ([\d.]+) (&#xB5;s|ms|s)/g;
+	is(scalar @drawn, 15, "$theme picture: five latencies") or diag($finding);
+	while (my ($name, $value, $unit) = splice @drawn, 0, 3)
+	{
+		my $ms = $value * $in_ms{$unit};
+		my $differs = abs($ms - ($told{$name} // 'NaN'));
+		ok($differs <= 0.0005 + 0.005 * $ms, "$theme picture: $name is that of README.md") or diag("$ms, not $told{$name}");
+	}
+	my ($mode, $clients) = $title =~ /\(mode (\w+), (\d+) clients\)/;
+	like($readme, qr/^execution mode: $mode \(.*\nnumber of clients: $clients\n/m, "$theme picture: its run is README.md's");
+}
+my ($tps) = $readme =~ /^tps = ([\d.]+)/m;
+my ($compared) = $readme =~ /^ select-only \| +(\d+)/m;
+is($compared, sprintf('%.0f', $tps), 'the table of README.md is of the same run');
 done_testing();
 
 # The fenced blocks of a Markdown file, as [language, text].
@@ -114,6 +161,17 @@ sub sql_succeeds
 	return succeeds("cd $scratch && psql -X -v ON_ERROR_STOP=1 -f $file", $name);
 }
 
+# Tests that a line of a shell succeeds, and what it writes into a file.
+sub shell_succeeds
+{
+	my ($line, $name) = @_;
+	my %begins = (html => qr/\A<!DOCTYPE html>/, svg => qr/\A<svg /, json => qr/\A\{"/, md => qr/\A# Run \d/);
+	my ($file, $kind) = $line =~ / > (\w+\.(\w+))$/;
+	succeeds($line =~ s{ > (?=\w)}{ > $scratch/}r, $name);
+	like(slurp("$scratch/$file"), $begins{$kind}, "$name: what it writes") if $file;
+	return;
+}
+
 # Tests that a shell command succeeds; shows what it printed if not.
 sub succeeds
 {
@@ -125,6 +183,22 @@ sub succeeds
 	write_file("$scratch/command", "$command\n");
 	my $output = qx(timeout 900 sh $scratch/command 2>&1 </dev/null);
 	return ok($? == 0, $name) || diag($output);
+}
+
+# Elements of an XML text that are not closed, or not where they should be.
+sub unclosed
+{
+	my ($xml) = @_;
+	my $tag = qr/<(\/?)([A-Za-z]+)(?:\s+[\w:-]+="[^"<]*")*\s*(\/?)>/;
+	return '<' if $xml =~ s/$tag//gr =~ /</;
+	my @open;
+	while ($xml =~ /$tag/g)
+	{
+		my ($ends, $name, $is_empty) = ($1, $2, $3);
+		if ($ends) { return "/$name" if (pop @open // '') ne $name }
+		elsif (!$is_empty) { push @open, $name }
+	}
+	return join ' ', @open;
 }
 
 sub slurp
