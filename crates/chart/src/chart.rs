@@ -78,7 +78,8 @@ impl Chart {
             svg.chart xmlns="http://www.w3.org/2000/svg" role="img" width="100%" height=(Px(self.height))
                 data-from=[time.map(|time| Px(time.from))] data-to=[time.map(|time| Px(time.to))]
                 data-left=[time.map(|_| LEFT)] data-right=[time.map(|_| RIGHT)] {
-                (self.content())
+                (self.alternative())
+                (self.marks)
             }
         }
     }
@@ -89,19 +90,20 @@ impl Chart {
             svg.chart.alone xmlns="http://www.w3.org/2000/svg" role="img" width=(Px(ALONE_WIDTH + 24.0))
                 height=(Px(self.height + 40.0))
                 viewBox={ "-12 -32 " (Px(ALONE_WIDTH + 24.0)) " " (Px(self.height + 40.0)) } {
+                (self.alternative())
                 style { (STYLE) }
                 rect.page x="-12" y="-32" width=(Px(ALONE_WIDTH + 24.0)) height=(Px(self.height + 40.0)) {}
                 text.title x="0" y="-12" { (line(&self.about.title)) }
-                svg width=(Px(ALONE_WIDTH)) height=(Px(self.height)) { (self.content()) }
+                svg width=(Px(ALONE_WIDTH)) height=(Px(self.height)) { (self.marks) }
             }
         }) + "\n"
     }
 
-    fn content(&self) -> Markup {
+    /// What assistive technology reads: the first elements of the image.
+    fn alternative(&self) -> Markup {
         html! {
             title { (line(&self.about.title)) }
             desc { (line(&self.about.finding)) }
-            (self.marks)
         }
     }
 }

@@ -93,8 +93,8 @@ pub fn labels(ticks: &[f64]) -> Vec<String> {
         .iter()
         .fold(0.0_f64, |most, tick| most.max(tick.abs()));
     let (divisor, suffix) = match highest {
-        most if most >= 1e10 => (1e9, "G"),
-        most if most >= 1e7 => (1e6, "M"),
+        most if most >= 1e9 => (1e9, "G"),
+        most if most >= 1e6 => (1e6, "M"),
         most if most >= 1e4 => (1e3, "k"),
         _ => (1.0, ""),
     };
@@ -146,6 +146,10 @@ mod tests {
     fn labels_are_alike() {
         assert_eq!(labels(&[0.0, 2500.0, 5000.0]), ["0", "2,500", "5,000"]);
         assert_eq!(labels(&[0.0, 12500.0, 25000.0]), ["0", "12.5k", "25.0k"]);
+        assert_eq!(
+            labels(&[0.0, 500_000.0, 1_000_000.0]),
+            ["0", "0.5M", "1.0M"]
+        );
         assert_eq!(labels(&[0.0, 0.05, 0.1]), ["0", "0.05", "0.10"]);
         assert!(labels(&[]).is_empty());
     }
