@@ -35,7 +35,7 @@ class Checks {
 }
 
 async function inspect(page, { rules }) {
-  const faults = [...(await policyOf(page)), ...(await overflowOf(page))];
+  const faults = [...(await policyOf(page)), ...(await markupOf(page)), ...(await overflowOf(page)), ...(await page.evaluate(textsOf))];
   if (rules) {
     // By the debugger's protocol, to which the page's policy does not apply.
     await page.evaluate(axe.source);
@@ -60,6 +60,70 @@ function policyOf(page) {
   });
 }
 
+// Nothing that leads elsewhere, and no attribute that is executed: texts from outside could have
+// brought it.
+function markupOf(page) {
+  return page.evaluate(() => {
+    const elements = document.querySelectorAll('a, applet, base, embed, frame, iframe, img, link, object, video, audio, image, foreignObject');
+    const faults = [...elements].map((element) => `markup: ${element.outerHTML.slice(0, 80)}`);
+    for (const element of document.querySelectorAll('*')) {
+      for (const { name } of element.attributes) {
+        if (/^on|^(src|srcdoc|srcset|action|formaction)$|href$/.test(name)) faults.push(`markup: ${name} of ${element.localName}`);
+      }
+    }
+    return faults;
+  });
+}
+
+// In the page: texts of charts are within the chart, apart from each other and apart from what is
+// behind them, but for a few pixels by which fonts differ.  Frames of flame graphs and names of
+// statements are cut on purpose.
+function textsOf() {
+  const color = (text) => (text.match(/[\d.]+/g) ?? [255, 255, 255]).slice(0, 3).map(Number);
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((part) => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (a, b) => {
+    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const behind = (svg) => {
+    const page = svg.querySelector(':scope > .page');
+    if (page) return color(getComputedStyle(page).fill);
+    const body = document.body ? getComputedStyle(document.body).backgroundColor : 'rgba(0, 0, 0, 0)';
+    // A page that has no color, or is printed, is white.
+    return matchMedia('print').matches || body === 'rgba(0, 0, 0, 0)' ? [255, 255, 255] : color(body);
+  };
+  const charts = [...document.querySelectorAll('svg.chart')].filter((svg) => svg.getBoundingClientRect().width > 0);
+  return charts.flatMap((svg) => {
+    const outer = svg.getBoundingClientRect();
+    const name = svg.querySelector('title')?.textContent ?? '';
+    const back = behind(svg);
+    const texts = [...svg.querySelectorAll('text')].filter((text) => {
+      const part = text.ownerSVGElement;
+      return part === svg || (part.ownerSVGElement === svg && part.querySelector(':scope > title'));
+    }).filter((text) => !text.closest('.frame') && text.textContent.trim() !== '');
+    const boxes = texts.map((text) => ({ text, box: text.getBoundingClientRect() }));
+    const faults = [];
+    for (const { text, box } of boxes) {
+      if (box.left < outer.left - 3 || box.right > outer.right + 3 || box.top < outer.top - 3 || box.bottom > outer.bottom + 3) {
+        faults.push(`text: "${text.textContent}" of "${name}" is cut`);
+      }
+      const ratio = contrast(color(getComputedStyle(text).fill), back);
+      if (ratio < 4.5) faults.push(`text: "${text.textContent}" of "${name}" has a contrast of ${ratio.toFixed(2)}`);
+    }
+    boxes.forEach(({ text, box }, i) => {
+      for (const other of boxes.slice(i + 1)) {
+        const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+        const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+        if (across > 2 && down > 4) faults.push(`text: "${text.textContent}" and "${other.text.textContent}" of "${name}" overlap`);
+      }
+    });
+    return faults;
+  });
+}
+
 function overflowOf(page) {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -74,7 +138,8 @@ function overflowOf(page) {
 
 // A chart on its own: an image with a name and a finding, and nothing that is executed.
 async function inspectChart(page) {
-  return page.evaluate(() => {
+  const texts = await page.evaluate(textsOf);
+  const faults = await page.evaluate(() => {
     const svg = document.documentElement;
     if (document.querySelector('parsererror')) return [`chart: ${document.querySelector('parsererror').textContent}`];
     const faults = [];
@@ -89,8 +154,12 @@ async function inspectChart(page) {
         if (/^on|^style$|href$/.test(name)) faults.push(`chart: ${name} of ${element.localName}`);
       }
     }
+    const { width, height } = svg.viewBox.baseVal;
+    const wanted = [svg.width.baseVal.value, svg.height.baseVal.value];
+    if (Math.abs(wanted[0] / wanted[1] - width / height) > 0.001) faults.push(`chart: ${wanted} does not fit ${[width, height]}`);
     return faults;
   });
+  return [...faults, ...texts];
 }
 
 // On paper, nothing is cut at the right, and a chart is as a whole on one page.
@@ -115,6 +184,7 @@ async function inspectPrint(page) {
     });
     return [...cut, ...charts];
   }, PAPER);
+  faults.push(...(await page.evaluate(textsOf)));
   const pdf = await page.pdf({ format: 'A4', margin: { top: '1cm', bottom: '1cm', left: '1cm', right: '1cm' } });
   if (!pdf.subarray(0, 5).equals(Buffer.from('%PDF-'))) faults.push('print: no PDF');
   return faults;

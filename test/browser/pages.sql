@@ -31,7 +31,6 @@ SELECT pg_temp.copy('bench.runs', :nightly, pg_temp.run('{"tps": 9000, "latency_
 SELECT pg_temp.copy('bench.runs', :nightly, VARIADIC array_agg(pg_temp.run(columns))) FROM (VALUES
     ('{"label": "fails", "state": "failed", "tps": null, "latency_p95_ms": null, "latency_avg_ms": null, "errors": ["out of memory"]}'::jsonb),
     ('{"label": "many clients", "clients": 1000, "jobs": 16}'),
-    ('{"label": "\u003cscript\u003ealert(1)\u003c/script\u003e \u202e\u001b[31m", "scripts": ["\" onclick=\"alert(1)", "[a](javascript:alert(1)) | b"]}'),
     ('{"label": "a-label-without-any-place-where-a-line-could-break-and-which-is-longer-than-a-narrow-screen-is-wide"}'),
     ('{"label": null}')) kinds (columns);
 
@@ -39,8 +38,37 @@ SELECT FROM bench.compare('[{"name": "one"}, {"name": "two", "clients": 2}]', sc
                           transactions => 50, vacuum => 'none', label => 'arms');
 SELECT FROM bench.sweep('{"clients": [1, 2, 4, 8]}', scripts => 'select-only', repeats => 2, transactions => 50);
 SELECT FROM bench.sweep('{"clients": [1, 2, 4, 8]}', scripts => 'select-only', repeats => 2, transactions => 50, mode => 'libpq');
-SELECT min(run_id) FILTER (WHERE label LIKE '<script>%') AS hostile,
-       min(run_id) FILTER (WHERE label = 'many clients') AS clients FROM bench.runs \gset
+SELECT run_id AS clients FROM bench.runs WHERE label = 'many clients' \gset
+
+-- A search takes long: one that has made five runs.
+INSERT INTO bench.sets (set_id, kind, owner, database_name, label, options, seed, state, started_at, finished_at, result)
+SELECT nextval('bench.set_id_seq'), 'find_capacity', owner, database_name, 'capacity', '{"latency_limit": 20, "percentile": 99}',
+       '1', 'finished', now(), now(), '{"verdict": "p99 stays under 20 ms up to 400 transactions per second"}'
+  FROM bench.sets LIMIT 1 RETURNING set_id AS capacity \gset
+SELECT pg_temp.copy('bench.runs', :nightly, VARIADIC array_agg(pg_temp.run(jsonb_build_object(
+           'set_id', :capacity, 'arm', 'rate ' || rate, 'rate', rate, 'tps', least(rate, 380), 'label', 'capacity'))))
+  FROM unnest('{400,100,800,200,300}'::int[]) rate;
+
+-- Texts that are hostile, wherever they come from outside: a role, a label, names and texts of scripts,
+-- errors, variables, settings, arms.
+\set attack '"><script>alert(1)</script><img src=x onerror=alert(1)> \'\' --> | [a](javascript:alert(1)) `x` <!-- \t\33[31m'
+SELECT :'attack' || U&'\202E' AS attack \gset
+\set attacker '<img src=x onerror=alert(2)>|`[b](javascript:alert(2))'
+DROP ROLE IF EXISTS :"attacker";
+CREATE ROLE :"attacker" SUPERUSER LOGIN;
+SET ROLE :"attacker";
+SET application_name = '<script>alert(3)</script>|`';
+SELECT bench.define_script('<img src=x onerror=alert(4)>|`',
+           format('/* %s */ DO $x$ BEGIN IF random() < 0.5 THEN RAISE EXCEPTION %L; END IF; END $x$;', :'attack', :'attack'), :'attack');
+SELECT run_id AS hostile
+  FROM bench.run('<img src=x onerror=alert(4)>|`, select-only', transactions => 200, label => :'attack', protocol => 'simple',
+                 per_statement => true, profile => true, continue_on_error => true, vacuum => 'none',
+                 variables => jsonb_build_object('x', :'attack')) \gset
+INSERT INTO bench.run_stacks SELECT :hostile, 'spi client', :'attack' || 'main;' || :'attack' || 'x', 50;
+SELECT FROM bench.compare(jsonb_build_array(jsonb_build_object('name', :'attack'), jsonb_build_object('name', 'two', 'clients', 2)),
+                          scripts => 'select-only', repeats => 2, transactions => 50, vacuum => 'none', label => :'attack');
+RESET ROLE;
+RESET application_name;
 
 -- A report with all its parts.
 SELECT run_id AS whole
@@ -55,8 +83,17 @@ SELECT run_id AS failures FROM bench.run('fails', transactions => 3, continue_on
 SELECT run_id AS scripts FROM bench.run((SELECT string_agg('nothing ' || n, ',') FROM generate_series(1, 128) n),
                                         transactions => 500, per_statement => true, label => '128 scripts') \gset
 
+SELECT bench.start('fails', transactions => 3, label => 'nothing') AS nothing \gset
+SELECT FROM bench.wait(:nothing);
+SELECT pg_temp.copy('bench.runs', :whole, pg_temp.run(jsonb_object_agg(attname, NULL)))
+  FROM pg_attribute
+ WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = '' AND NOT attisdropped AND NOT attnotnull;
+SELECT currval('bench.run_id_seq') AS unknown \gset
+
 SELECT bench.start('select-only', duration => '600 s', label => 'canceled') AS canceled \gset
 SELECT FROM bench.wait(:canceled, '1200 ms');
+SELECT bench.report(:canceled, 'html') \g :pages/report-running.html
+\o /dev/null
 SELECT FROM bench.cancel(:canceled);
 SELECT FROM bench.wait(:canceled);
 
@@ -66,12 +103,14 @@ SELECT pg_temp.copy('bench.runs', :whole, jsonb_build_object('run_id', :day, 'la
 SELECT pg_temp.copy(of, :whole, jsonb_build_object('run_id', :day))
   FROM unnest('{bench.run_scripts,bench.run_statements,bench.run_settings,bench.run_times}'::regclass[]) of;
 SELECT pg_temp.copy('bench.run_intervals', :nightly, VARIADIC array_agg(jsonb_build_object(
-           'run_id', :day, 'interval_no', n, 'begins_s', n, 'seconds', 1, 'transactions', 1000,
-           'tps', 1000 + 200 * sin(n / 7000.0) + n % 50, 'latency_avg_ms', 1 + n % 7 * 0.05, 'latency_p50_ms', 0.9,
+           'run_id', :day, 'interval_no', n, 'begins_s', n, 'seconds', 1,
+           'transactions', (1000 + 200 * sin(n / 7000.0) + n % 50)::int, 'tps', NULL, 'latency_avg_ms', 1 + n % 7 * 0.05, 'latency_p50_ms', 0.9,
            'latency_p95_ms', 2 + n % 11 * 0.1, 'latency_p99_ms', 4 + n % 13 * 0.2 + CASE WHEN n % 9000 = 0 THEN 500 ELSE 0 END)))
   FROM generate_series(0, 86399) n;
-SELECT pg_temp.copy('bench.run_server_intervals', :nightly, VARIADIC array_agg(jsonb_build_object(
-           'run_id', :day, 'interval_no', n, 'checkpoint_active', n % 300 < 20, 'autovacuum_workers', (n % 1000 < 30)::int)))
+INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, wal_bytes, blocks_hit, blocks_read, blocks_written,
+           cpu_user_ms, cpu_system_ms, cpu_idle_ms, cpu_iowait_ms, cpu_steal_ms, checkpoint_active, autovacuum_workers)
+SELECT :day, n, n, 1, 1e6 * (1 + n % 7), 5000 + n % 100, n % 90, n % 60,
+       900 + n % 200, 300, 600 - n % 200, 150, 50, n % 7200 < 1800, (n % 10000 < 300)::int
   FROM generate_series(0, 86399) n;
 
 -- The pages, as files of the page's name.
@@ -80,11 +119,24 @@ SELECT bench.dashboard() \g :pages/dashboard.html
 SELECT bench.dashboard(inline => 2) \g :pages/dashboard-inline.html
 SELECT bench.report(:whole, 'html') \g :pages/report-whole.html
 SELECT bench.report(:failures, 'html') \g :pages/report-failures.html
+SELECT bench.report(:nothing, 'html') \g :pages/report-nothing.html
+SELECT bench.report(:unknown, 'html') \g :pages/report-unknown.html
+SELECT bench.report(:nightly, 'html') \g :pages/report-interval.html
 SELECT bench.report(:scripts, 'html') \g :pages/report-scripts.html
 SELECT bench.report(:canceled, 'html') \g :pages/report-canceled.html
 SELECT bench.report(:day, 'html') \g :pages/report-day.html
 SELECT bench.report(:hostile, 'html') \g :pages/report-hostile.html
 SELECT bench.report(:clients, 'html') \g :pages/report-clients.html
-SELECT bench.report_set(ARRAY[max(set_id)], 'html') FROM bench.sets WHERE kind = 'compare' \g :pages/set-compare.html
-SELECT bench.report_set(array_agg(set_id), 'html') FROM bench.sets WHERE kind = 'sweep' \g :pages/set-sweep.html
+SELECT bench.report_set(ARRAY[set_id], 'html') FROM bench.sets WHERE label = 'arms' \g :pages/set-compare.html
+SELECT bench.report_set(ARRAY[set_id], 'html') FROM bench.sets WHERE label = :'attack' \g :pages/set-hostile.html
+SELECT bench.report_set(ARRAY[min(set_id)], 'html') FROM bench.sets WHERE kind = 'sweep' \g :pages/set-sweep.html
+SELECT bench.report_set(ARRAY[:capacity], 'html') \g :pages/set-capacity.html
+SELECT bench.report_set(array_agg(set_id ORDER BY set_id), 'html') FROM bench.sets WHERE label IS DISTINCT FROM :'attack' \g :pages/set-all.html
+SELECT bench.report_label(:'attack', 'html') \g :pages/label-hostile.html
 SELECT bench.report_label('nightly', 'html') \g :pages/label.html
+
+-- Single charts: all of the report with all its parts, and those with hostile texts.
+SELECT format('SELECT bench.chart(%s, %L) \g %s/chart-%s.svg', :whole, name, :'pages', name) FROM bench.charts(:whole) \g :pages/charts.sql
+\i :pages/charts.sql
+SELECT bench.chart(:hostile, 'statements') \g :pages/chart-hostile-statements.svg
+SELECT bench.chart(:hostile, 'flamegraph') \g :pages/chart-hostile-flamegraph.svg

@@ -2,16 +2,34 @@
 // functions return what is wrong, as those of inspect.js do.
 'use strict';
 
+const { figures } = require('./figures.js');
+
+const LIST = [
+  ['filters rows', filters],
+  ['sorts rows', sorts],
+  ['is used with keys alone', byKeys],
+];
+// With how many charts at least have tables.
+const drawn = (least) => ['draws the figures of its tables', figures(least)];
+const HOVER = ['tells the values at the pointer', hovers];
+
 const USES = {
-  dashboard: [
-    ['filters rows', filters],
-    ['sorts rows', sorts],
-    ['is used with keys alone', byKeys],
-  ],
+  dashboard: LIST,
+  'dashboard-inline': [...LIST, drawn(6)],
+  'report-whole': [drawn(6), HOVER, ['searches functions', searches], ['folds the flame graph', folds]],
+  'report-day': [drawn(5), HOVER],
+  'report-interval': [drawn(2), HOVER],
+  'report-canceled': [drawn(4)],
+  'report-failures': [drawn(1)],
+  'report-scripts': [drawn(2)],
+  'set-compare': [drawn(1)],
+  'set-sweep': [drawn(1)],
+  'set-capacity': [drawn(1)],
+  'set-all': [drawn(3)],
 };
 
 function uses(file) {
-  return USES[file.replace(/[-.].*/, '')] ?? [];
+  return USES[file.replace(/\.html$/, '')] ?? [];
 }
 
 function differs(what, got, expected) {
@@ -86,6 +104,103 @@ async function byKeys(page) {
     ...differs('the first element', first, 'words'),
     ...differs('the rows', [...found], ['nightly']),
     ...['button', 'div'].filter((name) => !reached.has(name)).map((name) => `use: no ${name} is reached by Tab`),
+  ];
+}
+
+// The pointer on the first, a middle and the last moment of each chart over time.
+async function hovers(page) {
+  const faults = [];
+  const charts = page.locator('figure > svg.chart[data-from]');
+  let told = 0;
+  for (let i = 0; i < (await charts.count()); i += 1) {
+    const chart = charts.nth(i);
+    for (const part of [0, 0.5, 1]) {
+      const moment = await chart.evaluate((svg, part) => {
+        svg.scrollIntoView({ block: 'center' });
+        const table = svg.parentNode.nextElementSibling?.querySelector('table');
+        const rows = [...(table?.tBodies[0].rows ?? [])];
+        if (rows.length === 0) return null;
+        const row = rows[Math.round(part * (rows.length - 1))];
+        const { from, to, left, right } = Object.fromEntries(Object.entries(svg.dataset).map(([name, value]) => [name, Number(value)]));
+        const box = svg.getBoundingClientRect();
+        const along = (Number(row.cells[0].textContent) - from) / (to - from);
+        return {
+          x: box.left + (left + along * (right - left)) * box.width,
+          y: box.top + box.height / 2,
+          says: [...row.cells].map((cell, at) => `${table.tHead.rows[0].cells[at].textContent}: ${cell.textContent}`).join('\n'),
+        };
+      }, part);
+      if (moment === null) continue;
+      await page.mouse.move(moment.x, moment.y);
+      const tip = await page.evaluate(() => {
+        const tip = document.querySelector('.tip');
+        const box = tip.getBoundingClientRect();
+        const isInside = box.left >= 0 && box.top >= 0 && box.right <= window.innerWidth && box.bottom <= window.innerHeight;
+        return { says: tip.hidden ? 'nothing' : tip.textContent, isInside };
+      });
+      told += 1;
+      faults.push(...differs('values', tip.says, moment.says), ...differs('values are in the window', tip.isInside, true));
+    }
+  }
+  await page.mouse.move(0, 0);
+  faults.push(...differs('no values beside a chart', await page.locator('.tip').isVisible(), false));
+  return told > 0 ? faults : ['use: no values'];
+}
+
+// The frames of the flame graph: name, place in percent, whether they are shown and marked.
+function frames(page) {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('g.flame svg.frame')].map((frame) => ({
+      name: frame.querySelector('title').textContent.toLowerCase(),
+      x: Number.parseFloat(frame.getAttribute('x')),
+      width: Number.parseFloat(frame.getAttribute('width')),
+      y: Number.parseFloat(frame.getAttribute('y')),
+      shown: frame.getClientRects().length > 0,
+      found: frame.classList.contains('found'),
+    })),
+  );
+}
+
+async function searches(page) {
+  const search = page.getByLabel('Search functions');
+  const before = await frames(page);
+  // The name of the frame on the root, without its samples.
+  const word = before[1].name.replace(/, .*/, '');
+  await search.fill(word.toUpperCase());
+  const after = await frames(page);
+  const marked = after.filter(({ found }) => found).length;
+  const expected = before.filter(({ name }) => name.includes(word)).length;
+  const told = await page.locator('.tools output').textContent();
+  await search.fill('');
+  const cleared = (await frames(page)).filter(({ found }) => found).length;
+  return [
+    ...(before.length > 10 && expected > 0 ? [] : ['use: no frames']),
+    ...differs('marked frames', marked, expected),
+    ...differs('how many are told', Number.parseInt(told, 10), expected),
+    ...differs('marked frames after all', cleared, 0),
+  ];
+}
+
+async function folds(page) {
+  const before = await frames(page);
+  // The widest frame that is not as wide as the graph.
+  const part = before.reduce((best, { width }, i) => (width < 99 && width > (before[best]?.width ?? 0) ? i : best), -1);
+  const { x, width, y } = before[part];
+  await page.locator('g.flame svg.frame').nth(part).click();
+  const after = await frames(page);
+  // Those below it and those above it, in the coordinates of before.
+  const isBelow = (frame) => frame.y >= y && frame.x <= x + 1e-6 && frame.x + frame.width >= x + width - 1e-6;
+  const isAbove = (frame) => frame.y <= y && frame.x >= x - 1e-6 && frame.x + frame.width <= x + width + 1e-6;
+  const expected = before.map((frame) => isBelow(frame) || isAbove(frame));
+  const wide = after.filter((frame, i) => isBelow(before[i]));
+  const placed = before.every((frame, i) => !isAbove(frame) || Math.abs(after[i].width - (100 * frame.width) / width) < 0.01);
+  await page.getByRole('button', { name: 'Show all' }).click();
+  return [
+    ...(part > 0 ? [] : ['use: no part of the graph']),
+    ...differs('shown frames', after.map(({ shown }) => shown), expected),
+    ...differs('frames that are as wide as the graph', wide.filter((frame) => frame.x === 0 && frame.width === 100).length, wide.length),
+    ...differs('others are as much wider', placed, true),
+    ...differs('all frames again', await frames(page), before),
   ];
 }
 

@@ -83,6 +83,14 @@ like($standby->safe_psql('postgres', "SELECT bench.report($run_id)"),
 is($standby->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"),
 	'finished', 'bench.wait');
 is($standby->safe_psql('postgres', "SELECT label FROM bench.run_summary WHERE set_id IS NULL"), 'primary', 'run_summary');
+foreach my $call ("report($run_id, 'html')", "report($run_id, 'markdown')", "report_label('primary', 'html')",
+	"chart($run_id, 'latency')", "plot($run_id)", 'dashboard(inline => 1)')
+{
+	# But for when a page was made.
+	my ($here, $there) = map { $_->safe_psql('postgres', "SELECT bench.$call") =~ s/\d\d:\d\d UTC//r } $standby, $primary;
+	cmp_ok(length $here, '>', 100, "bench.$call");
+	ok($here eq $there, "bench.$call is that of the primary");
+}
 
 # Runs of the primary report the standby's snapshots: by the walsender, or by the
 # replication slot, if there is one.
