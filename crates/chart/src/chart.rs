@@ -76,7 +76,7 @@ impl Chart {
         let time = self.time.as_ref();
         html! {
             svg.chart xmlns="http://www.w3.org/2000/svg" role="img" width="100%" height=(Px(self.height))
-                data-from=[time.map(|time| Px(time.from))] data-to=[time.map(|time| Px(time.to))]
+                data-from=[time.map(|time| time.from)] data-to=[time.map(|time| time.to)]
                 data-left=[time.map(|_| LEFT)] data-right=[time.map(|_| RIGHT)] {
                 (self.alternative())
                 (self.marks)
