@@ -2,38 +2,24 @@
 //! with the lowest, the mean and the highest value, so that a day of seconds is drawn in a second and no
 //! spike is lost.
 
+mod latency;
+mod waits;
+
 use super::load::{self, query_json};
 use crate::error::{Error, Result};
-use crate::query;
-use crate::security::with_pinned_settings;
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
-use selfbench_chart::{Bar, Bin, HeatMap, Part, Point, Range, Series, Span, SpanKind, TimeAxis};
+use selfbench_chart::{Bar, Part, Point, Series, Span, SpanKind, TimeAxis};
 use selfbench_model::{Run, RunState};
 use selfbench_report::counted;
-use selfbench_stats::LatencyHistogram;
 use selfbench_stats::budget::LatencyPart;
 use serde::Deserialize;
 use serde_json::Value;
+use latency::{heat, latencies};
 use std::collections::HashMap;
+use waits::waits;
 
 /// Moments of a chart over time, at most.
 const MOMENTS: i32 = 800;
-
-/// Columns and rows of a map of latencies, at most.
-const HEAT_COLUMNS: i32 = 120;
-const HEAT_ROWS: f64 = 40.0;
-
-/// Bins of a distribution, at most.
-const BINS: f64 = 90.0;
-
-/// Classes of waits that are drawn each by itself; others are added up.
-const CLASSES: usize = 7;
-
-/// What a session waits for while its client has the turn.
-const BETWEEN: &str = "between statements";
-
-/// Intervals whose histograms are read at once.
-const BATCH: i32 = 2000;
 
 /// Bars, and stacks, at most: those that took most time. That many bars fit on a page of paper.
 const BARS: i32 = 25;
@@ -87,7 +73,7 @@ pub fn load(run_id: i64, sources: &[Source]) -> Result<RunData> {
         }
     }
     if has(Source::Waits) {
-        data.waits = waits(run_id)?;
+        data.waits = waits(run_id, MOMENTS)?;
     }
     if has(Source::Latencies) || has(Source::Heat) {
         (data.bins, data.percentiles) = latencies(&run)?;
@@ -299,214 +285,6 @@ fn spans(run: &Run, clients: &[Moment], server: &[Moment]) -> Vec<Span> {
         push(SpanKind::Canceled, last.to, run.warmup_s + planned);
     }
     spans
-}
-
-/// Sessions by class of waits. What a session waits for between the statements of its client counts as
-/// such, as in [`load::load_waits`].
-fn waits(run_id: i64) -> Result<Vec<Series>> {
-    type Row = (f64, f64, Option<f64>, Option<HashMap<String, f64>>);
-    let rows = query_json::<Row>(
-        &format!(
-            "WITH w AS (
-                 SELECT max(interval_no) / {MOMENTS} + 1 AS intervals
-                   FROM bench.run_intervals WHERE run_id = $1
-             ), seen AS (
-                 SELECT r.interval_no / w.intervals AS moment, r.interval_no, r.rounds, r.samples,
-                        CASE WHEN {} THEN '{BETWEEN}' ELSE class END AS class
-                   FROM bench.run_waits r, w WHERE r.run_id = $1
-             ), moments AS (
-                 SELECT i.interval_no / w.intervals AS moment, min(i.begins_s) AS begins,
-                        max(i.begins_s + i.seconds) AS ends
-                   FROM bench.run_intervals i, w WHERE i.run_id = $1 GROUP BY 1
-             ), rounds AS (
-                 SELECT moment, sum(rounds) AS rounds
-                   FROM (SELECT moment, max(rounds) AS rounds FROM seen GROUP BY moment, interval_no) r
-                  GROUP BY moment
-             ), classes AS (
-                 SELECT moment, jsonb_object_agg(class, samples) AS samples
-                   FROM (SELECT moment, class, sum(samples) AS samples FROM seen GROUP BY 1, 2) c
-                  GROUP BY moment
-             )
-             SELECT jsonb_build_array(m.begins, m.ends, r.rounds, c.samples)::text
-               FROM moments m LEFT JOIN rounds r USING (moment) LEFT JOIN classes c USING (moment)
-              ORDER BY m.moment",
-            load::HAS_THE_TURN
-        ),
-        run_id,
-    )?;
-    let sessions = |(from, to, rounds, samples): Row| {
-        let mut sessions = samples.unwrap_or_default();
-        let rounds = rounds.unwrap_or_default().max(1.0);
-        sessions.values_mut().for_each(|samples| *samples /= rounds);
-        (from, to, sessions)
-    };
-    let rows: Vec<(f64, f64, HashMap<String, f64>)> = rows.into_iter().map(sessions).collect();
-    let mut totals: HashMap<&str, f64> = HashMap::new();
-    for (_, _, classes) in &rows {
-        for (class, sessions) in classes {
-            *totals.entry(class).or_default() += sessions;
-        }
-    }
-    let mut classes: Vec<(&str, f64)> = totals.into_iter().collect();
-    classes.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    let others = classes.split_off(CLASSES.min(classes.len()));
-    let of = |name: &str, classes: &[&str]| Series {
-        name: name.to_owned(),
-        points: rows
-            .iter()
-            .map(|(from, to, seen)| Point {
-                at: (from + to) / 2.0,
-                value: Some(Range::of(
-                    classes.iter().filter_map(|class| seen.get(*class)).sum(),
-                )),
-            })
-            .collect(),
-    };
-    let mut series: Vec<Series> = classes
-        .iter()
-        .map(|(class, _)| of(class, &[class]))
-        .collect();
-    if !others.is_empty() {
-        let names: Vec<&str> = others.iter().map(|(class, _)| *class).collect();
-        series.push(of("others", &names));
-    }
-    // What clients take for themselves is above what the server does.
-    series.sort_by_key(|series| series.name == BETWEEN);
-    Ok(series)
-}
-
-/// Bins, and latencies in milliseconds by percentile.
-type Latencies = (Vec<Bin>, Vec<(f64, f64)>);
-
-/// The distribution of a run's latencies, and their percentiles.
-fn latencies(run: &Run) -> Result<Latencies> {
-    let Some(histogram) = load::load_histogram(run.run_id)? else {
-        return Ok((Vec::new(), Vec::new()));
-    };
-    let count = histogram.count() as f64;
-    // In thousandths: 0, 1 and so on up to 99 %, then as many nines as there are transactions for.
-    let percentiles = (0..=99)
-        .map(|percent| percent * 1000)
-        .chain((1..=9).map(|tenth| 99_000 + tenth * 100))
-        .chain((1..=9).map(|hundredth| 99_900 + hundredth * 10))
-        .chain((1..=9).map(|thousandth| 99_990 + thousandth));
-    let known = |thousandths: i32| {
-        let percentile = f64::from(thousandths) / 1000.0;
-        let is_enough = percentile <= 99.0 || count * (100.0 - percentile) >= 100.0;
-        Some((
-            percentile,
-            histogram.percentile_ms(percentile).filter(|_| is_enough)?,
-        ))
-    };
-    let mut percentiles: Vec<(f64, f64)> = percentiles.filter_map(known).collect();
-    let latency = &run.figures.latency;
-    percentiles.extend(latency.latency_max_ms.map(|ms| (100.0, ms)));
-    let Some(rows) = Rows::of(run, BINS) else {
-        return Ok((Vec::new(), percentiles));
-    };
-    let mut counts = vec![0; rows.bounds.len() - 1];
-    histogram.for_each(rows.adder(&mut counts));
-    let bins = rows
-        .bounds
-        .windows(2)
-        .zip(counts)
-        .map(|(bounds, count)| Bin {
-            from_ms: bounds[0],
-            to_ms: bounds[1],
-            count,
-        });
-    Ok((bins.collect(), percentiles))
-}
-
-/// Ranges of latencies, each by the same factor above the one before.
-struct Rows {
-    lowest_ms: f64,
-    factor: f64,
-    bounds: Vec<f64>,
-}
-
-impl Rows {
-    /// The narrowest range, so that none is narrower than the buckets of a histogram.
-    const NARROWEST: f64 = 1.04;
-
-    /// Lowest latency that is told apart: some buckets of a histogram.
-    const LOWEST_MS: f64 = 0.001;
-
-    /// At most that many ranges for the latencies of a run; `None` if there are none.
-    fn of(run: &Run, most: f64) -> Option<Rows> {
-        let latency = &run.figures.latency;
-        let lowest_ms = latency.latency_min_ms?.max(Rows::LOWEST_MS);
-        let highest_ms = latency.latency_max_ms?.max(lowest_ms) * 1.001;
-        let factor = (highest_ms / lowest_ms)
-            .powf(1.0 / most)
-            .max(Rows::NARROWEST);
-        let count = ((highest_ms / lowest_ms).ln() / factor.ln())
-            .ceil()
-            .clamp(1.0, most) as i32;
-        let bounds = (0..=count).map(|i| lowest_ms * factor.powi(i)).collect();
-        Some(Rows {
-            lowest_ms,
-            factor,
-            bounds,
-        })
-    }
-
-    /// Adds a bucket of a histogram to the counts of the ranges.
-    fn adder(&self, counts: &mut [u64]) -> impl FnMut(f64, f64, u64) {
-        let (last, width) = (counts.len() as f64 - 1.0, self.factor.ln());
-        move |low, high, count| {
-            let row = (((low + high) / 2.0 / self.lowest_ms).ln() / width).floor();
-            counts[row.clamp(0.0, last) as usize] += count;
-        }
-    }
-}
-
-/// How many transactions had which latency when.
-fn heat(run: &Run) -> Result<HeatMap> {
-    let Some(rows) = Rows::of(run, HEAT_ROWS) else {
-        return Ok(HeatMap::default());
-    };
-    let columns = query_json::<(i32, f64, f64)>(
-        &format!(
-            "SELECT jsonb_build_array(w.intervals, min(i.begins_s), max(i.begins_s + i.seconds))::text
-               FROM bench.run_intervals i,
-                    (SELECT max(interval_no) / {HEAT_COLUMNS} + 1 AS intervals
-                       FROM bench.run_intervals WHERE run_id = $1) w
-              WHERE i.run_id = $1 GROUP BY w.intervals, i.interval_no / w.intervals
-              ORDER BY i.interval_no / w.intervals"
-        ),
-        run.run_id,
-    )?;
-    let Some((intervals, _, end)) = columns.last().copied() else {
-        return Ok(HeatMap::default());
-    };
-    let mut counts = vec![vec![0; rows.bounds.len() - 1]; columns.len()];
-    let interval_count = intervals.saturating_mul(columns.len() as i32);
-    for first in (0..interval_count).step_by(BATCH as usize) {
-        with_pinned_settings(|| {
-            query::numbered_bytes(
-                "SELECT interval_no, histogram FROM bench.run_intervals
-                  WHERE run_id = $1 AND interval_no >= $2 AND interval_no < $3 AND histogram IS NOT NULL",
-                &[run.run_id.into(), first.into(), (first + BATCH).into()],
-                |interval, histogram| match counts.get_mut((interval / intervals) as usize) {
-                    Some(column) => {
-                        LatencyHistogram::for_each_stored(histogram, rows.adder(column))
-                            .map_err(|e| Error::BadHistogram(e.to_string()))
-                    }
-                    None => Ok(()),
-                },
-            )
-        })?;
-    }
-    Ok(HeatMap {
-        times: columns
-            .iter()
-            .map(|(_, from, _)| *from)
-            .chain([end])
-            .collect(),
-        latencies_ms: rows.bounds,
-        counts,
-    })
 }
 
 /// The statements that took most time, in the order of the scripts.

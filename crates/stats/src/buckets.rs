@@ -102,7 +102,7 @@ pub const fn lowest_of(index: usize) -> u64 {
 ///
 /// For the last bucket this is the highest value that its width spans; it counts higher latencies
 /// as well. An index of [`BUCKETS`] or more counts as the last bucket.
-pub(crate) const fn highest_of(index: usize) -> u64 {
+pub const fn highest_of(index: usize) -> u64 {
     lowest_of(index) + (width::<SUB_BUCKET_MAGNITUDE>(clamped(index)) - 1)
 }
 

@@ -3,9 +3,7 @@
 //! The counting itself, while a run goes on, happens in plain arrays laid out by
 //! [`buckets`](crate::buckets); their counters are added here afterwards.
 
-use std::io::Read;
-
-use flate2::read::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
@@ -108,8 +106,9 @@ impl LatencyHistogram {
             .map(|ns| ns as f64 / NS_PER_MS)
     }
 
-    /// The buckets in use, by rising latency: index and number of samples, which is never 0.
-    fn recorded(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    /// The buckets in use, by rising latency: index among [`buckets`] and number of samples, which is
+    /// never 0.
+    pub fn recorded(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.inner.iter_recorded().map(|step| {
             (
                 buckets::index_of(step.value_iterated_to()),
@@ -150,37 +149,58 @@ impl LatencyHistogram {
     /// * [`StatsError::TooManySamples`] for more than [`MAX_COUNT`](Self::MAX_COUNT) samples.
     pub fn decode(bytes: &[u8]) -> Result<Self, StatsError> {
         let mut histogram = Self::new();
-        Self::visit(bytes, |index, count| histogram.record_bucket(index, count))?;
+        let mut stored = StoredHistograms::default();
+        stored.for_each(bytes, |index, count| histogram.record_bucket(index, count))?;
         Ok(histogram)
     }
+}
 
-    /// The buckets in use, by rising latency: lowest and highest latency in milliseconds, and number of
-    /// samples.
-    pub fn for_each(&self, each: impl FnMut(f64, f64, u64)) {
-        let mut each = in_ms(each);
-        self.recorded()
-            .for_each(|(index, count)| each(index, count));
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
     }
+}
 
-    /// The same of a histogram in its stored form, without a quarter of a megabyte of memory for each, so
-    /// that thousands of histograms can be read. Fails as [`decode`](Self::decode), when some buckets may
-    /// have been visited.
-    pub fn for_each_stored(
+/// Reads histograms in their stored form, one after the other, in the memory of the first: neither a
+/// quarter of a megabyte for each, nor a window of the decompressor.
+#[derive(Debug)]
+pub struct StoredHistograms {
+    inflate: Decompress,
+    plain: Vec<u8>,
+}
+
+impl StoredHistograms {
+    /// The buckets in use of a histogram, by rising latency: index among [`buckets`] and number of
+    /// samples, which is never 0. Fails as [`LatencyHistogram::decode`], when some buckets may have
+    /// been visited.
+    pub fn for_each(
+        &mut self,
         bytes: &[u8],
-        each: impl FnMut(f64, f64, u64),
+        each: impl FnMut(usize, u64),
     ) -> Result<(), StatsError> {
-        Self::visit(bytes, in_ms(each))
-    }
-
-    fn visit(bytes: &[u8], each: impl FnMut(usize, u64)) -> Result<(), StatsError> {
         let mut outer = Reader(bytes);
         if outer.u32() != Some(COMPRESSED_COOKIE) {
             return Err(StatsError::Format);
         }
         let stated = outer.u32().ok_or(StatsError::Format)?;
         check_len(stated, outer.0)?;
-        let plain = decompress(outer.0)?;
-        Self::visit_plain(&plain, each)
+        Self::visit_plain(self.decompress(outer.0)?, each)
+    }
+
+    /// The content of a zlib stream that takes up all of `compressed` and holds at most
+    /// [`MAX_PLAIN_LEN`] bytes.
+    fn decompress(&mut self, compressed: &[u8]) -> Result<&[u8], StatsError> {
+        self.inflate.reset(true);
+        let status = self
+            .inflate
+            .decompress(compressed, &mut self.plain, FlushDecompress::Finish);
+        let consumed = self.inflate.total_in();
+        match status {
+            Ok(Status::StreamEnd) if consumed == compressed.len() as u64 => {
+                Ok(&self.plain[..self.inflate.total_out() as usize])
+            }
+            _ => Err(StatsError::Compression),
+        }
     }
 
     /// Reads the part that was compressed.
@@ -222,7 +242,7 @@ impl LatencyHistogram {
                 number.unsigned_abs()
             } else {
                 let count = number.unsigned_abs();
-                if count > Self::MAX_COUNT - total {
+                if count > LatencyHistogram::MAX_COUNT - total {
                     return Err(StatsError::TooManySamples);
                 }
                 if index < BUCKETS && count > 0 {
@@ -241,18 +261,12 @@ impl LatencyHistogram {
     }
 }
 
-impl Default for LatencyHistogram {
+impl Default for StoredHistograms {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Passes the bounds of a bucket in milliseconds instead of its index.
-fn in_ms(mut each: impl FnMut(f64, f64, u64)) -> impl FnMut(usize, u64) {
-    let ms = |ns: u64| ns as f64 / NS_PER_MS;
-    move |index, count| {
-        let (lowest, highest) = (buckets::lowest_of(index), buckets::highest_of(index));
-        each(ms(lowest), ms(highest + 1), count);
+        Self {
+            inflate: Decompress::new(true),
+            plain: vec![0; MAX_PLAIN_LEN],
+        }
     }
 }
 
@@ -264,21 +278,6 @@ fn check_len(stated: u32, rest: &[u8]) -> Result<(), StatsError> {
     } else {
         Err(StatsError::Length { stated, actual })
     }
-}
-
-/// The content of a zlib stream that takes up all of `compressed` and holds at most
-/// [`MAX_PLAIN_LEN`] bytes.
-fn decompress(compressed: &[u8]) -> Result<Vec<u8>, StatsError> {
-    let mut decoder = ZlibDecoder::new(compressed).take(MAX_PLAIN_LEN as u64 + 1);
-    let mut plain = Vec::new();
-    decoder
-        .read_to_end(&mut plain)
-        .map_err(|_| StatsError::Compression)?;
-    let consumed = decoder.into_inner().total_in();
-    if plain.len() > MAX_PLAIN_LEN || consumed != compressed.len() as u64 {
-        return Err(StatsError::Compression);
-    }
-    Ok(plain)
 }
 
 /// Reads big-endian words and the format's variable-length numbers off the front of a slice.
@@ -548,17 +547,28 @@ mod tests {
     }
 
     #[test]
-    fn buckets_of_a_stored_histogram() {
-        let bytes = histogram(&[100, 5_000_000, 5_000_001]).encode().unwrap();
-        let mut seen = Vec::new();
-        LatencyHistogram::for_each_stored(&bytes, |low, high, count| {
-            assert!(low < high);
-            seen.push((low, count));
-        })
-        .unwrap();
-        let lowest = |ns: u64| buckets::lowest_of(buckets::index_of(ns)) as f64 / NS_PER_MS;
-        assert_eq!(seen, [(lowest(100), 1), (lowest(5_000_000), 2)]);
-        assert!(LatencyHistogram::for_each_stored(&bytes[1..], |_, _, _| ()).is_err());
+    fn stored_histograms_are_read_one_after_the_other() {
+        let mut stored = StoredHistograms::default();
+        let mut buckets_of = |bytes: &[u8]| {
+            let mut seen = Vec::new();
+            stored.for_each(bytes, |index, count| seen.push((index, count)))?;
+            Ok::<_, StatsError>(seen)
+        };
+        let few = histogram(&[100, 5_000_000, 5_000_001]);
+        let many = histogram(&(0..5000).map(|i| i * 7919).collect::<Vec<_>>());
+        let (few_bytes, many_bytes) = (few.encode().unwrap(), many.encode().unwrap());
+        let index = buckets::index_of;
+        assert_eq!(
+            buckets_of(&few_bytes),
+            Ok(vec![(index(100), 1), (index(5_000_000), 2)])
+        );
+        assert_eq!(buckets_of(&many_bytes), Ok(many.recorded().collect()));
+        assert!(buckets_of(&few_bytes[1..]).is_err());
+        assert_eq!(
+            buckets_of(&compressed(&vec![0; 64 << 20])),
+            Err(StatsError::Compression)
+        );
+        assert_eq!(buckets_of(&few_bytes), Ok(few.recorded().collect()));
     }
 
     proptest! {

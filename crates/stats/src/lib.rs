@@ -27,7 +27,7 @@ mod words;
 
 pub use counters::Counters;
 pub use error::StatsError;
-pub use histogram::LatencyHistogram;
+pub use histogram::{LatencyHistogram, StoredHistograms};
 pub use moments::Moments;
 pub use process_times::ProcessTimes;
 pub use summary::Spread;

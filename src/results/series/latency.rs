@@ -1,0 +1,170 @@
+//! Latencies of a run for charts: their distribution, percentiles, and the map of them over time.
+//!
+//! The map takes the histogram of every interval, 86,400 for a day of seconds, so that each transaction
+//! is in it.
+
+use crate::error::{Error, Result};
+use crate::query;
+use crate::results::load::{self, query_json};
+use crate::security::with_pinned_settings;
+use selfbench_chart::{Bin, HeatMap};
+use selfbench_model::Run;
+use selfbench_stats::{StoredHistograms, buckets};
+
+/// Columns and rows of a map of latencies, at most.
+const HEAT_COLUMNS: i32 = 120;
+const HEAT_ROWS: u8 = 40;
+
+/// Bins of a distribution, at most.
+const BINS: u8 = 90;
+
+/// Intervals whose histograms are read at once.
+const BATCH: i32 = 2000;
+
+/// Bins, and latencies in milliseconds by percentile.
+pub type Latencies = (Vec<Bin>, Vec<(f64, f64)>);
+
+/// The distribution of a run's latencies, and their percentiles.
+pub fn latencies(run: &Run) -> Result<Latencies> {
+    let Some(histogram) = load::load_histogram(run.run_id)? else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let count = histogram.count() as f64;
+    // In thousandths: 0, 1 and so on up to 99 %, then as many nines as there are transactions for.
+    let percentiles = (0..=99)
+        .map(|percent| percent * 1000)
+        .chain((1..=9).map(|tenth| 99_000 + tenth * 100))
+        .chain((1..=9).map(|hundredth| 99_900 + hundredth * 10))
+        .chain((1..=9).map(|thousandth| 99_990 + thousandth));
+    let known = |thousandths: i32| {
+        let percentile = f64::from(thousandths) / 1000.0;
+        let is_enough = percentile <= 99.0 || count * (100.0 - percentile) >= 100.0;
+        Some((
+            percentile,
+            histogram.percentile_ms(percentile).filter(|_| is_enough)?,
+        ))
+    };
+    let mut percentiles: Vec<(f64, f64)> = percentiles.filter_map(known).collect();
+    let latency = &run.figures.latency;
+    percentiles.extend(latency.latency_max_ms.map(|ms| (100.0, ms)));
+    let Some(rows) = Rows::of(run, BINS) else {
+        return Ok((Vec::new(), percentiles));
+    };
+    let mut counts = rows.counts();
+    histogram
+        .recorded()
+        .for_each(|(bucket, count)| rows.add(bucket, count, &mut counts));
+    let bins = rows
+        .bounds
+        .windows(2)
+        .zip(counts)
+        .map(|(bounds, count)| Bin {
+            from_ms: bounds[0],
+            to_ms: bounds[1],
+            count,
+        });
+    Ok((bins.collect(), percentiles))
+}
+
+/// Ranges of latencies, each by the same factor above the one before.
+struct Rows {
+    /// In milliseconds, one more than rows.
+    bounds: Vec<f64>,
+    /// The row of each bucket of a histogram: a logarithm for each bucket in use of each histogram took
+    /// most of the time of a chart.
+    of_bucket: Vec<u8>,
+}
+
+impl Rows {
+    /// The narrowest range, so that none is narrower than the buckets of a histogram.
+    const NARROWEST: f64 = 1.04;
+
+    /// Lowest latency that is told apart: some buckets of a histogram.
+    const LOWEST_MS: f64 = 0.001;
+
+    /// At most that many ranges for the latencies of a run; `None` if there are none.
+    fn of(run: &Run, most: u8) -> Option<Rows> {
+        let latency = &run.figures.latency;
+        let lowest_ms = latency.latency_min_ms?.max(Rows::LOWEST_MS);
+        let highest_ms = latency.latency_max_ms?.max(lowest_ms) * 1.001;
+        let most = f64::from(most);
+        let width = (highest_ms / lowest_ms)
+            .powf(1.0 / most)
+            .max(Rows::NARROWEST)
+            .ln();
+        let count = ((highest_ms / lowest_ms).ln() / width)
+            .ceil()
+            .clamp(1.0, most);
+        let row = |bucket| {
+            let middle_ns = (buckets::lowest_of(bucket) + buckets::highest_of(bucket) + 1) / 2;
+            let row = (middle_ns as f64 / 1e6 / lowest_ms).ln() / width;
+            row.floor().clamp(0.0, count - 1.0) as u8
+        };
+        Some(Rows {
+            bounds: (0..=count as i32)
+                .map(|i| lowest_ms * (f64::from(i) * width).exp())
+                .collect(),
+            of_bucket: (0..buckets::BUCKETS).map(row).collect(),
+        })
+    }
+
+    /// A count for each row.
+    fn counts(&self) -> Vec<u64> {
+        vec![0; self.bounds.len() - 1]
+    }
+
+    /// Adds a bucket of a histogram to the counts of the rows.
+    fn add(&self, bucket: usize, count: u64, counts: &mut [u64]) {
+        if let Some(row) = self.of_bucket.get(bucket) {
+            counts[usize::from(*row)] += count;
+        }
+    }
+}
+
+/// How many transactions had which latency when.
+pub fn heat(run: &Run) -> Result<HeatMap> {
+    let Some(rows) = Rows::of(run, HEAT_ROWS) else {
+        return Ok(HeatMap::default());
+    };
+    let columns = query_json::<(i32, f64, f64)>(
+        &format!(
+            "SELECT jsonb_build_array(w.intervals, min(i.begins_s), max(i.begins_s + i.seconds))::text
+               FROM bench.run_intervals i,
+                    (SELECT max(interval_no) / {HEAT_COLUMNS} + 1 AS intervals
+                       FROM bench.run_intervals WHERE run_id = $1) w
+              WHERE i.run_id = $1 GROUP BY w.intervals, i.interval_no / w.intervals
+              ORDER BY i.interval_no / w.intervals"
+        ),
+        run.run_id,
+    )?;
+    let Some((intervals, _, end)) = columns.last().copied() else {
+        return Ok(HeatMap::default());
+    };
+    let mut counts = vec![rows.counts(); columns.len()];
+    let interval_count = intervals.saturating_mul(columns.len() as i32);
+    let mut stored = StoredHistograms::default();
+    for first in (0..interval_count).step_by(BATCH as usize) {
+        with_pinned_settings(|| {
+            query::numbered_bytes(
+                "SELECT interval_no, histogram FROM bench.run_intervals
+                  WHERE run_id = $1 AND interval_no >= $2 AND interval_no < $3 AND histogram IS NOT NULL",
+                &[run.run_id.into(), first.into(), (first + BATCH).into()],
+                |interval, histogram| match counts.get_mut((interval / intervals) as usize) {
+                    Some(column) => stored
+                        .for_each(histogram, |bucket, count| rows.add(bucket, count, column))
+                        .map_err(|e| Error::BadHistogram(e.to_string())),
+                    None => Ok(()),
+                },
+            )
+        })?;
+    }
+    Ok(HeatMap {
+        times: columns
+            .iter()
+            .map(|(_, from, _)| *from)
+            .chain([end])
+            .collect(),
+        latencies_ms: rows.bounds,
+        counts,
+    })
+}
