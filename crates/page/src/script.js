@@ -35,23 +35,60 @@
   });
   tip.hidden = true;
 
-  // Flame graphs: a click makes a frame as wide as the graph, a search marks functions.
+  // Flame graphs: a click, or Enter, makes a frame as wide as the graph; a search marks functions. Of all
+  // frames, Tab reaches one; arrow keys go from it to its neighbors, Escape shows all.
   document.querySelectorAll("svg.chart g.flame").forEach(function (flame) {
+    var chart = flame.closest("svg.chart"), figure = flame.closest("figure");
     var frames = Array.from(flame.querySelectorAll("svg.frame")).map(function (frame) {
       return { frame: frame, from: parseFloat(frame.getAttribute("x")), width: parseFloat(frame.getAttribute("width")),
         y: parseFloat(frame.getAttribute("y")), name: frame.querySelector("title").textContent };
     });
+    var whole = { from: 0, width: 100, y: 1e9 };
+    // An image has no parts that can be reached.
+    chart.setAttribute("role", "group");
+    chart.setAttribute("aria-label", chart.querySelector("title").textContent);
     function zoom(to) {
+      var end = to.from + to.width;
       frames.forEach(function (f) {
-        var end = to.from + to.width;
         var covers = f.from <= to.from + 1e-6 && f.from + f.width >= end - 1e-6 && f.y >= to.y;
         var inside = f.from >= to.from - 1e-6 && f.from + f.width <= end + 1e-6 && f.y <= to.y;
         f.frame.style.display = covers || inside ? "" : "none";
         f.frame.setAttribute("x", (covers ? 0 : 100 * (f.from - to.from) / to.width) + "%");
         f.frame.setAttribute("width", (covers ? 100 : 100 * f.width / to.width) + "%");
+        f.frame.setAttribute("aria-pressed", String(f === to));
       });
     }
-    frames.forEach(function (f) { f.frame.addEventListener("click", function () { zoom(f); }); });
+    function reach(to) {
+      frames.forEach(function (f) { f.frame.setAttribute("tabindex", f === to ? "0" : "-1"); });
+    }
+    // The nearest frame that is shown in a direction: above or below, or in the same row.
+    function neighbor(of, key) {
+      var rows = { ArrowUp: -1, ArrowDown: 1 }[key] || 0, height = parseFloat(of.frame.getAttribute("height"));
+      return frames.filter(function (f) {
+        if (f === of || f.frame.style.display === "none" || Math.abs(f.y - of.y - rows * height) > 0.5) return false;
+        if (key === "ArrowLeft") return f.from < of.from;
+        if (key === "ArrowRight") return f.from > of.from;
+        return f.from < of.from + of.width - 1e-6 && of.from < f.from + f.width - 1e-6;
+      }).sort(function (a, b) {
+        return rows ? b.width - a.width : Math.abs(a.from - of.from) - Math.abs(b.from - of.from);
+      })[0];
+    }
+    frames.forEach(function (f) {
+      f.frame.setAttribute("role", "button");
+      f.frame.setAttribute("aria-label", f.name);
+      f.frame.addEventListener("click", function () { reach(f); zoom(f); });
+      f.frame.addEventListener("keydown", function (event) {
+        if (event.key === "Enter" || event.key === " ") zoom(f);
+        else if (event.key === "Escape") zoom(whole);
+        else if (event.key.indexOf("Arrow") === 0) {
+          var next = neighbor(f, event.key);
+          if (next) { reach(next); next.frame.focus(); }
+        } else return;
+        event.preventDefault();
+      });
+    });
+    zoom(whole);
+    reach(frames[0]);
     var label = document.createElement("label");
     label.className = "search";
     label.textContent = "Search functions ";
@@ -61,14 +98,7 @@
     var reset = document.createElement("button");
     reset.type = "button";
     reset.textContent = "Show all";
-    reset.addEventListener("click", function () {
-      zoom({ from: 0, width: 100, y: 1e9 });
-      frames.forEach(function (f) {
-        f.frame.style.display = "";
-        f.frame.setAttribute("x", f.from + "%");
-        f.frame.setAttribute("width", f.width + "%");
-      });
-    });
+    reset.addEventListener("click", function () { zoom(whole); });
     input.addEventListener("input", function () {
       var text = input.value.toLowerCase(), count = 0;
       frames.forEach(function (f) {
@@ -79,10 +109,9 @@
       found.textContent = text === "" ? "" : " " + count + " frames ";
     });
     label.appendChild(input);
-    var figure = flame.closest("figure");
     var bar = document.createElement("div");
     bar.append(label, found, reset);
     bar.className = "tools";
-    figure.insertBefore(bar, figure.querySelector("svg"));
+    figure.insertBefore(bar, chart);
   });
 })();
