@@ -11,7 +11,7 @@
 //! | style sheet or script of ours | [`constant`] |
 //! | figures for a script | [`data`] |
 //! | document | [`finish`] |
-//! | Markdown | [`markdown::text`], [`markdown::block`] |
+//! | Markdown | [`markdown::text`], [`markdown::paragraph`], [`markdown::block`] |
 //! | terminal, or plain text | [`line`], [`lines`] |
 
 mod document;

@@ -6,7 +6,7 @@ use selfbench_markup::{Constant, constant, data, finish, line, lines, markdown};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-const CORPUS: [&str; 27] = [
+const CORPUS: [&str; 30] = [
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
     "</title></svg></style><img src=x onerror=alert(1)>",
@@ -26,6 +26,9 @@ const CORPUS: [&str; 27] = [
     "@everyone",
     "`code` ``` ````",
     "**bold** _it_ ~~no~~ # head\n# head\n- item\n1. item\n> quote",
+    "1) one",
+    "---",
+    "- item",
     "\x1b[31mred\x1b[0m \x1b]0;title\x07",
     "\u{9b}31mred",
     "\u{202e}txt.exe\u{202c} \u{2066}x\u{2069} \u{200f}",
@@ -98,29 +101,54 @@ fn check_line(text: &str) {
     );
 }
 
-/// What Markdown could act upon: punctuation that no backslash precedes.
-fn bare(markdown: &str) -> String {
-    let mut bare = String::new();
+/// What Markdown could act upon: a text in which characters after a backslash are replaced.
+fn effective(markdown: &str) -> String {
+    let mut effective = String::new();
     let mut chars = markdown.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\\' => drop(chars.next()),
-            c if c.is_ascii_punctuation() => bare.push(c),
-            _ => {}
+            '\\' => effective.extend(chars.next().map(|_| '\u{1}')),
+            c => effective.push(c),
         }
     }
-    bare
+    effective
 }
 
 fn check_markdown(text: &str) {
     let escaped = markdown::text(text);
     assert!(!escaped.contains('\n'));
-    let left = bare(&escaped.replace("@<!-- -->", ""));
+    let left = effective(&escaped).replace("@<!-- -->", "");
     assert!(
-        !left.contains([
-            '|', '<', '>', '[', ']', '(', '`', '*', '_', '#', '~', ':', '.', '@'
-        ]),
+        !left.contains(['|', '<', '[', ']', '`', '*', '#', '~', '$', '@']),
         "{text:?}: {escaped}"
+    );
+    let chars: Vec<char> = left.chars().collect();
+    for (at, c) in chars.iter().enumerate() {
+        let next = chars.get(at + 1);
+        assert!(
+            *c != ':' || !next.is_some_and(|c| c.is_alphabetic() || matches!(c, '/' | '+' | '-')),
+            "{text:?}: {escaped}"
+        );
+        let is_inside =
+            at > 0 && chars[at - 1].is_alphanumeric() && next.is_some_and(|c| c.is_alphanumeric());
+        assert!(*c != '_' || is_inside, "{text:?}: {escaped}");
+    }
+    assert!(
+        !left.to_ascii_lowercase().contains("www."),
+        "{text:?}: {escaped}"
+    );
+    let begun = effective(&markdown::paragraph(text));
+    let digits = begun.trim_start_matches(|c: char| c.is_ascii_digit());
+    assert!(
+        !begun.starts_with(['>', ' ', '#', '*', '|', '`', '~', '_'])
+            && !(digits.len() < begun.len()
+                && (digits.starts_with(". ") || digits.starts_with(") ")))
+            && !["- ", "+ "].iter().any(|item| begun.starts_with(item))
+            && (begun.is_empty()
+                || !['-', '=', '+']
+                    .iter()
+                    .any(|rule| begun.chars().all(|c| c == *rule))),
+        "{text:?}: {begun}"
     );
     let block = markdown::block(text);
     let fence = block.lines().nth(1).expect("a fence");
@@ -167,7 +195,31 @@ fn hidden_characters_read_as_their_codes() {
 
 #[test]
 fn markdown_reads_as_the_text() {
-    assert_eq!(markdown::text("a|b <i> @me"), "a\\|b &lt;i&gt; @<!-- -->me");
+    assert_eq!(markdown::text("a|b <i> @me"), "a\\|b &lt;i> @<!-- -->me");
+    for plain in [
+        "6.002 ms (12:30:05, +5 %) = x - y",
+        "latency_avg_ms => 'a.b'",
+        "-5.1",
+        "1.5",
+        "read: 3, {x}!",
+    ] {
+        assert_eq!(markdown::text(plain), plain);
+        assert_eq!(markdown::paragraph(plain), plain);
+    }
+    assert_eq!(markdown::text("_a_b_ x:y"), "\\_a_b\\_ x\\:y");
+    for (text, escaped) in [
+        ("1. one", "1\\. one"),
+        ("2) two", "2\\) two"),
+        ("- item", "\\- item"),
+        ("-", "\\-"),
+        ("---", "\\---"),
+        ("===", "\\==="),
+        ("> quote", "\\> quote"),
+        ("    code", "code"),
+        ("# head", "\\# head"),
+    ] {
+        assert_eq!(markdown::paragraph(text), escaped);
+    }
     assert_eq!(markdown::block("SELECT 1;"), "\n```\nSELECT 1;\n```\n\n");
     assert_eq!(markdown::block("````\n"), "\n`````\n````\n`````\n\n");
 }

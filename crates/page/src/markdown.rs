@@ -1,14 +1,14 @@
 //! A report as Markdown of GitHub's flavor, for an issue or a mail.
 
 use crate::content::{Block, Report, Table, print};
-use selfbench_markup::markdown::{block, text};
+use selfbench_markup::markdown::{block, paragraph, text};
 
 impl Report {
     /// The report as Markdown.
     pub fn markdown(&self) -> String {
         let mut lines = vec![format!("# {}", text(&self.title)), String::new()];
         if !self.subtitle.is_empty() {
-            lines.extend([text(&self.subtitle), String::new()]);
+            lines.extend([paragraph(&self.subtitle), String::new()]);
         }
         let mut charts = Vec::new();
         for section in &self.sections {
@@ -24,7 +24,7 @@ impl Report {
             lines.push(words.into());
             lines.push(block(&charts.join("\n")));
         }
-        lines.extend([text(&self.footer), String::new()]);
+        lines.extend([paragraph(&self.footer), String::new()]);
         lines.join("\n")
     }
 }
@@ -32,8 +32,8 @@ impl Report {
 /// Adds the lines of a block; of a chart, what it shows, and its query to `charts`.
 fn add(lines: &mut Vec<String>, charts: &mut Vec<String>, of: &Block) {
     match of {
-        Block::Text(paragraph) => lines.extend([text(paragraph), String::new()]),
-        Block::Lead(paragraph) => lines.extend([format!("**{}**", text(paragraph)), String::new()]),
+        Block::Text(words) => lines.extend([paragraph(words), String::new()]),
+        Block::Lead(words) => lines.extend([format!("**{}**", text(words)), String::new()]),
         Block::Heading(heading) => lines.extend([format!("### {}", text(heading)), String::new()]),
         Block::Figures(figures) => {
             let figures = figures.iter();
@@ -87,7 +87,7 @@ fn facts(lines: &mut Vec<String>, rows: &[(String, String)]) {
 }
 
 fn table(lines: &mut Vec<String>, table: &Table) {
-    lines.extend([text(&table.caption), String::new()]);
+    lines.extend([paragraph(&table.caption), String::new()]);
     lines.push(row(table.columns().map(text)));
     let columns = table.columns().count();
     let sides = (0..columns).map(|at| if table.is_number(at) { "---:" } else { "---" });
