@@ -14,6 +14,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_model::RunRecord;
 use selfbench_page::{MAX_ROWS, Report, Row, Source, label_report, run_report, set_report};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// How a report is written.
@@ -73,7 +74,10 @@ fn report(run_id: Option<i64>, format: Option<&str>) -> String {
 fn report_set(set_ids: Option<Vec<Option<i64>>>, format: Option<&str>) -> String {
     (|| {
         let set_ids: Option<Vec<i64>> = argument("set_ids", set_ids)?.into_iter().collect();
-        let set_ids = argument("set_ids", set_ids)?;
+        let mut set_ids = argument("set_ids", set_ids)?;
+        // One that is named twice is one set.
+        let mut seen = HashSet::new();
+        set_ids.retain(|set_id| seen.insert(*set_id));
         let format = Format::of(format)?;
         let [first, ..] = set_ids[..] else {
             return Err(invalid("set_ids", "{}".into(), "At least one set."));
@@ -84,7 +88,9 @@ fn report_set(set_ids: Option<Vec<Option<i64>>>, format: Option<&str>) -> String
         if format == Format::Json {
             return document("SELECT bench_internal.export_sets($1)", set_ids.into());
         }
-        let report = set_report(&set_ids, &mut Stored)?;
+        let repeats = set_ids.iter().map(|set_id| repeat::of_set(*set_id));
+        let repeats = repeats.collect::<Result<Vec<String>>>()?;
+        let report = set_report(&set_ids, &repeats, &mut Stored)?;
         Ok(written(
             &report.ok_or(Error::UnknownSet { set_id: first })?,
             format,

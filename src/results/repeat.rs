@@ -1,31 +1,38 @@
-//! The statements that repeat a run, for its report.
+//! The statements that repeat a run or a set, for their reports.
 
-use super::load::load_figures;
+use super::load::{load_figures, query_json};
+use super::sets;
 use crate::error::Result;
 use crate::options::Options;
 use crate::query::{self, quote_literal};
 use crate::run::{PgioOptions, RunOptions};
 use crate::security::with_pinned_settings;
-use selfbench_model::{Evidence, Mode, RunRecord};
+use selfbench_model::{Evidence, Mode, RunRecord, SetKind};
 use selfbench_report::is_shown;
 use serde_json::{Map, Value};
 
 /// Options whose columns have another name. All others have columns of their names, or are not stored.
-const COLUMNS: [(&str, &str); 5] = [
+const COLUMNS: [(&str, &str); 6] = [
     ("duration", "duration_s"),
     ("transactions", "transactions_per_client"),
     ("warmup", "warmup_s"),
+    ("max_warmup", "max_warmup_s"),
     ("aggregate_interval", "aggregate_interval_s"),
     ("latency_limit", "latency_limit_ms"),
 ];
 /// Columns in seconds of options that are spans, with their defaults.
-const SECONDS: [(&str, Option<f64>); 3] = [
+const SECONDS: [(&str, Option<f64>); 4] = [
     ("duration_s", None),
     ("warmup_s", Some(0.0)),
+    ("max_warmup_s", Some(300.0)),
     ("aggregate_interval_s", Some(1.0)),
 ];
 /// Options that are stored as they resulted for a number of clients, which matters in mode libpq only.
 const OF_CONNECTIONS: [&str; 3] = ["jobs", "workers", "connection"];
+/// Options that are not stored with a run, but with the set that it belongs to.
+const OF_SETS: [&str; 3] = ["settings", "setup", "teardown"];
+/// Keys of a set's arm that are not options of runs.
+const OF_ARMS: [&str; 2] = ["name", "baseline"];
 
 /// The statements: settings of the session, then the call with the options that differ from their
 /// defaults.
@@ -36,7 +43,12 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
         Some(_) => ("run_pgio", PgioOptions::default().entries()),
     };
     let known = arguments_of(function)?;
-    let columns = load_figures(run.run_id)?;
+    let mut columns = load_figures(run.run_id)?;
+    for (name, value) in arm_of(run.run_id)? {
+        if OF_SETS.contains(&name.as_str()) {
+            columns.insert(name, value);
+        }
+    }
     let mut arguments = Vec::new();
     for option in defaults {
         if !known.iter().any(|name| name == option.name)
@@ -44,7 +56,10 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
         {
             continue;
         }
-        if let Some(value) = stored(&columns, option.name)
+        // The row has how long the warm-up was in fact.
+        if option.name == "warmup" && run.max_warmup_s.is_some() {
+            arguments.push("warmup => NULL".to_owned());
+        } else if let Some(value) = stored(&columns, option.name)
             && value != option.value
         {
             arguments.push(format!("{} => {}", option.name, literal(&value)));
@@ -58,11 +73,103 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
             format!("SET \"{name}\" = {};", quote_literal(&setting.value))
         })
         .collect();
-    lines.push(format!(
-        "SELECT * FROM bench.{function}({});",
-        arguments.join(", ")
-    ));
+    lines.push(call(function, &arguments));
     Ok(lines.join("\n"))
+}
+
+/// The statement that repeats a set: with the options that all of its runs have in common, and with what
+/// they differ in.
+pub fn of_set(set_id: i64) -> Result<String> {
+    let set = sets::load(set_id)?;
+    let document = set.options.as_object().cloned().unwrap_or_default();
+    let seed = ("seed".to_owned(), Value::String(set.seed.to_string()));
+    let (function, mut options) = match set.kind {
+        SetKind::FindCapacity => ("find_capacity", document),
+        SetKind::Compare => ("compare", of_series(&document, true)),
+        SetKind::Sweep => ("sweep", of_series(&document, false)),
+    };
+    options.extend([seed]);
+    let defaults = defaults();
+    let arguments: Vec<String> = options
+        .iter()
+        .filter(|(name, value)| !is_default(&defaults, name, value))
+        .map(|(name, value)| format!("{name} => {}", literal(value)))
+        .collect();
+    Ok(call(function, &arguments))
+}
+
+/// The arguments of a series whose row has this document: of a comparison its arms, of a sweep the grid
+/// that they were made of.
+fn of_series(document: &Map<String, Value>, has_arms: bool) -> Map<String, Value> {
+    let arms = document.get("arms").and_then(Value::as_array);
+    let mut arms: Vec<Map<String, Value>> = arms
+        .into_iter()
+        .flatten()
+        .filter_map(|arm| arm.as_object().cloned())
+        .collect();
+    let is_common = |(name, value): &(&String, &Value)| {
+        let mut others = arms.iter();
+        !OF_ARMS.contains(&name.as_str()) && others.all(|arm| arm.get(*name) == Some(value))
+    };
+    let common: Map<String, Value> = arms
+        .iter()
+        .take(1)
+        .flatten()
+        .filter(is_common)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let defaults = defaults();
+    for arm in &mut arms {
+        arm.retain(|name, value| !common.contains_key(name) && !is_default(&defaults, name, value));
+    }
+    let mut arguments = Map::new();
+    let grid = document.get("grid");
+    if has_arms {
+        let arms = arms.into_iter().map(Value::Object).collect();
+        arguments.insert("arms".into(), Value::Array(arms));
+    }
+    for (name, value) in [("grid", grid), ("repeats", document.get("repeats"))] {
+        arguments.extend(value.map(|value| (name.to_owned(), value.clone())));
+    }
+    if grid.is_some_and(|grid| grid.get("scale").is_some()) {
+        arguments.insert("initialize".into(), Value::Bool(true));
+    }
+    let in_grid = |name: &str| grid.is_some_and(|grid| grid.get(name).is_some());
+    arguments.extend(common.into_iter().filter(|(name, _)| !in_grid(name)));
+    arguments
+}
+
+/// The options of runs that have a default, with it.
+fn defaults() -> Map<String, Value> {
+    let entries = RunOptions::default().entries().into_iter();
+    entries
+        .map(|entry| (entry.name.to_owned(), entry.value))
+        .collect()
+}
+
+/// Whether an option is what it is without being given. A stored number may have another type.
+fn is_default(defaults: &Map<String, Value>, name: &str, value: &Value) -> bool {
+    defaults.get(name).is_some_and(|default| {
+        default == value || (value.is_number() && default.as_f64() == value.as_f64())
+    })
+}
+
+/// The options of the arm that a run belongs to, or of its search; none if it does not belong to a set.
+fn arm_of(run_id: i64) -> Result<Map<String, Value>> {
+    let found = query_json::<Map<String, Value>>(
+        "SELECT a.arm::text
+           FROM bench.runs r JOIN bench.sets s USING (set_id),
+                LATERAL (SELECT CASE s.kind WHEN 'find_capacity' THEN s.options
+                                ELSE (SELECT e.arm FROM jsonb_array_elements(s.options -> 'arms') e (arm)
+                                       WHERE e.arm ->> 'name' = r.arm) END AS arm) a
+          WHERE r.run_id = $1 AND a.arm IS NOT NULL",
+        run_id,
+    )?;
+    Ok(found.into_iter().next().unwrap_or_default())
+}
+
+fn call(function: &str, arguments: &[String]) -> String {
+    format!("SELECT * FROM bench.{function}({});", arguments.join(", "))
 }
 
 /// The names of a function's arguments.
@@ -98,7 +205,9 @@ fn stored(columns: &Map<String, Value>, option: &str) -> Option<Value> {
 fn literal(value: &Value) -> String {
     match value {
         Value::String(text) => quote_literal(text).trim_start().to_owned(),
-        Value::Object(_) => quote_literal(&value.to_string()).trim_start().to_owned(),
+        Value::Object(_) | Value::Array(_) => {
+            quote_literal(&value.to_string()).trim_start().to_owned()
+        }
         other => other.to_string(),
     }
 }

@@ -7,6 +7,7 @@ mod waits;
 
 use super::load::{self, query_json};
 use crate::error::{Error, Result};
+use latency::{heat, latencies};
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
 use selfbench_chart::{Bar, Part, Point, Series, Span, SpanKind, TimeAxis};
 use selfbench_model::{Run, RunState};
@@ -14,7 +15,6 @@ use selfbench_report::counted;
 use selfbench_stats::budget::LatencyPart;
 use serde::Deserialize;
 use serde_json::Value;
-use latency::{heat, latencies};
 use std::collections::HashMap;
 use waits::waits;
 

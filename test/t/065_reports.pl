@@ -266,6 +266,40 @@ like(report_set('html', 'capacity'), qr/p99 stays under 20 ms.*limit of 20.*clas
 like(report_set('text', 'before'), qr/throughput (?:peaks|still rises)|highest throughput/, 'scaling as text');
 $html = html_ok(report_set('html', 'before', 'after'), 'two sets');
 like($html, qr/Set $sets{after}: after, protocol=simple/, 'series of two sets');
+is(report_set('html', 'arms', 'arms'), report_set('html', 'arms'), 'a set that is named twice is one set');
+like(report_set('markdown', 'before'), qr/^\*\*[^:*]/m, 'an answer that says nothing of options that are all the same');
+
+# What was run can be repeated, with what only the rows of sets have.
+foreach my $case (
+	[ 'before', q(grid => '{"clients":[1,2,3,4]}', label => 'before', repeats => 1, scripts => 'select-only', seed => ') ],
+	[ 'no axis', q(grid => '{"protocol":["simple","prepared"]}', label => 'no axis', repeats => 1, ) ],
+	[ 'arms', q(arms => '[{"clients":) ],
+	[ 'capacity', q(latency_limit => 20, percentile => 99, seed => '1') ])
+{
+	my ($label, $part) = @$case;
+	like(report_set('markdown', $label), qr/^SELECT \* FROM bench\.\w+\(.*\Q$part\E/m, "$label: the statement that repeats it");
+}
+$node->safe_psql(
+	'postgres', q{
+	SELECT * FROM bench.compare('[{"name": "a", "settings": {"work_mem": "8MB"}}, {"name": "b", "baseline": true}]',
+		scripts => 'select-only', transactions => 10, repeats => 1, label => 'prepared', setup => 'CREATE TABLE made (x int)',
+		teardown => 'DROP TABLE made', variables => '{"name": "it''s"}', seed => '11')});
+my $first = $node->safe_psql('postgres', q{SELECT max(set_id) FROM bench.sets});
+$sets{prepared} = $first;
+my ($statement) = report_set('markdown', 'prepared') =~ /^(SELECT \* FROM bench\.compare.*;)$/m;
+$node->safe_psql('postgres', $statement);
+is( $node->safe_psql(
+		'postgres', "SELECT a.options = b.options, a.seed = b.seed, a.kind = b.kind FROM bench.sets a, bench.sets b"
+		  . " WHERE a.set_id = $first AND b.set_id = (SELECT max(set_id) FROM bench.sets)"),
+	't|t|t', 'it makes the same set')
+  or diag($statement);
+my $of_arm = $node->safe_psql('postgres', "SELECT min(run_id) FROM bench.runs WHERE set_id = $first AND arm = 'a'");
+like(report($of_arm, 'markdown'), qr/^SELECT \* FROM bench\.run\(.*settings => '\{"work_mem":"8MB"\}', setup => 'CREATE TABLE made \(x int\)', teardown => 'DROP TABLE made'/m,
+	'a run of a set, with what its arm has');
+my $until_steady = run_of(q{'select-only', warmup => NULL, max_warmup => '0.5 s', transactions => 10});
+like(report($until_steady, 'markdown'), qr/^SELECT \* FROM bench\.run\(.*warmup => NULL, max_warmup => '0\.5 s'/m,
+	'a warm-up until the run is steady is one again');
+
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT d ->> 'format', jsonb_array_length(d -> 'sets'), jsonb_array_length(d #> '{sets,0,points}'),
@@ -279,7 +313,7 @@ html_ok($over_time->('html'), 'label without a result');
 run_of(q{'select-only', transactions => 50, label => 'both'});
 my $by_label = $node->safe_psql('postgres', "SELECT bench.report_label('both', 'html')");
 html_ok($by_label, 'label');
-like($by_label, qr/spi, select-only, 1 clients/, 'label: series');
+like($by_label, qr/spi, select-only, 1 client</, 'label: series');
 is( $node->safe_psql(
 		'postgres', "SELECT jsonb_array_length(bench.report_label('both', 'json')::jsonb -> 'runs') >= 3"),
 	't',

@@ -3,6 +3,7 @@
 use crate::content::{Block, Picture, Report, Row, Section, decimal, moment};
 use crate::source::Source;
 use selfbench_chart::{About, CurvePoint, CurveSeries, Unit, curve};
+use selfbench_report::counted;
 
 /// The report of the runs with a label. `literal` is the label as SQL. `None` without runs.
 pub fn report<S: Source>(
@@ -87,12 +88,8 @@ fn series(course: &[&Row], column: &str) -> Vec<CurveSeries> {
         let Some(value) = row.number(column) else {
             continue;
         };
-        let clients = row.number("clients").unwrap_or(0.0);
-        let name = format!(
-            "{}, {}, {clients} clients",
-            row.text("mode"),
-            row.text("scripts")
-        );
+        let clients = counted(row.number("clients").unwrap_or(0.0), "client");
+        let name = format!("{}, {}, {clients}", row.text("mode"), row.text("scripts"));
         let point = CurvePoint {
             x: (position + 1) as f64,
             y: value,

@@ -13,10 +13,15 @@ use serde_json::Value;
 
 const TPS: Unit = Unit::Count("tps");
 
-/// The report of sets that the caller may see; `None` if one of them does not exist.
-pub fn report<S: Source>(set_ids: &[i64], source: &mut S) -> Result<Option<Report>, S::Error> {
+/// The report of sets that the caller may see, with the statement that repeats each; `None` if one of them
+/// does not exist.
+pub fn report<S: Source>(
+    set_ids: &[i64],
+    repeats: &[String],
+    source: &mut S,
+) -> Result<Option<Report>, S::Error> {
     let mut sets = Vec::new();
-    for set_id in set_ids {
+    for (set_id, repeat) in set_ids.iter().zip(repeats) {
         let rows = source.rows(&format!(
             "SELECT set_id, kind, label, state, planned_runs, finished_runs, other_runs, started_at, \
              finished_at, owner, database_name AS database, seed, error, result ->> 'verdict' AS verdict, \
@@ -25,7 +30,11 @@ pub fn report<S: Source>(set_ids: &[i64], source: &mut S) -> Result<Option<Repor
              FROM bench.set_summary WHERE set_id = {set_id}"
         ))?;
         match rows.into_iter().next() {
-            Some(row) => sets.push(Set { id: *set_id, row }),
+            Some(row) => sets.push(Set {
+                id: *set_id,
+                repeat: repeat.clone(),
+                row,
+            }),
             None => return Ok(None),
         }
     }
@@ -57,6 +66,7 @@ pub fn report<S: Source>(set_ids: &[i64], source: &mut S) -> Result<Option<Repor
 
 struct Set {
     id: i64,
+    repeat: String,
     row: Row,
 }
 
@@ -107,6 +117,7 @@ fn section<S: Source>(set: &Set, heading: String, source: &mut S) -> Result<Sect
     };
     let facts = set.row.0.iter().filter_map(facts).collect();
     blocks.push(Block::Heading("What was run".into()));
+    blocks.push(Block::Code(set.repeat.clone()));
     blocks.push(Block::Facts(facts));
     let runs = source.table(
         "Runs of the set",

@@ -96,7 +96,7 @@ impl Rows {
             .ceil()
             .clamp(1.0, most);
         let row = |bucket| {
-            let middle_ns = (buckets::lowest_of(bucket) + buckets::highest_of(bucket) + 1) / 2;
+            let middle_ns = (buckets::lowest_of(bucket) + buckets::highest_of(bucket)).div_ceil(2);
             let row = (middle_ns as f64 / 1e6 / lowest_ms).ln() / width;
             row.floor().clamp(0.0, count - 1.0) as u8
         };
