@@ -34,7 +34,7 @@ my $out          = $ENV{BENCH_OUT} || 'bench.json';
 #   growth                    seconds of each measurement of how costs grow
 #   grown_scales              scales of filling tables there
 #   pgio_blocks               blocks of each of pgio's tables
-#   day                       minutes of intervals that are stored and read
+#   day                       minutes of intervals that are stored, read and reported
 my %profiles = (
 	full => {
 		repeats => 7, pairs => 30, most_clients => 1000, seconds => 2, logged => 5, load_scale => 100, load_repeats => 7,
@@ -71,6 +71,7 @@ details();
 observation();
 budget();
 day();
+dashboard();
 pgio();
 pgio_device();
 memory();
@@ -436,10 +437,10 @@ sub budget
 }
 
 # How many seconds it takes to store a day of intervals, in batches as the coordinator of a run does,
-# and to read all of them, with advice and reports.
+# to read all of them, with advice and reports, and to make an HTML report of it; and how large that is.
 sub day
 {
-	return if !grep { /$only/ } qw(day_store day_read);
+	return if !grep { /$only/ } qw(day_store day_read day_report day_report_mb);
 	my $batches = $profile->{day};
 	sql(q{CREATE FUNCTION store_intervals(bigint, int, int) RETURNS void LANGUAGE c AS 'pg_selfbench', 'store_intervals_wrapper'});
 	compare(
@@ -460,11 +461,12 @@ sub day
 				$timed->('read', "COPY (SELECT * FROM bench.$_ WHERE run_id = $run) TO '/dev/null'")
 				  foreach qw(run_intervals run_server_intervals run_waits run_times);
 				$timed->('read', "SELECT * FROM bench.$_($run)") foreach qw(advice time_budget report waits);
+				my $page = timed_page("SELECT bench.report($run, 'html')");
 				sql("SELECT * FROM bench.delete_runs(run_ids => '{$run}')");
-				return \%seconds;
+				return { %seconds, %$page };
 			},
-			# One second.
-			peer => sub { return { store => 1, read => 1 } }
+			# One second, one megabyte.
+			peer => sub { return { store => 1, read => 1, seconds => 1, mb => 1 } }
 		},
 		rows => [
 			{
@@ -474,6 +476,60 @@ sub day
 			{
 				name => 'day_read', what => 'seconds to read them, with advice, report, time budget and waits',
 				figure => 'read', target => '<= 5'
+			},
+			{
+				name => 'day_report', what => 'seconds to make an HTML report of them',
+				figure => 'seconds', target => '<= 5'
+			},
+			{
+				name => 'day_report_mb', what => 'megabytes of that report',
+				figure => 'mb', target => '<= 2'
+			}
+		]);
+	return;
+}
+
+# The seconds that a page takes until psql has it, and its megabytes.
+sub timed_page
+{
+	my ($sql) = @_;
+	my $began = time;
+	my $page = sql($sql);
+	return { seconds => time - $began, mb => length($page) / 1e6 };
+}
+
+# How many seconds a page over many runs takes, and how large it is.
+sub dashboard
+{
+	return if !grep { /$only/ } qw(dashboard_5000 dashboard_5000_mb);
+	my $runs = $kind eq 'smoke' ? 50 : 5000;
+	my $columns = sql(q{SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute}
+		  . q{ WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''});
+	my %changed = (run_id => q{nextval('bench.run_id_seq')}, label => q{'dashboard ' || n % 50}, set_id => 'NULL',
+		tps => '1000 + n % 7', latency_p95_ms => '1 + n % 5');
+	my $copied = join ', ', map { $changed{$_} // $_ } split /, /, $columns;
+	compare(
+		repeats => min(3, $profile->{repeats}),
+		arms    => {
+			ours => sub {
+				ours("'select-only'", 0.2);
+				sql("INSERT INTO bench.runs ($columns) SELECT $copied FROM bench.runs, generate_series(1, $runs) n"
+					  . ' WHERE run_id = (SELECT max(run_id) FROM bench.runs)');
+				my $page = timed_page('SELECT bench.dashboard()');
+				sql("DELETE FROM bench.runs WHERE label LIKE 'dashboard %'");
+				return $page;
+			},
+			# One second, one megabyte.
+			peer => sub { return { seconds => 1, mb => 1 } }
+		},
+		rows => [
+			{
+				name => 'dashboard_5000', what => "seconds to make a page over $runs runs",
+				figure => 'seconds', target => '<= 5'
+			},
+			{
+				name => 'dashboard_5000_mb', what => 'megabytes of that page',
+				figure => 'mb', target => '<= 5'
 			}
 		]);
 	return;
