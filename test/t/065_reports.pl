@@ -129,6 +129,22 @@ is(scalar(grep { abs($rates[$_] - $stored[$_]) > 0.01 * $stored[$_] } 0 .. $#sto
 	0, 'the figures of a chart are those of the intervals')
   or diag("@rates, not @stored");
 like($markdown, qr/^SELECT bench\.chart\($over_intervals, 'latency'\)$/m, 'Markdown names charts');
+foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Waits', 'Distribution of latencies', 'Percentiles of latency',
+	'Heat map of latencies')
+{
+	my ($query) = $html =~ /<caption>$title: as drawn<\/caption>.*?<\/table><\/div><p class="muted">Query: <code>([^<]+)<\/code>/s;
+	$query =~ s/&lt;/</g;
+	isnt($node->safe_psql('postgres', "$query LIMIT 1"), '', "$title: a table behind the chart, with a query for all of it");
+}
+my ($cells) = $html =~ /<caption>Heat map of latencies: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
+my $in_map = 0;
+foreach my $row ($cells =~ /<tr>(.*?)<\/tr>/sg)
+{
+	my (undef, @counts) = $row =~ /<td>([^<]*)<\/td>/g;
+	$in_map += $_ foreach grep { $_ ne '-' } @counts;
+}
+is($in_map, $node->safe_psql('postgres', "SELECT transactions FROM bench.runs WHERE run_id = $over_intervals"),
+	'every transaction is in the heat map');
 
 # Runs with little to show.
 reports_ok(run_of(q{'select-only', transactions => 1}), 'one transaction');
@@ -262,6 +278,7 @@ foreach my $label (sort keys %sets)
 }
 like(report_set('html', 'arms'), qr/class="chart".*clients=2/s, 'arms are drawn');
 like(report_set('text', 'arms'), qr/clients=1: baseline/, 'verdicts as text');
+like(report_set('html', 'arms'), qr/class="lead".*<ul class="findings">.*\(4 runs; run \d+: .*class="chart"/s, 'reasons for doubt beside the answer, each once');
 like(report_set('html', 'capacity'), qr/p99 stays under 20 ms.*limit of 20.*class="chart"|class="chart".*limit of 20/s, 'probes are drawn');
 like(report_set('text', 'before'), qr/throughput (?:peaks|still rises)|highest throughput/, 'scaling as text');
 $html = html_ok(report_set('html', 'before', 'after'), 'two sets');
@@ -273,7 +290,7 @@ like(report_set('markdown', 'before'), qr/^\*\*[^:*]/m, 'an answer that says not
 foreach my $case (
 	[ 'before', q(grid => '{"clients":[1,2,3,4]}', label => 'before', repeats => 1, scripts => 'select-only', seed => ') ],
 	[ 'no axis', q(grid => '{"protocol":["simple","prepared"]}', label => 'no axis', repeats => 1, ) ],
-	[ 'arms', q(arms => '[{"clients":) ],
+	[ 'arms', q(arms => '[{"name":"clients=1"},{"clients":2,"name":"clients=2"}]', label => 'arms', repeats => 2, ) ],
 	[ 'capacity', q(latency_limit => 20, percentile => 99, seed => '1') ])
 {
 	my ($label, $part) = @$case;

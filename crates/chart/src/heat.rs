@@ -78,5 +78,5 @@ pub fn heat(about: &About, time: TimeAxis, map: &HeatMap) -> Chart {
         }))
         (area.bottom_axis(&ticks, &format!("time, {of_time}")))
     };
-    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks).over(time)
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks)
 }

@@ -3,6 +3,7 @@
 
 use selfbench_chart::Chart;
 use selfbench_chart::number::thousands;
+use selfbench_report::counted;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -53,6 +54,23 @@ pub enum Block {
     Chart(Picture),
     /// What is needed less often.
     Folded(String, Vec<Block>),
+}
+
+impl Block {
+    /// Reasons for doubt beside an answer: errors and warnings, and notes folded.
+    pub(crate) fn doubts(remarks: Vec<Remark>) -> Vec<Block> {
+        let (notes, doubts): (Vec<_>, Vec<_>) =
+            remarks.into_iter().partition(|r| r.severity == "note");
+        let mut blocks = vec![match doubts.is_empty() {
+            true => Block::Text("No reason to distrust these figures is known.".into()),
+            false => Block::Findings(doubts),
+        }];
+        if !notes.is_empty() {
+            let summary = counted(notes.len(), "note");
+            blocks.push(Block::Folded(summary, vec![Block::Findings(notes)]));
+        }
+        blocks
+    }
 }
 
 /// A figure that matters.

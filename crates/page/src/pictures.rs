@@ -1,8 +1,9 @@
-//! Charts of a run in its report, with the figures that they draw.
+//! Charts of a run in its report, with the figures that they draw. Statements, the time budget and the flame
+//! graph stand beside tables of their own.
 
-use crate::content::{Block, Picture, Row, Table};
-use selfbench_chart::Series;
+use crate::content::{Block, Picture, Row, Table, decimal};
 use selfbench_chart::run::{RunChart, RunData};
+use selfbench_chart::{Bin, Series};
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 
@@ -24,10 +25,15 @@ impl Pictures<'_> {
     }
 
     fn picture(&self, chart: RunChart) -> Picture {
-        let series = chart.series(self.data);
-        let table = (!series.is_empty()).then(|| Table {
+        let drawn = match chart {
+            RunChart::Distribution => bins(self.data),
+            RunChart::Percentiles => percentiles(self.data),
+            RunChart::Heatmap => cells(self.data),
+            _ => rows(&chart.series(self.data)),
+        };
+        let table = (!drawn.is_empty()).then(|| Table {
             caption: format!("{}: as drawn", chart.title()),
-            rows: rows(&series),
+            rows: drawn,
             query: all_rows(chart, self.data.run_id).unwrap_or_default(),
             is_cut: false,
         });
@@ -43,7 +49,7 @@ impl Pictures<'_> {
     }
 }
 
-/// A query for all figures of a chart over time.
+/// A query for all that a chart is drawn from; of charts beside a table of their own, there is none.
 fn all_rows(chart: RunChart, run_id: i64) -> Option<String> {
     let table = match chart {
         RunChart::Tps | RunChart::Latency => "run_intervals",
@@ -51,11 +57,70 @@ fn all_rows(chart: RunChart, run_id: i64) -> Option<String> {
         RunChart::Wal | RunChart::Blocks | RunChart::Cpu | RunChart::Device => {
             "run_server_intervals"
         }
+        RunChart::Distribution | RunChart::Percentiles => {
+            return Some(format!(
+                "SELECT p AS percentile, bench.percentile(histogram, p) AS ms \
+                 FROM bench.runs, generate_series(0, 100, 0.1) p WHERE run_id = {run_id} ORDER BY p"
+            ));
+        }
+        RunChart::Heatmap => {
+            return Some(format!(
+                "SELECT begins_s, p AS percentile, bench.percentile(histogram, p) AS ms \
+                 FROM bench.run_intervals, generate_series(0, 100, 5) p WHERE run_id = {run_id} \
+                 ORDER BY interval_no, p"
+            ));
+        }
         _ => return None,
     };
     Some(format!(
         "SELECT * FROM bench.{table} WHERE run_id = {run_id} ORDER BY interval_no"
     ))
+}
+
+/// The distribution of latencies.
+fn bins(data: &RunData) -> Vec<Row> {
+    let row = |bin: &Bin| {
+        Row(vec![
+            ("from_ms".into(), number(Some(bin.from_ms))),
+            ("to_ms".into(), number(Some(bin.to_ms))),
+            ("transactions".into(), bin.count.into()),
+        ])
+    };
+    data.bins.iter().map(row).collect()
+}
+
+/// Latencies by percentile.
+fn percentiles(data: &RunData) -> Vec<Row> {
+    let row = |(percentile, ms): &(f64, f64)| {
+        Row(vec![
+            // As a text, it has as many nines as it needs.
+            ("percentile".into(), percentile.to_string().into()),
+            ("ms".into(), number(Some(*ms))),
+        ])
+    };
+    data.percentiles.iter().map(row).collect()
+}
+
+/// Latencies over time: a row for each moment, a column for each range of latencies, named by its end.
+fn cells(data: &RunData) -> Vec<Row> {
+    let heat = &data.heat;
+    let ends: Vec<String> = heat
+        .latencies_ms
+        .iter()
+        .skip(1)
+        .map(|ms| format!("to {} ms", decimal(*ms)))
+        .collect();
+    let row = |(times, counts): (&[f64], &Vec<u64>)| {
+        let seconds = number(Some((times[0] + times[1]) / 2.0));
+        let mut columns = vec![("seconds".to_owned(), seconds)];
+        let counts = counts.iter().map(|count| match count {
+            0 => Value::Null,
+            count => (*count).into(),
+        });
+        columns.extend(ends.iter().cloned().zip(counts));
+        Row(columns)
+    };
+    heat.times.windows(2).zip(&heat.counts).map(row).collect()
 }
 
 /// The values of series as rows, one for each moment; where a moment stands for several intervals, with
@@ -105,7 +170,37 @@ fn number(value: Option<f64>) -> Value {
 mod tests {
     use super::*;
     use crate::content::print;
-    use selfbench_chart::{Point, Range};
+    use selfbench_chart::{HeatMap, Point, Range};
+
+    fn printed(rows: &[Row]) -> Vec<String> {
+        let cell = |(name, value): &(String, Value)| print(name, value);
+        let line = |row: &Row| row.0.iter().map(cell).collect::<Vec<_>>().join(" ");
+        rows.iter().map(line).collect()
+    }
+
+    #[test]
+    fn charts_of_latencies_have_their_figures() {
+        let data = RunData {
+            bins: vec![Bin {
+                from_ms: 1.0,
+                to_ms: 2.0,
+                count: 3,
+            }],
+            percentiles: vec![(50.0, 1.5), (99.99, 2.0)],
+            heat: HeatMap {
+                times: vec![0.0, 1.0, 2.0],
+                latencies_ms: vec![1.0, 2.0, 4.0],
+                counts: vec![vec![3, 0], vec![0, 7]],
+            },
+            ..RunData::default()
+        };
+        assert_eq!(printed(&bins(&data)), ["1.000 2.000 3"]);
+        assert_eq!(printed(&percentiles(&data)), ["50 1.500", "99.99 2.000"]);
+        let cells = cells(&data);
+        assert_eq!(printed(&cells), ["0.500 3 -", "1.500 - 7"]);
+        let names: Vec<_> = cells[0].0.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["seconds", "to 2.000 ms", "to 4.000 ms"]);
+    }
 
     #[test]
     fn rows_have_the_values_of_all_series() {
@@ -129,19 +224,8 @@ mod tests {
             },
         ];
         let rows = rows(&series);
-        let printed: Vec<String> = rows
-            .iter()
-            .map(|row| {
-                let cells: Vec<String> = row
-                    .0
-                    .iter()
-                    .map(|(name, value)| print(name, value))
-                    .collect();
-                cells.join(" ")
-            })
-            .collect();
         assert_eq!(
-            printed,
+            printed(&rows),
             [
                 "0 2.000 1.000 4.000 -",
                 "1.000 - - - 3.000",

@@ -3,12 +3,13 @@
 
 mod overlaid;
 
-use crate::content::{Block, Picture, Report, Row, Section, decimal, moment};
+use crate::content::{Block, Picture, Remark, Report, Row, Section, decimal, moment};
 use crate::source::Source;
 use overlaid::overlaid;
 use selfbench_chart::{
     About, BudgetArm, CurvePoint, CurveSeries, Interval, Part, Unit, budget, curve, intervals,
 };
+use selfbench_report::counted;
 use serde_json::Value;
 
 const TPS: Unit = Unit::Count("tps");
@@ -106,6 +107,9 @@ fn section<S: Source>(set: &Set, heading: String, source: &mut S) -> Result<Sect
         "sweep" => swept(set, source, &mut blocks)?,
         _ => searched(set, source, &mut blocks)?,
     }
+    let words = |block: &Block| matches!(block, Block::Text(_) | Block::Code(_) | Block::Lead(_));
+    let answer = blocks.iter().take_while(|block| words(block)).count();
+    blocks.splice(answer..answer, doubts(set, source)?);
     let facts = |(name, value): &(String, Value)| {
         let text = match value {
             Value::Null => return None,
@@ -129,6 +133,35 @@ fn section<S: Source>(set: &Set, heading: String, source: &mut S) -> Result<Sect
     )?;
     blocks.extend(runs.map(|table| Block::Folded("Runs".into(), vec![Block::Table(table)])));
     Ok(Section { heading, blocks })
+}
+
+/// What makes the figures of its runs doubtful, each reason once.
+fn doubts<S: Source>(set: &Set, source: &mut S) -> Result<Vec<Block>, S::Error> {
+    let rows = source.rows(&format!(
+        "SELECT a.severity, a.finding, count(*) AS runs, min(r.run_id) AS run_id, \
+         (array_agg(a.evidence ORDER BY r.run_id))[1] AS evidence, \
+         (array_agg(a.remedy ORDER BY r.run_id))[1] AS remedy \
+         FROM bench.runs r, LATERAL bench.advice(r.run_id) a WHERE r.set_id = {} AND r.round IS DISTINCT FROM 0 \
+         GROUP BY a.severity, a.finding \
+         ORDER BY array_position('{{error,warning,note}}', a.severity), count(*) DESC, a.finding",
+        set.id
+    ))?;
+    let remark = |row: &Row| Remark {
+        severity: match row.text("severity") {
+            "error" => "error",
+            "warning" => "warning",
+            _ => "note",
+        },
+        finding: row.text("finding").to_owned(),
+        evidence: format!(
+            "{}; run {}: {}",
+            counted(row.number("runs").unwrap_or(0.0), "run"),
+            row.number("run_id").unwrap_or(0.0),
+            row.text("evidence")
+        ),
+        remedy: row.text("remedy").to_owned(),
+    };
+    Ok(Block::doubts(rows.iter().map(remark).collect()))
 }
 
 fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Result<(), S::Error> {

@@ -3,7 +3,7 @@
 use super::clients;
 use crate::content::{Block, Figure, Remark, decimal, grouped};
 use selfbench_model::{Evidence, Mode, Run, RunRecord, RunState};
-use selfbench_report::{advice, counted};
+use selfbench_report::advice;
 use selfbench_stats::summary;
 
 /// The answer: what came out, in words and numbers, and what makes it doubtful.
@@ -43,15 +43,7 @@ pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
         evidence: String::new(),
         remedy: String::new(),
     }));
-    let (notes, doubts): (Vec<_>, Vec<_>) = remarks.into_iter().partition(|r| r.severity == "note");
-    blocks.push(match doubts.is_empty() {
-        true => Block::Text("No reason to distrust these figures is known.".into()),
-        false => Block::Findings(doubts),
-    });
-    if !notes.is_empty() {
-        let summary = counted(notes.len(), "note");
-        blocks.push(Block::Folded(summary, vec![Block::Findings(notes)]));
-    }
+    blocks.extend(Block::doubts(remarks));
     blocks
 }
 
