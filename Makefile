@@ -48,7 +48,7 @@ endif
 FEATURE = $(addprefix pg,$(filter $(PG_VERSIONS),$(MAJORVERSION)))
 OUT     = $(CARGO_TARGET_DIR)/$(FEATURE)
 LIBRARY = $(OUT)/release/lib$(EXTENSION).so
-SOURCES = Cargo.toml Cargo.lock $(shell find src crates -type f)
+SOURCES = Cargo.toml Cargo.lock docs/run.schema.json $(shell find src crates -type f)
 
 NO_SERVER = set PG_CONFIG: "$(PG_CONFIG)" leads to $(if $(MAJORVERSION),PostgreSQL $(VERSION)) \
   $(if $(MAJORVERSION),and not to one of $(PG_VERSIONS),no server files; tools/prerequisites.sh installs them)

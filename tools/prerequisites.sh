@@ -98,6 +98,11 @@ packages() {
 
     mapfile -t lacking < <(missing "${wanted[@]}")
     [ ${#lacking[@]} = 0 ] || install_packages "${lacking[@]}"
+
+    # The test of the format of documents leaves out a part without it.
+    if [ -n "$(missing python3-jsonschema)" ] && is_offered python3-jsonschema; then
+        install_packages python3-jsonschema || say "python3-jsonschema could not be installed"
+    fi
 }
 
 check_server() {

@@ -1,4 +1,5 @@
-//! `bench.import_run`: a run of another server becomes one of the caller's.
+//! `bench.import_run`: a run of another server becomes one of the caller's; and the schema of such
+//! documents.
 
 use crate::backend::call::Call;
 use crate::check::{argument, label};
@@ -22,4 +23,10 @@ fn import_run(call: Call<'_>) -> i64 {
         travel::import(argument("document", document)?, name)
     })()
     .or_raise()
+}
+
+/// The JSON Schema of documents of runs, sets and labels.
+#[pg_extern(sql = false)]
+fn export_schema() -> &'static str {
+    include_str!("../../docs/run.schema.json")
 }

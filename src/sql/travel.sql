@@ -150,6 +150,10 @@ END
 $$;
 COMMENT ON FUNCTION bench.export_run IS 'a run with all its rows as a JSON document, which bench.import_run reads';
 
+CREATE FUNCTION bench.export_schema() RETURNS json
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'export_schema_wrapper';
+COMMENT ON FUNCTION bench.export_schema IS 'JSON Schema of the documents of bench.export_run, bench.report_set and bench.report_label';
+
 CREATE FUNCTION bench.import_run(document json, label text DEFAULT NULL) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'import_run_wrapper';
 COMMENT ON FUNCTION bench.import_run IS 'store the run of a document of bench.export_run, and return its new run id';
