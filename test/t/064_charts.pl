@@ -144,6 +144,7 @@ foreach my $name (@names)
 	like($svg, qr/7\.78 s, at [\d,]+ s/, 'the spike is told') if $name eq 'latency';
 	like($svg, qr/&lt;script&gt;alert\(1\).*\[U\+001B\]/s, "$name: hostile texts are escaped") if $name =~ /^(statements|flamegraph)$/;
 }
+like(value("SET client_encoding = 'LATIN1'; SELECT bench.report(1000000)"), qr/\ntps over time: [!-~ ]+ to \S+\n*\z/, 'a report in text ends in a plot of one line');
 like(value("SELECT bench.plot(1000000, 'latency_max')"), qr/^latency_max of run 1000000 \(s\)/, 'a plot of a day');
 
 # Others do not see them.

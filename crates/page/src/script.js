@@ -53,9 +53,17 @@
         var covers = f.from <= to.from + 1e-6 && f.from + f.width >= end - 1e-6 && f.y >= to.y;
         var inside = f.from >= to.from - 1e-6 && f.from + f.width <= end + 1e-6 && f.y <= to.y;
         f.frame.style.display = covers || inside ? "" : "none";
+        var width = covers ? 100 : 100 * f.width / to.width;
         f.frame.setAttribute("x", (covers ? 0 : 100 * (f.from - to.from) / to.width) + "%");
-        f.frame.setAttribute("width", (covers ? 100 : 100 * f.width / to.width) + "%");
+        f.frame.setAttribute("width", width + "%");
         f.frame.setAttribute("aria-pressed", String(f === to));
+        // Narrow frames have no text until they are wide.
+        if (width < 2 || f.frame.querySelector("text")) return;
+        var text = document.createElementNS(chart.namespaceURI, "text");
+        text.setAttribute("x", "3");
+        text.setAttribute("y", "12");
+        text.textContent = f.name.split(", ").slice(0, -2).join(", ");
+        f.frame.appendChild(text);
       });
     }
     function reach(to) {

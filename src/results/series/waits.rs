@@ -11,7 +11,8 @@ const CLASSES: usize = 7;
 /// What a session waits for while its client has the turn.
 const BETWEEN: &str = "between statements";
 
-/// Sessions by class of waits, at so many moments at most. What a session waits for between the statements of its client counts as
+/// Sessions by class of waits, at so many moments at most. What a session waits for between the statements of
+/// its client counts as
 /// such, as in [`load::load_waits`].
 pub fn waits(run_id: i64, moments: i32) -> Result<Vec<Series>> {
     type Row = (f64, f64, Option<f64>, Option<HashMap<String, f64>>);
