@@ -1,7 +1,7 @@
 //! Charts of a run in its report, with the figures that they draw. Statements, the time budget and the flame
 //! graph stand beside tables of their own.
 
-use crate::content::{Block, Picture, Row, Table, decimal};
+use crate::content::{Block, Picture, Row, Table};
 use selfbench_chart::run::{RunChart, RunData};
 use selfbench_chart::{Bin, Series};
 use serde_json::{Number, Value};
@@ -101,26 +101,26 @@ fn percentiles(data: &RunData) -> Vec<Row> {
     data.percentiles.iter().map(row).collect()
 }
 
-/// Latencies over time: a row for each moment, a column for each range of latencies, named by its end.
+/// Latencies over time: a row for each moment and range of latencies that has transactions. As columns,
+/// the ranges would be wider than paper.
 fn cells(data: &RunData) -> Vec<Row> {
     let heat = &data.heat;
-    let ends: Vec<String> = heat
-        .latencies_ms
-        .iter()
-        .skip(1)
-        .map(|ms| format!("to {} ms", decimal(*ms)))
-        .collect();
-    let row = |(times, counts): (&[f64], &Vec<u64>)| {
-        let seconds = number(Some((times[0] + times[1]) / 2.0));
-        let mut columns = vec![("seconds".to_owned(), seconds)];
-        let counts = counts.iter().map(|count| match count {
-            0 => Value::Null,
-            count => (*count).into(),
-        });
-        columns.extend(ends.iter().cloned().zip(counts));
-        Row(columns)
-    };
-    heat.times.windows(2).zip(&heat.counts).map(row).collect()
+    let moments = heat.times.windows(2).zip(&heat.counts);
+    moments
+        .flat_map(|(times, counts)| {
+            let seconds = (times[0] + times[1]) / 2.0;
+            let ranges = heat.latencies_ms.windows(2).zip(counts);
+            let used = ranges.filter(|(_, count)| **count > 0);
+            used.map(move |(range, count)| {
+                Row(vec![
+                    ("seconds".into(), number(Some(seconds))),
+                    ("from_ms".into(), number(Some(range[0]))),
+                    ("to_ms".into(), number(Some(range[1]))),
+                    ("transactions".into(), (*count).into()),
+                ])
+            })
+        })
+        .collect()
 }
 
 /// The values of series as rows, one for each moment; where a moment stands for several intervals, with
@@ -196,10 +196,10 @@ mod tests {
         };
         assert_eq!(printed(&bins(&data)), ["1.000 2.000 3"]);
         assert_eq!(printed(&percentiles(&data)), ["50 1.500", "99.99 2.000"]);
-        let cells = cells(&data);
-        assert_eq!(printed(&cells), ["0.500 3 -", "1.500 - 7"]);
-        let names: Vec<_> = cells[0].0.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["seconds", "to 2.000 ms", "to 4.000 ms"]);
+        assert_eq!(
+            printed(&cells(&data)),
+            ["0.500 1.000 2.000 3", "1.500 2.000 4.000 7"]
+        );
     }
 
     #[test]
