@@ -59,8 +59,10 @@ pub fn load(run_id: i64, sources: &[Source]) -> Result<RunData> {
     {
         let (clients, server) = (clients(run_id)?, server(run_id)?);
         data.spans = spans(&run, &clients, &server);
+        // What the server did may have been read after the last client was done.
         let ends = clients
             .iter()
+            .chain(&server)
             .map(|moment| moment.to)
             .chain(data.spans.iter().map(|span| span.to));
         data.time = TimeAxis {
