@@ -147,7 +147,10 @@ function overSet(chart) {
 function figures(least) {
   return async (page) => {
     const charts = await page.evaluate(readCharts);
-    const drawn = charts.filter((chart) => chart.isTime || chart.circles.length > 0);
+    // Lines and areas over time, and points of sets.
+    const drawn = charts.filter(
+      (chart) => chart.circles.length > 0 || (chart.isTime && chart.lines.length + chart.areas.length > 0),
+    );
     const faults = drawn.flatMap((chart) => (chart.isTime ? overTime(chart) : overSet(chart)));
     return drawn.length >= least ? faults : [`figures: ${drawn.length} charts with tables, not ${least}`, ...faults];
   };

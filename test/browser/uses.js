@@ -110,7 +110,7 @@ async function byKeys(page) {
 // The pointer on the first, a middle and the last moment of each chart over time.
 async function hovers(page) {
   const faults = [];
-  const charts = page.locator('figure > svg.chart[data-from]');
+  const charts = page.locator('figure > svg.chart[data-from]:has(path.line, path.area)');
   let told = 0;
   for (let i = 0; i < (await charts.count()); i += 1) {
     const chart = charts.nth(i);
