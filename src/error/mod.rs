@@ -406,13 +406,6 @@ impl Error {
             Error::Option { .. } | Error::NullOption { .. } => {
                 Some("Leave the option out to get its default.".into())
             }
-            Error::NullArgument { name } => match *name {
-                "run_id" | "run_ids" | "a" | "b" => {
-                    Some("Runs are listed in bench.run_summary.".into())
-                }
-                "set_id" | "set_ids" => Some("Sets are listed in bench.set_summary.".into()),
-                _ => None,
-            },
             Error::OptionConflict { hint, .. }
             | Error::UnknownScript { hint, .. }
             | Error::Denied { hint, .. }
@@ -533,15 +526,16 @@ impl Error {
             Error::PasswordNotUsed => {
                 Some("The target's authentication method for the role must use a password.".into())
             }
-            Error::UnknownRun { .. } | Error::NullArgument { name: "run_id" } => {
-                Some("Runs are listed in bench.run_summary.".into())
-            }
+            Error::UnknownRun { .. }
+            | Error::UnknownLabel(_)
+            | Error::NullArgument {
+                name: "run_id" | "run_ids" | "a" | "b",
+            } => Some("Runs are listed in bench.run_summary.".into()),
             Error::SettingDiffers { .. } => Some(
                 "What begins the client's session has changed it: a connection pooler, a login \
                  event trigger, or a library that defines the setting and refuses the value."
                     .into(),
             ),
-            Error::UnknownLabel(_) => Some("Runs are listed in bench.run_summary.".into()),
             Error::UnknownSet { .. } | Error::NullArgument { name: "set_id" | "set_ids" } => {
                 Some("Sets are listed in bench.set_summary.".into())
             }

@@ -15,7 +15,6 @@ use crate::error::{Error, Result, catch};
 use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
 use crate::session::{SpiSession, refuse_listen};
-use crate::shared::effort::SAMPLED;
 use crate::shared::recorder::Recorder;
 use crate::telemetry::processes;
 use pgrx::{pg_guard, pg_sys};
@@ -126,8 +125,8 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
             control: &control,
             record: &mut recorder,
         };
-        let step = if transaction.is_multiple_of(SAMPLED) {
-            timing.advance(transaction, &mut client, context)
+        let step = if timing.is_next(transaction) {
+            timing.advance(&mut client, context)
         } else {
             client.advance(&mut context)
         };

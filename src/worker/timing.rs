@@ -1,19 +1,27 @@
 //! What a client of mode spi times of its transactions.
 //!
-//! One transaction in [`SAMPLED`] is timed, see [`effort`](crate::shared::effort). In some of these,
-//! the CPU time of the parts is measured instead, for the time budget.
+//! One transaction in [`SAMPLED`] is timed, see [`effort`](crate::shared::effort). From some of these on,
+//! the CPU time of the parts of a few transactions is measured instead, for the time budget.
 
 use crate::clock;
 use crate::session::{Dissected, Metered, SpiSession};
 use crate::shared::effort::{Effort, SAMPLED};
 use selfbench_client::{Client, Context, Control, Record, Step};
 use selfbench_stats::TurnParts;
+use std::ops::RangeInclusive;
 
-/// What it takes to time the parts of a short transaction: eight readings of the CPU clock, system
-/// calls of 0.4 us each in a virtual machine.
-const PARTS_NS: u64 = 3_500;
+/// Parts are timed in so many transactions one after the other.
+const BURST: u64 = 4;
+/// Only so many of these count, the last ones. Timing parts is code of its own, and slow until it is
+/// in the processor's caches: in a select-only transaction of 7 us, by more than 1 us.
+const COUNTED: u64 = 2;
+/// What a burst takes in short transactions: eight readings of the CPU clock each, system calls of
+/// 0.4 us in a virtual machine.
+const BURST_NS: u64 = BURST * 3_500;
 /// Timing parts takes at most one in so many nanoseconds.
 const SHARE: u64 = 1_000;
+/// One burst in at least and at most so many times [`SAMPLED`] transactions.
+const BURST_EVERY: RangeInclusive<u64> = 2..=256;
 
 /// What the client has timed.
 #[derive(Default)]
@@ -24,6 +32,10 @@ pub struct Timing {
     pub parts: TurnParts,
     /// Whether parts are timed.
     dissects: bool,
+    /// Number of the next transaction that is timed.
+    next: u64,
+    /// How many transactions of a burst remain, with the next one.
+    burst: u64,
     /// About the median time of a transaction. The mean has the time on the run queue, which many
     /// clients of few CPUs spend in few of their transactions.
     typical_ns: u64,
@@ -34,52 +46,55 @@ impl Timing {
     pub fn new(dissects: bool) -> Timing {
         Timing {
             dissects,
+            next: SAMPLED,
             ..Timing::default()
         }
     }
 
-    /// Advances the client within its transaction with that number, which is a multiple of
-    /// [`SAMPLED`].
+    /// Whether that transaction is to be advanced with [`advance`](Self::advance).
+    #[inline]
+    pub fn is_next(&self, transaction: u64) -> bool {
+        transaction == self.next
+    }
+
+    /// Advances the client within the [next](Self::is_next) transaction.
     #[cold]
     #[inline(never)]
     pub fn advance<'w>(
         &mut self,
-        transaction: u64,
         client: &mut Client<'w>,
         context: Context<'_, 'w, SpiSession, impl Control, impl Record>,
     ) -> Step {
-        let Context {
-            session,
-            plan,
-            thread,
-            control,
-            record,
-        } = context;
-        let begin_ns = clock::now_ns();
-        let ends = |step: &Step| !matches!(step, Step::Sleeping { .. });
-        if self.dissects && (transaction / SAMPLED).is_multiple_of(self.dissect_every()) {
-            let (step, parts) = Dissected::time(session, |session| {
-                client.advance(&mut Context {
-                    session,
-                    plan,
-                    thread,
-                    control,
-                    record,
-                })
-            });
-            if plan.measures(begin_ns) {
-                self.parts.merge(&parts);
-                self.parts.turns += u64::from(ends(&step));
+        let step = match self.burst {
+            0 => self.meter(client, context),
+            _ => self.dissect(client, context),
+        };
+        if matches!(step, Step::Again) {
+            self.burst = self.burst.saturating_sub(1);
+            self.next += 1;
+            if self.burst == 0 {
+                self.next = self.next.next_multiple_of(SAMPLED);
+                let is_due = (self.next / SAMPLED).is_multiple_of(self.burst_every());
+                self.burst = if self.dissects && is_due { BURST } else { 0 };
             }
-            return step;
         }
-        let mut metered = Metered::new(session);
+        step
+    }
+
+    /// Times the transaction as a whole, and within the session.
+    fn meter<'w>(
+        &mut self,
+        client: &mut Client<'w>,
+        context: Context<'_, 'w, SpiSession, impl Control, impl Record>,
+    ) -> Step {
+        let begin_ns = clock::now_ns();
+        let mut metered = Metered::new(context.session);
         let step = client.advance(&mut Context {
             session: &mut metered,
-            plan,
-            thread,
-            control,
-            record,
+            plan: context.plan,
+            thread: context.thread,
+            control: context.control,
+            record: context.record,
         });
         let session_ns = metered.spent_ns();
         let of_ns = clock::now_ns() - begin_ns;
@@ -92,8 +107,36 @@ impl Timing {
         step
     }
 
-    /// Of the timed transactions, one in so many has its parts timed.
-    fn dissect_every(&self) -> u64 {
-        (PARTS_NS * SHARE / (SAMPLED * self.typical_ns.max(1))).clamp(2, 64)
+    /// Measures the CPU time of the transaction's parts.
+    fn dissect<'w>(
+        &mut self,
+        client: &mut Client<'w>,
+        context: Context<'_, 'w, SpiSession, impl Control, impl Record>,
+    ) -> Step {
+        let begin_ns = clock::now_ns();
+        let (step, parts) = Dissected::time(context.session, |session| {
+            client.advance(&mut Context {
+                session,
+                plan: context.plan,
+                thread: context.thread,
+                control: context.control,
+                record: context.record,
+            })
+        });
+        if self.burst <= COUNTED && context.plan.measures(begin_ns) {
+            self.parts.merge(&parts);
+            self.parts.turns += u64::from(ends(&step));
+        }
+        step
     }
+
+    fn burst_every(&self) -> u64 {
+        (BURST_NS * SHARE / (SAMPLED * self.typical_ns.max(1)))
+            .clamp(*BURST_EVERY.start(), *BURST_EVERY.end())
+    }
+}
+
+/// Whether a transaction ends with that step.
+fn ends(step: &Step) -> bool {
+    !matches!(step, Step::Sleeping { .. })
 }
