@@ -84,7 +84,7 @@ pub fn require_server_files(access: &str, what: &str) -> Result<()> {
 /// Settings for internal queries on the result tables, which override those of the session, its
 /// role and its database: no object can shadow a name, values keep all digits and their meaning when
 /// they are converted to text and back, and nothing is compiled for a few rows.
-const PINNED: [(&CStr, &CStr); 8] = [
+const PINNED: [(&CStr, &CStr); 9] = [
     (c"search_path", c"pg_catalog, pg_temp"),
     (c"array_nulls", c"on"),
     (c"bytea_output", c"hex"),
@@ -92,6 +92,7 @@ const PINNED: [(&CStr, &CStr); 8] = [
     (c"extra_float_digits", c"1"),
     (c"intervalstyle", c"postgres"),
     (c"jit", c"off"),
+    (c"quote_all_identifiers", c"off"),
     (c"timezone", c"UTC"),
 ];
 

@@ -40,7 +40,8 @@ impl Format {
 fn written(report: &Report, format: Format) -> String {
     let text = match format {
         Format::Html => return report.html(),
-        Format::Markdown => report.markdown(),
+        // Not every client has a micro sign.
+        Format::Markdown => report.markdown().replace("\u{b5}s", "us"),
         Format::Text | Format::Json => report.text(),
     };
     storable(&text).into_owned()
@@ -69,6 +70,9 @@ fn report(run_id: Option<i64>, format: Option<&str>) -> String {
     .or_raise()
 }
 
+/// Most sets of a report.
+const MAX_SETS: usize = 100;
+
 /// The report of sets that the caller may see.
 #[pg_extern(sql = false)]
 fn report_set(set_ids: Option<Vec<Option<i64>>>, format: Option<&str>) -> String {
@@ -79,8 +83,13 @@ fn report_set(set_ids: Option<Vec<Option<i64>>>, format: Option<&str>) -> String
         let mut seen = HashSet::new();
         set_ids.retain(|set_id| seen.insert(*set_id));
         let format = Format::of(format)?;
-        let [first, ..] = set_ids[..] else {
-            return Err(invalid("set_ids", "{}".into(), "At least one set."));
+        let first = match set_ids[..] {
+            [first, ..] if set_ids.len() <= MAX_SETS => first,
+            _ => {
+                let sets = format!("{} sets", set_ids.len());
+                let valid = format!("From 1 to {MAX_SETS} sets.");
+                return Err(invalid("set_ids", sets, &valid));
+            }
         };
         for set_id in &set_ids {
             sets::load(*set_id)?;

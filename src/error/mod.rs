@@ -403,6 +403,9 @@ impl Error {
 
     fn hint(&self) -> Option<String> {
         match self {
+            Error::Option {
+                option: "set_ids", ..
+            } => Some("Sets are listed in bench.set_summary.".into()),
             Error::Option { .. } | Error::NullOption { .. } => {
                 Some("Leave the option out to get its default.".into())
             }

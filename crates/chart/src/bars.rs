@@ -72,9 +72,8 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text;
     }
-    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
-    short.push('\u{2026}');
-    short
+    let short: String = text.chars().take(most.saturating_sub(3)).collect();
+    short + "..."
 }
 
 /// A part of an arm's bar.

@@ -119,7 +119,7 @@ fn subtitle(record: &RunRecord) -> String {
     ];
     parts.extend(run.target.clone());
     parts.extend(run.started_at.as_deref().map(moment));
-    parts.join(" \u{b7} ")
+    parts.join(", ")
 }
 
 fn clients(run: &Run) -> String {

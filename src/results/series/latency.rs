@@ -82,11 +82,15 @@ impl Rows {
     /// Lowest latency that is told apart: some buckets of a histogram.
     const LOWEST_MS: f64 = 0.001;
 
-    /// At most that many ranges for the latencies of a run; `None` if there are none.
+    /// At most that many ranges for the latencies of a run; `None` if there are none, or if one is out
+    /// of all bounds.
     fn of(run: &Run, most: u8) -> Option<Rows> {
         let latency = &run.figures.latency;
         let lowest_ms = latency.latency_min_ms?.max(Rows::LOWEST_MS);
         let highest_ms = latency.latency_max_ms?.max(lowest_ms) * 1.001;
+        if !(highest_ms / lowest_ms).is_finite() {
+            return None;
+        }
         let most = f64::from(most);
         let width = (highest_ms / lowest_ms)
             .powf(1.0 / most)
@@ -126,9 +130,10 @@ pub fn heat(run: &Run) -> Result<HeatMap> {
     let Some(rows) = Rows::of(run, HEAT_ROWS) else {
         return Ok(HeatMap::default());
     };
-    let columns = query_json::<(i32, f64, f64)>(
+    let known = query_json::<(i32, usize, f64, f64)>(
         &format!(
-            "SELECT jsonb_build_array(w.intervals, min(i.begins_s), max(i.begins_s + i.seconds))::text
+            "SELECT jsonb_build_array(w.intervals, i.interval_no / w.intervals, min(i.begins_s),
+                                      max(i.begins_s + i.seconds))::text
                FROM bench.run_intervals i,
                     (SELECT max(interval_no) / {HEAT_COLUMNS} + 1 AS intervals
                        FROM bench.run_intervals WHERE run_id = $1) w
@@ -137,33 +142,47 @@ pub fn heat(run: &Run) -> Result<HeatMap> {
         ),
         run.run_id,
     )?;
-    let Some((intervals, _, end)) = columns.last().copied() else {
+    let Some(&(intervals, first, ..)) = known.first() else {
         return Ok(HeatMap::default());
     };
-    let mut counts = vec![rows.counts(); columns.len()];
-    let interval_count = intervals.saturating_mul(columns.len() as i32);
+    // Where intervals are missing, columns are empty.
+    let mut times: Vec<f64> = Vec::new();
+    let mut ended = None;
+    for (_, column, begin, end) in known {
+        times.extend(std::iter::repeat_n(
+            ended.unwrap_or(begin),
+            (column - first).saturating_sub(times.len()),
+        ));
+        times.push(begin);
+        ended = Some(end);
+    }
+    let mut counts = vec![rows.counts(); times.len()];
+    times.extend(ended);
     let mut stored = StoredHistograms::default();
-    for first in (0..interval_count).step_by(BATCH as usize) {
+    let mut next = Some(0);
+    while let Some(from) = next.take() {
+        let mut read = 0;
         with_pinned_settings(|| {
             query::numbered_bytes(
                 "SELECT interval_no, histogram FROM bench.run_intervals
-                  WHERE run_id = $1 AND interval_no >= $2 AND interval_no < $3 AND histogram IS NOT NULL",
-                &[run.run_id.into(), first.into(), (first + BATCH).into()],
-                |interval, histogram| match counts.get_mut((interval / intervals) as usize) {
-                    Some(column) => stored
-                        .for_each(histogram, |bucket, count| rows.add(bucket, count, column))
-                        .map_err(|e| Error::BadHistogram(e.to_string())),
-                    None => Ok(()),
+                  WHERE run_id = $1 AND interval_no >= $2 AND histogram IS NOT NULL
+                  ORDER BY interval_no LIMIT $3",
+                &[run.run_id.into(), from.into(), BATCH.into()],
+                |interval, histogram| {
+                    read += 1;
+                    next = interval.checked_add(1).filter(|_| read == BATCH);
+                    match counts.get_mut((interval / intervals) as usize - first) {
+                        Some(column) => stored
+                            .for_each(histogram, |bucket, count| rows.add(bucket, count, column))
+                            .map_err(|e| Error::BadHistogram(e.to_string())),
+                        None => Ok(()),
+                    }
                 },
             )
         })?;
     }
     Ok(HeatMap {
-        times: columns
-            .iter()
-            .map(|(_, from, _)| *from)
-            .chain([end])
-            .collect(),
+        times,
         latencies_ms: rows.bounds,
         counts,
     })
