@@ -280,11 +280,13 @@ BEGIN
               USING rows, new_id;
         END IF;
 
-        -- What a run stores is finite and not negative, except for query identifiers.
+        -- What a run stores is finite and not negative, except for query identifiers. Reports divide and
+        -- square figures.
         SELECT string_agg(CASE WHEN c.type = 'bytea' THEN format('WHEN bench.histogram_count(%I) < 0 THEN ''''', c.name)
                                WHEN c.type = 'double precision'
-                               THEN format('WHEN %1$I IN (''NaN'', ''Infinity'', ''-Infinity'') THEN %2$L WHEN %1$I < 0 THEN %3$L',
-                                           c.name, c.name || ' is not finite', c.name || ' is negative')
+                               THEN format('WHEN %1$I IN (''NaN'', ''Infinity'', ''-Infinity'') THEN %2$L WHEN %1$I < 0 THEN %3$L'
+                                           ' WHEN %1$I <> 0 AND %1$I NOT BETWEEN 1e-30 AND 1e30 THEN %4$L',
+                                           c.name, c.name || ' is not finite', c.name || ' is negative', c.name || ' is out of range')
                                WHEN c.type = 'timestamp with time zone'
                                THEN format('WHEN NOT isfinite(%I) THEN %L', c.name, c.name || ' is not finite')
                                ELSE format('WHEN %I < 0 THEN %L', c.name, c.name || ' is negative') END, ' ')

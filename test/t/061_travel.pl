@@ -262,6 +262,8 @@ foreach my $case (
 	[ [ '{run,latency_min_ms}', '1e9' ], '22023: .*: latency_min_ms is above latency_' ],
 	[ [ '{run,finished_at}', '"2001-01-01"' ], '22023: .*: finished_at is before (created|started)_at.*This is in table "runs"' ],
 	[ [ '{tables,run_scripts,0,latency_p99_ms}', '1e9' ], '22023: .*: latency_p99_ms is above latency_.*This is in table "run_scripts"' ],
+	[ [ '{run,latency_max_ms}', '1.7976931348623157e308' ], '22023: .*: latency_max_ms is out of range.*This is in table "runs"' ],
+	[ [ '{tables,run_intervals,0,seconds}', '5e-324' ], '22023: .*: seconds is out of range.*This is in table "run_intervals"' ],
 	[ [ '{tables,run_intervals,0,seconds}', '-1' ], '22023: .*: seconds is negative.*This is in table "run_intervals"' ],
 	[ [ '{run,tps}', '"-Infinity"' ], '22023: .*tps is not finite' ],
 	[ [ '{run,created_at}', '"infinity"' ], '22023: .*created_at is not finite' ],

@@ -136,14 +136,24 @@ foreach my $title ('Throughput', 'Latency', 'CPU', 'WAL', 'Blocks', 'Waits', 'Di
 	$query =~ s/&lt;/</g;
 	isnt($node->safe_psql('postgres', "$query LIMIT 1"), '', "$title: a table behind the chart, with a query for all of it");
 }
-my ($cells) = $html =~ /<caption>Heat map of latencies: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
-my $in_map = 0;
-foreach my $row ($cells =~ /<tr>(.*?)<\/tr>/sg)
+# The transactions in the heat map of a page.
+sub transactions_in_map
 {
-	$in_map += ($row =~ /<td>([^<]*)<\/td>/g)[3];
+	my ($page) = @_;
+	my ($cells) = $page =~ /<caption>Heat map of latencies: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
+	my $in_map = 0;
+	$in_map += ($_ =~ /<td>([^<]*)<\/td>/g)[3] foreach $cells =~ /<tr>(.*?)<\/tr>/sg;
+	return $in_map;
 }
-is($in_map, $node->safe_psql('postgres', "SELECT transactions FROM bench.runs WHERE run_id = $over_intervals"),
+is(transactions_in_map($html), $node->safe_psql('postgres', "SELECT transactions FROM bench.runs WHERE run_id = $over_intervals"),
 	'every transaction is in the heat map');
+foreach my $missing (0, 1)
+{
+	my $gap = "BEGIN; DELETE FROM bench.run_intervals WHERE run_id = $over_intervals AND interval_no = $missing;";
+	is( transactions_in_map($node->safe_psql('postgres', "$gap SELECT bench.report($over_intervals, 'html')")),
+		$node->safe_psql('postgres', "$gap SELECT sum(bench.histogram_count(histogram)) FROM bench.run_intervals WHERE run_id = $over_intervals"),
+		"so if interval $missing is missing");
+}
 
 # Runs with little to show.
 reports_ok(run_of(q{'select-only', transactions => 1}), 'one transaction');
