@@ -146,7 +146,7 @@ is( sql(q{SELECT string_agg(process, ', ' ORDER BY process) FROM bench.run_profi
 
 # Functions without a name get none; a function that calls itself counts once.
 my $run = profiled(q{'static', duration => '1 s'});
-is( sql("SELECT function, self_share > 0.8 FROM bench.profile($run) LIMIT 1"),
+is( sql("SELECT function, self_share > 0.5 FROM bench.profile($run) LIMIT 1"),
 	'[static in spinning.so]|t', 'a static function of a stripped library');
 is( sql("SELECT bool_and(stack LIKE '%;spin_nested' || repeat(';spinning_nested', 4) || ';[static in spinning.so]')
            FROM (SELECT stack FROM bench.run_stacks WHERE run_id = $run ORDER BY samples DESC LIMIT 1) s"),
