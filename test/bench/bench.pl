@@ -392,7 +392,7 @@ sub observation
 # sleeps for 5 ms; of two clients that hold a lock for 20 ms, each waits 20 ms for the other.
 sub budget
 {
-	# Parts are timed in one of 16 transactions, of which a busy machine may execute only some in 0.2 s.
+	# Parts are timed in some of every 16 transactions, of which a busy machine may execute only some in 0.2 s.
 	my $s = max(1, $profile->{seconds});
 	my %known = (spin => 1000, sleep => 5000, lock => 20_000, sum => 1);
 	foreach my $mode (qw(spi libpq))
