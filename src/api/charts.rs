@@ -83,7 +83,7 @@ pub(super) fn course_of(run_id: i64) -> Result<Option<String>> {
 }
 
 /// What the caller's terminal can be assumed to show.
-fn glyphs() -> Result<Glyphs> {
+pub(super) fn glyphs() -> Result<Glyphs> {
     let encodings = query::first_row(
         "SELECT pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('client_encoding')",
     )?;

@@ -1,6 +1,6 @@
 //! `bench.report`: a run as text, Markdown, JSON or HTML.
 
-use super::charts::course_of;
+use super::charts::{course_of, glyphs};
 use super::live::load;
 use crate::check::{argument, invalid, one_of};
 use crate::error::{Error, OrRaise, Result};
@@ -12,6 +12,7 @@ use crate::security::with_pinned_settings;
 use crate::shared::Segment;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
+use selfbench_chart::text::Glyphs;
 use selfbench_model::RunRecord;
 use selfbench_page::{MAX_ROWS, Report, Row, Source, label_report, run_report, set_report};
 use std::collections::HashSet;
@@ -37,14 +38,17 @@ impl Format {
 }
 
 /// A report in a format other than JSON.
-fn written(report: &Report, format: Format) -> String {
+fn written(report: &Report, format: Format) -> Result<String> {
     let text = match format {
-        Format::Html => return report.html(),
-        // Not every client has a micro sign.
-        Format::Markdown => report.markdown().replace("\u{b5}s", "us"),
+        Format::Html => return Ok(report.html()),
+        Format::Markdown => match glyphs()? {
+            Glyphs::Unicode => report.markdown(),
+            // Not every encoding has a micro sign.
+            Glyphs::Ascii => report.markdown().replace("\u{b5}s", "us"),
+        },
         Format::Text | Format::Json => report.text(),
     };
-    storable(&text).into_owned()
+    Ok(storable(&text).into_owned())
 }
 
 const FORMATS: [(&str, Format); 4] = [
@@ -64,7 +68,7 @@ fn report(run_id: Option<i64>, format: Option<&str>) -> String {
         match format {
             Format::Text => text_of(&record),
             Format::Json => exported(run_id),
-            _ => Ok(written(&report_of(&record)?, format)),
+            _ => written(&report_of(&record)?, format),
         }
     })()
     .or_raise()
@@ -100,10 +104,7 @@ fn report_set(set_ids: Option<Vec<Option<i64>>>, format: Option<&str>) -> String
         let repeats = set_ids.iter().map(|set_id| repeat::of_set(*set_id));
         let repeats = repeats.collect::<Result<Vec<String>>>()?;
         let report = set_report(&set_ids, &repeats, &mut Stored)?;
-        Ok(written(
-            &report.ok_or(Error::UnknownSet { set_id: first })?,
-            format,
-        ))
+        written(&report.ok_or(Error::UnknownSet { set_id: first })?, format)
     })()
     .or_raise()
 }
@@ -118,7 +119,7 @@ fn report_label(label: Option<&str>, format: Option<&str>) -> String {
         let report = report.ok_or_else(|| Error::UnknownLabel(label.to_owned()))?;
         match format {
             Format::Json => document("SELECT bench_internal.export_label($1)", label.into()),
-            _ => Ok(written(&report, format)),
+            _ => written(&report, format),
         }
     })()
     .or_raise()
