@@ -18,6 +18,9 @@ const ALONE_WIDTH: f64 = 720.0;
 pub(crate) const LEFT: f64 = 0.1;
 pub(crate) const RIGHT: f64 = 0.985;
 
+/// Width of the area on a page of 390 px, in digits of a tick's label.
+const TICK_COLUMNS: f64 = 45.0;
+
 /// What a chart is about: its text alternative.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
@@ -156,21 +159,41 @@ impl Area {
         }
     }
 
-    /// Ticks below, and the unit at the end of a second row.
+    /// Ticks below, and the unit at the end of a second row. A label that would be in the way of the one
+    /// before is left out.
     pub fn bottom_axis(&self, ticks: &[Tick], unit: &str) -> Markup {
         let y = self.bottom();
         html! {
             line.axis x1=(Percent(LEFT)) x2=(Percent(RIGHT)) y1=(Px(y)) y2=(Px(y)) {}
-            @for tick in ticks {
+            @for (tick, label) in ticks.iter().zip(labels_apart(ticks)) {
                 @let x = self.x(tick.at);
-                line.axis x1=(x) x2=(x) y1=(Px(y)) y2=(Px(y + if tick.label.is_empty() { 2.0 } else { 4.0 })) {}
-                @if !tick.label.is_empty() {
-                    text.tick.bottom.last[tick.at > 0.97] x=(x) y=(Px(y + 16.0)) { (tick.label) }
+                line.axis x1=(x) x2=(x) y1=(Px(y)) y2=(Px(y + if label.is_empty() { 2.0 } else { 4.0 })) {}
+                @if !label.is_empty() {
+                    text.tick.bottom.last[is_last(tick)] x=(x) y=(Px(y + 16.0)) { (label) }
                 }
             }
             text.unit.end x=(Percent(RIGHT)) y=(Px(y + 31.0)) { (unit) }
         }
     }
+}
+
+/// Whether the label of a tick ends at the tick, so that it is not cut at the end of the chart.
+fn is_last(tick: &Tick) -> bool {
+    tick.at > 0.97
+}
+
+/// The labels of ticks from left to right, those empty that would overlap the one before on a narrow page.
+fn labels_apart(ticks: &[Tick]) -> impl Iterator<Item = &str> {
+    let mut taken = f64::NEG_INFINITY;
+    ticks.iter().map(move |tick| {
+        let width = tick.label.chars().count() as f64 / TICK_COLUMNS;
+        let from = tick.at - if is_last(tick) { width } else { width / 2.0 };
+        if tick.label.is_empty() || from < taken {
+            return "";
+        }
+        taken = from + width + 0.5 / TICK_COLUMNS;
+        &tick.label
+    })
 }
 
 /// Height of what [`Area::bottom_axis`] draws below the area.
@@ -182,4 +205,28 @@ pub(crate) const UNIT_HEIGHT: f64 = 20.0;
 /// The class of the color of the `i`th thing.
 pub(crate) fn color(i: usize) -> String {
     format!("s{}", i % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scale::Scale;
+
+    #[test]
+    fn labels_of_a_bottom_axis_stand_apart() {
+        let labels = |from, to| {
+            let ticks = Scale::Log { from, to }.ticks(6.0, 1.0);
+            let labels = labels_apart(&ticks).filter(|label| !label.is_empty());
+            labels.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            labels(20.0, 1000.0),
+            ["20", "50", "100", "200", "500", "1,000"]
+        );
+        // The label at the right end would stand on the one before.
+        assert_eq!(
+            labels(10.0, 2000.0),
+            ["10", "20", "50", "100", "200", "500", "1,000"]
+        );
+    }
 }
