@@ -39,23 +39,8 @@ pub struct CurveSeries {
     pub fit: Vec<(f64, f64)>,
 }
 
-/// A value of the horizontal axis with a name, such as where throughput peaks.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mark {
-    /// What it is.
-    pub name: String,
-    /// Where it is.
-    pub x: f64,
-}
-
 /// Points and curves over another axis than time, from 0 on. `across` is what that axis has: `clients`.
-pub fn curve(
-    about: &About,
-    across: Unit,
-    up: Unit,
-    series: &[CurveSeries],
-    marks: &[Mark],
-) -> Chart {
+pub fn curve(about: &About, across: Unit, up: Unit, series: &[CurveSeries]) -> Chart {
     let points = || series.iter().flat_map(|series| &series.points);
     let fits = || series.iter().flat_map(|series| &series.fit);
     let xs = points().map(|point| point.x).chain(fits().map(|(x, _)| *x));
@@ -80,13 +65,6 @@ pub fn curve(
     let drawn = html! {
         (legend::draw(&entries, 0.0))
         (area.left_axis(&y.ticks(4.0, divisor), &unit))
-        @for mark in marks.iter().filter(|mark| (0.0..=x.to()).contains(&mark.x)) {
-            @let at = x.at(mark.x);
-            line.reference x1=(area.x(at)) x2=(area.x(at)) y1=(Px(area.top)) y2=(Px(area.bottom())) {}
-            text.label.end[at > 0.5] x=(area.x(at)) dx=(if at > 0.5 { "-4" } else { "4" }) y=(Px(area.bottom() - 6.0)) {
-                (line(&mark.name))
-            }
-        }
         (area.marks(html! {
             @for (i, series) in series.iter().enumerate() { (through(series, i, &area, &x, &y)) }
         }))

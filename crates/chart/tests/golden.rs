@@ -118,13 +118,7 @@ fn charts() -> Vec<(&'static str, Chart)> {
         ),
         (
             "curve",
-            curve(
-                &about("Scaling"),
-                Unit::Count("clients"),
-                tps,
-                &scaling(),
-                &peak(),
-            ),
+            curve(&about("Scaling"), Unit::Count("clients"), tps, &scaling()),
         ),
         ("flame", flame(&about("Flame graph"), &stacks())),
     ]
@@ -281,7 +275,7 @@ fn odd_data() {
             };
             check_policy(
                 "curve",
-                &curve(&about("odd"), unit, unit, &[curve_of], &[]).alone(),
+                &curve(&about("odd"), unit, unit, &[curve_of]).alone(),
             );
             let curve_of = PercentileCurve {
                 points: vec![(100.0, value.unwrap_or(0.0))],
@@ -309,7 +303,7 @@ fn odd_data() {
         "intervals",
         &intervals(&about("odd"), unit, &[], None).alone(),
     );
-    check_policy("curve", &curve(&about("odd"), unit, unit, &[], &[]).alone());
+    check_policy("curve", &curve(&about("odd"), unit, unit, &[]).alone());
     check_policy("percentiles", &percentiles(&about("odd"), &[]).alone());
     check_policy(
         "distribution",

@@ -54,13 +54,7 @@ pub fn report<S: Source>(
                 title: title.into(),
                 finding: format!("Of {runs}, {}", ends(column, name)),
             };
-            let chart = curve(
-                &about,
-                Unit::Count("run"),
-                unit,
-                &series(&course, column),
-                &[],
-            );
+            let chart = curve(&about, Unit::Count("run"), unit, &series(&course, column));
             blocks.push(Block::Chart(Picture {
                 chart,
                 table: None,

@@ -339,7 +339,6 @@ fn searched<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
             Unit::Count("transactions/s"),
             Unit::Milliseconds,
             &series,
-            &[],
         ),
         table: None,
         query: String::new(),

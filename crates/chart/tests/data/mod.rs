@@ -187,13 +187,6 @@ pub fn scaling() -> Vec<CurveSeries> {
     }]
 }
 
-pub fn peak() -> Vec<Mark> {
-    vec![Mark {
-        name: "peak at 22 clients".to_owned(),
-        x: 21.8,
-    }]
-}
-
 pub fn stacks() -> Vec<(String, u64)> {
     [
         ("spi client;main;run;execute;ExecScan;heap_fetch", 400),

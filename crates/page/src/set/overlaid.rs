@@ -97,7 +97,7 @@ pub(super) fn overlaid<S: Source>(
         ),
     };
     Ok(Some(Picture {
-        chart: curve(&about, Unit::Count(across), TPS, &series, &[]),
+        chart: curve(&about, Unit::Count(across), TPS, &series),
         table: Some(drawn),
         query: String::new(),
     }))
