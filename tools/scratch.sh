@@ -4,6 +4,8 @@
 #   scratch_install    builds the extension and installs it below $scratch
 #   scratch_start      creates and starts a cluster, sets PGHOST, PGPORT, PGUSER;
 #                      arguments are lines of its postgresql.conf
+#   scratch_beside_standby COMMAND...
+#                      runs a command while the server has a hot standby at port STANDBY_PORT
 #
 # The server listens on a socket in a directory that no other user can enter.
 # When the script exits, it stops the server and removes everything, unless KEEP
@@ -54,15 +56,20 @@ scratch_create() {
 }
 
 scratch_remove() {
+    [ ! -f "$scratch/standby/postmaster.pid" ] || scratch_stop standby
     if [ -f "$scratch/data/postmaster.pid" ] && [ -z "${KEEP-}" ]; then
-        as_server "$bindir/pg_ctl" -D data -m fast stop >/dev/null ||
-            as_server "$bindir/pg_ctl" -D data -m immediate stop >/dev/null || true
+        scratch_stop data
     fi
     if [ -n "${KEEP-}" ]; then
         scratch_kept
     else
         rm -rf "$scratch" "$sockets"
     fi
+}
+
+scratch_stop() { # DIRECTORY
+    as_server "$bindir/pg_ctl" -D "$1" -m fast stop >/dev/null ||
+        as_server "$bindir/pg_ctl" -D "$1" -m immediate stop >/dev/null || true
 }
 
 # Prints what KEEP has kept and how to remove it.
@@ -118,4 +125,22 @@ scratch_start() {
         tail -n 20 "$scratch/server.log" >&2
         return 1
     fi
+}
+
+scratch_beside_standby() {
+    local status=0
+    export STANDBY_PORT=$((PGPORT + 1))
+    as_server "$bindir/pg_basebackup" -D standby -R -c fast --no-sync
+    {
+        echo "port = $STANDBY_PORT"
+        # Queries take as long as they take.
+        echo "max_standby_streaming_delay = -1"
+    } | as_server tee -a standby/postgresql.conf >/dev/null
+    if ! as_server "$bindir/pg_ctl" -D standby -l standby.log -w start >/dev/null; then
+        tail -n 20 "$scratch/standby.log" >&2
+        return 1
+    fi
+    "$@" || status=$?
+    scratch_stop standby
+    return "$status"
 }

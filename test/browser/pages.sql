@@ -38,6 +38,12 @@ SELECT FROM bench.compare('[{"name": "one"}, {"name": "two", "clients": 2}]', sc
                           transactions => 50, vacuum => 'none', label => 'arms');
 SELECT FROM bench.sweep('{"clients": [1, 2, 4, 8]}', scripts => 'select-only', repeats => 2, transactions => 50);
 SELECT FROM bench.sweep('{"clients": [1, 2, 4, 8]}', scripts => 'select-only', repeats => 2, transactions => 50, mode => 'libpq');
+
+-- A run whose target is the standby.
+SELECT run_id AS at_standby
+  FROM bench.run('select-only', mode => 'libpq', clients => 2, duration => '1 s', aggregate_interval => '200 ms', vacuum => 'none',
+                 target => format('host=%s port=%s dbname=%s user=%s', :'HOST', :'standby_port', :'DBNAME', :'USER'),
+                 label => 'at the standby') \gset
 SELECT run_id AS clients FROM bench.runs WHERE label = 'many clients' \gset
 
 -- A search takes long: one that has made five runs.
@@ -127,6 +133,7 @@ SELECT bench.report(:canceled, 'html') \g :pages/report-canceled.html
 SELECT bench.report(:day, 'html') \g :pages/report-day.html
 SELECT bench.report(:hostile, 'html') \g :pages/report-hostile.html
 SELECT bench.report(:clients, 'html') \g :pages/report-clients.html
+SELECT bench.report(:at_standby, 'html') \g :pages/report-standby.html
 SELECT bench.report_set(ARRAY[set_id], 'html') FROM bench.sets WHERE label = 'arms' \g :pages/set-compare.html
 SELECT bench.report_set(ARRAY[set_id], 'html') FROM bench.sets WHERE label = :'attack' \g :pages/set-hostile.html
 SELECT bench.report_set(ARRAY[min(set_id)], 'html') FROM bench.sets WHERE kind = 'sweep' \g :pages/set-sweep.html
@@ -140,3 +147,24 @@ SELECT format('SELECT bench.chart(%s, %L) \g %s/chart-%s.svg', :whole, name, :'p
 \i :pages/charts.sql
 SELECT bench.chart(:hostile, 'statements') \g :pages/chart-hostile-statements.svg
 SELECT bench.chart(:hostile, 'flamegraph') \g :pages/chart-hostile-flamegraph.svg
+
+-- The same, read from the standby, while a run is in progress.
+SELECT set_id AS arms FROM bench.sets WHERE label = 'arms' \gset
+SELECT bench.start('select-only', duration => '600 s', label => 'in progress') AS in_progress \gset
+\o /dev/null
+SELECT FROM bench.wait(:in_progress, '500 ms');
+SELECT pg_current_wal_insert_lsn() AS written \gset
+\set primary_port :PORT
+\connect - - - :standby_port
+SELECT set_config('browser.written', :'written', false);
+DO $$ BEGIN
+    WHILE pg_last_wal_replay_lsn() < current_setting('browser.written')::pg_lsn LOOP PERFORM pg_sleep(0.05); END LOOP;
+END $$;
+\o
+SELECT bench.report(:whole, 'html') \g :pages/standby-report.html
+SELECT bench.report(:in_progress, 'html') \g :pages/standby-running.html
+SELECT bench.report_set(ARRAY[:arms], 'html') \g :pages/standby-set.html
+SELECT bench.dashboard(inline => 2) \g :pages/standby-dashboard.html
+\o /dev/null
+\connect - - - :primary_port
+SELECT bench.cancel(:in_progress);
