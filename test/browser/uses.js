@@ -16,7 +16,8 @@ const HOVER = ['tells the values at the pointer', hovers];
 const USES = {
   dashboard: LIST,
   'dashboard-inline': [...LIST, drawn(6)],
-  'report-whole': [drawn(6), HOVER, ['searches functions', searches], ['folds the flame graph', folds]],
+  'report-whole': [drawn(6), HOVER, ['searches functions', searches], ['folds the flame graph', folds],
+    ['folds and searches it with keys alone', graphByKeys]],
   'report-day': [drawn(5), HOVER],
   'report-interval': [drawn(2), HOVER],
   'report-canceled': [drawn(4)],
@@ -185,27 +186,145 @@ async function searches(page) {
   ];
 }
 
-async function folds(page) {
-  const before = await frames(page);
-  // The widest frame that is not as wide as the graph.
-  const part = before.reduce((best, { width }, i) => (width < 99 && width > (before[best]?.width ?? 0) ? i : best), -1);
+// The widest frame that is not as wide as the graph.
+function partOf(all) {
+  return all.reduce((best, { width }, i) => (width < 99 && width > (all[best]?.width ?? 0) ? i : best), -1);
+}
+
+// What differs from the graph before with one of its frames as wide as the graph.
+function foldedTo(before, part, after) {
   const { x, width, y } = before[part];
-  await page.locator('g.flame svg.frame').nth(part).click();
-  const after = await frames(page);
   // Those below it and those above it, in the coordinates of before.
   const isBelow = (frame) => frame.y >= y && frame.x <= x + 1e-6 && frame.x + frame.width >= x + width - 1e-6;
   const isAbove = (frame) => frame.y <= y && frame.x >= x - 1e-6 && frame.x + frame.width <= x + width + 1e-6;
   const expected = before.map((frame) => isBelow(frame) || isAbove(frame));
   const wide = after.filter((frame, i) => isBelow(before[i]));
   const placed = before.every((frame, i) => !isAbove(frame) || Math.abs(after[i].width - (100 * frame.width) / width) < 0.01);
-  await page.getByRole('button', { name: 'Show all' }).click();
   return [
-    ...(part > 0 ? [] : ['use: no part of the graph']),
     ...differs('shown frames', after.map(({ shown }) => shown), expected),
     ...differs('frames that are as wide as the graph', wide.filter((frame) => frame.x === 0 && frame.width === 100).length, wide.length),
     ...differs('others are as much wider', placed, true),
+  ];
+}
+
+async function folds(page) {
+  const before = await frames(page);
+  const part = partOf(before);
+  await page.locator('g.flame svg.frame').nth(part).click();
+  const after = await frames(page);
+  await page.getByRole('button', { name: 'Show all' }).click();
+  return [
+    ...(part > 0 ? [] : ['use: no part of the graph']),
+    ...foldedTo(before, part, after),
     ...differs('all frames again', await frames(page), before),
   ];
+}
+
+// What has the focus: the number of a frame or else the name of an element; whether that is seen.
+function focused(page) {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    const all = [...document.querySelectorAll('g.flame svg.frame')];
+    const at = all.indexOf(element);
+    const box = element.getBoundingClientRect();
+    const rect = at < 0 ? null : getComputedStyle(element.querySelector('rect'));
+    const other = at < 0 ? null : getComputedStyle(all[at === 0 ? 1 : 0].querySelector('rect'));
+    return {
+      on: at >= 0 ? at : element.textContent || element.labels?.[0]?.textContent.trim() || element.localName,
+      isSeen: element.matches(':focus-visible')
+        && box.bottom > 0 && box.top < window.innerHeight
+        && (rect ? rect.stroke !== other.stroke && Number.parseFloat(rect.strokeWidth) >= 2
+          : Number.parseFloat(getComputedStyle(element).outlineWidth) >= 2),
+      reached: all.filter((frame) => frame.getAttribute('tabindex') === '0').map((frame) => all.indexOf(frame)),
+      pressed: all.filter((frame) => frame.getAttribute('aria-pressed') === 'true').map((frame) => all.indexOf(frame)),
+    };
+  });
+}
+
+// The frame that an arrow key goes to from another: of those that are shown, the widest in the row above or
+// below, or the next in the same row.
+function arrow(all, from, key) {
+  const of = all[from];
+  const rows = [...new Set(all.map(({ y }) => y))].sort((a, b) => b - a);
+  const row = rows[rows.indexOf(of.y) + ({ ArrowUp: 1, ArrowDown: -1 }[key] ?? 0)];
+  const others = all.map((frame, i) => ({ ...frame, i })).filter(({ i, y, shown }) => i !== from && shown && y === row);
+  const over = others.filter(({ x, width }) => x < of.x + of.width - 1e-6 && of.x < x + width - 1e-6);
+  const [first] = {
+    ArrowUp: over.sort((a, b) => b.width - a.width),
+    ArrowDown: over,
+    ArrowLeft: others.filter(({ x }) => x < of.x).sort((a, b) => b.x - a.x),
+    ArrowRight: others.filter(({ x }) => x > of.x).sort((a, b) => a.x - b.x),
+  }[key];
+  return first?.i ?? from;
+}
+
+async function graphByKeys(page) {
+  const faults = [];
+  const press = (key) => page.keyboard.press(key);
+  const before = await frames(page);
+  // Also, that the focus is seen, and that Tab reaches no other frame.
+  const isOn = async (what, expected) => {
+    const { on, isSeen, reached } = await focused(page);
+    faults.push(...differs(`the focus ${what}`, on, expected), ...differs(`the focus is seen ${what}`, isSeen, true));
+    if (typeof expected === 'number') faults.push(...differs(`frames that Tab reaches ${what}`, reached, [expected]));
+  };
+
+  for (let i = 0; i < 500 && (await focused(page)).on !== 'Search functions'; i += 1) await press('Tab');
+  await isOn('by Tab', 'Search functions');
+  const word = before[1].name.replace(/, .*/, '');
+  await page.keyboard.type(word);
+  const marked = (await frames(page)).map(({ found }) => found);
+  faults.push(...differs('marked frames', marked, before.map(({ name }) => name.includes(word))));
+
+  await press('Tab');
+  await isOn('after the field', 'Show all');
+  await press('Tab');
+  await isOn('in the graph', 0);
+
+  // Walks up to a part of the graph, to both sides, and back.
+  let at = 0;
+  const visited = new Set();
+  const go = async (key) => {
+    const all = await frames(page);
+    const next = arrow(all, at, key);
+    await press(key);
+    if (next !== at) visited.add(key);
+    at = next;
+    await isOn(`after ${key}`, at);
+  };
+  for (let i = 0; i < 20 && (visited.size < 4 || before[at].width > 99); i += 1) {
+    for (const key of ['ArrowUp', 'ArrowRight', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown']) await go(key);
+  }
+  faults.push(...differs('keys that went to another frame', [...visited].sort(), ['ArrowDown', 'ArrowLeft', 'ArrowRight', 'ArrowUp']));
+
+  for (const key of ['Enter', 'Space']) {
+    await press(key);
+    const { pressed } = await focused(page);
+    faults.push(...foldedTo(before, at, await frames(page)), ...differs(`frames pressed by ${key}`, pressed, [at]));
+    await isOn(`after ${key}`, at);
+    // Only to frames that are shown.
+    await go('ArrowUp');
+    await go('ArrowRight');
+    await go('ArrowDown');
+    await press('Escape');
+    const { pressed: none } = await focused(page);
+    const clear = (await frames(page)).map((frame) => ({ ...frame, found: false }));
+    faults.push(...differs('all frames after Escape', clear, before), ...differs('frames pressed after Escape', none, []));
+    await isOn('after Escape', at);
+  }
+
+  // The graph is one stop, which is kept; before it is the button.
+  await press('Enter');
+  await press('Shift+Tab');
+  await isOn('before the graph', 'Show all');
+  await press('Enter');
+  faults.push(...differs('frames after the button', (await frames(page)).map(({ x, width, shown }) => [x, width, shown]),
+    before.map(({ x, width, shown }) => [x, width, shown])));
+  await press('Tab');
+  await isOn('in the graph again', at);
+  await press('Tab');
+  faults.push(...differs('a focus after the graph', typeof (await focused(page)).on, 'string'));
+  return [...(before.length > 10 ? [] : ['use: no frames']), ...faults];
 }
 
 module.exports = { uses };
