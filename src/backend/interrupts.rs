@@ -17,6 +17,8 @@ static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 static CANCELED: AtomicBool = AtomicBool::new(false);
 /// Set by SIGTERM while cooperative: the next one ends the process.
 static TERMINATED: AtomicBool = AtomicBool::new(false);
+/// Set if it does not.
+static ENDS_ITSELF: AtomicBool = AtomicBool::new(false);
 
 /// Installs the handlers of SIGTERM and SIGINT, and unblocks signals, which are blocked at the
 /// start of a worker.
@@ -34,6 +36,13 @@ pub fn unblock_signals() {
 /// forever.
 pub fn enter_cooperative() {
     COOPERATIVE.store(true, Release);
+}
+
+/// The same for a process that ends its task within a limited time after the first SIGTERM, and has to
+/// use it: others do not end the process.
+pub fn enter_ending_itself() {
+    ENDS_ITSELF.store(true, Release);
+    enter_cooperative();
 }
 
 /// Treats a cancel request that arrived before as a request to end the task: there may have been no
@@ -56,7 +65,8 @@ pub fn asked_to_end() -> bool {
 }
 
 unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
-    if COOPERATIVE.load(Acquire) && !TERMINATED.swap(true, AcqRel) {
+    let is_request = || !TERMINATED.swap(true, AcqRel) || ENDS_ITSELF.load(Acquire);
+    if COOPERATIVE.load(Acquire) && is_request() {
         ASKED_TO_END.store(true, Release);
         // SAFETY: setting one's own latch is allowed in a signal handler.
         unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };

@@ -169,6 +169,20 @@ impl Connection {
             .join(" ")
     }
 
+    /// The server that an established connection has reached, as parameters for another connection to
+    /// it: the connection's own parameters may name several.
+    pub fn address(&self) -> Vec<(&'static str, String)> {
+        // SAFETY: as above.
+        let parts = unsafe {
+            [
+                ("host", text(pq::PQhost(self.conn))),
+                ("hostaddr", text(pq::PQhostaddr(self.conn))),
+                ("port", text(pq::PQport(self.conn))),
+            ]
+        };
+        parts.into()
+    }
+
     /// Version of the server as text, such as `15.18 (Debian 15.18-0+deb12u1)`.
     pub fn server_version(&self) -> String {
         // SAFETY: as above.

@@ -3,6 +3,7 @@
 
 use super::place::Place;
 use super::shell;
+use crate::backend::interrupts::asked_to_end;
 use crate::backend::{profiler, transaction};
 use crate::clock;
 use crate::error::Result;
@@ -59,8 +60,8 @@ impl Control for ClientControl<'_> {
         let stores = output.is_some();
         let (mut text, mut errors) = (Vec::new(), Vec::new());
         let output = output.unwrap_or(&mut text);
-        let ended =
-            profiler::without_sampling(|| shell::run(line, output, &mut errors, || self.stop()));
+        let stop = || self.stop() || asked_to_end();
+        let ended = profiler::without_sampling(|| shell::run(line, output, &mut errors, stop));
         for text in [&text, &errors] {
             for line in String::from_utf8_lossy(text).lines() {
                 self.report(line);

@@ -8,6 +8,7 @@ use crate::backend::events::{Event, EventSet};
 use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
 use crate::backend::peer;
 use crate::clock;
+use crate::database::terminate::Termination;
 use crate::error::Result;
 use crate::pq::cancel::{self, Requests};
 use crate::pq::{ConnectWith, Connection};
@@ -25,8 +26,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// How long statements in progress may continue when a run is stopped, before they are canceled.
 pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
-/// How long canceled statements may take to end: not as long as the coordinator waits for this process.
+/// How long canceled statements may take to end.
 const CANCEL_GRACE_NS: u64 = 2_000_000_000;
+/// The same on a target, to which many requests take longer, and where no other process ends them: not
+/// as long as the coordinator waits for this process.
+const TARGET_GRACE_NS: u64 = 8_000_000_000;
+/// How long requests for a target are sent before what they have not ended is terminated.
+const REQUESTS_NS: u64 = 1_000_000_000;
 /// The time between two cancels of the same statement, which may not have begun at the first one.
 const CANCEL_EVERY_NS: u64 = 200_000_000;
 /// How often the worker checks meanwhile, in milliseconds.
@@ -97,6 +103,8 @@ struct LibpqClient<'s, 'p> {
     answered: bool,
     /// Whether it sleeps.
     sleeps: bool,
+    /// Whether its session is being terminated.
+    terminated: bool,
 }
 
 pub(super) fn run(place: &Place, ready: Ready) {
@@ -140,6 +148,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
                 queued: true,
                 answered: false,
                 sleeps: false,
+                terminated: false,
             }
         })
         .collect();
@@ -162,6 +171,8 @@ pub(super) fn run(place: &Place, ready: Ready) {
         stopped_ns: None,
         canceled_ns: 0,
         requests: None,
+        termination: None,
+        connect_with,
         is_here: spec.target.is_none(),
         rounds: Rounds::new(observes && several),
         reads_times: observes && spec.target.is_none(),
@@ -200,6 +211,9 @@ struct EventLoop<'s, 'p> {
     canceled_ns: u64,
     /// The requests that cancel them on a target.
     requests: Option<Requests>,
+    /// What terminates sessions there.
+    termination: Option<Termination>,
+    connect_with: Rc<ConnectWith>,
     /// Whether the sessions are on this server.
     is_here: bool,
     rounds: Rounds,
@@ -262,16 +276,61 @@ impl EventLoop<'_, '_> {
                     }
                 }
             }
-            Some(since) if now - since > STOP_GRACE_NS + CANCEL_GRACE_NS => return false,
-            Some(since) if now - since > STOP_GRACE_NS || header.stop() == Stop::Abandoned => {
-                if now - self.canceled_ns > CANCEL_EVERY_NS {
+            Some(since) => {
+                let waited = now - since;
+                let grace_ns = match self.is_here {
+                    true => CANCEL_GRACE_NS,
+                    false => TARGET_GRACE_NS,
+                };
+                if waited > STOP_GRACE_NS + grace_ns {
+                    return false;
+                }
+                let is_due = waited > STOP_GRACE_NS || header.stop() == Stop::Abandoned;
+                if is_due && now - self.canceled_ns > CANCEL_EVERY_NS {
                     self.canceled_ns = now;
                     self.cancel_statements();
                 }
+                if !self.is_here && waited > STOP_GRACE_NS + REQUESTS_NS {
+                    self.terminate_sessions();
+                }
             }
-            Some(_) => {}
         }
         true
+    }
+
+    /// Terminates the sessions on a target that are still executing, those of one server at a time.
+    fn terminate_sessions(&mut self) {
+        if let Some(termination) = &mut self.termination {
+            if !termination.advance() {
+                return;
+            }
+            // It may have failed, for lack of a connection, or have had other sessions.
+            self.termination = None;
+        }
+        let mut address = None;
+        let mut pids = Vec::new();
+        for d in &mut self.clients {
+            let session = d.session.as_ref().filter(|session| session.is_executing());
+            let Some(session) = session else {
+                continue;
+            };
+            let of_session = session.address();
+            if address.is_none() {
+                address.clone_from(&of_session);
+            }
+            if of_session.is_some() && of_session == address {
+                pids.push(session.backend_pid());
+                d.terminated = true;
+            }
+        }
+        let Some(address) = address else {
+            return;
+        };
+        let mut with = ConnectWith::clone(&self.connect_with);
+        for (keyword, value) in address {
+            with.set(keyword, &value);
+        }
+        self.termination = Some(Termination::begin(&with, pids));
     }
 
     /// Cancels all statements in progress. On this server, a signal does that at once; a request
@@ -330,7 +389,7 @@ impl EventLoop<'_, '_> {
                 }
                 Step::Finished | Step::Aborted { .. } => {
                     let reason = match &step {
-                        Step::Aborted { reason } => Some(reason.as_str()),
+                        Step::Aborted { reason } if !d.terminated => Some(reason.as_str()),
                         _ => None,
                     };
                     let (head, _) = self.segment.client(d.number);
@@ -452,6 +511,14 @@ impl EventLoop<'_, '_> {
 
     /// Ends the abandoned clients.
     fn end(&mut self) {
+        let sessions = self.clients.iter().filter_map(|d| d.session.as_ref());
+        let executing = sessions.filter(|session| session.is_executing()).count();
+        if executing > 0 {
+            let run_id = self.segment.header().run_id.load(Relaxed);
+            pgrx::log!(
+                "run {run_id} of pg_selfbench: {executing} sessions did not end their statements when canceled"
+            );
+        }
         for d in &mut self.clients {
             if d.session.take().is_some() {
                 let (head, _) = self.segment.client(d.number);

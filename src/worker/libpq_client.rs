@@ -8,7 +8,7 @@ use super::notices;
 use super::place::Place;
 use super::sampled;
 use crate::backend::identity::connect;
-use crate::backend::interrupts::{asked_to_end, enter_cooperative, ignore_cancels};
+use crate::backend::interrupts::{asked_to_end, enter_ending_itself, ignore_cancels};
 use crate::backend::profiler;
 use crate::backend::transaction;
 use crate::database::remote::{self, NotConnected, Remote};
@@ -42,7 +42,8 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
         profiler::start(place.segment, place.index);
         if place.wait_for_start() {
             show_clients(header, "running,", clients);
-            enter_cooperative();
+            // Nobody else can end its sessions on a target.
+            enter_ending_itself();
             ignore_cancels();
             let stopwatch = Stopwatch::start();
             run(&place, ready);

@@ -1,5 +1,5 @@
 # Many clients of mode libpq, whose statements never end by themselves, are canceled: no session goes
-# on executing.
+# on executing, on this server or on a target.
 use strict;
 use warnings;
 
@@ -33,5 +33,39 @@ foreach my $how ('bench.cancel', 'SIGINT')
 	nothing_left_ok($node, $how);
 }
 
+# The sessions of a target, which has many more of them than CPUs.
+my $far = PostgreSQL::Test::Cluster->new('far');
+$far->init;
+$far->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\nmax_connections = 200\nshared_buffers = 16MB\nlog_statement = none\n");
+$far->start;
+my $target = $far->connstr('postgres') . ' application_name=client';
+my $active = "FROM pg_stat_activity WHERE application_name = 'client' AND state = 'active'";
+my $ours = "backend_type LIKE 'pg_selfbench%'";
+$clients = 150;
+$node->safe_psql('postgres', q{SELECT bench.define_script('asleep', 'SELECT pg_sleep(10000);')});
+
+foreach my $case (
+	[ 'endless', 'bench.cancel', 'SELECT bench.cancel(max(run_id)) FROM bench.runs' ],
+	[ 'asleep', 'all processes are terminated', "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE $ours" ],
+	[ 'asleep', 'the caller is terminated', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'caller'" ])
+{
+	my ($script, $how, $sql) = @$case;
+	my $caller = start_sql($node,
+		"SELECT bench.run('$script', mode => 'libpq', clients => $clients, duration => '600 s', vacuum => 'none', target => \$\$$target\$\$)",
+		name => 'caller');
+	ok($far->poll_query_until('postgres', "SELECT count(*) >= $clients $active"), "$how: the clients are executing");
+	$node->safe_psql('postgres', $sql);
+	# Whoever is impatient repeats it.
+	$node->poll_query_until('postgres', "SELECT count(pg_terminate_backend(pid)) = 0 FROM pg_stat_activity WHERE $ours")
+	  if $how =~ /^all/;
+	finish_sql($caller);
+	ok($far->poll_query_until('postgres', "SELECT count(*) = 0 $active"), "$how: no session of the target is executing")
+	  || $far->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $active");
+	nothing_left_ok($node, "target, $how");
+	is( $node->safe_psql('postgres', 'SELECT DISTINCT aborted_clients, cardinality(errors) FROM bench.runs WHERE state = $$canceled$$'),
+		'0|1', "$how: what the run itself ended is no error");
+}
+
+$far->stop;
 $node->stop;
 done_testing();

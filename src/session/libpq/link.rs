@@ -46,6 +46,11 @@ impl Link {
         self.connection.as_ref().map_or(0, Connection::backend_pid)
     }
 
+    /// The server that the connection has reached; `None` if there is no connection.
+    pub(super) fn address(&self) -> Option<Vec<(&'static str, String)>> {
+        self.connection.as_ref().map(Connection::address)
+    }
+
     /// What cancels what the server is executing; `None` if there is no connection.
     pub(super) fn cancel(&self) -> Option<Cancel> {
         Cancel::of(self.connection.as_ref()?)

@@ -106,6 +106,11 @@ impl LibpqSession {
         !matches!(self.activity, Activity::Nothing | Activity::Connecting(_))
     }
 
+    /// The server that its connection has reached, see [`Connection::address`].
+    pub fn address(&self) -> Option<Vec<(&'static str, String)>> {
+        self.link.address()
+    }
+
     /// What cancels that, if there is a connection.
     pub fn cancel(&self) -> Option<Cancel> {
         self.link.cancel()
