@@ -20,7 +20,7 @@ SELECT o.name AS option, a.attname AS column
 FROM (SELECT name FROM bench_internal.run_options() WHERE type = 'boolean') o
      FULL JOIN (SELECT attname FROM pg_attribute
                 WHERE attrelid = 'bench.runs'::regclass AND atttypid = 'boolean'::regtype
-                  AND attname <> 'warmup_steady') a ON a.attname = o.name
+                  AND attname NOT IN ('warmup_steady', 'teardown_due')) a ON a.attname = o.name
 WHERE o.name IS NULL OR a.attname IS NULL;
 
 -- Other functions declare the same options in the same way.

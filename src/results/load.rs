@@ -141,7 +141,7 @@ pub fn load_waits(run_id: i64) -> Result<Waits> {
 
 /// The teardown of a run.
 pub struct Teardown {
-    /// Its statements, until they have been executed.
+    /// Its statements, if they are due.
     pub text: Option<String>,
     /// The target that they are for, if the run had one.
     pub target: Option<String>,
@@ -154,7 +154,7 @@ pub struct Teardown {
 /// The teardown of a run that the caller may see.
 pub fn teardown(run_id: i64) -> Result<Option<Teardown>> {
     let rows = query_json::<(Option<String>, Option<String>, Option<i64>, bool)>(
-        "SELECT jsonb_build_array(teardown, target, segment,
+        "SELECT jsonb_build_array(CASE WHEN teardown_due THEN teardown END, target, segment,
                                   owner = quote_ident(current_user)::regrole)::text
            FROM bench.runs WHERE run_id = $1",
         run_id,
@@ -173,7 +173,7 @@ pub fn left_teardown(role: u32) -> Result<Option<i64>> {
     as_owner(|| {
         query::first_value::<i64>(
             "SELECT min(run_id) FROM bench.runs
-              WHERE teardown IS NOT NULL AND owner::oid = $1::oid
+              WHERE teardown_due AND owner::oid = $1::oid
                 AND NOT EXISTS (SELECT FROM pg_locks
                                  WHERE locktype = 'advisory' AND objsubid = 2 AND granted
                                    AND classid = hashtext('bench.finish_teardown')::bit(32)::bigint::oid

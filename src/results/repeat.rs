@@ -1,13 +1,13 @@
 //! The statements that repeat a run or a set, for their reports.
 
-use super::load::{load_figures, query_json};
+use super::load::load_figures;
 use super::sets;
 use crate::error::Result;
 use crate::options::Options;
 use crate::query::{self, quote_literal};
 use crate::run::{PgioOptions, RunOptions};
 use crate::security::with_pinned_settings;
-use selfbench_model::{Evidence, Mode, RunRecord, SetKind};
+use selfbench_model::{Evidence, Mode, RunRecord, SetKind, Setting};
 use selfbench_report::is_shown;
 use serde_json::{Map, Value};
 
@@ -29,8 +29,6 @@ const SECONDS: [(&str, Option<f64>); 4] = [
 ];
 /// Options that are stored as they resulted for a number of clients, which matters in mode libpq only.
 const OF_CONNECTIONS: [&str; 3] = ["jobs", "workers", "connection"];
-/// Options that are not stored with a run, but with the set that it belongs to.
-const OF_SETS: [&str; 3] = ["settings", "setup", "teardown"];
 /// Keys of a set's arm that are not options of runs.
 const OF_ARMS: [&str; 2] = ["name", "baseline"];
 
@@ -44,11 +42,9 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
     };
     let known = arguments_of(function)?;
     let mut columns = load_figures(run.run_id)?;
-    for (name, value) in arm_of(run.run_id)? {
-        if OF_SETS.contains(&name.as_str()) {
-            columns.insert(name, value);
-        }
-    }
+    let of_clients =
+        settings_from(evidence, "run").map(|s| (s.name.clone(), s.value.as_str().into()));
+    columns.insert("settings".into(), Value::Object(of_clients.collect()));
     let mut arguments = Vec::new();
     for option in defaults {
         if !known.iter().any(|name| name == option.name)
@@ -65,9 +61,8 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
             arguments.push(format!("{} => {}", option.name, literal(&value)));
         }
     }
-    let settings = evidence.settings.iter();
-    let settings = settings.filter(|setting| setting.source == "session" && is_shown(setting));
-    let mut lines: Vec<String> = settings
+    let of_session = settings_from(evidence, "session").filter(|setting| is_shown(setting));
+    let mut lines: Vec<String> = of_session
         .map(|setting| {
             let name = setting.name.replace('"', "\"\"");
             format!("SET \"{name}\" = {};", quote_literal(&setting.value))
@@ -154,18 +149,10 @@ fn is_default(defaults: &Map<String, Value>, name: &str, value: &Value) -> bool 
     })
 }
 
-/// The options of the arm that a run belongs to, or of its search; none if it does not belong to a set.
-fn arm_of(run_id: i64) -> Result<Map<String, Value>> {
-    let found = query_json::<Map<String, Value>>(
-        "SELECT a.arm::text
-           FROM bench.runs r JOIN bench.sets s USING (set_id),
-                LATERAL (SELECT CASE s.kind WHEN 'find_capacity' THEN s.options
-                                ELSE (SELECT e.arm FROM jsonb_array_elements(s.options -> 'arms') e (arm)
-                                       WHERE e.arm ->> 'name' = r.arm) END AS arm) a
-          WHERE r.run_id = $1 AND a.arm IS NOT NULL",
-        run_id,
-    )?;
-    Ok(found.into_iter().next().unwrap_or_default())
+/// The settings of a run that its caller has `SET` ("session") or given in its option ("run").
+fn settings_from<'e>(evidence: &'e Evidence, source: &str) -> impl Iterator<Item = &'e Setting> {
+    let settings = evidence.settings.iter();
+    settings.filter(move |setting| setting.source == source)
 }
 
 fn call(function: &str, arguments: &[String]) -> String {

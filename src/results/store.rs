@@ -109,12 +109,12 @@ pub fn lock_teardown(run_id: i64) -> Result<bool> {
     })
 }
 
-/// Forgets the teardown of a run, which is done.
-pub fn forget_teardown(run_id: i64) -> Result<()> {
+/// Notes that the teardown of a run is done.
+pub fn teardown_done(run_id: i64) -> Result<()> {
     transaction(|| {
         as_owner(|| {
             Ok(Spi::run_with_args(
-                "UPDATE bench.runs SET teardown = NULL WHERE run_id = $1",
+                "UPDATE bench.runs SET teardown_due = false WHERE run_id = $1",
                 &[run_id.into()],
             )?)
         })

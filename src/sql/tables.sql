@@ -174,6 +174,8 @@ CREATE TABLE bench.runs (
     connection              text, -- to this server in mode libpq: socket or tcp
     client_process          text NOT NULL,
     vacuum                  text NOT NULL,
+    setup                   text,
+    teardown                text,
     seed                    text NOT NULL,
     scale                   bigint NOT NULL,
     partition_method        text,
@@ -196,7 +198,7 @@ CREATE TABLE bench.runs (
     aborted_clients         int NOT NULL,
     errors                  text[] NOT NULL,
     notes                   text[] NOT NULL, -- what could not be observed, and why
-    teardown                text, -- NULL as soon as it is done; see bench.finish_teardown
+    teardown_due            boolean NOT NULL DEFAULT false, -- true until the teardown is done; see bench.finish_teardown
     coordinator_pid         int,
     segment                 bigint,
     imported_at             timestamptz, -- NULL: a run of this server
@@ -207,7 +209,7 @@ CREATE TABLE bench.runs (
 CREATE INDEX ON bench.runs (label, run_id) WHERE label IS NOT NULL;
 CREATE INDEX ON bench.runs (set_id) WHERE set_id IS NOT NULL;
 CREATE INDEX ON bench.runs (run_id) WHERE state IN ('starting', 'running');
-CREATE INDEX ON bench.runs (run_id) WHERE teardown IS NOT NULL;
+CREATE INDEX ON bench.runs (run_id) WHERE teardown_due;
 COMMENT ON TABLE bench.runs IS 'runs, with the figures of all their transactions';
 
 CREATE TABLE bench.run_scripts (

@@ -31,7 +31,7 @@ my $of = 'FROM bench.runs r WHERE set_id = (SELECT max(set_id) FROM bench.sets)'
 is(query("SELECT arm, bool_or(used), bool_and(used) FROM (SELECT arm, EXISTS (SELECT FROM bench.run_tables t WHERE t.run_id = r.run_id AND t.name = 'people_name') AS used $of) r GROUP BY arm ORDER BY arm"),
 	"with|t|t\nwithout|f|f", 'it is used by that arm alone');
 is(query("SELECT count(*) FROM pg_class WHERE relname = 'people_name'"), 0, 'it is dropped');
-is(query("SELECT count(*) $of AND teardown IS NOT NULL"), 0, 'no teardown is left');
+is(query("SELECT count(*) $of AND teardown_due"), 0, 'no teardown is left');
 
 # A set that is canceled in a run with a teardown.
 my $keeper = $node->background_psql('postgres');

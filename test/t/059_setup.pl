@@ -49,7 +49,7 @@ foreach my $way (sort keys %ways)
 			SELECT run_id, state FROM bench.run('find', clients => 2, transactions => 5, $ways{$way} }
 			  . ($index ? ", $with" : '') . q{) \gset
 			SELECT :'state', count(*), min(indexes), max(indexes) FROM seen;
-			SELECT teardown IS NULL, errors FROM bench.runs WHERE run_id = :run_id;
+			SELECT NOT teardown_due, errors FROM bench.runs WHERE run_id = :run_id;
 			SELECT count(*) FROM bench.run_tables WHERE run_id = :run_id AND kind = 'index' AND name = 't_a'});
 		my $listed = $stdout =~ s/\n(\d)$// ? $1 : '';
 		is("$stdout$stderr", "finished|10|$index|$index\nt|{}", "$way: index $index");
@@ -118,14 +118,14 @@ foreach my $way ('spi', 'target')
 		setup => 'CREATE TABLE first (); SELECT 1 / 0; CREATE TABLE third ()', teardown => 'DROP TABLE first')});
 	like($stderr, qr{ERROR:  setup failed: division by zero\nDETAIL:  Statement: SELECT 1 / 0\.$}, "$way: an error in the setup");
 	is($exists->('first') . $exists->('third'), 'ff', "$way: the teardown is done");
-	is( $value->("SELECT state, teardown IS NULL, coordinator_pid IS NULL, errors FROM bench.runs WHERE label = 'error $way'"),
+	is( $value->("SELECT state, NOT teardown_due, coordinator_pid IS NULL, errors FROM bench.runs WHERE label = 'error $way'"),
 		'failed|t|t|{"setup failed: division by zero (Statement: SELECT 1 / 0.)"}', "$way: the run has failed");
 }
 # As well as one of the run behind it.
 (undef, $stderr) = $psql->(q{SELECT bench.run(transactions => 1, label => 'no tables', setup => 'CREATE TABLE first ()', teardown => 'DROP TABLE first')});
 like($stderr, qr/ERROR:  relation "pgbench_branches" does not exist|ERROR:  relation "pgbench_accounts" does not exist/, 'an error after the setup');
 is($exists->('first'), 'f', 'the teardown is done');
-is($value->(q{SELECT state, teardown IS NULL FROM bench.runs WHERE label = 'no tables'}), 'failed|t', 'the run has failed');
+is($value->(q{SELECT state, NOT teardown_due FROM bench.runs WHERE label = 'no tables'}), 'failed|t', 'the run has failed');
 # Tables may come from the setup.
 is( $value->(q{SELECT state, scale FROM bench.run('select-only', transactions => 1, vacuum => 'none',
 		setup => 'CREATE TABLE pgbench_accounts (aid int, abalance int); CREATE TABLE pgbench_branches AS SELECT 1 AS bid',
@@ -182,7 +182,7 @@ my $sleeps = sub {
 };
 my $done = sub {
 	my ($name, $state) = @_;
-	wait_for($node, "SELECT NOT EXISTS (SELECT FROM bench.runs WHERE teardown IS NOT NULL)");
+	wait_for($node, "SELECT NOT EXISTS (SELECT FROM bench.runs WHERE teardown_due)");
 	is($exists->('first'), 'f', "$name: the teardown is done");
 	is($value->('SELECT state FROM bench.runs ORDER BY run_id DESC LIMIT 1'), $state, "$name: $state");
 	nothing_left_ok($node, $name);
@@ -223,14 +223,14 @@ foreach my $sql (
 {
 	(undef, $stderr) = $psql->($sql);
 	like($stderr, qr/ERROR:  the (?:current transaction holds a lock|run waits for the calling transaction)/, 'a lock of the caller');
-	wait_for($node, "SELECT NOT EXISTS (SELECT FROM bench.runs WHERE teardown IS NOT NULL)");
+	wait_for($node, "SELECT NOT EXISTS (SELECT FROM bench.runs WHERE teardown_due)");
 }
 
 # The caller does not wait forever for a teardown that waits for the caller.
 (undef, $stderr) = $psql->(q{BEGIN; LOCK TABLE t IN ACCESS SHARE MODE;
 	SELECT bench.run('one', transactions => 1, teardown => 'ALTER TABLE t ADD c int; ALTER TABLE t DROP c')});
 like($stderr, qr/ERROR:  the current transaction holds a lock/, 'a teardown that waits for the caller');
-wait_for($node, "SELECT NOT EXISTS (SELECT FROM bench.runs WHERE teardown IS NOT NULL)");
+wait_for($node, "SELECT NOT EXISTS (SELECT FROM bench.runs WHERE teardown_due)");
 nothing_left_ok($node, 'a teardown that waits for the caller');
 
 # A crash leaves the teardown; its owner executes it.

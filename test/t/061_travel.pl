@@ -224,10 +224,10 @@ delete_runs($there);
 # What only this server can know is not taken from a document.
 $there->safe_psql('postgres', <<'SQL');
 SELECT bench.import_run((document()::jsonb || jsonb_build_object('run', document()::jsonb -> 'run' ||
-    '{"run_id": 7, "owner": "other", "set_id": 1, "segment": 5, "coordinator_pid": 1, "teardown": "DROP TABLE x", "imported_at": null, "imported_from": {"a": 1}}'))::json);
+    '{"run_id": 7, "owner": "other", "set_id": 1, "segment": 5, "coordinator_pid": 1, "teardown": "DROP TABLE x", "teardown_due": true, "imported_at": null, "imported_from": {"a": 1}}'))::json);
 SQL
-is($there->safe_psql('postgres', "SELECT run_id > 100, owner = current_user::regrole, segment IS NULL, coordinator_pid IS NULL, imported_at IS NOT NULL, imported_from ? 'run_id', teardown IS NULL, to_jsonb(runs) ->> 'set_id' IS NULL FROM bench.runs"),
-	't|t|t|t|t|t|t|t', 'values of the other server');
+is($there->safe_psql('postgres', "SELECT run_id > 100, owner = current_user::regrole, segment IS NULL, coordinator_pid IS NULL, imported_at IS NOT NULL, imported_from ? 'run_id', teardown_due, to_jsonb(runs) ->> 'set_id' IS NULL FROM bench.runs"),
+	't|t|t|t|t|t|f|t', 'values of the other server');
 delete_runs($there);
 
 # Hostile documents: an error, and nothing is left of them.

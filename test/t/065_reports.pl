@@ -67,7 +67,8 @@ sub html_ok
 
 # What a run of each mode shows.
 my $spi = run_of(q{'select-only@2, simple-update', clients => 2, transactions => 100, per_statement => true,
-	label => 'both', seed => '42', variables => '{"answer": "42"}'});
+	label => 'both', seed => '42', variables => '{"answer": "42"}', settings => '{"work_mem": "8MB"}',
+	setup => 'CREATE TABLE made ()', teardown => 'DROP TABLE made'});
 my ($html, $markdown) = reports_ok($spi, 'mode spi');
 like($html, qr/<h1>Run $spi: both<\/h1>/, 'title');
 like($html, qr/throughput, in-server/,    'in-server figures are marked');
@@ -79,7 +80,8 @@ like($markdown, qr/UPDATE pgbench/, 'commands in Markdown');
 like($html, qr/<dt>variable answer<\/dt><dd>42<\/dd>/, 'variables');
 my $repeat =
   "SELECT * FROM bench.run(scripts => 'select-only\@2, simple-update', clients => 2, transactions => 100, "
-  . q{seed => '42', label => 'both', variables => '{"answer":"42"}', per_statement => true);};
+  . q{seed => '42', label => 'both', variables => '{"answer":"42"}', per_statement => true, }
+  . q{settings => '{"work_mem":"8MB"}', setup => 'CREATE TABLE made ()', teardown => 'DROP TABLE made');};
 (my $escaped = $repeat) =~ s/>/&gt;/g;
 $escaped =~ s/"/&quot;/g;
 like($html, qr/<pre>\Q$escaped\E<\/pre>/, 'statement that repeats the run');

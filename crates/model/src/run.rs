@@ -110,6 +110,10 @@ pub struct Run {
     pub client_process: String,
     /// What was vacuumed before.
     pub vacuum: String,
+    /// Statements that were executed before.
+    pub setup: Option<String>,
+    /// Statements to be executed after it.
+    pub teardown: Option<String>,
     /// Base seed, an unsigned number.
     pub seed: String,
     /// Scale of pgbench's tables.
@@ -156,8 +160,8 @@ pub struct Run {
     pub errors: Vec<String>,
     /// What could not be observed, and why.
     pub notes: Vec<String>,
-    /// The statements of its teardown, until they have been executed.
-    pub teardown: Option<String>,
+    /// Whether the teardown has not been executed yet.
+    pub teardown_due: bool,
     /// Process id of the coordinator.
     pub coordinator_pid: Option<i32>,
     /// Number of the run's shared memory segment.

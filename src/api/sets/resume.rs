@@ -111,7 +111,7 @@ fn finish_teardowns<'r>(
     target: Option<&str>,
     horizon: &Horizon,
 ) -> Result<()> {
-    for record in runs.filter(|record| record.run.teardown.is_some()) {
+    for record in runs.filter(|record| record.run.teardown_due) {
         teardown::finish(record.run.run_id, target, horizon)?;
     }
     Ok(())

@@ -43,7 +43,8 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
             "Check the errors in its report, and repeat the run.",
         )
     }));
-    if let Some(teardown) = &run.teardown {
+    if run.teardown_due {
+        let teardown = run.teardown.as_deref().unwrap_or_default();
         let statement = teardown.trim().lines().next().unwrap_or_default();
         all.push(Finding::warning(
             "the teardown of the run is undone",
