@@ -15,7 +15,7 @@ function readCharts() {
     const circles = [...svg.querySelectorAll('circle.dot')];
     return [{
       name: svg.querySelector('title').textContent,
-      isTime: svg.dataset.from !== undefined,
+      isTime: svg.dataset.from !== undefined && svg.dataset.scale === undefined,
       from: Number(svg.dataset.from),
       to: Number(svg.dataset.to),
       top: inner ? number(inner, 'y') : 0,

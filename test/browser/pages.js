@@ -6,7 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 const { Checks, inspect, inspectChart, inspectPrint } = require('./inspect.js');
-const { uses } = require('./uses.js');
+const { unfolded, uses } = require('./uses.js');
 
 const WIDTHS = [390, 1400];
 const SCHEMES = ['light', 'dark'];
@@ -59,7 +59,7 @@ async function findsFaults(browser, checks) {
     }
   };
   const texts = ['text: "too little contrast" of "Texts" has', 'text: "over" and "each', 'text: "outside of the chart" of "Texts" is cut'];
-  const kinds = ['console: ', 'request: ', 'overflow: ', 'axe: ', 'policy: ', 'markup: <img', 'markup: onclick', ...texts];
+  const kinds = ['console: ', 'request: ', 'overflow: ', 'axe: ', 'policy: ', 'markup: <img', 'markup: onclick', 'markup: another element has the id', ...texts];
   await finds('faults.html', { width: 390, rules: true, look: inspect }, kinds);
   await finds('faults.html', { look: inspectPrint }, ['print: ', ...texts]);
   const ofChart = ['chart: script', 'chart: onload', 'chart: href', 'chart: no role', 'chart: no desc', 'chart: 300,60 does not fit'];
@@ -82,10 +82,11 @@ function visits(file) {
       }),
     );
     if (!script) return { file, script, steps };
+    const unfolds = { name: `${name}: unfolded`, width: WIDTHS[0], rules: true, look: unfolded(inspect) };
     // Paper is light.
     const printed = { name: `${name}: print`, scheme: 'dark', look: inspectPrint };
     const used = uses(name).map(([what, look]) => ({ name: `${name}: ${what}`, look }));
-    return { file, script, steps: [...steps, printed, ...used] };
+    return { file, script, steps: [...steps, unfolds, printed, ...used] };
   });
 }
 
@@ -110,7 +111,7 @@ async function open(browser, { file, script, steps }) {
   });
   const found = [];
   try {
-    for (const { width = 1400, scheme = 'light', rules = false, look } of steps) {
+    for (const { name = path.basename(file), width = 1400, scheme = 'light', rules = false, look } of steps) {
       faults = [];
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ media: 'screen', colorScheme: scheme });
@@ -118,8 +119,8 @@ async function open(browser, { file, script, steps }) {
       faults.push(...(await look(page, { rules })));
       found.push(faults);
       if (process.env.SCREENSHOTS && look !== inspectPrint) {
-        const name = [path.basename(file), width, scheme, ...(script ? [] : ['without-script'])].join('-');
-        await page.screenshot({ path: path.join(process.env.SCREENSHOTS, `${name}.png`), fullPage: look === inspect });
+        const picture = `${name.replace(/[^\w.]+/g, '-')}.png`;
+        await page.screenshot({ path: path.join(process.env.SCREENSHOTS, picture), fullPage: look === inspect });
       }
     }
   } finally {

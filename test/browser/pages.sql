@@ -122,7 +122,8 @@ SELECT :day, n, n, 1, 1e6 * (1 + n % 7), 5000 + n % 100, n % 90, n % 60,
 -- The pages, as files of the page's name.
 \o
 SELECT bench.dashboard() \g :pages/dashboard.html
-SELECT bench.dashboard(inline => 2) \g :pages/dashboard-inline.html
+-- With the report that has all its parts.
+SELECT bench.dashboard(inline => (SELECT count(*)::int FROM bench.runs WHERE run_id >= :whole)) \g :pages/dashboard-inline.html
 SELECT bench.report(:whole, 'html') \g :pages/report-whole.html
 SELECT bench.report(:failures, 'html') \g :pages/report-failures.html
 SELECT bench.report(:nothing, 'html') \g :pages/report-nothing.html

@@ -11,20 +11,26 @@ const LIST = [
 ];
 // With how many charts at least have tables.
 const drawn = (least) => ['draws the figures of its tables', figures(least)];
-const HOVER = ['tells the values at the pointer', hovers];
+// With how many charts at least tell values.
+const hover = (least) => ['tells the values at the pointer', hovers(least)];
+const GRAPH = [
+  ['searches functions', searches],
+  ['folds the flame graph', folds],
+  ['folds and searches it with keys alone', graphByKeys],
+];
 
 const USES = {
   dashboard: LIST,
-  'dashboard-inline': [...LIST, drawn(6)],
-  'report-whole': [drawn(6), HOVER, ['searches functions', searches], ['folds the flame graph', folds],
-    ['folds and searches it with keys alone', graphByKeys]],
-  'report-day': [drawn(5), HOVER],
-  'report-interval': [drawn(2), HOVER],
+  // Reports in it are as those that stand alone.
+  'dashboard-inline': [...LIST, drawn(12), ...[hover(24), ...GRAPH].map(([what, look]) => [what, unfolded(look)])],
+  'report-whole': [drawn(6), hover(9), ...GRAPH],
+  'report-day': [drawn(5), hover(7)],
+  'report-interval': [drawn(2), hover(4)],
   'report-canceled': [drawn(4)],
   'report-failures': [drawn(1)],
   'report-scripts': [drawn(2)],
-  'report-standby': [drawn(4), HOVER],
-  'standby-report': [drawn(6), HOVER],
+  'report-standby': [drawn(4), hover(7)],
+  'standby-report': [drawn(6), hover(9)],
   'standby-dashboard': [...LIST, drawn(5)],
   'standby-set': [drawn(1)],
   'set-compare': [drawn(1)],
@@ -112,44 +118,77 @@ async function byKeys(page) {
   ];
 }
 
-// The pointer on the first, a middle and the last moment of each chart over time.
-async function hovers(page) {
-  const faults = [];
-  const charts = page.locator('figure > svg.chart[data-from]:has(path.line, path.area)');
-  let told = 0;
-  for (let i = 0; i < (await charts.count()); i += 1) {
-    const chart = charts.nth(i);
-    for (const part of [0, 0.5, 1]) {
-      const moment = await chart.evaluate((svg, part) => {
-        svg.scrollIntoView({ block: 'center' });
-        const table = svg.parentNode.nextElementSibling?.querySelector('table');
-        const rows = [...(table?.tBodies[0].rows ?? [])];
-        if (rows.length === 0) return null;
-        const row = rows[Math.round(part * (rows.length - 1))];
-        const { from, to, left, right } = Object.fromEntries(Object.entries(svg.dataset).map(([name, value]) => [name, Number(value)]));
-        const box = svg.getBoundingClientRect();
-        const along = (Number(row.cells[0].textContent) - from) / (to - from);
-        return {
-          x: box.left + (left + along * (right - left)) * box.width,
-          y: box.top + box.height / 2,
-          says: [...row.cells].map((cell, at) => `${table.tHead.rows[0].cells[at].textContent}: ${cell.textContent}`).join('\n'),
-        };
-      }, part);
-      if (moment === null) continue;
-      await page.mouse.move(moment.x, moment.y);
-      const tip = await page.evaluate(() => {
-        const tip = document.querySelector('.tip');
-        const box = tip.getBoundingClientRect();
-        const isInside = box.left >= 0 && box.top >= 0 && box.right <= window.innerWidth && box.bottom <= window.innerHeight;
-        return { says: tip.hidden ? 'nothing' : tip.textContent, isInside };
-      });
-      told += 1;
-      faults.push(...differs('values', tip.says, moment.says), ...differs('values are in the window', tip.isInside, true));
+// With everything shown that is folded at first.
+function unfolded(look) {
+  return async (page, options) => {
+    await page.evaluate(() => document.querySelectorAll('details').forEach((details) => { details.open = true; }));
+    return look(page, options);
+  };
+}
+
+// In the page: where the pointer is on the value of a row of a chart's table, and what is to be told
+// there; part is from 0, the first row, to 1, the last one.
+function placeOf(svg, part) {
+  const table = svg.parentNode.nextElementSibling?.querySelector('table');
+  const { scale, ...ends } = svg.dataset;
+  const { from, to, left, right, low, high, top, bottom } = Object.fromEntries(Object.entries(ends).map(([name, value]) => [name, Number(value)]));
+  const nines = (percentile) => -Math.log10(1 - percentile / 100);
+  const along = (of, value, begin, end) => (of(value) - of(begin)) / (of(end) - of(begin));
+  const heads = [...(table?.tHead.rows[0].cells ?? [])].map((cell) => cell.textContent);
+  // The highest value is beyond all nines.
+  const rows = [...(table?.tBodies[0].rows ?? [])].filter((row) => scale !== 'nines' || Number(row.cells[0].textContent) < 100);
+  if (rows.length === 0) return null;
+  const row = rows[Math.round(part * (rows.length - 1))];
+  const value = (at) => Number(row.cells[at].textContent);
+  const ranges = heads.indexOf('from ms');
+  const middle = () => Math.sqrt(value(ranges) * value(ranges + 1));
+  const x = along({ log: Math.log, nines }[scale] ?? Number, ranges === 0 ? middle() : value(0), from, to);
+  svg.scrollIntoView({ block: 'center' });
+  const box = svg.getBoundingClientRect();
+  return {
+    x: box.left + (left + x * (right - left)) * box.width,
+    y: box.top + (low === undefined ? box.height / 2 : bottom - along(Math.log, middle(), low, high) * (bottom - top)),
+    says: [...row.cells].map((cell, at) => `${heads[at]}: ${cell.textContent}`).join('\n'),
+  };
+}
+
+// The pointer on the first, a middle and the last value of each chart that has a table.
+function hovers(least) {
+  return async (page) => {
+    const faults = [];
+    const charts = page.locator('figure > svg.chart[data-from]');
+    let told = 0;
+    for (let i = 0; i < (await charts.count()); i += 1) {
+      const chart = charts.nth(i);
+      for (const part of [0, 0.5, 1]) {
+        const place = await chart.evaluate(placeOf, part);
+        if (place === null) continue;
+        await page.mouse.move(place.x, place.y);
+        const tip = await page.evaluate(() => {
+          const tip = document.querySelector('.tip');
+          const box = tip.getBoundingClientRect();
+          const isInside = box.left >= 0 && box.top >= 0 && box.right <= window.innerWidth && box.bottom <= window.innerHeight;
+          return { says: tip.hidden ? 'nothing' : tip.textContent, isInside };
+        });
+        told += part === 0 ? 1 : 0;
+        faults.push(...differs('values', tip.says, place.says), ...differs('values are in the window', tip.isInside, true));
+      }
     }
-  }
-  await page.mouse.move(0, 0);
-  faults.push(...differs('no values beside a chart', await page.locator('.tip').isVisible(), false));
-  return told > 0 ? faults : ['use: no values'];
+    // Where a heat map is empty, it has no value.
+    const maps = page.locator('figure > svg[data-low]');
+    for (let i = 0; i < (await maps.count()); i += 1) {
+      const above = await maps.nth(i).evaluate((svg) => {
+        svg.scrollIntoView({ block: 'center' });
+        const box = svg.getBoundingClientRect();
+        return { x: box.left + box.width / 2, y: box.top + Number(svg.dataset.top) - 2 };
+      });
+      await page.mouse.move(above.x, above.y);
+      faults.push(...differs('no values above a heat map', await page.locator('.tip').isVisible(), false));
+    }
+    await page.mouse.move(0, 0);
+    faults.push(...differs('no values beside a chart', await page.locator('.tip').isVisible(), false));
+    return told >= least ? faults : [`use: values of ${told} charts, not ${least}`, ...faults];
+  };
 }
 
 // The frames of the flame graph: name, place in percent, whether they are shown and marked.
@@ -327,4 +366,4 @@ async function graphByKeys(page) {
   return [...(before.length > 10 ? [] : ['use: no frames']), ...faults];
 }
 
-module.exports = { uses };
+module.exports = { unfolded, uses };

@@ -1,7 +1,6 @@
 //! What all charts have: title, text alternative, axes, style.
 
 use crate::scale::Tick;
-use crate::series::TimeAxis;
 use crate::svg::{Percent, Px, WIDTH};
 use maud::{Markup, html};
 use selfbench_markup::{Constant, constant, finish, line};
@@ -36,7 +35,18 @@ pub struct Chart {
     about: About,
     height: f64,
     marks: Markup,
-    time: Option<TimeAxis>,
+    axes: Option<Axes>,
+}
+
+/// What the axes of a chart have, for a script that tells the values of a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axes {
+    /// The values at the left and the right end of the area.
+    pub across: (f64, f64),
+    /// `log`, `nines` for an axis where each nine of a percentile takes the same width; linear without.
+    pub scale: Option<&'static str>,
+    /// The values at the lower and the upper end of the area, on a log axis, if they matter.
+    pub up: Option<(f64, f64, Area)>,
 }
 
 impl Chart {
@@ -45,14 +55,14 @@ impl Chart {
             about: about.clone(),
             height,
             marks,
-            time: None,
+            axes: None,
         }
     }
 
-    /// The same with its time, for programs.
-    pub(crate) fn over(self, time: TimeAxis) -> Chart {
+    /// The same with its axes, for a script.
+    pub(crate) fn over(self, axes: Axes) -> Chart {
         Chart {
-            time: Some(time),
+            axes: Some(axes),
             ..self
         }
     }
@@ -72,15 +82,20 @@ impl Chart {
 
     /// The `svg` element for a page that has [`STYLE`]: as wide as the element that it is in.
     ///
-    /// For a script that tells values: a chart over time has the seconds at the left and the right end of
-    /// its area as `data-from` and `data-to`, and where these ends are, as fractions of the width, as
-    /// `data-left` and `data-right`.
+    /// For a script that tells values: `data-from` and `data-to` are the values at the left and the right end
+    /// of the area (seconds over time), on an axis of the kind `data-scale`; `data-left` and `data-right` are
+    /// where these ends are, as fractions of the width. Where the height of a place matters, `data-low` and
+    /// `data-high` are the values at the lower and the upper end, `data-bottom` and `data-top` their places.
     pub fn embedded(&self) -> Markup {
-        let time = self.time.as_ref();
+        let axes = self.axes.as_ref();
+        let up = axes.and_then(|axes| axes.up);
         html! {
             svg.chart xmlns="http://www.w3.org/2000/svg" role="img" width="100%" height=(Px(self.height))
-                data-from=[time.map(|time| time.from)] data-to=[time.map(|time| time.to)]
-                data-left=[time.map(|_| LEFT)] data-right=[time.map(|_| RIGHT)] {
+                data-from=[axes.map(|axes| axes.across.0)] data-to=[axes.map(|axes| axes.across.1)]
+                data-scale=[axes.and_then(|axes| axes.scale)]
+                data-left=[axes.map(|_| LEFT)] data-right=[axes.map(|_| RIGHT)]
+                data-low=[up.map(|(low, ..)| low)] data-high=[up.map(|(_, high, _)| high)]
+                data-bottom=[up.map(|(.., area)| Px(area.bottom()))] data-top=[up.map(|(.., area)| Px(area.top))] {
                 (self.alternative())
                 (self.marks)
             }
@@ -112,7 +127,7 @@ impl Chart {
 }
 
 /// The area of the marks: a part of the chart's height, between the axes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Area {
     pub top: f64,
     pub height: f64,

@@ -1,6 +1,6 @@
 //! Latencies of all transactions: their distribution, and the curve of their percentiles.
 
-use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, color};
+use crate::chart::{AXIS_HEIGHT, About, Area, Axes, Chart, UNIT_HEIGHT, color};
 use crate::legend::{self, Entry};
 use crate::number::Unit;
 use crate::scale::{Scale, Tick};
@@ -35,7 +35,10 @@ pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Cha
     let used = || bins.iter().filter(|bin| bin.count > 0);
     let bounds = used().flat_map(|bin| [bin.from_ms, bin.to_ms]);
     let across = Scale::log(bounds.chain(marks.iter().map(|(_, ms)| *ms)));
-    if total == 0 || !across.is_log() {
+    let Scale::Log { from, to } = across else {
+        return Chart::empty(about);
+    };
+    if total == 0 {
         return Chart::empty(about);
     }
     let share = |bin: &Bin| bin.count as f64 / total as f64;
@@ -73,7 +76,11 @@ pub fn distribution(about: &About, bins: &[Bin], marks: &[(String, f64)]) -> Cha
         }
         (area.bottom_axis(&across.ticks(6.0, divisor), &format!("latency, {unit}, log scale")))
     };
-    Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn).over(Axes {
+        across: (from, to),
+        scale: Some("log"),
+        up: None,
+    })
 }
 
 /// The middle of a log axis, whose magnitude its unit fits.
@@ -189,5 +196,9 @@ pub fn percentiles(about: &About, curves: &[PercentileCurve]) -> Chart {
         }))
         (area.bottom_axis(&ticks.collect::<Vec<_>>(), "percentile of transactions"))
     };
-    Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn)
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, drawn).over(Axes {
+        across: (0.0, 100.0 * (1.0 - 10.0_f64.powf(-most))),
+        scale: Some("nines"),
+        up: None,
+    })
 }

@@ -1,6 +1,6 @@
 //! Latencies over time: how many transactions had which latency when.
 
-use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT};
+use crate::chart::{AXIS_HEIGHT, About, Area, Axes, Chart, UNIT_HEIGHT};
 use crate::number::Unit;
 use crate::scale::{Scale, time_ticks};
 use crate::series::TimeAxis;
@@ -78,5 +78,8 @@ pub fn heat(about: &About, time: TimeAxis, map: &HeatMap) -> Chart {
         }))
         (area.bottom_axis(&ticks, &format!("time, {of_time}")))
     };
-    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks)
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks).over(Axes {
+        up: Some((*from, *to, area)),
+        ..time.axes()
+    })
 }

@@ -1,5 +1,7 @@
 //! What is drawn over time.
 
+use crate::chart::Axes;
+
 /// The time that charts of one run share, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimeAxis {
@@ -19,6 +21,15 @@ impl TimeAxis {
         };
         let to = if self.to > from { self.to } else { from + 1.0 };
         TimeAxis { from, to }
+    }
+
+    /// The axes of a chart over it.
+    pub(crate) fn axes(self) -> Axes {
+        Axes {
+            across: (self.from, self.to),
+            scale: None,
+            up: None,
+        }
     }
 }
 

@@ -182,7 +182,7 @@ fn over_time(
         (area.marks(marks(&place)))
         (area.bottom_axis(&ticks, &format!("time, {of_time}")))
     };
-    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks).over(time)
+    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks).over(time.axes())
 }
 
 /// A single series needs no name beside the title.

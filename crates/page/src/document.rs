@@ -22,16 +22,20 @@ pub struct Document<'a> {
     pub main: Markup,
     /// Stands at the end.
     pub footer: Markup,
-    /// A program that runs when the document is loaded. Everything must be readable without it.
-    pub script: Option<Constant>,
+    /// Programs that run when the document is loaded. Everything must be readable without them.
+    pub scripts: &'a [Constant],
 }
 
 impl Document<'_> {
     /// The document as text.
     pub fn render(&self) -> String {
-        let script_source = match self.script {
-            None => "'none'".to_owned(),
-            Some(script) => source(script),
+        let script_source = match self.scripts {
+            [] => "'none'".to_owned(),
+            scripts => scripts
+                .iter()
+                .map(|script| source(*script))
+                .collect::<Vec<_>>()
+                .join(" "),
         };
         let policy = format!(
             "default-src 'none'; style-src {} {}; script-src {script_source}; base-uri 'none'; \
@@ -57,7 +61,7 @@ impl Document<'_> {
                     header { h1 { (self.title) } (self.intro) }
                     main { (self.main) }
                     footer { (self.footer) }
-                    @if let Some(script) = self.script { script { (script) } }
+                    @for script in self.scripts { script { (script) } }
                 }
             }
         };
@@ -77,13 +81,13 @@ fn source(text: Constant) -> String {
 mod tests {
     use super::*;
 
-    fn document(title: &str, script: Option<Constant>) -> String {
+    fn document(title: &str, scripts: &[Constant]) -> String {
         Document {
             title,
             intro: html! { p { "one" } },
             main: html! { p { "two" } },
             footer: html! { p { "three" } },
-            script,
+            scripts,
         }
         .render()
     }
@@ -96,19 +100,23 @@ mod tests {
 
     #[test]
     fn the_policy_allows_style_and_script_by_hash() {
-        let html = document("a", Some(constant("alert(1)")));
-        assert_eq!(html.matches("sha256-").count(), 3);
-        assert!(html.contains("script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"));
-        assert!(html.contains("<script>alert(1)</script>"));
+        let html = document("a", &[constant("alert(1)"), constant("alert(2)")]);
+        assert_eq!(html.matches("sha256-").count(), 4);
+        assert!(
+            html.contains(
+                "script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI=' 'sha256-"
+            )
+        );
+        assert!(html.contains("<script>alert(1)</script><script>alert(2)</script>"));
         assert!(!html.contains("unsafe-inline"));
-        let silent = document("a", None);
+        let silent = document("a", &[]);
         assert!(silent.contains("script-src 'none'"));
         assert!(!silent.contains("<script"));
     }
 
     #[test]
     fn titles_are_texts() {
-        let html = document("<script>alert(1)</script> \u{e9}", None);
+        let html = document("<script>alert(1)</script> \u{e9}", &[]);
         assert!(!html.contains("<script>"));
         assert!(html.contains("&#xE9;"));
         assert!(html.is_ascii());

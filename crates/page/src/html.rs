@@ -12,29 +12,33 @@ impl Report {
         Document {
             title: &self.title,
             intro: html! { @if !self.subtitle.is_empty() { p.muted { (self.subtitle) } } },
-            main: html! { @for section in &self.sections { (section.html(&mut ids)) } },
+            main: html! { @for section in &self.sections { (section.html(None, &mut ids)) } },
             footer: html! { p { (self.footer) } },
-            script: self.has_charts().then_some(SCRIPT),
+            scripts: self.script().as_slice(),
         }
         .render()
     }
 
     /// The report as a part of another document.
     pub(crate) fn folded(&self, ids: &mut Ids) -> Markup {
+        let id = ids.next();
         html! {
             details {
-                summary { (self.title) }
+                summary id=(id) { (self.title) }
                 @if !self.subtitle.is_empty() { p.muted { (self.subtitle) } }
-                @for section in &self.sections { (section.html(ids)) }
+                @for section in &self.sections { (section.html(Some(&id), ids)) }
             }
         }
     }
 }
 
 impl Report {
-    fn has_charts(&self) -> bool {
+    /// The program of pages that have the report: of charts alone.
+    pub(crate) fn script(&self) -> Option<Constant> {
         let mut blocks = self.sections.iter().flat_map(|section| &section.blocks);
-        blocks.any(|block| matches!(block, Block::Chart(_)))
+        blocks
+            .any(|block| matches!(block, Block::Chart(_)))
+            .then_some(SCRIPT)
     }
 }
 
@@ -53,10 +57,13 @@ impl Ids {
 }
 
 impl Section {
-    fn html(&self, ids: &mut Ids) -> Markup {
+    /// `of` is the id of the title of its report, if the document has more than that: sections have different
+    /// names.
+    fn html(&self, of: Option<&str>, ids: &mut Ids) -> Markup {
         let id = ids.next();
+        let names: Vec<&str> = of.into_iter().chain([id.as_str()]).collect();
         html! {
-            section aria-labelledby=(id) {
+            section aria-labelledby=(names.join(" ")) {
                 h2 id=(id) { (self.heading) }
                 @for block in &self.blocks { (block.html()) }
             }

@@ -1,39 +1,73 @@
 "use strict";
 (function () {
-  // Values of charts over time: the row of the figures' table that is nearest to the pointer.
+  // Values of charts: the row of the figures' table that is at the pointer, or nearest to it.
   var tip = document.createElement("div");
   tip.className = "tip";
+  tip.hidden = true;
   tip.setAttribute("aria-hidden", "true");
   document.body.appendChild(tip);
-  document.querySelectorAll("figure > svg[data-from]").forEach(function (svg) {
-    var figure = svg.parentNode;
-    var table = figure.nextElementSibling && figure.nextElementSibling.querySelector("table");
-    if (!table) return;
-    var from = Number(svg.dataset.from), to = Number(svg.dataset.to);
-    var left = Number(svg.dataset.left), right = Number(svg.dataset.right);
-    var heads = Array.from(table.tHead.rows[0].cells, function (cell) { return cell.textContent; });
-    var rows = Array.from(table.tBodies[0].rows);
-    var times = rows.map(function (row) { return Number(row.cells[0].textContent); });
-    svg.addEventListener("pointermove", function (event) {
-      var box = svg.getBoundingClientRect();
-      var part = ((event.clientX - box.left) / box.width - left) / (right - left);
-      var at = from + part * (to - from), best = 0;
-      times.forEach(function (time, i) {
-        if (Math.abs(time - at) < Math.abs(times[best] - at)) best = i;
+  var scales = {
+    linear: Number,
+    log: Math.log,
+    nines: function (percentile) { return -Math.log10(1 - Math.min(percentile, 99.99999) / 100); }
+  };
+  // From a value to its place between two others, from 0 to 1.
+  function along(scale, from, to) {
+    var of = scales[scale], begin = of(from), end = of(to);
+    return function (value) { return (of(value) - begin) / (end - begin); };
+  }
+  // From a place in a chart to a row of its table. The first columns are where a row is: a value or a range
+  // across, or a value across and a range up.
+  function finder(data, heads, rows) {
+    var across = along(data.scale || "linear", data.from, data.to), up = data.low && along("log", data.low, data.high);
+    var ranges = heads.indexOf("from ms");
+    var places = rows.map(function (row) {
+      var values = Array.from(row.cells, function (cell) { return Number(cell.textContent); });
+      var place = { row: row, left: across(values[0]), right: across(values[ranges === 0 ? 1 : 0]) };
+      if (up) { place.low = up(values[ranges]); place.high = up(values[ranges + 1]); }
+      return place;
+    });
+    // Half of a column of places.
+    var half = places.reduce(function (least, place, i) {
+      var step = i ? place.left - places[i - 1].left : 0;
+      return step > 0 ? Math.min(least, step / 2) : least;
+    }, 1);
+    return function (x, y) {
+      var best = null, least = Infinity;
+      places.forEach(function (place) {
+        var away = Math.max(place.left - x, x - place.right, 0);
+        if (up && (away > half || y < place.low || y > place.high)) return;
+        if (away < least) { least = away; best = place.row; }
       });
-      if (part < -0.02 || part > 1.02 || !rows.length) { tip.hidden = true; return; }
-      tip.textContent = Array.from(rows[best].cells, function (cell, i) {
+      return best;
+    };
+  }
+  document.querySelectorAll("figure > svg[data-from]").forEach(function (svg) {
+    var table = svg.parentNode.nextElementSibling && svg.parentNode.nextElementSibling.querySelector("table");
+    if (!table) return;
+    var data = svg.dataset, heads, find;
+    svg.addEventListener("pointermove", function (event) {
+      // A page may have many charts: a table is read when it is needed.
+      if (!find) {
+        heads = Array.from(table.tHead.rows[0].cells, function (cell) { return cell.textContent; });
+        find = finder(data, heads, Array.from(table.tBodies[0].rows));
+      }
+      var box = svg.getBoundingClientRect();
+      var x = ((event.clientX - box.left) / box.width - data.left) / (data.right - data.left);
+      var y = (data.bottom - (event.clientY - box.top)) / (data.bottom - data.top);
+      var row = x < -0.02 || x > 1.02 ? null : find(x, y);
+      tip.hidden = !row;
+      if (!row) return;
+      tip.textContent = Array.from(row.cells, function (cell, i) {
         return heads[i] + ": " + cell.textContent;
       }).join("\n");
-      tip.hidden = false;
-      var x = event.clientX + 14, y = event.clientY + 14;
-      if (x + tip.offsetWidth > document.documentElement.clientWidth) x = event.clientX - tip.offsetWidth - 14;
-      tip.style.left = Math.max(0, x) + "px";
-      tip.style.top = Math.max(0, Math.min(y, window.innerHeight - tip.offsetHeight)) + "px";
+      var left = event.clientX + 14, top = event.clientY + 14;
+      if (left + tip.offsetWidth > document.documentElement.clientWidth) left = event.clientX - tip.offsetWidth - 14;
+      tip.style.left = Math.max(0, left) + "px";
+      tip.style.top = Math.max(0, Math.min(top, window.innerHeight - tip.offsetHeight)) + "px";
     });
     svg.addEventListener("pointerleave", function () { tip.hidden = true; });
   });
-  tip.hidden = true;
 
   // Flame graphs: a click, or Enter, makes a frame as wide as the graph; a search marks functions. Of all
   // frames, Tab reaches one; arrow keys go from it to its neighbors, Escape shows all.
@@ -114,7 +148,7 @@
         f.frame.classList.toggle("found", is);
         count += is;
       });
-      found.textContent = text === "" ? "" : " " + count + " frames ";
+      found.textContent = text === "" ? "" : " " + count + (count === 1 ? " frame " : " frames ");
     });
     label.appendChild(input);
     var bar = document.createElement("div");
