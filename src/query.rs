@@ -53,13 +53,40 @@ pub fn first_two_values<A: FromDatum + IntoDatum, B: FromDatum + IntoDatum>(
 /// The first column, of type `text`, of a query's rows, with one parameter of type `bigint`. Bytes
 /// that are not UTF-8 are replaced, such as those of role names in a database of another encoding.
 pub fn first_column(sql: &str, parameter: i64) -> Result<Vec<String>> {
+    select(sql, None, &[parameter.into()], texts_of_first_column)
+}
+
+fn texts_of_first_column(rows: SpiTupleTable) -> Result<Vec<String>> {
+    let mut texts = Vec::new();
+    for row in rows {
+        texts.extend(row.get::<AnyText>(1)?.map(|text| text.0));
+    }
+    Ok(texts)
+}
+
+/// The same of a query with more columns: also whether each of those has a type of numbers.
+pub fn first_column_and_numbers(sql: &str, parameter: i64) -> Result<(Vec<String>, Vec<bool>)> {
     select(sql, None, &[parameter.into()], |rows| {
-        let mut texts = Vec::new();
-        for row in rows {
-            texts.extend(row.get::<AnyText>(1)?.map(|text| text.0));
-        }
-        Ok(texts)
+        let numbers =
+            (2..=rows.columns()?).map(|column| Ok(is_number(rows.column_type_oid(column)?)));
+        let numbers = numbers.collect::<Result<Vec<bool>>>()?;
+        Ok((texts_of_first_column(rows)?, numbers))
     })
+}
+
+fn is_number(of: PgOid) -> bool {
+    type Kind = PgBuiltInOids;
+    matches!(
+        of,
+        PgOid::BuiltIn(
+            Kind::INT2OID
+                | Kind::INT4OID
+                | Kind::INT8OID
+                | Kind::FLOAT4OID
+                | Kind::FLOAT8OID
+                | Kind::NUMERICOID
+        )
+    )
 }
 
 /// The rows of a query with two columns, a number and bytes.

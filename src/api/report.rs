@@ -14,7 +14,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_chart::text::Glyphs;
 use selfbench_model::RunRecord;
-use selfbench_page::{MAX_ROWS, Report, Row, Source, label_report, run_report, set_report};
+use selfbench_page::{MAX_ROWS, Report, Rows, Source, label_report, run_report, set_report};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
@@ -195,7 +195,8 @@ struct Stored;
 impl Source for Stored {
     type Error = Error;
 
-    fn rows(&mut self, query: &str) -> Result<Vec<Row>> {
-        load_rows(query, MAX_ROWS + 1)
+    fn read(&mut self, query: &str) -> Result<Rows> {
+        let (rows, numbers) = load_rows(query, MAX_ROWS + 1)?;
+        Ok(Rows { numbers, rows })
     }
 }

@@ -314,25 +314,26 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
     })
 }
 
-/// The first rows of a query, at most that many, under the latest snapshot.
-pub fn load_rows<T: DeserializeOwned>(sql: &str, limit: usize) -> Result<Vec<T>> {
-    query_json(
-        &format!("SELECT row_to_json(q)::text FROM ({sql}) q LIMIT $1"),
-        limit as i64,
-    )
+/// The first rows of a query, at most that many, under the latest snapshot, and which columns are numbers.
+pub fn load_rows<T: DeserializeOwned>(sql: &str, limit: usize) -> Result<(Vec<T>, Vec<bool>)> {
+    with_pinned_settings(|| {
+        let (texts, numbers) = query::first_column_and_numbers(
+            &format!("SELECT row_to_json(q)::text, q.* FROM ({sql}) q LIMIT $1"),
+            limit as i64,
+        )?;
+        Ok((parsed(&texts)?, numbers))
+    })
 }
 
 /// Rows of a query with one JSON column and one parameter, under the latest snapshot.
 pub(super) fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
-    with_pinned_settings(|| {
-        let texts = query::first_column(sql, parameter)?;
-        texts
-            .iter()
-            .map(|text| {
-                serde_json::from_str(text).map_err(|e| {
-                    Error::Limit(format!("cannot read a stored result: {}", problem(&e)))
-                })
-            })
-            .collect()
-    })
+    with_pinned_settings(|| parsed(&query::first_column(sql, parameter)?))
+}
+
+fn parsed<T: DeserializeOwned>(texts: &[String]) -> Result<Vec<T>> {
+    let parse = |text: &String| {
+        serde_json::from_str(text)
+            .map_err(|e| Error::Limit(format!("cannot read a stored result: {}", problem(&e))))
+    };
+    texts.iter().map(parse).collect()
 }

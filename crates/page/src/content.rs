@@ -97,11 +97,22 @@ pub struct Remark {
     pub remedy: String,
 }
 
+/// What a query returns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// Which columns are numbers, by their types.
+    pub numbers: Vec<bool>,
+    /// The rows, all with the same columns.
+    pub rows: Vec<Row>,
+}
+
 /// Rows of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// What the rows are.
     pub caption: String,
+    /// Which columns are numbers, even if all of their values are NULL.
+    pub numbers: Vec<bool>,
     /// The rows, all with the same columns.
     pub rows: Vec<Row>,
     /// A query that returns all rows.
@@ -117,10 +128,9 @@ impl Table {
         first.flat_map(|row| row.0.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// Whether a column has numbers only.
+    /// Whether a column has numbers.
     pub fn is_number(&self, column: usize) -> bool {
-        let mut values = self.rows.iter().filter_map(|row| row.0.get(column));
-        values.all(|(_, value)| value.is_number() || value.is_null())
+        self.numbers.get(column) == Some(&true)
     }
 }
 
@@ -243,6 +253,18 @@ mod tests {
         let names: Vec<_> = row.0.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["z", "a", "m"]);
         assert_eq!((row.text("a"), row.text("m"), row.text("b")), ("x", "", ""));
+    }
+
+    #[test]
+    fn columns_without_values_are_aligned_by_their_kind() {
+        let row = |text: Value, number: Value| Row(vec![("a".into(), text), ("b".into(), number)]);
+        let table = Table {
+            numbers: vec![false, true],
+            rows: vec![row(json!(null), json!(null))],
+            ..Table::default()
+        };
+        let kinds = [0, 1, 2].map(|column| table.is_number(column));
+        assert_eq!(kinds, [false, true, false]);
     }
 
     #[test]

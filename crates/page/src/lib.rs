@@ -15,7 +15,7 @@ mod run;
 mod set;
 mod source;
 
-pub use content::{Block, Figure, Picture, Remark, Report, Row, Section, Table};
+pub use content::{Block, Figure, Picture, Remark, Report, Row, Rows, Section, Table};
 pub use document::Document;
 pub use label::report as label_report;
 pub use run::report as run_report;

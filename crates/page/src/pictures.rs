@@ -31,8 +31,10 @@ impl Pictures<'_> {
             RunChart::Heatmap => cells(self.data),
             _ => rows(&chart.series(self.data)),
         };
-        let table = (!drawn.is_empty()).then(|| Table {
+        let columns = drawn.first().map_or(0, |row| row.0.len());
+        let table = (columns > 0).then(|| Table {
             caption: format!("{}: as drawn", chart.title()),
+            numbers: vec![true; columns],
             rows: drawn,
             query: all_rows(chart, self.data.run_id).unwrap_or_default(),
             is_cut: false,

@@ -1,6 +1,6 @@
 //! Where reports get from what they show.
 
-use crate::content::{Block, Row, Section, Table};
+use crate::content::{Block, Row, Rows, Section, Table};
 
 /// Rows of a table at most.
 pub const MAX_ROWS: usize = 200;
@@ -11,15 +11,21 @@ pub trait Source {
     type Error;
 
     /// The first rows of a query that returns them in full, up to one more than [`MAX_ROWS`].
-    fn rows(&mut self, query: &str) -> Result<Vec<Row>, Self::Error>;
+    fn read(&mut self, query: &str) -> Result<Rows, Self::Error>;
+
+    /// The same without the kinds of the columns.
+    fn rows(&mut self, query: &str) -> Result<Vec<Row>, Self::Error> {
+        Ok(self.read(query)?.rows)
+    }
 
     /// The rows of a query as a table; `None` without rows.
     fn table(&mut self, caption: &str, query: String) -> Result<Option<Table>, Self::Error> {
-        let mut rows = self.rows(&query)?;
+        let Rows { numbers, mut rows } = self.read(&query)?;
         let is_cut = rows.len() > MAX_ROWS;
         rows.truncate(MAX_ROWS);
         Ok((!rows.is_empty()).then(|| Table {
             caption: caption.into(),
+            numbers,
             rows,
             query,
             is_cut,

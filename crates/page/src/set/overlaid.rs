@@ -26,6 +26,7 @@ pub(super) fn overlaid<S: Source>(
     let mut series: Vec<CurveSeries> = Vec::new();
     let mut drawn = Table {
         caption: format!("Throughput by {across}"),
+        numbers: vec![false, true, true, true, true],
         ..Table::default()
     };
     for set in sweeps {
