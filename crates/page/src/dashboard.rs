@@ -5,7 +5,7 @@ mod course;
 use crate::Document;
 use crate::Report;
 use crate::content::{decimal, grouped};
-use crate::html::Ids;
+use crate::html::{Ids, text_cell};
 use course::{answer, courses, labels, regressions, slower};
 use maud::{Markup, html};
 use selfbench_markup::{Constant, constant};
@@ -173,14 +173,14 @@ impl Dashboard {
                     tr {
                         td.number { (set.set_id) }
                         td { (set.kind) }
-                        td.text { (set.label.as_deref().unwrap_or("-")) }
+                        (text_cell(set.label.as_deref().unwrap_or("-")))
                         td { (state(&set.state)) }
                         td.number {
                             (set.finished_runs)
                             @if let Some(planned) = set.planned_runs { " of " (planned) }
                         }
                         td { (set.started_at) }
-                        td.text { (set.found()) }
+                        (text_cell(&set.found()))
                         td { code { "SELECT bench.report_set('{" (set.set_id) "}', 'html')" } }
                     }
                 }
@@ -212,13 +212,8 @@ impl Dashboard {
                 @for run in &self.runs {
                     tr {
                         td.number { (run.run_id) }
-                        td.text { (run.label.as_deref().unwrap_or("-")) }
-                        td.text {
-                            @match run.set_id {
-                                None => "-",
-                                Some(set) => { (set) @if let Some(arm) = &run.arm { ": " (arm) } }
-                            }
-                        }
+                        (text_cell(run.label.as_deref().unwrap_or("-")))
+                        (text_cell(&run.of_set()))
                         td { (state(&run.state)) }
                         td.text.workload { (run.workload) }
                         td { (run.started_at) }
@@ -255,6 +250,17 @@ impl Dashboard {
                 grouped(all as f64)
             ),
             false => String::new(),
+        }
+    }
+}
+
+impl Run {
+    /// Its set and arm.
+    fn of_set(&self) -> String {
+        match (self.set_id, &self.arm) {
+            (None, _) => "-".into(),
+            (Some(set), None) => set.to_string(),
+            (Some(set), Some(arm)) => format!("{set}: {arm}"),
         }
     }
 }

@@ -119,6 +119,11 @@ impl Block {
     }
 }
 
+/// A text in a table; a long one needs a wide column.
+pub(crate) fn text_cell(text: &str) -> Markup {
+    html! { td.text.long[text.chars().count() > 40] { (text) } }
+}
+
 impl Table {
     fn html(&self) -> Markup {
         let columns: Vec<(&str, bool)> = self
@@ -145,7 +150,10 @@ impl Table {
                         @for row in &self.rows {
                             tr {
                                 @for ((name, value), (_, is_number)) in row.0.iter().zip(&columns) {
-                                    td class=[class(*is_number)] { (print(name, value)) }
+                                    @match class(*is_number) {
+                                        Some("text") => (text_cell(&print(name, value))),
+                                        class => td class=[class] { (print(name, value)) },
+                                    }
                                 }
                             }
                         }

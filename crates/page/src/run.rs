@@ -112,7 +112,7 @@ fn illustrated(heading: &str, charts: Vec<Block>, words: Option<Section>) -> Opt
 fn subtitle(record: &RunRecord) -> String {
     let run = &record.run;
     let mut parts = vec![
-        run.scripts.join(", "),
+        named(&run.scripts),
         clients(run),
         format!("mode {}", run.mode.description()),
         format!("PostgreSQL {}", run.server_version),
@@ -124,4 +124,15 @@ fn subtitle(record: &RunRecord) -> String {
 
 fn clients(run: &Run) -> String {
     counted(run.clients, "client")
+}
+
+/// The first of some names, and how many there are more.
+fn named(names: &[String]) -> String {
+    const MOST: usize = 5;
+    match names.split_at_checked(MOST) {
+        Some((first, more)) if !more.is_empty() => {
+            format!("{} and {} more", first.join(", "), more.len())
+        }
+        _ => names.join(", "),
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::{Run, figure, list, state};
 use crate::content::decimal;
+use crate::html::text_cell;
 use maud::{Markup, html};
 use selfbench_chart::sparkline;
 use selfbench_stats::last_value::{LEAST_CHANGE, LEAST_EARLIER, LastValue, MOST_EARLIER};
@@ -133,7 +134,7 @@ pub(super) fn slower(regressions: &[Regression<'_>]) -> Markup {
         html! {
             @for Regression { run, figure, change } in regressions {
                 tr {
-                    td.text { (run.label.as_deref().unwrap_or("-")) }
+                    (text_cell(run.label.as_deref().unwrap_or("-")))
                     td.text.workload { (run.workload) }
                     td { (figure) }
                     td.number { (run.run_id) }
@@ -177,7 +178,7 @@ pub(super) fn labels(courses: &[Course<'_>]) -> Markup {
                 @let last = course.last();
                 @let [tps, latency] = course.changes();
                 tr {
-                    td.text { (last.label.as_deref().unwrap_or("-")) }
+                    (text_cell(last.label.as_deref().unwrap_or("-")))
                     td.text.workload { (last.workload) }
                     td.number { (course.runs.len()) }
                     td.number { (last.run_id) }

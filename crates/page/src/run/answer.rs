@@ -124,7 +124,7 @@ fn figures(run: &Run) -> Vec<Figure> {
     let harness = run
         .harness_share
         .map(|share| format!("{:.1}", 100.0 * share));
-    add("harness", harness, "% of the clients' time");
+    add("harness, of clients' time", harness, "%");
     all
 }
 

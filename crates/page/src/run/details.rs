@@ -1,5 +1,6 @@
 //! The details of a run's report: what was run, and the tables that stand beside charts.
 
+use super::named;
 use crate::content::{Block, Row, Section, Table, decimal, moment};
 use crate::source::Source;
 use selfbench_model::RunRecord;
@@ -46,7 +47,7 @@ pub(super) fn what_was_run<S: Source>(
     };
     let scripts = record.scripts.iter();
     let scripts: Vec<String> = scripts.map(|script| script.description.clone()).collect();
-    add("scripts", Some(scripts.join(", ")));
+    add("scripts", Some(named(&scripts)));
     add("mode", Some(run.mode.description().into()));
     add("connection", run.connection.clone());
     add("target", run.target.clone());
