@@ -17,6 +17,12 @@ pub fn argument<T>(name: &'static str, value: Option<T>) -> Result<T> {
     value.ok_or(Error::NullArgument { name })
 }
 
+/// The elements of an array, none of which may be NULL.
+pub fn elements<T>(name: &'static str, values: Vec<Option<T>>) -> Result<Vec<T>> {
+    let values: Option<Vec<T>> = values.into_iter().collect();
+    values.ok_or(Error::NullElement { name })
+}
+
 /// A number within its valid range.
 pub fn in_range<T: PartialOrd + std::fmt::Display>(
     option: &'static str,
@@ -108,6 +114,7 @@ pub fn invalid(option: &'static str, value: String, valid: &str) -> Error {
         option,
         value,
         valid: valid.into(),
+        has_default: true,
     }
 }
 

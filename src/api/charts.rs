@@ -1,6 +1,7 @@
 //! Charts of runs: `bench.chart`, `bench.charts`, `bench.plot`.
 
 use super::result::visible;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, in_range, one_of};
 use crate::error::{OrRaise, Result};
 use crate::query;
@@ -17,18 +18,22 @@ const COURSE_WIDTH: usize = 48;
 
 /// A chart of a run as SVG.
 #[pg_extern(sql = false)]
-fn chart(run_id: Option<i64>, name: Option<&str>) -> String {
+fn chart(call: Call<'_>) -> String {
     (|| {
+        let (run_id, name) = call.read(|arguments| {
+            let run_id = arguments.take("run_id")?;
+            Ok((run_id, arguments.take::<Option<String>>("name")?))
+        })?;
         let run_id = visible(run_id)?;
         let valid: Vec<_> = RunChart::ALL
             .iter()
             .map(|chart| (chart.name(), *chart))
             .collect();
-        let chart = one_of("name", argument("name", name)?, &valid)?;
+        let chart = one_of("name", &argument("name", name)?, &valid)?;
         let data = series::load(run_id, &[chart.source()])?;
         Ok(chart.draw(&data).alone())
     })()
-    .or_raise()
+    .or_raise_in(&call)
 }
 
 /// The charts of a run for which there are data.
@@ -46,14 +51,21 @@ fn charts(
 
 /// A figure of a run over time as text. Braille patterns need a client and a database that have them.
 #[pg_extern(sql = false)]
-fn plot(run_id: Option<i64>, figure: Option<&str>, width: Option<i32>) -> String {
+fn plot(call: Call<'_>) -> String {
     (|| {
+        let (run_id, figure, width) = call.read(|arguments| {
+            Ok((
+                arguments.take("run_id")?,
+                arguments.take::<Option<String>>("figure")?,
+                arguments.take("width")?,
+            ))
+        })?;
         let run_id = visible(run_id)?;
         let valid: Vec<_> = RunFigure::ALL
             .iter()
             .map(|figure| (figure.name(), *figure))
             .collect();
-        let figure = one_of("figure", argument("figure", figure)?, &valid)?;
+        let figure = one_of("figure", &argument("figure", figure)?, &valid)?;
         let width = argument("width", width)?;
         let width = in_range("width", width, *WIDTHS.start(), *WIDTHS.end())?;
         let data = series::load(run_id, &[Source::Intervals, Source::Server])?;
@@ -69,7 +81,7 @@ fn plot(run_id: Option<i64>, figure: Option<&str>, width: Option<i32>) -> String
         );
         Ok(lines.join("\n"))
     })()
-    .or_raise()
+    .or_raise_in(&call)
 }
 
 /// Throughput over time as a line of text; `None` if it is too short for a course.

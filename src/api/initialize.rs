@@ -1,9 +1,9 @@
 //! `bench.initialize` and `bench.initialize_pgio`.
 
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::clock;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, Result};
 use crate::initialize::tables::TABLES;
 use crate::initialize::{InitializeOptions, InitializeSpec, Job, PgioOptions, pgio};
 use crate::options::Options;
@@ -30,8 +30,9 @@ fn initialize(
     call: Call<'_>,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = call.horizon();
-    let options = call.read(InitializeOptions::take).or_raise();
-    let seconds = execute(&options.check(false).or_raise(), false, &horizon).or_raise();
+    let options = call.read(InitializeOptions::take).or_raise_in(&call);
+    let seconds =
+        execute(&options.check(false).or_raise_in(&call), false, &horizon).or_raise_in(&call);
     TableIterator::new(seconds)
 }
 
@@ -40,8 +41,8 @@ fn initialize_pgio(
     call: Call<'_>,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = call.horizon();
-    let options = call.read(PgioOptions::take).or_raise();
-    let seconds = execute_pgio(&options, &horizon).or_raise();
+    let options = call.read(PgioOptions::take).or_raise_in(&call);
+    let seconds = execute_pgio(&options, &horizon).or_raise_in(&call);
     TableIterator::new(seconds)
 }
 

@@ -1,7 +1,6 @@
 //! `bench_internal.run_options`: the options of a run that a document gives, checked by their types.
 
-use crate::backend::call::Call;
-use crate::error::OrRaise;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::options::Options;
 use crate::run::RunOptions;
 use pgrx::prelude::*;
@@ -26,7 +25,7 @@ fn run_options(
         let document: Value = call.read(|arguments| arguments.take("options"))?;
         Ok(RunOptions::from_json(&document)?.entries())
     })()
-    .or_raise();
+    .or_raise_in(&call);
     let text = |value| match value {
         Value::Null => None,
         Value::String(text) => Some(text),

@@ -6,10 +6,10 @@
 use super::initialize;
 use super::progress::Progress;
 use super::run;
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check::argument;
-use crate::error::{Error, OrRaise, Report, Result};
+use crate::error::{Error, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::pq::conninfo;
 use crate::run::switches::Switches;
@@ -48,7 +48,7 @@ fn pgbench(call: Call<'_>) -> SetOfIterator<'static, String> {
             Invocation::Run(run) => perform(&run, &horizon),
         }
     })()
-    .or_raise();
+    .or_raise_in(&call);
     SetOfIterator::new(lines)
 }
 

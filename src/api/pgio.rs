@@ -2,8 +2,8 @@
 
 use super::progress::Progress;
 use super::run;
-use crate::backend::call::Call;
-use crate::error::{Error, OrRaise, Result};
+use crate::backend::call::{Call, OrRaiseIn};
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::results::result::pgio_result;
 use crate::run::PgioOptions;
@@ -28,7 +28,7 @@ fn run_pgio(
         };
         pgio_result(record.run.state, pgio)
     })();
-    run::once(result.or_raise())
+    run::once(result.or_raise_in(&call))
 }
 
 /// Starts a run of pgio's workload that goes on without the session; its id.
@@ -39,5 +39,5 @@ fn start_pgio(call: Call<'_>) -> i64 {
         let options = call.read(PgioOptions::take)?;
         run::detach(&options.check()?, &horizon)
     })()
-    .or_raise()
+    .or_raise_in(&call)
 }

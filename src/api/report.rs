@@ -2,7 +2,8 @@
 
 use super::charts::{course_of, glyphs};
 use super::live::load;
-use crate::check::{argument, invalid, one_of};
+use crate::backend::call::{Arguments, Call, OrRaiseIn};
+use crate::check::{argument, elements, invalid, one_of};
 use crate::error::{Error, OrRaise, Result};
 use crate::query::{self, quote_literal};
 use crate::results::json::storable;
@@ -32,8 +33,9 @@ enum Format {
 }
 
 impl Format {
-    fn of(name: Option<&str>) -> Result<Format> {
-        one_of("format", argument("format", name)?, FORMATS)
+    fn take(arguments: &mut Arguments<'_>) -> Result<Format> {
+        let name: Option<String> = arguments.take("format")?;
+        one_of("format", &argument("format", name)?, FORMATS)
     }
 }
 
@@ -60,10 +62,12 @@ const FORMATS: [(&str, Format); 4] = [
 
 /// The report of a run that the caller may see.
 #[pg_extern(sql = false)]
-fn report(run_id: Option<i64>, format: Option<&str>) -> String {
+fn report(call: Call<'_>) -> String {
     (|| {
-        let run_id = argument("run_id", run_id)?;
-        let format = Format::of(format)?;
+        let (run_id, format) = call.read(|arguments| {
+            let run_id = argument("run_id", arguments.take("run_id")?)?;
+            Ok((run_id, Format::take(arguments)?))
+        })?;
         let record = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
         match format {
             Format::Text => text_of(&record),
@@ -71,7 +75,7 @@ fn report(run_id: Option<i64>, format: Option<&str>) -> String {
             _ => written(&report_of(&record)?, format),
         }
     })()
-    .or_raise()
+    .or_raise_in(&call)
 }
 
 /// Most sets of a report.
@@ -79,14 +83,16 @@ const MAX_SETS: usize = 100;
 
 /// The report of sets that the caller may see.
 #[pg_extern(sql = false)]
-fn report_set(set_ids: Option<Vec<Option<i64>>>, format: Option<&str>) -> String {
+fn report_set(call: Call<'_>) -> String {
     (|| {
-        let set_ids: Option<Vec<i64>> = argument("set_ids", set_ids)?.into_iter().collect();
-        let mut set_ids = argument("set_ids", set_ids)?;
+        let (set_ids, format) = call.read(|arguments| {
+            let set_ids: Option<Vec<Option<i64>>> = arguments.take("set_ids")?;
+            Ok((argument("set_ids", set_ids)?, Format::take(arguments)?))
+        })?;
+        let mut set_ids = elements("set_ids", set_ids)?;
         // One that is named twice is one set.
         let mut seen = HashSet::new();
         set_ids.retain(|set_id| seen.insert(*set_id));
-        let format = Format::of(format)?;
         let first = match set_ids[..] {
             [first, ..] if set_ids.len() <= MAX_SETS => first,
             _ => {
@@ -106,23 +112,25 @@ fn report_set(set_ids: Option<Vec<Option<i64>>>, format: Option<&str>) -> String
         let report = set_report(&set_ids, &repeats, &mut Stored)?;
         written(&report.ok_or(Error::UnknownSet { set_id: first })?, format)
     })()
-    .or_raise()
+    .or_raise_in(&call)
 }
 
 /// The report of all runs with a label that the caller may see.
 #[pg_extern(sql = false)]
-fn report_label(label: Option<&str>, format: Option<&str>) -> String {
+fn report_label(call: Call<'_>) -> String {
     (|| {
-        let label = argument("label", label)?;
-        let format = Format::of(format)?;
-        let report = label_report(label, quote_literal(label).trim_start(), &mut Stored)?;
-        let report = report.ok_or_else(|| Error::UnknownLabel(label.to_owned()))?;
+        let (label, format) = call.read(|arguments| {
+            let label: Option<String> = arguments.take("label")?;
+            Ok((argument("label", label)?, Format::take(arguments)?))
+        })?;
+        let report = label_report(&label, quote_literal(&label).trim_start(), &mut Stored)?;
+        let report = report.ok_or_else(|| Error::UnknownLabel(label.clone()))?;
         match format {
             Format::Json => document("SELECT bench_internal.export_label($1)", label.into()),
             _ => written(&report, format),
         }
     })()
-    .or_raise()
+    .or_raise_in(&call)
 }
 
 /// The last run of this session, 0 before its first.

@@ -1,9 +1,9 @@
 //! `bench.require`: conditions that the figures of a run must meet.
 
 use super::wait::await_end;
-use crate::backend::call::{Arguments, Call};
+use crate::backend::call::{Arguments, Call, OrRaiseIn};
 use crate::check::argument;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, Result};
 use crate::results::load::{load_arms, load_figures, load_histogram};
 use pgrx::prelude::*;
 use selfbench_model::Latency;
@@ -47,7 +47,7 @@ fn require(
             .collect();
         all_met(format!("run {run_id}"), outcomes.map_err(Error::Condition)?)
     })()
-    .or_raise();
+    .or_raise_in(&call);
     TableIterator::new(
         outcomes
             .into_iter()
@@ -81,7 +81,7 @@ fn require_set(
         }
         all_met(format!("set {set_id}"), outcomes)
     })()
-    .or_raise();
+    .or_raise_in(&call);
     TableIterator::new(outcomes.into_iter().map(|o| (o.condition, o.measured)))
 }
 

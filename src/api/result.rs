@@ -1,8 +1,8 @@
 //! What is made of results: advice, percentiles; and deleting them.
 
 use super::live::{live_segment, load};
-use crate::backend::call::Call;
-use crate::check::{age, argument};
+use crate::backend::call::{Call, OrRaiseIn};
+use crate::check::{age, argument, elements};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
 use crate::results::load::{exists, load_evidence};
@@ -74,7 +74,7 @@ fn delete_runs(
             ))
         })?;
         let run_ids: Option<Vec<i64>> = match run_ids {
-            Some(ids) => Some(argument("run_ids", ids.into_iter().collect())?),
+            Some(ids) => Some(elements("run_ids", ids)?),
             None => None,
         };
         if run_ids.is_none() && older_than.is_none() && label.is_none() {
@@ -100,7 +100,7 @@ fn delete_runs(
         }
         delete::delete(found.into_iter().map(|(run_id, _)| run_id).collect())
     })()
-    .or_raise();
+    .or_raise_in(&call);
     TableIterator::new(deleted)
 }
 

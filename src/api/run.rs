@@ -5,7 +5,7 @@ use super::live::live_segment;
 use super::progress::{Progress, Ticker};
 use super::report;
 use super::warnings::{self, advise, remedy, warn};
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{Error, OrRaise, Result};
@@ -35,13 +35,13 @@ fn run(
         require_transactions(&spec, &record)?;
         Ok(once(run_result(&record.run)?))
     })()
-    .or_raise()
+    .or_raise_in(&call)
 }
 
 #[pg_extern(sql = false)]
 fn start(call: Call<'_>) -> i64 {
     let horizon = call.horizon();
-    (|| detach(&call.read(RunOptions::take)?.check()?, &horizon))().or_raise()
+    (|| detach(&call.read(RunOptions::take)?.check()?, &horizon))().or_raise_in(&call)
 }
 
 /// A result as a set of one row. For `SELECT (function(...)).*`, the server calls a set-returning
@@ -66,7 +66,7 @@ fn spi_client(segment: Option<i64>, secret: Option<i64>, call: Call<'_>) {
         }
         spi_client::run_client(u32::try_from(segment).unwrap_or(0), secret as u64)
     })()
-    .or_raise();
+    .or_raise_in(&call);
 }
 
 #[pg_extern(sql = false)]

@@ -1,8 +1,7 @@
 //! `bench.define_script`, `bench.drop_script` and `bench.check_script`.
 
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::argument;
-use crate::error::OrRaise;
 use crate::run::scripts;
 use pgrx::prelude::*;
 
@@ -23,7 +22,7 @@ fn define_script(call: Call<'_>) {
             description.as_deref(),
         )
     })()
-    .or_raise();
+    .or_raise_in(&call);
 }
 
 #[pg_extern(sql = false)]
@@ -32,7 +31,7 @@ fn drop_script(call: Call<'_>) {
         let name: Option<String> = call.read(|arguments| arguments.take("name"))?;
         scripts::drop(&argument("name", name)?)
     })()
-    .or_raise();
+    .or_raise_in(&call);
 }
 
 /// The first error of a script: its line and column, where there are any, and its message.
@@ -49,7 +48,9 @@ fn check_script(
     ),
 > {
     let body = call.read(|arguments| arguments.take_script("body"));
-    let body = body.and_then(|body| argument("body", body)).or_raise();
+    let body = body
+        .and_then(|body| argument("body", body))
+        .or_raise_in(&call);
     let row = scripts::parse("script", body).err().map(|error| {
         let number = |n: Option<u32>| n.and_then(|n| i32::try_from(n).ok());
         (number(error.line), number(error.column), error.summary())

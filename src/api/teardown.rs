@@ -1,22 +1,29 @@
 //! `bench.finish_teardown`: the teardown that a run has left.
 
 use super::live::live_segment;
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::backend::identity::Identity;
 use crate::backend::settings;
 use crate::check::argument;
 use crate::database::target;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, Result};
 use crate::results::load;
 use crate::shared::Phase;
 use crate::worker::statements::{Purpose, Statements};
 use pgrx::prelude::*;
 
 #[pg_extern(sql = false)]
-fn finish_teardown(run_id: Option<i64>, target: Option<String>, call: Call<'_>) -> bool {
+fn finish_teardown(call: Call<'_>) -> bool {
     let horizon = call.horizon();
-    (|| finish(argument("run_id", run_id)?, target.as_deref(), &horizon))().or_raise()
+    (|| {
+        let (run_id, target) = call.read(|arguments| {
+            let run_id = argument("run_id", arguments.take("run_id")?)?;
+            Ok((run_id, arguments.take::<Option<String>>("target")?))
+        })?;
+        finish(run_id, target.as_deref(), &horizon)
+    })()
+    .or_raise_in(&call)
 }
 
 /// Executes the teardown that a run of the caller has left, on the target if it had one; returns

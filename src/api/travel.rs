@@ -1,9 +1,8 @@
 //! `bench.import_run`: a run of another server becomes one of the caller's; and the schema of such
 //! documents.
 
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, label};
-use crate::error::OrRaise;
 use crate::results::travel;
 use crate::server;
 use pgrx::prelude::*;
@@ -22,7 +21,7 @@ fn import_run(call: Call<'_>) -> i64 {
         server::require_writable("import runs")?;
         travel::import(argument("document", document)?, name)
     })()
-    .or_raise()
+    .or_raise_in(&call)
 }
 
 /// The JSON Schema of documents of runs, sets and labels.

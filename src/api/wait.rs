@@ -3,12 +3,12 @@
 use super::live::{self, live_segment};
 use super::run::once;
 use super::warnings::advise;
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::check;
 use crate::clock;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, Result};
 use crate::latch::{self, WaitEvent};
 use crate::results::load;
 use crate::results::result::run_result;
@@ -46,7 +46,7 @@ fn wait(
         call.require_extension()?;
         run_result(&ended?.run)
     })();
-    once(ended.or_raise())
+    once(ended.or_raise_in(&call))
 }
 
 /// Waits until a run has ended, or for that many nanoseconds; returns the current state of the run.

@@ -7,7 +7,7 @@
 use super::horizon::Horizon;
 use super::transaction;
 use crate::check::{interval_text, invalid};
-use crate::error::{Error, Result, catch, problem};
+use crate::error::{Error, OrRaise, Result, catch, problem};
 use crate::query;
 use crate::state::text::c_text;
 use pgrx::callconv::{Arg, ArgAbi};
@@ -18,6 +18,7 @@ use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
 use serde_json::Value;
+use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 
@@ -30,6 +31,8 @@ const MAX_BYTES: usize = 1 << 20;
 /// arguments.
 pub struct Call<'call> {
     info: pg_sys::FunctionCallInfo,
+    /// The names of the arguments that have no default, once the arguments have been read.
+    required: RefCell<Vec<String>>,
     call: PhantomData<&'call ()>,
 }
 
@@ -39,6 +42,7 @@ unsafe impl<'call> ArgAbi<'call> for Call<'call> {
         Call {
             // SAFETY: the caller's promise; the call information is there for every argument.
             info: unsafe { pg_sys::FunctionCallInfo::unbox_arg_unchecked(arg) },
+            required: RefCell::default(),
             call: PhantomData,
         }
     }
@@ -74,6 +78,10 @@ impl<'call> Call<'call> {
     /// Reads the arguments. Fails if the declaration has one that `read` does not take.
     pub fn read<T>(&self, read: impl FnOnce(&mut Arguments<'call>) -> Result<T>) -> Result<T> {
         let mut arguments = self.arguments()?;
+        let declared = arguments.declared.iter();
+        let required = declared.filter(|argument| !argument.has_default);
+        self.required
+            .replace(required.map(|argument| argument.name.clone()).collect());
         let value = read(&mut arguments)?;
         match arguments.declared.iter().find(|argument| !argument.taken) {
             None => Ok(value),
@@ -99,6 +107,29 @@ impl<'call> Call<'call> {
         }
     }
 
+    /// The error of a call whose arguments have been read: an argument without a default cannot be
+    /// left out.
+    fn explained(&self, error: Error) -> Error {
+        let required = self.required.borrow();
+        match error {
+            Error::Option {
+                option,
+                value,
+                valid,
+                ..
+            } => Error::Option {
+                option,
+                value,
+                valid,
+                has_default: !required.iter().any(|name| name == option),
+            },
+            Error::NullOption { option } if required.iter().any(|name| name == option) => {
+                Error::NullArgument { name: option }
+            }
+            error => error,
+        }
+    }
+
     fn arguments(&self) -> Result<Arguments<'call>> {
         // SAFETY: the information on the current call, which names the function.
         let (oid, count) = unsafe { ((*(*self.info).flinfo).fn_oid, (*self.info).nargs) };
@@ -109,11 +140,15 @@ impl<'call> Call<'call> {
             ProArgMode::In | ProArgMode::InOut | ProArgMode::Variadic => Some(name),
             _ => None,
         });
+        // The last arguments are those with a default.
+        let required = (count as usize).saturating_sub(function.pronargdefaults());
         let declared: Vec<_> = names
             .zip(function.proargtypes())
-            .map(|(name, oid)| Declared {
+            .enumerate()
+            .map(|(at, (name, oid))| Declared {
                 name: name.unwrap_or_default(),
                 oid,
+                has_default: at >= required,
                 taken: false,
             })
             .collect();
@@ -133,6 +168,18 @@ impl<'call> Call<'call> {
     }
 }
 
+/// What a call returns.
+pub trait OrRaiseIn<T> {
+    /// Returns the value, or raises the error, with a hint that fits the arguments of the call.
+    fn or_raise_in(self, call: &Call<'_>) -> T;
+}
+
+impl<T> OrRaiseIn<T> for Result<T> {
+    fn or_raise_in(self, call: &Call<'_>) -> T {
+        self.map_err(|error| call.explained(error)).or_raise()
+    }
+}
+
 /// The name of a function.
 fn name_of(function: pg_sys::Oid) -> String {
     // SAFETY: in a transaction; the text is null or ends in a zero byte.
@@ -143,6 +190,7 @@ fn name_of(function: pg_sys::Oid) -> String {
 struct Declared {
     name: String,
     oid: pg_sys::Oid,
+    has_default: bool,
     taken: bool,
 }
 

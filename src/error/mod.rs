@@ -39,6 +39,8 @@ pub enum Error {
         option: &'static str,
         value: String,
         valid: String,
+        /// False for an argument that a call has to give.
+        has_default: bool,
     },
     /// There is no such option.
     #[error("unknown option \"{name}\"")]
@@ -52,6 +54,9 @@ pub enum Error {
     /// An argument without a default is NULL.
     #[error("{name} must not be null")]
     NullArgument { name: &'static str },
+    /// An element of an array is NULL.
+    #[error("{name} must not contain nulls")]
+    NullElement { name: &'static str },
     /// A percentile outside of its range.
     #[error("percentile value {0} is not between 0 and 100")]
     Percentile(f64),
@@ -266,7 +271,7 @@ impl Error {
     fn sqlstate(&self) -> Sqlstate {
         match self {
             Error::Option { .. } => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
-            Error::NullOption { .. } | Error::NullArgument { .. } => {
+            Error::NullOption { .. } | Error::NullArgument { .. } | Error::NullElement { .. } => {
                 Sqlstate::ERRCODE_NULL_VALUE_NOT_ALLOWED
             }
             Error::Percentile(_) | Error::OptionConflict { .. } | Error::UnknownOption { .. } => {
@@ -404,11 +409,9 @@ impl Error {
     fn hint(&self) -> Option<String> {
         match self {
             Error::Option {
-                option: "set_ids", ..
-            } => Some("Sets are listed in bench.set_summary.".into()),
-            Error::Option { .. } | Error::NullOption { .. } => {
-                Some("Leave the option out to get its default.".into())
+                has_default: true, ..
             }
+            | Error::NullOption { .. } => Some("Leave the option out to get its default.".into()),
             Error::OptionConflict { hint, .. }
             | Error::UnknownScript { hint, .. }
             | Error::Denied { hint, .. }
@@ -533,13 +536,20 @@ impl Error {
             | Error::UnknownLabel(_)
             | Error::NullArgument {
                 name: "run_id" | "run_ids" | "a" | "b",
+            }
+            | Error::NullElement {
+                name: "run_ids" | "a" | "b",
             } => Some("Runs are listed in bench.run_summary.".into()),
             Error::SettingDiffers { .. } => Some(
                 "What begins the client's session has changed it: a connection pooler, a login \
                  event trigger, or a library that defines the setting and refuses the value."
                     .into(),
             ),
-            Error::UnknownSet { .. } | Error::NullArgument { name: "set_id" | "set_ids" } => {
+            Error::UnknownSet { .. }
+            | Error::NullArgument {
+                name: "set_id" | "set_ids",
+            }
+            | Error::NullElement { name: "set_ids" } => {
                 Some("Sets are listed in bench.set_summary.".into())
             }
             Error::SetInProgress { .. } => {

@@ -93,7 +93,14 @@ SQL
 		[ 'description', "bench.define_script('x', 'select 1', $bad)" ],
 		[ 'name', "bench.drop_script($bad)" ],
 		[ 'body', "bench.check_script($bad)" ],
-		[ 'label', "bench.delete_runs(label => $bad)" ])
+		[ 'label', "bench.delete_runs(label => $bad)" ],
+		[ 'format', "bench.report(1, $bad)" ],
+		[ 'format', "bench.report_set('{1}', $bad)" ],
+		[ 'label', "bench.report_label($bad)" ],
+		[ 'format', "bench.report_label('x', $bad)" ],
+		[ 'name', "bench.chart(max(run_id), $bad) FROM bench.runs" ],
+		[ 'figure', "bench.plot(max(run_id), $bad) FROM bench.runs" ],
+		[ 'target', "bench.finish_teardown(1, $bad)" ])
 	{
 		my ($argument, $call) = @$case;
 		(undef, undef, $stderr) =

@@ -86,6 +86,9 @@ foreach my $case (
 	my ($call, $error) = @$case;
 	my ($status, undef, $stderr) = $node->psql('postgres', "SELECT $call");
 	like($stderr, $error, $call);
+	# What has no default cannot be left out.
+	my $has_default = $call =~ /plot/;
+	is($stderr =~ /Leave the option out/ ? 1 : 0, $has_default ? 1 : 0, "$call: hint");
 }
 
 # Runs without a transaction, of one, without what is observed.

@@ -351,7 +351,7 @@ foreach (
 	[ "bench.report_set('{0}')",      qr/42704.*set 0 does not exist/,        'no set' ],
 	[ "bench.report_set('{}')",       qr/22023.*set_ids/,                     'an empty array' ],
 	[ "bench.report_set(ARRAY(SELECT generate_series(1, 101)))", qr/22023.*101 sets.*From 1 to 100 sets/s, 'very many sets' ],
-	[ "bench.report_set('{NULL}')",   qr/22004.*set_ids/,                     'a set that is NULL' ],
+	[ "bench.report_set('{NULL}')",   qr/22004: set_ids must not contain nulls\nHINT:  Sets are listed/, 'a set that is NULL' ],
 	[ "bench.report_label('none')",   qr/42704.*no run with label "none"/,    'no label' ])
 {
 	my ($call, $error, $name) = @$_;

@@ -7,9 +7,9 @@
 use super::{Found, Set, arms};
 use crate::api::progress::Progress;
 use crate::api::run::require_transactions;
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{self, US_PER_SECOND, in_range};
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, Result};
 use crate::options::{Options, options};
 use crate::results::probes;
 use crate::results::sets::StoredSet;
@@ -150,7 +150,7 @@ fn find_capacity(
             })
         })
     })()
-    .or_raise();
+    .or_raise_in(&call);
     TableIterator::once((
         row.rate,
         row.rate_low,

@@ -5,7 +5,7 @@ use super::series::{self, Planned, Series};
 use super::verdicts::{self, Row};
 use super::{Found, Set, load_of_kind};
 use crate::api::progress::Progress;
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::error::{Error, OrRaise, Result};
 use crate::options::Options;
@@ -25,7 +25,7 @@ fn compare(
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.verdict")> {
     let horizon = call.horizon();
     let rows = execute(&call, &horizon).and_then(|rows| composites("bench.verdict", &rows));
-    SetOfIterator::new(rows.or_raise())
+    SetOfIterator::new(rows.or_raise_in(&call))
 }
 
 fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {

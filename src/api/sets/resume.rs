@@ -7,10 +7,10 @@ use super::series::Series;
 use super::sweep::Sweep;
 use crate::api::progress::Progress;
 use crate::api::teardown;
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, Result};
 use crate::results::sets::{self, StoredSet};
 use crate::run::RunSpec;
 use crate::server;
@@ -36,7 +36,7 @@ fn resume(
         let (kind, made) = go_on(set_id, &horizon)?;
         Ok((set_id, kind.name(), made))
     })();
-    TableIterator::once(row.or_raise())
+    TableIterator::once(row.or_raise_in(&call))
 }
 
 /// Makes the runs that a set has left; what it is for, and how many runs there were.

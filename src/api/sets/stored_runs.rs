@@ -105,8 +105,7 @@ impl Side {
 }
 
 fn side(name: &'static str, run_ids: Option<Vec<Option<i64>>>) -> Result<Side> {
-    let run_ids: Option<Vec<i64>> = check::argument(name, run_ids)?.into_iter().collect();
-    let mut run_ids = check::argument(name, run_ids)?;
+    let mut run_ids = check::elements(name, check::argument(name, run_ids)?)?;
     run_ids.sort_unstable();
     run_ids.dedup();
     let mut side = Side {

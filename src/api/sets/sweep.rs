@@ -6,7 +6,7 @@ use super::verdicts::{Latencies, mean};
 use super::{Found, Set, arms, load_of_kind};
 use crate::api::initialize;
 use crate::api::progress::Progress;
-use crate::backend::call::Call;
+use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{Error, OrRaise, Result};
@@ -52,7 +52,7 @@ fn sweep(
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.sweep_point")> {
     let horizon = call.horizon();
     let rows = execute(&call, &horizon).and_then(|rows| composites("bench.sweep_point", &rows));
-    SetOfIterator::new(rows.or_raise())
+    SetOfIterator::new(rows.or_raise_in(&call))
 }
 
 fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
