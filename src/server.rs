@@ -52,6 +52,11 @@ pub fn stores_unicode() -> bool {
     encoding == pg_sys::pg_enc::PG_UTF8 as i32 || encoding == pg_sys::pg_enc::PG_SQL_ASCII as i32
 }
 
+/// A text as an SQL literal of a statement that readers copy into a session of this database.
+pub fn literal_to_copy(text: &str) -> String {
+    selfbench_markup::literal(text, session::encoding() == pg_sys::pg_enc::PG_UTF8 as i32)
+}
+
 /// Microseconds from 1970 to 2000, the epoch of the server's timestamps.
 pub const UNIX_TO_SERVER_US: i64 = 10_957 * 86_400 * 1_000_000;
 

@@ -5,11 +5,12 @@ use super::live::load;
 use crate::backend::call::{Arguments, Call, OrRaiseIn};
 use crate::check::{argument, elements, invalid, one_of};
 use crate::error::{Error, OrRaise, Result};
-use crate::query::{self, quote_literal};
+use crate::query;
 use crate::results::json::storable;
 use crate::results::load::{last_run_of_caller, load_evidence, load_rows};
 use crate::results::{repeat, series, sets};
 use crate::security::with_pinned_settings;
+use crate::server::literal_to_copy;
 use crate::shared::Segment;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
@@ -123,7 +124,7 @@ fn report_label(call: Call<'_>) -> String {
             let label: Option<String> = arguments.take("label")?;
             Ok((argument("label", label)?, Format::take(arguments)?))
         })?;
-        let report = label_report(&label, quote_literal(&label).trim_start(), &mut Stored)?;
+        let report = label_report(&label, &literal_to_copy(&label), &mut Stored)?;
         let report = report.ok_or_else(|| Error::UnknownLabel(label.clone()))?;
         match format {
             Format::Json => document("SELECT bench_internal.export_label($1)", label.into()),

@@ -2,7 +2,8 @@
 
 use super::load::query_json;
 use crate::error::{Error, Result};
-use selfbench_page::dashboard::{Dashboard, Origin};
+use crate::server::literal_to_copy;
+use selfbench_page::dashboard::{Dashboard, Origin, Run};
 
 /// How many of the newest runs the page has.
 const MAX_RUNS: i64 = 5000;
@@ -21,12 +22,16 @@ pub fn load() -> Result<Dashboard> {
                                    'sets', (SELECT count(*) FROM bench.sets))::text",
         0,
     )?;
+    let mut runs: Vec<Run> = query_json(RUNS, MAX_RUNS)?;
+    for run in &mut runs {
+        run.label_literal = run.label.as_deref().map(literal_to_copy);
+    }
     Ok(Dashboard {
         origin: origin
             .into_iter()
             .next()
             .ok_or_else(|| Error::Limit("cannot count runs".into()))?,
-        runs: query_json(RUNS, MAX_RUNS)?,
+        runs,
         sets: query_json(SETS, MAX_SETS)?,
         reports: Vec::new(),
     })
@@ -35,7 +40,7 @@ pub fn load() -> Result<Dashboard> {
 /// A run in progress whose coordinator is gone was lost; only its owner and superusers can tell.
 const RUNS: &str = "
     SELECT jsonb_build_object(
-               'run_id', r.run_id, 'label', r.label, 'label_literal', quote_literal(r.label),
+               'run_id', r.run_id, 'label', r.label,
                'set_id', r.set_id, 'arm', r.arm,
                'state', CASE WHEN r.state NOT IN ('starting', 'running')
                                OR NOT (r.owner = me.role OR me.is_superuser)

@@ -4,9 +4,10 @@ use super::load::load_figures;
 use super::sets;
 use crate::error::Result;
 use crate::options::Options;
-use crate::query::{self, quote_literal};
+use crate::query;
 use crate::run::{PgioOptions, RunOptions};
 use crate::security::with_pinned_settings;
+use crate::server::literal_to_copy;
 use selfbench_model::{Evidence, Mode, RunRecord, SetKind, Setting};
 use selfbench_report::is_shown;
 use serde_json::{Map, Value};
@@ -65,7 +66,7 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
     let mut lines: Vec<String> = of_session
         .map(|setting| {
             let name = setting.name.replace('"', "\"\"");
-            format!("SET \"{name}\" = {};", quote_literal(&setting.value))
+            format!("SET \"{name}\" = {};", literal_to_copy(&setting.value))
         })
         .collect();
     lines.push(call(function, &arguments));
@@ -191,10 +192,8 @@ fn stored(columns: &Map<String, Value>, option: &str) -> Option<Value> {
 /// A value as SQL.
 fn literal(value: &Value) -> String {
     match value {
-        Value::String(text) => quote_literal(text).trim_start().to_owned(),
-        Value::Object(_) | Value::Array(_) => {
-            quote_literal(&value.to_string()).trim_start().to_owned()
-        }
+        Value::String(text) => literal_to_copy(text),
+        Value::Object(_) | Value::Array(_) => literal_to_copy(&value.to_string()),
         other => other.to_string(),
     }
 }

@@ -322,6 +322,25 @@ is( $node->safe_psql(
 		  . " WHERE a.set_id = $first AND b.set_id = (SELECT max(set_id) FROM bench.sets)"),
 	't|t|t', 'it makes the same set')
   or diag($statement);
+# Characters that are not seen are in the statement as escape sequences.
+foreach my $hidden ('r\u202Ele', 'zero\u200Bwidth \\\\ it\'\'s', '\u001B[31m \U000E0041')
+{
+	my $made = $node->safe_psql('postgres',
+		"SELECT DISTINCT set_id FROM bench.compare(scripts => 'select-only', transactions => 10, repeats => 1, label => E'$hidden', "
+		  . "arms => jsonb_build_array(jsonb_build_object('name', E'$hidden'), '{\"name\": \"b\"}'::jsonb))");
+	my ($pasted) = $node->safe_psql('postgres', "SELECT bench.report_set('{$made}', 'markdown')") =~ /^(SELECT \* FROM bench\.compare.*;)$/m;
+	unlike($pasted, qr/U\+/, 'no character is replaced');
+	$node->safe_psql('postgres', $pasted);
+	is( $node->safe_psql(
+			'postgres', "SELECT label = E'$hidden', count(DISTINCT set_id), count(DISTINCT arm) FROM bench.runs WHERE set_id >= $made GROUP BY 1"),
+		't|2|2', 'the pasted statement makes a set of the same label and arms')
+	  or diag($pasted);
+	my $run = $node->safe_psql('postgres', "SELECT min(run_id) FROM bench.runs WHERE set_id = $made");
+	($pasted) = report($run, 'markdown') =~ /^(SELECT \* FROM bench\.run\(.*;)$/m;
+	$node->safe_psql('postgres', $pasted);
+	is($node->safe_psql('postgres', "SELECT label = E'$hidden' FROM bench.runs ORDER BY run_id DESC LIMIT 1"), 't', 'that of a run, too')
+	  or diag($pasted);
+}
 my $of_arm = $node->safe_psql('postgres', "SELECT min(run_id) FROM bench.runs WHERE set_id = $first AND arm = 'a'");
 like(report($of_arm, 'markdown'), qr/^SELECT \* FROM bench\.run\(.*settings => '\{"work_mem":"8MB"\}', setup => 'CREATE TABLE made \(x int\)', teardown => 'DROP TABLE made'/m,
 	'a run of a set, with what its arm has');

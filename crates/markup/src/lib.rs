@@ -13,10 +13,13 @@
 //! | document | [`finish`] |
 //! | Markdown | [`markdown::text`], [`markdown::paragraph`], [`markdown::block`] |
 //! | terminal, or plain text | [`line`], [`lines`] |
+//! | statement to copy | [`literal`] |
 
 mod document;
 pub mod markdown;
+mod sql;
 mod visible;
 
 pub use document::{Constant, constant, data, finish};
+pub use sql::literal;
 pub use visible::{line, lines};

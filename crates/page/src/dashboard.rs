@@ -52,7 +52,8 @@ pub struct Run {
     pub run_id: i64,
     /// Its label.
     pub label: Option<String>,
-    /// The same as an SQL literal.
+    /// The same as an SQL literal, of a statement to copy.
+    #[serde(default)]
     pub label_literal: Option<String>,
     /// The set that it belongs to.
     pub set_id: Option<i64>,
