@@ -1,20 +1,28 @@
 //! Charts of runs: `bench.chart`, `bench.charts`, `bench.plot`.
 
-use super::result::visible;
+use super::live::load;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, in_range, one_of};
-use crate::error::{OrRaise, Result};
+use crate::error::{Error, OrRaise, Result};
 use crate::query;
 use crate::results::series;
 use pgrx::prelude::*;
 use selfbench_chart::run::{RunChart, RunFigure, Source};
 use selfbench_chart::text::{self, Glyphs, WIDTHS};
+use selfbench_model::Run;
 
 /// Intervals that make a course.
 const SHORTEST_COURSE: usize = 3;
 
 /// Its width in characters.
 const COURSE_WIDTH: usize = 48;
+
+/// A run that the caller may see, with its figures so far if it is in progress.
+fn visible(run_id: Option<i64>) -> Result<Run> {
+    let run_id = argument("run_id", run_id)?;
+    let found = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+    Ok(found.run)
+}
 
 /// A chart of a run as SVG.
 #[pg_extern(sql = false)]
@@ -24,13 +32,13 @@ fn chart(call: Call<'_>) -> String {
             let run_id = arguments.take("run_id")?;
             Ok((run_id, arguments.take::<Option<String>>("name")?))
         })?;
-        let run_id = visible(run_id)?;
+        let run = visible(run_id)?;
         let valid: Vec<_> = RunChart::ALL
             .iter()
             .map(|chart| (chart.name(), *chart))
             .collect();
         let chart = one_of("name", &argument("name", name)?, &valid)?;
-        let data = series::load(run_id, &[chart.source()])?;
+        let data = series::load(&run, &[chart.source()])?;
         Ok(chart.draw(&data).alone())
     })()
     .or_raise_in(&call)
@@ -41,7 +49,7 @@ fn chart(call: Call<'_>) -> String {
 fn charts(
     run_id: Option<i64>,
 ) -> TableIterator<'static, (name!(name, &'static str), name!(shows, &'static str))> {
-    let charts = (|| series::charts(visible(run_id)?))().or_raise();
+    let charts = (|| series::charts(&visible(run_id)?))().or_raise();
     TableIterator::new(
         charts
             .into_iter()
@@ -60,7 +68,7 @@ fn plot(call: Call<'_>) -> String {
                 arguments.take("width")?,
             ))
         })?;
-        let run_id = visible(run_id)?;
+        let run = visible(run_id)?;
         let valid: Vec<_> = RunFigure::ALL
             .iter()
             .map(|figure| (figure.name(), *figure))
@@ -68,9 +76,9 @@ fn plot(call: Call<'_>) -> String {
         let figure = one_of("figure", &argument("figure", figure)?, &valid)?;
         let width = argument("width", width)?;
         let width = in_range("width", width, *WIDTHS.start(), *WIDTHS.end())?;
-        let data = series::load(run_id, &[Source::Intervals, Source::Server])?;
+        let data = series::load(&run, &[Source::Intervals, Source::Server])?;
         let series = data.figure(figure).cloned().unwrap_or_default();
-        let title = format!("{} of run {run_id}", figure.name());
+        let title = format!("{} of run {}", figure.name(), run.run_id);
         let lines = text::plot(
             &title,
             data.time,

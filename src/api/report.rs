@@ -191,10 +191,9 @@ fn document(sql: &str, parameter: DatumWithOid) -> Result<String> {
 pub(super) fn report_of(record: &RunRecord) -> Result<Report> {
     let evidence = load_evidence(record.run.run_id)?;
     let repeat = repeat::statements(record, &evidence)?;
-    let run_id = record.run.run_id;
-    let charts = series::charts(run_id)?;
+    let charts = series::charts(&record.run)?;
     let sources: Vec<_> = charts.iter().map(|chart| chart.source()).collect();
-    let data = series::load(run_id, &sources)?;
+    let data = series::load(&record.run, &sources)?;
     run_report(record, &evidence, &repeat, &data, &charts, &mut Stored)
 }
 

@@ -20,7 +20,7 @@ fn require_run(run_id: Option<i64>) {
 }
 
 /// The run, if the caller may see it.
-pub(super) fn visible(run_id: Option<i64>) -> Result<i64> {
+fn visible(run_id: Option<i64>) -> Result<i64> {
     let run_id = argument("run_id", run_id)?;
     match exists(run_id)? {
         true => Ok(run_id),

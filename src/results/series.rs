@@ -6,7 +6,7 @@ mod latency;
 mod waits;
 
 use super::load::{self, query_json};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use latency::{heat, latencies};
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
 use selfbench_chart::{Bar, Part, Point, Series, Span, SpanKind, TimeAxis};
@@ -39,13 +39,13 @@ struct Moment {
 }
 
 /// What a run has done, as far as charts of these sources need it. Charts over time mark what the server
-/// did, so they all need its intervals.
-pub fn load(run_id: i64, sources: &[Source]) -> Result<RunData> {
-    let run = load::load(run_id)?.ok_or(Error::UnknownRun { run_id })?.run;
+/// did, so they all need its intervals. A run in progress comes with its figures so far.
+pub fn load(run: &Run, sources: &[Source]) -> Result<RunData> {
+    let run_id = run.run_id;
     let has = |source: Source| sources.contains(&source);
     let mut data = RunData {
         run_id,
-        setup: setup(&run),
+        setup: setup(run),
         ..RunData::default()
     };
     if [
@@ -58,7 +58,7 @@ pub fn load(run_id: i64, sources: &[Source]) -> Result<RunData> {
     .any(has)
     {
         let (clients, server) = (clients(run_id)?, server(run_id)?);
-        data.spans = spans(&run, &clients, &server);
+        data.spans = spans(run, &clients, &server);
         // What the server did may have been read after the last client was done.
         let ends = clients
             .iter()
@@ -78,16 +78,16 @@ pub fn load(run_id: i64, sources: &[Source]) -> Result<RunData> {
         data.waits = waits(run_id, MOMENTS)?;
     }
     if has(Source::Latencies) || has(Source::Heat) {
-        (data.bins, data.percentiles) = latencies(&run)?;
+        (data.bins, data.percentiles) = latencies(run)?;
     }
     if has(Source::Heat) {
-        data.heat = heat(&run)?;
+        data.heat = heat(run)?;
     }
     if has(Source::Statements) {
         data.statements = statements(run_id)?;
     }
     if has(Source::Budget) {
-        data.budget = budget(&run)?;
+        data.budget = budget(run)?;
     }
     if has(Source::Stacks) {
         data.stacks = query_json(
@@ -112,8 +112,8 @@ pub fn tps(run_id: i64) -> Result<Series> {
     Ok(series(RunFigure::Tps, &moments).unwrap_or_default())
 }
 
-/// The charts of a run for which there are rows.
-pub fn charts(run_id: i64) -> Result<Vec<RunChart>> {
+/// The charts of a run for which there are rows or, if it is in progress, figures so far.
+pub fn charts(run: &Run) -> Result<Vec<RunChart>> {
     let found = query_json::<HashMap<String, bool>>(
         "SELECT jsonb_build_object(
                     'intervals', EXISTS (SELECT FROM bench.run_intervals i WHERE i.run_id = r.run_id),
@@ -134,9 +134,12 @@ pub fn charts(run_id: i64) -> Result<Vec<RunChart>> {
                         SELECT FROM bench.run_times t WHERE t.run_id = r.run_id),
                     'stacks', EXISTS (SELECT FROM bench.run_stacks s WHERE s.run_id = r.run_id))::text
            FROM bench.runs r WHERE r.run_id = $1",
-        run_id,
+        run.run_id,
     )?;
-    let found = found.into_iter().next().unwrap_or_default();
+    let mut found = found.into_iter().next().unwrap_or_default();
+    if run.figures.histogram.is_some() {
+        found.insert("latencies".into(), true);
+    }
     let key = |chart: &RunChart| match chart.source() {
         Source::Intervals => "intervals",
         Source::Server => chart.name(),

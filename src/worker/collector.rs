@@ -15,14 +15,12 @@ use crate::shared::effort::Effort;
 use crate::shared::{ClientState, IntervalFigures, reading};
 use crate::telemetry::period::Period;
 use selfbench_model::{
-    Figures, Latency, Observed, PgioSession, Run, RunInterval, RunRecord, RunScript, RunState,
-    RunStatement, encoded,
+    Figures, INTERVALS_PER_BATCH, Latency, Observed, PgioSession, Run, RunInterval, RunRecord,
+    RunScript, RunState, RunStatement, encoded,
 };
 use selfbench_stats::{LatencyHistogram, Tally, Usage};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Intervals are written in batches, so that storing them disturbs the run less.
-const INTERVALS_PER_BATCH: usize = 60;
 /// At most this many errors are stored with a run; its clients often fail for the same reason.
 const MAX_ERRORS: usize = 20;
 

@@ -177,10 +177,24 @@ my $progress = $node->safe_psql('postgres', "SELECT bench.start('sleeps', durati
 wait_for($node, "SELECT state = 'running' FROM bench.runs WHERE run_id = $progress");
 ($html) = reports_ok($progress, 'in progress');
 like($html, qr/The run is in progress/, 'it says so');
+like($html, qr/its intervals are stored 60 at a time/, 'and why charts over time may be missing');
 $node->safe_psql('postgres', "SELECT bench.cancel($progress)");
 wait_for($node, "SELECT state = 'canceled' FROM bench.runs WHERE run_id = $progress");
 ($html) = reports_ok($progress, 'canceled');
 like($html, qr/The run was canceled/, 'it says so');
+
+# Charts of what is known of a run in progress: its latencies at once, the others when intervals are stored.
+$progress = $node->safe_psql('postgres',
+	"SELECT bench.start('select-only', duration => '1000 s', aggregate_interval => '100 ms', label => 'goes on')");
+wait_for_transactions($node, 'goes on');
+like(($node->safe_psql('postgres', "SELECT string_agg(name, ' ') FROM bench.charts($progress)")), qr/distribution percentiles/,
+	'charts of latencies so far');
+like($node->safe_psql('postgres', "SELECT bench.chart($progress, 'distribution')"), qr/p50 [0-9]/, 'the distribution so far');
+wait_for($node, "SELECT EXISTS (SELECT FROM bench.charts($progress) WHERE name = 'tps')");
+($html) = reports_ok($progress, 'in progress, with intervals');
+like($html, qr/class="chart".*its intervals are stored 60 at a time/s, 'charts of what is stored');
+$node->safe_psql('postgres', "SELECT bench.cancel($progress)");
+wait_for($node, "SELECT state = 'canceled' FROM bench.runs WHERE run_id = $progress");
 
 $node->safe_psql('postgres', 'SELECT bench.initialize_pgio(tables => 2, size => $$4MB$$)');
 my $pgio = $node->safe_psql('postgres', 'SELECT run_id FROM bench.run_pgio(transactions => 10, update_pct => 20)');

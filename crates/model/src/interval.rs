@@ -3,6 +3,9 @@
 use crate::figures::Figures;
 use serde::{Deserialize, Serialize};
 
+/// Intervals are stored in batches, so that storing them disturbs the run less.
+pub const INTERVALS_PER_BATCH: usize = 60;
+
 /// A row of `bench.run_intervals`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInterval {

@@ -24,7 +24,7 @@ mod times;
 
 pub use evidence::{Blocked, CourseInterval, Evidence, ServerMoment, Waited};
 pub use figures::{Figures, Latency, encoded};
-pub use interval::RunInterval;
+pub use interval::{INTERVALS_PER_BATCH, RunInterval};
 pub use log::{LoggedTransaction, TransactionOutcome};
 pub use mode::Mode;
 pub use observed::{

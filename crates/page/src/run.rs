@@ -9,8 +9,11 @@ use crate::source::Source;
 use answer::answer;
 use details::{Tables, background, profile, scripts, time, waits, what_was_run};
 use selfbench_chart::run::{RunChart, RunData};
-use selfbench_model::{Evidence, Run, RunRecord};
+use selfbench_model::{Evidence, INTERVALS_PER_BATCH, Run, RunRecord};
 use selfbench_report::counted;
+
+/// The heading of charts of intervals.
+const OVER_TIME: &str = "Throughput and latency over time";
 
 /// The report of a run. `repeat` are statements that repeat it, `charts` those that `data` has rows for.
 pub fn report<S: Source>(
@@ -41,9 +44,10 @@ pub fn report<S: Source>(
             blocks,
         })
     };
-    sections.extend(drawn(
-        "Throughput and latency over time",
-        &[RunChart::Tps, RunChart::Latency],
+    sections.extend(illustrated(
+        OVER_TIME,
+        pictures.of(&[RunChart::Tps, RunChart::Latency]),
+        run.is_in_progress().then(intervals_so_far),
     ));
     sections.extend(drawn(
         "The server at the same time",
@@ -97,6 +101,19 @@ pub fn report<S: Source>(
             run.extension_version, run.run_id, run.run_id
         ),
     })
+}
+
+/// Why charts over time end before the present.
+fn intervals_so_far() -> Section {
+    let words = format!(
+        "While a run is in progress, its intervals are stored {INTERVALS_PER_BATCH} at a time, and the rest at \
+         its end. Charts over time have those that are stored. Commands and the time budget are stored at the \
+         end, too."
+    );
+    Section {
+        heading: OVER_TIME.into(),
+        blocks: vec![Block::Text(words)],
+    }
 }
 
 /// A section that begins with charts, if it has anything.

@@ -9,7 +9,7 @@ use crate::results::load::{self, query_json};
 use crate::security::with_pinned_settings;
 use selfbench_chart::{Bin, HeatMap};
 use selfbench_model::Run;
-use selfbench_stats::{StoredHistograms, buckets};
+use selfbench_stats::{LatencyHistogram, StoredHistograms, buckets};
 
 /// Columns and rows of a map of latencies, at most.
 const HEAT_COLUMNS: i32 = 120;
@@ -26,7 +26,12 @@ pub type Latencies = (Vec<Bin>, Vec<(f64, f64)>);
 
 /// The distribution of a run's latencies, and their percentiles.
 pub fn latencies(run: &Run) -> Result<Latencies> {
-    let Some(histogram) = load::load_histogram(run.run_id)? else {
+    let so_far = run.figures.histogram.as_deref();
+    let histogram = match so_far.and_then(|bytes| LatencyHistogram::decode(bytes).ok()) {
+        Some(histogram) => Some(histogram),
+        None => load::load_histogram(run.run_id)?,
+    };
+    let Some(histogram) = histogram else {
         return Ok((Vec::new(), Vec::new()));
     };
     let count = histogram.count() as f64;
