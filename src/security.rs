@@ -109,6 +109,11 @@ fn with_settings<T>(settings: &[(&CStr, &CStr)], body: impl FnOnce() -> Result<T
     session::with_settings(InTransaction::current()?, settings, body)
 }
 
+/// Runs `body` with plans that do not depend on the values of parameters.
+pub fn with_generic_plans<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_settings(&[(c"plan_cache_mode", c"force_generic_plan")], body)
+}
+
 /// Does the same for a query that must not wait for locks for long.
 pub fn without_waiting<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_pinned_settings(|| with_settings(&[(c"lock_timeout", c"200ms")], body))

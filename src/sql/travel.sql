@@ -242,7 +242,7 @@ BEGIN
     END IF;
 
     new_id := nextval('bench.run_id_seq');
-    names := ARRAY(SELECT key FROM json_each(document -> 'tables'));
+    names := ARRAY(SELECT k FROM json_object_keys(document -> 'tables') k);
     -- One table after the other is taken out of the document, which may be large.
     FOR part IN
         SELECT 'runs' AS name, 'bench.runs'::regclass::oid AS relation, 0 AS level
