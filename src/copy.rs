@@ -23,6 +23,8 @@ thread_local! {
 pub struct CopyTarget<'t> {
     /// The table's name, quoted for SQL.
     pub table: &'t str,
+    /// The columns of the data, with commas in between; all if empty.
+    pub columns: &'t str,
     /// COPY's format: `text` or `binary`.
     pub format: &'t CStr,
     /// Whether rows are frozen, where that is possible: the current transaction must have created
@@ -30,8 +32,8 @@ pub struct CopyTarget<'t> {
     pub freeze: bool,
 }
 
-/// Copies all data of `source` into a table, in the current transaction. The current role must have
-/// the INSERT privilege on it.
+/// Copies all data of `source` into a table, in the current transaction. Texts are in the encoding of
+/// the database. The current role must have the INSERT privilege on the table.
 pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
     let sql = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid";
     let table = query::first_value::<pg_sys::Oid>(sql, &[target.table.into()])?;
@@ -86,6 +88,18 @@ pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
                 -1,
             ));
         }
+        if target.format == c"text" {
+            options.push(pg_sys::makeDefElem(
+                c"encoding".as_ptr().cast_mut(),
+                pg_sys::makeString(pg_sys::GetDatabaseEncodingName().cast_mut()).cast(),
+                -1,
+            ));
+        }
+        let mut columns = pgrx::PgList::<pg_sys::Node>::new();
+        for name in target.columns.split(',').filter(|name| !name.is_empty()) {
+            let name = pg_sys::pnstrdup(name.as_ptr().cast(), name.len());
+            columns.push(pg_sys::makeString(name).cast());
+        }
         let copy = pg_sys::BeginCopyFrom(
             state,
             relation,
@@ -93,7 +107,7 @@ pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
             std::ptr::null(),
             false,
             Some(read),
-            std::ptr::null_mut(),
+            columns.into_pg(),
             options.into_pg(),
         );
         pg_sys::CopyFrom(copy);

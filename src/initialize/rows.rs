@@ -157,6 +157,7 @@ pub fn copy(mut rows: Rows) -> Result<()> {
     let table = rows.table().to_owned();
     let target = CopyTarget {
         table: &table,
+        columns: "",
         format: c"text",
         freeze: true,
     };

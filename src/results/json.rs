@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::server;
+use selfbench_model::ascii;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter};
 use std::borrow::Cow;
@@ -38,10 +39,6 @@ pub fn storable(text: &str) -> Cow<'_, str> {
     text
 }
 
-fn ascii(text: &str) -> String {
-    text.replace(|c: char| !c.is_ascii(), "?")
-}
-
 /// Leaves zero characters out of texts: they cannot be stored, and no text of ours has a meaning
 /// with one. In a database whose encoding may not have a character, or has other bytes for it, a
 /// question mark takes the place of all that is not ASCII.
@@ -73,6 +70,7 @@ impl Formatter for Storable {
     }
 }
 
-fn unprintable(error: serde_json::Error) -> Error {
+/// The error of a value that cannot be written.
+pub fn unprintable(error: serde_json::Error) -> Error {
     Error::Limit(format!("cannot describe a result: {error}"))
 }

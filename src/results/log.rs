@@ -16,6 +16,7 @@ pub fn store(run_id: i64, rows: Vec<LoggedTransaction>) -> Result<()> {
     }
     let target = CopyTarget {
         table: "bench.transactions",
+        columns: "",
         format: c"binary",
         freeze: false,
     };

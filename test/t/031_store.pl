@@ -154,12 +154,12 @@ is(as($root, "SELECT bench.drop_script('$number.nightly')"), '', 'and drops its 
 # A run can be repeated from its row.
 $database = 'postgres';
 as($root, q(SELECT bench.define_script('options', 'SELECT :a, 1')));
-my $result = as($root, q(SELECT run_id, rate FROM bench.run('options', transactions => 2, rate => 1000, seed => '18446744073709551615', variables => '{"a": 1, "b": "it''s\n"}'::jsonb, continue_on_error => true, exit_on_abort => true, verbose_errors => true, client_process => 'worker', label => '\u0000')));
+my $result = as($root, q(SELECT run_id, rate FROM bench.run('options', transactions => 2, rate => 1000, seed => '18446744073709551615', variables => '{"a": 1, "b": "it''s\n", "c": "\"\\\\ \t{}"}'::jsonb, continue_on_error => true, exit_on_abort => true, verbose_errors => true, client_process => 'worker', label => '\u0000')));
 like($result, qr/^(\d+)\|1000$/, 'options of many kinds');
 my ($first) = $result =~ /^(\d+)/;
 my $options = "SELECT scripts, mode, clients, transactions_per_client, rate, seed, variables, continue_on_error, exit_on_abort, verbose_errors, client_process, label FROM bench.runs";
 my $row = as($root, "$options WHERE run_id = $first");
-is($row, q({options}|spi|1|2|1000|18446744073709551615|{"a": "1", "b": "it's\n"}|t|t|t|worker|\u0000), 'are stored');
+is($row, q({options}|spi|1|2|1000|18446744073709551615|{"a": "1", "b": "it's\n", "c": "\"\\\\ \t{}"}|t|t|t|worker|\u0000), 'are stored');
 my $second = as($root, "SELECT (bench.run(array_to_string(scripts, ', '), mode, clients, transactions => transactions_per_client, rate => rate, seed => seed, variables => variables, continue_on_error => continue_on_error, exit_on_abort => exit_on_abort, verbose_errors => verbose_errors, client_process => client_process, label => label)).run_id FROM bench.runs WHERE run_id = $first");
 is(as($root, "$options WHERE run_id = $second"), $row, 'and can be given again');
 

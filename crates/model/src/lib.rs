@@ -1,9 +1,10 @@
 //! A run and its results, as rows: the result tables have their columns, reports
 //! print them. Nothing here measures, stores or prints anything.
 //!
-//! Rows are written and read as JSON, by the names of their fields. Histograms and scripts may be
-//! large: they are not in the JSON, and are not read back.
+//! Rows are written as lines for COPY and read as JSON, by the names of their fields. Histograms and
+//! scripts may be large: they are separate columns, and are not read back.
 
+mod copy_text;
 mod evidence;
 mod figures;
 mod interval;
@@ -22,6 +23,7 @@ mod step;
 mod strain;
 mod times;
 
+pub use copy_text::{CopyLine, ascii};
 pub use evidence::{Blocked, CourseInterval, Evidence, ServerMoment, Waited};
 pub use figures::{Figures, Latency, encoded};
 pub use interval::{INTERVALS_PER_BATCH, RunInterval};
