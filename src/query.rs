@@ -105,6 +105,27 @@ pub fn numbered_bytes(
     })
 }
 
+/// The rows of a query whose columns are all of type `float8`, with one parameter of type `bigint`.
+/// Fails if a value is not a finite number.
+pub fn numbers<const COLUMNS: usize>(
+    sql: &str,
+    parameter: i64,
+) -> Result<Vec<[Option<f64>; COLUMNS]>> {
+    select(sql, None, &[parameter.into()], |rows| {
+        rows.map(|row| {
+            let mut numbers = [None; COLUMNS];
+            for (column, number) in (1..).zip(&mut numbers) {
+                *number = row.get::<f64>(column)?;
+                if number.is_some_and(|number| !number.is_finite()) {
+                    return Err(Error::Limit("a stored number is not finite".into()));
+                }
+            }
+            Ok(numbers)
+        })
+        .collect()
+    })
+}
+
 /// A text as an SQL literal that is valid for any value of `standard_conforming_strings`.
 pub fn quote_literal(text: &str) -> String {
     let quoted = text.replace('\'', "''");

@@ -16,6 +16,7 @@ use selfbench_stats::LatencyHistogram;
 use selfbench_stats::budget::Waits;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 /// Reads a run that the caller may see, as it is now, whatever the caller's snapshot is; without
 /// histograms and texts of scripts.
@@ -261,36 +262,13 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
           WHERE run_id = $1 AND machine = 'server'",
         run_id,
     )?;
+    let (course, server) = course(run_id)?;
     Ok(Evidence {
         settings: settings.into_iter().map(setting).collect(),
         facts: facts.into_iter().collect(),
         tables: rows::<RunTable>(run_id, "relation")?,
-        // Others wait for the session that writes WAL or reads the block, and for storage with it.
-        course: query_json::<CourseInterval>(
-            "SELECT jsonb_build_object('begins_s', i.begins_s, 'seconds', i.seconds, 'tps', i.tps,
-                                       'latency_avg_ms', i.latency_avg_ms,
-                                       'storage_share', w.storage_share)::text
-               FROM bench.run_intervals i
-               LEFT JOIN (SELECT interval_no,
-                                 coalesce(sum(samples) FILTER (WHERE class = 'IO'
-                                                                  OR event IN ('WALWrite', 'BufferIO')), 0)::float8
-                                 / nullif(sum(samples), 0) AS storage_share
-                            FROM bench.run_waits WHERE run_id = $1 AND class <> 'Client'
-                           GROUP BY interval_no) w USING (interval_no)
-              WHERE i.run_id = $1 ORDER BY i.interval_no",
-            run_id,
-        )?,
-        server: query_json::<ServerMoment>(
-            "SELECT jsonb_build_object(
-                        'tps', i.tps, 'autovacuum', s.autovacuum_workers > 0,
-                        'checkpoint', s.checkpoint_begun OR s.checkpoint_active OR s.checkpoint_ended,
-                        'other_sessions', s.other_sessions, 'cpu_steal_ms', s.cpu_steal_ms,
-                        'cpu_ms', s.cpu_user_ms + s.cpu_system_ms + s.cpu_idle_ms + s.cpu_iowait_ms
-                                  + s.cpu_steal_ms)::text
-               FROM bench.run_server_intervals s JOIN bench.run_intervals i USING (run_id, interval_no)
-              WHERE s.run_id = $1 ORDER BY s.interval_no",
-            run_id,
-        )?,
+        course,
+        server,
         run_queue_share: query_json::<Option<f64>>(
             "SELECT to_jsonb(t.sessions_run_queue_ms / nullif(t.busy_ms, 0))::text
                FROM bench.run_times t WHERE t.run_id = $1 AND t.sessions_run_queue_ms IS NOT NULL",
@@ -312,6 +290,78 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
             run_id,
         )?,
     })
+}
+
+/// The intervals of a run, and what the server did in them.
+///
+/// They are joined here: a plan for few rows, made before the tables are analyzed, takes minutes for a
+/// day of intervals.
+fn course(run_id: i64) -> Result<(Vec<CourseInterval>, Vec<ServerMoment>)> {
+    let (intervals, storage, server) = with_pinned_settings(|| {
+        let intervals = query::numbers::<5>(
+            "SELECT interval_no::float8, begins_s, seconds, tps, latency_avg_ms
+               FROM bench.run_intervals WHERE run_id = $1 ORDER BY interval_no",
+            run_id,
+        )?;
+        // Others wait for the session that writes WAL or reads the block, and for storage with it.
+        let storage = query::numbers::<2>(
+            "SELECT interval_no::float8,
+                    coalesce(sum(samples) FILTER (WHERE class = 'IO'
+                                                     OR event IN ('WALWrite', 'BufferIO')), 0)::float8
+                    / nullif(sum(samples), 0)
+               FROM bench.run_waits WHERE run_id = $1 AND class <> 'Client' GROUP BY interval_no",
+            run_id,
+        )?;
+        let server = query::numbers::<6>(
+            "SELECT interval_no::float8,
+                    (checkpoint_begun OR checkpoint_active OR checkpoint_ended)::int::float8,
+                    (autovacuum_workers > 0)::int::float8, other_sessions::float8,
+                    (cpu_user_ms + cpu_system_ms + cpu_idle_ms + cpu_iowait_ms + cpu_steal_ms)::float8,
+                    cpu_steal_ms::float8
+               FROM bench.run_server_intervals WHERE run_id = $1 ORDER BY interval_no",
+            run_id,
+        )?;
+        Ok((intervals, storage, server))
+    })?;
+    let number = |no: Option<f64>| no.map(|no| no as i64);
+    let storage: HashMap<i64, Option<f64>> = storage
+        .into_iter()
+        .filter_map(|[no, share]| Some((number(no)?, share)))
+        .collect();
+    let mut tps_of = HashMap::new();
+    let mut course = Vec::new();
+    for [no, begins_s, seconds, tps, latency_avg_ms] in intervals {
+        if let (Some(no), Some(begins_s), Some(seconds)) = (number(no), begins_s, seconds) {
+            tps_of.insert(no, tps);
+            course.push(CourseInterval {
+                begins_s,
+                seconds,
+                tps,
+                latency_avg_ms,
+                storage_share: storage.get(&no).copied().flatten(),
+            });
+        }
+    }
+    let is = |flag: Option<f64>| flag.map(|flag| flag > 0.0);
+    let moment = |[
+        no,
+        checkpoint,
+        autovacuum,
+        other_sessions,
+        cpu_ms,
+        cpu_steal_ms,
+    ]: [_; 6]| {
+        Some(ServerMoment {
+            tps: *tps_of.get(&number(no)?)?,
+            checkpoint: is(checkpoint),
+            autovacuum: is(autovacuum),
+            other_sessions,
+            cpu_ms,
+            cpu_steal_ms,
+        })
+    };
+    let server = server.into_iter().filter_map(moment).collect();
+    Ok((course, server))
 }
 
 /// The first rows of a query, at most that many, under the latest snapshot, and which columns are numbers.

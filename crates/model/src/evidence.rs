@@ -40,7 +40,7 @@ impl Evidence {
 }
 
 /// The figures of an interval that tell how a run went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CourseInterval {
     /// When it began, in seconds after the start barrier opened.
     pub begins_s: f64,
@@ -55,7 +55,7 @@ pub struct CourseInterval {
 }
 
 /// What the server and its machine did in an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServerMoment {
     /// Transactions per second in it.
     pub tps: Option<f64>,
