@@ -5,7 +5,8 @@ use super::header::Header;
 use super::ring::RingHead;
 use super::slots::Worker;
 use super::stack_area::StackHead;
-use selfbench_stats::buckets::{self, coarse};
+use selfbench_stats::LatencyCounters;
+use selfbench_stats::buckets::coarse;
 use std::sync::atomic::AtomicU32;
 
 /// Room for the outcome: a report with the longest list of scripts fits.
@@ -115,8 +116,7 @@ impl SegmentLayout {
         let counters = self
             .histogram_sets()
             .checked_mul(self.histograms())?
-            .checked_mul(buckets::BUCKETS)?
-            .checked_mul(4)?;
+            .checked_mul(size_of::<LatencyCounters>())?;
         let command_histograms = align(histograms.checked_add(counters)?)?;
         let messages = align(command_histograms.checked_add(self.command_histogram_bytes()?)?)?;
         let message_rings = self.workers.checked_mul(ring_stride(self.message_bytes)?)?;

@@ -2,7 +2,6 @@
 
 use super::segment::Segment;
 use selfbench_stats::{CommandTally, LatencyHistogram, Tally};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Sum of the figures of all clients, by command; empty unless commands are measured.
 pub fn read_commands(segment: &Segment) -> Vec<CommandTally> {
@@ -47,10 +46,9 @@ pub fn read_latencies(segment: &Segment) -> Vec<LatencyHistogram> {
     let of_script = |script| {
         let mut sum = LatencyHistogram::new();
         for set in 0..layout.histogram_sets() {
-            for (bucket, counter) in segment.histogram(set, script).iter().enumerate() {
-                match counter.load(Relaxed) {
-                    0 => {}
-                    count => sum.record_bucket(bucket, u64::from(count)),
+            for (bucket, count) in segment.histogram(set, script).used() {
+                if count > 0 {
+                    sum.record_bucket(bucket, u64::from(count));
                 }
             }
         }

@@ -8,8 +8,8 @@ use super::segment::Segment;
 use crate::latch;
 use selfbench_client::{Failure, LogEntry, Record, Transaction};
 use selfbench_script::Workload;
-use selfbench_stats::buckets::{self, coarse};
-use selfbench_stats::{CommandTally, Counts, Tally, Usage};
+use selfbench_stats::buckets::coarse;
+use selfbench_stats::{CommandTally, Counts, LatencyCounters, Tally, Usage};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The writer of one client's slot. It counts in memory of its own, and copies that into the slot.
@@ -17,8 +17,8 @@ pub struct Recorder<'s> {
     slot: &'s ClientSlot,
     counters: &'s [ScriptCounters],
     tallies: Vec<Tally>,
-    histograms: Vec<&'s [AtomicU32; buckets::BUCKETS]>,
-    reads: Option<&'s [AtomicU32; buckets::BUCKETS]>,
+    histograms: Vec<&'s LatencyCounters>,
+    reads: Option<&'s LatencyCounters>,
     commands: &'s [CommandCounters],
     command_tallies: Vec<CommandTally>,
     command_histograms: Vec<&'s [AtomicU32; coarse::BUCKETS]>,
@@ -67,8 +67,7 @@ impl<'s> Recorder<'s> {
     /// layout has counters for it.
     pub fn read_blocks(&self, blocks: u64, duration_ns: u64) {
         if let (Some(reads), Some(each_ns)) = (self.reads, duration_ns.checked_div(blocks)) {
-            let bucket = &reads[buckets::index_of(each_ns)];
-            bucket.store(bucket.load(Relaxed).wrapping_add(blocks as u32), Relaxed);
+            reads.count(each_ns, blocks as u32);
         }
     }
 
@@ -133,8 +132,7 @@ impl Record for Recorder<'_> {
         });
         self.slot.note_extremes(transaction.latency_ns);
         // Clients that share a histogram are run by one process.
-        let bucket = &self.histograms[script][buckets::index_of(transaction.latency_ns)];
-        bucket.store(bucket.load(Relaxed).wrapping_add(1), Relaxed);
+        self.histograms[script].count(transaction.latency_ns, 1);
     }
 
     fn failed(&mut self, script: usize, failure: Failure, retries: u32, duration_ns: u64) {

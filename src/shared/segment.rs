@@ -10,7 +10,8 @@ use super::stack_area::{StackArea, StackHead};
 use crate::error::{Error, Report, Result};
 use crate::state::session;
 use pgrx::pg_sys;
-use selfbench_stats::buckets::{self, coarse};
+use selfbench_stats::LatencyCounters;
+use selfbench_stats::buckets::coarse;
 use serde::{Serialize, de::DeserializeOwned};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
@@ -319,7 +320,7 @@ impl Segment {
 
     /// The latency counters of one script in a set, or those of reads, which stand behind the last
     /// script. Panics if there is no such pair.
-    pub fn histogram(&self, set: usize, number: usize) -> &[AtomicU32; buckets::BUCKETS] {
+    pub fn histogram(&self, set: usize, number: usize) -> &LatencyCounters {
         let (sets, each) = (self.layout.histogram_sets(), self.layout.histograms());
         assert!(set < sets && number < each);
         let index = set * each + number;
@@ -329,7 +330,7 @@ impl Segment {
                 .base
                 .as_ptr()
                 .add(self.offsets.histograms)
-                .cast::<[AtomicU32; buckets::BUCKETS]>();
+                .cast::<LatencyCounters>();
             &*first.add(index)
         }
     }

@@ -175,9 +175,8 @@ impl Harvest {
         for set in 0..layout.histogram_sets() {
             for number in 0..layout.histograms() {
                 let first = (set * layout.histograms() + number) * buckets::BUCKETS;
-                let counters = segment.histogram(set, number);
-                for (bucket, counter) in counters.iter().enumerate() {
-                    let added = self.counters.read(first + bucket, counter.load(Relaxed));
+                for (bucket, value) in segment.histogram(set, number).used() {
+                    let added = self.counters.read(first + bucket, value);
                     if added != 0 {
                         if number < layout.scripts {
                             self.interval.record_bucket(bucket, added);

@@ -1,7 +1,7 @@
 //! The bucket layout of latencies: which counter of a plain array a latency belongs to.
 //!
-//! The array itself is the caller's (it lives in shared memory, one writer each); this module
-//! only gives the arithmetic. The layout is HdrHistogram's (Gil Tene, <http://hdrhistogram.org>)
+//! The array itself is [`LatencyCounters`](crate::LatencyCounters); this module only gives the
+//! arithmetic. The layout is HdrHistogram's (Gil Tene, <http://hdrhistogram.org>)
 //! with the bounds below: a first range of 2,048 buckets of 64 ns each, then for every further
 //! power of two 1,024 buckets of twice the width of those before. A bucket is never wider than
 //! 1/1024 of the values in it, which is what "three significant digits" means here.
