@@ -3,6 +3,8 @@
 #   browser_missing    prints what is missing for the tests of pages; nothing if all is there
 #   browser_install    tries to install it: Debian's packages, and the driver and axe-core, whose
 #                      versions test/browser/package-lock.json has
+#   browser_alone COMMAND...
+#                      runs a command with a home of its own, so that Chromium leaves no files
 #
 # CHROMIUM           the browser, by default one of the PATH
 # shellcheck shell=bash
@@ -19,10 +21,20 @@ browser_missing() {
     elif ! cmp -s test/browser/package-lock.json "$browser_modules/package-lock.json" ||
         [ ! -d "$browser_modules/node_modules/playwright-core" ]; then
         echo "the driver of Chromium is not installed"
-    elif ! timeout 60 "$CHROMIUM" --headless --no-sandbox --disable-gpu --dump-dom about:blank >/dev/null 2>&1; then
+    elif ! browser_alone timeout 60 "$CHROMIUM" --headless --no-sandbox --disable-gpu --dump-dom about:blank \
+        >/dev/null 2>&1; then
         echo "Chromium does not start here"
     fi
 }
+
+browser_alone() (
+    home=$(mktemp -d)
+    trap 'rm -rf "$home"' EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    env -u XDG_CONFIG_HOME -u XDG_CACHE_HOME HOME="$home" TMPDIR="$home" "$@"
+)
 
 # Downloads may fail, or take forever; what is missing then, browser_missing tells.
 browser_install() {
