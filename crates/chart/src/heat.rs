@@ -24,7 +24,7 @@ pub struct HeatMap {
     pub counts: Vec<Vec<u64>>,
 }
 
-/// A map of shades: the darker, the more transactions of that time had that latency. Shades are on a log
+/// A map of shades: the stronger, the more transactions of that time had that latency. Shades are on a log
 /// scale, so that single slow transactions are seen.
 pub fn heat(about: &About, time: TimeAxis, map: &HeatMap) -> Chart {
     let highest = map.counts.iter().flatten().copied().max().unwrap_or(0);
@@ -70,7 +70,7 @@ pub fn heat(about: &About, time: TimeAxis, map: &HeatMap) -> Chart {
     let (ticks, of_time) = time_ticks(time.from, time.to, 6.0);
     let (divisor, unit) = Unit::Milliseconds.of((from * to).sqrt());
     let marks = html! {
-        (area.left_axis(&up.ticks(5.0, divisor), &format!("{unit}, log scale; darker: more transactions")))
+        (area.left_axis(&up.ticks(5.0, divisor), &format!("{unit}, log scale; stronger color: more transactions")))
         (area.marks(html! {
             @for (i, path) in shades.iter().enumerate().filter(|(i, _)| used[*i]) {
                 path.cell.{ "h" (i + 1) } d=(path) {}
