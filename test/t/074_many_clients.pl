@@ -62,6 +62,8 @@ foreach my $case (
 	ok($far->poll_query_until('postgres', "SELECT count(*) = 0 $active"), "$how: no session of the target is executing")
 	  || $far->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $active");
 	nothing_left_ok($node, "target, $how");
+	is($node->safe_psql('postgres', 'SELECT aborted_clients FROM bench.runs ORDER BY run_id DESC LIMIT 1'), 0,
+		"$how: clients whose sessions the run terminates are not aborted");
 }
 
 $far->stop;
