@@ -244,7 +244,7 @@ my ($mine, $theirs) = map {
 } ('cleaner', 'Clean Er');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(run_ids => '{$theirs,1}')"), '', 'not what others have');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(older_than => 86400)"), '', 'nothing is old');
-fails_ok('cleaner', "SELECT bench.delete_runs(run_ids => '{NULL,$mine}')", qr/ERROR:  22004: run_ids must not be null/,
+fails_ok('cleaner', "SELECT bench.delete_runs(run_ids => '{NULL,$mine}')", qr/ERROR:  22004: run_ids must not contain nulls/,
 	'a run id that is null');
 fails_ok('cleaner', "SELECT bench.delete_runs($_)", qr/ERROR:  54000: argument "\w+" has \d+ bytes/, 'an argument that is too long')
 	foreach ("array_fill(1::bigint, ARRAY[200000])", "label => repeat('x', 1048577)");
