@@ -33,6 +33,8 @@ const CANCEL_GRACE_NS: u64 = 2_000_000_000;
 const TARGET_GRACE_NS: u64 = 8_000_000_000;
 /// How long requests for a target are sent before what they have not ended is terminated.
 const REQUESTS_NS: u64 = 1_000_000_000;
+/// The time between two terminations, each of which takes a connection and may be refused.
+const TERMINATE_EVERY_NS: u64 = 500_000_000;
 /// The time between two cancels of the same statement, which may not have begun at the first one.
 const CANCEL_EVERY_NS: u64 = 200_000_000;
 /// How often the worker checks meanwhile, in milliseconds.
@@ -172,6 +174,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
         canceled_ns: 0,
         requests: None,
         termination: None,
+        terminated_ns: 0,
         connect_with,
         is_here: spec.target.is_none(),
         rounds: Rounds::new(observes && several),
@@ -213,6 +216,8 @@ struct EventLoop<'s, 'p> {
     requests: Option<Requests>,
     /// What terminates sessions there.
     termination: Option<Termination>,
+    /// When it began.
+    terminated_ns: u64,
     connect_with: Rc<ConnectWith>,
     /// Whether the sessions are on this server.
     is_here: bool,
@@ -291,7 +296,7 @@ impl EventLoop<'_, '_> {
                     self.cancel_statements();
                 }
                 if !self.is_here && waited > STOP_GRACE_NS + REQUESTS_NS {
-                    self.terminate_sessions();
+                    self.terminate_sessions(now);
                 }
             }
         }
@@ -299,13 +304,16 @@ impl EventLoop<'_, '_> {
     }
 
     /// Terminates the sessions on a target that are still executing, those of one server at a time.
-    fn terminate_sessions(&mut self) {
+    fn terminate_sessions(&mut self, now: u64) {
         if let Some(termination) = &mut self.termination {
             if !termination.advance() {
                 return;
             }
             // It may have failed, for lack of a connection, or have had other sessions.
             self.termination = None;
+        }
+        if now - self.terminated_ns < TERMINATE_EVERY_NS {
+            return;
         }
         let mut address = None;
         let mut pids = Vec::new();
@@ -330,6 +338,7 @@ impl EventLoop<'_, '_> {
         for (keyword, value) in address {
             with.set(keyword, &value);
         }
+        self.terminated_ns = now;
         self.termination = Some(Termination::begin(&with, pids));
     }
 

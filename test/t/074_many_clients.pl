@@ -66,6 +66,26 @@ foreach my $case (
 		"$how: clients whose sessions the run terminates are not aborted");
 }
 
+# A target that refuses to terminate sessions is not asked all the time.
+$far->safe_psql('postgres', <<'SQL');
+CREATE ROLE refused LOGIN;
+REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC;
+CREATE FUNCTION stay() RETURNS void LANGUAGE plpgsql AS
+$$BEGIN LOOP BEGIN PERFORM pg_sleep(0.1); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END$$;
+SQL
+$node->safe_psql('postgres', q{SELECT bench.define_script('stay', 'SELECT stay();')});
+my $offset = -s $far->logfile;
+my $caller = start_sql($node,
+	"SELECT bench.run('stay', mode => 'libpq', clients => 2, duration => '600 s', vacuum => 'none', target => \$\$$target user=refused\$\$)",
+	name => 'caller');
+ok($far->poll_query_until('postgres', "SELECT count(*) = 2 $active"), 'refused: the clients are executing');
+$node->safe_psql('postgres', 'SELECT bench.cancel(max(run_id)) FROM bench.runs');
+finish_sql($caller);
+my $refused = () = slurp_file($far->logfile, $offset) =~ /permission denied for function pg_terminate_backend/g;
+ok($refused > 0 && $refused <= 16, "refused: asked at intervals, $refused times");
+$far->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $active");
+nothing_left_ok($node, 'refused');
+
 $far->stop;
 $node->stop;
 done_testing();
