@@ -4,26 +4,31 @@ use crate::clock;
 use crate::error::Result;
 use crate::results::load;
 use crate::run::RunSpec;
+use crate::server;
 use crate::shared::ClientState;
 use crate::shared::reading;
 use crate::shared::{Header, Phase, Segment};
 use crate::state::session;
 use pgrx::prelude::*;
-use selfbench_model::{Figures, RunRecord, RunScript};
+use selfbench_model::{Figures, RunRecord, RunScript, RunState};
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The segment of a run in progress, if it is the caller's own or the caller a superuser.
 pub(super) fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
-    let handle = u32::try_from(handle?).ok()?;
-    let segment = Segment::attach(handle)?;
+    segment_of(run_id, handle).filter(is_visible)
+}
+
+fn is_visible(segment: &Segment) -> bool {
+    segment.header().role == session::role().to_u32() || session::is_superuser()
+}
+
+/// The segment of a run in progress, whoever the caller is.
+fn segment_of(run_id: i64, handle: Option<i64>) -> Option<Segment> {
+    let segment = Segment::attach(u32::try_from(handle?).ok()?)?;
     let header = segment.header();
-    let (role, superuser) = (session::role().to_u32(), session::is_superuser());
-    ((header.role == role || superuser)
-        && header.is_run()
-        && header.run_id.load(Relaxed) == run_id
-        && goes_on(&segment))
-    .then_some(segment)
+    (header.is_run() && header.run_id.load(Relaxed) == run_id && goes_on(&segment))
+        .then_some(segment)
 }
 
 /// Whether the run of a segment has not ended.
@@ -101,13 +106,26 @@ fn seconds_since(since_ns: u64) -> Option<f64> {
     (since_ns != 0).then_some(passed_ns as f64 / 1e9)
 }
 
-/// A run that the caller may see, as it is stored; one in progress with its figures so far.
+/// A run that the caller may see, as it is stored; one in progress with its figures so far, and one
+/// whose coordinator is gone as lost, whether or not a later run has marked it.
 pub(super) fn load(run_id: i64) -> Result<Option<RunRecord>> {
+    let in_progress = |found: &&mut RunRecord| found.run.is_in_progress();
     let mut found = load::load(run_id)?;
-    if let Some(found) = found.as_mut().filter(|found| found.run.is_in_progress())
-        && let Some(segment) = live_segment(run_id, found.run.segment)
-    {
-        add_figures(found, &segment)?;
+    let Some(record) = found.as_mut().filter(in_progress) else {
+        return Ok(found);
+    };
+    match segment_of(run_id, record.run.segment) {
+        Some(segment) if is_visible(&segment) => add_figures(record, &segment)?,
+        Some(_) => {}
+        // The coordinator of a standby's row is on the primary.
+        None if server::in_recovery() => {}
+        None => {
+            // It may have ended between the two looks.
+            found = load::load(run_id)?;
+            if let Some(record) = found.as_mut().filter(in_progress) {
+                record.run.state = RunState::Lost;
+            }
+        }
     }
     Ok(found)
 }
