@@ -37,9 +37,10 @@ pub(super) fn goes_on(segment: &Segment) -> bool {
     header.phase() != Phase::Finished && header.coordinator.pid() != 0
 }
 
+/// Whether a run that is stored as in progress may be so: on a standby, its coordinator is on the primary.
 #[pg_extern(sql = false)]
 fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
-    run_id.is_some_and(|run_id| live_segment(run_id, segment).is_some())
+    run_id.is_some_and(|id| server::in_recovery() || live_segment(id, segment).is_some())
 }
 
 /// A run in progress: phase, seconds since the start barrier opened, transactions, failures,

@@ -112,7 +112,7 @@ LANGUAGE c AS 'MODULE_PATHNAME', 'spi_client_wrapper';
 CREATE FUNCTION bench_internal.sample_session(segment bigint, secret bigint, client bigint) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'sample_session_wrapper';
 
-/* Whether a run's coordinator is alive. */
+/* Whether a run's coordinator is alive, or may be: on a standby, it is on the primary. */
 CREATE FUNCTION bench_internal.is_live(run_id bigint, segment bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'is_live_wrapper';
 

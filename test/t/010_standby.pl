@@ -125,6 +125,10 @@ is($standby->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = 
 	'running', 'a run of the primary');
 is($standby->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'),
 	0, 'it is not in progress here');
+is($standby->safe_psql('postgres', "SELECT finding FROM bench.advice($live)"),
+	'the run is still in progress', 'but it is not lost');
+(undef, undef, my $refused) = $standby->psql('postgres', "SELECT bench.export_run($live)");
+like($refused, qr/ERROR:  run $live is in progress/, 'and its document is not that of a lost run');
 is($standby->safe_psql('postgres', "SELECT bench.cancel($live)"), 'f', 'nor can it be canceled');
 is($primary->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
 	'running', 'it goes on');
