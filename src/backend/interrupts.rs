@@ -2,11 +2,12 @@
 //! it to end its task.
 
 use super::timeouts;
+use crate::clock;
 use crate::compat;
 use crate::latch::forget_cancel;
 use pgrx::pg_sys;
 use rustix::process::Signal;
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 
 /// Set while a coordinator or a libpq client worker is in its own wait loop, where SIGTERM only
 /// requests it to end the run.
@@ -15,10 +16,14 @@ static COOPERATIVE: AtomicBool = AtomicBool::new(false);
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 /// Set by each SIGINT that is a request to cancel.
 static CANCELED: AtomicBool = AtomicBool::new(false);
-/// Set by SIGTERM while cooperative: the next one ends the process.
-static TERMINATED: AtomicBool = AtomicBool::new(false);
-/// Set if it does not.
+/// When the first SIGTERM came while cooperative; 0 before. A later one ends the process.
+static TERMINATED_NS: AtomicU64 = AtomicU64::new(0);
+/// Set if a later SIGTERM does not end the process either.
 static ENDS_ITSELF: AtomicBool = AtomicBool::new(false);
+
+/// For how long further SIGTERMs are the same request. At a shutdown, the postmaster signals each
+/// process and then its process group: the process may have handled the first signal by then.
+const SAME_REQUEST_NS: u64 = 500_000_000;
 
 /// Installs the handlers of SIGTERM and SIGINT, and unblocks signals, which are blocked at the
 /// start of a worker.
@@ -32,8 +37,8 @@ pub fn unblock_signals() {
 }
 
 /// From here on, SIGTERM and SIGINT request this process to end the task instead of ending the
-/// process immediately. A second SIGTERM ends the process, because its current operation may take
-/// forever.
+/// process immediately. A second SIGTERM, half a second later or more, ends the process, because its
+/// current operation may take forever.
 pub fn enter_cooperative() {
     COOPERATIVE.store(true, Release);
 }
@@ -65,7 +70,12 @@ pub fn asked_to_end() -> bool {
 }
 
 unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
-    let is_request = || !TERMINATED.swap(true, AcqRel) || ENDS_ITSELF.load(Acquire);
+    let is_request = || {
+        let now = clock::now_ns();
+        let first = TERMINATED_NS.compare_exchange(0, now, AcqRel, Acquire);
+        let first = first.err().unwrap_or(now);
+        now - first < SAME_REQUEST_NS || ENDS_ITSELF.load(Acquire)
+    };
     if COOPERATIVE.load(Acquire) && is_request() {
         ASKED_TO_END.store(true, Release);
         // SAFETY: setting one's own latch is allowed in a signal handler.

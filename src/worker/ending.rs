@@ -16,7 +16,7 @@ use std::time::Duration;
 const LIMIT_NS: u64 = 10_000_000_000;
 /// The same in an exit callback, where this process does not react to SIGTERM itself.
 const EXIT_LIMIT_NS: u64 = 2_000_000_000;
-/// When to send a second SIGTERM to processes that treat the first one as a request.
+/// How often to send SIGTERM again to processes that treat the first one as a request.
 const INSIST_NS: u64 = 1_000_000_000;
 /// How often to check whether they have exited.
 const TICK: Duration = Duration::from_millis(20);
@@ -99,7 +99,8 @@ pub fn end(processes: &(impl Processes + ?Sized)) {
 /// Processes that were requested to exit.
 pub struct Termination {
     begin_ns: u64,
-    insisted: bool,
+    /// How often SIGTERM was sent again.
+    insisted: u64,
 }
 
 impl Termination {
@@ -108,7 +109,7 @@ impl Termination {
         processes.for_each_left(&mut |left| left.terminate());
         Termination {
             begin_ns: clock::now_ns(),
-            insisted: false,
+            insisted: 0,
         }
     }
 
@@ -120,8 +121,8 @@ impl Termination {
             return true;
         }
         let waited = clock::now_ns() - self.begin_ns;
-        if !self.insisted && waited > INSIST_NS {
-            self.insisted = true;
+        if waited > INSIST_NS * (self.insisted + 1) {
+            self.insisted += 1;
             processes.for_each_left(&mut |left| left.insist());
         }
         if waited <= processes.limit_ns() {
