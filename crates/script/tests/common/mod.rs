@@ -1,8 +1,20 @@
-//! What the tests share: a client that evaluates expressions.
+//! What the tests share: a parser of one script, and a client that evaluates expressions.
 
 #![allow(dead_code)]
 
-use selfbench_script::{EvalContext, EvalError, Expr, Rng, Streams, Symbols, Value, Variables};
+use selfbench_script::{
+    EvalContext, EvalError, Expr, Protocol, Rng, Streams, Symbols, Value, Variables, Workload,
+    WorkloadBuilder,
+};
+
+/// A run of one script, which is valid.
+pub fn parse(body: &str) -> Workload {
+    let mut builder = WorkloadBuilder::new(Protocol::Simple);
+    builder
+        .add("F", "F", body, 1)
+        .unwrap_or_else(|error| panic!("{body}: {error}"));
+    builder.finish().unwrap()
+}
 
 /// A client with its variables and its generator, as a run with `seed` and one client has it.
 pub struct Client {

@@ -1,0 +1,105 @@
+//! The latency of a transaction lasts from its beginning to its end.
+
+use crate::common::{Bench, MS, done, script, serialization_failure};
+use selfbench_client::Transaction;
+
+fn latency(latency_ns: u64) -> Transaction {
+    Transaction {
+        latency_ns,
+        sleep_ns: 0,
+        lag_ns: None,
+        late: false,
+        retries: 0,
+    }
+}
+
+#[test]
+fn it_is_the_sum_of_all_commands() {
+    let workload = script("select 1;\n\\sleep 5 ms\nselect 2;");
+    let mut bench = Bench::new(&workload);
+    bench.answer_in_turn([done().after_ns(3 * MS), done().after_ns(4 * MS + 1)]);
+    bench.run_transactions(1);
+    let sum = Transaction {
+        sleep_ns: 5 * MS,
+        ..latency(12 * MS + 1)
+    };
+    assert_eq!(bench.succeeded(), [sum]);
+}
+
+#[test]
+fn time_between_transactions_does_not_count() {
+    let workload = script("select 1;");
+    let mut bench = Bench::new(&workload);
+    bench.answer(|_| done().after_ns(MS));
+    for _ in 0..3 {
+        bench.world.pass(100 * MS);
+        bench.advance();
+    }
+    assert_eq!(bench.succeeded(), [latency(MS); 3]);
+}
+
+#[test]
+fn a_client_that_is_alone_begins_where_it_ended() {
+    let workload = script("select 1;");
+    let mut bench = Bench::new(&workload);
+    bench.world.alone.set(true);
+    bench.world.tick_ns.set(MS);
+    bench.answer(|_| done());
+    for _ in 0..3 {
+        bench.advance();
+    }
+    // One reading at the first beginning, and one at each end.
+    assert_eq!(bench.succeeded(), [latency(MS); 3]);
+    assert_eq!(selfbench_client::Control::now_ns(&*bench.world), 5 * MS);
+}
+
+#[test]
+fn a_client_that_is_alone_and_logs_reads_the_clock_at_each_beginning() {
+    let workload = script("select 1;");
+    let mut bench = Bench::new(&workload);
+    bench.world.alone.set(true);
+    bench.plan.log = true;
+    bench.answer(|_| done().after_ns(MS));
+    for _ in 0..3 {
+        bench.world.pass(100 * MS);
+        bench.advance();
+    }
+    assert_eq!(bench.succeeded(), [latency(MS); 3]);
+}
+
+#[test]
+fn time_until_the_client_is_advanced_counts() {
+    let workload = script("select 1;");
+    let mut bench = Bench::new(&workload);
+    bench.answer(|_| done().after_waits(2));
+    bench.advance();
+    bench.world.pass(MS);
+    bench.advance();
+    bench.world.pass(MS);
+    bench.advance();
+    assert_eq!(bench.succeeded(), [latency(2 * MS)]);
+}
+
+#[test]
+fn all_tries_and_rollbacks_count() {
+    let workload = script("begin;\nselect 1;\nend;");
+    let mut bench = Bench::new(&workload);
+    bench.plan.max_tries = 2;
+    let ms = |n| done().after_ns(n * MS);
+    bench.answer_in_turn([
+        ms(1),
+        serialization_failure().after_ns(20 * MS),
+        ms(300),
+        ms(4000),
+        ms(50_000),
+        ms(600_000),
+    ]);
+    bench.run_transactions(1);
+    assert_eq!(
+        bench.succeeded(),
+        [Transaction {
+            retries: 1,
+            ..latency(654_321 * MS)
+        }]
+    );
+}
