@@ -10,11 +10,16 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql signal_sql told_ok backend_of remove_data
-  wait_for wait_for_transactions latest_run
-  invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
+our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
+  wait_for wait_for_transactions in_time_ok comes_before_end latest_run
+  start_after_kill invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
+
+# How long to wait for anything, also in a session of background_psql in all: a busy machine
+# takes minutes for what takes seconds.
+$PostgreSQL::Test::Utils::timeout_default = 600 if !$ENV{PG_TEST_TIMEOUT_DEFAULT};
 
 # Skips the whole test unless these optional extensions are installed.
 sub needs_extensions
@@ -37,6 +42,21 @@ sub new_bench_node
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION pg_selfbench');
 	return $node;
+}
+
+# Starts a server whose postmaster was killed, when its other processes have noticed; returns whether
+# it starts.
+sub start_after_kill
+{
+	my ($node) = @_;
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if $node->start(fail_ok => 1);
+		# It takes the process that was killed for a running server.
+		$node->{_pid} = undef;
+		usleep(100_000);
+	}
+	return 0;
 }
 
 # Removes the data of servers that have been stopped, which take much space, unless a test has
@@ -94,6 +114,15 @@ sub finish_sql
 	return (@{$session}{qw(stdout stderr)}, $session->{run}->result // -1);
 }
 
+# Whether it has ended, so that finish_sql returns at once.
+sub has_ended
+{
+	my ($session) = @_;
+
+	eval { $session->{run}->pump_nb };
+	return !$session->{run}->pumpable;
+}
+
 # Sends a signal to the psql of start_sql; INT is Ctrl-C.
 sub signal_sql
 {
@@ -133,9 +162,52 @@ sub wait_for
 	my ($node, $query) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 
-	my $came = $node->poll_query_until('postgres', $query);
+	my $came = comes($node, $query);
 	$came || fail("waiting for: $query");
 	return $came;
+}
+
+# Whether a query in database postgres returns "t" before a session of start_sql ends: for what
+# can be over before it is seen.
+sub comes_before_end
+{
+	my ($node, $query, $session) = @_;
+
+	return comes($node, $query, sub { return has_ended($session) });
+}
+
+# Whether a query in database postgres returns "t", before a function returns true if there is one.
+sub comes
+{
+	my ($node, $query, $ended) = @_;
+
+	my $tries = 10 * $PostgreSQL::Test::Utils::timeout_default;
+	my ($stdout, $stderr);
+	foreach (1 .. $tries)
+	{
+		my $is_last = $ended && $ended->();
+		$node->psql('postgres', $query, stdout => \$stdout, stderr => \$stderr);
+		return 1 if $stdout eq 't' && $stderr eq '';
+		return 0 if $is_last;
+		usleep(100_000);
+	}
+	diag("timed out: $query\nlast output: $stdout\n$stderr");
+	return 0;
+}
+
+# Does something that has to be done while a run or a timeout lasts: calls a function with so many
+# seconds, ever more, until it returns true.
+sub in_time_ok
+{
+	my ($name, $do) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	foreach my $seconds (1, 4, 16, 64, 256)
+	{
+		return 1 if $do->($seconds);
+		note("$name: not within $seconds s");
+	}
+	return fail("$name: in time");
 }
 
 # Waits until the run of that label has finished transactions.
@@ -242,16 +314,18 @@ sub next_run_ok
 	return;
 }
 
-# Waits until the extension has no process and no connection left; returns false
-# after the timeout of PostgreSQL::Test::Cluster.
+# That the extension has no process and no connection left.
+my $quiet = <<'SQL';
+NOT EXISTS (SELECT FROM pg_stat_activity
+             WHERE backend_type LIKE 'pg_selfbench%' OR application_name LIKE 'pg_selfbench%')
+SQL
+
+# Waits for that; returns false after the timeout of PostgreSQL::Test::Cluster.
 sub wait_until_quiet
 {
 	my ($node) = @_;
 
-	return $node->poll_query_until('postgres', <<'SQL');
-SELECT count(*) = 0 FROM pg_stat_activity
- WHERE backend_type LIKE 'pg_selfbench%' OR application_name LIKE 'pg_selfbench%'
-SQL
+	return comes($node, "SELECT $quiet");
 }
 
 # Tests that the extension has left no process, no connection and no lock.
@@ -260,7 +334,6 @@ sub nothing_left_ok
 	my ($node, $name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 
-	my $ok = ok(wait_until_quiet($node), "$name: no process and no connection is left");
 	# A process of the server that is just starting, such as an autovacuum worker, has locks for a moment,
 	# and is not in the view yet.
 	my $locks = <<'SQL';
@@ -269,8 +342,9 @@ SELECT locktype, mode, relation::regclass, backend_type
  WHERE pid IS DISTINCT FROM pg_backend_pid() AND locktype <> 'virtualxid'
    AND backend_type IS DISTINCT FROM 'autovacuum worker'
 SQL
-	my $none = $node->poll_query_until('postgres', "SELECT NOT EXISTS ($locks)");
-	return is($none ? '' : $node->safe_psql('postgres', $locks), '', "$name: no lock is left") && $ok;
+	my $nothing = comes($node, "SELECT $quiet AND NOT EXISTS ($locks)");
+	my $ok = ok($nothing || wait_until_quiet($node), "$name: no process and no connection is left");
+	return is($nothing ? '' : $node->safe_psql('postgres', $locks), '', "$name: no lock is left") && $ok;
 }
 
 # Whether such a process exists and is not a zombie.

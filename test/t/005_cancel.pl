@@ -35,18 +35,49 @@ sub to_processes
 # Starts a run, calls $end while it is in progress, and tests what is left of it.
 # Expected results: "error", a pattern of the caller's error, or none if the run's
 # row is returned; "state"; "aborted", the number of aborted clients.
+# If "times out", the run is ended by statement_timeout; if "held", all clients wait for a
+# lock until $end has been called.
 sub scenario
 {
 	my ($name, $mode, $end, %expected) = @_;
 	note "scenario: $name";
 
-	my $duration = $expected{duration} // '10 min';
+	my $amount = $expected{amount} // "duration => '10 min'";
 	my $sql = "SELECT state, aborted_clients FROM bench.run(mode => '$mode', clients => $clients,"
-	  . " duration => '$duration', vacuum => 'none', label => '$name');";
-	$sql = "$expected{before};\n$sql" if defined $expected{before};
-	my $caller = start_sql($node, $sql, name => 'caller');
-	wait_for_transactions($node, $name);
+	  . " $amount, vacuum => 'none', label => '$name');";
+	my ($caller, $locker);
+	if ($expected{'times out'})
+	{
+		in_time_ok(
+			$name,
+			sub {
+				$caller = start_sql($node, "SET statement_timeout = '$_[0] s';\n$sql", name => 'caller');
+				return 1
+				  if comes_before_end($node,
+					"SELECT transactions > 0 FROM bench.progress WHERE label = '$name'", $caller);
+				finish_sql($caller);
+				$happened = invariants($node)->{history};
+				return 0;
+			});
+	}
+	elsif ($expected{held})
+	{
+		$locker = patient_session();
+		$locker->query_safe('BEGIN; LOCK TABLE pgbench_tellers IN SHARE MODE');
+		$caller = start_sql($node, $sql, name => 'caller');
+		wait_for($node, "SELECT count(*) = $clients FROM pg_locks WHERE NOT granted");
+	}
+	else
+	{
+		$caller = start_sql($node, $sql, name => 'caller');
+		wait_for_transactions($node, $name);
+	}
 	$end->($caller, $name);
+	if ($locker)
+	{
+		$locker->query_safe('ROLLBACK');
+		$locker->quit;
+	}
 	my ($stdout, $stderr, $status) = finish_sql($caller);
 	my $state   = $expected{state}   // 'canceled';
 	my $aborted = $expected{aborted} // 0;
@@ -125,7 +156,7 @@ SQL
 		unseen => $unseen);
 	scenario(
 		"$mode, statement_timeout", $mode, sub { },
-		before => "SET statement_timeout = '1500 ms'",
+		'times out' => 1,
 		error  => qr/ERROR:  57014: canceling statement due to statement timeout/,
 		unseen => $unseen);
 	scenario("$mode, caller terminated", $mode,
@@ -156,10 +187,10 @@ scenario(
 		to_processes('pg_terminate_backend',
 			"application_name = 'pg_selfbench' AND backend_type = 'client backend'");
 	},
-	duration => '2 s',
-	state    => 'finished',
-	aborted  => 1,
-	unseen   => 1);
+	held    => 1,
+	amount  => 'transactions => 100',
+	state   => 'finished',
+	aborted => 1);
 
 # While all clients wait for a lock.
 foreach my $mode (qw(spi libpq))
@@ -326,14 +357,14 @@ foreach my $how (qw(pg_cancel_backend pg_terminate_backend coordinator worker))
 	  $node->background_psql('postgres', on_error_stop => 0, extra_params => [qw(-v VERBOSITY=verbose)]);
 	my $pid = $starter->query_safe('SELECT pg_backend_pid()');
 	my $offset = -s $node->logfile;
-	$control->query_safe('ALTER SYSTEM SET pre_auth_delay = 3');
+	$control->query_safe('ALTER SYSTEM SET pre_auth_delay = 60');
 	$control->query_safe('SELECT pg_reload_conf()');
-	$node->wait_for_log(qr/parameter "pre_auth_delay" changed to "3"/, $offset);
+	$node->wait_for_log(qr/parameter "pre_auth_delay" changed to "60"/, $offset);
 	$starter->{stdin} .=
 	  "SELECT state FROM bench.run(mode => 'libpq', clients => 2, duration => '10 min', vacuum => 'none', label => '$name');\n\\warn done\n";
 	$starter->{run}->pump_nb;
 	my $worker = "backend_type = 'pg_selfbench libpq client'";
-	foreach (1 .. 1000)
+	foreach (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		last
 		  if $control->query_safe(
@@ -378,5 +409,6 @@ is( $node->safe_psql('postgres',
 	0,
 	'no run is left in progress');
 
-$node->stop;
+# Connections that were not authenticated wait for the rest of their delay.
+$node->stop('immediate');
 done_testing();

@@ -105,9 +105,10 @@ foreach my $step (@steps)
 			$locker->query_safe('BEGIN');
 			$locker->query_safe($block);
 		}
-		my $scale = defined $block ? 1 : 100;
+		# What nothing keeps waiting goes on for longer than anything here takes.
+		my $scale = defined $block ? 1 : 1000;
 		my $caller = start_sql($node,
-			"SELECT count(*) FROM bench.initialize(steps => '$steps', scale => $scale)",
+			"SELECT count(*) FROM bench.initialize(steps => '$steps', scale => $scale, force => true)",
 			name => 'caller');
 		wait_for($node, $under_way
 			  // "SELECT count(*) > 0 FROM pg_stat_activity WHERE $loader AND wait_event_type = 'Lock' AND query = 'initialize: "

@@ -119,7 +119,7 @@ foreach my $mode (qw(spi libpq))
 	# If the postmaster is not reaped, the next one believes that it is alive.
 	unlink $node->data_dir . '/postmaster.pid',
 	  $node->host . '/.s.PGSQL.' . $node->port . '.lock';
-	$node->start;
+	ok(start_after_kill($node), "$name: the server starts again");
 	my $run = latest_run($node, $name);
 	my ($status, $stdout, $stderr) =
 	  $node->psql('postgres', "SELECT bench.wait($run->{run_id})");

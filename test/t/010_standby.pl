@@ -130,6 +130,8 @@ is($standby->safe_psql('postgres', "SELECT finding FROM bench.advice($live)"),
 (undef, undef, my $refused) = $standby->psql('postgres', "SELECT bench.export_run($live)");
 like($refused, qr/ERROR:  run $live is in progress/, 'and its document is not that of a lost run');
 is($standby->safe_psql('postgres', "SELECT bench.cancel($live)"), 'f', 'nor can it be canceled');
+(undef, undef, $refused) = $standby->psql('postgres', "SELECT bench.wait($live)");
+like($refused, qr/ERROR:  run $live is in progress on the primary\nHINT:  Wait for it there\./, 'nor waited for');
 is($primary->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $live"),
 	'running', 'it goes on');
 

@@ -319,28 +319,26 @@ foreach (
 }
 
 # Between statements, a cancel request has no effect.
-$node->safe_psql('postgres', q{SELECT bench.define_script('naps', E'\\\\sleep 1 s')});
+$node->safe_psql('postgres', q{SELECT bench.define_script('naps', E'\\\\sleep :nap s')});
 foreach my $mode (qw(spi libpq))
 {
-	is( $node->safe_psql(
-			'postgres', qq{
-			SELECT bench.start('naps', mode => '$mode', transactions => 2, label => 'naps') AS run \\gset
-			\\o /dev/null
-			DO \$\$
-			DECLARE
-				client text := CASE '$mode' WHEN 'spi' THEN 'pg_selfbench spi client' ELSE 'client backend' END;
-			BEGIN
-				WHILE NOT EXISTS (SELECT FROM bench.progress WHERE phase = 'running') LOOP
-					PERFORM pg_sleep(0.01);
-				END LOOP;
-				PERFORM pg_sleep(0.2);
-				PERFORM pg_cancel_backend(pid) FROM pg_stat_activity
-				WHERE pid <> pg_backend_pid() AND application_name LIKE 'pg_selfbench%' AND backend_type = client;
-			END \$\$;
-			\\o
-			SELECT state, transactions FROM bench.wait(:run)}),
-		'finished|2',
-		"$mode: a client that sleeps is not to be canceled");
+	my $client = $mode eq 'spi' ? 'pg_selfbench spi client' : 'client backend';
+	my $result;
+	in_time_ok(
+		"$mode: a client that sleeps",
+		sub {
+			my $run = $node->safe_psql('postgres',
+				"SELECT bench.start('naps', mode => '$mode', transactions => 2, variables => '{\"nap\": $_[0]}')");
+			my $phase = "SELECT phase FROM bench.progress WHERE run_id = $run";
+			wait_for($node, "SELECT coalesce(($phase), 'ended') IN ('running', 'ended')");
+			$node->safe_psql('postgres',
+				"SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+				  . " WHERE pid <> pg_backend_pid() AND application_name LIKE 'pg_selfbench%' AND backend_type = '$client'");
+			my $is_in_time = $node->safe_psql('postgres', $phase) eq 'running';
+			$result = $node->safe_psql('postgres', "SELECT state, transactions FROM bench.wait($run)");
+			return $is_in_time;
+		});
+	is($result, 'finished|2', "$mode: a client that sleeps is not to be canceled");
 }
 
 # A statement that has waited for a lock sees what was committed meanwhile.  The first transaction

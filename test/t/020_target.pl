@@ -434,7 +434,7 @@ sub canceled_ok
 	ok(wait_until_quiet($far), "$name: no connection is left in the target");
 	return nothing_left_ok($here, $name);
 }
-my 
+
 # Stops what the condition finds in the target, and the target itself, which cannot
 # even be asked to cancel then.
 sub freeze

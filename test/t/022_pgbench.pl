@@ -54,7 +54,7 @@ foreach my $arguments (
 	'--builtin=select --jobs=2 --client=4 --protocol=extended --transactions=7',
 	'-S -C -t 3',
 	'-S -t 10 -P 5',
-	'-S -t 10 -L 1000',
+	'-S -t 10 -L 1000000',
 	'-S -t 20 -R 1000 --random-seed=1',
 	'-t 3 --max-tries=10 --failures-detailed -r',
 	"-n -f $dir/sleep.sql -t 4 -r",

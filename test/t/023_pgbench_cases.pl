@@ -162,7 +162,7 @@ agree('simple update', '--transactions=20 --client=5 -M extended --builtin=si -C
 agree('simple update', '--transactions=20 --client=5 -M extended --builtin=si --no-vacuum -s 1');
 agree('select only', '-t 30 -c 7 -M prepared -b se --debug --random-seed=3');
 agree(
-	'many options', '-n -c 2 -j 2 -t 20 -M prepared -r -P 100 -L 10000 -R 100000 --max-tries=3'
+	'many options', '-n -c 2 -j 2 -t 20 -M prepared -r -P 1000 -L 1000000 -R 100000 --max-tries=3'
 	  . ' --failures-detailed --verbose-errors --random-seed=9 -D a=1 -D b=x -b se@3 -b si@1');
 
 #

@@ -5,7 +5,6 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
-use Time::HiRes qw(sleep);
 
 my $node = new_bench_node('advice', "fsync = off\nlog_statement = none\nmax_worker_processes = 24\n");
 $node->safe_psql('postgres', 'SELECT bench.initialize(scale => 2)');
@@ -20,24 +19,23 @@ sub cpu_ns
 }
 
 # What harness_us of a run in mode libpq should be, from outside: CPU time of its
-# worker, whose start and end are seen late and early.
+# worker, whose start is seen late, and which is stopped before its end.
 sub seen_from_outside
 {
 	$node->safe_psql('postgres',
 		"SELECT bench.start('select-only', mode => 'libpq', clients => 2, jobs => 1,"
-		  . " duration => '4 s', label => 'watched')");
+		  . " duration => '10 min', label => 'watched')");
 	wait_for_transactions($node, 'watched');
 	my $worker = $node->safe_psql('postgres',
 		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_selfbench libpq client'");
-	my ($first, $last);
-	while (defined(my $now = cpu_ns($worker)))
-	{
-		$first //= $now;
-		$last = $now;
-		sleep 0.01;
-	}
+	my $first = cpu_ns($worker);
+	wait_for($node, "SELECT seconds > 2 FROM bench.progress WHERE label = 'watched'");
+	kill 'STOP', $worker;
+	my $last = cpu_ns($worker);
+	$node->safe_psql('postgres', "SELECT bench.cancel(run_id) FROM bench.progress WHERE label = 'watched'");
+	kill 'CONT', $worker;
 	wait_until_quiet($node);
-	return defined $first ? ($last - $first, $last) : ();
+	return defined $last ? ($last - $first, $last) : ();
 }
 
 foreach my $mode (qw(spi libpq))
@@ -111,7 +109,7 @@ sub advice
 	return $node->safe_psql('postgres', qq{
 		$before; SELECT run_id FROM bench.run($arguments) \\gset
 		SELECT severity, finding, evidence FROM bench.advice(:run_id)
-		WHERE finding !~ '^the run was short|^there was no warm-up|^the server checks|^clients of mode spi shared|^the clients spent|^the run measures memory|^the machine,|^other virtual|^no checkpoint|^autovacuum '}
+		WHERE finding !~ '^the run was short|^there was no warm-up|^the server checks|^clients of mode spi shared|^the clients spent|^the client workers|^the run measures memory|^the machine,|^other virtual|^no checkpoint|^autovacuum '}
 	) =~ s/^warning\|commits do not wait for the disk\|fsync = off\n?//mr =~ s/\n\z//r;
 }
 
@@ -148,17 +146,39 @@ is(advice("'select-only', transactions => 200", 'SET synchronous_commit = off'),
 is(advice("'select-only', transactions => 200, warmup => '200 ms'"), '', 'a warm-up');
 unlike($node->safe_psql('postgres', "SELECT finding FROM bench.advice($latest)"), qr/warm-up/, 'and no word of it');
 
-# Logged statements; auto_explain, if the server has it.
-is( advice("'select-only', transactions => 200", "SET log_min_duration_statement = 0; SET log_duration = on"),
+# Logged statements: the server logs what clients send, and those of mode spi send nothing.  What is said of a run
+# in each mode is what its log shows.
+sub logged_ok
+{
+	my ($before, $pattern, $expected, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	foreach my $mode (qw(spi libpq))
+	{
+		my $seen = -s $node->logfile;
+		is(advice("'select-only', mode => '$mode', transactions => 200", $before), $mode eq 'spi' ? '' : $expected, "$mode: $name");
+		my $log = slurp_file($node->logfile, $seen);
+		($mode eq 'spi' ? \&unlike : \&like)->($log, $pattern, "$mode: $name, in the log");
+	}
+	return;
+}
+logged_ok(
+	'SET log_min_duration_statement = 0; SET log_duration = on',
+	qr/duration: .*SELECT abalance/,
 	'warning|statements are logged|log_min_duration_statement = 0, log_duration = on',
 	'logged statements');
-is( advice("'select-only', transactions => 200", "SET log_min_duration_statement = '10 s'"),
+logged_ok(q{SET log_statement = 'all'}, qr/execute .*SELECT abalance/,
+	'warning|statements are logged|log_statement = all', 'all statements are logged');
+is( advice("'select-only', mode => 'libpq', transactions => 200", "SET log_min_duration_statement = '10 s'"),
 	'note|slow statements are logged|log_min_duration_statement = 10s',
 	'slow statements are logged');
+
+# auto_explain, if the server has it.
+my ($library) = run_command([ 'pg_config', '--pkglibdir' ]);
+my $has_auto_explain = -f "$library/auto_explain.so";
 SKIP:
 {
-	my ($library) = run_command([ 'pg_config', '--pkglibdir' ]);
-	skip 'no auto_explain here', 2 if !-f "$library/auto_explain.so";
+	skip 'no auto_explain here', 6 if !$has_auto_explain;
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'auto_explain'");
 	$node->restart;
 	is( advice("'select-only', transactions => 200"),
@@ -167,7 +187,13 @@ SKIP:
 	is( advice("'select-only', transactions => 200", "SET auto_explain.log_min_duration = '1 s'; SET auto_explain.log_analyze = on"),
 		'warning|auto_explain is loaded|auto_explain.log_min_duration = 1s, auto_explain.log_analyze = on, shared_preload_libraries has it',
 		'auto_explain that acts');
-	$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
+	# Sessions may load it, workers do not.
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nsession_preload_libraries = 'auto_explain'\nauto_explain.log_min_duration = 0");
+	$node->restart;
+	logged_ok('', qr/plan:\s+Query Text: SELECT abalance/,
+		'warning|auto_explain is loaded|auto_explain.log_min_duration = 0, session_preload_libraries has it',
+		'auto_explain in sessions');
+	$node->append_conf('postgresql.conf', "session_preload_libraries = ''\nauto_explain.log_min_duration = -1");
 	$node->restart;
 }
 
@@ -180,7 +206,7 @@ sub told
 	wait_until_quiet($node);
 	return $told;
 }
-like(told("duration => '1 min', clients => 3", 'SET log_duration = on'),
+like(told("mode => 'libpq', duration => '1 min', clients => 3", 'SET log_duration = on'),
 	qr/NOTICE:  clients wait for each other's locks on rows of pgbench_branches\nDETAIL:  scale 2, 3 clients\.\nHINT:  Initialize .*
 \S+ NOTICE:  commits do not wait for the disk\nDETAIL:  fsync = off\.\n.*NOTICE:  statements are logged\nDETAIL:  log_duration = on\./s,
 	'notices at the start');
@@ -196,6 +222,39 @@ $node->safe_psql('postgres', q{
 	SELECT bench.define_script('bloat', 'SELECT count(*) FROM bloated')});
 like(advice("'bloat', transactions => 100, vacuum => 'none'"),
 	qr/^warning\|tables were bloated before the run\|bloated: 2\.\d MB, of which rows need \d+(\.\d)? kB$/m, 'a bloated table');
+
+# Whether scripts of users write is known from their statements, or from the tables that functions have changed.
+$node->safe_psql('postgres', q{
+	CREATE TABLE noted (i int);
+	CREATE FUNCTION note() RETURNS void LANGUAGE sql AS 'INSERT INTO noted VALUES (1)';
+	SELECT bench.define_script('inserts', 'INSERT INTO noted VALUES (1)'), bench.define_script('calls', 'SELECT note()')});
+foreach (
+	[ 'bloat',   '' ],
+	[ 'inserts', 'checkpoint disk' ],
+	[ 'calls',   'checkpoint disk' ],
+	# It is not known that it does not write.
+	[ 'calls', 'disk', 'observe => false' ])
+{
+	my ($script, $expected, $options) = @$_;
+	$options //= 'observe => true';
+	is( $node->safe_psql('postgres', qq{
+			SELECT run_id FROM bench.run('$script', duration => '0.5 s', vacuum => 'none', $options) \\gset
+			SELECT string_agg(DISTINCT w[1], ' ' ORDER BY w[1])
+			FROM bench.advice(:run_id), regexp_matches(finding, '(checkpoint|disk\$)') w}),
+		$expected,
+		"$script, $options: what matters to runs that write");
+}
+
+# Whoever resets statistics, or a crash, makes the numbers of rows unknown, not 0.
+unlike(
+	$node->safe_psql('postgres', q{
+		SELECT pg_stat_reset();
+		SELECT run_id FROM bench.run('select-only', transactions => 10, vacuum => 'none') \gset
+		SELECT finding FROM bench.advice(:run_id)}),
+	qr/bloated/, 'statistics that were reset');
+is( $node->safe_psql('postgres', qq{SELECT live_rows_before IS NULL FROM bench.run_tables
+		 WHERE run_id = (SELECT max(run_id) FROM bench.runs) AND name = 'pgbench_accounts'}),
+	't', 'their numbers of rows');
 
 # How a run goes: rows that no run of a few seconds has.
 $node->safe_psql('postgres', "SELECT bench.run('select-only', transactions => 200, warmup => '100 ms', label => 'course')");
@@ -217,12 +276,62 @@ foreach (
 		$expected, "a course of $tps");
 }
 
+# What is read of a run grows with the number of its intervals, not with its square, even if the server plans it for few
+# rows, as before anybody has analyzed the tables: the rows that pass through all nodes of all plans are few for each
+# interval, also without the plans that are made for many.
+SKIP:
+{
+	skip 'no auto_explain here', 3 if !$has_auto_explain;
+	my $intervals = 4000;
+	my $of_course = "(SELECT run_id FROM bench.runs WHERE label = 'course')";
+	my ($status, undef, $plans) = $node->psql('postgres', qq{
+		LOAD 'auto_explain';
+		BEGIN;
+		DELETE FROM bench.run_intervals WHERE run_id = $of_course;
+		DELETE FROM bench.run_server_intervals WHERE run_id = $of_course;
+		DELETE FROM bench.run_waits WHERE run_id = $of_course;
+		INSERT INTO bench.run_intervals (run_id, interval_no, begins_s, seconds, transactions, serialization_failures,
+			deadlock_failures, other_failures, retried, retries, skipped, late, latency_sum_ms, latency_sum_squares_ms2, tps)
+		SELECT $of_course, i, i, 1, 1000, 0, 0, 0, 0, 0, 0, 0, 1000, 1000, 1000 FROM generate_series(0, $intervals - 1) i;
+		INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, checkpoint_active, wal_bytes, cpu_user_ms)
+		SELECT $of_course, i, i, 1, false, 1, 1 FROM generate_series(0, $intervals - 1) i;
+		INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds)
+		SELECT $of_course, i, c, e, 10, 20
+		FROM generate_series(0, $intervals - 1) i, (VALUES ('IO', 'DataFileRead'), ('not waiting', NULL)) w (c, e);
+		SET auto_explain.log_min_duration = 0;
+		SET auto_explain.log_nested_statements = on;
+		SET auto_explain.log_analyze = on;
+		SET auto_explain.log_timing = off;
+		SET auto_explain.log_level = notice;
+		SET enable_hashjoin = off;
+		SET enable_mergejoin = off;
+		SELECT FROM bench.advice($of_course);
+		SELECT FROM bench.time_budget($of_course);
+		SELECT FROM bench.report($of_course);
+		ROLLBACK});
+	my ($rows, $loops, $nodes) = (0, 1, 0);
+	foreach (split /\n/, $plans)
+	{
+		if (/\(actual rows=([\d.]+) loops=(\d+)\)/)
+		{
+			($rows, $loops, $nodes) = ($rows + $1 * $2, $2, $nodes + 1);
+		}
+		elsif (/Rows Removed by .*: (\d+)/)
+		{
+			$rows += $1 * $loops;
+		}
+	}
+	is($status, 0, 'what is known of many intervals');
+	cmp_ok($rows / $intervals, '<', 100, "rows of $nodes nodes, by interval");
+	cmp_ok($rows / $intervals, '>', 10, 'are counted');
+}
+
 # What the server did: rows again, since neither a hypervisor nor a checkpoint can be made slow cheaply.
 sub course
 {
 	my ($columns) = @_;
 	$node->safe_psql('postgres', qq{
-		UPDATE bench.run_scripts SET description = 'writes' WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course');
+		UPDATE bench.run_scripts SET description = 'writes', body = 'UPDATE written SET i = 1' WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course');
 		UPDATE bench.run_intervals i SET tps = 1000 FROM bench.runs r WHERE r.run_id = i.run_id AND label = 'course';
 		DELETE FROM bench.run_server_intervals WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course');
 		INSERT INTO bench.run_server_intervals SELECT s.* FROM bench.runs r, generate_series(0, 119) i,
@@ -254,6 +363,12 @@ $node->safe_psql('postgres', q{
 like(course("'{}'"),
 	qr/^warning\|the machine, not the server, may have limited the run: a long run queue\|sessions waited for a CPU for 30% of the time of their transactions$/m,
 	'a long run queue');
+foreach ([ 2.5, '20%' ], [ 0, '30%' ])
+{
+	my ($lag_ms, $share) = @$_;
+	$node->safe_psql('postgres', "UPDATE bench.runs SET lag_avg_ms = $lag_ms WHERE label = 'course'");
+	like(course("'{}'"), qr/sessions waited for a CPU for $share of the time of their transactions$/m, "schedule lag of $lag_ms ms is time, too");
+}
 
 # A checkpoint and another session during a real run.
 $node->safe_psql('postgres', "SELECT bench.define_script('idle', 'SELECT pg_sleep(0.01)'); CREATE TABLE written (i int)");

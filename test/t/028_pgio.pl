@@ -116,33 +116,34 @@ sub agrees_ok
 
 	figures_ok($node, $id, $name);
 	my $expected = join '|', @{$row}{qw(selects updates failed)};
+	my @checks;
 	my $counts = 'sum(selects), sum(updates), sum(failed)';
-	is(sql("SELECT selects, updates, failed FROM bench.pgio_runs WHERE run_id = $id"), $expected, "$name: pgio_runs");
-	is(sql("SELECT $counts FROM bench.pgio_sessions WHERE run_id = $id"), $expected, "$name: pgio_sessions");
-	is(sql("SELECT $counts FROM bench.pgio_tables WHERE run_id = $id"), $expected, "$name: pgio_tables");
-	is( sql("SELECT count(*), count(DISTINCT table_no) FROM bench.pgio_sessions WHERE run_id = $id"),
-		$row->{tables} * $row->{threads_per_table} . "|$row->{tables}", "$name: sessions");
-	is( sql("SELECT transactions = $row->{selects} + $row->{updates}, failed = $row->{failed} FROM bench.run_summary WHERE run_id = $id"),
-		't|t', "$name: the run");
-	is( sql("SELECT coalesce(sum(transactions) FILTER (WHERE name = 'pgio-select'), 0),
+	push @checks, [ "SELECT selects, updates, failed FROM bench.pgio_runs WHERE run_id = $id", $expected, "$name: pgio_runs" ];
+	push @checks, [ "SELECT $counts FROM bench.pgio_sessions WHERE run_id = $id", $expected, "$name: pgio_sessions" ];
+	push @checks, [ "SELECT $counts FROM bench.pgio_tables WHERE run_id = $id", $expected, "$name: pgio_tables" ];
+	push @checks, [ "SELECT count(*), count(DISTINCT table_no) FROM bench.pgio_sessions WHERE run_id = $id",
+		$row->{tables} * $row->{threads_per_table} . "|$row->{tables}", "$name: sessions" ];
+	push @checks, [ "SELECT transactions = $row->{selects} + $row->{updates}, failed = $row->{failed} FROM bench.run_summary WHERE run_id = $id",
+		't|t', "$name: the run" ];
+	push @checks, [ "SELECT coalesce(sum(transactions) FILTER (WHERE name = 'pgio-select'), 0),
 			coalesce(sum(transactions) FILTER (WHERE name = 'pgio-update'), 0)
-			FROM bench.run_scripts WHERE run_id = $id"),
-		"$row->{selects}|$row->{updates}", "$name: the scripts");
-	is( sql("SELECT bool_and(coalesce(bench.histogram_count(select_histogram), 0) = selects
+			FROM bench.run_scripts WHERE run_id = $id",
+		"$row->{selects}|$row->{updates}", "$name: the scripts" ];
+	push @checks, [ "SELECT bool_and(coalesce(bench.histogram_count(select_histogram), 0) = selects
 			AND coalesce(bench.histogram_count(update_histogram), 0) = updates)
-			FROM bench.pgio_sessions WHERE run_id = $id"),
-		't', "$name: histograms of sessions");
-	is( sql("SELECT coalesce(bench.histogram_count(bench.merge(select_histogram)), 0) = $row->{selects}
+			FROM bench.pgio_sessions WHERE run_id = $id",
+		't', "$name: histograms of sessions" ];
+	push @checks, [ "SELECT coalesce(bench.histogram_count(bench.merge(select_histogram)), 0) = $row->{selects}
 			AND coalesce(bench.histogram_count(bench.merge(update_histogram)), 0) = $row->{updates}
-			FROM bench.pgio_tables WHERE run_id = $id"),
-		't', "$name: histograms of tables");
-	is( sql("SELECT coalesce(bool_and(i.hit = s.hit AND i.read = s.read AND i.wal = s.wal), true)
+			FROM bench.pgio_tables WHERE run_id = $id",
+		't', "$name: histograms of tables" ];
+	push @checks, [ "SELECT coalesce(bool_and(i.hit = s.hit AND i.read = s.read AND i.wal = s.wal), true)
 			FROM (SELECT sum(blocks_hit) AS hit, sum(blocks_read) AS read, sum(wal_bytes) AS wal
 				FROM bench.run_intervals WHERE run_id = $id HAVING count(blocks_hit) > 0) i,
 			(SELECT sum(blocks_hit) AS hit, sum(blocks_read) AS read, sum(wal_bytes) AS wal
-				FROM bench.pgio_sessions WHERE run_id = $id) s"),
-		't', "$name: blocks of intervals");
-	is( sql("SELECT string_agg(w, ' ') FROM (
+				FROM bench.pgio_sessions WHERE run_id = $id) s",
+		't', "$name: blocks of intervals" ];
+	push @checks, [ "SELECT string_agg(w, ' ') FROM (
 			SELECT unnest(ARRAY['riops', 'hits', 'logical', 'dirtied', 'written', 'wal', 'device', 'MB', 'MB written']) AS w,
 			       unnest(ARRAY[p.riops, p.cache_hits_per_s, p.logical_reads_per_s, p.blocks_dirtied_per_s, p.blocks_written_per_s,
 			         p.wal_bytes_per_s, p.device_reads_per_s, p.device_read_mb_per_s, p.device_write_mb_per_s]) AS run,
@@ -150,10 +151,10 @@ sub agrees_ok
 			         sum(t.blocks_written_per_s), sum(t.wal_bytes_per_s), sum(t.device_reads_per_s), sum(t.device_read_mb_per_s),
 			         sum(t.device_write_mb_per_s)]) AS tables
 			  FROM bench.pgio_runs p JOIN bench.pgio_tables t USING (run_id) WHERE run_id = $id GROUP BY p.run_id) r
-			WHERE abs(run - tables) <= run * 1e-9"),
-		'riops hits logical dirtied written wal device MB MB written', "$name: rates of tables");
+			WHERE abs(run - tables) <= run * 1e-9",
+		'riops hits logical dirtied written wal device MB MB written', "$name: rates of tables" ];
 	# Rates are counts by the time of the run, whatever its time was.
-	is( sql("SELECT string_agg(w, ' ') FROM (
+	push @checks, [ "SELECT string_agg(w, ' ') FROM (
 			SELECT unnest(ARRAY['riops', 'hits', 'logical', 'dirtied', 'written', 'wal', 'device', 'evicted']) AS w,
 			       unnest(ARRAY[riops, cache_hits_per_s, logical_reads_per_s, blocks_dirtied_per_s, blocks_written_per_s,
 			         wal_bytes_per_s, device_reads_per_s * block_bytes, blocks_evicted_per_s]) * seconds AS rate,
@@ -163,8 +164,12 @@ sub agrees_ok
 			         max(seconds) AS s, count(DISTINCT seconds) AS n
 			         FROM bench.pgio_sessions WHERE run_id = $id) sessions
 			 WHERE run_id = $id AND s = seconds AND n = 1) w
-			WHERE abs(rate - count) < 0.5"),
-		'riops hits logical dirtied written wal device' . ($evictions ? ' evicted' : ''), "$name: rates of sessions");
+			WHERE abs(rate - count) < 0.5",
+		'riops hits logical dirtied written wal device' . ($evictions ? ' evicted' : ''), "$name: rates of sessions" ];
+	# One session for all, since it is asked of many runs.
+	my @found = split /\n/, sql(map { $_->[0] } @checks), -1;
+	is($found[$_], $checks[$_][1], $checks[$_][2]) foreach 0 .. $#checks;
+	is(scalar @found, scalar @checks, "$name: each query has a row");
 	return;
 }
 
@@ -381,7 +386,7 @@ foreach my $mode (@modes)
 	# is under way then counts without its blocks.
 	foreach my $mode (@modes)
 	{
-		my ($throttled) = pgio("duration => '1 s', warmup => '200 ms', rate => 10, threads_per_table => 4, $modes{$mode}");
+		my ($throttled) = pgio("duration => '1 s', warmup => '200 ms', rate => 10, tables => 1, threads_per_table => 4, $modes{$mode}");
 		my $blocks = used($throttled, 'blocks_hit + blocks_read');
 		ok(defined $blocks && $blocks >= 256 * ($throttled->{selects} - 4), "$mode, a warm-up and a low rate: blocks")
 		  or diag $blocks // 'unknown', " for $throttled->{selects}";

@@ -67,22 +67,28 @@ $label = 'row locked';
 my $tables = $node->background_psql('postgres');
 my $rows   = $node->background_psql('postgres');
 my $offset = -s $node->logfile;
-$tables->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIVE MODE');
-$caller = start_sql($node,
-	"SET lock_timeout = '5 s'; SELECT state FROM bench.run(clients => 3, duration => '10 min', label => '$label')");
-wait_for($node,
-	"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query ~ '^run \\d+: vacuum\$'"
-);
-$rows->query_safe("BEGIN; SELECT FROM bench.runs WHERE label = '$label' FOR UPDATE");
-$tables->query_safe('ROLLBACK');
-my ($stdout, $stderr) = finish_sql($caller);
-$rows->query_safe('ROLLBACK');
+my ($stdout, $stderr);
+in_time_ok(
+	$label,
+	sub {
+		# The row has to be locked before the vacuum has waited for too long.
+		my $timeout = 2 * $_[0];
+		$tables->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIVE MODE');
+		$caller = start_sql($node,
+			"SET lock_timeout = '$timeout s'; SELECT state FROM bench.run(clients => 3, duration => '10 min', label => '$label')");
+		comes_before_end($node,
+			"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query ~ '^run \\d+: vacuum\$'",
+			$caller);
+		$rows->query_safe("BEGIN; SELECT FROM bench.runs WHERE label = '$label' FOR UPDATE");
+		$tables->query_safe('ROLLBACK');
+		($stdout, $stderr) = finish_sql($caller);
+		$rows->query_safe('ROLLBACK');
+		nothing_left_ok($node, $label);
+		# Told to the server's log.
+		return slurp_file($node->logfile, $offset) =~
+		  /LOG:  run \d+ of pg_selfbench: results could not be stored: canceling statement due to lock timeout/;
+	});
 like("$stdout$stderr", qr/canceling statement due to lock timeout/, "$label: the caller is told");
-nothing_left_ok($node, $label);
-like(
-	slurp_file($node->logfile, $offset),
-	qr/LOG:  run \d+ of pg_selfbench: results could not be stored: canceling statement due to lock timeout/,
-	"$label: in the server's log");
 
 # The log cannot be stored, in the middle and at the end.
 $node->safe_psql('postgres',
@@ -116,7 +122,7 @@ is( $node->safe_psql('postgres',
 $label = 'no room';
 $tables->query_safe('BEGIN; LOCK TABLE bench.transactions IN EXCLUSIVE MODE');
 $caller = start_sql($node,
-	"SELECT state, aborted_clients, failed FROM bench.run('nothing', duration => '3 s', log => true, vacuum => 'none', label => '$label')");
+	"SELECT state, aborted_clients, failed FROM bench.run('nothing', transactions => 1000000, log => true, vacuum => 'none', label => '$label')");
 my $processes = 'SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type =';
 wait_for($node, "$processes 'Lock' AND backend_type = 'pg_selfbench coordinator'");
 wait_for($node, "$processes 'Extension' AND backend_type = 'pg_selfbench spi client'");
@@ -182,16 +188,20 @@ if ($node->pg_version >= 17)
 }
 
 # A role that loses its rights meanwhile: its results are stored.
+$tester->query_safe("SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1);')");
 foreach (
 	[ 'USAGE revoked', 'REVOKE USAGE ON SCHEMA bench, bench_internal FROM tester', q(SELECT bench.grant_to('tester')) ],
 	[ 'dropped', 'DROP OWNED BY tester; DROP ROLE tester', '' ],)
 {
 	my ($what, $do, $undo) = @$_;
 	$label = "role, $what";
+	# The first transaction waits until that has been done.
+	$rows->query_safe('SELECT pg_advisory_lock(1)');
 	$tester->query_safe(
-		"SELECT bench.start('select-only', duration => '2 s', vacuum => 'none', label => '$label', log => true)");
-	wait_for_transactions($node, $label);
+		"SELECT bench.start('gate', transactions => 1000, vacuum => 'none', label => '$label', log => true)");
+	wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
 	$node->safe_psql('postgres', $do);
+	$rows->query_safe('SELECT pg_advisory_unlock(1)');
 	nothing_left_ok($node, $label);
 	my $found = latest_run($node, $label);
 	is($found->{state},  'finished', "$label: stored");
@@ -259,7 +269,7 @@ foreach my $options ("mode => 'spi'", "mode => 'libpq'", "client_process => 'bac
 	$node->{_pid} = undef;
 	unlink $node->data_dir . '/postmaster.pid',
 	  $node->host . '/.s.PGSQL.' . $node->port . '.lock';
-	$node->start;
+	ok(start_after_kill($node), "postmaster and coordinator killed, $options: the server starts again");
 }
 next_run_ok($node, 'at the end');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal (?!9)/, 'nothing has crashed');

@@ -44,24 +44,34 @@ sub result_of
 $node->safe_psql('postgres', q{
 	CREATE TABLE rows (v int);
 	SELECT bench.define_script('insert', 'insert into rows values (:client_id);')});
-my $disturb = qq{DO \$\$
+$node->safe_psql('postgres', qq{
+	CREATE FUNCTION disturbed() RETURNS bigint LANGUAGE plpgsql AS \$\$
+	DECLARE
+		requests bigint = 0;
 	BEGIN
 		FOR i IN 1..100 LOOP
-			PERFORM pg_log_backend_memory_contexts(pid), pg_cancel_backend(pid)
-			   FROM pg_stat_activity WHERE $client;
+			requests := requests + (SELECT count(*) FILTER (WHERE pg_log_backend_memory_contexts(pid) AND pg_cancel_backend(pid))
+			   FROM pg_stat_activity WHERE $client);
 			PERFORM pg_stat_clear_snapshot();
 		END LOOP;
-	END\$\$};
+		RETURN requests;
+	END \$\$});
 foreach my $round (1 .. 3)
 {
-	my $run = start_sql($node,
-		"SELECT state, aborted_clients, transactions FROM bench.run('insert', clients => 4, duration => '1 s', continue_on_error => true, vacuum => 'none', label => 'round $round')");
-	wait_for_transactions($node, "round $round");
-	$node->safe_psql('postgres', $disturb)
-	  while $node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE $client");
-	my ($stdout, $stderr) = finish_sql($run);
-	my $rows = $node->safe_psql('postgres', 'WITH d AS (DELETE FROM rows RETURNING v) SELECT count(*) FROM d');
-	is($stdout, "finished|0|$rows", "round $round: transactions are rows") or diag $stderr;
+	in_time_ok(
+		"round $round: requests to cancel",
+		sub {
+			my $run = start_sql($node,
+				"SELECT state, aborted_clients, transactions FROM bench.run('insert', clients => 4, duration => '$_[0] s', continue_on_error => true, vacuum => 'none', label => 'round $round')");
+			my $requests = 0;
+			# One that comes before the first transaction cancels the run.
+			comes_before_end($node, "SELECT transactions > 0 FROM bench.progress WHERE label = 'round $round'", $run);
+			$requests += $node->safe_psql('postgres', 'SELECT disturbed()') while !has_ended($run);
+			my ($stdout, $stderr) = finish_sql($run);
+			my $rows = $node->safe_psql('postgres', 'WITH d AS (DELETE FROM rows RETURNING v) SELECT count(*) FROM d');
+			is($stdout, "finished|0|$rows", "round $round: transactions are rows") or diag $stderr;
+			return $requests;
+		});
 }
 
 # Between statements a request to cancel is void, in \sleep and \shell, too.
@@ -69,14 +79,25 @@ my $directory = PostgreSQL::Test::Utils::tempdir;
 append_to_file("$directory/command",
 	"cd $directory; echo \$\$ >pid; mv pid runs; while [ ! -e goes_on ]; do sleep 0.05; done\n");
 $node->safe_psql('postgres', qq{
-	SELECT bench.define_script('sleep', E'begin;\\n\\\\sleep 300 ms\\nselect 1;\\nend;'),
+	SELECT bench.define_script('sleep', E'begin;\\n\\\\sleep :nap s\\nselect 1;\\nend;'),
 	       bench.define_script('shell', E'begin;\\n\\\\shell sh $directory/command\\nselect 1;\\nend;'),
 	       bench.define_script('long', 'select pg_sleep(100);')});
-my $run = start_sql($node, "SELECT state, transactions FROM bench.run('sleep', transactions => 3, vacuum => 'none')");
-wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE $client AND state = 'idle in transaction'");
-$node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE $client AND state = 'idle in transaction'")
-  foreach 1 .. 20;
-is((finish_sql($run))[0], 'finished|3', '\sleep: a request to cancel is void');
+my ($run, $result);
+in_time_ok(
+	'\sleep: requests to cancel',
+	sub {
+		$run = start_sql($node,
+			"SELECT state, transactions FROM bench.run('sleep', transactions => 1, vacuum => 'none', variables => '{\"nap\": $_[0]}')");
+		my $sleeps = "FROM pg_stat_activity WHERE $client AND state = 'idle in transaction'";
+		if (comes_before_end($node, "SELECT count(*) = 1 $sleeps", $run))
+		{
+			$node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $sleeps") foreach 1 .. 5;
+		}
+		my $is_in_time = $node->safe_psql('postgres', "SELECT count(*) $sleeps");
+		$result = (finish_sql($run))[0];
+		return $is_in_time;
+	});
+is($result, 'finished|1', '\sleep: a request to cancel is void');
 
 foreach my $process (qw(worker backend))
 {

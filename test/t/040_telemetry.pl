@@ -211,6 +211,11 @@ all_between_ok($run_id, $vacuumed, $at, "autovacuum_workers >= 1 AND $named",
 	'the autovacuum is in the right intervals');
 all_between_ok($run_id, 0, $unvacuumed, "NOT $named", 'and in no earlier one');
 all_between_ok($run_id, $other_from, $other_to, 'other_sessions >= 1', 'other sessions');
+my $advice = $node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.advice($run_id)");
+like($advice,
+	qr/^(note\|$_ (took place|was at work) during the run|warning\|$_ slowed the run down)\|in \d+ of \d+ intervals/m,
+	"advice: $_")
+  foreach 'a checkpoint', 'autovacuum';
 is( $node->safe_psql('postgres', <<"SQL"), 't|1|t|t|t|t|t', 'counters');
 SELECT sum(temp_bytes) > 0, sum(deadlocks), sum(wal_records) > 0, sum(wal_bytes) >= sum(wal_bytes_by_clients),
        sum(blocks_hit_by_clients) > (SELECT transactions FROM bench.runs WHERE run_id = $run_id),
@@ -269,6 +274,35 @@ SELECT bool_and(begins_s < 2), max(begins_s + i.seconds) >= max(r.seconds)
   FROM bench.run_intervals i JOIN bench.runs r USING (run_id) WHERE run_id = $run_id
 SQL
 figures_ok($node, $run_id, 'with a remainder');
+
+# So does what the coordinator sees late: it waits to store that the run has begun while the deadline passes.
+$node->safe_psql('postgres', "SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1)')");
+my ($gate, $vacuum, $runs) = map { $node->background_psql('postgres') } 1 .. 3;
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+$vacuum->query_safe('BEGIN; LOCK pgbench_branches IN SHARE MODE');
+my $late = start_sql($node,
+	q{SELECT run_id, state FROM bench.run('gate', duration => '1 s', aggregate_interval => '100 ms', vacuum => 'always', label => 'late')});
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE relation = 'pgbench_branches'::regclass AND NOT granted");
+$runs->query_safe('BEGIN; LOCK bench.runs IN SHARE MODE');
+$vacuum->query_safe('COMMIT');
+wait_for($node, "SELECT seconds > 1.1 FROM bench.progress WHERE label = 'late'");
+$runs->query_safe('COMMIT');
+wait_for($node, "SELECT state = 'running' FROM bench.runs WHERE label = 'late'");
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+$_->quit foreach $gate, $vacuum, $runs;
+($run_id, my $ended) = split /\|/, (finish_sql($late))[0];
+is($ended, 'finished', 'a coordinator that is late');
+is( $node->safe_psql('postgres', <<"SQL"), 't|t|1', 'begins no interval after the deadline, either');
+SELECT bool_and(begins_s < 1), max(begins_s + seconds) > 1.1, sum(transactions)
+  FROM bench.run_intervals WHERE run_id = $run_id
+SQL
+
+# A run of a moment has its row, too.
+$node->safe_psql('postgres', "SELECT FROM bench.run('one', transactions => 1, vacuum => 'none', label => 'moment', warmup => '$_ ms')")
+  foreach 0, 0, 0, 20, 20, 50, 50;
+is( $node->safe_psql('postgres',
+		"SELECT count(i.run_id), count(s.run_id) FROM bench.runs LEFT JOIN bench.run_intervals i USING (run_id) LEFT JOIN bench.run_server_intervals s USING (run_id, interval_no) WHERE label = 'moment'"),
+	'7|7', 'runs of a moment');
 
 # Nothing is observed if that is not wanted.
 $run_id = $node->safe_psql('postgres',
@@ -339,7 +373,6 @@ is($node->safe_psql('postgres', "SELECT max(other_sessions) FROM bench.run_serve
 	'0', 'a target that is this server: the processes of the run are no other sessions');
 
 # What a run prints whose only transaction waits while something is done, and for some intervals after it.
-$node->safe_psql('postgres', "SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1)')");
 sub at_the_gate
 {
 	my ($role, $label, $do) = @_;

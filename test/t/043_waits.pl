@@ -89,6 +89,10 @@ SQL
 		'not waiting|0|0|t', "$mode: a session that does not wait");
 }
 
+# In the statement that runs it, too.
+is(value("SELECT bool_or(w.event = 'PgSleep') FROM bench.run('sleeps', transactions => 6, wait_sample_rate => 200) r, bench.waits(r.run_id) w"),
+	't', 'waits of a run in the same statement');
+
 # In mode libpq, a session waits for its client, which may have a command of its own.
 my $run_id = run_script('client sleeps', "mode => 'libpq', transactions => 25");
 like(waits_of($run_id, 'true'), qr/^Client ClientRead\|0\|1\|f$/m, 'libpq: the client sleeps');
@@ -133,7 +137,7 @@ sub held
 	my ($label, $options, $hold, $release, %with) = @_;
 
 	my $run = start_sql($node,
-		"SELECT run_id FROM bench.run('$user.update', vacuum => 'none', label => '$label', duration => 60, $options)",
+		"SELECT run_id FROM bench.run('$user.update', vacuum => 'none', label => '$label', duration => 600, $options)",
 		%with);
 	wait_for($node, "SELECT interval_tps > 0 FROM bench.progress WHERE label = '$label'");
 	$hold->();

@@ -112,7 +112,7 @@ my %serves = (spi => 'spi client', libpq => 'client backend');
 foreach my $mode (qw(spi libpq))
 {
 	# What a session does first, such as loading libraries and catalogs, belongs to the warm-up.
-	my $run = profiled("'exported', mode => '$mode', clients => 2, warmup => '1 s', duration => '2 s'");
+	my $run = profiled("'exported', mode => '$mode', clients => 2, warmup => '1 s', transactions => 100");
 	my $process = "run_id = $run AND process = '$serves{$mode}'";
 	is( sql("SELECT function FROM bench.profile($run) WHERE process = '$serves{$mode}' LIMIT 1"),
 		'spinning_exported', "$mode: the function that spins is first");
@@ -145,8 +145,12 @@ is( sql(q{SELECT string_agg(process, ', ' ORDER BY process) FROM bench.run_profi
            WHERE sampled AND run_id = (SELECT max(run_id) FROM bench.runs)}),
 	'client backend, libpq client', 'mode libpq: the workers of clients are sampled, too');
 
+# In the statement that runs it, too.
+is( sql(q{SELECT f.function FROM bench.run('exported', duration => '1 s', profile => true) r, bench.profile(r.run_id) f LIMIT 1}),
+	'spinning_exported', 'the profile of a run in the same statement');
+
 # Functions without a name get none; a function that calls itself counts once.
-my $run = profiled(q{'static', duration => '1 s'});
+my $run = profiled(q{'static', transactions => 300});
 is( sql("SELECT function, self_share > 0.8 FROM bench.profile($run) LIMIT 1"),
 	'[static in spinning.so]|t', 'a static function of a stripped library');
 is( sql("SELECT bool_and(stack LIKE '%;spin_nested' || repeat(';spinning_nested', 4) || ';[static in spinning.so]')
@@ -156,7 +160,7 @@ is(sql("SELECT total_share <= 1 FROM bench.profile($run) WHERE function = 'spinn
 	't', 'calls of a function by itself count once');
 
 # Of deep stacks, the frames of the root are missing, and that is said.
-$run = profiled(q{'deep', duration => '1 s'});
+$run = profiled(q{'deep', transactions => 300});
 is( sql("SELECT stack LIKE '[truncated];spinning_nested;%;[static in spinning.so]'
            FROM bench.run_stacks WHERE run_id = $run ORDER BY samples DESC LIMIT 1"),
 	't', 'a stack that is too deep');
@@ -212,7 +216,7 @@ sub as_role
 	return $node->safe_psql('postgres', $sql, extra_params => [ '-U', $role ]);
 }
 as_role('tester', q{SELECT bench.define_script('spin', 'SELECT public.spin_exported(1000000);')});
-$run = as_role('tester', q{SELECT run_id FROM bench.run('spin', duration => '1 s', profile => true)});
+$run = as_role('tester', q{SELECT run_id FROM bench.run('spin', transactions => 300, profile => true)});
 is(as_role('tester', "SELECT function FROM bench.profile($run) LIMIT 1"),
 	'spinning_exported', 'a role profiles its run');
 my (undef, undef, $unseen) =
@@ -234,6 +238,24 @@ foreach my $case (
 	my (undef, undef, $stderr) = $node->psql('postgres', $call);
 	like($stderr, $expected, $call);
 }
+
+# One that waits for its sessions does not, without its secret.
+my $keeper = $node->background_psql('postgres');
+$keeper->query_safe('SELECT pg_advisory_lock(7)');
+my $guarded = start_sql($node,
+	q{SELECT state FROM bench.run('one', mode => 'libpq', transactions => 1, profile => true, label => 'guarded',
+		setup => 'SELECT pg_advisory_xact_lock(7)')});
+wait_for($node, q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
+my $segment = latest_run($node, 'guarded')->{segment};
+like($segment, qr/^\d+$/, 'a run that waits for its setup');
+foreach my $secret (0, 1, -1)
+{
+	my (undef, undef, $stderr) = $node->psql('postgres', "SELECT bench_internal.sample_session($segment, $secret, 0)");
+	like($stderr, $refused, "another secret: $secret");
+}
+$keeper->query_safe('SELECT pg_advisory_unlock(7)');
+$keeper->quit;
+is((finish_sql($guarded))[0], 'finished', 'and has its own');
 
 # A signal that nothing sent for does no harm to a sampled process.
 my $session = start_sql($node,

@@ -157,6 +157,19 @@ foreach my $sharing (1, 0)
 		like($seen->(qq{$over, reconnect => $reconnect, settings => '{"work_mem": "64MB"}'}), $error,
 			"pooler, sharing $sharing, reconnect $reconnect");
 	}
+	if (!$sharing)
+	{
+		# One that ignores cancel requests, too.
+		my $run = $node->safe_psql('postgres', "SELECT bench.start('rest', transactions => 1, $over)");
+		wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
+		$node->safe_psql('postgres', "SELECT bench.cancel($run)");
+		like($node->safe_psql('postgres', "SELECT state, errors FROM bench.wait($run)"),
+			qr/^canceled\|.*1 session did not end when canceled; the server log has the process IDs/,
+			'a session that cannot be canceled');
+		like(slurp_file($node->logfile), qr/run $run of pg_selfbench: sessions did not end their statements when canceled: PIDs \[\d+\]/,
+			'its process in the log');
+		$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
+	}
 	$pooler->stop;
 }
 nothing_left_ok($node, 'at the end');

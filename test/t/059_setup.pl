@@ -195,7 +195,8 @@ foreach my $way ('spi', 'libpq', 'target')
 
 		my $session = start_sql($node, $run, name => 'caller');
 		$sleeps->();
-		is($value->('SELECT phase FROM bench.progress'), $when eq 'setup' ? 'setup' : 'running', "$way, $when: progress");
+		my $phase = $when eq 'setup' ? 'setup' : 'running';
+		ok(wait_for($node, "SELECT phase = '$phase' FROM bench.progress"), "$way, $when: progress");
 		signal_sql($session, 'INT');
 		(undef, $stderr) = finish_sql($session);
 		like($stderr, qr/canceling statement due to user request/, "$way, $when: canceled by the caller");

@@ -85,13 +85,20 @@ my ($status, $stdout, $stderr) =
   $node->psql('postgres', "SELECT bench.find_capacity(10, scripts => 'failure', clients => 2)");
 like($stderr, qr/ERROR:  no client could finish a transaction/, 'no transaction succeeds');
 
-# Canceled in the middle, and resumed.
+# Canceled in the middle, and resumed. The third run waits for the test.
+$node->safe_psql(
+	'postgres', q{
+	SELECT bench.define_script('gated nap', E'SELECT pg_advisory_xact_lock_shared(count(*)) FROM bench.runs'
+		' WHERE set_id = (SELECT max(set_id) FROM bench.sets);\n\\\\sleep 2 ms')});
+my $keeper = $node->background_psql('postgres');
+$keeper->query_safe('SELECT pg_advisory_lock(3)');
 my $session = start_sql($node,
-	"SELECT bench.find_capacity(20, 90, scripts => 'nap', clients => 4, duration => '500 ms', warmup => 0, label => 'canceled')",
+	"SELECT bench.find_capacity(20, 90, scripts => 'gated nap', clients => 4, duration => '500 ms', warmup => 0, label => 'canceled')",
 	name => 'search');
-wait_for($node, "SELECT count(*) >= 3 FROM bench.runs WHERE label = 'canceled'");
+wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
 signal_sql($session, 'INT');
 ($stdout, $stderr) = finish_sql($session);
+$keeper->quit;
 like($stderr, qr/57014: /, 'canceled');
 nothing_left_ok($node, 'canceled');
 my ($set_id, $runs) = split /\|/, $node->safe_psql('postgres', <<'SQL');

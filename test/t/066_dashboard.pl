@@ -118,6 +118,15 @@ like($error, qr/permission denied/, 'a role without privileges');
 my $running = $node->safe_psql('postgres', "SELECT bench.start('select-only', duration => '600 s', label => 'running')");
 wait_for_transactions($node, 'running');
 is((rows(dashboard(), 'runs'))[0][3], 'running', 'a run in progress');
+$node->safe_psql('postgres', "CREATE ROLE auditor LOGIN BYPASSRLS; SELECT bench.grant_to('auditor')");
+is((rows(dashboard('auditor'), 'runs'))[0][3], 'running', 'to a role that sees all runs, too');
+is($node->safe_psql('postgres', "SELECT state, transactions > 0 FROM bench.wait($running, '1 ms')", extra_params => [qw(-U auditor)]),
+	'running|t', 'which can wait for it');
+is($node->safe_psql('postgres', 'SELECT phase FROM bench.progress', extra_params => [qw(-U auditor)]), 'running', 'and see its progress');
+(undef, undef, $error) = $node->psql('postgres', "SELECT bench.export_run($running)", extra_params => [qw(-U auditor)]);
+like($error, qr/run $running is in progress/, 'but not export it');
+(undef, undef, $error) = $node->psql('postgres', "SELECT bench.cancel($running)", extra_params => [qw(-U auditor)]);
+like($error, qr/ERROR:  permission denied for run $running/, 'nor cancel it');
 $node->safe_psql('postgres', "SELECT bench.cancel($running); SELECT bench.wait($running)");
 is((rows(dashboard(), 'runs'))[0][3], 'canceled', 'a canceled run');
 $node->safe_psql('postgres', "UPDATE bench.runs SET state = 'running', segment = 1 WHERE run_id = $running");

@@ -42,7 +42,15 @@ sub at_gate
 	return ($caller, $keeper);
 }
 sub latest { return query('SELECT max(set_id) FROM bench.sets'); }
-sub is_up { return $node->poll_query_until('postgres', 'SELECT true'); }
+# The process that a server has once, and another one after each start.
+sub checkpointer { return query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"); }
+# Whether the server is up again, without that process.
+sub is_up
+{
+	my ($before) = @_;
+	return $node->poll_query_until('postgres',
+		"SELECT pid <> $before FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+}
 
 # A process is killed: the server ends all others and recovers, or is gone.
 my $made = q([{"name": "a"}, {"name": "b", "setup": "CREATE TABLE made ()", "teardown": "DROP TABLE made"}]);
@@ -52,6 +60,7 @@ foreach my $victim ('backend_type = $$pg_selfbench spi client$$', 'backend_type 
 {
 	my ($caller, $keeper) = at_gate($compare);
 	my $set = latest();
+	my $before = checkpointer();
 	if ($victim eq 'postmaster')
 	{
 		my $postmaster = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/ ? $1 : die;
@@ -71,7 +80,7 @@ foreach my $victim ('backend_type = $$pg_selfbench spi client$$', 'backend_type 
 	finish_sql($caller);
 	eval { $keeper->quit };
 	$node->start if $victim eq 'postmaster';
-	ok(is_up(), "$victim killed: the server is up again");
+	ok(is_up($before), "$victim killed: the server is up again");
 	is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'interrupted', "$victim killed: the set is interrupted");
 	# Several sessions resume at the same time.
 	my @sessions = map { start_sql($node, "SELECT * FROM bench.resume($set)") } 1 .. 3;
