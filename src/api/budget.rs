@@ -1,8 +1,8 @@
 //! Where the time of a run's transactions went.
 
-use super::live::load;
+use super::live;
 use crate::check::argument;
-use crate::error::{Error, OrRaise};
+use crate::error::OrRaise;
 use crate::results::load::{is_observed, load_times, load_waits};
 use pgrx::prelude::*;
 
@@ -22,7 +22,7 @@ fn time_budget(
 > {
     let parts = (|| {
         let run_id = argument("run_id", run_id)?;
-        let run = load(run_id)?.ok_or(Error::UnknownRun { run_id })?.run;
+        let run = live::visible(run_id)?.run;
         let (times, waits) = (load_times(run_id)?, load_waits(run_id)?);
         Ok(selfbench_report::time_budget(
             &run,

@@ -1,9 +1,9 @@
 //! Charts of runs: `bench.chart`, `bench.charts`, `bench.plot`.
 
-use super::live::load;
+use super::live;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, in_range, one_of};
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{OrRaise, Result};
 use crate::query;
 use crate::results::series;
 use pgrx::prelude::*;
@@ -19,8 +19,7 @@ const COURSE_WIDTH: usize = 48;
 
 /// A run that the caller may see, with its figures so far if it is in progress.
 fn visible(run_id: Option<i64>) -> Result<Run> {
-    let run_id = argument("run_id", run_id)?;
-    let found = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+    let found = live::visible(argument("run_id", run_id)?)?;
     Ok(found.run)
 }
 

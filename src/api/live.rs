@@ -1,7 +1,7 @@
 //! A run in progress, as others see it: its segment, if the caller may, and its figures so far.
 
 use crate::clock;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::results::load;
 use crate::run::RunSpec;
 use crate::server;
@@ -14,17 +14,23 @@ use selfbench_model::{Figures, RunRecord, RunScript, RunState};
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The segment of a run in progress, if it is the caller's own or the caller a superuser.
-pub(super) fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
+/// The segment of a run in progress, if the caller may see the run.
+fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
     segment_of(run_id, handle).filter(is_visible)
 }
 
+/// As row-level security has it for the run's row.
 fn is_visible(segment: &Segment) -> bool {
-    segment.header().role == session::role().to_u32() || session::is_superuser()
+    is_own(segment) || session::bypasses_row_security()
+}
+
+/// Whether the caller is the role that started the run.
+pub(super) fn is_own(segment: &Segment) -> bool {
+    segment.header().role == session::role().to_u32()
 }
 
 /// The segment of a run in progress, whoever the caller is.
-fn segment_of(run_id: i64, handle: Option<i64>) -> Option<Segment> {
+pub(super) fn segment_of(run_id: i64, handle: Option<i64>) -> Option<Segment> {
     let segment = Segment::attach(u32::try_from(handle?).ok()?)?;
     let header = segment.header();
     (header.is_run() && header.run_id.load(Relaxed) == run_id && goes_on(&segment))
@@ -37,7 +43,8 @@ pub(super) fn goes_on(segment: &Segment) -> bool {
     header.phase() != Phase::Finished && header.coordinator.pid() != 0
 }
 
-/// Whether a run that is stored as in progress may be so: on a standby, its coordinator is on the primary.
+/// Whether a run that is stored as in progress, and that the caller may see, may be so: on a standby,
+/// its coordinator is on the primary.
 #[pg_extern(sql = false)]
 fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
     run_id.is_some_and(|id| server::in_recovery() || live_segment(id, segment).is_some())
@@ -107,6 +114,11 @@ fn seconds_since(since_ns: u64) -> Option<f64> {
     (since_ns != 0).then_some(passed_ns as f64 / 1e9)
 }
 
+/// A run that the caller may see, as [`load`] has it; fails if there is none.
+pub(super) fn visible(run_id: i64) -> Result<RunRecord> {
+    load(run_id)?.ok_or(Error::UnknownRun { run_id })
+}
+
 /// A run that the caller may see, as it is stored; one in progress with its figures so far, and one
 /// whose coordinator is gone as lost, whether or not a later run has marked it.
 pub(super) fn load(run_id: i64) -> Result<Option<RunRecord>> {
@@ -133,7 +145,7 @@ pub(super) fn load(run_id: i64) -> Result<Option<RunRecord>> {
 
 /// Adds to the stored row of a run in progress what is stored at its end: the scripts, and the
 /// figures of this moment.
-pub(super) fn add_figures(found: &mut RunRecord, segment: &Segment) -> Result<()> {
+fn add_figures(found: &mut RunRecord, segment: &Segment) -> Result<()> {
     let run = &mut found.run;
     let spec: RunSpec = segment.spec()?;
     let seconds = seconds_since(segment.header().measure_ns.load(Relaxed));

@@ -1,7 +1,7 @@
 //! `bench.report`: a run as text, Markdown, JSON or HTML.
 
 use super::charts::{course_of, glyphs};
-use super::live::load;
+use super::live;
 use crate::backend::call::{Arguments, Call, OrRaiseIn};
 use crate::check::{argument, elements, invalid, one_of};
 use crate::error::{Error, OrRaise, Result};
@@ -69,7 +69,7 @@ fn report(call: Call<'_>) -> String {
             let run_id = argument("run_id", arguments.take("run_id")?)?;
             Ok((run_id, Format::take(arguments)?))
         })?;
-        let record = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+        let record = live::visible(run_id)?;
         match format {
             Format::Text => text_of(&record),
             Format::Json => exported(run_id),
@@ -152,12 +152,12 @@ fn report_last() -> String {
     (|| {
         let of_session = match LAST_RUN.load(Relaxed) {
             0 => None,
-            run_id => load(run_id)?,
+            run_id => live::load(run_id)?,
         };
         let found = match of_session {
             Some(found) => Some(found),
             None => match last_run_of_caller()? {
-                Some(run_id) => load(run_id)?,
+                Some(run_id) => live::load(run_id)?,
                 None => None,
             },
         };

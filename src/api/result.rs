@@ -1,6 +1,6 @@
 //! What is made of results: advice, percentiles; and deleting them.
 
-use super::live::{live_segment, load};
+use super::live::{self, segment_of};
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{age, argument, elements};
 use crate::error::{Error, OrRaise, Result};
@@ -44,7 +44,7 @@ fn advice(
 > {
     let found = (|| {
         let run_id = argument("run_id", run_id)?;
-        let record = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+        let record = live::visible(run_id)?;
         Ok(selfbench_report::advice(&record, &load_evidence(run_id)?))
     })()
     .or_raise();
@@ -94,7 +94,7 @@ fn delete_runs(
         .lock()?;
         if let Some((run_id, _)) = found
             .iter()
-            .find(|(run_id, segment)| live_segment(*run_id, *segment).is_some())
+            .find(|(run_id, segment)| segment_of(*run_id, *segment).is_some())
         {
             return Err(Error::RunInProgress { run_id: *run_id });
         }

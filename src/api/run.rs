@@ -1,7 +1,7 @@
 //! `bench.run`, `bench.start` and `bench.cancel`.
 
 use super::launch::begin_advised;
-use super::live::live_segment;
+use super::live::{is_own, segment_of};
 use super::progress::{Progress, Ticker};
 use super::report;
 use super::warnings::{self, advise, remedy, warn};
@@ -13,6 +13,7 @@ use crate::options::Options;
 use crate::results::load;
 use crate::results::result::run_result;
 use crate::run::{RunOptions, RunSpec};
+use crate::security;
 use crate::server;
 use crate::shared::Phase;
 use crate::worker::{launch, spi_client};
@@ -73,13 +74,19 @@ fn spi_client(segment: Option<i64>, secret: Option<i64>, call: Call<'_>) {
 fn cancel(run_id: Option<i64>) -> bool {
     (|| {
         let run_id = check::argument("run_id", run_id)?;
-        // Row-level security determines which runs the caller can cancel.
         let Some(record) = load::load(run_id)? else {
             return Err(Error::UnknownRun { run_id });
         };
-        let Some(segment) = live_segment(run_id, record.run.segment) else {
+        let Some(segment) = segment_of(run_id, record.run.segment) else {
             return Ok(false);
         };
+        // Row-level security hides those of others, unless it does not apply to the caller.
+        if !is_own(&segment) && !security::is_superuser() {
+            return Err(Error::Denied {
+                what: format!("run {run_id}"),
+                hint: "Only the role that started it and superusers may cancel it.".into(),
+            });
+        }
         launch::cancel(&segment);
         Ok(true)
     })()

@@ -1,6 +1,6 @@
 //! `bench.finish_teardown`: the teardown that a run has left.
 
-use super::live::live_segment;
+use super::live::segment_of;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::backend::identity::Identity;
@@ -44,7 +44,7 @@ pub(super) fn finish(run_id: i64, target: Option<&str>, horizon: &Horizon) -> Re
     let Some(text) = left.text else {
         return Ok(false);
     };
-    if live_segment(run_id, left.segment).is_some() {
+    if segment_of(run_id, left.segment).is_some() {
         return Err(Error::RunInProgress { run_id });
     }
     let target = match (&left.target, target) {

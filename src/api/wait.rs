@@ -1,6 +1,6 @@
 //! `bench.wait`: waiting for a run that another session may have started.
 
-use super::live::{self, live_segment};
+use super::live::{self, segment_of};
 use super::run::once;
 use super::warnings::advise;
 use crate::backend::call::{Call, OrRaiseIn};
@@ -10,8 +10,8 @@ use crate::check;
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::latch::{self, WaitEvent};
-use crate::results::load;
 use crate::results::result::run_result;
+use crate::server;
 use crate::worker::locks::DeadlockCheck;
 use crate::worker::own_segment;
 use pgrx::datum::Interval;
@@ -62,7 +62,13 @@ pub(super) fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> R
             hint: "Wait for it in another session.".into(),
         });
     }
-    if let Some(segment) = live_segment(run_id, found.run.segment) {
+    if server::in_recovery() {
+        return Err(Error::Misplaced {
+            message: format!("run {run_id} is in progress on the primary"),
+            hint: "Wait for it there.".into(),
+        });
+    }
+    if let Some(segment) = segment_of(run_id, found.run.segment) {
         let mut advised = false;
         let mut deadlock_check = DeadlockCheck::new();
         while live::goes_on(&segment) {
@@ -73,30 +79,21 @@ pub(super) fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> R
             }
             deadlock_check.check(&segment)?;
             if limit.is_some_and(|limit| waited >= limit) {
-                let mut found = load_run(run_id)?;
-                if found.run.is_in_progress() {
-                    live::add_figures(&mut found, &segment)?;
-                }
-                return Ok(found);
+                return load_run(run_id);
             }
             check_for_interrupts();
             horizon.release();
             latch::wait(TICK, WaitEvent::Task);
         }
     }
-    // It may have ended between the two checks.
-    let ended = load_run(run_id)?;
-    match ended.run.is_in_progress() {
-        true => Err(Error::LostRun { run_id }),
-        false => Ok(ended),
-    }
+    load_run(run_id)
 }
 
-/// A run as it is stored; fails if it is known to be lost.
+/// A run that the caller may see; fails if it is lost.
 fn load_run(run_id: i64) -> Result<RunRecord> {
-    match load::load(run_id)? {
-        None => Err(Error::UnknownRun { run_id }),
-        Some(found) if found.run.state == RunState::Lost => Err(Error::LostRun { run_id }),
-        Some(found) => Ok(found),
+    let found = live::visible(run_id)?;
+    match found.run.state {
+        RunState::Lost => Err(Error::LostRun { run_id }),
+        _ => Ok(found),
     }
 }

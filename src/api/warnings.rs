@@ -86,6 +86,7 @@ pub(super) fn tell_setup(spec: &RunSpec, segment: &Segment) {
     let chosen = spec.scripts.iter().filter(|script| script.weight > 0);
     let scripts: Vec<&str> = chosen.map(|script| script.description.as_str()).collect();
     let setup = Setup {
+        mode: spec.mode,
         scripts: &scripts,
         writes: spec.writes(),
         clients: spec.clients as i64,

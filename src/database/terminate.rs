@@ -10,7 +10,7 @@ use crate::latch::WaitEvent;
 use crate::pq::{ConnectWith, Connecting, Connection};
 
 /// Sessions of one target that are being terminated.
-pub struct Termination {
+pub struct SessionTermination {
     pids: Vec<i32>,
     state: State,
 }
@@ -21,14 +21,14 @@ enum State {
     Over,
 }
 
-impl Termination {
+impl SessionTermination {
     /// Starts to terminate the sessions with these processes.
-    pub fn begin(with: &ConnectWith, pids: Vec<i32>) -> Termination {
+    pub fn begin(with: &ConnectWith, pids: Vec<i32>) -> SessionTermination {
         let connection = Connection::start(with).filter(|connection| !connection.is_bad());
         let state = connection.map_or(State::Over, |connection| {
             State::Connecting(connection, Connecting::Writing)
         });
-        Termination { pids, state }
+        SessionTermination { pids, state }
     }
 
     /// Continues as far as it can without waiting; returns whether it is over, with or without

@@ -5,6 +5,7 @@ use super::json::names;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result, problem};
 use crate::query;
+use crate::run::scripts::has_writes;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
     Blocked, CourseInterval, Evidence, PgioRun, Run, RunProfile, RunRecord, RunScript,
@@ -263,15 +264,20 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
         run_id,
     )?;
     let (course, server) = course(run_id)?;
+    let tables = rows::<RunTable>(run_id, "relation")?;
     Ok(Evidence {
         settings: settings.into_iter().map(setting).collect(),
         facts: facts.into_iter().collect(),
-        tables: rows::<RunTable>(run_id, "relation")?,
+        writes: writes(run_id, &tables)?,
+        tables,
         course,
         server,
+        // With a rate, a client also waits for a CPU when it wakes up: that is schedule lag.
         run_queue_share: query_json::<Option<f64>>(
-            "SELECT to_jsonb(t.sessions_run_queue_ms / nullif(t.busy_ms, 0))::text
-               FROM bench.run_times t WHERE t.run_id = $1 AND t.sessions_run_queue_ms IS NOT NULL",
+            "SELECT to_jsonb(least(t.sessions_run_queue_ms
+                                   / nullif(t.busy_ms + coalesce(r.lag_avg_ms * r.transactions, 0), 0), 1))::text
+               FROM bench.run_times t JOIN bench.runs r USING (run_id)
+              WHERE t.run_id = $1 AND t.sessions_run_queue_ms IS NOT NULL",
             run_id,
         )?
         .into_iter()
@@ -290,6 +296,27 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
             run_id,
         )?,
     })
+}
+
+/// Whether the scripts of a run have statements that write, or rows of tables that it used have been
+/// changed meanwhile, as functions do; `None` if the scripts are not stored, or changes not counted.
+fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
+    let scripts = query_json::<(String, String)>(
+        "SELECT jsonb_build_array(name, body)::text FROM bench.run_scripts
+          WHERE run_id = $1 AND weight > 0",
+        run_id,
+    )?;
+    let has_writes = |(name, body): &(String, String)| has_writes(name, body).unwrap_or(true);
+    if scripts.is_empty() || scripts.iter().any(has_writes) {
+        return Ok((!scripts.is_empty()).then_some(true));
+    }
+    let tables = tables.iter().filter(|table| table.kind != "index");
+    let counts: Option<Vec<i64>> = tables
+        .flat_map(|table| [table.rows_inserted, table.rows_updated, table.rows_deleted])
+        .collect();
+    let changed = counts.map(|counts| counts.into_iter().any(|rows| rows > 0));
+    let is_observed = is_observed(run_id)?;
+    Ok(changed.filter(|_| is_observed))
 }
 
 /// The intervals of a run, and what the server did in them.

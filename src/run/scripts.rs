@@ -139,7 +139,7 @@ fn read(path: &str) -> Result<String, String> {
 
 /// A script of the user's.
 pub fn user_script(name: &str, description: String, body: String, weight: i64) -> ScriptSpec {
-    let writes = parse(name, &body).is_ok_and(|workload| writes(&workload));
+    let writes = has_writes(name, &body).unwrap_or(false);
     ScriptSpec {
         name: name.into(),
         description,
@@ -150,8 +150,12 @@ pub fn user_script(name: &str, description: String, body: String, weight: i64) -
     }
 }
 
-/// Whether some statement is of a kind that writes. What functions and queries do is not known
-/// before they do it.
+/// Whether some statement of a script is of a kind that writes; `None` if it cannot be parsed. What
+/// functions and queries do is not known before they do it.
+pub fn has_writes(name: &str, body: &str) -> Option<bool> {
+    parse(name, body).ok().map(|workload| writes(&workload))
+}
+
 fn writes(workload: &Workload) -> bool {
     const WRITING: [&str; 8] = [
         "insert", "update", "delete", "merge", "truncate", "create", "drop", "alter",

@@ -136,6 +136,8 @@ pub struct Header {
     pub owes_teardown: AtomicBool,
     /// Another run of the role that has left its teardown; 0 if there is none.
     pub left_teardown: AtomicI64,
+    /// Sessions that have been given up, because they did not end their statements when canceled.
+    pub sessions_left: AtomicU32,
     /// What the plans of clients of mode spi use.
     pub relations: Relations,
     /// Why the caller ends the task, unless it was asked to.

@@ -29,7 +29,7 @@ CREATE FUNCTION bench.profile(
     OUT process text, OUT function text,
     OUT self_samples bigint, OUT self_share float8, OUT total_samples bigint, OUT total_share float8
 ) RETURNS SETOF record
-LANGUAGE sql STABLE
+LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT bench_internal.require_run($1);

@@ -132,7 +132,17 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT jsonb_agg(jsonb_build_object(
                'name', name, 'setting', current_setting(name), 'source', source))
-      FROM pg_settings
+      FROM (SELECT name, category, source FROM pg_settings
+             UNION ALL
+            /* Of a library that sessions load, and this process, a worker, does not. */
+            SELECT n.name, 'Customized Options', 'unknown'
+              FROM (VALUES ('auto_explain.log_min_duration'), ('auto_explain.log_analyze'),
+                           ('auto_explain.sample_rate')) n (name)
+             WHERE current_setting(n.name, true) IS NOT NULL
+               AND n.name NOT IN (SELECT s.name FROM pg_settings s)
+               AND EXISTS (SELECT FROM pg_settings s
+                            WHERE s.name IN ('session_preload_libraries', 'local_preload_libraries')
+                              AND s.setting LIKE '%auto_explain%')) s
      WHERE (category NOT IN ('Customized Options', 'File Locations') OR name LIKE 'auto_explain.%')
        AND name NOT IN ('primary_conninfo', 'archive_command', 'archive_cleanup_command',
                         'restore_command', 'recovery_end_command', 'ssl_passphrase_command',

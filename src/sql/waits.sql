@@ -43,7 +43,7 @@ CREATE FUNCTION bench.waits(
     run_id bigint,
     OUT class text, OUT event text, OUT samples bigint, OUT share float8, OUT sessions float8
 ) RETURNS SETOF record
-LANGUAGE sql STABLE
+LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT bench_internal.require_run($1);

@@ -135,6 +135,13 @@ pub fn is_superuser() -> bool {
     InTransaction::current().is_ok() && unsafe { pg_sys::superuser() }
 }
 
+/// Whether row-level security does not apply to the current role, as to a superuser; no outside of a
+/// transaction.
+pub fn bypasses_row_security() -> bool {
+    // SAFETY: in a transaction.
+    InTransaction::current().is_ok() && unsafe { pg_sys::has_bypassrls_privilege(role()) }
+}
+
 /// Runs `body` with the rights of a role. If `body` raises an error, the abort of the transaction
 /// restores the identity.
 pub fn with_role<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> T) -> T {

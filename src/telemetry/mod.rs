@@ -146,6 +146,11 @@ impl<'r> Telemetry<'r> {
             stacks.begin(measure_ns);
         }
         self.waits.begin(measure_ns);
+        // Now, before the run's row is stored, which may take longer than the run.
+        let now_ns = clock::now_ns();
+        if measure_ns <= now_ns {
+            self.tick(now_ns);
+        }
     }
 
     /// The clock reading at which [`tick`](Self::tick) has something to do.

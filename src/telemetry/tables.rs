@@ -27,7 +27,7 @@ const FLUSH_TICK: Duration = Duration::from_millis(10);
 /// prepared transactions hold locks without a process.
 const STATE: &str = "
 WITH relations AS (
-    SELECT c.oid, c.relnamespace, c.relname, c.relkind, i.indrelid
+    SELECT c.oid, c.relnamespace, c.relname, c.relkind, c.reltuples, i.indrelid
       FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
      WHERE c.relkind IN ('r', 'm', 'i') AND c.relpersistence <> 't' AND c.oid >= 16384
        AND c.relnamespace <> ALL (SELECT n.oid FROM pg_namespace n
@@ -44,7 +44,9 @@ SELECT coalesce(json_agg(json_build_object(
                      WHERE NOT EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = a.relid)),
            'kind', CASE r.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
            'bytes', pg_relation_size(r.oid),
-           'live_rows', t.n_live_tup, 'dead_rows', t.n_dead_tup,
+           -- A crash, or a reset, sets them to 0.
+           'live_rows', CASE WHEN t.n_live_tup > 0 OR t.n_dead_tup > 0 OR r.reltuples <= 0 THEN t.n_live_tup END,
+           'dead_rows', t.n_dead_tup,
            'last_vacuum', greatest(t.last_vacuum, t.last_autovacuum),
            'last_analyze', greatest(t.last_analyze, t.last_autoanalyze),
            'counters', json_build_object(

@@ -18,6 +18,7 @@ use selfbench_model::{
     Figures, INTERVALS_PER_BATCH, Latency, Observed, PgioSession, Run, RunInterval, RunRecord,
     RunScript, RunState, RunStatement, encoded,
 };
+use selfbench_report::counted;
 use selfbench_stats::{LatencyHistogram, Tally, Usage};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -134,6 +135,13 @@ fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, record
                 run.errors.extend(head.reason());
             }
         }
+    }
+    let left = segment.header().sessions_left.load(Relaxed);
+    if left > 0 {
+        run.errors.push(format!(
+            "{} did not end when canceled; the server log has the process IDs",
+            counted(left, "session")
+        ));
     }
     // A terminated client has not recorded its end.
     let now = clock::now_ns();

@@ -144,12 +144,18 @@ impl Conductor<'_> {
         let mut deadline_ns = header.deadline_ns.load(Relaxed);
         let mut next = header.measure_ns.load(Relaxed).saturating_add(interval_ns);
         loop {
-            let now = clock::now_ns();
             if let Some(reason) = self.reason_to_end() {
                 return Ok(Some(format!("canceled: {reason}")));
             }
             let mut workers = self.segment.workers();
-            if workers.all(|worker| worker.state() >= WorkerState::Done) {
+            let have_ended = workers.all(|worker| worker.state() >= WorkerState::Done);
+            // The begin of an interval may be noticed as late as its end.
+            let now = clock::now_ns();
+            if now >= self.telemetry.due_ns() {
+                self.telemetry.tick(now);
+            }
+            let now = clock::now_ns();
+            if have_ended {
                 self.end_interval(collector, now);
                 return Ok(None);
             }
@@ -169,8 +175,9 @@ impl Conductor<'_> {
                 run.warmup_s = warmed_up_s(header, measure_ns);
             }
             let mut drains = Logbook::is_pressing(self.segment);
-            // What clients do after the deadline belongs to the last interval before it.
-            if now >= next && next < deadline_ns {
+            // What clients do after the deadline belongs to the last interval before it, also if that
+            // is late.
+            if now >= next && now < deadline_ns {
                 self.end_interval(collector, now);
                 if collector.fill_a_batch() {
                     collector.store_intervals(self.stores, self.telemetry.take_rows())?;
@@ -181,7 +188,7 @@ impl Conductor<'_> {
                     next += interval_ns;
                 }
             }
-            if next >= deadline_ns {
+            if next.max(now) >= deadline_ns {
                 next = u64::MAX;
             }
             if drains && let Some(logbook) = &mut self.logbook {
@@ -192,9 +199,6 @@ impl Conductor<'_> {
             }
             if now >= collector.due_ns() {
                 collector.read(now);
-            }
-            if now >= self.telemetry.due_ns() {
-                self.telemetry.tick(now);
             }
             check_for_interrupts();
             let look_ns = warming_up.as_ref().map_or(u64::MAX, WarmingUp::due_ns);

@@ -1,4 +1,4 @@
-//! Termination the processes that this process has started: when the value that owns them is dropped,
+//! Ends the processes that this process has started: when the value that owns them is dropped,
 //! and in an exit callback, because a FATAL error runs no destructors.
 //!
 //! Nothing here raises an error: an error while another one unwinds, or in an exit callback, would

@@ -8,7 +8,7 @@ use crate::backend::events::{Event, EventSet};
 use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
 use crate::backend::peer;
 use crate::clock;
-use crate::database::terminate::Termination;
+use crate::database::terminate::SessionTermination;
 use crate::error::Result;
 use crate::pq::cancel::{self, Requests};
 use crate::pq::{ConnectWith, Connection};
@@ -215,7 +215,7 @@ struct EventLoop<'s, 'p> {
     /// The requests that cancel them on a target.
     requests: Option<Requests>,
     /// What terminates sessions there.
-    termination: Option<Termination>,
+    termination: Option<SessionTermination>,
     /// When it began.
     terminated_ns: u64,
     connect_with: Rc<ConnectWith>,
@@ -339,7 +339,7 @@ impl EventLoop<'_, '_> {
             with.set(keyword, &value);
         }
         self.terminated_ns = now;
-        self.termination = Some(Termination::begin(&with, pids));
+        self.termination = Some(SessionTermination::begin(&with, pids));
     }
 
     /// Cancels all statements in progress. On this server, a signal does that at once; a request
@@ -521,11 +521,14 @@ impl EventLoop<'_, '_> {
     /// Ends the abandoned clients.
     fn end(&mut self) {
         let sessions = self.clients.iter().filter_map(|d| d.session.as_ref());
-        let executing = sessions.filter(|session| session.is_executing()).count();
-        if executing > 0 {
-            let run_id = self.segment.header().run_id.load(Relaxed);
+        let left = sessions.filter(|session| session.is_executing());
+        let pids: Vec<i32> = left.map(LibpqSession::backend_pid).collect();
+        if !pids.is_empty() {
+            let header = self.segment.header();
+            header.sessions_left.fetch_add(pids.len() as u32, Relaxed);
             pgrx::log!(
-                "run {run_id} of pg_selfbench: {executing} sessions did not end their statements when canceled"
+                "run {} of pg_selfbench: sessions did not end their statements when canceled: PIDs {pids:?}",
+                header.run_id.load(Relaxed)
             );
         }
         for d in &mut self.clients {

@@ -14,6 +14,9 @@ pub struct Evidence {
     pub facts: BTreeMap<String, String>,
     /// The tables and indexes that it used.
     pub tables: Vec<RunTable>,
+    /// Whether its scripts have statements that write, or it has changed rows; `None` if that is not
+    /// known.
+    pub writes: Option<bool>,
     /// Its intervals.
     pub course: Vec<CourseInterval>,
     /// What the server and its machine did in its intervals.

@@ -227,6 +227,13 @@ fn settings_that_matter() {
         ]
     );
     assert!(said_with(&run(Mode::Spi, SELECT_ONLY), &off).is_empty());
+    // What a script of the user's does is known when the run has ended.
+    let mut known = off;
+    for (writes, findings) in [(None, 3), (Some(true), 3), (Some(false), 0)] {
+        known.writes = writes;
+        let said = said_with(&run(Mode::Spi, "mine"), &known);
+        assert_eq!(said.len(), findings, "{writes:?}: {said:?}");
+    }
     assert_one_with(
         &run(Mode::Spi, SELECT_ONLY),
         &under(&[("debug_assertions", "on")]),
@@ -236,7 +243,7 @@ fn settings_that_matter() {
 
 #[test]
 fn logged_statements() {
-    let reads = run(Mode::Spi, SELECT_ONLY);
+    let reads = run(Mode::Libpq, SELECT_ONLY);
     for (name, value) in [
         ("log_statement", "all"),
         ("log_min_duration_statement", "0"),
@@ -248,7 +255,7 @@ fn logged_statements() {
     }
     assert!(said_with(&reads, &under(&[("log_statement", "mod")])).is_empty());
     assert_one_with(
-        &run(Mode::Spi, TPCB_LIKE),
+        &run(Mode::Libpq, TPCB_LIKE),
         &under(&[("log_statement", "mod")]),
         "log_statement = mod",
     );
@@ -261,6 +268,24 @@ fn logged_statements() {
     let slow = under(&[("log_min_duration_statement", "250ms")]);
     assert_one_with(&reads, &slow, "slow statements are logged");
     assert_eq!(advice(&reads, &slow)[0].severity, Severity::Note);
+
+    // The server logs what clients send, and those of mode spi send nothing.
+    let inside = run(Mode::Spi, SELECT_ONLY);
+    for (name, value) in [
+        ("log_statement", "all"),
+        ("log_min_duration_statement", "0"),
+        ("log_min_duration_statement", "250ms"),
+        ("log_min_duration_sample", "0"),
+        ("log_duration", "on"),
+        ("log_statement_stats", "on"),
+    ] {
+        assert!(said_with(&inside, &under(&[(name, value)])).is_empty());
+    }
+    assert_one_with(
+        &inside,
+        &under(&[("log_planner_stats", "on")]),
+        "statements are logged: log_planner_stats = on",
+    );
 }
 
 #[test]
@@ -288,12 +313,21 @@ fn auto_explain() {
     assert_eq!(advice(&reads, &acts)[0].severity, Severity::Warning);
     let idle = under(&[("auto_explain.log_min_duration", "-1")]);
     assert_eq!(advice(&reads, &idle)[0].severity, Severity::Note);
+    // Workers do not load the libraries of sessions.
+    let of_sessions = under(&[
+        ("auto_explain.log_min_duration", "1s"),
+        ("session_preload_libraries", "auto_explain"),
+    ]);
+    assert!(said_with(&reads, &of_sessions).is_empty());
+    let connected = run(Mode::Libpq, SELECT_ONLY);
+    assert_one_with(&connected, &of_sessions, "session_preload_libraries has it");
 }
 
 #[test]
 fn what_is_known_before_a_run() {
     let before = |scripts: &[&str], clients, seconds| {
         let setup = Setup {
+            mode: Mode::Libpq,
             scripts,
             writes: scripts != [SELECT_ONLY],
             clients,
@@ -424,6 +458,11 @@ fn tables() {
         &with(&[fine.clone(), table("grew", [mb, 9 * mb], [10_000, 20_000])]),
         "tables grew by more than their rows during the run: grew: 8 MB, of which rows need 976.6 kB",
     );
+    // Updates make each table grow that autovacuum has no reason to look at.
+    for (after, findings) in [(119 * mb, 0), (120 * mb, 1)] {
+        let grown = table("updated", [100 * mb, after], [1 << 20, 1 << 20]);
+        assert_eq!(said_with(&report, &with(&[grown])).len(), findings);
+    }
     // Of indexes and of tables that nobody has analyzed, nothing is known.
     let unknown = RunTable {
         row_bytes: None,
@@ -635,6 +674,22 @@ fn what_the_server_did() {
         Severity::Note
     );
     assert!(said_with(&reads, &checkpoint(100.0)).is_empty());
+    // What never happens does not matter to scripts that only read.
+    let known_to_read = |evidence| Evidence {
+        writes: Some(false),
+        ..evidence
+    };
+    let mine = run(Mode::Spi, "mine");
+    assert_one_with(
+        &mine,
+        &known_to_read(checkpoint(100.0)),
+        "a checkpoint slowed the run down",
+    );
+    assert_one_with(
+        &mine,
+        &known_to_read(moments(60, |_| quiet())),
+        "autovacuum was at work",
+    );
     // Of a target, little is known.
     assert!(said_with(&writes, &moments(60, |_| ServerMoment::default())).is_empty());
 }

@@ -40,9 +40,14 @@ impl Symbols {
     /// The functions of a file with this build id, and those of its debug file if that is installed.
     /// `None` if the file cannot be read, or is another one now.
     pub fn read(path: &Path, build_id: &[u8]) -> Option<Symbols> {
+        Symbols::read_beside(Path::new(DEBUG_FILES), path, build_id)
+    }
+
+    /// The same with debug files in another directory.
+    fn read_beside(debug_files: &Path, path: &Path, build_id: &[u8]) -> Option<Symbols> {
         let mut symbols = Symbols::default();
         symbols.add(&ReadCache::new(File::open(path).ok()?), build_id, 0)?;
-        if let Some(path) = debug_file(build_id)
+        if let Some(path) = debug_file(debug_files, build_id)
             && let Ok(file) = File::open(path)
         {
             symbols.add(&ReadCache::new(file), build_id, 1);
@@ -132,16 +137,12 @@ fn name<'t>(texts: &'t [Vec<u8>; 2], function: &Function) -> &'t [u8] {
     &text[..length]
 }
 
-/// Where the debug file with a build id is.
-fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
+/// Where the debug file with a build id is, below the directory of all of them.
+fn debug_file(debug_files: &Path, build_id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = build_id.split_first()?;
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let (first, rest): (String, String) = (hex(std::slice::from_ref(first)), hex(rest));
-    Some(
-        Path::new(DEBUG_FILES)
-            .join(first)
-            .join(format!("{rest}.debug")),
-    )
+    Some(debug_files.join(first).join(format!("{rest}.debug")))
 }
 
 /// A name as it is in the source; that of another language than Rust or C as it is in the file.
@@ -235,8 +236,48 @@ mod tests {
 
     #[test]
     fn debug_files_are_found_by_build_id() {
-        let path = debug_file(&[0xab, 0xcd, 0x01]).unwrap();
+        let installed = Path::new(DEBUG_FILES);
+        let path = debug_file(installed, &[0xab, 0xcd, 0x01]).unwrap();
         assert_eq!(path, Path::new("/usr/lib/debug/.build-id/ab/cd01.debug"));
-        assert_eq!(debug_file(&[]), None);
+        assert_eq!(debug_file(installed, &[]), None);
+    }
+
+    #[test]
+    fn a_stripped_file_has_the_names_of_its_debug_file() {
+        let whole = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let file = ElfFile64::<Endianness>::parse(&*whole).unwrap();
+        let build_id = file.build_id().unwrap().expect("linkers write build ids");
+        // A stripped file has no table of symbols; here, it is one of another name.
+        let mut stripped = whole.clone();
+        for table in [b"\0.symtab\0", b"\0.dynsym\0"] {
+            for at in 0..stripped.len() - table.len() {
+                if stripped[at..].starts_with(table) {
+                    stripped[at + 2] = b'-';
+                }
+            }
+        }
+        let directory = std::env::temp_dir().join(format!("symbols.{}", std::process::id()));
+        let path = directory.join("stripped");
+        let debug = debug_file(&directory, build_id).unwrap();
+        std::fs::create_dir_all(debug.parent().unwrap()).unwrap();
+        std::fs::write(&path, &stripped).unwrap();
+        let read = || Symbols::read_beside(&directory, &path, build_id).unwrap();
+        let alone = read();
+        std::fs::write(&debug, &whole).unwrap();
+        let beside = read();
+        // One of another build is not its own.
+        let mut other = whole.clone();
+        let found = whole.windows(build_id.len()).position(|id| id == build_id);
+        other[found.unwrap()] ^= 1;
+        std::fs::write(&debug, &other).unwrap();
+        let beside_other = read();
+        std::fs::remove_dir_all(&directory).unwrap();
+
+        let all = Symbols::of_bytes(&whole).unwrap();
+        let address = all.functions[all.functions.len() / 2].start;
+        assert!(all.name(address).is_some());
+        assert_eq!(alone.name(address), None);
+        assert_eq!(beside.name(address), all.name(address));
+        assert_eq!(beside_other.name(address), None);
     }
 }

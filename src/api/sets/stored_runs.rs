@@ -1,9 +1,9 @@
 //! The figures of `bench.compare_runs`: stored runs of two sides, whichever sets they belong to.
 
 use super::outcomes::counts;
-use crate::api::live::load;
+use crate::api::live;
 use crate::check;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{OrRaise, Result};
 use pgrx::prelude::*;
 use selfbench_model::{Figures, RunRecord};
 use selfbench_report::verdict::{self, Measure};
@@ -113,7 +113,7 @@ fn side(name: &'static str, run_ids: Option<Vec<Option<i64>>>) -> Result<Side> {
         left_out: Vec::new(),
     };
     for run_id in run_ids {
-        let record = load(run_id)?.ok_or(Error::UnknownRun { run_id })?;
+        let record = live::visible(run_id)?;
         match counts(&record) {
             true => side.runs.push(record),
             false => side.left_out.push(run_id),

@@ -95,9 +95,14 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
 }
 
 /// Whether all scripts of a run are built-in ones that only read.
-fn reads_only(record: &RunRecord) -> bool {
+fn is_select_only(record: &RunRecord) -> bool {
     record
         .scripts
         .iter()
         .all(|script| script.weight == 0 || script.description == "<builtin: select only>")
+}
+
+/// Whether a run may have written, as far as is known.
+fn writes(record: &RunRecord, evidence: &Evidence) -> bool {
+    !is_select_only(record) && evidence.writes != Some(false)
 }

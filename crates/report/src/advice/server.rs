@@ -1,6 +1,6 @@
 //! What the server and its machine did during a run.
 
-use super::{Finding, reads_only};
+use super::{Finding, is_select_only, writes};
 use crate::number::counted;
 use selfbench_model::{Evidence, RunRecord, ServerMoment};
 use selfbench_stats::summary;
@@ -20,9 +20,11 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
     all.extend(run_queue(evidence));
     all.extend(steal(moments));
     all.extend(other_sessions(moments));
-    if !reads_only(record) {
+    if !is_select_only(record) {
+        let writes = writes(record, evidence);
         all.extend(inside(
             moments,
+            writes,
             |moment| moment.checkpoint,
             [
                 "a checkpoint slowed the run down",
@@ -34,6 +36,7 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
         ));
         all.extend(inside(
             moments,
+            writes,
             |moment| moment.autovacuum,
             [
                 "autovacuum slowed the run down",
@@ -100,9 +103,10 @@ fn other_sessions(moments: &[ServerMoment]) -> Option<Finding> {
 }
 
 /// Whether something went on during the run, and what throughput it left. `findings` are for something
-/// that slowed the run down, did not, or did not happen.
+/// that slowed the run down, did not, or did not happen, which matters to a run that `writes`.
 fn inside(
     moments: &[ServerMoment],
+    writes: bool,
     went_on: fn(&ServerMoment) -> Option<bool>,
     findings: [&'static str; 3],
     remedy: &'static str,
@@ -120,11 +124,8 @@ fn inside(
         return None;
     }
     if during.is_empty() {
-        return Some(Finding::note(
-            missing,
-            format!("in none of {intervals} intervals"),
-            remedy,
-        ));
+        let evidence = format!("in none of {intervals} intervals");
+        return writes.then(|| Finding::note(missing, evidence, remedy));
     }
     let mut evidence = format!("in {} of {intervals} intervals", during.len());
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;

@@ -1,11 +1,13 @@
 //! What is known before a run starts: its options, and settings of the server.
 
 use super::outcome::SHORT_SECONDS;
-use super::{Finding, Severity, reads_only};
+use super::{Finding, Severity, writes};
 use selfbench_model::{Evidence, Mode, RunRecord};
 
 /// What a run is about to do, and under which settings.
 pub struct Setup<'s> {
+    /// How its statements reach the server.
+    pub mode: Mode,
     /// Descriptions of the scripts that can be chosen.
     pub scripts: &'s [&'s str],
     /// Whether they change tables, as far as is known.
@@ -34,8 +36,9 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
     let chosen = record.scripts.iter().filter(|script| script.weight > 0);
     let scripts: Vec<&str> = chosen.map(|script| script.description.as_str()).collect();
     let mut all = of(&Setup {
+        mode: run.mode,
         scripts: &scripts,
-        writes: !reads_only(record),
+        writes: writes(record, evidence),
         clients: i64::from(run.clients),
         scale: run.scale,
         setting: &|name| evidence.setting(name).map(str::to_owned),
@@ -101,9 +104,20 @@ fn of(setup: &Setup) -> Vec<Finding> {
     all
 }
 
-/// Whether the server logs all statements, or the slow ones.
+/// Whether the server logs all statements, or the slow ones. Most of its settings are about what
+/// clients send: statements of mode spi are not logged.
 fn logging(setup: &Setup) -> Option<Finding> {
-    let value = |name: &str| (setup.setting)(name).unwrap_or_default();
+    const OF_MESSAGES: [&str; 5] = [
+        "log_statement",
+        "log_min_duration_statement",
+        "log_min_duration_sample",
+        "log_duration",
+        "log_statement_stats",
+    ];
+    let value = |name: &str| match setup.mode {
+        Mode::Spi if OF_MESSAGES.contains(&name) => String::new(),
+        Mode::Spi | Mode::Libpq => (setup.setting)(name).unwrap_or_default(),
+    };
     let named = |name: &str| format!("{name} = {}", value(name));
     let mut all = Vec::new();
     if value("log_statement") == "all" || (setup.writes && value("log_statement") == "mod") {
@@ -143,7 +157,8 @@ fn logging(setup: &Setup) -> Option<Finding> {
     })
 }
 
-/// Whether auto_explain watches the statements.
+/// Whether auto_explain watches the statements. Workers, as the clients of mode spi, load only what all
+/// processes of the server load.
 fn auto_explain(setup: &Setup) -> Option<Finding> {
     let value = |name: &str| (setup.setting)(name);
     const LIMIT: &str = "auto_explain.log_min_duration";
@@ -154,6 +169,9 @@ fn auto_explain(setup: &Setup) -> Option<Finding> {
     ]
     .into_iter()
     .find(|name| value(name).is_some_and(|list| list.contains("auto_explain")));
+    if setup.mode == Mode::Spi && preloaded.is_some_and(|name| name != "shared_preload_libraries") {
+        return None;
+    }
     let (limit, preloaded) = (value(LIMIT), preloaded.map(|name| format!("{name} has it")));
     let mut evidence: Vec<String> = limit
         .iter()

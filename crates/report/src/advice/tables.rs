@@ -8,6 +8,8 @@ use selfbench_model::{Evidence, RunRecord, RunTable};
 const BLOATED: f64 = 2.0;
 /// Unless the difference is smaller: bytes.
 const NEGLIGIBLE: f64 = (1 << 20) as f64;
+/// Growth below this fraction of a table is usual: autovacuum's default lets so many rows be dead.
+const USUAL_GROWTH: f64 = 0.2;
 /// At most this many tables are named.
 const NAMED: usize = 3;
 
@@ -24,7 +26,11 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
     all.extend(of_tables(
         tables,
         |table| {
-            let grown = table.bytes_after? - table.bytes_before?;
+            let (before, after) = (table.bytes_before?, table.bytes_after?);
+            let grown = after - before;
+            if (grown as f64) < USUAL_GROWTH * before as f64 {
+                return None;
+            }
             let rows = table.live_rows_after? - table.live_rows_before.unwrap_or(0);
             bloat(grown, rows.max(0), table.row_bytes?)
         },
