@@ -184,7 +184,7 @@ impl Area {
                 @let x = self.x(tick.at);
                 line.axis x1=(x) x2=(x) y1=(Px(y)) y2=(Px(y + if label.is_empty() { 2.0 } else { 4.0 })) {}
                 @if !label.is_empty() {
-                    text.tick.bottom.last[is_last(tick)] x=(x) y=(Px(y + 16.0)) { (label) }
+                    text.tick.bottom.last[is_last(tick.at, label)] x=(x) y=(Px(y + 16.0)) { (label) }
                 }
             }
             text.unit.end x=(Percent(RIGHT)) y=(Px(y + 31.0)) { (unit) }
@@ -192,17 +192,23 @@ impl Area {
     }
 }
 
-/// Whether the label of a tick ends at the tick, so that it is not cut at the end of the chart.
-fn is_last(tick: &Tick) -> bool {
-    tick.at > 0.97
+/// Width of a label on a narrow page, as a fraction of the area.
+fn width(label: &str) -> f64 {
+    label.chars().count() as f64 / TICK_COLUMNS
+}
+
+/// Whether a label ends at its tick, because the end of the chart would cut it if its middle were there.
+fn is_last(at: f64, label: &str) -> bool {
+    at + width(label) / 2.0 > (1.0 - LEFT) / (RIGHT - LEFT)
 }
 
 /// The labels of ticks from left to right, those empty that would overlap the one before on a narrow page.
 fn labels_apart(ticks: &[Tick]) -> impl Iterator<Item = &str> {
     let mut taken = f64::NEG_INFINITY;
     ticks.iter().map(move |tick| {
-        let width = tick.label.chars().count() as f64 / TICK_COLUMNS;
-        let from = tick.at - if is_last(tick) { width } else { width / 2.0 };
+        let width = width(&tick.label);
+        let is_last = is_last(tick.at, &tick.label);
+        let from = tick.at - if is_last { width } else { width / 2.0 };
         if tick.label.is_empty() || from < taken {
             return "";
         }

@@ -61,7 +61,7 @@ pub fn curve(about: &About, across: Unit, up: Unit, series: &[CurveSeries]) -> C
         height: HEIGHT,
         strips: 0.0,
     };
-    let ((divisor, unit), (x_divisor, x_unit)) = (up.of(y.to()), across.of(x.to()));
+    let ((divisor, unit), (x_divisor, x_unit)) = (up.on_axis(y.to()), across.on_axis(x.to()));
     let drawn = html! {
         (legend::draw(&entries, 0.0))
         (area.left_axis(&y.ticks(4.0, divisor), &unit))
@@ -151,7 +151,7 @@ pub fn intervals(about: &About, unit: Unit, arms: &[Interval], reference: Option
         height: ROW * arms.len() as f64 + 4.0,
         strips: 0.0,
     };
-    let (divisor, name) = unit.of(highest.abs().max(lowest.abs()));
+    let (divisor, name) = unit.on_axis(highest.abs().max(lowest.abs()));
     let ticks = across.ticks(5.0, divisor);
     let drawn = html! {
         @for tick in &ticks {

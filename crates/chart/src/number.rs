@@ -45,6 +45,19 @@ impl Unit {
         }
     }
 
+    /// The same for the labels of an axis, which have no room for many zeros: `0.001 blocks/s`.
+    pub(crate) fn on_axis(self, highest: f64) -> (f64, String) {
+        let (mut divisor, name) = self.of(highest);
+        let mut part = 1.0;
+        while highest > 0.0 && highest / divisor <= 0.01 {
+            (divisor, part) = (divisor / 1000.0, part / 1000.0);
+        }
+        match part {
+            1.0 => (divisor, name),
+            part => (divisor, format!("{} {name}", label(part))),
+        }
+    }
+
     /// A value with its unit, as in a sentence.
     pub fn with(self, value: f64) -> String {
         let (divisor, name) = self.of(value.abs());
@@ -118,7 +131,10 @@ pub fn labels(ticks: &[f64]) -> Vec<String> {
 
 /// The label of one tick of a log axis: as few digits as it takes.
 pub fn label(tick: f64) -> String {
-    labels(&[tick]).remove(0)
+    match tick {
+        tick if tick > 0.0 && tick < 0.0009 => format!("{tick:.0e}"),
+        tick => labels(&[tick]).remove(0),
+    }
 }
 
 #[cfg(test)]
@@ -152,6 +168,7 @@ mod tests {
         );
         assert_eq!(labels(&[0.0, 0.05, 0.1]), ["0", "0.05", "0.10"]);
         assert!(labels(&[]).is_empty());
+        assert_eq!([label(0.001), label(0.0005)], ["0.001", "5e-4"]);
     }
 
     #[test]
@@ -163,5 +180,10 @@ mod tests {
         assert_eq!(Unit::Bytes("/s").with(3.0 * 1024.0 * 1024.0), "3.00 MB/s");
         assert_eq!(Unit::Share("").with(0.5), "50.0 %");
         assert_eq!(Unit::Count("tps").with(1e6), "1,000,000 tps");
+        let tps = |highest| Unit::Count("tps").on_axis(highest).1;
+        assert_eq!(
+            [tps(0.0), tps(0.02), tps(0.01), tps(1e-6)],
+            ["tps", "tps", "0.001 tps", "1e-6 tps"]
+        );
     }
 }

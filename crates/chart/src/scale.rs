@@ -157,7 +157,7 @@ impl Scale {
     }
 }
 
-/// Ticks of a time axis in seconds, in round seconds, minutes, hours or days, and the unit of the labels.
+/// Ticks of a time axis in seconds, at round values of a unit from µs to days, and the unit of the labels.
 pub fn time_ticks(from: f64, to: f64, wanted: f64) -> (Vec<Tick>, &'static str) {
     const STEPS: [f64; 17] = [
         1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
@@ -176,7 +176,9 @@ pub fn time_ticks(from: f64, to: f64, wanted: f64) -> (Vec<Tick>, &'static str) 
         step if step >= 86400.0 => (86400.0, "days"),
         step if step >= 1800.0 => (3600.0, "h"),
         step if step >= 60.0 => (60.0, "min"),
-        _ => (1.0, "s"),
+        step if step >= 0.1 => (1.0, "s"),
+        step if step >= 1e-4 => (1e-3, "ms"),
+        _ => (1e-6, "\u{b5}s"),
     };
     let scale = Scale::Linear { from, to };
     (scale.ticks_at(&multiples(from, to, step), divisor), unit)
@@ -293,6 +295,16 @@ mod tests {
         assert_eq!(
             (texts(&ticks), unit),
             (vec!["0", "2", "4", "6", "8", "10"], "min")
+        );
+        let (ticks, unit) = time_ticks(0.0, 0.06, 6.0);
+        assert_eq!(
+            (texts(&ticks), unit),
+            (vec!["0", "10", "20", "30", "40", "50", "60"], "ms")
+        );
+        let (ticks, unit) = time_ticks(0.0, 0.0002, 6.0);
+        assert_eq!(
+            (texts(&ticks), unit),
+            (vec!["0", "50", "100", "150", "200"], "\u{b5}s")
         );
         assert_eq!(time_ticks(0.0, 0.0, 6.0).0.len(), 1);
     }

@@ -48,7 +48,7 @@ pub fn plot(
             .known()
             .flat_map(|(_, range)| [range.high, range.mean]),
     );
-    let (divisor, unit) = unit.of(y.to());
+    let (divisor, unit) = unit.on_axis(y.to());
     let title = selfbench_markup::line(title).into_owned();
     if series.known().next().is_none() {
         return vec![format!("{title}: no data")];
@@ -84,11 +84,11 @@ pub fn plot(
         Glyphs::Unicode => ["\u{2524}", "\u{2502}", "\u{2514}", "\u{2500}"],
         Glyphs::Ascii => ["+", "|", "+", "-"],
     };
-    let unit = match glyphs {
-        Glyphs::Unicode => unit,
+    let written = |unit: &str| match glyphs {
+        Glyphs::Unicode => unit.to_owned(),
         Glyphs::Ascii => unit.replace('\u{b5}', "u"),
     };
-    let mut lines = vec![format!("{title} ({unit})")];
+    let mut lines = vec![format!("{title} ({})", written(&unit))];
     for row in 0..ROWS {
         let label = label_of(row);
         let mut line = format!(
@@ -104,7 +104,8 @@ pub fn plot(
     lines.push(format!("{:>8}{}{}", "", axis[2], axis[3].repeat(columns)));
     let (ticks, of_time) = time_ticks(time.from, time.to, (columns as f64 / 12.0).clamp(2.0, 10.0));
     let mut below = vec![' '; MARGIN + columns];
-    let end = MARGIN + columns - of_time.len() - 1;
+    let of_time = written(of_time);
+    let end = MARGIN + columns - of_time.chars().count() - 1;
     for tick in ticks {
         let middle = MARGIN + (tick.at * (columns - 1) as f64).round() as usize;
         let from = middle.saturating_sub(tick.label.len() / 2);

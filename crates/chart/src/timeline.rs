@@ -160,7 +160,7 @@ fn over_time(
         height: HEIGHT,
         strips,
     };
-    let (divisor, unit) = unit.of(scale.to());
+    let (divisor, unit) = unit.on_axis(scale.to());
     let (ticks, of_time) = time_ticks(time.from, time.to, 6.0);
     let across = Scale::Linear {
         from: time.from,

@@ -7,7 +7,7 @@ use selfbench_chart::{
 };
 use selfbench_page::{Block, Picture, Report, Section};
 
-/// Sections of six charts each.
+/// Sections of seven charts each.
 const SECTIONS: usize = 36;
 
 fn main() {
@@ -33,6 +33,9 @@ fn section(number: usize) -> Section {
         tail(number, value),
         over_time(number, Unit::Milliseconds, true, value),
         over_time(number, Unit::Bytes("/s"), false, |at| 1e4 * value(at)),
+        over_time(number, Unit::Count("blocks/s"), false, |at| {
+            1e-3 * value(at)
+        }),
         arms(number, value),
         by_clients(number, |at| 1e3 * value(at)),
     ];
@@ -90,7 +93,7 @@ fn tail(number: usize, value: impl Fn(f64) -> f64) -> Chart {
 }
 
 fn over_time(number: usize, unit: Unit, may_be_log: bool, value: impl Fn(f64) -> f64) -> Chart {
-    let seconds = 10_f64.powf(6.0 * fraction(number, 0.414));
+    let seconds = 10_f64.powf(10.0 * fraction(number, 0.414) - 4.0);
     let time = TimeAxis {
         from: 0.0,
         to: seconds,
