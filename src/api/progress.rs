@@ -122,10 +122,7 @@ impl Ticker {
         self.watcher.end(segment, clock::now_ns(), show);
         self.tell_what_is_measured(segment);
         let Some(every) = self.every_ns else { return };
-        let last = (0..segment.layout().clients)
-            .map(|client| segment.client(client).0.finished_ns())
-            .max()
-            .unwrap_or(0);
+        let last = reading::ended_ns(segment).unwrap_or(0);
         let begin = self.last_ns.max(segment.header().measure_ns.load(Relaxed));
         if self.last_ns != 0 && last >= begin.saturating_add(every) {
             self.last_ns = begin;

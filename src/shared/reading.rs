@@ -1,7 +1,16 @@
 //! Reading what the clients have counted, while they continue.
 
+use super::client_slot::ClientState;
 use super::segment::Segment;
 use selfbench_stats::{CommandTally, LatencyHistogram, Tally};
+
+/// The clock reading at which the last client ended; `None` while one has not, as one that was killed.
+pub fn ended_ns(segment: &Segment) -> Option<u64> {
+    (0..segment.layout().clients)
+        .map(|client| segment.client(client).0)
+        .map(|head| (head.state() != ClientState::Active).then(|| head.finished_ns()))
+        .try_fold(0, |last, one| Some(last.max(one?)))
+}
 
 /// Sum of the figures of all clients, by command; empty unless commands are measured.
 pub fn read_commands(segment: &Segment) -> Vec<CommandTally> {

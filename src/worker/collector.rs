@@ -10,7 +10,6 @@ use crate::run::pgio::Scan;
 use crate::run::{Mode, RunSpec};
 use crate::server;
 use crate::shared::Segment;
-use crate::shared::WorkerState;
 use crate::shared::effort::Effort;
 use crate::shared::{ClientState, IntervalFigures, reading};
 use crate::telemetry::period::Period;
@@ -31,6 +30,8 @@ pub struct Collector<'s> {
     spec: &'s RunSpec,
     harvest: Harvest,
     intervals: Vec<RunInterval>,
+    /// When the run ended, once it has.
+    ended_ns: Option<u64>,
 }
 
 impl<'s> Collector<'s> {
@@ -41,6 +42,7 @@ impl<'s> Collector<'s> {
             spec,
             harvest: Harvest::new(segment)?,
             intervals: Vec::new(),
+            ended_ns: None,
         })
     }
 
@@ -86,6 +88,14 @@ impl<'s> Collector<'s> {
         Some(period)
     }
 
+    /// Ends the last interval and the run: when its last client ended, however late that is noticed, or at
+    /// the clock reading `now_ns` if one was killed.
+    pub fn end(&mut self, now_ns: u64) -> Option<Period> {
+        let ended_ns = reading::ended_ns(self.segment).unwrap_or(now_ns);
+        self.ended_ns = Some(ended_ns);
+        self.end_interval(ended_ns)
+    }
+
     /// Whether there are enough intervals for a batch.
     pub fn fill_a_batch(&self) -> bool {
         self.intervals.len() >= INTERVALS_PER_BATCH
@@ -107,7 +117,14 @@ impl<'s> Collector<'s> {
             run,
             ..RunRecord::default()
         };
-        conclude_run(self.segment, self.spec, &mut self.harvest, &mut record);
+        let ended_ns = self.ended_ns.unwrap_or_else(clock::now_ns);
+        conclude_run(
+            self.segment,
+            self.spec,
+            &mut self.harvest,
+            ended_ns,
+            &mut record,
+        );
         let sessions = conclude_pgio(self.segment, self.spec, &self.harvest, &mut record);
         let rows = RemainingRows {
             intervals: self.intervals,
@@ -118,15 +135,19 @@ impl<'s> Collector<'s> {
 }
 
 /// Computes the figures of the whole run, when its clients have ended.
-fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, record: &mut RunRecord) {
+fn conclude_run(
+    segment: &Segment,
+    spec: &RunSpec,
+    harvest: &mut Harvest,
+    ended_ns: u64,
+    record: &mut RunRecord,
+) {
     let measure = segment.header().measure_ns.load(Relaxed);
     let run = &mut record.run;
-    let mut last = 0;
     let mut aborted = 0;
     let mut connection_ns = 0;
     for client in 0..spec.clients {
         let (head, _) = segment.client(client);
-        last = last.max(head.finished_ns());
         connection_ns += head.connection_ns();
         run.warmup_transactions += head.warmup_transactions() as i64;
         if head.state() == ClientState::Aborted {
@@ -143,14 +164,7 @@ fn conclude_run(segment: &Segment, spec: &RunSpec, harvest: &mut Harvest, record
             counted(left, "session")
         ));
     }
-    // A terminated client has not recorded its end.
-    let now = clock::now_ns();
-    let end = if last == 0 || segment.workers().any(|w| w.state() == WorkerState::Died) {
-        now
-    } else {
-        last
-    };
-    let seconds = end.saturating_sub(measure) as f64 / 1e9;
+    let seconds = ended_ns.saturating_sub(measure) as f64 / 1e9;
     let (tallies, histograms) = harvest.totals(segment);
     let mut total = Tally::default();
     let mut all = LatencyHistogram::new();

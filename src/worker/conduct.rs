@@ -17,7 +17,7 @@ use crate::results::{load, store};
 use crate::run::RunSpec;
 use crate::server;
 use crate::shared::watcher::Watcher;
-use crate::shared::{Header, Phase, Segment, Stop, WorkerState};
+use crate::shared::{Header, Phase, Segment, Stop, WorkerState, reading};
 use crate::telemetry::Telemetry;
 use selfbench_client::UNKNOWN_NS;
 use selfbench_model::{Reply, Run, RunState};
@@ -76,7 +76,7 @@ impl Conductor<'_> {
             Ok(None) => clients.stop(Stop::No, self.logbook.as_mut()),
             _ => {
                 let stopped = clients.stop(Stop::Requested, self.logbook.as_mut());
-                self.end_interval(&mut collector, clock::now_ns());
+                self.end(&mut collector);
                 stopped
             }
         };
@@ -156,7 +156,7 @@ impl Conductor<'_> {
             }
             let now = clock::now_ns();
             if have_ended {
-                self.end_interval(collector, now);
+                self.end(collector);
                 return Ok(None);
             }
             if let Some(ended) = warming_up.as_mut().and_then(|warm_up| warm_up.look(now)) {
@@ -176,9 +176,12 @@ impl Conductor<'_> {
             }
             let mut drains = Logbook::is_pressing(self.segment);
             // What clients do after the deadline belongs to the last interval before it, also if that
-            // is late.
+            // is late. Their processes may take longer than they did.
             if now >= next && now < deadline_ns {
-                self.end_interval(collector, now);
+                let have_all_ended = reading::ended_ns(self.segment).is_some();
+                if !have_all_ended && let Some(period) = collector.end_interval(now) {
+                    self.telemetry.end_interval(period);
+                }
                 if collector.fill_a_batch() {
                     collector.store_intervals(self.stores, self.telemetry.take_rows())?;
                     drains = true;
@@ -245,9 +248,9 @@ impl Conductor<'_> {
         }
     }
 
-    /// Ends the current interval, of the clients and of what is observed beside them.
-    fn end_interval(&mut self, collector: &mut Collector, now_ns: u64) {
-        if let Some(period) = collector.end_interval(now_ns) {
+    /// Ends the last interval, of the clients and of what is observed beside them.
+    fn end(&mut self, collector: &mut Collector) {
+        if let Some(period) = collector.end(clock::now_ns()) {
             self.telemetry.end_interval(period);
         }
     }

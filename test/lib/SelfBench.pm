@@ -288,12 +288,13 @@ SELECT concat_ws(' ',
                                  FROM bench.run_scripts WHERE run_id = r.run_id),
          'interval histograms', (SELECT bench.histogram_count(bench.merge(histogram))
                                    FROM bench.run_intervals WHERE run_id = r.run_id)),
-       transactions
+       transactions,
+       (SELECT abs(sum(i.seconds) - r.seconds) < 0.001 FROM bench.run_intervals i WHERE run_id = r.run_id)
   FROM bench.runs r WHERE run_id = $run_id
 SQL
-	my ($found, $n) = split /\|/, $figures;
-	return is($found,
-		"scripts $n intervals $n histogram $n script histograms $n interval histograms $n",
+	my ($found, $n, $same_time) = split /\|/, $figures;
+	return is("$found $same_time",
+		"scripts $n intervals $n histogram $n script histograms $n interval histograms $n t",
 		"$name: figures agree");
 }
 

@@ -297,6 +297,29 @@ SELECT bool_and(begins_s < 1), max(begins_s + seconds) > 1.1, sum(transactions)
   FROM bench.run_intervals WHERE run_id = $run_id
 SQL
 
+# The last interval ends with the last client, also if the coordinator notices that late.
+$gate = $node->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+$late = start_sql($node,
+	q{SELECT run_id FROM bench.run('gate', transactions => 1, aggregate_interval => '100 ms', vacuum => 'none', label => 'asleep')});
+wait_for($node, "SELECT seconds > 0.1 FROM bench.progress WHERE label = 'asleep'");
+($run_id, my $coordinator) =
+  split /\|/, $node->safe_psql('postgres', "SELECT run_id, coordinator_pid FROM bench.runs WHERE label = 'asleep'");
+kill 'STOP', $coordinator;
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+$gate->quit;
+wait_for($node, "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench spi client'");
+my $gone = seconds_of($run_id);
+wait_for($node, "SELECT seconds > $gone + 1 FROM bench.progress WHERE run_id = $run_id");
+kill 'CONT', $coordinator;
+finish_sql($late);
+figures_ok($node, $run_id, 'with a coordinator that sleeps');
+is( $node->safe_psql('postgres', <<"SQL"), 't|t|t', 'the last interval does not last until the coordinator wakes up');
+SELECT max(i.begins_s + i.seconds) <= $gone, max(s.begins_s + s.seconds) > $gone + 1,
+       abs(sum(i.tps * i.seconds) - 1) < 0.001
+  FROM bench.run_intervals i JOIN bench.run_server_intervals s USING (run_id, interval_no) WHERE run_id = $run_id
+SQL
+
 # A run of a moment has its row, too.
 $node->safe_psql('postgres', "SELECT FROM bench.run('one', transactions => 1, vacuum => 'none', label => 'moment', warmup => '$_ ms')")
   foreach 0, 0, 0, 20, 20, 50, 50;
