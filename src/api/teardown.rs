@@ -35,15 +35,15 @@ pub(super) fn finish(run_id: i64, target: Option<&str>, horizon: &Horizon) -> Re
     let Some(left) = load::teardown(run_id)? else {
         return Err(Error::UnknownRun { run_id });
     };
+    let Some(text) = left.text else {
+        return Ok(false);
+    };
     if !left.is_own {
         return Err(Error::Denied {
             what: format!("the teardown of run {run_id}"),
             hint: "Only the role that ran it may execute its statements.".into(),
         });
     }
-    let Some(text) = left.text else {
-        return Ok(false);
-    };
     if segment_of(run_id, left.segment).is_some() {
         return Err(Error::RunInProgress { run_id });
     }

@@ -168,6 +168,8 @@ foreach my $way ('spi', 'target')
 (undef, $stderr) = $psql->("SELECT bench.finish_teardown($stdout)");
 like($stderr, qr/ERROR:  permission denied for the teardown of run $stdout/, 'another role');
 is($value->("SELECT count(*) FROM bench.delete_runs('{$stdout}')"), 1, 'a run can be deleted with its teardown');
+($stdout) = $psql->(q{SELECT run_id FROM bench.run('one', transactions => 1)}, @tester);
+is($value->("SELECT bench.finish_teardown($stdout)"), 'f', 'a run of another role without a teardown');
 (undef, $stderr) = $psql->('SELECT bench.finish_teardown(0)');
 like($stderr, qr/ERROR:  run 0 does not exist/, 'no such run');
 (undef, $stderr) = $psql->('SELECT bench.finish_teardown(NULL)');

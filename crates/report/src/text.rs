@@ -472,7 +472,8 @@ fn additions(lines: &mut Lines, record: &RunRecord, evidence: &Evidence) {
     });
     match run.state {
         RunState::Canceled => lines.push("reason: the run was canceled"),
-        RunState::Failed | RunState::Lost => lines.push("reason: the run failed"),
+        RunState::Failed => lines.push("reason: the run failed"),
+        RunState::Lost => lines.push("reason: the run was lost"),
         RunState::Starting | RunState::Running | RunState::Finished => {}
     }
     if run.aborted_clients > 0 {

@@ -806,6 +806,10 @@ fn an_incomplete_run_says_why() {
         )
     );
     assert_eq!(
+        end_of(RunState::Lost, 0, &[]),
+        format!("{aborted}reason: the run was lost\n")
+    );
+    assert_eq!(
         end_of(RunState::Running, 0, &[]),
         "Run is still in progress; the above results are incomplete.\n"
     );

@@ -32,7 +32,8 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
     let mut all = Vec::new();
     let ended = match run.state {
         RunState::Canceled => Some("the run was canceled"),
-        RunState::Failed | RunState::Lost => Some("the run failed"),
+        RunState::Failed => Some("the run failed"),
+        RunState::Lost => Some("the run was lost"),
         RunState::Starting | RunState::Running | RunState::Finished => None,
     };
     all.extend(ended.map(|finding| {
