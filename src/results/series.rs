@@ -21,6 +21,9 @@ use waits::waits;
 /// Moments of a chart over time, at most.
 const MOMENTS: i32 = 800;
 
+/// A last interval that is shorter than the mean one divided by this has no rate of its own.
+const SHORT: i32 = 10;
+
 /// Bars, and stacks, at most: those that took most time. That many bars fit on a page of paper.
 const BARS: i32 = 25;
 const STACKS: i32 = 20_000;
@@ -176,7 +179,8 @@ fn series(figure: RunFigure, moments: &[Moment]) -> Option<Series> {
     })
 }
 
-/// A query for moments of a table with intervals: `figures` and more columns of each.
+/// A query for moments of a table with intervals: `figures` and more columns of each. A last interval that is
+/// much shorter than others, such as one with a single transaction, belongs to the moment before.
 fn moments(
     run_id: i64,
     table: &str,
@@ -192,9 +196,12 @@ fn moments(
             "SELECT jsonb_build_object('from', min(i.begins_s), 'to', max(i.begins_s + i.seconds),
                                        'figures', jsonb_build_object({}){more})::text
                FROM bench.{table} i,
-                    (SELECT max(interval_no) / {MOMENTS} + 1 AS intervals FROM bench.{table} WHERE run_id = $1) w
+                    (SELECT max(interval_no) / {MOMENTS} + 1 AS intervals,
+                            max(interval_no) FILTER (WHERE seconds >= mean / {SHORT}) AS last
+                       FROM (SELECT interval_no, seconds, avg(seconds) OVER () AS mean
+                               FROM bench.{table} WHERE run_id = $1) j) w
               WHERE i.run_id = $1
-              GROUP BY i.interval_no / w.intervals ORDER BY i.interval_no / w.intervals",
+              GROUP BY least(i.interval_no, w.last) / w.intervals ORDER BY least(i.interval_no, w.last) / w.intervals",
             figures.join(", ")
         ),
         run_id,
@@ -204,9 +211,9 @@ fn moments(
 /// Lowest, mean and highest rate per second of a counter.
 fn rate(counter: &str) -> String {
     format!(
-        "min({counter} / nullif(seconds, 0)),
+        "min({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last),
          sum({counter})::float8 / nullif(sum(seconds) FILTER (WHERE {counter} IS NOT NULL), 0),
-         max({counter} / nullif(seconds, 0))"
+         max({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last)"
     )
 }
 

@@ -15,7 +15,7 @@ const HEIGHT: f64 = 150.0;
 const ROW: f64 = 14.0;
 
 /// Width of a narrow chart in characters, by which names keep apart.
-const COLUMNS: f64 = 56.0;
+const COLUMNS: f64 = 50.0;
 
 /// How many latencies there are in a range.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -45,7 +45,7 @@ impl Unit {
         }
     }
 
-    /// The same for the labels of an axis, which have no room for many zeros: `0.001 blocks/s`.
+    /// The same for the labels of an axis, which have no room for many zeros: `in 0.001 blocks/s`.
     pub(crate) fn on_axis(self, highest: f64) -> (f64, String) {
         let (mut divisor, name) = self.of(highest);
         let mut part = 1.0;
@@ -54,7 +54,7 @@ impl Unit {
         }
         match part {
             1.0 => (divisor, name),
-            part => (divisor, format!("{} {name}", label(part))),
+            part => (divisor, format!("in {} {name}", label(part))),
         }
     }
 
@@ -183,7 +183,7 @@ mod tests {
         let tps = |highest| Unit::Count("tps").on_axis(highest).1;
         assert_eq!(
             [tps(0.0), tps(0.02), tps(0.01), tps(1e-6)],
-            ["tps", "tps", "0.001 tps", "1e-6 tps"]
+            ["tps", "tps", "in 0.001 tps", "in 1e-6 tps"]
         );
     }
 }

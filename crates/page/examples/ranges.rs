@@ -8,7 +8,7 @@ use selfbench_chart::{
 use selfbench_page::{Block, Picture, Report, Section};
 
 /// Sections of seven charts each.
-const SECTIONS: usize = 36;
+const SECTIONS: usize = 48;
 
 fn main() {
     let report = Report {

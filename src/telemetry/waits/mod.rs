@@ -17,7 +17,7 @@ use crate::backend::peer::Peer;
 use crate::database::Database;
 use crate::error::Result;
 use crate::run::RunSpec;
-use crate::shared::Segment;
+use crate::shared::{Segment, reading};
 use crate::state::session;
 use blockers::Blockers;
 use samples::{Samples, Seen};
@@ -109,6 +109,10 @@ impl Waits {
         }
         if let Some(times) = &mut self.times {
             times.next(now_ns, self.random.unit());
+        }
+        // Sessions that have ended wait for nothing, however late that is noticed.
+        if reading::ended_ns(segment).is_some() {
+            return;
         }
         match target {
             None => self.sample_here(segment, notes, now_ns),

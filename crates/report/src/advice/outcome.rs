@@ -27,22 +27,24 @@ pub(super) fn in_progress(run: &Run) -> Finding {
 }
 
 pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
+    const IN_REPORT: &str = "Check the errors in its report, and repeat the run.";
     let run = &record.run;
     let counts = &run.figures.counts;
     let mut all = Vec::new();
     let ended = match run.state {
-        RunState::Canceled => Some("the run was canceled"),
-        RunState::Failed => Some("the run failed"),
-        RunState::Lost => Some("the run was lost"),
+        RunState::Canceled => Some(("the run was canceled", IN_REPORT)),
+        RunState::Failed => Some(("the run failed", IN_REPORT)),
+        // Nothing is stored of why.
+        RunState::Lost => Some((
+            "the run was lost",
+            "Check the server log, and repeat the run.",
+        )),
         RunState::Starting | RunState::Running | RunState::Finished => None,
     };
-    all.extend(ended.map(|finding| {
+    all.extend(ended.map(|(finding, remedy)| {
         let first = run.errors.first().cloned();
-        Finding::error(
-            finding,
-            first.unwrap_or_else(|| format!("state {}", run.state.name())),
-            "Check the errors in its report, and repeat the run.",
-        )
+        let evidence = first.unwrap_or_else(|| format!("state {}", run.state.name()));
+        Finding::error(finding, evidence, remedy)
     }));
     if run.teardown_due {
         let teardown = run.teardown.as_deref().unwrap_or_default();
