@@ -103,6 +103,9 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
             "Percentiles are too low; mean, standard deviation and maximum are exact.",
         ));
     }
+    if run.state == RunState::Lost {
+        return all;
+    }
     if counts.transactions < FEW_TRANSACTIONS {
         all.push(Finding::note(
             "few transactions were measured",
