@@ -84,7 +84,7 @@ fn live_figures(
         };
         Some((
             phase(header).to_owned(),
-            seconds_since(header.start_ns.load(Relaxed)),
+            seconds_since(header.start_ns.load(Relaxed), &segment),
             tally.counts.transactions as i64,
             tally.counts.failed() as i64,
             tally.counts.skipped as i64,
@@ -108,9 +108,11 @@ fn phase(header: &Header) -> &'static str {
     }
 }
 
-/// Seconds since a clock reading; `None` if it has not come, or is not known yet.
-fn seconds_since(since_ns: u64) -> Option<f64> {
-    let passed_ns = clock::now_ns().checked_sub(since_ns)?;
+/// Seconds since a clock reading until now, or until the last client ended; `None` if it has not come, or is
+/// not known yet.
+fn seconds_since(since_ns: u64, segment: &Segment) -> Option<f64> {
+    let until_ns = reading::ended_ns(segment).unwrap_or_else(clock::now_ns);
+    let passed_ns = until_ns.checked_sub(since_ns)?;
     (since_ns != 0).then_some(passed_ns as f64 / 1e9)
 }
 
@@ -148,7 +150,7 @@ pub(super) fn load(run_id: i64) -> Result<Option<RunRecord>> {
 fn add_figures(found: &mut RunRecord, segment: &Segment) -> Result<()> {
     let run = &mut found.run;
     let spec: RunSpec = segment.spec()?;
-    let seconds = seconds_since(segment.header().measure_ns.load(Relaxed));
+    let seconds = seconds_since(segment.header().measure_ns.load(Relaxed), segment);
     let tallies = reading::read_all(segment);
     let histograms = reading::read_latencies(segment);
     let figures = |tally, histogram| Figures::of(tally, histogram, seconds.unwrap_or_default());

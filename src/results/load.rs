@@ -319,12 +319,16 @@ fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
     Ok(changed.filter(|_| is_observed))
 }
 
-/// The intervals of a run, and what the server did in them.
+/// A last interval has no rate of its own if it is shorter than this part of the mean one: a single
+/// transaction in a moment would be the highest of all.
+pub const SHORT: f64 = 0.1;
+
+/// The intervals of a run, but for a last one that is [`SHORT`], and what the server did in them.
 ///
 /// They are joined here: a plan for few rows, made before the tables are analyzed, takes minutes for a
 /// day of intervals.
 fn course(run_id: i64) -> Result<(Vec<CourseInterval>, Vec<ServerMoment>)> {
-    let (intervals, storage, server) = with_pinned_settings(|| {
+    let (mut intervals, storage, server) = with_pinned_settings(|| {
         let intervals = query::numbers::<5>(
             "SELECT interval_no::float8, begins_s, seconds, tps, latency_avg_ms
                FROM bench.run_intervals WHERE run_id = $1 ORDER BY interval_no",
@@ -357,6 +361,11 @@ fn course(run_id: i64) -> Result<(Vec<CourseInterval>, Vec<ServerMoment>)> {
         .collect();
     let mut tps_of = HashMap::new();
     let mut course = Vec::new();
+    let mean_s = intervals.iter().filter_map(|row| row[2]).sum::<f64>() / intervals.len() as f64;
+    let is_short = |row: &[Option<f64>; 5]| row[2].is_some_and(|seconds| seconds < SHORT * mean_s);
+    if intervals.last().is_some_and(is_short) {
+        intervals.pop();
+    }
     for [no, begins_s, seconds, tps, latency_avg_ms] in intervals {
         if let (Some(no), Some(begins_s), Some(seconds)) = (number(no), begins_s, seconds) {
             tps_of.insert(no, tps);

@@ -5,7 +5,7 @@
 mod latency;
 mod waits;
 
-use super::load::{self, query_json};
+use super::load::{self, SHORT, query_json};
 use crate::error::Result;
 use latency::{heat, latencies};
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
@@ -20,9 +20,6 @@ use waits::waits;
 
 /// Moments of a chart over time, at most.
 const MOMENTS: i32 = 800;
-
-/// A last interval that is shorter than the mean one divided by this has no rate of its own.
-const SHORT: i32 = 10;
 
 /// Bars, and stacks, at most: those that took most time. That many bars fit on a page of paper.
 const BARS: i32 = 25;
@@ -180,7 +177,7 @@ fn series(figure: RunFigure, moments: &[Moment]) -> Option<Series> {
 }
 
 /// A query for moments of a table with intervals: `figures` and more columns of each. A last interval that is
-/// much shorter than others, such as one with a single transaction, belongs to the moment before.
+/// [`SHORT`] belongs to the moment before.
 fn moments(
     run_id: i64,
     table: &str,
@@ -197,7 +194,7 @@ fn moments(
                                        'figures', jsonb_build_object({}){more})::text
                FROM bench.{table} i,
                     (SELECT max(interval_no) / {MOMENTS} + 1 AS intervals,
-                            max(interval_no) FILTER (WHERE seconds >= mean / {SHORT}) AS last
+                            max(interval_no) FILTER (WHERE seconds >= {SHORT} * mean) AS last
                        FROM (SELECT interval_no, seconds, avg(seconds) OVER () AS mean
                                FROM bench.{table} WHERE run_id = $1) j) w
               WHERE i.run_id = $1
@@ -208,7 +205,7 @@ fn moments(
     )
 }
 
-/// Lowest, mean and highest rate per second of a counter.
+/// Lowest, mean and highest rate per second of a counter; a last interval that is [`SHORT`] has none of its own.
 fn rate(counter: &str) -> String {
     format!(
         "min({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last),

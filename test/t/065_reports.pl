@@ -157,6 +157,15 @@ foreach my $missing (0, 1)
 		"so if interval $missing is missing");
 }
 
+# A last interval of a moment has no rate of its own.
+my $moment = "BEGIN; UPDATE bench.run_intervals SET seconds = 1e-5 WHERE run_id = $over_intervals AND interval_no = $#stored;";
+my $highest = (sort { $b <=> $a } @stored[ 0 .. $#stored - 1 ])[0];
+($drawn) = $node->safe_psql('postgres', "$moment SELECT bench.report($over_intervals, 'html')") =~
+  /<caption>Throughput: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
+@rates = map { (/<td>([^<]*)<\/td>/g)[1] } $drawn =~ /<tr>(.*?)<\/tr>/sg;
+is(scalar @rates, $#stored, 'a last interval of a moment has no rate of its own');
+is(scalar(grep { $_ > 2.1 * $highest } @rates), 0, 'and makes no peak') or diag("@rates, @stored");
+
 # Runs with little to show.
 reports_ok(run_of(q{'select-only', transactions => 1}), 'one transaction');
 reports_ok(run_of(q{'select-only', transactions => 1, observe => false}), 'not observed');
