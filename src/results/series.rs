@@ -207,10 +207,14 @@ fn moments(
 
 /// Lowest, mean and highest rate per second of a counter; a last interval that is [`SHORT`] has none of its own.
 fn rate(counter: &str) -> String {
+    let mean = format!(
+        "sum({counter})::float8 / nullif(sum(seconds) FILTER (WHERE {counter} IS NOT NULL), 0)"
+    );
+    // A last interval of a moment may move the mean beyond the only other one.
     format!(
-        "min({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last),
-         sum({counter})::float8 / nullif(sum(seconds) FILTER (WHERE {counter} IS NOT NULL), 0),
-         max({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last)"
+        "least({mean}, min({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last)),
+         {mean},
+         greatest({mean}, max({counter} / nullif(seconds, 0)) FILTER (WHERE interval_no <= w.last))"
     )
 }
 

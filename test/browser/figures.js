@@ -47,9 +47,10 @@ function axis(ticks, isLog) {
   return isLog ? (at) => low * (high / low) ** along(at) : (at) => low + (high - low) * along(at);
 }
 
-// The factor by which a value differs from what is drawn of it: a power of 1000, or of 1024 for
-// bytes, or percent.
-function unitOf([drawn, told]) {
+// The factor by which values differ from what is drawn of them, by the highest pair: a power of 1000, or
+// of 1024 for bytes, or percent.
+function unitOf(pairs) {
+  const [drawn, told] = pairs.reduce((most, pair) => (pair[0] > most[0] ? pair : most), [0, 0]);
   if (!(drawn > 0 && told > 0)) return 1;
   const powers = [1000, 1024].flatMap((base) => [-2, -1, 0, 1, 2, 3, 4].map((power) => base ** power));
   const units = [...powers, 0.01];
@@ -59,8 +60,7 @@ function unitOf([drawn, told]) {
 
 // Pairs of [drawn, told] must differ by the same factor: the unit of the axis has it.  A
 // position is as exact as a tenth of a pixel, a text as its digits.
-function sameFigures(what, pairs, step, isLog) {
-  const ratio = unitOf(pairs.reduce((most, pair) => (pair[0] > most[0] ? pair : most), [0, 0]));
+function sameFigures(what, pairs, step, isLog, ratio = unitOf(pairs)) {
   return pairs.flatMap(([drawn, told]) => {
     const exact = isLog ? 0.02 * Math.abs(told) : 2 * step * ratio + 0.002 * Math.abs(told);
     return Math.abs(drawn * ratio - told) <= exact ? [] : [`figures: ${what}: ${drawn * ratio} is drawn, ${told} is in the table`];
@@ -80,7 +80,7 @@ function overTime(chart) {
   const isStack = chart.areas.length > 0;
   const series = isStack ? chart.areas : chart.lines;
   if (series.length !== columns.length) return [`figures: ${chart.name}: ${series.length} series are drawn, ${columns.length} in the table`];
-  series.forEach((points, i) => {
+  const compared = series.map((points, i) => {
     // The upper end of an area comes first: the sum of its series and those below it.
     const drawn = isStack ? points.slice(0, points.length / 2) : points;
     const pairs = [];
@@ -94,7 +94,12 @@ function overTime(chart) {
     }
     const expected = chart.rows.filter((row) => isStack || row[columns[i]] !== '-').length;
     if (found.size !== expected) faults.push(`figures: ${chart.name}: ${found.size} points are drawn, ${expected} in the table`);
-    faults.push(...sameFigures(`${chart.name}: ${chart.heads[columns[i]]}`, isLogZero(pairs, chart), step, chart.isLog));
+    return isLogZero(pairs, chart);
+  });
+  // All series share the axis: one alone may be too low to tell its unit.
+  const ratio = unitOf(compared.flat());
+  compared.forEach((pairs, i) => {
+    faults.push(...sameFigures(`${chart.name}: ${chart.heads[columns[i]]}`, pairs, step, chart.isLog, ratio));
   });
   return faults;
 }

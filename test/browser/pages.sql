@@ -114,8 +114,9 @@ SELECT pg_temp.copy('bench.run_intervals', :nightly, VARIADIC array_agg(jsonb_bu
            'latency_p95_ms', 2 + n % 11 * 0.1, 'latency_p99_ms', 4 + n % 13 * 0.2 + CASE WHEN n % 9000 = 0 THEN 500 ELSE 0 END)))
   FROM generate_series(0, 86399) n;
 INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, wal_bytes, blocks_hit, blocks_read, blocks_written,
+           device_read_bytes, device_write_bytes,
            cpu_user_ms, cpu_system_ms, cpu_idle_ms, cpu_iowait_ms, cpu_steal_ms, checkpoint_active, autovacuum_workers)
-SELECT :day, n, n, 1, 1e6 * (1 + n % 7), 5000 + n % 100, n % 90, n % 60,
+SELECT :day, n, n, 1, 1e6 * (1 + n % 7), 5000 + n % 100, n % 90, n % 60, 20541, 5e8,
        900 + n % 200, 300, 600 - n % 200, 150, 50, n % 7200 < 1800, (n % 10000 < 300)::int
   FROM generate_series(0, 86399) n;
 
