@@ -164,7 +164,7 @@ my $highest = (sort { $b <=> $a } @stored[ 0 .. $#stored - 1 ])[0];
   /<caption>Throughput: as drawn<\/caption>.*?<tbody>(.*?)<\/tbody>/s;
 @rates = map { (/<td>([^<]*)<\/td>/g)[1] } $drawn =~ /<tr>(.*?)<\/tr>/sg;
 is(scalar @rates, $#stored, 'a last interval of a moment has no rate of its own');
-is(scalar(grep { $_ > 2.1 * $highest } @rates), 0, 'and makes no peak') or diag("@rates, @stored");
+is(scalar(grep { !/^[\d.]+$/ || $_ > 100 * $highest } @rates), 0, 'and makes no peak') or diag("@rates, @stored");
 
 # Runs with little to show.
 reports_ok(run_of(q{'select-only', transactions => 1}), 'one transaction');
