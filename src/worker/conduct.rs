@@ -176,7 +176,7 @@ impl Conductor<'_> {
             }
             let mut drains = Logbook::is_pressing(self.segment);
             // What clients do after the deadline belongs to the last interval before it, also if that
-            // is late. Their processes may take longer than they did.
+            // is late. No interval ends when only processes of clients are left.
             if now >= next && now < deadline_ns {
                 let have_all_ended = reading::ended_ns(self.segment).is_some();
                 if !have_all_ended && let Some(period) = collector.end_interval(now) {
