@@ -41,7 +41,7 @@ SELECT FROM bench.sweep('{"clients": [1, 2, 4, 8]}', scripts => 'select-only', r
 
 -- A run whose target is the standby.
 SELECT run_id AS at_standby
-  FROM bench.run('select-only', mode => 'libpq', clients => 2, duration => '1 s', aggregate_interval => '200 ms', vacuum => 'none',
+  FROM bench.run('select-only', mode => 'libpq', clients => 2, duration => '4 s', aggregate_interval => '200 ms', vacuum => 'none',
                  target => format('host=%s port=%s dbname=%s user=%s', :'HOST', :'standby_port', :'DBNAME', :'USER'),
                  label => 'at the standby') \gset
 SELECT run_id AS clients FROM bench.runs WHERE label = 'many clients' \gset
@@ -96,8 +96,8 @@ SELECT pg_temp.copy('bench.runs', :whole, pg_temp.run(jsonb_object_agg(attname, 
  WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = '' AND NOT attisdropped AND NOT attnotnull;
 SELECT currval('bench.run_id_seq') AS unknown \gset
 
-SELECT bench.start('select-only', duration => '600 s', label => 'canceled') AS canceled \gset
-SELECT FROM bench.wait(:canceled, '1200 ms');
+SELECT bench.start('select-only', duration => '600 s', aggregate_interval => '200 ms', label => 'canceled') AS canceled \gset
+SELECT FROM bench.wait(:canceled, '2 s');
 SELECT bench.report(:canceled, 'html') \g :pages/report-running.html
 \o /dev/null
 SELECT FROM bench.cancel(:canceled);

@@ -62,7 +62,7 @@ foreach my $mode (qw(spi libpq))
 		"\\set VERBOSITY verbose\nSELECT bench.wait($run->{run_id})");
 	like(
 		$stderr,
-		qr/ERROR:  55000: run $run->{run_id} was lost\n.*DETAIL:  A crash or a restart of the server/s,
+		qr/ERROR:  55000: run $run->{run_id} was lost\n.*DETAIL:  Its coordinator ended before it stored a result/s,
 		"$name: bench.wait says so");
 	is($node->safe_psql('postgres', "SELECT bench.cancel($run->{run_id})"),
 		'f', "$name: there is nothing to cancel");

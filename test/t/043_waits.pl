@@ -44,6 +44,32 @@ SELECT DISTINCT concat_ws(' ', class, event), script_no, command_no, query_id IS
 SQL
 }
 
+# Runs a script, with ever more transactions until a query with its :run_id returns "t": for what a process
+# that stands still for a moment does not see. The options end in the number of transactions. Returns the
+# run's number.
+sub run_until
+{
+	my ($query, $script, $options) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my $run_id;
+	in_time_ok("$script, $options", sub {
+		$run_id = run_script($script, "$options * $_[0]");
+		return value($query =~ s/:run_id/$run_id/gr) eq 't';
+	});
+	return $run_id;
+}
+
+# Runs a script until some of its waits are sampled; returns them like waits_of.
+sub sampled
+{
+	my ($where, $script, $options) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my $query = "SELECT count(*) > 0 FROM bench.run_waits WHERE run_id = :run_id AND $where";
+	return waits_of(run_until($query, $script, $options), $where);
+}
+
 # Clients change nothing, so that none waits for another, until "chosen" has a row.
 value(<<'SQL');
 CREATE TABLE held (id int PRIMARY KEY, n int);
@@ -68,24 +94,23 @@ SQL
 # What a statement waits for belongs to its script, command and query identifier.
 foreach my $mode (qw(spi libpq))
 {
-	my $run_id = run_script('nothing@0, sleeps',
-		"mode => '$mode', clients => 2, transactions => 6, aggregate_interval => '100 ms'");
+	# A short interval, as the last one may be, need not have a sample.
+	my $run_id = run_until(<<'SQL', 'nothing@0, sleeps', "mode => '$mode', clients => 2, aggregate_interval => '100 ms', transactions => 6");
+SELECT max(samples) FILTER (WHERE event = 'PgSleep') = max(samples)
+       AND max(sessions) FILTER (WHERE event = 'PgSleep') > 1
+       AND (SELECT count(DISTINCT interval_no) > 2 FROM bench.run_waits WHERE run_id = :run_id)
+  FROM bench.waits(:run_id)
+SQL
 	is(waits_of($run_id, "event = 'PgSleep'"),
 		'Timeout PgSleep|1|1|t', "$mode: the wait of a statement");
-	is( value(<<"SQL"), 't|t|t|t', "$mode: the waits of the run");
-SELECT max(samples) FILTER (WHERE event = 'PgSleep') = max(samples), abs(sum(share) - 1) < 1e-9,
-       max(sessions) FILTER (WHERE event = 'PgSleep') > 1, sum(sessions) < 2.01
-  FROM bench.waits($run_id)
-SQL
-	# A short interval, as the last one may be, need not have a sample.
-	is( value(<<"SQL"), 't|t|t', "$mode: each interval counts for itself");
-SELECT bool_and(w.samples <= 2 * w.rounds), count(DISTINCT w.interval_no) > 2,
-       bool_and(w.rounds BETWEEN 1 AND 200 * i.seconds + 2)
+	is( value("SELECT abs(sum(share) - 1) < 1e-9, sum(sessions) < 2.01 FROM bench.waits($run_id)"),
+		't|t', "$mode: the waits of the run");
+	is( value(<<"SQL"), 't|t', "$mode: each interval counts for itself");
+SELECT bool_and(w.samples <= 2 * w.rounds), bool_and(w.rounds BETWEEN 1 AND 200 * i.seconds + 2)
   FROM bench.run_waits w JOIN bench.run_intervals i USING (run_id, interval_no)
  WHERE run_id = $run_id
 SQL
-	$run_id = run_script('spins', "mode => '$mode', transactions => 30");
-	is(waits_of($run_id, "class = 'not waiting' AND command_no = 0 AND query_id IS NOT NULL"),
+	is( sampled("class = 'not waiting' AND command_no = 0 AND query_id IS NOT NULL", 'spins', "mode => '$mode', transactions => 30"),
 		'not waiting|0|0|t', "$mode: a session that does not wait");
 }
 
@@ -94,26 +119,28 @@ is(value("SELECT bool_or(w.event = 'PgSleep') FROM bench.run('sleeps', transacti
 	't', 'waits of a run in the same statement');
 
 # In mode libpq, a session waits for its client, which may have a command of its own.
-my $run_id = run_script('client sleeps', "mode => 'libpq', transactions => 25");
-like(waits_of($run_id, 'true'), qr/^Client ClientRead\|0\|1\|f$/m, 'libpq: the client sleeps');
-$run_id = run_script('nothing', "mode => 'libpq', rate => 20, transactions => 10");
-like(waits_of($run_id, 'true'), qr/^Client ClientRead\|\|\|f$/m, 'libpq: the schedule');
-$run_id = run_script('client sleeps', 'transactions => 25');
-like(waits_of($run_id, 'true'), qr/^Extension \w+\|0\|1\|f$/m, 'spi: the client sleeps');
+like(sampled("class = 'Client' AND command_no = 1", 'client sleeps', "mode => 'libpq', transactions => 25"),
+	qr/^Client ClientRead\|0\|1\|f$/m, 'libpq: the client sleeps');
+like(sampled("class = 'Client' AND command_no IS NULL", 'nothing', "mode => 'libpq', rate => 20, transactions => 10"),
+	qr/^Client ClientRead\|\|\|f$/m, 'libpq: the schedule');
+like(sampled("class = 'Extension' AND command_no = 1", 'client sleeps', 'transactions => 25'),
+	qr/^Extension \w+\|0\|1\|f$/m, 'spi: the client sleeps');
 
 # Each transaction may have another session.
-$run_id = run_script('sleeps', "mode => 'libpq', clients => 2, transactions => 6, reconnect => true");
-is(waits_of($run_id, "event = 'PgSleep'"), 'Timeout PgSleep|0|1|t', 'reconnect');
+is(sampled("event = 'PgSleep'", 'sleeps', "mode => 'libpq', clients => 2, reconnect => true, transactions => 6"),
+	'Timeout PgSleep|0|1|t', 'reconnect');
 
 # A client in a backend.
-$run_id = run_script('sleeps', "client_process => 'backend', transactions => 6");
-is(waits_of($run_id, "event = 'PgSleep'"), 'Timeout PgSleep|0|1|t', 'a client in a backend');
+is(sampled("event = 'PgSleep'", 'sleeps', "client_process => 'backend', transactions => 6"),
+	'Timeout PgSleep|0|1|t', 'a client in a backend');
 
-# A target is asked over the coordinator's connection, less often.
-$run_id = run_script('sleeps', "mode => 'libpq', clients => 2, duration => 2, target => '$connstr'");
-# Where a client is when the target is asked need not be where its session is soon after.
-is( value("SELECT class, event, script_no, command_no, query_id IS NOT NULL FROM bench.run_waits WHERE run_id = $run_id GROUP BY 1, 2, 3, 4, 5 ORDER BY sum(samples) DESC LIMIT 1"),
-	'Timeout|PgSleep|0|1|t', 'target: the wait of a statement');
+# A target is asked over the coordinator's connection, less often. Where a client is when the target is
+# asked need not be where its session is soon after.
+my $run_id = run_until(<<'SQL', 'sleeps', "mode => 'libpq', clients => 2, target => '$connstr', transactions => 20");
+SELECT (class, event, script_no, command_no, query_id IS NOT NULL) = ('Timeout', 'PgSleep', 0, 1, true)
+  FROM bench.run_waits WHERE run_id = :run_id
+ GROUP BY class, event, script_no, command_no, query_id IS NOT NULL ORDER BY sum(samples) DESC LIMIT 1
+SQL
 is(value("SELECT notes::text LIKE '%waits%', bool_and(rounds <= 6 * seconds + 1) FROM bench.runs JOIN bench.run_waits USING (run_id) WHERE run_id = $run_id GROUP BY run_id"),
 	'f|t', 'target: it is not asked more often');
 
@@ -130,50 +157,53 @@ foreach my $bad (qw(-1 1000.1 NaN Infinity -Infinity))
 }
 
 # Starts a run in the background, lets $hold take a lock, lets the clients wait for it for a while,
-# and returns the run's number and the first and last interval in which a client waited. Since what
-# blocks them is looked for rarely, the lock must be there before the first one waits.
+# and returns the run's number, what bench.progress said, and a condition on the times of intervals in
+# which a client may have waited. Since what blocks them is looked for rarely, the lock must be there
+# before the first one waits.
 sub held
 {
 	my ($label, $options, $hold, $release, %with) = @_;
 
+	my ($clients) = $options =~ /clients => (\d+)/;
 	my $run = start_sql($node,
-		"SELECT run_id FROM bench.run('$user.update', vacuum => 'none', label => '$label', duration => 600, $options)",
+		"SELECT run_id FROM bench.run('$user.update', vacuum => 'none', label => '$label', duration => 600, aggregate_interval => '250 ms', $options)",
 		%with);
-	wait_for($node, "SELECT interval_tps > 0 FROM bench.progress WHERE label = '$label'");
+	my $progress = "FROM bench.progress WHERE label = '$label'";
+	wait_for($node, "SELECT interval_tps > 0 $progress");
 	$hold->();
-	my $interval = "SELECT floor(seconds)::int FROM bench.progress WHERE label = '$label'";
-	# What happens before an interval ends belongs to it, even if it ends a little late.
-	my $since = value($interval);
+	my $since = value("SELECT seconds $progress");
 	value('INSERT INTO chosen VALUES (1)');
-	wait_for($node, 'SELECT count(*) > 0 FROM pg_locks WHERE NOT granted');
-	# The whole interval after the current one.
-	my $middle = value($interval) + 1;
-	wait_for($node, "SELECT seconds > $middle + 1.5 FROM bench.progress WHERE label = '$label'");
-	my $waits_for =
-	  value("SELECT waits_for, waiting_sessions > 0.5 FROM bench.progress WHERE label = '$label'");
+	wait_for($node, "SELECT count(DISTINCT pid) = $clients FROM pg_locks WHERE NOT granted");
+	my $blocked = value("SELECT seconds $progress");
+	wait_for($node, "SELECT seconds > $blocked + 3 AND waits_for ~ '^Lock:' AND waiting_sessions > 0.5 $progress");
+	my $waits_for = value("SELECT waits_for $progress");
+	my $released = value("SELECT seconds $progress");
 	value('DELETE FROM chosen');
 	$release->();
-	my $until = value($interval);
-	wait_for($node, "SELECT interval_tps > 0 AND seconds > $until + 2.5 FROM bench.progress WHERE label = '$label'");
-	value("SELECT bench.cancel(run_id) FROM bench.progress WHERE label = '$label'");
+	wait_for($node, "SELECT interval_tps > 0 $progress");
+	my $until = value("SELECT seconds $progress");
+	wait_for($node, "SELECT seconds > $until + 1 $progress");
+	value("SELECT bench.cancel(run_id) $progress");
 	finish_sql($run);
 	my $id = latest_run($node, $label)->{run_id};
-	is(value("SELECT bool_and(class = 'Lock') FROM bench.run_waits WHERE run_id = $id AND interval_no = $middle"),
+	my $waits = "FROM bench.run_waits JOIN bench.run_intervals i USING (run_id, interval_no) WHERE run_id = $id";
+	my $between = "i.begins_s + i.seconds >= $since AND i.begins_s <= $until";
+	is(value("SELECT bool_and(class = 'Lock') $waits AND i.begins_s >= $blocked AND i.begins_s + i.seconds <= $released"),
 		't', "$label: sessions wait for the lock while it is held");
-	is(value("SELECT count(*) FROM (SELECT FROM bench.run_waits WHERE run_id = $id AND NOT interval_no BETWEEN $since - 1 AND $until GROUP BY interval_no HAVING bool_and(class = 'Lock')) w"),
+	is(value("SELECT count(*) FROM (SELECT $waits AND NOT ($between) GROUP BY interval_no HAVING bool_and(class = 'Lock')) w"),
 		'0', "$label: and only then");
-	return ($id, $waits_for, $since, $until);
+	return ($id, $waits_for, $between);
 }
 
 # The blockers of a run, except its own clients. A session that releases its lock is active for a
-# moment.
+# moment, and then idle.
 sub blockers_of
 {
 	my ($run_id) = @_;
 	return value(<<"SQL");
 SELECT DISTINCT script_no, command_no, locktype, mode, relation, blocker, blocker_pid IS NOT NULL,
        blocker_role, blocker_application, blocker_state, rtrim(blocker_statement, E';\\n')
-  FROM bench.run_blockers WHERE run_id = $run_id AND blocker <> 'own client' AND blocker_state IS DISTINCT FROM 'active'
+  FROM bench.run_blockers WHERE run_id = $run_id AND blocker <> 'own client' AND coalesce(blocker_state, '') NOT IN ('active', 'idle')
  ORDER BY locktype
 SQL
 }
@@ -184,29 +214,32 @@ $holder->query_safe("SET application_name = 'holder'");
 my $lock_row = sub { $holder->query_safe('BEGIN; UPDATE held SET n = 0 WHERE id = 1') };
 my $end = sub { $holder->query_safe('ROLLBACK') };
 my $of_holder = "client backend|t|$user|holder|idle in transaction|UPDATE held SET n = 0 WHERE id = 1";
-my @held;
 
 # Clients wait for the end of the transaction that has changed their row.
-my ($id, $waits_for);
-($id, $waits_for, @held) = held('row', 'clients => 3', $lock_row, $end);
+my ($id, $waits_for, $between) = held('row', 'clients => 3', $lock_row, $end);
 my $found = blockers_of($id);
 like($found, qr/^0\|1\|transactionid\|ShareLock\|public\.held\|\Q$of_holder\E$/m,
 	'row: the session that has changed the row');
-is(value("SELECT bool_and(interval_no BETWEEN $held[0] - 1 AND $held[1] AND samples BETWEEN 1 AND 3 * rounds) FROM bench.run_blockers WHERE run_id = $id AND blocker = 'client backend'"),
+is(value("SELECT bool_and($between AND samples BETWEEN 1 AND 3 * rounds) FROM bench.run_blockers JOIN bench.run_intervals i USING (run_id, interval_no) WHERE run_id = $id AND blocker = 'client backend'"),
 	't', 'row: the intervals of the blockers');
-like($waits_for, qr/^Lock:(tuple|transactionid)\|t$/, 'bench.progress shows what sessions wait for');
+like($waits_for, qr/^Lock:(tuple|transactionid)$/, 'bench.progress shows what sessions wait for');
 
-# Of clients that come later, one waits for that, and the others for the row.
-$lock_row->();
-value('INSERT INTO chosen VALUES (1)');
-my $run = start_sql($node,
-	"SELECT FROM bench.run('update', vacuum => 'none', label => 'queue', clients => 3, transactions => 5, warmup => '2 s')");
-wait_for($node, "SELECT count(*) = 2 FROM pg_locks WHERE locktype = 'tuple' AND NOT granted");
-# By the end of the warm-up, when waits are sampled for the first time, all are in the queue.
-wait_for($node, "SELECT seconds > 4 FROM bench.progress WHERE label = 'queue'");
-$end->();
-finish_sql($run);
-value('DELETE FROM chosen');
+# Of clients that come later, one waits for that, and the others for the row. All are in the queue by
+# the end of the warm-up, when waits are sampled for the first time.
+in_time_ok('queue', sub {
+	my $warmup = 2 * $_[0];
+	$lock_row->();
+	value('INSERT INTO chosen VALUES (1)');
+	my $run = start_sql($node,
+		"SELECT FROM bench.run('update', vacuum => 'none', label => 'queue', clients => 3, transactions => 5, warmup => '$warmup s')");
+	wait_for($node, "SELECT count(*) = 2 FROM pg_locks WHERE locktype = 'tuple' AND NOT granted");
+	my $is_early = value("SELECT seconds < $warmup FROM bench.progress WHERE label = 'queue'");
+	wait_for($node, "SELECT seconds > $warmup + 2 FROM bench.progress WHERE label = 'queue'");
+	$end->();
+	finish_sql($run);
+	value('DELETE FROM chosen');
+	return $is_early eq 't';
+});
 $found = blockers_of(latest_run($node, 'queue')->{run_id});
 is( $found,
 	join("\n", map { "0|1|$_|public.held|$of_holder" } 'transactionid|ShareLock', 'tuple|ExclusiveLock'),
@@ -244,9 +277,12 @@ $holder->quit;
 
 # Clients that block each other are told by their commands.
 value("SELECT bench.define_script('contended', E'BEGIN;\nUPDATE held SET n = n + 1 WHERE id = 1;\nSELECT pg_sleep(0.02);\nEND;')");
-$run_id = run_script('contended', "clients => 4, duration => 3");
-like(value("SELECT DISTINCT command_no, locktype, relation, blocker, blocker_script_no, blocker_command_no, blocker_pid, blocker_statement FROM bench.run_blockers WHERE run_id = $run_id"),
-	qr/^1\|(tuple|transactionid)\|public\.held\|own client\|0\|2\|\|$/m, 'own clients');
+my $blocked = 'DISTINCT command_no, locktype, relation, blocker, blocker_script_no, blocker_command_no, blocker_pid, blocker_statement';
+in_time_ok('own clients', sub {
+	$run_id = run_script('contended', "clients => 4, duration => 3 * $_[0]");
+	return value("SELECT $blocked FROM bench.run_blockers WHERE run_id = $run_id") =~
+	  /^1\|(tuple|transactionid)\|public\.held\|own client\|0\|2\|\|$/m;
+});
 
 # Everything goes with the run.
 value("SELECT FROM bench.delete_runs(older_than => '0')");

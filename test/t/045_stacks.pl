@@ -112,7 +112,12 @@ my %serves = (spi => 'spi client', libpq => 'client backend');
 foreach my $mode (qw(spi libpq))
 {
 	# What a session does first, such as loading libraries and catalogs, belongs to the warm-up.
-	my $run = profiled("'exported', mode => '$mode', clients => 2, warmup => '1 s', transactions => 100");
+	# A coordinator that stands still for a moment loses samples.
+	my $run;
+	in_time_ok("$mode: all samples", sub {
+		$run = profiled("'exported', mode => '$mode', clients => 2, warmup => '1 s', transactions => 100");
+		return sql("SELECT sum(lost) FROM bench.run_profiles WHERE run_id = $run") eq '0';
+	});
 	my $process = "run_id = $run AND process = '$serves{$mode}'";
 	is( sql("SELECT function FROM bench.profile($run) WHERE process = '$serves{$mode}' LIMIT 1"),
 		'spinning_exported', "$mode: the function that spins is first");
@@ -146,7 +151,7 @@ is( sql(q{SELECT string_agg(process, ', ' ORDER BY process) FROM bench.run_profi
 	'client backend, libpq client', 'mode libpq: the workers of clients are sampled, too');
 
 # In the statement that runs it, too.
-is( sql(q{SELECT f.function FROM bench.run('exported', duration => '1 s', profile => true) r, bench.profile(r.run_id) f LIMIT 1}),
+is( sql(q{SELECT f.function FROM bench.run('exported', transactions => 100, profile => true) r, bench.profile(r.run_id) f LIMIT 1}),
 	'spinning_exported', 'the profile of a run in the same statement');
 
 # Functions without a name get none; a function that calls itself counts once.
@@ -194,12 +199,15 @@ is(sql("SELECT transactions, failed FROM bench.runs WHERE run_id = $run"), '5|0'
 # Parallel workers are named with their CPU time.
 sql(q{CREATE TABLE wide AS SELECT g AS n FROM generate_series(1, 20000) g; ANALYZE wide;
       SELECT bench.define_script('parallel', E'SELECT sum(length(spin_exported(n * 0 + 50000)::text)) FROM wide;')});
-$run = sql(q{SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
-	SET min_parallel_table_scan_size = 0;
-	SELECT run_id FROM bench.run('parallel', duration => '2 s', profile => true)});
-is( sql("SELECT sampled, processes >= 2, cpu_ms > 0, samples FROM bench.run_profiles
-          WHERE run_id = $run AND process = 'parallel worker'"),
-	'f|t|t|', 'parallel workers');
+my $workers;
+in_time_ok('parallel workers', sub {
+	$run = sql(qq{SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+		SET min_parallel_table_scan_size = 0;
+		SELECT run_id FROM bench.run('parallel', duration => 2 * $_[0], profile => true)});
+	$workers = "FROM bench.run_profiles WHERE run_id = $run AND process = 'parallel worker'";
+	return sql("SELECT processes >= 2 $workers") eq 't';
+});
+is(sql("SELECT sampled, cpu_ms > 0, samples $workers"), 'f|t|', 'parallel workers');
 
 like(sql("SELECT bench.report($run)"),
 	qr/^profile: 1 spi client, \d+ samples, .* of it for sampling\n(?:profile: 3 io workers not sampled, \d+ ms of CPU time\n)?profile: \d+ parallel workers not sampled, \d+ ms of CPU time$/m,
@@ -259,7 +267,7 @@ is((finish_sql($guarded))[0], 'finished', 'and has its own');
 
 # A signal that nothing sent for does no harm to a sampled process.
 my $session = start_sql($node,
-	q{SELECT state FROM bench.run('exported', mode => 'libpq', clients => 2, duration => '60 s', profile => true, label => 'signals')});
+	q{SELECT state FROM bench.run('exported', mode => 'libpq', clients => 2, duration => '600 s', profile => true, label => 'signals')});
 # Enough for some samples.
 wait_for($node, "SELECT transactions > 200 FROM bench.progress WHERE label = 'signals'");
 my @pids = split /\n/, sql(q{SELECT pid FROM pg_stat_activity

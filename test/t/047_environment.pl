@@ -108,7 +108,8 @@ sql(q{
 	CREATE TABLE high PARTITION OF parts FOR VALUES FROM (10) TO (20);
 	INSERT INTO parts SELECT generate_series(1, 19);
 	CREATE FUNCTION touch() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM hidden); END';
-	SELECT bench.define_script('calls', 'SELECT touch(); SELECT i FROM parts WHERE i = 5;')});
+	SELECT bench.define_script('calls', 'SELECT touch(); SELECT i FROM parts WHERE i = 5;');
+	SELECT pg_stat_force_next_flush()});
 my $holder = start_sql($node, "BEGIN; LOCK TABLE locked; SELECT pg_sleep(600)", name => 'holder');
 backend_of($node, 'holder');
 wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE relation = 'locked'::regclass");

@@ -28,9 +28,9 @@ sub of_run
 query(q(SELECT bench.define_script('sleeper', '\sleep 50 ms')));
 foreach my $mode (qw(spi libpq))
 {
-	my ($run, $stderr) = run("'sleeper', mode => '$mode', clients => 2, progress => '300 ms', warmup => NULL, max_warmup => '4 s', duration => '500 ms'");
+	my ($run, $stderr) = run("'sleeper', mode => '$mode', clients => 2, progress => '100 ms', warmup => NULL, max_warmup => '4 s', duration => '2 s'");
 	is( of_run($run,
-			'state, warmup_steady IS NOT NULL, max_warmup_s, warmup_s >= 1, warmup_transactions > 0, transactions > 0, seconds > 0.49'),
+			'state, warmup_steady IS NOT NULL, max_warmup_s, warmup_s >= 1, warmup_transactions > 0, transactions > 0, seconds > 1.99'),
 		'finished|t|4|t|t|t|t', "$mode: until steady");
 	like($stderr, qr/progress: [\d.]+ s, warm-up, [\d.]+ tps/, "$mode: progress");
 	is(query("SELECT min(begins_s) >= 0, sum(transactions) = (SELECT transactions FROM bench.runs WHERE run_id = $run) FROM bench.run_intervals WHERE run_id = $run"),

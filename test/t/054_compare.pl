@@ -16,7 +16,7 @@ $node->safe_psql(
 	SELECT bench.grant_to('plain');
 	GRANT SELECT ON ALL TABLES IN SCHEMA public TO plain;
 	SELECT bench.define_script('short', 'SELECT 1;');
-	SELECT bench.define_script('long', E'SELECT 1;\n\\\\sleep 5 ms\n');
+	SELECT bench.define_script('long', E'SELECT 1;\n\\\\sleep 50 ms\n');
 	SELECT bench.define_script('partly', E'\\\\if :client_id = 0\nSELECT 1 / 0;\n\\\\endif\nSELECT 1;')});
 
 # Results without notices, and notices alone.
@@ -38,7 +38,7 @@ is(query("SELECT string_agg(DISTINCT n::text, ','), string_agg(DISTINCT seeds::t
 is(query("SELECT count(DISTINCT seed), min(round), max(round) FROM bench.runs WHERE set_id = $set"),
 	'4|0|3', 'rounds have seeds of their own, and one warms up');
 is(query("SELECT DISTINCT vacuum, checkpoint FROM bench.runs WHERE set_id = $set"), 'all|t', 'vacuum and checkpoint');
-query("SELECT bench.compare('[{}, {}]', scripts => 'select-only', repeats => 9, transactions => 1)");
+query("SELECT bench.compare('[{}, {}]', scripts => 'select-only', repeats => 9, transactions => 1, seed => '1')");
 cmp_ok(query('SELECT count(DISTINCT arms) FROM (SELECT string_agg(arm, $$,$$ ORDER BY run_id) AS arms
 	FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets) GROUP BY round) r'),
 	'>', 1, 'arms take turns in a random order');

@@ -41,6 +41,7 @@ wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' A
 is(query("SELECT count(*) FROM pg_class WHERE relname = 'made'"), 1, 'a setup');
 signal_sql($caller, 'INT');
 finish_sql($caller);
+wait_for($node, "SELECT NOT bool_or(teardown_due) FROM bench.runs");
 is(query("SELECT count(*) FROM pg_class WHERE relname = 'made'"), 0, 'its teardown after a cancel');
 my $set = query('SELECT max(set_id) FROM bench.sets');
 

@@ -51,7 +51,12 @@ SQL
 
 foreach my $mode (qw(spi libpq))
 {
-	my $found = find("20, 90, scripts => 'nap', clients => 4, mode => '$mode'");
+	my $found;
+	# On a machine that stands still for a moment, no rate may be found, or not what limits it.
+	in_time_ok("$mode: capacity", sub {
+		$found = find("20, 90, scripts => 'nap', clients => 4, mode => '$mode'");
+		return $found->{rate} ne '' && $found->{limited_by} ne '';
+	});
 	cmp_ok($found->{rate}, '>', 0, "$mode: a rate");
 	# Four clients of which each takes 2 ms; arrivals are random.
 	cmp_ok($found->{rate}, '<', 2300, "$mode: not above what the clients can do");
@@ -76,7 +81,7 @@ is($never->{rate}, '', 'a limit that nothing meets: no rate');
 like($never->{verdict}, qr/^p90 does not stay under 0\.001 ms in mode spi with 4 clients: /,
 	'a limit that nothing meets: verdict');
 
-my $tester = find("50, 90, scripts => 'select-only'", '-U', 'tester');
+my $tester = find("500, 90, scripts => 'select-only'", '-U', 'tester');
 cmp_ok($tester->{rate}, '>', 0, 'another role');
 is($node->safe_psql('postgres', "SELECT owner FROM bench.sets WHERE set_id = $tester->{set_id}"),
 	'tester', 'another role: owns its set');
@@ -93,7 +98,7 @@ $node->safe_psql(
 my $keeper = $node->background_psql('postgres');
 $keeper->query_safe('SELECT pg_advisory_lock(3)');
 my $session = start_sql($node,
-	"SELECT bench.find_capacity(20, 90, scripts => 'gated nap', clients => 4, duration => '500 ms', warmup => 0, label => 'canceled')",
+	"SELECT bench.find_capacity(200, 90, scripts => 'gated nap', clients => 4, duration => '500 ms', warmup => 0, label => 'canceled')",
 	name => 'search');
 wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
 signal_sql($session, 'INT');
@@ -108,7 +113,7 @@ SELECT set_id, (SELECT array_agg(run_id ORDER BY run_id) FROM bench.runs r
 SQL
 $node->safe_psql('postgres', "SELECT bench.resume($set_id)");
 is( $node->safe_psql('postgres', <<"SQL"), 'finished|t|t', 'resumed');
-SELECT state, result->>'verdict' LIKE 'p90 stays under 20 ms%',
+SELECT state, result->>'verdict' LIKE 'p90 stays under 200 ms%',
        (SELECT array_agg(value::bigint) FROM jsonb_array_elements(result->'run_ids')) \@> '$runs'
   FROM bench.set_summary WHERE set_id = $set_id
 SQL
@@ -116,7 +121,7 @@ SQL
 # Scaling: clients that only sleep do not wait for each other.
 my $sweep = $node->safe_psql('postgres', <<'SQL');
 SELECT DISTINCT set_id FROM bench.sweep('{"clients": [1, 2, 3, 4], "mode": ["spi", "libpq"]}',
-  repeats => 2, scripts => 'nap', duration => '300 ms');
+  repeats => 2, scripts => 'nap', transactions => 100);
 SQL
 is( $node->safe_psql('postgres', <<"SQL"), <<'ROWS' =~ s/\n\z//r, 'scaling');
 SELECT options, clients, array_length(tps, 1), array_length(run_ids, 1), lambda > 0, sigma >= 0, kappa >= 0,
