@@ -390,8 +390,7 @@ impl Error {
                     .into(),
             ),
             Error::LostRun { .. } => Some(
-                "A crash or a restart of the server ended its coordinator before it stored a \
-                 result."
+                "Its coordinator ended before it stored a result, as at a crash of the server."
                     .into(),
             ),
             Error::AllAborted { first, .. } => Some(first.clone()),

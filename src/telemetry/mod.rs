@@ -296,7 +296,8 @@ impl<'r> Telemetry<'r> {
         }
         if let Some(mut processes) = self.processes.take() {
             processes.update(self.segment);
-            self.observed.times = Some(times::of_run(self.segment, &processes.used()));
+            let seconds = run.seconds.unwrap_or(0.0);
+            self.observed.times = Some(times::of_run(self.segment, seconds, &processes.used()));
         }
         if let Some(stacks) = self.stacks.take() {
             let (stacks, profiles) = stacks.conclude(&mut self.notes);

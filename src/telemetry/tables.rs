@@ -18,7 +18,7 @@ const MAX_RELATIONS: usize = 2000;
 /// At most this many rows are stored.
 const MAX_ROWS: usize = 500;
 /// Sessions send their last statistics when they end; for so long they are waited for.
-const FLUSH_NS: u64 = 1_000_000_000;
+const FLUSH_NS: u64 = 5_000_000_000;
 /// The time between two looks at whether they have ended.
 const FLUSH_TICK: Duration = Duration::from_millis(10);
 

@@ -1,23 +1,21 @@
 //! The row of where the time of a run went.
 
 use super::processes::Used;
-use crate::clock;
 use crate::shared::{Segment, reading};
 use selfbench_model::RunTimes;
 use selfbench_stats::{ProcessTimes, TurnParts};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The row of a run whose clients have ended; `used` is what its processes have used.
-pub fn of_run(segment: &Segment, used: &Used) -> RunTimes {
+/// The row of a run that has lasted so many seconds; `used` is what its processes have used.
+pub fn of_run(segment: &Segment, seconds: f64, used: &Used) -> RunTimes {
     let header = segment.header();
     let measure_ns = header.measure_ns.load(Relaxed);
     let clients_ns: u64 = (0..segment.layout().clients)
         .map(|client| match segment.client(client).0.finished_ns() {
-            // A terminated client has not recorded its end.
-            0 => clock::now_ns(),
-            end_ns => end_ns,
+            // A client that was killed has not recorded its end.
+            0 => (seconds * 1e9) as u64,
+            end_ns => end_ns.saturating_sub(measure_ns),
         })
-        .map(|end_ns| end_ns.saturating_sub(measure_ns))
         .sum();
     let mut parts = TurnParts::default();
     let accounts = segment.workers().map(|worker| &worker.account);

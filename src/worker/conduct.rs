@@ -144,15 +144,16 @@ impl Conductor<'_> {
         let mut deadline_ns = header.deadline_ns.load(Relaxed);
         let mut next = header.measure_ns.load(Relaxed).saturating_add(interval_ns);
         loop {
-            if let Some(reason) = self.reason_to_end() {
-                return Ok(Some(format!("canceled: {reason}")));
-            }
+            let reason_to_end = self.reason_to_end();
             let mut workers = self.segment.workers();
             let have_ended = workers.all(|worker| worker.state() >= WorkerState::Done);
             // The begin of an interval may be noticed as late as its end.
             let now = clock::now_ns();
             if now >= self.telemetry.due_ns() {
                 self.telemetry.tick(now);
+            }
+            if let Some(reason) = reason_to_end {
+                return Ok(Some(format!("canceled: {reason}")));
             }
             let now = clock::now_ns();
             if have_ended {

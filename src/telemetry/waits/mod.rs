@@ -228,8 +228,14 @@ impl Sampler {
             if session.as_ref().is_none_or(|session| session.pid() != pid) {
                 *session = Peer::find(pid);
             }
-            let position = slot.position();
-            match session.as_ref().and_then(Peer::doing) {
+            let mut position = slot.position();
+            let mut doing = session.as_ref().and_then(Peer::doing);
+            // The client may have gone on to another command, which waits for something else.
+            if slot.position() != position {
+                position = slot.position();
+                doing = session.as_ref().and_then(Peer::doing);
+            }
+            match doing {
                 Some(doing) => {
                     let seen = Seen {
                         wait: self.samples.names.of_number(doing.wait)?,
