@@ -22,8 +22,9 @@ static TERMINATED_NS: AtomicU64 = AtomicU64::new(0);
 static ENDS_ITSELF: AtomicBool = AtomicBool::new(false);
 
 /// For how long further SIGTERMs are the same request. At a shutdown, the postmaster signals each
-/// process and then its process group: the process may have handled the first signal by then.
-const SAME_REQUEST_NS: u64 = 500_000_000;
+/// process and then its process group, and a caller that ends signals its coordinator, which may be
+/// about to store the run by then.
+const SAME_REQUEST_NS: u64 = 3_000_000_000;
 
 /// Installs the handlers of SIGTERM and SIGINT, and unblocks signals, which are blocked at the
 /// start of a worker.
@@ -37,7 +38,7 @@ pub fn unblock_signals() {
 }
 
 /// From here on, SIGTERM and SIGINT request this process to end the task instead of ending the
-/// process immediately. A second SIGTERM, half a second later or more, ends the process, because its
+/// process immediately. A SIGTERM that comes later than [`SAME_REQUEST_NS`] ends the process, because its
 /// current operation may take forever.
 pub fn enter_cooperative() {
     COOPERATIVE.store(true, Release);

@@ -161,6 +161,9 @@ impl ClientProcesses {
             }
             latch::wait(TICK, WaitEvent::Workers);
         }
+        // A backend sends its last statistics when its session ends.
+        let mut processes = started.processes.borrow_mut();
+        processes.retain(|process| matches!(process, ClientProcess::Worker(_)));
         failed
     }
 }

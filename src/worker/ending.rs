@@ -15,9 +15,10 @@ use std::time::Duration;
 /// How long to wait for processes to exit after SIGTERM.
 const LIMIT_NS: u64 = 10_000_000_000;
 /// The same in an exit callback, where this process does not react to SIGTERM itself.
-const EXIT_LIMIT_NS: u64 = 2_000_000_000;
-/// How often to send SIGTERM again to processes that treat the first one as a request.
-const INSIST_NS: u64 = 1_000_000_000;
+const EXIT_LIMIT_NS: u64 = 6_000_000_000;
+/// How often to send SIGTERM again to processes that treat the first one as a request. A coordinator needs
+/// some time to end its clients and to store the run.
+const INSIST_NS: u64 = 4_000_000_000;
 /// How often to check whether they have exited.
 const TICK: Duration = Duration::from_millis(20);
 
