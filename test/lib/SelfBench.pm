@@ -20,6 +20,7 @@ our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql has_ended 
 # How long to wait for anything, also in a session of background_psql in all: a busy machine
 # takes minutes for what takes seconds.
 $PostgreSQL::Test::Utils::timeout_default = 600 if !$ENV{PG_TEST_TIMEOUT_DEFAULT};
+$ENV{PGCTLTIMEOUT} //= 600;
 
 # Skips the whole test unless these optional extensions are installed.
 sub needs_extensions
@@ -210,14 +211,14 @@ sub in_time_ok
 	return fail("$name: in time");
 }
 
-# Waits until the run of that label has finished transactions.
+# Waits until the run of that label has finished transactions, and its row says that it is running.
 sub wait_for_transactions
 {
 	my ($node, $label) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 
 	return wait_for($node,
-		"SELECT transactions > 0 FROM bench.progress WHERE label = '$label'");
+		"SELECT p.transactions > 0 AND r.state = 'running' FROM bench.progress p JOIN bench.runs r USING (run_id) WHERE p.label = '$label'");
 }
 
 # The latest run of that label, as a hash reference of columns of bench.runs.

@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
-my $node = new_bench_node('initialize', "shared_preload_libraries = 'auto_explain'");
+my $node = new_bench_node('initialize', "shared_preload_libraries = 'auto_explain'\nautovacuum = off");
 $node->safe_psql('postgres', 'CREATE DATABASE theirs');
 $node->safe_psql('postgres', 'CREATE DATABASE ours');
 $node->safe_psql('ours',     'CREATE EXTENSION pg_selfbench');

@@ -153,6 +153,7 @@ denied_ok('other', "SELECT bench.wait($run_id)", qr/ERROR:  42704: run $run_id d
 	'no waiting for runs of others');
 
 my $live = as('runner', "SELECT bench.start(duration => '10 min', vacuum => 'none', label => 'live')");
+wait_for_transactions($node, 'live');
 is(as('runner', 'SELECT count(*) FROM bench.progress'), 1, 'its own progress');
 is(as('other',  'SELECT count(*) FROM bench.progress'), 0, 'no progress of others');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'),
@@ -278,6 +279,7 @@ as('runner', "SET search_path = hostile, pg_catalog; SELECT bench.wait($run)");
 as('runner', "SET search_path = hostile, pg_catalog; SELECT bench.cancel($run)");
 as('runner', 'SET search_path = hostile, pg_catalog; SELECT * FROM bench.progress');
 as('runner', "SET search_path = hostile, pg_catalog; SELECT bench.cancel(bench.start(duration => '10 min'))");
+wait_until_quiet($node);
 is($node->safe_psql('postgres', "SELECT string_agg(DISTINCT who, ' ') FROM hostile.seen"),
 	'runner', 'hostile code ran as the caller only')
   or diag $node->safe_psql('postgres', 'SELECT DISTINCT who, what FROM hostile.seen');

@@ -42,7 +42,7 @@ invariants_ok($node, 120, 'in the background');
 $run_id = $node->safe_psql('far', <<"SQL");
 SELECT * FROM dblink('$connection', \$\$SELECT bench.start(duration => '10 min', vacuum => 'none', label => 'goes on')\$\$) AS t (run_id bigint)
 SQL
-wait_for($node, "SELECT state <> 'starting' FROM bench.runs WHERE run_id = $run_id");
+wait_for_transactions($node, 'goes on');
 is($node->safe_psql('postgres', "SELECT state FROM bench.runs WHERE run_id = $run_id"),
 	'running', 'bench.start goes on without its session');
 is($node->safe_psql('postgres', "SELECT bench.cancel($run_id)"), 't', 'until it is canceled');

@@ -124,6 +124,7 @@ invariants_ok($node, $happened, 'a run in progress');
 # Canceling a session in bench.wait does not cancel the run.
 $run_id = $node->safe_psql('postgres',
 	"SELECT bench.start(duration => '10 min', vacuum => 'none', label => 'waited for')");
+wait_for_transactions($node, 'waited for');
 $waiter = start_sql($node, "SELECT bench.wait($run_id)", name => 'waiter');
 backend_of($node, 'waiter');
 wait_for($node,

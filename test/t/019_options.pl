@@ -147,8 +147,8 @@ foreach my $mode (qw(spi libpq))
 		'finished|100|t|t|{}',
 		"$mode: continue_on_error");
 	is( $run->(
-			'state, aborted_clients > 0, seconds < 60',
-			q(scripts => 'never@1,select-only@100', clients => 3, duration => '100 s', seed => '42',
+			'state, aborted_clients > 0, seconds < 600',
+			q(scripts => 'never@1,select-only@100', clients => 3, duration => '1000 s', seed => '42',
 			  exit_on_abort => true)),
 		'failed|t|t',
 		"$mode: exit_on_abort");

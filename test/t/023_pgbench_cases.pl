@@ -14,6 +14,7 @@ my $node = new_bench_node('cases', <<'CONF');
 fsync = off
 max_worker_processes = 24
 deadlock_timeout = 20ms
+autovacuum = off
 CONF
 my $dir = PostgreSQL::Test::Utils::tempdir;
 connect_pgbench($node);

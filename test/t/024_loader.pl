@@ -420,7 +420,7 @@ $standby->stop;
 remove_data($node, $standby);
 
 # Without WAL, since the server syncs the files when the load commits.
-my $minimal = new_bench_node('minimal');
+my $minimal = new_bench_node('minimal', 'autovacuum = off');
 is($minimal->safe_psql('postgres', 'SHOW wal_level'), 'minimal', 'wal_level');
 $minimal->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(ours theirs);
 create_extensions($minimal, $_) foreach qw(ours theirs);

@@ -40,14 +40,19 @@ sub seen_from_outside
 
 foreach my $mode (qw(spi libpq))
 {
-	my $run = $node->safe_psql('postgres',
-		"SELECT run_id FROM bench.run(mode => '$mode', clients => 2, transactions => 400)");
+	my $run;
+	# In mode spi, of some turns; one of them may stand still.
+	in_time_ok("$mode: the harness takes less than transactions", sub {
+		$run = $node->safe_psql('postgres',
+			"SELECT run_id FROM bench.run(mode => '$mode', clients => 2, transactions => 400 * $_[0])");
+		return $node->safe_psql('postgres',
+			"SELECT harness_us < latency_avg_ms * 1000 FROM bench.run_summary WHERE run_id = $run") eq 't';
+	});
 	is( $node->safe_psql(
 			'postgres', qq{
-			SELECT harness_us > 0, harness_share > 0, harness_share <= 1,
-			       harness_us < latency_avg_ms * 1000
+			SELECT harness_us > 0, harness_share > 0, harness_share <= 1
 			FROM bench.run_summary WHERE run_id = $run}),
-		't|t|t|t',
+		't|t|t',
 		"$mode: the harness is measured");
 	my $line = $mode eq 'spi'
 	  ? qr/^outside executor and commit: \d+\.\d\d us per transaction, \d+\.\d% of the clients' time$/m
@@ -238,7 +243,7 @@ foreach (
 	my ($script, $expected, $options) = @$_;
 	$options //= 'observe => true';
 	is( $node->safe_psql('postgres', qq{
-			SELECT run_id FROM bench.run('$script', duration => '0.5 s', vacuum => 'none', $options) \\gset
+			SELECT run_id FROM bench.run('$script', transactions => 200, vacuum => 'none', $options) \\gset
 			SELECT string_agg(DISTINCT w[1], ' ' ORDER BY w[1])
 			FROM bench.advice(:run_id), regexp_matches(finding, '(checkpoint|disk\$)') w}),
 		$expected,
@@ -391,8 +396,12 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE one_row (i int);
 	INSERT INTO one_row VALUES (0);
 	SELECT bench.define_script('row', E'BEGIN;\\nUPDATE one_row SET i = i + 1;\\nSELECT pg_sleep(0.01);\\nEND;')});
-like(advice("'row', clients => 4, duration => '2 s', wait_sample_rate => 50"),
-	qr/^warning\|clients wait for each other on few rows\|\d+% of the samples wait for locks \(.*transactionid.*\), on \S*one_row$/m,
+my $told;
+in_time_ok('enough samples of locks', sub {
+	$told = advice("'row', clients => 4, duration => 2 * $_[0], wait_sample_rate => 50");
+	return $told =~ /wait for each other/;
+});
+like($told, qr/^warning\|clients wait for each other on few rows\|\d+% of the samples wait for locks \(.*transactionid.*\), on \S*one_row$/m,
 	'contention on few rows');
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; UPDATE one_row SET i = 0');

@@ -362,13 +362,17 @@ foreach my $mode (@modes)
 	is(sql("SELECT count(*) FILTER (WHERE outcome = 'success'), count(*) FROM bench.transactions WHERE run_id = $row->{run_id}"),
 		'40|40', 'log');
 	is(sql("SELECT lag_avg_ms IS NOT NULL, label FROM bench.runs WHERE run_id = $row->{run_id}"), 't|all', 'rate, label');
-	($row, $stderr) = pgio("duration => '500 ms', warmup => '300 ms', progress => '100 ms', $tenths", schema => 'large');
+	in_time_ok('with a warm-up', sub {
+		($row, $stderr) = pgio("duration => 0.5 * $_[0], warmup => 0.3 * $_[0], progress => '100 ms', $tenths",
+			schema => 'large');
+		return $row->{selects} > 0
+		  && sql("SELECT warmup_transactions > 0, (SELECT count(*) > 2 FROM bench.run_intervals i WHERE i.run_id = r.run_id)
+				FROM bench.runs r WHERE run_id = $row->{run_id}") eq 't|t';
+	});
 	# A loop that began in the warm-up and ended after it counts; its blocks do not. There are two sessions.
 	loops_ok($row, 'with a warm-up', 2);
 	agrees_ok($row, 'with a warm-up, for a time');
-	is(sql("SELECT warmup_transactions > 0, (SELECT count(*) > 2 FROM bench.run_intervals i WHERE i.run_id = r.run_id)
-			FROM bench.runs r WHERE run_id = $row->{run_id}"), 't|t', 'warm-up and intervals');
-	like($stderr, qr/NOTICE:  .*progress: 0\.\d+ s,/, 'progress');
+	like($stderr, qr/NOTICE:  .*progress: \d+\.\d+ s,/, 'progress');
 	like($stderr, qr/NOTICE:  .*the working set, 23\.4 MB, does not fit into shared_buffers, but into the memory/,
 		'notice of a working set that fits into memory');
 	unlike(sql("SELECT bench.report($row->{run_id})"), qr/fits into shared_buffers/, 'report');

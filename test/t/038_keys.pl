@@ -303,7 +303,7 @@ foreach my $after_ms ($kills ? map { int rand 1500 } 1 .. $kills : (0, 300, 1000
 	my $old = $node->safe_psql('postgres', 'SELECT count(*), sum(aid) FROM pgbench_accounts');
 	my $caller = start_sql($node,
 		"SELECT count(*) FROM bench.initialize(scale => 40, steps => 'gvp', workers => 3)");
-	wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker'");
+	comes_before_end($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker'", $caller);
 	my $checkpoint = start_sql($node, 'CHECKPOINT');
 	usleep($after_ms * 1000);
 	ok(kill_and_start($node), "$name: the server starts again");
@@ -341,7 +341,7 @@ remove_data($node, $standby);
 foreach my $threshold ('0', '1GB')
 {
 	my $name    = "minimal, threshold $threshold";
-	my $minimal = new_bench_node("minimal_$threshold", "wal_skip_threshold = $threshold\nmax_wal_senders = 0");
+	my $minimal = new_bench_node("minimal_$threshold", "wal_skip_threshold = $threshold\nmax_wal_senders = 0\nautovacuum = off");
 	is($minimal->safe_psql('postgres', 'SHOW wal_level'), 'minimal', "$name: wal_level");
 	create_extensions($minimal);
 	foreach my $options (
