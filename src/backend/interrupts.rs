@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 /// Set while a coordinator or a libpq client worker is in its own wait loop, where SIGTERM only
 /// requests it to end the run.
 static COOPERATIVE: AtomicBool = AtomicBool::new(false);
+/// Set while a request also cancels the statement in progress.
+static CANCELS: AtomicBool = AtomicBool::new(false);
 /// Set by SIGTERM or SIGINT while cooperative.
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 /// Set by each SIGINT that is a request to cancel.
@@ -51,6 +53,17 @@ pub fn enter_ending_itself() {
     enter_cooperative();
 }
 
+/// From here on, requests also cancel the statement in progress, without which the task can end, until
+/// [`leave_canceling`].
+pub fn enter_canceling() {
+    CANCELS.store(true, Release);
+}
+
+/// Undoes [`enter_canceling`].
+pub fn leave_canceling() {
+    CANCELS.store(false, Release);
+}
+
 /// Treats a cancel request that arrived before as a request to end the task: there may have been no
 /// statement to cancel, or one whose failure does not matter.
 pub fn end_task_if_canceled() {
@@ -78,9 +91,7 @@ unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
         now - first < SAME_REQUEST_NS || ENDS_ITSELF.load(Acquire)
     };
     if COOPERATIVE.load(Acquire) && is_request() {
-        ASKED_TO_END.store(true, Release);
-        // SAFETY: setting one's own latch is allowed in a signal handler.
-        unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
+        note_request(signal);
     } else {
         // SAFETY: the server's own handler for this signal.
         unsafe { pg_sys::die(signal) };
@@ -94,12 +105,23 @@ unsafe extern "C-unwind" fn on_sigint(signal: i32) {
         CANCELED.store(true, Release);
     }
     if asked && COOPERATIVE.load(Acquire) {
-        ASKED_TO_END.store(true, Release);
-        // SAFETY: as above.
-        unsafe { pg_sys::SetLatch(pg_sys::MyLatch) };
+        note_request(signal);
     } else {
         // SAFETY: the server's own handler for this signal.
         unsafe { pg_sys::StatementCancelHandler(signal) };
+    }
+}
+
+/// What a signal does that is a request to end the task.
+fn note_request(signal: i32) {
+    ASKED_TO_END.store(true, Release);
+    // SAFETY: the server's own handler of SIGINT, and setting one's own latch, are allowed in a signal
+    // handler.
+    unsafe {
+        match CANCELS.load(Acquire) {
+            true => pg_sys::StatementCancelHandler(signal),
+            false => pg_sys::SetLatch(pg_sys::MyLatch),
+        }
     }
 }
 

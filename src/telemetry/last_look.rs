@@ -1,18 +1,18 @@
 //! Observing when the clients have ended and the run is not stored yet.
 
-use crate::backend::interrupts::{asked_to_end, enter_cooperative, leave_cooperative};
+use crate::backend::interrupts::{asked_to_end, enter_canceling, leave_canceling};
 use crate::latch::forget_cancel;
 use crate::shared::{Segment, Stop};
 
 /// Observes something when the clients have ended. It may hang, on a target or at a lock, and the run
 /// is stored only afterwards, so a run that must end skips it or cancels it.
 pub fn at_the_end<T>(segment: &Segment, observe: impl FnOnce() -> Option<T>) -> Option<T> {
-    leave_cooperative();
+    enter_canceling();
     let found = match asked_to_end() || segment.header().stop() != Stop::No {
         true => None,
         false => observe(),
     };
-    enter_cooperative();
+    leave_canceling();
     forget_cancel();
     found
 }

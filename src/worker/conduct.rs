@@ -144,9 +144,9 @@ impl Conductor<'_> {
         let mut deadline_ns = header.deadline_ns.load(Relaxed);
         let mut next = header.measure_ns.load(Relaxed).saturating_add(interval_ns);
         loop {
-            let reason_to_end = self.reason_to_end();
             let mut workers = self.segment.workers();
             let have_ended = workers.all(|worker| worker.state() >= WorkerState::Done);
+            let reason_to_end = self.reason_to_end();
             // The begin of an interval may be noticed as late as its end.
             let now = clock::now_ns();
             if now >= self.telemetry.due_ns() {

@@ -7,7 +7,7 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
-my $node = new_bench_node('options', "fsync = off\nmax_worker_processes = 24\n");
+my $node = new_bench_node('options', "fsync = off\nmax_worker_processes = 24\ncheckpoint_timeout = 1h\n");
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 $node->safe_psql('postgres',
 	'CREATE TABLE lines (line text);'

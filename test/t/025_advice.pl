@@ -6,7 +6,7 @@ use PostgreSQL::Test::Utils;
 use SelfBench;
 use Test::More;
 
-my $node = new_bench_node('advice', "fsync = off\nlog_statement = none\nmax_worker_processes = 24\n");
+my $node = new_bench_node('advice', "fsync = off\nlog_statement = none\nmax_worker_processes = 24\ncheckpoint_timeout = 1h\n");
 $node->safe_psql('postgres', 'SELECT bench.initialize(scale => 2)');
 
 # Nanoseconds of CPU time of a process, as its kernel counts them.

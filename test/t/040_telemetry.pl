@@ -380,6 +380,21 @@ is($state, 'finished', 'a lock that is held: the run goes on');
 like($complaint, qr/could not observe the tables that the run uses: canceling statement due to lock timeout/,
 	'a lock that is held: that is said');
 $locker->query_safe('ROLLBACK');
+
+# Who terminates the coordinator while it looks at the tables for the last time ends that look; the run has finished.
+$gate = $node->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+$delayed = start_sql($node, "SELECT state FROM bench.run('gate', transactions => 1, vacuum => 'none', label => 'last look')");
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+$locker->query_safe('BEGIN; LOCK pg_inherits');
+$gate->quit;
+comes_before_end($node,
+	"SELECT bool_or(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock'",
+	$delayed);
+($state) = finish_sql($delayed);
+is($state, 'finished', 'a coordinator that is terminated in its last look');
+is(latest_run($node, 'last look')->{state}, 'finished', 'stores the run');
+$locker->query_safe('ROLLBACK');
 $locker->quit;
 
 # A target shows what its role may see, and the run tells what that does not include.
