@@ -177,7 +177,7 @@ fn series(figure: RunFigure, moments: &[Moment]) -> Option<Series> {
 }
 
 /// A query for moments of a table with intervals: `figures` and more columns of each. A last interval that is
-/// [`SHORT`] belongs to the moment before.
+/// [`SHORT`] belongs to the moment before. Which one that is, is found out once, also by a plan for few rows.
 fn moments(
     run_id: i64,
     table: &str,
@@ -190,13 +190,14 @@ fn moments(
         .collect();
     query_json(
         &format!(
-            "SELECT jsonb_build_object('from', min(i.begins_s), 'to', max(i.begins_s + i.seconds),
+            "WITH w AS MATERIALIZED (
+                 SELECT max(interval_no) / {MOMENTS} + 1 AS intervals,
+                        max(interval_no) FILTER (WHERE seconds >= {SHORT} * mean) AS last
+                   FROM (SELECT interval_no, seconds, avg(seconds) OVER () AS mean
+                           FROM bench.{table} WHERE run_id = $1) j)
+             SELECT jsonb_build_object('from', min(i.begins_s), 'to', max(i.begins_s + i.seconds),
                                        'figures', jsonb_build_object({}){more})::text
-               FROM bench.{table} i,
-                    (SELECT max(interval_no) / {MOMENTS} + 1 AS intervals,
-                            max(interval_no) FILTER (WHERE seconds >= {SHORT} * mean) AS last
-                       FROM (SELECT interval_no, seconds, avg(seconds) OVER () AS mean
-                               FROM bench.{table} WHERE run_id = $1) j) w
+               FROM bench.{table} i, w
               WHERE i.run_id = $1
               GROUP BY least(i.interval_no, w.last) / w.intervals ORDER BY least(i.interval_no, w.last) / w.intervals",
             figures.join(", ")
