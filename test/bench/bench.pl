@@ -438,17 +438,30 @@ sub budget
 
 # How many seconds it takes to store a day of intervals, in batches as the coordinator of a run does,
 # to read all of them, with advice and reports, and to make an HTML report of it; and how large that is.
+# The statistics of the tables are of the day before: autovacuum may not have come by yet.
 sub day
 {
 	return if !grep { /$only/ } qw(day_store day_read day_report day_report_mb);
-	my $batches = $profile->{day};
+	my @tables = qw(run_intervals run_server_intervals run_waits run_times);
+	my $new_run = sub {
+		ours("'select-only'", 0.2);
+		return sql('SELECT max(run_id) FROM bench.runs');
+	};
+	my $store = sub {
+		my ($run) = @_;
+		return "DO \$\$ BEGIN FOR batch IN 1..$profile->{day} LOOP SET LOCAL synchronous_commit = off;"
+		  . " PERFORM store_intervals($run, batch * 60, batch * 60 + 59); COMMIT; END LOOP; END \$\$";
+	};
 	sql(q{CREATE FUNCTION store_intervals(bigint, int, int) RETURNS void LANGUAGE c AS 'pg_selfbench', 'store_intervals_wrapper'});
+	sql("ALTER TABLE bench.$_ SET (autovacuum_enabled = false)") foreach @tables;
+	my $before = $new_run->();
+	sql($store->($before));
+	sql("ANALYZE bench.$_") foreach @tables;
 	compare(
 		repeats => min(3, $profile->{repeats}),
 		arms    => {
 			ours => sub {
-				ours("'select-only'", 0.2);
-				my $run = sql('SELECT max(run_id) FROM bench.runs');
+				my $run = $new_run->();
 				my %seconds;
 				my $timed = sub {
 					my ($what, $sql) = @_;
@@ -456,10 +469,8 @@ sub day
 					sql($sql);
 					$seconds{$what} += time - $began;
 				};
-				$timed->('store', "DO \$\$ BEGIN FOR batch IN 1..$batches LOOP SET LOCAL synchronous_commit = off;"
-					  . " PERFORM store_intervals($run, batch * 60, batch * 60 + 59); COMMIT; END LOOP; END \$\$");
-				$timed->('read', "COPY (SELECT * FROM bench.$_ WHERE run_id = $run) TO '/dev/null'")
-				  foreach qw(run_intervals run_server_intervals run_waits run_times);
+				$timed->('store', $store->($run));
+				$timed->('read', "COPY (SELECT * FROM bench.$_ WHERE run_id = $run) TO '/dev/null'") foreach @tables;
 				$timed->('read', "SELECT * FROM bench.$_($run)") foreach qw(advice time_budget report waits);
 				my $page = timed_page("SELECT bench.report($run, 'html')");
 				sql("SELECT * FROM bench.delete_runs(run_ids => '{$run}')");
@@ -486,6 +497,8 @@ sub day
 				figure => 'mb', target => '<= 2'
 			}
 		]);
+	sql("SELECT * FROM bench.delete_runs(run_ids => '{$before}')");
+	sql("ALTER TABLE bench.$_ RESET (autovacuum_enabled)") foreach @tables;
 	return;
 }
 

@@ -292,6 +292,33 @@ as($root, "SELECT bench.delete_runs(run_ids => '{$long}')");
 is(as($root, "SELECT (SELECT count(*) FROM bench.run_intervals WHERE run_id = $long), (SELECT count(*) FROM bench.run_server_intervals WHERE run_id = $long)"),
 	'0|0', 'they go with their run');
 
+# Statistics from before a run make plans for one row of it. No query reads rows anew for each other one.
+$node->safe_psql('postgres', 'CREATE DATABASE stale');
+$database = 'stale';
+as($root, q(CREATE EXTENSION pg_selfbench; SELECT bench.initialize();
+	CREATE FUNCTION store_intervals(bigint, int, int) RETURNS void LANGUAGE c AS 'pg_selfbench', 'store_intervals_wrapper'));
+as($root, "ALTER TABLE bench.$_ SET (autovacuum_enabled = false)") foreach qw(run_intervals run_server_intervals run_waits);
+my ($known, $new) = map
+{
+	my $run = as($root, "SELECT run_id FROM bench.run('select-only', $quick)");
+	as($root, "SELECT store_intervals($run, 1, 1000)");
+	as($root, 'ANALYZE') if $_ eq 'known';
+	$run
+} ('known', 'new');
+foreach my $query ("bench.report($new, 'html')", "bench.report($new)", "bench.advice($new)", "bench.time_budget($new)",
+	"bench.waits($new)", "bench.charts($new), bench.chart($new, name)", "bench.plot($new)", "bench.dashboard(1)",
+	"bench.compare_runs('{$known}', '{$new}')", "bench.export_run($new)")
+{
+	my ($rows) = as($root, qq(
+		BEGIN;
+		DO \$\$ BEGIN PERFORM * FROM $query; END \$\$;
+		SELECT 'rows: ' || max(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables
+		 WHERE relid IN ('bench.run_intervals'::regclass, 'bench.run_server_intervals'::regclass, 'bench.run_waits'::regclass);
+		COMMIT)) =~ /^rows: (\d+)$/m;
+	ok($rows >= 1000 && $rows < 100_000, "rows read of 1000 of each kind: $query") or diag("$rows rows");
+}
+$database = 'postgres';
+
 # What a role lacks is said.
 $node->safe_psql('postgres', 'CREATE SCHEMA closed; SET search_path = closed; SELECT bench.initialize(); GRANT USAGE ON SCHEMA closed TO cleaner');
 fails_ok('cleaner', "SET search_path = closed; SELECT bench.run('select-only', $quick)",

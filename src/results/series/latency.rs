@@ -137,11 +137,12 @@ pub fn heat(run: &Run) -> Result<HeatMap> {
     };
     let known = query_json::<(i32, usize, f64, f64)>(
         &format!(
-            "SELECT jsonb_build_array(w.intervals, i.interval_no / w.intervals, min(i.begins_s),
+            "WITH w AS MATERIALIZED (
+                 SELECT max(interval_no) / {HEAT_COLUMNS} + 1 AS intervals
+                   FROM bench.run_intervals WHERE run_id = $1)
+             SELECT jsonb_build_array(w.intervals, i.interval_no / w.intervals, min(i.begins_s),
                                       max(i.begins_s + i.seconds))::text
-               FROM bench.run_intervals i,
-                    (SELECT max(interval_no) / {HEAT_COLUMNS} + 1 AS intervals
-                       FROM bench.run_intervals WHERE run_id = $1) w
+               FROM bench.run_intervals i, w
               WHERE i.run_id = $1 GROUP BY w.intervals, i.interval_no / w.intervals
               ORDER BY i.interval_no / w.intervals"
         ),

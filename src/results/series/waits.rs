@@ -12,8 +12,8 @@ const CLASSES: usize = 7;
 const BETWEEN: &str = "between statements";
 
 /// Sessions by class of waits, at so many moments at most. What a session waits for between the statements of
-/// its client counts as
-/// such, as in [`load::load_waits`].
+/// its client counts as such, as in [`load::load_waits`]. What is joined is found out once, also by a plan for
+/// few rows.
 pub fn waits(run_id: i64, moments: i32) -> Result<Vec<Series>> {
     type Row = (f64, f64, Option<f64>, Option<HashMap<String, f64>>);
     let rows = query_json::<Row>(
@@ -29,11 +29,11 @@ pub fn waits(run_id: i64, moments: i32) -> Result<Vec<Series>> {
                  SELECT i.interval_no / w.intervals AS moment, min(i.begins_s) AS begins,
                         max(i.begins_s + i.seconds) AS ends
                    FROM bench.run_intervals i, w WHERE i.run_id = $1 GROUP BY 1
-             ), rounds AS (
+             ), rounds AS MATERIALIZED (
                  SELECT moment, sum(rounds) AS rounds
                    FROM (SELECT moment, max(rounds) AS rounds FROM seen GROUP BY moment, interval_no) r
                   GROUP BY moment
-             ), classes AS (
+             ), classes AS MATERIALIZED (
                  SELECT moment, jsonb_object_agg(class, samples) AS samples
                    FROM (SELECT moment, class, sum(samples) AS samples FROM seen GROUP BY 1, 2) c
                   GROUP BY moment
