@@ -481,7 +481,7 @@ sub day
 		},
 		rows => [
 			{
-				name => 'day_store', what => "seconds to store @{[60 * $batches]} intervals of each kind",
+				name => 'day_store', what => "seconds to store @{[60 * $profile->{day}]} intervals of each kind",
 				figure => 'store', target => '<= 5'
 			},
 			{

@@ -124,15 +124,15 @@ set transaction isolation level serializable;
 end;
 EOS
 	[ 'statement_timeout set back', 'simple extended prepared', <<'EOS' ],
-set statement_timeout = '200 ms';
+set statement_timeout = '600 ms';
 set statement_timeout = 0;
-select pg_sleep(0.3);
+select pg_sleep(0.8);
 insert into lines values ('not canceled');
 EOS
 	[ 'statement_timeout set back by a function', 'simple extended prepared', <<'EOS' ],
-select set_config('statement_timeout', '200 ms', false);
+select set_config('statement_timeout', '600 ms', false);
 select set_config('statement_timeout', '0', false);
-\sleep 300 ms
+\sleep 800 ms
 insert into lines values ('not canceled');
 EOS
 	[ 'settings in a pipeline', 'extended prepared', <<'EOS' ],
@@ -251,7 +251,7 @@ EOS
 	[ 'no such procedure', 'simple extended', 'call nothing(1);' ],
 	[ 'argument of a procedure', 'extended prepared', "select 'x' as x \\gset\ncall loops(:x);" ],
 	[ 'statement_timeout of a procedure', 'simple extended prepared', <<'EOS' ],
-set statement_timeout = '200 ms';
+set statement_timeout = '600 ms';
 call naps();
 EOS
 	[ 'shell', 'simple extended prepared', <<'EOS' ],
