@@ -116,7 +116,7 @@ fn report_set(call: Call<'_>) -> String {
     .or_raise_in(&call)
 }
 
-/// The report of all runs with a label that the caller may see.
+/// The report of the runs with a label that the caller may see.
 #[pg_extern(sql = false)]
 fn report_label(call: Call<'_>) -> String {
     (|| {

@@ -93,7 +93,8 @@ pub fn load(run: &Run, sources: &[Source]) -> Result<RunData> {
         data.stacks = query_json(
             &format!(
                 "SELECT jsonb_build_array(process || ';' || stack, samples)::text
-                   FROM bench.run_stacks WHERE run_id = $1 ORDER BY samples DESC LIMIT {STACKS}"
+                   FROM bench.run_stacks WHERE run_id = $1
+                  ORDER BY samples DESC, process, stack COLLATE \"C\" LIMIT {STACKS}"
             ),
             run_id,
         )?;
@@ -177,7 +178,8 @@ fn series(figure: RunFigure, moments: &[Moment]) -> Option<Series> {
 }
 
 /// A query for moments of a table with intervals: `figures` and more columns of each. A last interval that is
-/// [`SHORT`] belongs to the moment before. Which one that is, is found out once, also by a plan for few rows.
+/// [`SHORT`] belongs to the moment before. Without MATERIALIZED, a plan made for few rows may look for it again
+/// for each interval.
 fn moments(
     run_id: i64,
     table: &str,

@@ -2,10 +2,11 @@
 //! owner; reading them with the rights of the caller; and the lock of the session that drives a set.
 
 use super::json::{json, storable};
+use super::load::query_json;
 use crate::backend::transaction::transaction;
-use crate::error::{Error, Result, problem};
+use crate::error::{Error, Result};
 use crate::query;
-use crate::security::{as_owner, with_pinned_settings};
+use crate::security::as_owner;
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, SetEnd, SetKind, SetState};
 use serde::de::Error as _;
@@ -247,15 +248,4 @@ pub fn digest(body: &str) -> Result<String> {
     let stored = storable(body).into_owned();
     let digest = query::first_value::<String>("SELECT pg_catalog.md5($1)", &[stored.into()])?;
     Ok(digest.unwrap_or_default())
-}
-
-fn query_json<T: serde::de::DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
-    with_pinned_settings(|| {
-        let texts = query::first_column(sql, parameter)?;
-        let read = |text: &String| {
-            serde_json::from_str(text)
-                .map_err(|e| Error::Limit(format!("cannot read a stored set: {}", problem(&e))))
-        };
-        texts.iter().map(read).collect()
-    })
 }

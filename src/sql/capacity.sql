@@ -47,7 +47,7 @@ COMMENT ON FUNCTION bench.report_set IS 'report of sets of runs, several of them
 
 CREATE FUNCTION bench.report_label(label text, format text DEFAULT 'text') RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_label_wrapper';
-COMMENT ON FUNCTION bench.report_label IS 'report of all runs with a label, over time: text, markdown, json or html';
+COMMENT ON FUNCTION bench.report_label IS 'report of the runs with a label, over time: text, markdown, json or html';
 
 /* Their JSON: documents of bench.export_run. */
 CREATE FUNCTION bench_internal.export_sets(set_ids bigint[]) RETURNS text

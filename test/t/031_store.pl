@@ -292,7 +292,7 @@ as($root, "SELECT bench.delete_runs(run_ids => '{$long}')");
 is(as($root, "SELECT (SELECT count(*) FROM bench.run_intervals WHERE run_id = $long), (SELECT count(*) FROM bench.run_server_intervals WHERE run_id = $long)"),
 	'0|0', 'they go with their run');
 
-# Statistics from before a run make plans for one row of it. No query reads rows anew for each other one.
+# Statistics from before a run make plans for one row of it. No query reads all rows again for each row.
 $node->safe_psql('postgres', 'CREATE DATABASE stale');
 $database = 'stale';
 as($root, q(CREATE EXTENSION pg_selfbench; SELECT bench.initialize();

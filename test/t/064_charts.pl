@@ -151,6 +151,17 @@ foreach my $name (@names)
 	like($svg, qr/7\.78 s, at [\d,]+ s/, 'the spike is told') if $name eq 'latency';
 	like($svg, qr/&lt;script&gt;alert\(1\).*\[U\+001B\]/s, "$name: hostile texts are escaped") if $name =~ /^(statements|flamegraph)$/;
 }
+# Of very many stacks with as many samples, the same are drawn, in whatever order they are stored.
+my @flames = map
+{
+	$node->safe_psql(
+		'postgres', qq{
+		DELETE FROM bench.run_stacks WHERE run_id = 1000000;
+		INSERT INTO bench.run_stacks SELECT 1000000, 'spi client', 'main;' || CASE WHEN n <= 15000 THEN 'a' ELSE 'b' END || ';' || n, 1
+		  FROM generate_series(1, 30000) n ORDER BY n $_});
+	chart(1000000, 'flamegraph');
+} qw(ASC DESC);
+is($flames[0], $flames[1], 'flamegraph of very many stacks');
 like(value("SET client_encoding = 'LATIN1'; SELECT bench.report(1000000)"), qr/\ntps over time: [!-~ ]+ to \S+\n*\z/, 'a report in text ends in a plot of one line');
 like(value("SELECT bench.plot(1000000, 'latency_max')"), qr/^latency_max of run 1000000 \(s\)/, 'a plot of a day');
 

@@ -35,12 +35,13 @@ pub fn report<S: Source>(
             )
         };
         let runs = format!(
-            "{} finished runs from {} to {}",
+            "{}{} finished runs from {} to {}",
+            if table.is_cut { "the last " } else { "" },
             course.len(),
             moment(first.text("started_at")),
             moment(last.text("started_at"))
         );
-        blocks.push(Block::Lead(format!("{runs}: {}", ends("tps", "tps"))));
+        blocks.push(Block::Lead(format!("Of {runs}, {}", ends("tps", "tps"))));
         for (title, column, unit, name) in [
             ("Throughput of the runs.", "tps", Unit::Count("tps"), "tps"),
             (

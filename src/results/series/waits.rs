@@ -12,13 +12,13 @@ const CLASSES: usize = 7;
 const BETWEEN: &str = "between statements";
 
 /// Sessions by class of waits, at so many moments at most. What a session waits for between the statements of
-/// its client counts as such, as in [`load::load_waits`]. What is joined is found out once, also by a plan for
-/// few rows.
+/// its client counts as such, as in [`load::load_waits`]. Without MATERIALIZED, a plan made for few rows may
+/// compute what is joined again for each moment.
 pub fn waits(run_id: i64, moments: i32) -> Result<Vec<Series>> {
     type Row = (f64, f64, Option<f64>, Option<HashMap<String, f64>>);
     let rows = query_json::<Row>(
         &format!(
-            "WITH w AS (
+            "WITH w AS MATERIALIZED (
                  SELECT max(interval_no) / {moments} + 1 AS intervals
                    FROM bench.run_intervals WHERE run_id = $1
              ), seen AS (

@@ -3,6 +3,7 @@
 use super::Finding;
 use selfbench_model::{Blocked, CourseInterval, Evidence, Waited};
 use selfbench_stats::summary;
+use std::collections::BTreeMap;
 
 /// Waits for locks that matter, as a fraction of all samples.
 const LOCKED_SHARE: f64 = 0.1;
@@ -110,15 +111,13 @@ fn locks(evidence: &Evidence) -> Vec<Finding> {
     findings
 }
 
-/// Names by the sums of their samples, the most frequent first.
+/// Names by the sums of their samples, the most frequent first, those with equal sums in the order of names.
 fn ranked<'n>(samples: impl Iterator<Item = (&'n str, i64)>) -> String {
-    let mut sums: Vec<(&str, i64)> = Vec::new();
+    let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
     for (name, samples) in samples {
-        match sums.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, sum)) => *sum += samples,
-            None => sums.push((name, samples)),
-        }
+        *sums.entry(name).or_default() += samples;
     }
+    let mut sums: Vec<(&str, i64)> = sums.into_iter().collect();
     sums.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
     let names: Vec<&str> = sums.into_iter().take(NAMED).map(|(name, _)| name).collect();
     names.join(", ")
