@@ -77,9 +77,9 @@ system_or_bail($cc, qw(-O1 -fPIC -shared -s -I), $config, '-o', $library, $sourc
 $node->safe_psql('postgres', <<SQL);
 CREATE FUNCTION spin_exported(bigint) RETURNS void LANGUAGE c PARALLEL SAFE AS '$library';
 CREATE FUNCTION spin_nested(bigint, int) RETURNS void LANGUAGE c AS '$library';
-SELECT bench.define_script('exported', 'SELECT spin_exported(5000000);'),
-       bench.define_script('static', 'SELECT spin_nested(1000000, 3);'),
-       bench.define_script('deep', 'SELECT spin_nested(1000000, 300);'),
+SELECT bench.define_script('exported', 'SELECT spin_exported(20000000);'),
+       bench.define_script('static', 'SELECT spin_nested(10000000, 3);'),
+       bench.define_script('deep', 'SELECT spin_nested(10000000, 300);'),
        bench.define_script('one', 'SELECT 1;');
 SQL
 
@@ -155,7 +155,7 @@ is( sql(q{SELECT f.function FROM bench.run('exported', transactions => 100, prof
 	'spinning_exported', 'the profile of a run in the same statement');
 
 # Functions without a name get none; a function that calls itself counts once.
-my $run = profiled(q{'static', transactions => 300});
+my $run = profiled(q{'static', transactions => 100});
 is( sql("SELECT function, self_share > 0.8 FROM bench.profile($run) LIMIT 1"),
 	'[static in spinning.so]|t', 'a static function of a stripped library');
 is( sql("SELECT bool_and(stack LIKE '%;spin_nested' || repeat(';spinning_nested', 4) || ';[static in spinning.so]')
@@ -165,7 +165,7 @@ is(sql("SELECT total_share <= 1 FROM bench.profile($run) WHERE function = 'spinn
 	't', 'calls of a function by itself count once');
 
 # Of deep stacks, the frames of the root are missing, and that is said.
-$run = profiled(q{'deep', transactions => 300});
+$run = profiled(q{'deep', transactions => 100});
 is( sql("SELECT stack LIKE '[truncated];spinning_nested;%;[static in spinning.so]'
            FROM bench.run_stacks WHERE run_id = $run ORDER BY samples DESC LIMIT 1"),
 	't', 'a stack that is too deep');
@@ -223,8 +223,8 @@ sub as_role
 	my ($role, $sql) = @_;
 	return $node->safe_psql('postgres', $sql, extra_params => [ '-U', $role ]);
 }
-as_role('tester', q{SELECT bench.define_script('spin', 'SELECT public.spin_exported(1000000);')});
-$run = as_role('tester', q{SELECT run_id FROM bench.run('spin', transactions => 300, profile => true)});
+as_role('tester', q{SELECT bench.define_script('spin', 'SELECT public.spin_exported(5000000);')});
+$run = as_role('tester', q{SELECT run_id FROM bench.run('spin', transactions => 100, profile => true)});
 is(as_role('tester', "SELECT function FROM bench.profile($run) LIMIT 1"),
 	'spinning_exported', 'a role profiles its run');
 my (undef, undef, $unseen) =
