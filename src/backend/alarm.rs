@@ -40,6 +40,13 @@ impl Alarm {
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &time);
     }
 
+    /// Unsets it after it has gone off: its descriptor is readable until then.
+    pub fn unset(&mut self) {
+        self.set_ns = 0;
+        let mut expirations = [0; 8];
+        let _ = rustix::io::read(&self.timer, &mut expirations);
+    }
+
     /// The descriptor to wait for.
     pub fn descriptor(&self) -> i32 {
         use std::os::fd::AsRawFd;
@@ -58,6 +65,9 @@ impl Alarm {
     pub fn set(&mut self, at_ns: u64) {
         self.set_ns = at_ns;
     }
+
+    /// Does nothing.
+    pub fn unset(&mut self) {}
 
     /// None.
     pub fn descriptor(&self) -> i32 {

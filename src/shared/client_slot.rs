@@ -38,6 +38,8 @@ pub struct ClientSlot {
     warmup_transactions: AtomicU64,
     warmup_latency_ns: AtomicU64,
     connection_ns: AtomicU64,
+    early_ns: AtomicU64,
+    unfinished_ns: AtomicU64,
     interval_min_ns: AtomicU64,
     interval_max_ns: AtomicU64,
     blocks_hit: AtomicU64,
@@ -59,11 +61,13 @@ impl ClientSlot {
         }
     }
 
-    /// Ends the client; `reason` tells why it was aborted.
-    pub fn end(&self, now_ns: u64, reason: Option<&str>) {
+    /// Ends the client; `unfinished_ns` is how much of the measured time its last transaction took if
+    /// that has not ended, `reason` tells why it was aborted.
+    pub fn end(&self, now_ns: u64, unfinished_ns: u64, reason: Option<&str>) {
         if self.state() != ClientState::Active {
             return;
         }
+        self.unfinished_ns.store(unfinished_ns, Relaxed);
         self.finished_ns.store(now_ns, Relaxed);
         if let Some(reason) = reason {
             self.reason.set(reason);
@@ -115,6 +119,16 @@ impl ClientSlot {
     /// Time that it took to connect for the transactions that count, all together.
     pub fn connection_ns(&self) -> u64 {
         self.connection_ns.load(Relaxed)
+    }
+
+    /// Time of the first transaction that counts before the measured time.
+    pub fn early_ns(&self) -> u64 {
+        self.early_ns.load(Relaxed)
+    }
+
+    /// Time of the transaction that the end of the client has interrupted, within the measured time.
+    pub fn unfinished_ns(&self) -> u64 {
+        self.unfinished_ns.load(Relaxed)
     }
 
     /// Blocks hit, blocks read, and bytes of WAL for the transactions that count, so far; only of
@@ -199,6 +213,11 @@ impl ClientSlot {
     /// The client executes nothing.
     pub(super) fn left(&self) {
         self.position.store(0, Relaxed);
+    }
+
+    /// The first transaction that counts began so long before the measured time.
+    pub(super) fn began_early(&self, early_ns: u64) {
+        self.early_ns.store(early_ns, Relaxed);
     }
 
     /// Counts a transaction that ended during the warm-up with that latency.

@@ -20,7 +20,7 @@
 //! text that is written once, `relations` a set of tables. `process` refers to other processes, to wake
 //! or signal them. `stack_area` takes the stacks of a sampled process.
 
-mod client_slot;
+pub mod client_slot;
 pub mod effort;
 pub mod entry;
 mod header;

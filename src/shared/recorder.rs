@@ -129,6 +129,7 @@ impl Record for Recorder<'_> {
                 tally.lag.record(lag_ns);
             }
             tally.sleep_ns += transaction.sleep_ns;
+            tally.shell_ns += transaction.shell_ns;
         });
         self.slot.note_extremes(transaction.latency_ns);
         // Clients that share a histogram are run by one process.
@@ -162,6 +163,10 @@ impl Record for Recorder<'_> {
 
     fn connected(&mut self, duration_ns: u64) {
         self.slot.connected(duration_ns);
+    }
+
+    fn began_early(&mut self, early_ns: u64) {
+        self.slot.began_early(early_ns);
     }
 
     fn warmed_up(&mut self, latency_ns: u64) {

@@ -11,7 +11,7 @@ use crate::run::RunSpec;
 use crate::security;
 use crate::shared::messages::Messages;
 use crate::shared::{Header, Stop};
-use selfbench_client::{Control, RunPlan, Thread};
+use selfbench_client::{Control, RunPlan, ShellEnd, Thread};
 use selfbench_script::{Streams, Workload};
 use std::ops::Range;
 use std::sync::atomic::Ordering::*;
@@ -56,7 +56,8 @@ impl Control for ClientControl<'_> {
         self.header.request_stop(Stop::Requested);
     }
 
-    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
+    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> ShellEnd {
+        let (began_ns, cpu_ns) = (clock::now_ns(), clock::thread_cpu_ns());
         let stores = output.is_some();
         let (mut text, mut errors) = (Vec::new(), Vec::new());
         let output = output.unwrap_or(&mut text);
@@ -67,9 +68,14 @@ impl Control for ClientControl<'_> {
                 self.report(line);
             }
         }
-        match stores {
-            true => ended.is_some(),
-            false => ended == Some(true),
+        let passed_ns = clock::now_ns().saturating_sub(began_ns);
+        let used_ns = clock::thread_cpu_ns().saturating_sub(cpu_ns);
+        ShellEnd {
+            successful: match stores {
+                true => ended.is_some(),
+                false => ended == Some(true),
+            },
+            waited_ns: passed_ns.saturating_sub(used_ns),
         }
     }
 

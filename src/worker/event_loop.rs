@@ -402,7 +402,9 @@ impl EventLoop<'_, '_> {
                         _ => None,
                     };
                     let (head, _) = self.segment.client(d.number);
-                    head.end(clock::now_ns(), reason);
+                    let now_ns = clock::now_ns();
+                    let unfinished_ns = d.client.unfinished_ns(now_ns, &self.plans[d.plan]);
+                    head.end(now_ns, unfinished_ns, reason);
                     head.set_backend_pid(0);
                     if self.reads_times
                         && let Some(times) = processes::read(d.backend_pid)
@@ -474,8 +476,10 @@ impl EventLoop<'_, '_> {
                     readable,
                     writable,
                 } => {
-                    // The alarm is not among them.
                     let Some(d) = self.clients.get_mut(index) else {
+                        if let Some(alarm) = &mut self.alarm {
+                            alarm.unset();
+                        }
                         continue;
                     };
                     let Some(session) = &mut d.session else {
@@ -534,7 +538,9 @@ impl EventLoop<'_, '_> {
         for d in &mut self.clients {
             if d.session.take().is_some() {
                 let (head, _) = self.segment.client(d.number);
-                head.end(clock::now_ns(), None);
+                let now_ns = clock::now_ns();
+                let unfinished_ns = d.client.unfinished_ns(now_ns, &self.plans[d.plan]);
+                head.end(now_ns, unfinished_ns, None);
                 head.set_backend_pid(0);
             }
         }

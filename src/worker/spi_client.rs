@@ -147,7 +147,12 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
         }
     };
     let (head, _) = place.segment.client(number);
-    head.end(clock::now_ns(), reason.as_deref());
+    let now_ns = clock::now_ns();
+    head.end(
+        now_ns,
+        client.unfinished_ns(now_ns, &plan),
+        reason.as_deref(),
+    );
     if let Some(times) = spec.switches.observe.then(processes::read_own).flatten() {
         head.set_times_at_end(times);
     }

@@ -36,6 +36,8 @@ pub struct Timing {
     next: u64,
     /// How many transactions of a burst remain, with the next one.
     burst: u64,
+    /// Time of the turns that the transaction in progress had.
+    turns_ns: u64,
     /// About the median time of a transaction. The mean has the time on the run queue, which many
     /// clients of few CPUs spend in few of their transactions.
     typical_ns: u64,
@@ -99,11 +101,15 @@ impl Timing {
         let session_ns = metered.spent_ns();
         let of_ns = clock::now_ns() - begin_ns;
         self.effort.add(of_ns, session_ns, ends(&step));
-        self.typical_ns = match self.typical_ns {
-            0 => of_ns,
-            typical if of_ns > typical => typical + typical / 8 + 1,
-            typical => typical - typical / 8,
-        };
+        self.turns_ns += of_ns;
+        if ends(&step) {
+            let whole_ns = std::mem::take(&mut self.turns_ns);
+            self.typical_ns = match self.typical_ns {
+                0 => whole_ns,
+                typical if whole_ns > typical => typical + typical / 8 + 1,
+                typical => typical - typical / 8,
+            };
+        }
         step
     }
 

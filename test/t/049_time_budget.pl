@@ -20,6 +20,12 @@ $node->safe_psql(
 	SELECT bench.define_script('both', E'SELECT pg_sleep(0.02);\nSELECT spin(10);');
 	SELECT bench.define_script('fails', E'SELECT 1 / (CASE WHEN random() < 0.5 THEN 0 ELSE 1 END);\nSELECT spin(1);');
 	SELECT bench.define_script('pause', E'SELECT 1;\n\\\\sleep 5 ms\nSELECT 2;');
+	SELECT bench.define_script('shell', E'\\\\shell sleep 0.02\nSELECT 1;');
+	SELECT bench.define_script('long', 'SELECT spin(300);');
+	CREATE TABLE deferred (a int);
+	CREATE FUNCTION fire() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM spin(1); RETURN NULL; END $$;
+	CREATE CONSTRAINT TRIGGER fire AFTER INSERT ON deferred DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fire();
+	SELECT bench.define_script('deferred', 'INSERT INTO deferred VALUES (1);');
 	SELECT bench.define_script('nothing', E'\\\\set x 1');
 	SELECT bench.define_script('waits', 'SELECT pg_sleep(60);');
 	SELECT bench.define_script('hot', E'SELECT pg_advisory_lock(1);\nSELECT pg_sleep(0.02);\nSELECT pg_advisory_unlock(1);')});
@@ -125,6 +131,38 @@ foreach my $mode (qw(spi libpq))
 	$parts = budget_ok($run_id, "$mode: rate");
 	same_us_ok($run_id, $parts->{'schedule lag'}[0], 'lag_avg_ms', "$mode: schedule lag");
 
+	# Neither waiting for that nor for an answer takes CPU time, and transactions with several turns are timed.
+	$run_id = run("'spin', mode => '$mode', rate => 50, transactions => 40");
+	$parts = budget_ok($run_id, "$mode: rate and spin");
+	is( $node->safe_psql('postgres', "SELECT timed_transactions > 0 FROM bench.run_times WHERE run_id = $run_id"),
+		't', "$mode: with a rate, parts of transactions are timed")
+	  if $mode eq 'spi';
+	$run_id = run("'sleep', mode => '$mode', rate => 20, transactions => 20");
+	$parts = budget_ok($run_id, "$mode: rate and sleep");
+	is( $node->safe_psql('postgres',
+			"SELECT coalesce(workers_cpu_ms, 0) < 0.2 * busy_ms FROM bench.run_times WHERE run_id = $run_id"),
+		't',
+		"$mode: a client sleeps while its session executes");
+
+	# The measured time begins and ends within a transaction.
+	$run_id = run("'long', mode => '$mode', warmup => '100 ms', transactions => 3");
+	$parts = budget_ok($run_id, "$mode: begun in the warm-up");
+	is( $node->safe_psql('postgres', "SELECT busy_ms <= clients_ms FROM bench.run_times WHERE run_id = $run_id"),
+		't', "$mode: of a transaction begun in the warm-up, the time after it counts");
+
+	# Commands of the shell.
+	$run_id = run("'shell', mode => '$mode', transactions => 20");
+	$parts = budget_ok($run_id, "$mode: shell");
+	cmp_ok($parts->{'\shell'}[0], '>', 0.8 * 20_000, "$mode: time in \\shell");
+
+	# Deferred triggers are executed by the commit.
+	if ($mode eq 'spi')
+	{
+		$run_id = run("'deferred', transactions => 200");
+		$parts = budget_ok($run_id, 'deferred trigger');
+		cmp_ok($parts->{'parse and plan'}[0], '<', $parts->{commit}[0], 'a deferred trigger is not parsed and planned');
+	}
+
 	# So is \sleep.
 	$run_id = run("'pause', mode => '$mode', transactions => 20");
 	$parts = budget_ok($run_id, "$mode: pause");
@@ -171,6 +209,13 @@ foreach my $mode (qw(spi libpq))
 			$node->safe_psql('postgres', 'SELECT bench.cancel(max(run_id)) FROM bench.runs');
 		}
 		finish_sql($session);
+		is( $node->safe_psql(
+				'postgres', q{
+				SELECT busy_ms > 0, busy_ms <= clients_ms FROM bench.run_times
+				 WHERE run_id = (SELECT max(run_id) FROM bench.runs)}),
+			't|t',
+			"$mode: a transaction that has not ended took its time")
+		  if $arguments =~ /waits/;
 		is( $node->safe_psql('postgres', 'SELECT b.* FROM bench.time_budget((SELECT max(run_id) FROM bench.runs)) b'),
 			"latency|||unknown: $reason",
 			"$mode: $reason");

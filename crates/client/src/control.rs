@@ -15,11 +15,21 @@ pub trait Control {
     /// Ends the whole run because a client was aborted.
     fn request_stop(&self);
     /// Runs a command line in the system's shell and waits for its end. With `output`, appends its
-    /// standard output, of which the first line is enough, and returns whether it could be run;
-    /// without, reports its lines and returns whether it ended with status 0. A stop request ends
+    /// standard output, of which the first line is enough, and is successful if it could be run;
+    /// without, reports its lines and is successful if it ended with status 0. A stop request ends
     /// it.
-    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool;
+    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> ShellEnd;
     /// Reports a line to the caller of the run: what the function `debug` writes, the steps of
     /// clients, and errors that do not abort the client, if these are requested.
     fn report(&self, line: &str);
+}
+
+/// How a command line of the shell ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShellEnd {
+    /// Whether it was successful.
+    pub successful: bool,
+    /// How long the client waited for it; without the CPU time that the client's process took to
+    /// start it and to read what it wrote.
+    pub waited_ns: u64,
 }

@@ -17,7 +17,7 @@ mod usage;
 
 pub use client::{Client, Step};
 pub use context::Context;
-pub use control::Control;
+pub use control::{Control, ShellEnd};
 pub use record::Record;
 pub use run_plan::{Ending, Failure, LogEntry, RunPlan, Thread, Transaction, UNKNOWN_NS};
 pub use selfbench_stats::Usage;

@@ -12,6 +12,8 @@ pub trait Record {
     fn failed(&mut self, script: usize, failure: Failure, retries: u32, duration_ns: u64);
     /// A transaction of `script` was not begun because it would have been late from the start.
     fn skipped(&mut self, script: usize);
+    /// The client's first transaction that counts began so long before the time in which they do.
+    fn began_early(&mut self, early_ns: u64);
     /// A transaction ended before transactions count, with that latency.
     fn warmed_up(&mut self, latency_ns: u64);
     /// A connection was made within that time for a transaction that is counted, successful or

@@ -67,6 +67,11 @@ impl RunPlan<'_> {
         now_ns >= self.measure_ns.load(Relaxed)
     }
 
+    /// How long before the time in which transactions count a transaction began.
+    pub(crate) fn early_ns(&self, begin_ns: u64) -> u64 {
+        self.measure_ns.load(Relaxed).saturating_sub(begin_ns)
+    }
+
     /// No transaction begins after this clock reading.
     #[inline]
     pub fn deadline_ns(&self) -> u64 {
@@ -136,6 +141,8 @@ pub struct Transaction {
     pub lag_ns: Option<u64>,
     /// Time in `\sleep`, which is part of the latency.
     pub sleep_ns: u64,
+    /// Time in `\shell` and `\setshell`, which is, too.
+    pub shell_ns: u64,
     /// Tries beyond the first.
     pub retries: u32,
     /// Whether its latency is above the limit, if there is one.

@@ -10,8 +10,11 @@ pub struct RunTimes {
     pub run_id: i64,
     /// Of all clients, from the start of the measured time until each ended.
     pub clients_ms: f64,
-    /// From begin to end of all transactions that ended, failed ones included.
+    /// Of it, from begin to end of all transactions: failed ones, and those that did not end, included.
     pub busy_ms: f64,
+    /// In `\shell` and `\setshell` of the successful transactions, without the clients' own CPU time;
+    /// `None` if they had none.
+    pub shell_ms: Option<f64>,
     /// CPU time of the processes that executed the statements.
     pub sessions_cpu_ms: Option<f64>,
     /// Their time on the run queue.

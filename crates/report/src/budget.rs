@@ -24,6 +24,8 @@ pub fn time_budget(
     let Some(latency_ms) = run.figures.latency.latency_avg_ms else {
         return budget::unknown("no transaction was successful");
     };
+    let transactions = run.figures.counts.transactions.max(1) as f64;
+    let successful_ms = (latency_ms - run.figures.lag_avg_ms.unwrap_or(0.0)) * transactions;
     let is_libpq = run.mode == Mode::Libpq;
     let reconnects = is_libpq && run.reconnect;
     let not_counted = "the system does not count it";
@@ -34,7 +36,9 @@ pub fn time_budget(
         latency_us: latency_ms * 1e3,
         lag_us: run.figures.lag_avg_ms.map(|ms| ms * 1e3),
         sleep_us: run.figures.sleep_avg_ms.unwrap_or(0.0) * 1e3,
+        shell_us: times.shell_ms.unwrap_or(0.0) / transactions * 1e3,
         busy_ns: times.busy_ms * 1e6,
+        unsuccessful: (1.0 - successful_ms / times.busy_ms).clamp(0.0, 1.0),
         // Between its transactions, such a client has no session that could be sampled.
         clients_ns: 1e6
             * if reconnects {

@@ -3,14 +3,15 @@
 //! Most readings are totals of processes over the measured time. The budget assigns them to the
 //! latency as follows:
 //!
-//! * All transactions that ended, failed ones included, took [`Readings::busy_ns`], counted from
-//!   their begin. A total X is X / busy of the mean time from begin to end of a successful
-//!   transaction: failed transactions are assumed to spend their time on the same things.
+//! * All transactions took [`Readings::busy_ns`], counted from their begin. A total X is X / busy of
+//!   the mean time from begin to end of a successful transaction: those that failed or did not end
+//!   are assumed to spend their time on the same things.
 //! * Nothing counts twice: CPU time, time on the run queue and waiting exclude each other, as the
 //!   kernel counts them. In mode spi, all of them together are the client's time. In mode libpq, the
 //!   session and the client worker take turns, but for moments in which one still runs after it has
-//!   sent a message that the other already reads; so CPU times may add up to a little more than the
-//!   time in which the client waited for them.
+//!   sent a message to the other. The other runs at the same time, or is on the run queue of the same
+//!   CPU. If all that is known exceeds the latency, the latter is taken from the time on the run queue,
+//!   at most as much as the CPU time of the one that sent.
 //! * Parts are subtracted from the latency one after the other, those that are known best first. No
 //!   part gets more than what the ones before it have left, and what remains in the end is the last
 //!   part. So no part is negative, and they add up to the mean latency.
@@ -31,8 +32,13 @@ pub struct Readings {
     pub lag_us: Option<f64>,
     /// Mean time in `\sleep`, a part of it, too.
     pub sleep_us: f64,
-    /// Time from begin to end of all transactions, failed ones included, in nanoseconds.
+    /// Mean time in `\shell` and `\setshell`, another part, without the client's own CPU time.
+    pub shell_us: f64,
+    /// Time from begin to end of all transactions, in nanoseconds; those that failed or did not end
+    /// included.
     pub busy_ns: f64,
+    /// The fraction of it that these took.
+    pub unsuccessful: f64,
     /// Time of all clients from the start of the measurement to their ends.
     pub clients_ns: f64,
     /// Whether client workers have several clients each.
@@ -71,6 +77,8 @@ pub struct LatencyPart {
 
 /// How many standard deviations samples may be off by chance.
 const DEVIATIONS: f64 = 3.0;
+/// Transactions that failed or did not end are worth a word above this fraction of the time.
+const CONSIDERABLE: f64 = 0.1;
 /// Reductions below this fraction of the latency are not worth a word.
 const NEGLIGIBLE: f64 = 0.01;
 
@@ -86,6 +94,9 @@ pub fn budget(readings: &Readings) -> Vec<LatencyPart> {
     }
     if readings.sleep_us > 0.0 {
         ledger.add(1, "\\sleep", readings.sleep_us, BY_CLIENTS.into());
+    }
+    if readings.shell_us > 0.0 {
+        ledger.add(1, "\\shell", readings.shell_us, BY_CLIENTS.into());
     }
     if readings.in_server {
         spi(&mut ledger, readings);
@@ -140,7 +151,7 @@ fn spi_cpu(ledger: &mut Ledger, readings: &Readings) {
         turns => Ok(timed.cpu_ns() as f64 / turns as f64 / 1e3),
     };
     // Between the transactions of a schedule and while it sleeps, a process uses CPU time, too.
-    let rests = readings.lag_us.is_some() || readings.sleep_us > 0.0;
+    let rests = readings.lag_us.is_some() || readings.sleep_us > 0.0 || readings.shell_us > 0.0;
     let total_us = match (kernel_us, timed_us) {
         (Ok(kernel_us), Ok(timed_us)) if rests => Ok(timed_us.min(kernel_us)),
         (kernel_us, timed_us) => kernel_us.or(timed_us),
@@ -189,34 +200,59 @@ fn libpq(ledger: &mut Ledger, readings: &Readings) {
             Err(reason) => ledger.unknown(rank, component, reason),
         }
     }
-    match run_queue_of(&readings.sessions) {
-        Ok(ns) => {
-            let us = ledger.per_transaction(ns);
-            ledger.add(3, "server: run queue", us, BY_KERNEL.into());
-        }
-        Err(reason) => ledger.unknown(3, "server: run queue", reason),
-    }
     let timed = &readings.timed;
     let per_turn = |ns: u64| match timed.turns {
         0 => Err("no round of a client worker was timed"),
         turns => Ok(ns as f64 / turns as f64 / 1e3),
     };
-    let measured = format!("timed for {} transactions", timed.turns);
-    // While the worker waits for a CPU, so do all of its clients whose answers have come.
-    let run_queue = match run_queue_of(&readings.workers) {
-        Ok(_) if readings.shares_workers => {
-            per_turn(timed.run_queue_ns).map(|us| (us, measured.clone()))
-        }
-        Ok(ns) => Ok((ledger.per_transaction(ns), BY_KERNEL.into())),
-        Err(reason) => Err(reason),
+    let by_rounds = format!("timed for {} transactions", timed.turns);
+    let us_of = |ns: u64| ledger.per_transaction(ns);
+    let of_sessions = run_queue_of(&readings.sessions).map(us_of);
+    let of_workers = match run_queue_of(&readings.workers) {
+        // While the worker waits for a CPU, so do all of its clients whose answers have come.
+        Ok(_) if readings.shares_workers => per_turn(timed.run_queue_ns),
+        of_workers => of_workers.map(us_of),
     };
-    match run_queue {
-        Ok((us, measured)) => ledger.add(6, "client worker: run queue", us, measured),
-        Err(reason) => ledger.unknown(6, "client worker: run queue", reason),
+    let sampled = readings.waits.as_ref();
+    let sampled = sampled.map(|waits| Sampled::new(ledger, readings, waits));
+    let cpu_us = |times: &Reading<ProcessTimes>| times.map_or(0.0, |times| us_of(times.cpu_ns));
+    // The client worker wakes up the session, and the session wakes up the client worker.
+    let run_queues = [
+        (of_sessions, cpu_us(&readings.workers)),
+        (of_workers, cpu_us(&readings.sessions)),
+    ];
+    let counted = run_queues.map(|(us, _)| us.unwrap_or(0.0));
+    let overlaps = run_queues.map(|(us, of_waker_us)| us.unwrap_or(0.0).min(of_waker_us));
+    let waited_us = sampled.as_ref().map_or(0.0, Sampled::total_us);
+    let excess_us = counted.iter().sum::<f64>() + waited_us - ledger.left;
+    let overlapping = match overlaps.iter().sum::<f64>() {
+        0.0 => 0.0,
+        overlaps_us => (excess_us / overlaps_us).clamp(0.0, 1.0),
+    };
+    let by_workers = match readings.shares_workers {
+        true => &by_rounds,
+        false => BY_KERNEL,
+    };
+    let parts = [
+        (3, "server: run queue", BY_KERNEL),
+        (6, "client worker: run queue", by_workers),
+    ];
+    for (i, (rank, component, measured)) in parts.into_iter().enumerate() {
+        match run_queues[i].0 {
+            Ok(us) => {
+                let overlap_us = overlaps[i] * overlapping;
+                let mut measured = measured.to_owned();
+                if overlap_us > NEGLIGIBLE * ledger.latency_us {
+                    measured +=
+                        &format!(", less {overlap_us:.3} us in which the other side still ran");
+                }
+                ledger.add(rank, component, us - overlap_us, measured);
+            }
+            Err(reason) => ledger.unknown(rank, component, reason),
+        }
     }
-    match &readings.waits {
-        Ok(waits) => {
-            let sampled = Sampled::new(ledger, readings, waits);
+    match sampled {
+        Ok(sampled) => {
             // A session still shows its wait while it is on the run queue after it.
             let scale = sampled.scale_below(ledger.left);
             sampled.add_all(ledger, 4, "server: wait ", scale);
@@ -225,7 +261,7 @@ fn libpq(ledger: &mut Ledger, readings: &Readings) {
     }
     if readings.shares_workers {
         match readings.workers.and_then(|_| per_turn(timed.others_ns)) {
-            Ok(us) => ledger.add(7, "client worker: other clients", us, measured),
+            Ok(us) => ledger.add(7, "client worker: other clients", us, by_rounds),
             Err(reason) => ledger.unknown(7, "client worker: other clients", reason),
         }
     }
@@ -253,6 +289,11 @@ impl<'w> Sampled<'w> {
         Sampled { waits, each_us }
     }
 
+    /// What all of them stand for, in microseconds of a transaction.
+    fn total_us(&self) -> f64 {
+        self.waiting() as f64 * self.each_us
+    }
+
     fn waiting(&self) -> u64 {
         self.waits.classes.iter().map(|(_, samples)| samples).sum()
     }
@@ -276,7 +317,7 @@ impl<'w> Sampled<'w> {
 
     /// The factor by which the samples have to be multiplied so that they do not exceed this.
     fn scale_below(&self, left_us: f64) -> f64 {
-        let sampled_us = self.waiting() as f64 * self.each_us;
+        let sampled_us = self.total_us();
         match sampled_us > left_us {
             true => left_us / sampled_us,
             false => 1.0,
@@ -303,6 +344,7 @@ struct Ledger {
     us_per_busy_ns: f64,
     left: f64,
     unknown: bool,
+    unsuccessful: f64,
     parts: Vec<(u8, LatencyPart)>,
 }
 
@@ -319,6 +361,7 @@ impl Ledger {
             us_per_busy_ns,
             left: latency_us,
             unknown: false,
+            unsuccessful: readings.unsuccessful,
             parts: Vec::new(),
         }
     }
@@ -356,6 +399,13 @@ impl Ledger {
         let mut measured = measured.to_owned();
         if self.unknown {
             measured += ", with all that is unknown";
+        }
+        if self.unsuccessful > CONSIDERABLE {
+            measured += &format!(
+                "; transactions that failed or did not end, {:.0} % of the time, count as if they had the same \
+                 parts",
+                self.unsuccessful * 100.0
+            );
         }
         self.push(u8::MAX, component, Some(self.left), measured);
     }

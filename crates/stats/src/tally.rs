@@ -59,6 +59,8 @@ words! {
         pub lag: Moments,
         /// Time in `\sleep` of the successful transactions, in nanoseconds: a part of their latency.
         pub sleep_ns: u64,
+        /// Time in `\shell` and `\setshell` of the successful transactions, another part of it.
+        pub shell_ns: u64,
         /// Time from begin to end of the failed transactions, in nanoseconds.
         pub failed_ns: u64,
     }
@@ -106,6 +108,7 @@ mod tests {
             latency,
             lag,
             sleep_ns: 9 * factor,
+            shell_ns: 7 * factor,
             failed_ns: 8 * factor,
         }
     }
@@ -155,7 +158,7 @@ mod tests {
         assert_eq!(counts, tally(3).counts.to_words());
         assert_eq!(counts[..3], [3, 6, 9]);
         assert_eq!(rest[..5], tally(3).latency.to_words());
-        assert_eq!(rest[10..], [27, 24]);
+        assert_eq!(rest[10..], [27, 21, 24]);
         assert_eq!(Tally::from_words(words), tally(3));
     }
 }

@@ -19,6 +19,8 @@ fn known() -> Readings {
         latency_us: 10_000.0,
         lag_us: None,
         sleep_us: 0.0,
+        shell_us: 0.0,
+        unsuccessful: 0.0,
         busy_ns: 10e9,
         clients_ns: 10e9,
         shares_workers: false,
@@ -152,8 +154,45 @@ fn waits_that_outlast_themselves_on_the_run_queue_share_what_is_left() {
         }),
         ..known()
     });
-    assert!(is_near(us(&parts, "server: wait Lock"), 2000.0, 1e-9));
-    assert!(is_near(us(&parts, "server: wait Timeout"), 1000.0, 1e-9));
+    // The session was on the run queue while the client worker still ran, for up to 1 ms.
+    assert!(is_near(us(&parts, "server: run queue"), 4000.0, 1e-9));
+    assert!(is_near(us(&parts, "server: wait Lock"), 8000.0 / 3.0, 1e-9));
+    assert!(is_near(
+        us(&parts, "server: wait Timeout"),
+        4000.0 / 3.0,
+        1e-9
+    ));
+}
+
+#[test]
+fn waiting_for_the_cpu_of_the_process_that_sent_the_message_counts_once() {
+    // All on one CPU: 2 ms of the session, 1 ms of the client worker, 7 ms in `pg_sleep`. Each waits until
+    // the other one sleeps, for half of its CPU time.
+    let readings = |samples| Readings {
+        in_server: false,
+        sessions: times(2_000_000_000, 500_000_000),
+        workers: times(1_000_000_000, 1_000_000_000),
+        waits: Ok(Waits {
+            samples: 1000,
+            classes: vec![("Timeout".into(), samples)],
+        }),
+        ..known()
+    };
+    let parts = budget(&readings(700));
+    assert!(is_near(us(&parts, "server: wait Timeout"), 7000.0, 1e-9));
+    assert!(us(&parts, "server: run queue") < 1e-6);
+    assert!(us(&parts, "client worker: run queue") < 1e-6);
+    assert!(is_near(sum(&parts), 10_000.0, 1e-9));
+    // On a CPU each, what they waited for is known.
+    let parts = budget(&readings(500));
+    assert!(is_near(us(&parts, "server: wait Timeout"), 5000.0, 1e-9));
+    assert!(is_near(us(&parts, "server: run queue"), 500.0, 1e-9));
+    assert!(is_near(
+        us(&parts, "client worker: run queue"),
+        1000.0,
+        1e-9
+    ));
+    assert!(is_near(us(&parts, "wake-ups and socket"), 500.0, 1e-9));
 }
 
 #[test]
@@ -172,6 +211,43 @@ fn schedule_lag_and_sleep_are_parts_of_their_own() {
     assert_eq!(us(&parts, "\\sleep"), 2000.0);
     assert!(is_near(us(&parts, "wait: Lock"), 6000.0, 0.02));
     assert!(is_near(sum(&parts), 15_000.0, 1e-9));
+}
+
+#[test]
+fn time_in_the_shell_is_a_part_of_its_own() {
+    for in_server in [true, false] {
+        let parts = budget(&Readings {
+            in_server,
+            shell_us: 4000.0,
+            workers: times(0, 0),
+            waits: Ok(Waits {
+                samples: 200,
+                classes: vec![("Timeout".into(), 80)],
+            }),
+            ..known()
+        });
+        assert_eq!(us(&parts, "\\shell"), 4000.0);
+        let wait = if in_server {
+            "wait: Timeout"
+        } else {
+            "server: wait Timeout"
+        };
+        assert!(is_near(us(&parts, wait), 4000.0, 1e-9));
+    }
+}
+
+#[test]
+fn much_time_in_transactions_that_do_not_count_is_told() {
+    let told = |unsuccessful| {
+        let parts = budget(&Readings {
+            unsuccessful,
+            ..known()
+        });
+        parts.last().expect("there is one").measured.clone()
+    };
+    let word = "; transactions that failed or did not end, 90 % of the time, count as if they had the same parts";
+    assert!(told(0.9).ends_with(word), "{}", told(0.9));
+    assert!(!told(0.05).contains("failed"));
 }
 
 #[test]
@@ -252,6 +328,8 @@ proptest! {
         latency_us in 0.0_f64..1e9,
         lag in proptest::option::of(0.0_f64..1.5),
         sleep in 0.0_f64..1.5,
+        shell in 0.0_f64..1.5,
+        unsuccessful in 0.0_f64..1.0,
         busy_ns in prop_oneof![Just(0.0), 0.0_f64..1e12],
         clients_ns in 0.0_f64..1e12,
         sessions in reading(),
@@ -266,6 +344,8 @@ proptest! {
             latency_us,
             lag_us: lag.map(|lag| lag * latency_us),
             sleep_us: sleep * latency_us,
+            shell_us: shell * latency_us,
+            unsuccessful,
             busy_ns,
             clients_ns,
             shares_workers,

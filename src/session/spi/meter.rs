@@ -32,6 +32,8 @@ struct Meter {
     part: Cell<Option<Part>>,
     /// How many executions are within each other.
     depth: Cell<u32>,
+    /// The part in which the outermost of them began: a commit executes deferred triggers.
+    around: Cell<Part>,
     /// The CPU clock where the part was entered.
     since_ns: Cell<u64>,
     /// What a reading of the CPU clock takes.
@@ -45,6 +47,7 @@ thread_local! {
         Meter {
             part: Cell::new(None),
             depth: Cell::new(0),
+            around: Cell::new(Part::Plan),
             since_ns: Cell::new(0),
             reading_ns: Cell::new(0),
             spent_ns: [const { Cell::new(0) }; 5],
@@ -125,7 +128,10 @@ fn reading_ns() -> u64 {
 /// The executor, or a utility command, begins.
 pub(super) fn begin_execution() {
     METER.with(|meter| {
-        if meter.part.get().is_some() && meter.depth.replace(meter.depth.get() + 1) == 0 {
+        if let Some(part) = meter.part.get()
+            && meter.depth.replace(meter.depth.get() + 1) == 0
+        {
+            meter.around.set(part);
             meter.switch(Some(Part::Executor));
         }
     });
@@ -138,7 +144,7 @@ pub(super) fn end_execution() {
             let depth = meter.depth.get().saturating_sub(1);
             meter.depth.set(depth);
             if depth == 0 {
-                meter.switch(Some(Part::Plan));
+                meter.switch(Some(meter.around.get()));
             }
         }
     });

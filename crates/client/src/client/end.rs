@@ -20,6 +20,7 @@ impl<'w> Client<'w> {
             true => self.command_begin_ns,
             false => context.control.now_ns(),
         };
+        self.in_transaction = false;
         if !plan.measures(now) {
             context
                 .record
@@ -42,6 +43,9 @@ impl<'w> Client<'w> {
     #[inline]
     pub(super) fn count(&mut self, plan: &RunPlan<'w>, record: &mut impl Record) {
         self.counted += 1;
+        if self.counted == 1 {
+            record.began_early(plan.early_ns(self.begin_ns));
+        }
         if plan.reconnect {
             record.connected(self.connection_ns);
         }
@@ -57,6 +61,7 @@ impl<'w> Client<'w> {
                 .throttle_us
                 .map(|_| self.begin_ns.saturating_sub(self.scheduled_ns)),
             sleep_ns: self.sleep_ns,
+            shell_ns: self.shell_ns,
             retries: self.tries - 1,
             late: plan
                 .latency_limit_ns

@@ -102,6 +102,8 @@ pub struct Client<'w> {
     /// Index of the current command.
     command: usize,
     begin_ns: u64,
+    /// Whether a transaction has begun and not ended.
+    in_transaction: bool,
     /// When the last transaction ended, if no time has passed since.
     ended_ns: Option<u64>,
     /// When the current command began, which is when the one before it ended, if that is measured.
@@ -112,6 +114,8 @@ pub struct Client<'w> {
     pipeline: bool,
     /// Time in `\sleep` since the transaction began, with all tries.
     sleep_ns: u64,
+    /// Time in `\shell` and `\setshell`, too.
+    shell_ns: u64,
     /// How long it took to connect for the current transaction, if it has a connection of its own.
     connection_ns: u64,
     /// The generator as it was at the beginning, for a retry.
@@ -154,11 +158,13 @@ impl<'w> Client<'w> {
             commands: &[],
             command: 0,
             begin_ns: 0,
+            in_transaction: false,
             ended_ns: None,
             command_begin_ns: 0,
             scheduled_ns: 0,
             pipeline: false,
             sleep_ns: 0,
+            shell_ns: 0,
             connection_ns: 0,
             rng_at_begin: rng,
             tries: 0,
@@ -167,6 +173,17 @@ impl<'w> Client<'w> {
             usage: UsageReader::new(plan.usage),
             traced_prepared: Vec::new(),
             ending: None,
+        }
+    }
+
+    /// Of the time in which transactions count, what the transaction in progress has taken until then.
+    pub fn unfinished_ns(&self, now_ns: u64, plan: &RunPlan<'_>) -> u64 {
+        match self.in_transaction {
+            true => {
+                let taken_ns = now_ns.saturating_sub(self.begin_ns);
+                taken_ns.saturating_sub(plan.early_ns(self.begin_ns))
+            }
+            false => 0,
         }
     }
 

@@ -14,10 +14,11 @@ impl<'w> Client<'w> {
         control: &impl Control,
     ) -> Result<(), ShellError> {
         shell.command_line(&self.variables, &mut self.scratch)?;
-        if control.shell(&self.scratch, None) {
-            Ok(())
-        } else {
-            Err(shell.launch_error())
+        let end = control.shell(&self.scratch, None);
+        self.shell_ns += end.waited_ns;
+        match end.successful {
+            true => Ok(()),
+            false => Err(shell.launch_error()),
         }
     }
 
@@ -29,7 +30,9 @@ impl<'w> Client<'w> {
         let command = shell.command();
         command.command_line(&self.variables, &mut self.scratch)?;
         let mut output = Vec::new();
-        if !control.shell(&self.scratch, Some(&mut output)) {
+        let end = control.shell(&self.scratch, Some(&mut output));
+        self.shell_ns += end.waited_ns;
+        if !end.successful {
             return Err(command.launch_error());
         }
         shell.store(&output, &mut self.variables)

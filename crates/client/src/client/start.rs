@@ -165,6 +165,7 @@ impl<'w> Client<'w> {
     fn begin(&mut self, now: u64, plan: &RunPlan<'w>) {
         self.command = 0;
         self.begin_ns = now;
+        self.in_transaction = true;
         self.command_begin_ns = now;
         if plan.throttle_us.is_none() {
             self.scheduled_ns = now;
@@ -172,6 +173,7 @@ impl<'w> Client<'w> {
         self.rng_at_begin = self.rng;
         self.tries = 1;
         self.sleep_ns = 0;
+        self.shell_ns = 0;
         self.state = self.first_state(plan);
     }
 

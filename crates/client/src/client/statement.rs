@@ -181,6 +181,7 @@ impl<'w> Client<'w> {
             self.state = self.first_state(plan);
             return None;
         }
+        self.in_transaction = false;
         if !plan.measures(now) {
             context
                 .record

@@ -1,12 +1,13 @@
 //! The latency of a transaction lasts from its beginning to its end.
 
 use crate::common::{Bench, MS, done, script, serialization_failure};
-use selfbench_client::Transaction;
+use selfbench_client::{Step, Transaction};
 
 fn latency(latency_ns: u64) -> Transaction {
     Transaction {
         latency_ns,
         sleep_ns: 0,
+        shell_ns: 0,
         lag_ns: None,
         late: false,
         retries: 0,
@@ -102,4 +103,18 @@ fn all_tries_and_rollbacks_count() {
             ..latency(654_321 * MS)
         }]
     );
+}
+
+#[test]
+fn time_in_the_shell_is_part_of_the_latency_and_counted_beside_it() {
+    let workload = script("\\shell a\nselect 1;\n\\setshell x b");
+    let mut bench = Bench::new(&workload);
+    *bench.world.shell_output.borrow_mut() = Some("42\n");
+    bench.world.shell_takes_ns.set(2 * MS);
+    bench.answer(|_| done().after_ns(MS));
+    assert_eq!(bench.run_transactions(2), Step::Finished);
+    for transaction in bench.succeeded() {
+        assert_eq!(transaction.latency_ns, 5 * MS);
+        assert_eq!(transaction.shell_ns, 4 * MS);
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 
 use selfbench_client::{
     Block, Client, Column, ColumnValue, Context, Control, Failure, LogEntry, Outcome, QueryResult,
-    Record, RunPlan, Session, SqlError, Step, Thread, Transaction, Usage,
+    Record, RunPlan, Session, ShellEnd, SqlError, Step, Thread, Transaction, Usage,
 };
 use selfbench_script::{
     Action, Command, Protocol, SqlCommand, Streams, Variables, Workload, WorkloadBuilder, builtin,
@@ -31,6 +31,8 @@ pub struct World {
     pub shell: RefCell<Vec<String>>,
     /// What shell commands write; `None` if they fail.
     pub shell_output: RefCell<Option<&'static str>>,
+    /// How long the client waits for them.
+    pub shell_takes_ns: Cell<u64>,
     /// Whether the run is stopped while a shell command runs.
     pub stop_in_shell: Cell<bool>,
     /// What was told.
@@ -65,20 +67,26 @@ impl Control for World {
         self.stop.set(true);
     }
 
-    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> bool {
+    fn shell(&self, line: &str, output: Option<&mut Vec<u8>>) -> ShellEnd {
+        let waited_ns = self.shell_takes_ns.get();
+        self.pass(waited_ns);
+        let ended = |successful| ShellEnd {
+            successful,
+            waited_ns,
+        };
         let mark = if output.is_some() { "?" } else { "" };
         self.shell.borrow_mut().push(format!("{mark}{line}"));
         if self.stop_in_shell.get() {
             self.stop.set(true);
-            return false;
+            return ended(false);
         }
         let Some(text) = *self.shell_output.borrow() else {
-            return false;
+            return ended(false);
         };
         if let Some(output) = output {
             output.extend_from_slice(text.as_bytes());
         }
-        true
+        ended(true)
     }
 
     fn report(&self, line: &str) {
@@ -350,6 +358,8 @@ pub struct Recorder(
     pub Vec<Event>,
     /// Where the client was told to be: script and command.
     pub Vec<Option<(usize, usize)>>,
+    /// How long before the time in which transactions count the first of them began.
+    pub Option<u64>,
 );
 
 impl Record for Recorder {
@@ -363,6 +373,10 @@ impl Record for Recorder {
 
     fn skipped(&mut self, script: usize) {
         self.0.push(Event::Skipped(script));
+    }
+
+    fn began_early(&mut self, early_ns: u64) {
+        assert_eq!(self.2.replace(early_ns), None);
     }
 
     fn warmed_up(&mut self, _latency_ns: u64) {
