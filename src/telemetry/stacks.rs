@@ -143,7 +143,7 @@ impl<'r> Stacks<'r> {
                 run_id,
                 process: kind.name().into(),
                 sampled: true,
-                cpu_ms: Some((samples * profiler::PERIOD_NS) as f64 / 1e6),
+                cpu_ms: Some(cpu_ms(samples)),
                 samples: Some(samples as i64),
                 incomplete: Some(incomplete as i64),
                 lost: Some(0),
@@ -151,6 +151,8 @@ impl<'r> Stacks<'r> {
                 ..RunProfile::default()
             });
             profile.processes += 1;
+            // A sample that was lost stands for CPU time, too.
+            *profile.cpu_ms.get_or_insert_default() += cpu_ms(area.lost());
             *profile.lost.get_or_insert_default() += area.lost() as i64;
             *profile.cost_ms.get_or_insert_default() += area.cost_ns() as f64 / 1e6;
         }
@@ -164,4 +166,9 @@ impl<'r> Stacks<'r> {
         let profiles = profiles.into_values().chain(bystanders);
         (stacks.collect(), profiles.collect())
     }
+}
+
+/// The CPU time that so many samples stand for.
+fn cpu_ms(samples: u64) -> f64 {
+    (samples * profiler::PERIOD_NS) as f64 / 1e6
 }

@@ -80,6 +80,7 @@ CREATE FUNCTION spin_nested(bigint, int) RETURNS void LANGUAGE c AS '$library';
 SELECT bench.define_script('exported', 'SELECT spin_exported(20000000);'),
        bench.define_script('static', 'SELECT spin_nested(10000000, 3);'),
        bench.define_script('deep', 'SELECT spin_nested(10000000, 300);'),
+       bench.define_script('between', E'\\\\shell true\nSELECT spin_exported(5000000);'),
        bench.define_script('one', 'SELECT 1;');
 SQL
 
@@ -131,7 +132,7 @@ foreach my $mode (qw(spi libpq))
 	                > 0.8 * sum(samples)
 	           FROM bench.run_stacks WHERE $process"),
 		't', "$mode: below its callers");
-	is( sql("SELECT sampled, processes, samples > 20, incomplete < 0.05 * samples, lost, cpu_ms = samples * 5,
+	is( sql("SELECT sampled, processes, samples > 20, incomplete < 0.05 * samples, lost, cpu_ms = (samples + lost) * 5,
 	                cost_ms > 0 AND cost_ms < cpu_ms
 	           FROM bench.run_profiles WHERE $process"),
 		't|2|t|t|0|t|t', "$mode: most stacks are complete");
@@ -145,6 +146,12 @@ foreach my $mode (qw(spi libpq))
 	                (SELECT sum(self_samples) FROM bench.profile($run) f WHERE f.process = p.process)"),
 		'0', "$mode: each sample has a function");
 	is(notes($run), '', "$mode: no notes of stacks");
+
+	# Between two commands of the shell, less CPU time passes than between two samples.
+	in_time_ok("$mode: samples of a process that runs commands of the shell", sub {
+		$run = profiled("'between', mode => '$mode', transactions => 100 * $_[0]");
+		return sql("SELECT sum(samples) >= 10 FROM bench.run_profiles WHERE run_id = $run AND process = '$serves{$mode}'") eq 't';
+	});
 }
 is( sql(q{SELECT string_agg(process, ', ' ORDER BY process) FROM bench.run_profiles
            WHERE sampled AND run_id = (SELECT max(run_id) FROM bench.runs)}),
@@ -210,7 +217,7 @@ in_time_ok('parallel workers', sub {
 is(sql("SELECT sampled, cpu_ms > 0, samples $workers"), 'f|t|', 'parallel workers');
 
 like(sql("SELECT bench.report($run)"),
-	qr/^profile: 1 spi client, \d+ samples, .* of it for sampling\n(?:profile: 3 io workers not sampled, \d+ ms of CPU time\n)?profile: \d+ parallel workers not sampled, \d+ ms of CPU time$/m,
+	qr/^profile: 1 spi client, \d+ samples, .* of it for sampling[^\n]*\n(?:profile: 3 io workers not sampled, \d+ ms of CPU time\n)?profile: \d+ parallel workers not sampled, \d+ ms of CPU time$/m,
 	'the report names them');
 is( sql("SELECT count(*) FROM bench.run_profiles WHERE run_id = $run AND process = 'io worker' AND NOT sampled"),
 	$node->pg_version >= 18 ? 1 : 0, 'as those of I/O');

@@ -27,6 +27,9 @@ fn line(profile: &RunProfile) -> String {
         let percent = fixed(100.0 * cost_ms / cpu_ms, 2);
         line += &format!(", {percent}% of it for sampling");
     }
+    if let Some(incomplete) = profile.incomplete.filter(|incomplete| *incomplete > 0) {
+        line += &format!(", {incomplete} stacks without their root");
+    }
     if let Some(lost) = profile.lost.filter(|lost| *lost > 0) {
         line += &format!(", {lost} samples lost");
     }
@@ -45,7 +48,7 @@ mod tests {
             sampled: true,
             cpu_ms: Some(1000.0),
             samples: Some(200),
-            incomplete: Some(0),
+            incomplete: Some(7),
             lost: Some(3),
             cost_ms: Some(12.5),
             ..RunProfile::default()
@@ -59,6 +62,7 @@ mod tests {
         let idle = RunProfile {
             cpu_ms: Some(0.0),
             samples: Some(0),
+            incomplete: Some(0),
             lost: Some(0),
             processes: 1,
             ..sampled.clone()
@@ -71,7 +75,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "profile: 2 spi clients, 200 samples, 1000 ms of CPU time, 1.25% of it for sampling, 3 samples lost",
+                "profile: 2 spi clients, 200 samples, 1000 ms of CPU time, 1.25% of it for sampling, 7 stacks without their root, 3 samples lost",
                 "profile: 1 parallel worker not sampled, 20 ms of CPU time",
                 "profile: 1 spi client, 0 samples, 0 ms of CPU time",
                 "profile: 1 parallel worker not sampled, unknown CPU time",

@@ -95,22 +95,22 @@ pub fn stop() {
     }
 }
 
-/// Calls `body`, during which this process is not sampled.
+/// Calls `body`, during which this process is not sampled. The timer goes on: the kernel forgets what has
+/// expired since its last tick when a timer is stopped, so a process that is often stopped would have no
+/// sample.
 pub fn without_sampling<T>(body: impl FnOnce() -> T) -> T {
-    /// Continues in all cases.
-    struct Paused(Option<libc::timer_t>);
+    /// Continues in all cases, unless sampling has been stopped.
+    struct Paused(Option<Box<Sampler>>);
     impl Drop for Paused {
         fn drop(&mut self) {
-            if let Some(timer) = self.0 {
-                set_timer(timer, PERIOD_NS);
+            if SAMPLING.with_borrow(Option::is_some)
+                && let Some(sampler) = self.0.take()
+            {
+                publish(sampler);
             }
         }
     }
-    let timer = SAMPLING.with_borrow(|sampling| sampling.as_ref().map(|s| s.timer));
-    if let Some(timer) = timer {
-        set_timer(timer, 0);
-    }
-    let _paused = Paused(timer);
+    let _paused = Paused(withdraw());
     body()
 }
 
