@@ -13,6 +13,7 @@ use crate::backend::transaction::abort;
 use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::latch::{self, WaitEvent};
+use crate::results::load::SHORT;
 use crate::results::{load, store};
 use crate::run::RunSpec;
 use crate::server;
@@ -142,6 +143,8 @@ impl Conductor<'_> {
         let interval_ns = self.spec.aggregate_interval_us as u64 * 1000;
         let mut warming_up = WarmingUp::new(self.segment, self.spec);
         let mut deadline_ns = header.deadline_ns.load(Relaxed);
+        // What is left until the deadline belongs to the interval before, if it is too short for a rate.
+        let short_ns = (interval_ns as f64 * SHORT) as u64;
         let mut next = header.measure_ns.load(Relaxed).saturating_add(interval_ns);
         loop {
             let mut workers = self.segment.workers();
@@ -178,7 +181,7 @@ impl Conductor<'_> {
             let mut drains = Logbook::is_pressing(self.segment);
             // What clients do after the deadline belongs to the last interval before it, also if that
             // is late. No interval ends when only processes of clients are left.
-            if now >= next && now < deadline_ns {
+            if now >= next && now.saturating_add(short_ns) < deadline_ns {
                 let have_all_ended = reading::ended_ns(self.segment).is_some();
                 if !have_all_ended && let Some(period) = collector.end_interval(now) {
                     self.telemetry.end_interval(period);
@@ -192,7 +195,7 @@ impl Conductor<'_> {
                     next += interval_ns;
                 }
             }
-            if next.max(now) >= deadline_ns {
+            if next.max(now).saturating_add(short_ns) >= deadline_ns {
                 next = u64::MAX;
             }
             if drains && let Some(logbook) = &mut self.logbook {

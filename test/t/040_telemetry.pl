@@ -292,6 +292,14 @@ SELECT bool_and(begins_s < 2), max(begins_s + i.seconds) > max(r.seconds) - 0.00
 SQL
 figures_ok($node, $run_id, 'with a remainder');
 
+# So does a short remainder before it.
+$run_id = $node->safe_psql('postgres',
+	"SELECT run_id FROM bench.run('select-only', duration => '1.04 s', aggregate_interval => '0.5 s', vacuum => 'none')");
+is( $node->safe_psql('postgres', "SELECT max(begins_s) <= 1.04 - 0.05, sum(seconds) > 1.03 FROM bench.run_intervals WHERE run_id = $run_id"),
+	't|t',
+	'no interval is as short as what is left before the deadline');
+figures_ok($node, $run_id, 'with a short remainder before the deadline');
+
 # So does what the coordinator sees late: it waits to store that the run has begun while the deadline passes.
 $node->safe_psql('postgres', "SELECT bench.define_script('gate', 'SELECT pg_advisory_xact_lock_shared(1)')");
 my ($gate, $vacuum, $runs) = map { $node->background_psql('postgres') } 1 .. 3;
