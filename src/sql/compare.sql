@@ -97,8 +97,12 @@ AS $$
         SELECT 'size', 5, o.name, r.side, r.run ->> o.name
           FROM runs r, unnest('{scale,partitions,partition_method}'::text[]) o (name)
         UNION ALL
-        SELECT 'size', 5, t.schema_name || '.' || t.name, r.side, pg_size_pretty(t.bytes_before)
-          FROM runs r JOIN bench.run_tables t USING (run_id)),
+        /* The name of a TOAST table has the OID of its table; its index is as large as its rows make it. */
+        SELECT 'size', 5, CASE t.kind WHEN 'TOAST table' THEN 'TOAST of ' || t.of_table
+                                      ELSE t.schema_name || '.' || t.name END,
+               r.side, pg_size_pretty(t.bytes_before)
+          FROM runs r JOIN bench.run_tables t USING (run_id)
+         WHERE t.schema_name <> 'pg_toast' OR t.kind = 'TOAST table'),
     differences AS (
         SELECT f.aspect, f.place, f.name,
                string_agg(DISTINCT f.value, ', ') FILTER (WHERE f.side = 'a') AS of_a,

@@ -75,8 +75,8 @@ CREATE TABLE bench.run_tables (
     relation            bigint NOT NULL, -- its OID
     schema_name         text NOT NULL,
     name                text NOT NULL,
-    kind                text NOT NULL, -- table, index or materialized view
-    of_table            text, -- of an index, its table
+    kind                text NOT NULL, -- table, index, materialized view or TOAST table
+    of_table            text, -- of an index or a TOAST table, its table
     known_by            text NOT NULL, -- plans of clients in mode spi, or counters, which other sessions move, too
     bytes_before        bigint, -- of the main fork
     bytes_after         bigint,

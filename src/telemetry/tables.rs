@@ -13,7 +13,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Of at most this many tables and indexes, the largest ones, the state is taken.
+/// Of at most this many tables and indexes, the largest ones, and of their TOAST tables, the state is taken.
 const MAX_RELATIONS: usize = 2000;
 /// At most this many rows are stored.
 const MAX_ROWS: usize = 500;
@@ -22,30 +22,39 @@ const FLUSH_NS: u64 = 5_000_000_000;
 /// The time between two looks at whether they have ended.
 const FLUSH_TICK: Duration = Duration::from_millis(10);
 
-/// The tables and indexes of the database, except temporary ones, those of the server and ours. A
-/// relation that is locked exclusively is left out, because its size could not be read without waiting;
-/// prepared transactions hold locks without a process.
+/// The tables and indexes of the database, except temporary ones, those of the server and ours, with the
+/// TOAST tables that belong to them. A relation that is locked exclusively is left out, because its size
+/// could not be read without waiting; prepared transactions hold locks without a process.
 const STATE: &str = "
-WITH relations AS (
-    SELECT c.oid, c.relnamespace, c.relname, c.relkind, c.reltuples, i.indrelid
+WITH locked AS MATERIALIZED (
+    SELECT l.relation FROM pg_locks l
+     WHERE l.mode = 'AccessExclusiveLock' AND l.relation IS NOT NULL
+       AND l.pid IS DISTINCT FROM pg_backend_pid()),
+own AS MATERIALIZED (
+    SELECT c.oid, c.reltoastrelid, i.indrelid
       FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
      WHERE c.relkind IN ('r', 'm', 'i') AND c.relpersistence <> 't' AND c.oid >= 16384
        AND c.relnamespace <> ALL (SELECT n.oid FROM pg_namespace n
                                    WHERE n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast',
                                                        'bench'))
-       AND c.oid NOT IN (SELECT l.relation FROM pg_locks l
-                          WHERE l.mode = 'AccessExclusiveLock' AND l.relation IS NOT NULL
-                            AND l.pid IS DISTINCT FROM pg_backend_pid())
-     ORDER BY c.relpages DESC, c.oid LIMIT LIMIT_OF_RELATIONS)
+       AND c.oid NOT IN (SELECT relation FROM locked)
+     ORDER BY c.relpages DESC, c.oid LIMIT LIMIT_OF_RELATIONS),
+relations (oid, of_table, main_table, of_toast) AS (
+    SELECT o.oid, o.indrelid, coalesce(o.indrelid, o.oid), false FROM own o
+     UNION ALL
+    SELECT o.reltoastrelid, o.oid, o.oid, true FROM own o WHERE o.reltoastrelid <> 0
+     UNION ALL
+    SELECT i.indexrelid, i.indrelid, o.oid, true FROM own o JOIN pg_index i ON i.indrelid = o.reltoastrelid)
 SELECT coalesce(json_agg(json_build_object(
-           'relation', r.oid::bigint, 'schema_name', n.nspname, 'name', r.relname,
-           'of_table', r.indrelid::bigint,
-           'root', (SELECT min(a.relid::oid::bigint) FROM pg_partition_ancestors(coalesce(r.indrelid, r.oid)) a
+           'relation', r.oid::bigint, 'schema_name', n.nspname, 'name', c.relname,
+           'of_table', r.of_table::bigint, 'main_table', r.main_table::bigint, 'of_toast', r.of_toast,
+           'root', (SELECT min(a.relid::oid::bigint) FROM pg_partition_ancestors(r.main_table) a
                      WHERE NOT EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = a.relid)),
-           'kind', CASE r.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
+           'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view'
+                                  WHEN 't' THEN 'TOAST table' ELSE 'table' END,
            'bytes', pg_relation_size(r.oid),
            -- A crash, or a reset, sets them to 0.
-           'live_rows', CASE WHEN t.n_live_tup > 0 OR t.n_dead_tup > 0 OR r.reltuples <= 0 THEN t.n_live_tup END,
+           'live_rows', CASE WHEN t.n_live_tup > 0 OR t.n_dead_tup > 0 OR c.reltuples <= 0 THEN t.n_live_tup END,
            'dead_rows', t.n_dead_tup,
            'last_vacuum', greatest(t.last_vacuum, t.last_autovacuum),
            'last_analyze', greatest(t.last_analyze, t.last_autoanalyze),
@@ -56,9 +65,11 @@ SELECT coalesce(json_agg(json_build_object(
                'rows_inserted', t.n_tup_ins, 'rows_updated', t.n_tup_upd,
                'rows_hot_updated', t.n_tup_hot_upd, 'rows_deleted', t.n_tup_del)))::text, '[]')
   FROM relations r
-  JOIN pg_namespace n ON n.oid = r.relnamespace
+  JOIN pg_class c ON c.oid = r.oid
+  JOIN pg_namespace n ON n.oid = c.relnamespace
   LEFT JOIN pg_stat_all_tables t ON t.relid = r.oid AND current_setting('track_counts')::boolean
-  LEFT JOIN pg_stat_all_indexes x ON x.indexrelid = r.oid AND current_setting('track_counts')::boolean";
+  LEFT JOIN pg_stat_all_indexes x ON x.indexrelid = r.oid AND current_setting('track_counts')::boolean
+ WHERE r.oid NOT IN (SELECT relation FROM locked)";
 
 /// Estimates how many bytes a row of a table takes on its page: the header of the row, its place in
 /// the page, its columns as ANALYZE has found them, and the space that fillfactor keeps free. The
@@ -111,8 +122,12 @@ struct State {
     relation: i64,
     schema_name: String,
     name: String,
-    /// Of an index, its table.
+    /// Of an index or a TOAST table, its table.
     of_table: Option<i64>,
+    /// The table itself, or the one to which the index, the TOAST table or its index belongs.
+    main_table: i64,
+    /// Whether it is a TOAST table or the index of one.
+    of_toast: bool,
     /// The uppermost partitioned table, if the table is a partition or an index of one.
     root: Option<i64>,
     kind: String,
@@ -122,13 +137,6 @@ struct State {
     last_vacuum: Option<String>,
     last_analyze: Option<String>,
     counters: Counters,
-}
-
-impl State {
-    /// The table itself, or the table of the index.
-    fn table(&self) -> i64 {
-        self.of_table.unwrap_or(self.relation)
-    }
 }
 
 /// The states of all tables and indexes before a run.
@@ -146,7 +154,7 @@ impl RelationStates {
 
     /// Whether there may be more tables and indexes than are looked at.
     pub fn is_full(&self) -> bool {
-        self.0.len() >= MAX_RELATIONS
+        self.0.values().filter(|state| !state.of_toast).count() >= MAX_RELATIONS
     }
 
     /// Whether there are tables, and the server counts nothing of them.
@@ -173,7 +181,7 @@ impl RelationStates {
             .map(|oid| i64::from(*oid))
             .collect();
         let is_planned = |state: &State| {
-            planned.contains(&state.table())
+            planned.contains(&state.main_table)
                 || state.root.is_some_and(|root| planned.contains(&root))
         };
         let has_moved = |state: &State| {
@@ -183,12 +191,24 @@ impl RelationStates {
         let moved: BTreeSet<i64> = after
             .values()
             .filter(|state| has_moved(state))
-            .map(State::table)
+            .map(|state| state.main_table)
             .collect();
+        // Most tables that could have a large value have none.
+        let is_empty = |state: &State| {
+            let toast = match state.kind.as_str() {
+                "TOAST table" => state.relation,
+                _ => state.of_table.unwrap_or_default(),
+            };
+            let bytes = |states: &BTreeMap<i64, State>| states.get(&toast).and_then(|t| t.bytes);
+            state.of_toast && bytes(&self.0).unwrap_or(0) == 0 && bytes(&after) == Some(0)
+        };
         let used: Vec<&State> = after
             .values()
+            .filter(|state| !is_empty(state))
             // Plans of partitioned tables exclude most partitions.
-            .filter(|state| moved.contains(&state.table()) || planned.contains(&state.table()))
+            .filter(|state| {
+                moved.contains(&state.main_table) || planned.contains(&state.main_table)
+            })
             .take(MAX_ROWS)
             .collect();
         let oids: Vec<i64> = used.iter().map(|state| state.relation).collect();

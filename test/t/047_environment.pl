@@ -122,6 +122,41 @@ sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_na
 finish_sql($holder);
 sql("ROLLBACK PREPARED 'holder'");
 
+# Large values are in TOAST tables, which belong to the working set; most TOAST tables are empty.
+sql(q{
+	CREATE TABLE documents (i int PRIMARY KEY, d text);
+	ALTER TABLE documents ALTER d SET STORAGE EXTERNAL;
+	INSERT INTO documents SELECT i, repeat('x', 100000) FROM generate_series(1, 100) i;
+	CREATE TABLE short (i int, d text);
+	INSERT INTO short SELECT 1, 'x';
+	SELECT bench.define_script('documents', 'SELECT length(d || i) FROM documents WHERE i = 5; SELECT d FROM short');
+	SELECT pg_stat_force_next_flush()});
+foreach my $mode (qw(spi libpq))
+{
+	my $id = run_of("'documents', mode => '$mode', transactions => 10");
+	is( sql(qq{
+	SELECT string_agg(concat_ws(' ', replace(t.name, 'documents'::regclass::oid::text, 'N'), t.kind,
+	                            replace(t.of_table, 'documents'::regclass::oid::text, 'N'), t.known_by), ', ' ORDER BY t.name)
+	FROM bench.run_tables t WHERE run_id = $id}),
+		join(', ', map { "$_ " . ($mode eq 'spi' ? 'plans' : 'counters') }
+			  'documents table', 'documents_pkey index documents', 'pg_toast_N TOAST table documents',
+			'pg_toast_N_index index pg_toast_N', 'short table'),
+		"$mode: the TOAST table of a table");
+	is( sql(qq{
+	SELECT sum(bytes_before) FILTER (WHERE of_table = 'documents' OR name = 'documents') > 100 * 100000,
+	       bool_and(bytes_before = bytes_after), bool_and(row_bytes IS NULL) FILTER (WHERE schema_name = 'pg_toast'),
+	       min(index_scans) FILTER (WHERE kind = 'TOAST table'), min(index_scans) FILTER (WHERE of_table LIKE 'pg_toast%')
+	FROM bench.run_tables WHERE run_id = $id}),
+		't|t|t|10|10', "$mode: its size, and how often it was read");
+	like(sql("SELECT evidence FROM bench.advice($id) WHERE finding ~ 'memory, not storage'"),
+		qr/^the working set, 10\.\d MB, /, "$mode: the working set has it");
+}
+is(sql(q{
+	SELECT string_agg(c.name, ', ') FROM bench.compare_runs(
+		(SELECT array_agg(run_id) FROM bench.run_tables WHERE name = 'documents'), '{}') c
+	WHERE c.aspect = 'size' AND c.name ~ 'TOAST|toast'}),
+	'TOAST of documents', 'comparisons name it by its table');
+
 # observe => false.
 $run = run_of("'select-only', transactions => 10, observe => false");
 is(sql("SELECT (SELECT count(*) FROM bench.run_tables WHERE run_id = $run), (SELECT count(*) FROM bench.run_environment WHERE run_id = $run)"),

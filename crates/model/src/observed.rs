@@ -36,9 +36,9 @@ pub struct RunTable {
     pub schema_name: String,
     /// Its name.
     pub name: String,
-    /// `table`, `index` or `materialized view`.
+    /// `table`, `index`, `materialized view` or `TOAST table`.
     pub kind: String,
-    /// Of an index, its table.
+    /// Of an index or a TOAST table, its table.
     pub of_table: Option<String>,
     /// `plans` of the run's clients, or `counters`, which other sessions move, too.
     pub known_by: String,

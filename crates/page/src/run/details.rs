@@ -226,7 +226,7 @@ pub(super) fn background<S: Source>(tables: &mut Tables<'_, S>) -> Result<Sectio
         (
             "Tables and indexes",
             "Tables and indexes that the run used",
-            "SELECT schema_name, name, kind, bytes_before, bytes_after, live_rows_after, dead_rows_after, \
+            "SELECT schema_name, name, kind, of_table, bytes_before, bytes_after, live_rows_after, dead_rows_after, \
              autovacuums, sequential_scans, index_scans, rows_inserted, rows_updated, rows_hot_updated, \
              rows_deleted FROM bench.run_tables WHERE run_id = $1 ORDER BY bytes_after DESC NULLS LAST, \
              schema_name, name",
