@@ -8,11 +8,16 @@ use crate::shared::{Segment, Stop};
 /// is stored only afterwards, so a run that must end skips it or cancels it.
 pub fn at_the_end<T>(segment: &Segment, observe: impl FnOnce() -> Option<T>) -> Option<T> {
     enter_canceling();
-    let found = match asked_to_end() || segment.header().stop() != Stop::No {
+    let found = match must_end(segment) {
         true => None,
         false => observe(),
     };
     leave_canceling();
     forget_cancel();
     found
+}
+
+/// Whether the run must end now.
+pub fn must_end(segment: &Segment) -> bool {
+    asked_to_end() || segment.header().stop() != Stop::No
 }

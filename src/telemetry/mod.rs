@@ -33,7 +33,7 @@ use crate::error::catch;
 use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
 use crate::shared::Segment;
-use last_look::at_the_end;
+use last_look::{at_the_end, must_end};
 use notes::Notes;
 use period::Period;
 use processes::Processes;
@@ -271,27 +271,35 @@ impl<'r> Telemetry<'r> {
                 self.waits.fetch(self.segment, target, &mut self.notes);
             }
         }
-        if let Some(mut database) = self.database_after() {
+        let mut database = self.database_after();
+        if let (Some(snapshots), Some(database)) = (self.snapshots, &mut database) {
             let notes = &mut self.notes;
-            if let Some(snapshots) = self.snapshots {
-                let of_target = snapshots.of_target;
-                let look = || {
-                    notes.attempt(SNAPSHOTS, || {
-                        snapshots.after(self.segment, &mut database, run)
-                    })
-                };
-                match of_target {
-                    false => look(),
-                    true => at_the_end(self.segment, look),
-                };
-            }
-            if let Some(tables) = self.tables {
-                self.observed.tables = at_the_end(self.segment, || {
-                    self.notes.attempt(TABLES, || {
-                        tables.after(run.run_id, self.segment, &self.serving, &mut database)
+            let of_target = snapshots.of_target;
+            let look = || notes.attempt(SNAPSHOTS, || snapshots.after(self.segment, database, run));
+            match of_target {
+                false => look(),
+                true => at_the_end(self.segment, look),
+            };
+        }
+        if let Some(tables) = self.tables {
+            let notes = &mut self.notes;
+            let after = database.as_mut().and_then(|database| {
+                at_the_end(self.segment, || {
+                    notes.attempt(TABLES, || {
+                        tables.after(run.run_id, self.segment, &self.serving, database)
                     })
                 })
-                .unwrap_or_default();
+            });
+            let is_known = after.is_some();
+            self.observed.tables =
+                after.unwrap_or_else(|| tables.only_before(run.run_id, self.segment));
+            if !is_known && must_end(self.segment) {
+                notes.add(match self.observed.tables.is_empty() {
+                    true => "run_tables has no rows, because the run ended early".into(),
+                    false => {
+                        "run_tables has no figures after the run, because it ended early".into()
+                    }
+                });
             }
         }
         if let Some(mut processes) = self.processes.take() {

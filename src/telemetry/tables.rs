@@ -165,7 +165,7 @@ impl RelationStates {
 
     /// The tables and indexes that the run has used, when its clients have ended.
     pub fn after(
-        self,
+        &self,
         run_id: i64,
         segment: &Segment,
         pids: &[i32],
@@ -173,17 +173,7 @@ impl RelationStates {
     ) -> Result<Vec<RunTable>> {
         wait_for_statistics(database, pids)?;
         let after = states(database)?;
-        let planned: BTreeSet<i64> = segment
-            .header()
-            .relations
-            .all()
-            .iter()
-            .map(|oid| i64::from(*oid))
-            .collect();
-        let is_planned = |state: &State| {
-            planned.contains(&state.main_table)
-                || state.root.is_some_and(|root| planned.contains(&root))
-        };
+        let planned = Planned::of(segment);
         let has_moved = |state: &State| {
             let before = self.0.get(&state.relation).map(|before| before.counters);
             state.counters.moved(&before.unwrap_or_default())
@@ -193,21 +183,12 @@ impl RelationStates {
             .filter(|state| has_moved(state))
             .map(|state| state.main_table)
             .collect();
-        // Most tables that could have a large value have none.
-        let is_empty = |state: &State| {
-            let toast = match state.kind.as_str() {
-                "TOAST table" => state.relation,
-                _ => state.of_table.unwrap_or_default(),
-            };
-            let bytes = |states: &BTreeMap<i64, State>| states.get(&toast).and_then(|t| t.bytes);
-            state.of_toast && bytes(&self.0).unwrap_or(0) == 0 && bytes(&after) == Some(0)
-        };
         let used: Vec<&State> = after
             .values()
-            .filter(|state| !is_empty(state))
             // Plans of partitioned tables exclude most partitions.
+            .filter(|state| moved.contains(&state.main_table) || planned.has_table_of(state))
             .filter(|state| {
-                moved.contains(&state.main_table) || planned.contains(&state.main_table)
+                !(is_of_empty_toast(&self.0, state) && is_of_empty_toast(&after, state))
             })
             .take(MAX_ROWS)
             .collect();
@@ -221,30 +202,11 @@ impl RelationStates {
                     Some(of(&state.counters)? - before.and_then(|b| of(&b.counters)).unwrap_or(0))
                 };
                 RunTable {
-                    run_id,
-                    relation: state.relation,
-                    schema_name: state.schema_name.clone(),
-                    name: state.name.clone(),
-                    kind: state.kind.clone(),
-                    of_table: state
-                        .of_table
-                        .and_then(|table| Some(after.get(&table)?.name.clone())),
-                    known_by: if is_planned(state) {
-                        "plans"
-                    } else {
-                        "counters"
-                    }
-                    .into(),
-                    bytes_before: before.and_then(|before| before.bytes),
                     bytes_after: state.bytes,
-                    live_rows_before: before.and_then(|before| before.live_rows),
                     live_rows_after: state.live_rows,
-                    dead_rows_before: before.and_then(|before| before.dead_rows),
                     dead_rows_after: state.dead_rows,
                     row_bytes: row_bytes.get(&state.relation).copied(),
-                    last_vacuum_before: before.and_then(|before| before.last_vacuum.clone()),
                     last_vacuum_after: state.last_vacuum.clone(),
-                    last_analyze_before: before.and_then(|before| before.last_analyze.clone()),
                     last_analyze_after: state.last_analyze.clone(),
                     autovacuums: counted(|c| c.autovacuums),
                     sequential_scans: counted(|c| c.sequential_scans),
@@ -253,10 +215,82 @@ impl RelationStates {
                     rows_updated: counted(|c| c.rows_updated),
                     rows_hot_updated: counted(|c| c.rows_hot_updated),
                     rows_deleted: counted(|c| c.rows_deleted),
+                    ..row_before(run_id, &after, state, before, &planned)
                 }
             })
             .collect())
     }
+
+    /// The same of a run after which nobody looks: those that plans name, as they were before it.
+    pub fn only_before(&self, run_id: i64, segment: &Segment) -> Vec<RunTable> {
+        let planned = Planned::of(segment);
+        self.0
+            .values()
+            .filter(|state| planned.has_table_of(state) && !is_of_empty_toast(&self.0, state))
+            .take(MAX_ROWS)
+            .map(|state| row_before(run_id, &self.0, state, Some(state), &planned))
+            .collect()
+    }
+}
+
+/// The tables that plans of clients in mode spi name.
+struct Planned(BTreeSet<i64>);
+
+impl Planned {
+    fn of(segment: &Segment) -> Planned {
+        let oids = segment.header().relations.all();
+        Planned(oids.into_iter().map(i64::from).collect())
+    }
+
+    /// Whether they name the table of this relation.
+    fn has_table_of(&self, state: &State) -> bool {
+        self.0.contains(&state.main_table)
+    }
+
+    /// The same, or a partitioned table to which that belongs.
+    fn has_root_of(&self, state: &State) -> bool {
+        self.has_table_of(state) || state.root.is_some_and(|root| self.0.contains(&root))
+    }
+}
+
+/// What is known of a relation without a look at it after the run; `states` has its table.
+fn row_before(
+    run_id: i64,
+    states: &BTreeMap<i64, State>,
+    state: &State,
+    before: Option<&State>,
+    planned: &Planned,
+) -> RunTable {
+    let table = state.of_table.and_then(|table| states.get(&table));
+    let known_by = match planned.has_root_of(state) {
+        true => "plans",
+        false => "counters",
+    };
+    RunTable {
+        run_id,
+        relation: state.relation,
+        schema_name: state.schema_name.clone(),
+        name: state.name.clone(),
+        kind: state.kind.clone(),
+        of_table: table.map(|table| table.name.clone()),
+        known_by: known_by.into(),
+        bytes_before: before.and_then(|before| before.bytes),
+        live_rows_before: before.and_then(|before| before.live_rows),
+        dead_rows_before: before.and_then(|before| before.dead_rows),
+        last_vacuum_before: before.and_then(|before| before.last_vacuum.clone()),
+        last_analyze_before: before.and_then(|before| before.last_analyze.clone()),
+        ..RunTable::default()
+    }
+}
+
+/// Whether a relation is a TOAST table without a block, as most are, or the index of one.
+fn is_of_empty_toast(states: &BTreeMap<i64, State>, state: &State) -> bool {
+    let toast = match state.kind.as_str() {
+        "TOAST table" => Some(state.relation),
+        _ => state.of_table,
+    };
+    let toast = toast.and_then(|toast| states.get(&toast));
+    state.of_toast && toast.and_then(|toast| toast.bytes).unwrap_or(0) == 0
 }
 
 fn states(database: &mut Database) -> Result<BTreeMap<i64, State>> {

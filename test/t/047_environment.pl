@@ -157,6 +157,25 @@ is(sql(q{
 	WHERE c.aspect = 'size' AND c.name ~ 'TOAST|toast'}),
 	'TOAST of documents', 'comparisons name it by its table');
 
+# A canceled run does not wait to look at tables once more.
+foreach my $mode (qw(spi libpq))
+{
+	my $id = sql("SELECT bench.start('documents', mode => '$mode', duration => '1 h', label => 'canceled $mode')");
+	wait_for_transactions($node, "canceled $mode");
+	sql("SELECT bench.cancel($id)");
+	is(sql("SELECT state FROM bench.wait($id)"), 'canceled', "$mode: canceled");
+	is( sql(qq{
+	SELECT count(*), count(*) FILTER (WHERE known_by = 'plans' AND bytes_before > 0),
+	       count(*) FILTER (WHERE bytes_after IS NOT NULL OR sequential_scans IS NOT NULL),
+	       (SELECT string_agg(n, ', ') FROM bench.runs, unnest(notes) n WHERE run_id = $id AND n ~ 'run_tables')
+	FROM bench.run_tables WHERE run_id = $id}),
+		$mode eq 'spi'
+		? '5|5|0|run_tables has no figures after the run, because it ended early'
+		: '0|0|0|run_tables has no rows, because the run ended early',
+		"$mode: what is known of its tables");
+	like(sql("SELECT bench.report($id)"), qr/canceled/, "$mode: its report");
+}
+
 # observe => false.
 $run = run_of("'select-only', transactions => 10, observe => false");
 is(sql("SELECT (SELECT count(*) FROM bench.run_tables WHERE run_id = $run), (SELECT count(*) FROM bench.run_environment WHERE run_id = $run)"),
