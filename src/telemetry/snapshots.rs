@@ -13,6 +13,8 @@ use crate::query::SavedQuery;
 use crate::security::as_owner;
 use crate::server;
 use crate::shared::Segment;
+use pgrx::PgOid;
+use pgrx::pg_sys;
 use selfbench_model::Run;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -28,17 +30,22 @@ const WRITES: f64 = 0.01;
 const NAMED: usize = 3;
 
 /// The next transaction ID, and who keeps dead rows in this database, with the oldest transaction
-/// ID that each keeps: sessions except those that vacuum, prepared transactions, replication slots.
-/// A role without the privilege to see other roles' sessions gets no row for them.
+/// ID that each keeps and for how many seconds its transaction has lasted: sessions except those that
+/// vacuum, prepared transactions, replication slots.
+///
+/// Of a session, a role without privileges of pg_read_all_stats is not told more than that there is one,
+/// as in `run_blockers`; `ROLE` is that role. On a target, it gets no row for those of other roles.
 const HOLDERS: &str = "
 SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
-       coalesce(json_agg(json_build_array(h.pid, h.oldest, h.who))::text, '[]')
+       coalesce(json_agg(json_build_array(h.pid, h.oldest, h.who, h.lasts_s))::text, '[]')
   FROM (SELECT pid,
                CASE WHEN backend_xmin IS NULL OR age(backend_xid) > age(backend_xmin)
                     THEN backend_xid ELSE backend_xmin END::text,
-               format('process %s (%s)', pid,
-                      concat_ws(', ', nullif(backend_type, 'client backend'), 'role ' || usename,
-                                nullif(application_name, '')))
+               CASE WHEN pg_has_role(ROLE, 'pg_read_all_stats', 'USAGE')
+                    THEN format('process %s (%s)', pid,
+                                concat_ws(', ', nullif(backend_type, 'client backend'), 'role ' || usename,
+                                          nullif(application_name, ''))) END,
+               extract(epoch FROM clock_timestamp() - xact_start)::float8
           FROM pg_stat_activity
          WHERE (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)
            AND pid <> pg_backend_pid()
@@ -46,16 +53,18 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
            AND backend_type <> 'autovacuum worker'
            AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
          UNION ALL
-        SELECT 0, transaction::text, format('prepared transaction %s', quote_literal(gid))
+        SELECT 0, transaction::text, format('prepared transaction %s', quote_literal(gid)),
+               extract(epoch FROM clock_timestamp() - prepared)::float8
           FROM pg_prepared_xacts WHERE database = current_database()
          UNION ALL
-        SELECT 0, xmin::text, format('replication slot %s', slot_name)
+        SELECT 0, xmin::text, format('replication slot %s', slot_name), NULL
           FROM pg_replication_slots WHERE xmin IS NOT NULL
-       ) h (pid, oldest, who)";
+       ) h (pid, oldest, who, lasts_s)";
 
-/// Who keeps what: process id (0 if it is none), oldest transaction id, description.
-#[derive(Deserialize, PartialEq)]
-struct Holder(i32, String, String);
+/// Who keeps what: process id (0 if it is none), oldest transaction id, description if the role may
+/// know it, and for how many seconds its transaction has lasted, if that is known.
+#[derive(Deserialize)]
+struct Holder(i32, String, Option<String>, Option<f64>);
 
 /// The snapshots that were held at some moment.
 struct Sample {
@@ -69,23 +78,25 @@ impl Sample {
         let at_ns = clock::now_ns();
         let mut row = Vec::new();
         match database {
-            // The extension's owner may see all sessions. The run shows nothing of them that is
-            // secret.
+            // The extension's owner may see all sessions, the query hides what the role may not.
             Database::Here => {
+                let role = server::role();
                 row = transaction(|| {
                     as_owner(|| {
                         if saved.is_none() {
-                            *saved = Some(SavedQuery::prepare(HOLDERS, &[])?);
+                            let sql = HOLDERS.replace("ROLE", "$1");
+                            *saved =
+                                Some(SavedQuery::prepare(&sql, &[PgOid::from(pg_sys::OIDOID)])?);
                         }
                         saved
                             .as_ref()
-                            .map_or(Ok(Vec::new()), |query| query.first_row(&[]))
+                            .map_or(Ok(Vec::new()), |query| query.first_row(&[role.into()]))
                     })
                 })?;
             }
             Database::There(_) => database.transaction(|database| {
                 database.execute("SET LOCAL search_path = pg_catalog, pg_temp")?;
-                row = database.first_row(HOLDERS)?;
+                row = database.first_row(&HOLDERS.replace("ROLE", "current_user"))?;
                 Ok(())
             })?,
         }
@@ -107,20 +118,38 @@ impl Sample {
     }
 }
 
+/// A holder in several samples: process id, oldest transaction id, description.
+type Key = (i32, String, Option<String>);
+
+/// Since when a holder has its snapshot.
+struct Held {
+    from_ns: u64,
+    /// Whether more than one sample has it. One that only one sample has is not older than
+    /// transactions of the run, as far as known.
+    is_old: bool,
+    /// What it is; `None` if the role may not know it.
+    who: Option<String>,
+}
+
 /// Snapshots that are held during a run, as far as known. An error makes them unknown and does not
 /// end the run.
 pub struct Snapshots {
     /// Whether clients are connected to a target, which is checked only at the start and the end.
     pub of_target: bool,
-    /// The first and the latest sample.
+    /// The next transaction ID of the first sample, and the latest sample, whose holders are below.
     samples: Option<(i64, Sample)>,
     /// The time between the latest sample and the next one.
     gap_ns: u64,
     /// The query for this server.
     saved: Option<SavedQuery>,
-    /// For how long a snapshot was held, and by whom, in nanoseconds.
-    held_ns: u64,
-    by: BTreeMap<String, u64>,
+    /// The holders in the latest sample.
+    holders: BTreeMap<Key, Held>,
+    /// When old snapshots were held, in order and without overlaps: begins and ends.
+    spans: Vec<(u64, u64)>,
+    /// For how long each process, or what is none, held them, in nanoseconds.
+    by: BTreeMap<(i32, Option<String>), u64>,
+    /// When the run ended, if that is known.
+    end_ns: u64,
 }
 
 impl Snapshots {
@@ -129,14 +158,29 @@ impl Snapshots {
         let here = matches!(database, Database::Here);
         let known = !(here && server::in_recovery());
         let mut saved = None;
-        let sample = known.then(|| observe(database, &mut saved)).flatten();
+        let mut sample = known.then(|| observe(database, &mut saved)).flatten();
+        let holders = sample.as_mut().map(|sample| {
+            let from_ns = sample.at_ns;
+            let holders = std::mem::take(&mut sample.holders).into_iter();
+            let held = |Holder(pid, oldest, who, _)| {
+                let held = Held {
+                    from_ns,
+                    is_old: false,
+                    who: Option::clone(&who),
+                };
+                ((pid, oldest, who), held)
+            };
+            holders.map(held).collect()
+        });
         Snapshots {
             of_target: !here,
             samples: sample.map(|sample| (sample.next_xid, sample)),
             gap_ns: SOON_NS,
             saved,
-            held_ns: 0,
+            holders: holders.unwrap_or_default(),
+            spans: Vec::new(),
             by: BTreeMap::new(),
+            end_ns: u64::MAX,
         }
     }
 
@@ -168,32 +212,63 @@ impl Snapshots {
             return Ok(());
         }
         let sample = Sample::at(database, &mut self.saved)?;
+        let measure_ns = segment.header().measure_ns.load(Relaxed);
+        if let Some(seconds) = run.seconds {
+            self.end_ns = measure_ns.saturating_add((seconds * 1e9) as u64 + 1);
+        }
         self.compare(segment, Some(sample));
         let Some((first, last)) = &self.samples else {
             return Ok(());
         };
-        let wrote =
-            (last.next_xid - first) as f64 > WRITES * run.figures.counts.transactions as f64;
-        let held_ns = if wrote { self.held_ns } else { 0 };
+        let (first, last_xid, last_ns) = (*first, last.next_xid, last.at_ns);
+        let holders = std::mem::take(&mut self.holders);
+        for ((pid, ..), held) in holders {
+            self.end(segment, pid, held, last_ns);
+        }
+        let wrote = (last_xid - first) as f64 > WRITES * run.figures.counts.transactions as f64;
+        if !wrote {
+            run.snapshot_held_s = Some(0.0);
+            return Ok(());
+        }
+        let held_ns: u64 = self.spans.iter().map(|(from, to)| to - from).sum();
+        // Of a target, it is not known what was held between the two looks.
+        if held_ns == 0 && self.of_target {
+            return Ok(());
+        }
         let held_s = held_ns as f64 / 1e9;
         run.snapshot_held_s = Some(run.seconds.map_or(held_s, |seconds| held_s.min(seconds)));
         if held_ns > 0 {
-            let mut by: Vec<_> = self.by.into_iter().collect();
-            by.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-            let others = by.len().saturating_sub(NAMED);
-            let mut named: Vec<_> = by.into_iter().take(NAMED).map(|(who, _)| who).collect();
-            if others > 0 {
-                named.push(format!("{others} others"));
-            }
-            run.snapshot_held_by = Some(named.join(", "));
+            run.snapshot_held_by = Some(self.named());
         }
         Ok(())
     }
 
+    /// Who held snapshots, those that did for the longest time first.
+    fn named(self) -> String {
+        let mut by: Vec<_> = self.by.into_iter().collect();
+        by.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        let all = by.len();
+        let mut named: Vec<_> = by.into_iter().filter_map(|((_, who), _)| who).collect();
+        let hidden = all - named.len();
+        let others = named.len().saturating_sub(NAMED);
+        named.truncate(NAMED);
+        match hidden {
+            0 => {}
+            1 => named.push("another session".into()),
+            _ => named.push(format!("{hidden} other sessions")),
+        }
+        if others > 0 {
+            named.push(format!("{others} others"));
+        }
+        named.join(", ")
+    }
+
     /// A holder that keeps the same transaction ID in two samples has held its snapshot between them.
+    /// It has begun when its transaction has, if that is later than the sample before, else on average
+    /// half a gap before the first sample that has it; it has ended half a gap after the last one.
     /// The run's own clients are excluded: their snapshots are part of its scripts.
     fn compare(&mut self, segment: &Segment, sample: Option<Sample>) {
-        let (Some((first, last)), Some(sample)) = (self.samples.take(), sample) else {
+        let (Some((first, last)), Some(mut sample)) = (self.samples.take(), sample) else {
             return;
         };
         let header = segment.header();
@@ -202,25 +277,55 @@ impl Snapshots {
             .chain(segment.workers().map(|worker| worker.process.pid()))
             .chain(clients.map(|client| segment.client(client).0.backend_pid()))
             .collect();
-        let from_ns = last.at_ns.max(header.measure_ns.load(Relaxed));
-        let length_ns = sample.at_ns.saturating_sub(from_ns);
-        let mut held = false;
-        for holder in sample.holders.iter().filter(|h| last.holders.contains(h)) {
-            let Holder(pid, _, who) = holder;
-            if *pid != 0 && own.contains(pid) {
+        let is_own = |pid: i32| pid != 0 && own.contains(&pid);
+        let middle_ns = last.at_ns.midpoint(sample.at_ns);
+        let mut gone = std::mem::take(&mut self.holders);
+        for Holder(pid, oldest, who, lasts_s) in std::mem::take(&mut sample.holders) {
+            if is_own(pid) {
                 continue;
             }
-            held = true;
-            let who = match self.of_target || *pid == 0 || *pid != header.caller.pid() {
-                true => who,
-                false => "the calling statement",
+            let named = match self.of_target || pid == 0 || pid != header.caller.pid() {
+                true => Option::clone(&who),
+                false => Some("the calling statement".to_owned()),
             };
-            *self.by.entry(who.to_owned()).or_default() += length_ns;
+            let key = (pid, oldest, who);
+            let there = gone.remove(&key);
+            let began_ns = || {
+                let lasts_ns = (lasts_s? * 1e9).max(0.0) as u64;
+                let began_ns = sample.at_ns.checked_sub(lasts_ns)?;
+                (began_ns >= last.at_ns).then_some(began_ns)
+            };
+            let held = Held {
+                is_old: there.is_some(),
+                from_ns: match there {
+                    Some(there) => there.from_ns,
+                    None => began_ns().unwrap_or(middle_ns),
+                },
+                who: named,
+            };
+            self.holders.insert(key, held);
         }
-        if held {
-            self.held_ns += length_ns;
+        gone.retain(|(pid, ..), _| !is_own(*pid));
+        for ((pid, ..), held) in gone {
+            self.end(segment, pid, held, middle_ns);
         }
         self.samples = Some((first, sample));
+    }
+
+    /// Counts a snapshot that was held until then, as far as that was in the measured time.
+    fn end(&mut self, segment: &Segment, pid: i32, held: Held, to_ns: u64) {
+        let measure_ns = segment.header().measure_ns.load(Relaxed);
+        let (mut from_ns, mut to_ns) = (held.from_ns.max(measure_ns), to_ns.min(self.end_ns));
+        if !held.is_old || from_ns >= to_ns {
+            return;
+        }
+        *self.by.entry((pid, held.who)).or_default() += to_ns - from_ns;
+        // None that is there ends later than this one.
+        while let Some((from, to)) = self.spans.pop_if(|(_, to)| *to >= from_ns) {
+            from_ns = from.min(from_ns);
+            to_ns = to.max(to_ns);
+        }
+        self.spans.push((from_ns, to_ns));
     }
 }
 

@@ -172,12 +172,48 @@ finish_sql($waiting);
 like($node->safe_psql('postgres', "SELECT snapshot_held_s > 1, snapshot_held_by FROM bench.runs WHERE run_id = $run_id"),
 	qr/^t\|process \d+ \(role \w+, waiting\)$/, 'bench.wait in a DO block');
 
+# From when to when, not only between samples: a statement that has begun between two of them, and lasts
+# until the run has ended. A sample between its begin and its snapshot is rare.
+my ($held, $lasted);
+foreach (1 .. 3)
+{
+	$run_id = $node->safe_psql('postgres', "SELECT bench.start('simple-update', duration => '10 min', vacuum => 'none', label => 'middle $_')");
+	wait_for_transactions($node, "middle $_");
+	my $statement = start_sql($node, "SELECT pg_sleep(1200)", name => 'statement');
+	wait_for($node, "SELECT xact_start < now() - interval '3 s' FROM pg_stat_activity WHERE application_name = 'statement'");
+	my $begin = $node->safe_psql('postgres', "SELECT extract(epoch FROM xact_start) FROM pg_stat_activity WHERE application_name = 'statement'");
+	$node->safe_psql('postgres', "SELECT bench.cancel($run_id); SELECT FROM bench.wait($run_id);");
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'statement'");
+	finish_sql($statement);
+	($held, $lasted) = split /\|/, $node->safe_psql('postgres',
+		"SELECT snapshot_held_s, extract(epoch FROM started_at) + seconds - $begin FROM bench.runs WHERE run_id = $run_id");
+	last if $held > $lasted - 0.05;
+}
+cmp_ok($held, '>', $lasted - 0.05, 'held from the begin of a statement to the end of the run');
+
+# A target is looked at before and after the run only.
+$node->safe_psql('postgres',
+	"SELECT FROM bench.run('simple-update', mode => 'libpq', target => '$connstr', transactions => 300, vacuum => 'none')");
+is($node->safe_psql('postgres', 'SELECT snapshot_held_s IS NULL, snapshot_held_by IS NULL, transactions > 0 FROM bench.runs ORDER BY run_id DESC LIMIT 1'),
+	't|t|t', 'a target where nothing was seen: unknown');
+
 # A role sees who it is without further rights, and runs that read are not concerned.
 $node->safe_psql('postgres', q{
 	CREATE ROLE runner LOGIN;
 	SELECT bench.grant_to('runner');
 	GRANT SELECT, UPDATE, INSERT ON ALL TABLES IN SCHEMA public TO runner});
 held_ok('SET ROLE runner; DO $$ BEGIN PERFORM RUN(); END $$', qr/^the calling statement$/, 'plain role');
+$holder = $node->background_psql('postgres');
+$holder->query_safe("SET application_name = 'secret'");
+$holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+held_ok('SET ROLE runner; SELECT * FROM RUN()', qr/^another session$/, 'plain role, another session');
+my $second = $node->background_psql('postgres');
+$second->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+held_ok('SET ROLE runner; SELECT * FROM RUN()', qr/^2 other sessions$/, 'plain role, other sessions');
+$second->quit;
+$node->safe_psql('postgres', 'CREATE ROLE monitor LOGIN IN ROLE pg_read_all_stats, runner');
+held_ok('SET ROLE monitor; SELECT * FROM RUN()', qr/^process \d+ \(role \w+, secret\)$/, 'member of pg_read_all_stats');
+$holder->quit;
 is( $node->safe_psql('postgres',
 		"DO \$\$ BEGIN PERFORM bench.run('select-only', transactions => 300, label => 'reads'); END \$\$; SELECT snapshot_held_s, snapshot_held_by FROM bench.runs WHERE label = 'reads'"
 	),
