@@ -84,7 +84,8 @@ CREATE VIEW bench.storage WITH (security_invoker = true) AS
                    pg_total_relation_size(c.oid) AS bytes, pg_indexes_size(c.oid) AS index_bytes,
                    EXISTS (SELECT FROM pg_attribute a
                             WHERE a.attrelid = c.oid AND a.attname = 'run_id') AS of_runs,
-                   pg_stat_get_live_tuples('bench.runs'::regclass) AS runs
+                   (SELECT coalesce(nullif(pg_stat_get_live_tuples(r.oid), 0), greatest(r.reltuples, 0)::bigint)
+                      FROM pg_class r WHERE r.oid = 'bench.runs'::regclass) AS runs
               FROM pg_class c
              WHERE c.relnamespace = 'bench'::regnamespace AND c.relkind = 'r') t;
 COMMENT ON VIEW bench.storage IS 'what the tables of the extension take, and how to prune them';

@@ -216,6 +216,9 @@ is( sql(q{
 	FROM bench.storage}),
 	'0|t|t|t',
 	'storage');
+sql("ANALYZE bench.runs; SELECT pg_stat_reset_single_table_counters('bench.runs'::regclass)");
+is(sql("SELECT pg_stat_get_live_tuples('bench.runs'::regclass), bytes_per_run > 0 FROM bench.storage WHERE table_name = 'runs'"),
+	'0|t', 'storage without counters');
 like($node->safe_psql('postgres', "SET ROLE plain; SELECT count(*) FROM bench.storage"), qr/\d/, 'which all roles see');
 
 nothing_left_ok($node, 'at the end');
