@@ -4,6 +4,7 @@
 use super::activity::{show, show_clients};
 use super::client_process::ClientProcesses;
 use super::collector::Collector;
+use super::launch::CALLER_ENDED;
 use super::logbook::Logbook;
 use super::warm_up::{WarmUpEnd, WarmingUp};
 use crate::backend::interrupts::{
@@ -231,7 +232,7 @@ impl Conductor<'_> {
         let mut workers = self.segment.workers();
         let stop = header.stop();
         if stop == Stop::Abandoned {
-            Some("the session that waited for it has ended".into())
+            Some(CALLER_ENDED.into())
         } else if asked_to_end() && stop == Stop::No {
             Some("its coordinator was terminated".into())
         } else if let Some(worker) = workers.find(|worker| worker.state() == WorkerState::Died) {

@@ -25,6 +25,9 @@ const CANCEL_GRACE_NS: u64 = 10_000_000_000;
 /// The same if the caller itself must exit.
 const LAST_GRACE_NS: u64 = 1_500_000_000;
 
+/// Why a task ends early if its caller does.
+pub const CALLER_ENDED: &str = "the session that waited for it has ended";
+
 /// A task that this backend has started. Dropping it cancels it unless it has finished, and awaits
 /// the end of its coordinator, unless it was detached.
 pub struct Task(Owned<Launched>);
@@ -44,6 +47,10 @@ impl Processes for Launched {
             false => CANCEL_GRACE_NS,
         };
         if header.phase() != Phase::Finished {
+            // A process that is terminated comes here before its exit callback abandons the task.
+            if latch::must_end() {
+                header.cause.set(CALLER_ENDED);
+            }
             cancel(&self.segment);
         }
         let begin = clock::now_ns();

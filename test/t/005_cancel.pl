@@ -161,7 +161,9 @@ SQL
 		unseen => $unseen);
 	scenario("$mode, caller terminated", $mode,
 		sub { to_processes('pg_terminate_backend', "application_name = 'caller'") },
-		error => qr/FATAL:  57P01: terminating connection/, unseen => $unseen);
+		error  => qr/FATAL:  57P01: terminating connection/,
+		reason => qr/canceled: the session that waited for it has ended/,
+		unseen => $unseen);
 	scenario(
 		"$mode, coordinator terminated",
 		$mode,
