@@ -228,6 +228,25 @@ $node->safe_psql('postgres', q{
 like(advice("'bloat', transactions => 100, vacuum => 'none'"),
 	qr/^warning\|tables were bloated before the run\|bloated: 2\.\d MB, of which rows need \d+(\.\d)? kB$/m, 'a bloated table');
 
+# A table that another session reads meanwhile is not one of the run's.
+my $gate = $node->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+my $beside = $node->safe_psql('postgres', q{
+	SELECT bench.define_script('gated', E'SELECT pg_advisory_xact_lock_shared(1);\nSELECT abalance FROM pgbench_accounts WHERE aid = 1;') \g /dev/null
+	SELECT bench.start('gated', transactions => 100)});
+wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'advisory'");
+$node->safe_psql('postgres', 'SELECT count(*) FROM bloated');
+$gate->quit;
+$node->safe_psql('postgres', "SELECT FROM bench.wait($beside)");
+is( $node->safe_psql('postgres', "SELECT name, known_by FROM bench.run_tables WHERE run_id = $beside AND kind = 'table' ORDER BY name"),
+	"bloated|counters\npgbench_accounts|plans", 'tables of a run and of another session');
+is( $node->safe_psql('postgres', qq{
+		SELECT a.finding, (regexp_match(a.evidence, '[0-9.]+ MB'))[1] = round(t.bytes / 1048576.0, 1) || ' MB'
+		FROM bench.advice($beside) a, (SELECT sum(bytes_before) AS bytes FROM bench.run_tables
+			WHERE run_id = $beside AND known_by = 'plans') t
+		WHERE finding ~ 'bloated|memory'}),
+	'the run measures memory, not storage|t', 'only its own ones are judged');
+
 # Whether scripts of users write is known from their statements, or from the tables that functions have changed.
 $node->safe_psql('postgres', q{
 	CREATE TABLE noted (i int);

@@ -487,6 +487,65 @@ fn tables() {
     assert!(said_with(&report, &small).is_empty());
 }
 
+/// Tables as in a run of which plans tell some.
+fn known_by(known_by: &str, table: RunTable) -> RunTable {
+    RunTable {
+        known_by: known_by.to_owned(),
+        ..table
+    }
+}
+
+#[test]
+fn tables_of_other_sessions() {
+    let mb = 1 << 20;
+    let evidence = |tables: &[&RunTable], shared_buffers: &str| Evidence {
+        tables: tables.iter().copied().cloned().collect(),
+        settings: under(&[("shared_buffers", shared_buffers)]).settings,
+        facts: [("memory_bytes".to_owned(), "1073741824".to_owned())].into(),
+        ..Evidence::default()
+    };
+    let used = known_by("plans", table("used", [80 * mb; 2], [800_000; 2]));
+    let index = RunTable {
+        kind: "index".to_owned(),
+        of_table: Some("used".to_owned()),
+        row_bytes: None,
+        ..known_by("plans", table("used_i", [10 * mb; 2], [800_000; 2]))
+    };
+    let toast = RunTable {
+        kind: "TOAST table".to_owned(),
+        of_table: Some("used".to_owned()),
+        row_bytes: None,
+        // It says nothing of bloat.
+        ..known_by("plans", table("pg_toast_1", [30 * mb; 2], [10; 2]))
+    };
+    let bloated = table("bloated", [260 * mb; 2], [10; 2]);
+    let grew = table("grew", [mb, 90 * mb], [10_000; 2]);
+    let others = [&bloated, &grew].map(|table| known_by("counters", table.clone()));
+    let of_others = evidence(&[&others[0], &others[1], &used, &index, &toast], "128MB");
+    assert_one_with(
+        &run(Mode::Spi, SELECT_ONLY),
+        &of_others,
+        "the working set, 120 MB, fits into shared_buffers, 128 MB",
+    );
+    // Functions of scripts of users may use these, so that nothing is certain.
+    let mine = run(Mode::Spi, "mine");
+    assert!(said_with(&mine, &of_others).is_empty());
+    let large_buffers = evidence(&[&others[0], &used, &index, &toast], "1GB");
+    assert_one_with(&mine, &large_buffers, "the working set, 120 MB, fits into");
+    let small_buffers = evidence(&[&others[0], &used, &index, &toast], "100MB");
+    assert_one_with(&mine, &small_buffers, "120 MB, does not fit into shared");
+    // What plans tell is certain.
+    let own = [&bloated, &grew].map(|table| known_by("plans", table.clone()));
+    let of_run = evidence(&[&own[0], &own[1]], "1MB");
+    let said = said_with(&mine, &of_run);
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[0].starts_with("tables were bloated before the run: bloated: 260 MB"));
+    assert!(said[1].starts_with("tables grew by more than their rows during the run: grew"));
+    // Where no plans are known, as in mode libpq, all tables count.
+    let without_plans = evidence(&[&others[0], &others[1]], "1MB");
+    assert_eq!(said_with(&mine, &without_plans).len(), 3);
+}
+
 #[test]
 fn latencies_beyond_the_histogram() {
     let mut report = run(Mode::Spi, SELECT_ONLY);

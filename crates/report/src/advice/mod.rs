@@ -94,6 +94,14 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     all
 }
 
+/// Whether all scripts of a run are built-in ones, which call no functions of users.
+fn is_builtin(record: &RunRecord) -> bool {
+    record
+        .scripts
+        .iter()
+        .all(|script| script.weight == 0 || script.description.starts_with("<builtin: "))
+}
+
 /// Whether all scripts of a run are built-in ones that only read.
 fn is_select_only(record: &RunRecord) -> bool {
     record

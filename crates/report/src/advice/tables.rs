@@ -1,6 +1,6 @@
 //! The tables that a run used: bloat, and whether they fit into memory.
 
-use super::Finding;
+use super::{Finding, is_builtin};
 use crate::pgio::{WorkingSet, size};
 use selfbench_model::{Evidence, RunRecord, RunTable};
 
@@ -14,17 +14,17 @@ const USUAL_GROWTH: f64 = 0.2;
 const NAMED: usize = 3;
 
 pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
-    let tables = &evidence.tables;
+    let tables = used(evidence);
     let mut all = Vec::new();
     all.extend(of_tables(
-        tables,
+        &tables,
         |table| bloat(table.bytes_before?, table.live_rows_before?, table.row_bytes?),
         "tables were bloated before the run",
         "Initialize again, or use VACUUM FULL: scans and caches have to deal with dead rows and free \
          space.",
     ));
     all.extend(of_tables(
-        tables,
+        &tables,
         |table| {
             let (before, after) = (table.bytes_before?, table.bytes_after?);
             let grown = after - before;
@@ -37,8 +37,23 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
         "tables grew by more than their rows during the run",
         "Dead rows were not removed in time: look for long transactions, and at autovacuum's settings.",
     ));
-    all.extend(working_set(record, evidence));
+    all.extend(working_set(record, evidence, &tables));
     all
+}
+
+/// The tables that the run has used, as far as that is certain: if plans tell some, those, because the
+/// counters of others may have been moved by other sessions. Without plans, as in mode libpq, all.
+fn used(evidence: &Evidence) -> Vec<&RunTable> {
+    let all = evidence.tables.iter();
+    let planned: Vec<&RunTable> = all.clone().filter(|table| is_planned(table)).collect();
+    match planned.is_empty() {
+        true => all.collect(),
+        false => planned,
+    }
+}
+
+fn is_planned(table: &RunTable) -> bool {
+    table.known_by == "plans"
 }
 
 /// Bytes, and how many the rows need, if these are much fewer.
@@ -49,7 +64,7 @@ fn bloat(bytes: i64, rows: i64, row_bytes: f64) -> Option<(i64, i64)> {
 
 /// A finding about the tables to which it applies, the largest first.
 fn of_tables(
-    tables: &[RunTable],
+    tables: &[&RunTable],
     applies: impl Fn(&RunTable) -> Option<(i64, i64)>,
     finding: &'static str,
     remedy: &'static str,
@@ -77,16 +92,14 @@ fn of_tables(
     (!named.is_empty()).then(|| Finding::warning(finding, named.join("; "), remedy))
 }
 
-/// Whether what the run used fits into shared buffers or into memory.
-fn working_set(record: &RunRecord, evidence: &Evidence) -> Option<Finding> {
+/// Whether what the run used fits into shared buffers or into memory. Functions and triggers may use
+/// tables that plans do not tell, so nothing is said if these could make a difference.
+fn working_set(record: &RunRecord, evidence: &Evidence, used: &[&RunTable]) -> Option<Finding> {
+    let bytes = |table: &RunTable| table.bytes_before;
     let set = match &record.pgio {
         Some(pgio) => WorkingSet::of(pgio),
         None => WorkingSet {
-            bytes: evidence
-                .tables
-                .iter()
-                .filter_map(|table| table.bytes_before)
-                .sum(),
+            bytes: used.iter().copied().filter_map(bytes).sum(),
             shared_buffers_bytes: evidence.setting("shared_buffers").and_then(bytes_of),
             memory_bytes: ["memory_bytes", "cgroup_memory_limit_bytes"]
                 .into_iter()
@@ -96,6 +109,15 @@ fn working_set(record: &RunRecord, evidence: &Evidence) -> Option<Finding> {
         },
     };
     if set.bytes == 0 {
+        return None;
+    }
+    let largest = match record.pgio.is_some() || is_builtin(record) {
+        true => set.bytes,
+        false => evidence.tables.iter().filter_map(bytes).sum(),
+    };
+    let limits = [set.shared_buffers_bytes, set.memory_bytes];
+    let fits_into = |bytes: i64| limits.iter().position(|limit| Some(bytes) <= *limit);
+    if fits_into(set.bytes) != fits_into(largest) {
         return None;
     }
     set.what_is_measured().map(|measured| {
