@@ -394,6 +394,37 @@ fn warm_up() {
 }
 
 #[test]
+fn a_first_interval_that_is_slower_by_chance() {
+    let first_of = |clients, tps: &[f64]| {
+        let cold = changed(run(Mode::Libpq, "mine"), |run| {
+            run.warmup_s = 0.0;
+            run.clients = clients;
+        });
+        said_with(&cold, &course(tps.iter().copied()))
+    };
+    let warms_up = |clients, tps: &[f64]| {
+        let said = first_of(clients, tps);
+        assert_eq!(said.len(), 1, "{said:?}");
+        said[0].starts_with("the figures include a warm-up")
+    };
+    // Transactions of 0.6 s, of one client: the first interval has one less.
+    assert!(!warms_up(1, &[1.0, 2.0, 1.0, 2.0, 2.0, 1.0, 2.0, 2.0, 2.0]));
+    // Each of many clients is within a transaction at its end.
+    assert!(!warms_up(100, &[300.0, 400.0, 400.0, 400.0, 400.0, 400.0]));
+    assert!(warms_up(10, &[300.0, 400.0, 400.0, 400.0, 400.0, 400.0]));
+    // Small counts differ by chance, even if these do not.
+    assert!(!warms_up(1, &[80.0, 100.0, 100.0, 100.0, 100.0, 100.0]));
+    assert!(warms_up(1, &[60.0, 100.0, 100.0, 100.0, 100.0, 100.0]));
+    // And so do large ones, if the others do.
+    let noisy = [
+        800.0, 900.0, 1100.0, 1000.0, 1150.0, 850.0, 1000.0, 1050.0, 950.0,
+    ];
+    assert!(!warms_up(1, &noisy));
+    let slower = [&[400.0], &noisy[1..]].concat();
+    assert!(warms_up(1, &slower));
+}
+
+#[test]
 fn unsteady_runs() {
     let report = run(Mode::Spi, SELECT_ONLY);
     let steady = |i| 1000.0 + noise(i);

@@ -8,6 +8,10 @@ use selfbench_stats::summary;
 
 /// A slower first interval belongs to the warm-up: less than this fraction of the others' median.
 const WARM_SHARE: f64 = 0.9;
+/// Chance explains a shortfall of so many standard deviations.
+const DEVIATIONS: f64 = 3.0;
+/// The standard deviation of a normal distribution, in median absolute deviations.
+const DEVIATION_OF_MEDIAN: f64 = 1.4826;
 /// Fewer intervals do not show what is usual.
 const FEW_INTERVALS: usize = 5;
 /// Throughput that changes by a smaller fraction is steady; cycles by a smaller one than twice that.
@@ -56,12 +60,8 @@ fn warm_up(record: &RunRecord, course: &[CourseInterval]) -> Option<Finding> {
     if record.run.warmup_s > 0.0 {
         return None;
     }
-    let tps: Vec<f64> = course.iter().filter_map(|interval| interval.tps).collect();
-    if let [first, others @ ..] = tps.as_slice()
-        && others.len() >= FEW_INTERVALS
-        && record.run.rate.is_none()
-        && let Some(median) = summary::median(others)
-        && *first < WARM_SHARE * median
+    if record.run.rate.is_none()
+        && let Some((first, median)) = slow_start(course, record.run.clients)
     {
         return Some(Finding::warning(
             "the figures include a warm-up",
@@ -76,6 +76,30 @@ fn warm_up(record: &RunRecord, course: &[CourseInterval]) -> Option<Finding> {
         "warmup = 0".into(),
         REMEDY,
     ))
+}
+
+/// Throughput of the first interval and the median of the others, if the first one is slower than they
+/// explain.
+///
+/// At the end of the first interval, each client is within a transaction, but none was at its begin: it
+/// has up to one transaction per client less than others. What else is missing must be more than chance
+/// explains. The standard deviation is that of the others' counts (by the median absolute deviation), and
+/// at least that of a Poisson distribution, because few intervals and small counts may hardly differ by
+/// chance.
+fn slow_start(course: &[CourseInterval], clients: i32) -> Option<(f64, f64)> {
+    let (first, others) = course.split_first()?;
+    let tps = first.tps?;
+    let others: Vec<f64> = others.iter().filter_map(|interval| interval.tps).collect();
+    if others.len() < FEW_INTERVALS {
+        return None;
+    }
+    let median = summary::median(&others)?;
+    let deviations: Vec<f64> = others.iter().map(|tps| (tps - median).abs()).collect();
+    let spread = DEVIATION_OF_MEDIAN * summary::median(&deviations)? * first.seconds;
+    let expected = median * first.seconds;
+    let missing = expected - tps * first.seconds;
+    let explained = f64::from(clients) + DEVIATIONS * expected.sqrt().max(spread);
+    (tps < WARM_SHARE * median && missing > explained).then_some((tps, median))
 }
 
 fn unsteady(change: Change, course: &[CourseInterval], unit: &str) -> Finding {
