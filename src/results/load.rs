@@ -283,10 +283,9 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
         .into_iter()
         .next()
         .flatten(),
-        // In mode libpq, sessions wait for their clients in between.
         waits: query_json::<Waited>(
             "SELECT jsonb_build_object('class', class, 'event', event, 'samples', sum(samples))::text
-               FROM bench.run_waits WHERE run_id = $1 AND class <> 'Client' GROUP BY class, event",
+               FROM bench.run_waits WHERE run_id = $1 GROUP BY class, event",
             run_id,
         )?,
         blocked: query_json::<Blocked>(
@@ -342,7 +341,7 @@ fn course(run_id: i64) -> Result<(Vec<CourseInterval>, Vec<ServerMoment>)> {
                     coalesce(sum(samples) FILTER (WHERE class = 'IO'
                                                      OR event IN ('WALWrite', 'BufferIO')), 0)::float8
                     / nullif(sum(samples), 0)
-               FROM bench.run_waits WHERE run_id = $1 AND class <> 'Client' GROUP BY interval_no",
+               FROM bench.run_waits WHERE run_id = $1 GROUP BY interval_no",
             run_id,
         )?;
         let server = query::numbers::<6>(

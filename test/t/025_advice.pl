@@ -394,6 +394,38 @@ foreach ([ 2.5, '20%' ], [ 0, '30%' ])
 	like(course("'{}'"), qr/sessions waited for a CPU for $share of the time of their transactions$/m, "schedule lag of $lag_ms ms is time, too");
 }
 
+# What sessions waited for: shares of all samples, those that waited for their clients included, as in bench.waits.
+# The intervals from 10 to 14 are slow.
+sub waited
+{
+	my ($waits, $blockers) = @_;
+	$node->safe_psql('postgres', qq{
+		CREATE TEMPORARY TABLE of_run AS SELECT run_id, i FROM bench.runs, generate_series(0, 119) i WHERE label = 'course';
+		UPDATE bench.run_intervals c SET tps = CASE WHEN i BETWEEN 10 AND 14 THEN 1 ELSE 1000 END
+			FROM of_run o WHERE (o.run_id, i) = (c.run_id, interval_no);
+		DELETE FROM bench.run_waits WHERE run_id IN (SELECT run_id FROM of_run);
+		DELETE FROM bench.run_blockers WHERE run_id IN (SELECT run_id FROM of_run);
+		INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds)
+			SELECT run_id, i, w.*, 20 FROM of_run, LATERAL (VALUES $waits) w;
+		INSERT INTO bench.run_blockers (run_id, interval_no, locktype, relation, blocker, samples, rounds)
+			SELECT run_id, i, b.*, 1 FROM of_run, LATERAL (VALUES $blockers) b});
+	return $node->safe_psql('postgres', "SELECT finding, evidence FROM bench.runs r, bench.advice(r.run_id)"
+		  . " WHERE label = 'course' AND finding ~ 'lock|each other|storage did not'");
+}
+is( waited("('Client', 'ClientRead', 80), ('Lock', 'transactionid', 15), ('not waiting', NULL, 5)", "('transactionid', 'rows', 'own client', 1)"),
+	'clients wait for each other on few rows|15% of the samples wait for locks (transactionid), on rows',
+	'samples of sessions that wait for their clients count');
+is( $node->safe_psql('postgres', "SELECT round(100 * share) FROM bench.runs r, bench.waits(r.run_id) WHERE label = 'course' AND class = 'Lock'"),
+	15, 'as in bench.waits');
+is(waited("('Client', 'ClientRead', 95), ('Lock', 'transactionid', 5)", "('transactionid', 'rows', 'own client', 1)"), '',
+	'few of all samples');
+foreach ([ 45, '' ], [ 55, 'transactions stopped while storage did not answer' ])
+{
+	my ($samples, $expected) = @$_;
+	is( waited("('Client', 'ClientRead', 100 - $samples), ('IO', 'DataFileRead', $samples)", "('other', NULL, 'other', 1)") =~ s/\|.*//r,
+		$expected, "$samples% of the samples wait for storage");
+}
+
 # A checkpoint and another session during a real run.
 $node->safe_psql('postgres', "SELECT bench.define_script('idle', 'SELECT pg_sleep(0.01)'); CREATE TABLE written (i int)");
 my $other = start_sql($node, 'SELECT pg_sleep(600)', name => 'other');
