@@ -8,7 +8,7 @@ use crate::query;
 use crate::run::scripts::has_writes;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
-    Blocked, CourseInterval, Evidence, PgioRun, Run, RunProfile, RunRecord, RunScript,
+    Blocked, CourseInterval, Evidence, LockWaits, PgioRun, Run, RunProfile, RunRecord, RunScript,
     RunStatement, RunTable, RunTimes, ServerMoment, Setting, Waited,
 };
 use selfbench_report::condition::Arm;
@@ -17,7 +17,7 @@ use selfbench_stats::LatencyHistogram;
 use selfbench_stats::budget::Waits;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Reads a run that the caller may see, as it is now, whatever the caller's snapshot is; without
 /// histograms and texts of scripts.
@@ -263,7 +263,11 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
           WHERE run_id = $1 AND machine = 'server'",
         run_id,
     )?;
-    let (course, server) = course(run_id)?;
+    let Intervals {
+        course,
+        server,
+        lock_waits,
+    } = intervals(run_id)?;
     let tables = rows::<RunTable>(run_id, "relation")?;
     Ok(Evidence {
         settings: settings.into_iter().map(setting).collect(),
@@ -288,10 +292,12 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
                FROM bench.run_waits WHERE run_id = $1 GROUP BY class, event",
             run_id,
         )?,
+        lock_waits,
         blocked: query_json::<Blocked>(
-            "SELECT jsonb_build_object('relation', relation, 'own', blocker = 'own client',
-                                       'samples', sum(samples))::text
-               FROM bench.run_blockers WHERE run_id = $1 GROUP BY relation, blocker = 'own client'",
+            "SELECT jsonb_build_object('relation', relation, 'locktype', locktype,
+                                       'own', blocker = 'own client', 'samples', sum(samples))::text
+               FROM bench.run_blockers WHERE run_id = $1 AND blocker <> 'other'
+              GROUP BY relation, locktype, blocker = 'own client'",
             run_id,
         )?,
     })
@@ -324,24 +330,42 @@ fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
 /// transaction in a moment would be the highest of all.
 pub const SHORT: f64 = 0.1;
 
-/// The intervals of a run, but for a last one that is [`SHORT`], and what the server did in them.
+/// What is known of the intervals of a run.
+struct Intervals {
+    /// Their figures, but those of a last one that is [`SHORT`].
+    course: Vec<CourseInterval>,
+    /// What the server did in these.
+    server: Vec<ServerMoment>,
+    /// How often sessions waited for locks, of all intervals in which they did.
+    lock_waits: Vec<LockWaits>,
+}
+
+/// What is known of the intervals of a run.
 ///
 /// They are joined here: a plan for few rows, made before the tables are analyzed, takes minutes for a
 /// day of intervals.
-fn course(run_id: i64) -> Result<(Vec<CourseInterval>, Vec<ServerMoment>)> {
-    let (mut intervals, storage, server) = with_pinned_settings(|| {
+fn intervals(run_id: i64) -> Result<Intervals> {
+    let (mut intervals, waits, blockers, server) = with_pinned_settings(|| {
         let intervals = query::numbers::<5>(
             "SELECT interval_no::float8, begins_s, seconds, tps, latency_avg_ms
                FROM bench.run_intervals WHERE run_id = $1 ORDER BY interval_no",
             run_id,
         )?;
         // Others wait for the session that writes WAL or reads the block, and for storage with it.
-        let storage = query::numbers::<2>(
+        let waits = query::numbers::<3>(
             "SELECT interval_no::float8,
                     coalesce(sum(samples) FILTER (WHERE class = 'IO'
                                                      OR event IN ('WALWrite', 'BufferIO')), 0)::float8
-                    / nullif(sum(samples), 0)
+                    / nullif(sum(samples), 0),
+                    (sum(samples) FILTER (WHERE class = 'Lock'))::float8
                FROM bench.run_waits WHERE run_id = $1 GROUP BY interval_no",
+            run_id,
+        )?;
+        let blockers = query::numbers::<3>(
+            "SELECT interval_no::float8,
+                    (sum(samples) FILTER (WHERE blocker = 'own client'))::float8,
+                    (sum(samples) FILTER (WHERE blocker <> 'own client'))::float8
+               FROM bench.run_blockers WHERE run_id = $1 AND blocker <> 'other' GROUP BY interval_no",
             run_id,
         )?;
         let server = query::numbers::<6>(
@@ -353,13 +377,26 @@ fn course(run_id: i64) -> Result<(Vec<CourseInterval>, Vec<ServerMoment>)> {
                FROM bench.run_server_intervals WHERE run_id = $1 ORDER BY interval_no",
             run_id,
         )?;
-        Ok((intervals, storage, server))
+        Ok((intervals, waits, blockers, server))
     })?;
     let number = |no: Option<f64>| no.map(|no| no as i64);
-    let storage: HashMap<i64, Option<f64>> = storage
-        .into_iter()
-        .filter_map(|[no, share]| Some((number(no)?, share)))
-        .collect();
+    let mut storage = HashMap::new();
+    let mut lock_waits = BTreeMap::<i64, LockWaits>::new();
+    for [no, storage_share, locked] in waits {
+        if let Some(no) = number(no) {
+            storage.insert(no, storage_share);
+            if let Some(samples) = locked {
+                lock_waits.entry(no).or_default().samples = samples;
+            }
+        }
+    }
+    for [no, own, others] in blockers {
+        if let Some(no) = number(no) {
+            let waits = lock_waits.entry(no).or_default();
+            waits.own = own.unwrap_or(0.0);
+            waits.others = others.unwrap_or(0.0);
+        }
+    }
     let mut tps_of = HashMap::new();
     let mut course = Vec::new();
     let mean_s = intervals.iter().filter_map(|row| row[2]).sum::<f64>() / intervals.len() as f64;
@@ -398,7 +435,11 @@ fn course(run_id: i64) -> Result<(Vec<CourseInterval>, Vec<ServerMoment>)> {
         })
     };
     let server = server.into_iter().filter_map(moment).collect();
-    Ok((course, server))
+    Ok(Intervals {
+        course,
+        server,
+        lock_waits: lock_waits.into_values().collect(),
+    })
 }
 
 /// The first rows of a query, at most that many, under the latest snapshot, and which columns are numbers.

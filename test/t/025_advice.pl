@@ -419,6 +419,13 @@ is( $node->safe_psql('postgres', "SELECT round(100 * share) FROM bench.runs r, b
 	15, 'as in bench.waits');
 is(waited("('Client', 'ClientRead', 95), ('Lock', 'transactionid', 5)", "('transactionid', 'rows', 'own client', 1)"), '',
 	'few of all samples');
+is( waited(
+		"('Client', 'ClientRead', CASE WHEN i < 60 THEN 60 ELSE 76 END), ('Lock', 'tuple', CASE WHEN i < 60 THEN 40 ELSE 24 END)",
+		"(CASE WHEN i < 60 THEN 'relation' ELSE 'transactionid' END, CASE WHEN i < 60 THEN 'held' ELSE 'rows' END,
+		  CASE WHEN i < 60 THEN 'client backend' ELSE 'own client' END, 2), ('other', NULL, 'other', 10)"),
+	"other sessions held locks that the run waited for|20% of the samples wait for locks (relation), on held\n"
+	  . 'clients wait for each other on few rows|12% of the samples wait for locks (transactionid), on rows',
+	'locks of others and of clients');
 foreach ([ 45, '' ], [ 55, 'transactions stopped while storage did not answer' ])
 {
 	my ($samples, $expected) = @$_;

@@ -25,7 +25,10 @@ pub struct Evidence {
     pub run_queue_share: Option<f64>,
     /// What its sessions waited for.
     pub waits: Vec<Waited>,
-    /// Which of them waited for locks, and on what.
+    /// How often they waited for locks in its intervals, in their order, and who held these. Intervals
+    /// without such waits may be left out.
+    pub lock_waits: Vec<LockWaits>,
+    /// What held up those that waited for locks.
     pub blocked: Vec<Blocked>,
 }
 
@@ -85,11 +88,24 @@ pub struct Waited {
     pub samples: i64,
 }
 
+/// How often sessions of a run were seen waiting for locks in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LockWaits {
+    /// Samples of waits.
+    pub samples: f64,
+    /// How often a client of the run was seen to hold such a lock. Holders are looked for less often.
+    pub own: f64,
+    /// How often something else was.
+    pub others: f64,
+}
+
 /// How often sessions of a run were seen waiting for a lock on something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Blocked {
     /// The table or index, if it is known.
     pub relation: Option<String>,
+    /// Type of the lock, as in `pg_locks`.
+    pub locktype: String,
     /// Whether a client of the run held the lock.
     pub own: bool,
     /// How often.

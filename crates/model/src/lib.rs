@@ -24,7 +24,7 @@ mod strain;
 mod times;
 
 pub use copy_text::{CopyLine, ascii};
-pub use evidence::{Blocked, CourseInterval, Evidence, ServerMoment, Waited};
+pub use evidence::{Blocked, CourseInterval, Evidence, LockWaits, ServerMoment, Waited};
 pub use figures::{Figures, Latency, encoded};
 pub use interval::{INTERVALS_PER_BATCH, RunInterval};
 pub use log::{LoggedTransaction, TransactionOutcome};

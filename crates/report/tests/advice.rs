@@ -1,8 +1,8 @@
 //! When a run's figures are doubtful, and when they are not.
 
 use selfbench_model::{
-    Blocked, CourseInterval, Evidence, Figures, Mode, PgioRun, Run, RunRecord, RunScript, RunState,
-    RunTable, ServerMoment, Setting, Waited,
+    Blocked, CourseInterval, Evidence, Figures, LockWaits, Mode, PgioRun, Run, RunRecord,
+    RunScript, RunState, RunTable, ServerMoment, Setting, Waited,
 };
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::{Setup, Severity, advice, known_before};
@@ -841,17 +841,34 @@ fn waits_for_locks() {
         })
         .to_vec()
     };
-    let with_waits = |waits, blocked: &[(Option<&str>, bool, i64)]| Evidence {
-        waits,
-        blocked: blocked
-            .iter()
-            .map(|(relation, own, samples)| Blocked {
-                relation: relation.map(str::to_owned),
-                own: *own,
-                samples: *samples,
-            })
-            .collect(),
-        ..Evidence::default()
+    // All within one interval.
+    let with_waits = |waits: Vec<Waited>, blocked: &[(Option<&str>, bool, i64)]| {
+        let held = |own| {
+            let samples = blocked.iter().filter(|b| b.1 == own).map(|b| b.2);
+            samples.sum::<i64>() as f64
+        };
+        let locks = waits.iter().filter(|wait| wait.class == "Lock");
+        let lock_waits = LockWaits {
+            samples: locks.map(|wait| wait.samples).sum::<i64>() as f64,
+            own: held(true),
+            others: held(false),
+        };
+        let kind = |i: usize| if i == 0 { "tuple" } else { "transactionid" };
+        Evidence {
+            waits,
+            lock_waits: vec![lock_waits],
+            blocked: blocked
+                .iter()
+                .enumerate()
+                .map(|(i, (relation, own, samples))| Blocked {
+                    relation: relation.map(str::to_owned),
+                    locktype: kind(i).to_owned(),
+                    own: *own,
+                    samples: *samples,
+                })
+                .collect(),
+            ..Evidence::default()
+        }
     };
     let with = |locks, blocked: &[_]| with_waits(waits(locks, 90), blocked);
     assert!(said_with(&report, &with(9, &[])).is_empty());
@@ -880,8 +897,7 @@ fn waits_for_locks() {
     assert_one_with(
         &report,
         &with(90, &[(Some("held"), false, 1)]),
-        "other sessions held locks that the run waited for: 50% of the samples wait for locks (transactionid, \
-         tuple), on held",
+        "other sessions held locks that the run waited for: 50% of the samples wait for locks (tuple), on held",
     );
     assert_eq!(
         said_with(
@@ -891,6 +907,104 @@ fn waits_for_locks() {
         .len(),
         2
     );
+}
+
+#[test]
+fn waits_for_locks_by_who_held_them() {
+    let report = run(Mode::Spi, "mine");
+    let blocked = |relation: &str, locktype: &str, own| Blocked {
+        relation: Some(relation.to_owned()),
+        locktype: locktype.to_owned(),
+        own,
+        samples: 9,
+    };
+    // Of intervals of 40 samples: how many waited for locks, and for whose as far as that was seen.
+    let with = |intervals: &[[f64; 3]]| {
+        let locked: f64 = intervals.iter().map(|interval| interval[0]).sum();
+        let waited = |class: &str, event: Option<&str>, samples: f64| Waited {
+            class: class.to_owned(),
+            event: event.map(str::to_owned),
+            samples: samples as i64,
+        };
+        Evidence {
+            waits: vec![
+                waited("Lock", Some("relation"), locked),
+                waited("not waiting", None, 40.0 * intervals.len() as f64 - locked),
+            ],
+            lock_waits: intervals
+                .iter()
+                .map(|&[samples, own, others]| LockWaits {
+                    samples,
+                    own,
+                    others,
+                })
+                .collect(),
+            blocked: vec![
+                blocked("rows", "transactionid", true),
+                blocked("locked", "relation", false),
+            ],
+            ..Evidence::default()
+        }
+    };
+    let few = [4.0, 1.0, 0.0];
+    let all = [40.0, 0.0, 2.0];
+    // A lock of 3 of 11 s: holders are seen as often where few sessions wait as where many do.
+    let mut intervals = [few; 11];
+    intervals[4..7].fill(all);
+    assert_eq!(
+        said_with(&report, &with(&intervals)),
+        [
+            "other sessions held locks that the run waited for: 27% of the samples wait for locks (relation), on \
+             locked"
+        ]
+    );
+    // Both matter.
+    let more = [20.0, 1.0, 0.0];
+    let intervals = intervals.map(|interval| if interval == few { more } else { interval });
+    assert_eq!(
+        said_with(&report, &with(&intervals)),
+        [
+            "other sessions held locks that the run waited for: 27% of the samples wait for locks (relation), on \
+             locked",
+            "clients wait for each other on few rows: 36% of the samples wait for locks (transactionid), on rows"
+        ]
+    );
+    // A short lock of another session among clients that wait for each other all the time.
+    let mut intervals = [[32.0, 7.0, 0.0]; 10];
+    intervals[5] = [36.0, 0.0, 8.0];
+    assert_eq!(
+        said_with(&report, &with(&intervals)),
+        [
+            "clients wait for each other on few rows: 72% of the samples wait for locks (transactionid), on rows"
+        ]
+    );
+    // Within an interval, as they were seen.
+    assert_eq!(
+        said_with(&report, &with(&[[40.0, 1.0, 3.0]; 3])),
+        [
+            "other sessions held locks that the run waited for: 75% of the samples wait for locks (relation), on \
+             locked",
+            "clients wait for each other on few rows: 25% of the samples wait for locks (transactionid), on rows"
+        ]
+    );
+    // Holders are looked for once a second: intervals without are like the one before, the first ones like that
+    // after them.
+    let unseen = [30.0, 0.0, 0.0];
+    let own = [30.0, 3.0, 0.0];
+    let others = [30.0, 0.0, 3.0];
+    assert_eq!(
+        said_with(
+            &report,
+            &with(&[unseen, others, unseen, unseen, own, unseen])
+        ),
+        [
+            "other sessions held locks that the run waited for: 50% of the samples wait for locks (relation), on \
+             locked",
+            "clients wait for each other on few rows: 25% of the samples wait for locks (transactionid), on rows"
+        ]
+    );
+    // Each part is a few samples.
+    assert!(said_with(&report, &with(&[[18.0, 1.0, 1.0]])).is_empty());
 }
 
 #[test]

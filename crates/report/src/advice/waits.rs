@@ -1,11 +1,11 @@
 //! What the sessions of a run waited for: locks, their own and others', and storage.
 
 use super::Finding;
-use selfbench_model::{Blocked, CourseInterval, Evidence, Waited};
+use selfbench_model::{CourseInterval, Evidence, LockWaits};
 use selfbench_stats::summary;
 use std::collections::BTreeMap;
 
-/// Waits for locks that matter, as a fraction of all samples.
+/// Waits for locks of some that matter, as a fraction of all samples.
 const LOCKED_SHARE: f64 = 0.1;
 /// Fewer of them may be chance: a run of a moment has a few samples in all.
 const FEW_LOCKED: f64 = 10.0;
@@ -55,60 +55,65 @@ fn stall(evidence: &Evidence) -> Option<Finding> {
     ))
 }
 
+/// Whether sessions waited for locks, by who held them.
 fn locks(evidence: &Evidence) -> Vec<Finding> {
-    let samples = |waits: &[&Waited]| waits.iter().map(|wait| wait.samples).sum::<i64>() as f64;
-    let all: Vec<&Waited> = evidence.waits.iter().collect();
-    let locks: Vec<&Waited> = all
-        .iter()
-        .copied()
-        .filter(|wait| wait.class == "Lock")
-        .collect();
-    let Some(share) = summary::ratio(samples(&locks), samples(&all)) else {
-        return Vec::new();
-    };
-    if share <= LOCKED_SHARE || samples(&locks) < FEW_LOCKED {
-        return Vec::new();
-    }
-    let events = locks
-        .iter()
-        .map(|wait| (wait.event.as_deref().unwrap_or("lock"), wait.samples));
-    let waited = format!(
-        "{:.0}% of the samples wait for locks ({})",
-        100.0 * share,
-        ranked(events)
-    );
-    let blocked = |own: bool| -> Vec<&Blocked> {
-        let chosen = evidence.blocked.iter().filter(|blocked| blocked.own == own);
-        chosen.collect()
-    };
-    let tables = |blocked: &[&Blocked]| {
-        let tables = blocked
-            .iter()
-            .filter_map(|b| Some((b.relation.as_deref()?, b.samples)));
-        match ranked(tables) {
-            tables if tables.is_empty() => String::new(),
-            tables => format!(", on {tables}"),
-        }
-    };
-    let (own, others) = (blocked(true), blocked(false));
+    let samples = evidence.waits.iter().map(|wait| wait.samples);
+    let all = samples.sum::<i64>() as f64;
+    let (own, others) = by_holder(&evidence.lock_waits);
     let mut findings = Vec::new();
-    if !others.is_empty() {
-        findings.push(Finding::warning(
+    findings.extend(locked(evidence, all, others, false).map(|waited| {
+        Finding::warning(
             "other sessions held locks that the run waited for",
-            format!("{waited}{}", tables(&others)),
+            waited,
             "End their transactions and repeat the run; bench.run_blockers shows who they were, to \
              members of pg_read_all_stats also by name.",
-        ));
-    }
-    if !own.is_empty() || others.is_empty() {
-        findings.push(Finding::warning(
+        )
+    }));
+    findings.extend(locked(evidence, all, own, true).map(|waited| {
+        Finding::warning(
             "clients wait for each other on few rows",
-            format!("{waited}{}", tables(&own)),
+            waited,
             "Spread the transactions over more rows, with tpcb-like by a higher scale, or use fewer \
              clients.",
-        ));
-    }
+        )
+    }));
     findings
+}
+
+/// How many samples waited for locks of the run's clients, and how many for those of others. Those of an
+/// interval are split as the holders that were seen in it. In an interval in which none was seen, they are
+/// those seen last, or first if none was seen before; without any, the clients of the run.
+fn by_holder(waits: &[LockWaits]) -> (f64, f64) {
+    let own_share = |waits: &LockWaits| summary::ratio(waits.own, waits.own + waits.others);
+    let mut share = waits.iter().find_map(own_share).unwrap_or(1.0);
+    let (mut own, mut others) = (0.0, 0.0);
+    for interval in waits {
+        share = own_share(interval).unwrap_or(share);
+        own += interval.samples * share;
+        others += interval.samples * (1.0 - share);
+    }
+    (own, others)
+}
+
+/// What to say of this many of `all` samples that waited for locks of clients of the run, if they are `own`,
+/// or of others, if they matter.
+fn locked(evidence: &Evidence, all: f64, samples: f64, own: bool) -> Option<String> {
+    let share = summary::ratio(samples, all)?;
+    if share <= LOCKED_SHARE || samples < FEW_LOCKED {
+        return None;
+    }
+    let blocked = || evidence.blocked.iter().filter(|blocked| blocked.own == own);
+    let mut kinds = ranked(blocked().map(|b| (b.locktype.as_str(), b.samples)));
+    if kinds.is_empty() {
+        let locks = evidence.waits.iter().filter(|wait| wait.class == "Lock");
+        kinds = ranked(locks.map(|wait| (wait.event.as_deref().unwrap_or("lock"), wait.samples)));
+    }
+    let tables = ranked(blocked().filter_map(|b| Some((b.relation.as_deref()?, b.samples))));
+    let on = if tables.is_empty() { "" } else { ", on " };
+    let percent = 100.0 * share;
+    Some(format!(
+        "{percent:.0}% of the samples wait for locks ({kinds}){on}{tables}"
+    ))
 }
 
 /// Names by the sums of their samples, the most frequent first, those with equal sums in the order of names.
