@@ -276,17 +276,7 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
         tables,
         course,
         server,
-        // With a rate, a client also waits for a CPU when it wakes up: that is schedule lag.
-        run_queue_share: query_json::<Option<f64>>(
-            "SELECT to_jsonb(least(t.sessions_run_queue_ms
-                                   / nullif(t.busy_ms + coalesce(r.lag_avg_ms * r.transactions, 0), 0), 1))::text
-               FROM bench.run_times t JOIN bench.runs r USING (run_id)
-              WHERE t.run_id = $1 AND t.sessions_run_queue_ms IS NOT NULL",
-            run_id,
-        )?
-        .into_iter()
-        .next()
-        .flatten(),
+        run_queue_share: run_queue_share(run_id)?,
         waits: query_json::<Waited>(
             "SELECT jsonb_build_object('class', class, 'event', event, 'samples', sum(samples))::text
                FROM bench.run_waits WHERE run_id = $1 GROUP BY class, event",
@@ -301,6 +291,21 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
             run_id,
         )?,
     })
+}
+
+/// For which part of the time of the clients' transactions their sessions waited for a CPU; `None` if that
+/// was not measured, or no transactions were. With a rate, a client also waits for a CPU when it wakes up:
+/// that is schedule lag.
+fn run_queue_share(run_id: i64) -> Result<Option<f64>> {
+    let shares = query_json::<f64>(
+        "SELECT to_jsonb(least(w.run_queue_ms / w.transactions_ms, 1))::text
+           FROM (SELECT t.sessions_run_queue_ms, t.busy_ms + coalesce(r.lag_avg_ms * r.transactions, 0)
+                   FROM bench.run_times t JOIN bench.runs r USING (run_id)
+                  WHERE t.run_id = $1) w (run_queue_ms, transactions_ms)
+          WHERE w.run_queue_ms IS NOT NULL AND w.transactions_ms > 0",
+        run_id,
+    )?;
+    Ok(shares.into_iter().next())
 }
 
 /// Whether the scripts of a run have statements that write, or rows of tables that it used have been

@@ -394,6 +394,13 @@ foreach ([ 2.5, '20%' ], [ 0, '30%' ])
 	like(course("'{}'"), qr/sessions waited for a CPU for $share of the time of their transactions$/m, "schedule lag of $lag_ms ms is time, too");
 }
 
+$node->safe_psql('postgres', "UPDATE bench.run_times SET busy_ms = 0 WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course')");
+unlike(course("'{}'"), qr/run queue/, 'no part of no time');
+my $of_warmup = $node->safe_psql('postgres', "SELECT bench.start('select-only', clients => 4, duration => '10 min', warmup => '10 min')");
+wait_for($node, "SELECT count(*) = 1 FROM bench.progress WHERE run_id = $of_warmup AND phase = 'warming up'");
+$node->safe_psql('postgres', "SELECT bench.cancel($of_warmup); SELECT FROM bench.wait($of_warmup)");
+unlike($node->safe_psql('postgres', "SELECT finding FROM bench.advice($of_warmup)"), qr/run queue/, 'nor of a run that was canceled in its warm-up');
+
 # What sessions waited for: shares of all samples, those that waited for their clients included, as in bench.waits.
 # The intervals from 10 to 14 are slow.
 sub waited
@@ -488,6 +495,12 @@ like(
 	'skipped transactions');
 like(advice("'never\@1,select-only\@9', clients => 2, transactions => 200, seed => '1'"),
 	qr/^(error\|the run failed\|.*\n)?error\|clients aborted\|\d of 2 clients/, 'aborted clients');
+
+my $of_aborted = $node->safe_psql('postgres', "SELECT bench.start('never', clients => 4)");
+wait_until_quiet($node);
+my $doubts = $node->safe_psql('postgres', "SELECT finding FROM bench.advice($of_aborted)");
+like($doubts, qr/^clients aborted$/m, 'all clients aborted at once');
+unlike($doubts, qr/run queue/, 'which measures no run queue');
 
 # Roles that do not own the run, and roles without runs.
 $node->safe_psql(
