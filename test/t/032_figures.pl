@@ -195,7 +195,7 @@ SKIP:
 	my $clients = 4 * $processors + 1;
 	my $advice = "SELECT finding || ': ' || evidence FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE finding ~ 'processor'";
 	(undef, my $out, $error) = $node->psql('postgres',
-		"SELECT transactions FROM bench.run('quick', clients => $clients, transactions => 100); $advice");
+		"SELECT transactions FROM bench.run('quick', clients => $clients, transactions => 100, observe => false); $advice");
 	like($out, qr/^clients of mode spi shared processors: $clients clients, processors: $processors$/m, 'more clients than processors');
 	like($error, qr/NOTICE:  there are many more clients than processors\nDETAIL:  $clients clients share $processors processors\./,
 		'and a notice if they are many more');

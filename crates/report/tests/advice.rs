@@ -661,6 +661,18 @@ fn more_clients_than_processors() {
         run.processors = None;
     });
     assert!(said(&unknown).is_empty());
+    // Where the time was measured for which they waited for one, that tells.
+    let measured = |share| Evidence {
+        run_queue_share: Some(share),
+        ..Evidence::default()
+    };
+    assert!(said_with(&of(Mode::Spi, 11), &measured(0.012)).is_empty());
+    assert_one_with(
+        &of(Mode::Spi, 11),
+        &measured(0.3),
+        "a long run queue: sessions waited for a CPU for 30% of the time of their transactions; 11 clients, \
+         processors: 10",
+    );
     // Clients that mostly sleep need no processor of their own.
     let mut sleeping = of(Mode::Spi, 100);
     sleeping.run.figures.latency_sum_ms = 100.0;

@@ -1,6 +1,6 @@
 //! What the server and its machine did during a run.
 
-use super::{Finding, is_select_only, writes};
+use super::{Finding, is_select_only, setup, writes};
 use crate::number::counted;
 use selfbench_model::{Evidence, RunRecord, ServerMoment};
 use selfbench_stats::summary;
@@ -17,7 +17,7 @@ const SLOWED_SHARE: f64 = 0.8;
 pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     let moments = &evidence.server;
     let mut all = Vec::new();
-    all.extend(run_queue(evidence));
+    all.extend(run_queue(record, evidence));
     all.extend(steal(moments));
     all.extend(other_sessions(moments));
     if !is_select_only(record) {
@@ -51,16 +51,20 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
 }
 
 /// Whether the sessions waited for CPUs: then the machine is measured, not the server.
-fn run_queue(evidence: &Evidence) -> Option<Finding> {
+fn run_queue(record: &RunRecord, evidence: &Evidence) -> Option<Finding> {
     let share = evidence
         .run_queue_share
         .filter(|share| *share > QUEUE_SHARE)?;
+    let mut measured = format!(
+        "sessions waited for a CPU for {:.0}% of the time of their transactions",
+        100.0 * share
+    );
+    if let Some(sharing) = setup::sharing(&record.run) {
+        measured += &format!("; {sharing}");
+    }
     Some(Finding::warning(
         "the machine, not the server, may have limited the run: a long run queue",
-        format!(
-            "sessions waited for a CPU for {:.0}% of the time of their transactions",
-            100.0 * share
-        ),
+        measured,
         "Use fewer clients, or a machine with more or idle CPUs.",
     ))
 }

@@ -2,7 +2,7 @@
 
 use super::outcome::SHORT_SECONDS;
 use super::{Finding, Severity, writes};
-use selfbench_model::{Evidence, Mode, RunRecord};
+use selfbench_model::{Evidence, Mode, Run, RunRecord};
 
 /// What a run is about to do, and under which settings.
 pub struct Setup<'s> {
@@ -44,21 +44,28 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
         setting: &|name| evidence.setting(name).map(str::to_owned),
     });
     let sleeps = run.figures.sleep_avg_ms.unwrap_or(0.0) * run.figures.counts.transactions as f64;
-    if let Some(processors) = run.processors
-        && run.mode == Mode::Spi
-        && run.clients > processors
+    // Where the run queue was measured, `server` judges by it.
+    if let Some(sharing) = sharing(run)
+        && evidence.run_queue_share.is_none()
         && run.rate.is_none()
         && sleeps <= run.figures.latency_sum_ms / 2.0
     {
         all.push(Finding::warning(
             "clients of mode spi shared processors",
-            format!("{} clients, processors: {processors}", run.clients),
+            sharing,
             "Latency includes the time that clients waited for a processor. Use at most as many \
              clients as processors, or a rate. More clients help only if transactions wait for \
              locks or for the disk.",
         ));
     }
     all
+}
+
+/// How many clients of mode spi shared how many processors, if there were fewer of these.
+pub(super) fn sharing(run: &Run) -> Option<String> {
+    let processors = run.processors?;
+    (run.mode == Mode::Spi && run.clients > processors)
+        .then(|| format!("{} clients, processors: {processors}", run.clients))
 }
 
 fn of(setup: &Setup) -> Vec<Finding> {
