@@ -97,7 +97,15 @@ impl Scale {
                 let step = nice_step((to - from) / divisor, wanted) * divisor;
                 self.ticks_at(&multiples(from, to, step), divisor)
             }
-            Scale::Log { from, to } => self.log_ticks(from / divisor, to / divisor, wanted),
+            Scale::Log { from, to } => {
+                let ticks = self.log_ticks(from / divisor, to / divisor, wanted);
+                if ticks.iter().filter(|tick| !tick.label.is_empty()).count() >= 2 {
+                    return ticks;
+                }
+                // A narrow range has no power of ten, nor twice or five times one.
+                let step = nice_step((to - from) / divisor, wanted) * divisor;
+                self.ticks_at(&multiples(from, to, step), divisor)
+            }
         }
     }
 
@@ -277,6 +285,36 @@ mod tests {
         assert_eq!(
             Scale::log([0.0, -1.0]),
             Scale::Linear { from: 0.0, to: 1.0 }
+        );
+    }
+
+    #[test]
+    fn log_axes_of_a_narrow_range_have_labels() {
+        for (from, to) in [
+            (1250.0, 1410.0),
+            (1300.0, 1310.0),
+            (900.0, 1200.0),
+            (3.0, 4.0),
+        ] {
+            let scale = Scale::Log { from, to };
+            let ticks = scale.ticks(5.0, 1000.0);
+            let texts = texts(&ticks);
+            assert!(
+                texts.len() >= 2 && !texts.contains(&""),
+                "{from} {to} {texts:?}"
+            );
+            assert!(
+                ticks.is_sorted_by(|a, b| a.at < b.at && a.label != b.label),
+                "{ticks:?}"
+            );
+        }
+        let scale = Scale::Log {
+            from: 1250.0,
+            to: 1410.0,
+        };
+        assert_eq!(
+            texts(&scale.ticks(5.0, 1000.0)),
+            ["1.25", "1.30", "1.35", "1.40"]
         );
     }
 
