@@ -148,6 +148,7 @@ foreach my $name (@names)
 	my $svg = chart(1000000, $name);
 	cmp_ok(length $svg, '<', 200_000, "$name of a day is small");
 	like($svg, qr/class="span $_"/, "$name: $_ is marked") foreach $name =~ /^(tps|latency|wal|waits)$/ ? qw(checkpoint autovacuum canceled) : ();
+	like($svg, qr/class="span canceled".*canceled, 86[.,]?4\S* to 100\S* s/s, "$name: when it was canceled") if $name =~ /^(tps|heatmap)$/;
 	like($svg, qr/7\.78 s, at [\d,]+ s/, 'the spike is told') if $name eq 'latency';
 	like($svg, qr/&lt;script&gt;alert\(1\).*\[U\+001B\]/s, "$name: hostile texts are escaped") if $name =~ /^(statements|flamegraph)$/;
 }

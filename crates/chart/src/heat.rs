@@ -1,10 +1,12 @@
 //! Latencies over time: how many transactions had which latency when.
 
 use crate::chart::{AXIS_HEIGHT, About, Area, Axes, Chart, UNIT_HEIGHT};
+use crate::legend;
 use crate::number::Unit;
 use crate::scale::{Scale, time_ticks};
-use crate::series::TimeAxis;
+use crate::series::{Span, SpanKind, TimeAxis};
 use crate::svg::{Path, WIDTH};
+use crate::timeline::{STRIP, entries, kinds, span_marks};
 use maud::html;
 
 /// Height of the marks.
@@ -25,8 +27,9 @@ pub struct HeatMap {
 }
 
 /// A map of shades: the stronger, the more transactions of that time had that latency. Shades are on a log
-/// scale, so that single slow transactions are seen.
-pub fn heat(about: &About, time: TimeAxis, map: &HeatMap) -> Chart {
+/// scale, so that single slow transactions are seen. Of the spans, only the one that a canceled run did not have
+/// is marked: others would be behind the shades.
+pub fn heat(about: &About, time: TimeAxis, spans: &[Span], map: &HeatMap) -> Chart {
     let highest = map.counts.iter().flatten().copied().max().unwrap_or(0);
     let up = Scale::log(map.latencies_ms.iter().copied());
     if highest == 0 || !up.is_log() {
@@ -45,10 +48,15 @@ pub fn heat(about: &About, time: TimeAxis, map: &HeatMap) -> Chart {
         from: time.from,
         to: time.to,
     };
+    let is_marked = |span: &&Span| span.kind == SpanKind::Canceled;
+    let spans: Vec<Span> = spans.iter().filter(is_marked).copied().collect();
+    let kinds = kinds(&spans);
+    let entries = entries(&[], &kinds);
+    let strips = kinds.len() as f64 * STRIP;
     let area = Area {
-        top: UNIT_HEIGHT,
+        top: legend::height(&entries) + UNIT_HEIGHT + strips,
         height: HEIGHT,
-        strips: 0.0,
+        strips,
     };
     let mut shades: Vec<Path> = (0..SHADES).map(|_| Path::default()).collect();
     let mut used = [false; SHADES];
@@ -70,6 +78,10 @@ pub fn heat(about: &About, time: TimeAxis, map: &HeatMap) -> Chart {
     let (ticks, of_time) = time_ticks(time.from, time.to, 6.0);
     let (divisor, unit) = Unit::Milliseconds.of((from * to).sqrt());
     let marks = html! {
+        @if !spans.is_empty() {
+            (legend::draw(&entries, 0.0))
+            (span_marks(&area, &across, &spans, &kinds))
+        }
         (area.left_axis(&up.ticks(5.0, divisor), &format!("{unit}, log scale; stronger color: more transactions")))
         (area.marks(html! {
             @for (i, path) in shades.iter().enumerate().filter(|(i, _)| used[*i]) {

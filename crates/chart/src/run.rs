@@ -220,7 +220,7 @@ impl RunChart {
                 lines(&about, time, unit, may_be_log, &series, spans)
             }
             (RunChart::Waits, _) => stack(&about, time, Unit::Count("sessions"), &series, spans),
-            (RunChart::Heatmap, _) => heat(&about, time, &data.heat),
+            (RunChart::Heatmap, _) => heat(&about, time, spans, &data.heat),
             (RunChart::Distribution, _) => distribution(&about, &data.bins, &marks(data)),
             (RunChart::Percentiles, _) => {
                 let curve = PercentileCurve {

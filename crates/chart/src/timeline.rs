@@ -12,7 +12,7 @@ use maud::{Markup, html};
 const HEIGHT: f64 = 150.0;
 
 /// Height of the strip that marks the spans of one kind.
-const STRIP: f64 = 5.0;
+pub(crate) const STRIP: f64 = 5.0;
 
 /// How far the highest value may be from the lowest on a linear axis.
 const LINEAR_RATIO: f64 = 50.0;
@@ -135,7 +135,7 @@ pub fn stack(
 }
 
 /// The kinds of spans that there are.
-fn kinds(spans: &[Span]) -> Vec<SpanKind> {
+pub(crate) fn kinds(spans: &[Span]) -> Vec<SpanKind> {
     let mut kinds: Vec<SpanKind> = spans.iter().map(|span| span.kind).collect();
     kinds.sort();
     kinds.dedup();
@@ -186,7 +186,7 @@ fn over_time(
 }
 
 /// A single series needs no name beside the title.
-fn entries(names: &[String], kinds: &[SpanKind]) -> Vec<Entry> {
+pub(crate) fn entries(names: &[String], kinds: &[SpanKind]) -> Vec<Entry> {
     let named = names.iter().enumerate().filter(|_| names.len() > 1);
     let of_series = named.map(|(i, name)| Entry {
         class: color(i),
@@ -200,7 +200,12 @@ fn entries(names: &[String], kinds: &[SpanKind]) -> Vec<Entry> {
 }
 
 /// Spans: shades behind the marks, and above them a strip for each kind.
-fn span_marks(area: &Area, across: &Scale, spans: &[Span], kinds: &[SpanKind]) -> Markup {
+pub(crate) fn span_marks(
+    area: &Area,
+    across: &Scale,
+    spans: &[Span],
+    kinds: &[SpanKind],
+) -> Markup {
     let top = kinds.len() as f64 * STRIP;
     let whole = Area {
         top: area.top - top,

@@ -90,7 +90,11 @@ fn charts() -> Vec<(&'static str, Chart)> {
         ),
         (
             "heat",
-            heat(&about("Latency over time"), sixty, &heat_map()),
+            heat(&about("Latency over time"), sixty, &[], &heat_map()),
+        ),
+        (
+            "heat_canceled",
+            heat(&about("Latency over time"), sixty, &spans, &heat_map()),
         ),
         (
             "bars",
@@ -311,7 +315,7 @@ fn odd_data() {
     );
     check_policy(
         "heat",
-        &heat(&about("odd"), sixty, &HeatMap::default()).alone(),
+        &heat(&about("odd"), sixty, &[], &HeatMap::default()).alone(),
     );
     check_policy("flame", &flame(&about("odd"), &[]).alone());
     let deep = vec![(vec!["f"; 5000].join(";"), 1)];
