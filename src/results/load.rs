@@ -294,14 +294,14 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
 }
 
 /// For which part of the time of the clients' transactions their sessions waited for a CPU; `None` if that
-/// was not measured, or no transactions were. With a rate, a client also waits for a CPU when it wakes up:
+/// was not measured, or no transaction was. With a rate, a client also waits for a CPU when it wakes up:
 /// that is schedule lag.
 fn run_queue_share(run_id: i64) -> Result<Option<f64>> {
     let shares = query_json::<f64>(
         "SELECT to_jsonb(least(w.run_queue_ms / w.transactions_ms, 1))::text
            FROM (SELECT t.sessions_run_queue_ms, t.busy_ms + coalesce(r.lag_avg_ms * r.transactions, 0)
                    FROM bench.run_times t JOIN bench.runs r USING (run_id)
-                  WHERE t.run_id = $1) w (run_queue_ms, transactions_ms)
+                  WHERE t.run_id = $1 AND r.transactions + r.failed > 0) w (run_queue_ms, transactions_ms)
           WHERE w.run_queue_ms IS NOT NULL AND w.transactions_ms > 0",
         run_id,
     )?;
