@@ -76,7 +76,7 @@ CREATE TABLE bench.run_tables (
     schema_name         text NOT NULL,
     name                text NOT NULL,
     kind                text NOT NULL, -- table, index, materialized view or TOAST table
-    of_table            text, -- of an index or a TOAST table, its table
+    of_table            text, -- of an index, its table; of a TOAST table, its table with the schema
     known_by            text NOT NULL, -- plans of clients in mode spi, or counters, which other sessions move, too
     bytes_before        bigint, -- of the main fork
     bytes_after         bigint,

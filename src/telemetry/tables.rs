@@ -272,7 +272,11 @@ fn row_before(
         schema_name: state.schema_name.clone(),
         name: state.name.clone(),
         kind: state.kind.clone(),
-        of_table: table.map(|table| table.name.clone()),
+        // A TOAST table has a schema of its own, and tables of several schemas may have the same name.
+        of_table: table.map(|table| match table.schema_name == state.schema_name {
+            true => table.name.clone(),
+            false => format!("{}.{}", table.schema_name, table.name),
+        }),
         known_by: known_by.into(),
         bytes_before: before.and_then(|before| before.bytes),
         live_rows_before: before.and_then(|before| before.live_rows),
