@@ -90,7 +90,7 @@ impl<'r> Telemetry<'r> {
             notes: Notes::default(),
             observed: Observed::default(),
             begins_ns: None,
-            snapshots: observes.then(|| Snapshots::before(&mut database)),
+            snapshots: observes.then(|| Snapshots::before(segment, &mut database)),
             server: None,
             tables: None,
             stacks: spec.switches.profile.then(|| Stacks::new(segment, spec)),

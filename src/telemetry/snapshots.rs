@@ -31,17 +31,17 @@ const NAMED: usize = 3;
 
 /// The next transaction ID, and who keeps dead rows in this database, with the oldest transaction
 /// ID that each keeps and for how many seconds its transaction has lasted: sessions except those that
-/// vacuum, prepared transactions, replication slots.
+/// vacuum, prepared transactions, replication slots. Parallel workers have the snapshot of their leader.
 ///
-/// Of a session, a role without privileges of pg_read_all_stats is not told more than that there is one,
-/// as in `run_blockers`; `ROLE` is that role. On a target, it gets no row for those of other roles.
+/// Of sessions of other roles, a role without privileges of pg_read_all_stats is not told more than that
+/// there are some; `ROLE` is that role. On a target, it gets no rows for them.
 const HOLDERS: &str = "
 SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
        coalesce(json_agg(json_build_array(h.pid, h.oldest, h.who, h.lasts_s))::text, '[]')
   FROM (SELECT pid,
                CASE WHEN backend_xmin IS NULL OR age(backend_xid) > age(backend_xmin)
                     THEN backend_xid ELSE backend_xmin END::text,
-               CASE WHEN pg_has_role(ROLE, 'pg_read_all_stats', 'USAGE')
+               CASE WHEN pg_has_role(ROLE, 'pg_read_all_stats', 'USAGE') OR pg_has_role(ROLE, usesysid, 'USAGE')
                     THEN format('process %s (%s)', pid,
                                 concat_ws(', ', nullif(backend_type, 'client backend'), 'role ' || usename,
                                           nullif(application_name, ''))) END,
@@ -50,7 +50,7 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
          WHERE (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)
            AND pid <> pg_backend_pid()
            AND (datname = current_database() OR backend_type = 'walsender')
-           AND backend_type <> 'autovacuum worker'
+           AND backend_type NOT IN ('autovacuum worker', 'parallel worker')
            AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
          UNION ALL
         SELECT 0, transaction::text, format('prepared transaction %s', quote_literal(gid)),
@@ -66,15 +66,18 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
 #[derive(Deserialize)]
 struct Holder(i32, String, Option<String>, Option<f64>);
 
-/// The snapshots that were held at some moment.
+/// A look at the snapshots that are held.
+#[derive(Clone, Copy)]
 struct Sample {
     at_ns: u64,
     next_xid: i64,
-    holders: Vec<Holder>,
 }
 
 impl Sample {
-    fn at(database: &mut Database, saved: &mut Option<SavedQuery>) -> Result<Sample> {
+    fn at(
+        database: &mut Database,
+        saved: &mut Option<SavedQuery>,
+    ) -> Result<(Sample, Vec<Holder>)> {
         let at_ns = clock::now_ns();
         let mut row = Vec::new();
         match database {
@@ -110,11 +113,7 @@ impl Sample {
         let (next_xid, holders) = sample.ok_or_else(|| {
             Error::Limit("could not determine which sessions hold snapshots".into())
         })?;
-        Ok(Sample {
-            at_ns,
-            next_xid,
-            holders,
-        })
+        Ok((Sample { at_ns, next_xid }, holders))
     }
 }
 
@@ -136,8 +135,8 @@ struct Held {
 pub struct Snapshots {
     /// Whether clients are connected to a target, which is checked only at the start and the end.
     pub of_target: bool,
-    /// The next transaction ID of the first sample, and the latest sample, whose holders are below.
-    samples: Option<(i64, Sample)>,
+    /// The first and the latest sample, if all could be taken.
+    samples: Option<(Sample, Sample)>,
     /// The time between the latest sample and the next one.
     gap_ns: u64,
     /// The query for this server.
@@ -154,34 +153,25 @@ pub struct Snapshots {
 
 impl Snapshots {
     /// Takes the first sample, before the run starts.
-    pub fn before(database: &mut Database) -> Snapshots {
+    pub fn before(segment: &Segment, database: &mut Database) -> Snapshots {
         let here = matches!(database, Database::Here);
-        let known = !(here && server::in_recovery());
-        let mut saved = None;
-        let mut sample = known.then(|| observe(database, &mut saved)).flatten();
-        let holders = sample.as_mut().map(|sample| {
-            let from_ns = sample.at_ns;
-            let holders = std::mem::take(&mut sample.holders).into_iter();
-            let held = |Holder(pid, oldest, who, _)| {
-                let held = Held {
-                    from_ns,
-                    is_old: false,
-                    who: Option::clone(&who),
-                };
-                ((pid, oldest, who), held)
-            };
-            holders.map(held).collect()
-        });
-        Snapshots {
+        let mut snapshots = Snapshots {
             of_target: !here,
-            samples: sample.map(|sample| (sample.next_xid, sample)),
+            samples: None,
             gap_ns: SOON_NS,
-            saved,
-            holders: holders.unwrap_or_default(),
+            saved: None,
+            holders: BTreeMap::new(),
             spans: Vec::new(),
             by: BTreeMap::new(),
             end_ns: u64::MAX,
+        };
+        let known = !(here && server::in_recovery());
+        let found = known.then(|| observe(database, &mut snapshots.saved));
+        if let Some((sample, holders)) = found.flatten() {
+            snapshots.hold(segment, (sample, sample), holders);
+            snapshots.samples = Some((sample, sample));
         }
+        snapshots
     }
 
     /// The clock reading at which another sample is due; `u64::MAX` if none is.
@@ -196,8 +186,8 @@ impl Snapshots {
     pub fn sample(&mut self, segment: &Segment, now_ns: u64) {
         if now_ns >= self.due_ns() {
             self.gap_ns = EVERY_NS;
-            let sample = observe(&mut Database::Here, &mut self.saved);
-            self.compare(segment, sample);
+            let found = observe(&mut Database::Here, &mut self.saved);
+            self.compare(segment, found);
         }
     }
 
@@ -211,21 +201,21 @@ impl Snapshots {
         if self.samples.is_none() {
             return Ok(());
         }
-        let sample = Sample::at(database, &mut self.saved)?;
+        let found = Sample::at(database, &mut self.saved)?;
         let measure_ns = segment.header().measure_ns.load(Relaxed);
         if let Some(seconds) = run.seconds {
             self.end_ns = measure_ns.saturating_add((seconds * 1e9) as u64 + 1);
         }
-        self.compare(segment, Some(sample));
-        let Some((first, last)) = &self.samples else {
+        self.compare(segment, Some(found));
+        let Some((first, last)) = self.samples else {
             return Ok(());
         };
-        let (first, last_xid, last_ns) = (*first, last.next_xid, last.at_ns);
         let holders = std::mem::take(&mut self.holders);
         for ((pid, ..), held) in holders {
-            self.end(segment, pid, held, last_ns);
+            self.end(segment, pid, held, last.at_ns);
         }
-        let wrote = (last_xid - first) as f64 > WRITES * run.figures.counts.transactions as f64;
+        let used_xids = last.next_xid - first.next_xid;
+        let wrote = used_xids as f64 > WRITES * run.figures.counts.transactions as f64;
         if !wrote {
             run.snapshot_held_s = Some(0.0);
             return Ok(());
@@ -263,14 +253,22 @@ impl Snapshots {
         named.join(", ")
     }
 
+    /// Compares a sample with the one before; without it, nothing is known any more.
+    fn compare(&mut self, segment: &Segment, found: Option<(Sample, Vec<Holder>)>) {
+        let samples = self.samples.take().zip(found);
+        if let Some(((first, last), (sample, holders))) = samples {
+            self.hold(segment, (last, sample), holders);
+            self.samples = Some((first, sample));
+        }
+    }
+
+    /// Sets who holds snapshots in a sample, which follows another one.
+    ///
     /// A holder that keeps the same transaction ID in two samples has held its snapshot between them.
     /// It has begun when its transaction has, if that is later than the sample before, else on average
     /// half a gap before the first sample that has it; it has ended half a gap after the last one.
     /// The run's own clients are excluded: their snapshots are part of its scripts.
-    fn compare(&mut self, segment: &Segment, sample: Option<Sample>) {
-        let (Some((first, last)), Some(mut sample)) = (self.samples.take(), sample) else {
-            return;
-        };
+    fn hold(&mut self, segment: &Segment, (last, sample): (Sample, Sample), holders: Vec<Holder>) {
         let header = segment.header();
         let clients = 0..segment.layout().clients;
         let own: Vec<i32> = std::iter::once(std::process::id() as i32)
@@ -280,12 +278,12 @@ impl Snapshots {
         let is_own = |pid: i32| pid != 0 && own.contains(&pid);
         let middle_ns = last.at_ns.midpoint(sample.at_ns);
         let mut gone = std::mem::take(&mut self.holders);
-        for Holder(pid, oldest, who, lasts_s) in std::mem::take(&mut sample.holders) {
+        for Holder(pid, oldest, who, lasts_s) in holders {
             if is_own(pid) {
                 continue;
             }
             let named = match self.of_target || pid == 0 || pid != header.caller.pid() {
-                true => Option::clone(&who),
+                true => who.clone(),
                 false => Some("the calling statement".to_owned()),
             };
             let key = (pid, oldest, who);
@@ -309,7 +307,6 @@ impl Snapshots {
         for ((pid, ..), held) in gone {
             self.end(segment, pid, held, middle_ns);
         }
-        self.samples = Some((first, sample));
     }
 
     /// Counts a snapshot that was held until then, as far as that was in the measured time.
@@ -330,10 +327,13 @@ impl Snapshots {
 }
 
 /// Looks; `None` if that is not possible.
-fn observe(database: &mut Database, saved: &mut Option<SavedQuery>) -> Option<Sample> {
-    let sample = catch(|| Sample::at(database, saved));
-    if sample.is_err() {
+fn observe(
+    database: &mut Database,
+    saved: &mut Option<SavedQuery>,
+) -> Option<(Sample, Vec<Holder>)> {
+    let found = catch(|| Sample::at(database, saved));
+    if found.is_err() {
         abort();
     }
-    sample.ok()
+    found.ok()
 }

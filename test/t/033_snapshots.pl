@@ -174,7 +174,7 @@ like($node->safe_psql('postgres', "SELECT snapshot_held_s > 1, snapshot_held_by 
 
 # From when to when, not only between samples: a statement that has begun between two of them, and lasts
 # until the run has ended. A sample between its begin and its snapshot is rare.
-my ($held, $lasted);
+my ($held, $lasted, $seconds);
 foreach (1 .. 3)
 {
 	$run_id = $node->safe_psql('postgres', "SELECT bench.start('simple-update', duration => '10 min', vacuum => 'none', label => 'middle $_')");
@@ -185,11 +185,31 @@ foreach (1 .. 3)
 	$node->safe_psql('postgres', "SELECT bench.cancel($run_id); SELECT FROM bench.wait($run_id);");
 	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'statement'");
 	finish_sql($statement);
-	($held, $lasted) = split /\|/, $node->safe_psql('postgres',
-		"SELECT snapshot_held_s, extract(epoch FROM started_at) + seconds - $begin FROM bench.runs WHERE run_id = $run_id");
+	($held, $lasted, $seconds) = split /\|/, $node->safe_psql('postgres',
+		"SELECT snapshot_held_s, extract(epoch FROM started_at) + seconds - $begin, seconds FROM bench.runs WHERE run_id = $run_id");
 	last if $held > $lasted - 0.05;
 }
 cmp_ok($held, '>', $lasted - 0.05, 'held from the begin of a statement to the end of the run');
+cmp_ok($held, '<', $seconds, 'and not before');
+
+# Parallel workers of the run's own sessions have their snapshots.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE slow AS SELECT generate_series(1, 40) AS i;
+	ALTER TABLE slow SET (parallel_workers = 2);
+	CREATE FUNCTION nap(i int) RETURNS int LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN PERFORM pg_sleep(0.1); RETURN i; END';
+	SELECT bench.define_script('parallel', E'SELECT txid_current();\nSELECT count(nap(i)) FROM slow;')});
+foreach my $mode (qw(spi libpq))
+{
+	my $id = $node->safe_psql('postgres', qq{
+		SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+		SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
+		SELECT bench.start('parallel', mode => '$mode', transactions => 1)});
+	wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker' AND backend_xmin IS NOT NULL");
+	is($node->safe_psql('postgres', "SELECT state FROM bench.wait($id)"), 'finished', "$mode: a parallel query");
+	is($node->safe_psql('postgres', "SELECT snapshot_held_s, snapshot_held_by, seconds > 3 FROM bench.runs WHERE run_id = $id"),
+		'0||t', "$mode: its workers are not other sessions");
+}
 
 # A target is looked at before and after the run only.
 $node->safe_psql('postgres',
@@ -211,6 +231,15 @@ my $second = $node->background_psql('postgres');
 $second->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 held_ok('SET ROLE runner; SELECT * FROM RUN()', qr/^2 other sessions$/, 'plain role, other sessions');
 $second->quit;
+$holder->quit;
+$holder = $node->background_psql('postgres', extra_params => [ '-U', 'runner' ]);
+$holder->query_safe("SET application_name = 'own'");
+$holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+held_ok('SET ROLE runner; SELECT * FROM RUN()', qr/^process \d+ \(role runner, own\)$/, 'plain role, another session of its own');
+$holder->quit;
+$holder = $node->background_psql('postgres');
+$holder->query_safe("SET application_name = 'secret'");
+$holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 $node->safe_psql('postgres', 'CREATE ROLE monitor LOGIN IN ROLE pg_read_all_stats, runner');
 held_ok('SET ROLE monitor; SELECT * FROM RUN()', qr/^process \d+ \(role \w+, secret\)$/, 'member of pg_read_all_stats');
 $holder->quit;

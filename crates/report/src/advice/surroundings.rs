@@ -58,8 +58,8 @@ fn held_snapshot(run: &Run) -> Option<Finding> {
             "a snapshot kept dead rows: figures may be several times too low",
             format!("a snapshot was held for {held_s:.1} s of {seconds:.1} s (held by {by})"),
             "Rows that died during the run could not be removed. End the transaction or drop the \
-             slot that is named, and repeat the run; SELECT ... FROM bench.run(...) at top level \
-             holds no snapshot.",
+             slot, and repeat the run; roles with privileges of pg_read_all_stats are told which \
+             session it is. SELECT ... FROM bench.run(...) at top level holds no snapshot.",
         )
     })
 }
