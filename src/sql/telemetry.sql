@@ -103,7 +103,7 @@ COMMENT ON TABLE bench.run_tables IS 'tables and indexes that each run used: siz
 CREATE TABLE bench.run_times (
     run_id                   bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE,
     clients_ms               float8 NOT NULL, -- of all clients, from the start of the measured time until each ended
-    busy_ms                  float8 NOT NULL, -- of it, from begin to end of all their transactions, also of those that failed or did not end
+    busy_ms                  float8 NOT NULL, -- of it, from begin to end of all their transactions, also of those that failed or did not end, but not of one whose process was terminated
     shell_ms                 float8, -- in \shell and \setshell of the successful ones, without CPU time of clients; NULL if they had none
     sessions_cpu_ms          float8, -- of the processes that executed the statements; NULL if unknown, as the five below
     sessions_run_queue_ms    float8,

@@ -136,9 +136,10 @@ foreach my $mode (qw(spi libpq))
 	$run_id = run("'sleep', mode => '$mode', rate => 20, transactions => 20");
 	$parts = budget_ok($run_id, "$mode: rate and sleep");
 	is( $node->safe_psql('postgres',
-			"SELECT coalesce(workers_cpu_ms, 0) < 0.2 * busy_ms FROM bench.run_times WHERE run_id = $run_id"),
+			"SELECT workers_cpu_ms < 0.2 * busy_ms FROM bench.run_times WHERE run_id = $run_id"),
 		't',
-		"$mode: a client sleeps while its session executes");
+		"$mode: a client sleeps while its session executes")
+	  if $mode eq 'libpq';
 
 	# Transactions of several turns are timed, too.
 	$run_id = run("'rested', mode => '$mode', transactions => 40");
@@ -147,7 +148,7 @@ foreach my $mode (qw(spi libpq))
 		't', "$mode: parts of transactions that sleep are timed")
 	  if $mode eq 'spi';
 
-	# The measured time begins and ends within a transaction.
+	# The measured time begins within a transaction.
 	$run_id = run("'long', mode => '$mode', warmup => '100 ms', transactions => 3");
 	$parts = budget_ok($run_id, "$mode: begun in the warm-up");
 	is( $node->safe_psql('postgres', "SELECT busy_ms <= clients_ms FROM bench.run_times WHERE run_id = $run_id"),
@@ -166,7 +167,7 @@ foreach my $mode (qw(spi libpq))
 		cmp_ok($parts->{'parse and plan'}[0], '<', $parts->{commit}[0], 'a deferred trigger is not parsed and planned');
 	}
 
-	# So is \sleep.
+	# \sleep is a part, too.
 	$run_id = run("'pause', mode => '$mode', transactions => 20");
 	$parts = budget_ok($run_id, "$mode: pause");
 	same_us_ok($run_id, $parts->{'\sleep'}[0], 'sleep_avg_ms', "$mode: time in \\sleep");
@@ -208,7 +209,7 @@ foreach my $mode (qw(spi libpq))
 		my $session = start_sql($node, "SET client_min_messages = error; SELECT state FROM bench.run($arguments, mode => '$mode')");
 		if ($arguments =~ /waits/)
 		{
-			wait_for_state($node);
+			wait_for_sleep($node);
 			$node->safe_psql('postgres', 'SELECT bench.cancel(max(run_id)) FROM bench.runs');
 		}
 		finish_sql($session);
@@ -226,12 +227,13 @@ foreach my $mode (qw(spi libpq))
 }
 
 # Whether the last run has begun.
-sub wait_for_state
+sub wait_for_sleep
 {
 	my ($node) = @_;
 	$node->poll_query_until('postgres',
-		q{SELECT EXISTS (SELECT FROM bench.progress WHERE phase = 'running')})
-	  or die 'the run does not begin';
+		q{SELECT EXISTS (SELECT FROM bench.progress WHERE phase = 'running')
+		     AND EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')})
+	  or die 'no transaction begins';
 }
 
 # A target: its processes are not ours.

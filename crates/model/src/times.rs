@@ -10,7 +10,8 @@ pub struct RunTimes {
     pub run_id: i64,
     /// Of all clients, from the start of the measured time until each ended.
     pub clients_ms: f64,
-    /// Of it, from begin to end of all transactions: failed ones, and those that did not end, included.
+    /// Of it, from begin to end of all transactions: failed ones, and those that did not end, included,
+    /// except one whose client's process was terminated.
     pub busy_ms: f64,
     /// In `\shell` and `\setshell` of the successful transactions, without the clients' own CPU time;
     /// `None` if they had none.

@@ -563,6 +563,12 @@ impl<'w> Bench<'w> {
         panic!("the client does not end");
     }
 
+    /// Of the time in which transactions count, what the one in progress has taken.
+    pub fn unfinished_ns(&self) -> u64 {
+        self.client
+            .unfinished_ns(self.world.now_ns.get(), &self.plan)
+    }
+
     /// Runs a number of transactions.
     pub fn run_transactions(&mut self, transactions: u64) -> Step {
         self.plan.transactions = Some(transactions);
