@@ -147,10 +147,11 @@ foreach my $mode (qw(spi libpq))
 		'0', "$mode: each sample has a function");
 	is(notes($run), '', "$mode: no notes of stacks");
 
-	# Between two commands of the shell, less CPU time passes than between two samples.
+	# Between two commands of the shell, less CPU time passes than between two samples. It is the client's
+	# process that starts them.
 	in_time_ok("$mode: samples of a process that runs commands of the shell", sub {
 		$run = profiled("'between', mode => '$mode', transactions => 100 * $_[0]");
-		return sql("SELECT sum(samples) >= 10 FROM bench.run_profiles WHERE run_id = $run AND process = '$serves{$mode}'") eq 't';
+		return sql("SELECT sum(samples) >= 10 FROM bench.run_profiles WHERE run_id = $run AND process = '$mode client'") eq 't';
 	});
 }
 is( sql(q{SELECT string_agg(process, ', ' ORDER BY process) FROM bench.run_profiles
@@ -177,6 +178,21 @@ is( sql("SELECT stack LIKE '[truncated];spinning_nested;%;[static in spinning.so
            FROM bench.run_stacks WHERE run_id = $run ORDER BY samples DESC LIMIT 1"),
 	't', 'a stack that is too deep');
 is(sql("SELECT incomplete > 0.8 * samples FROM bench.run_profiles WHERE run_id = $run AND sampled"), 't', 'is incomplete');
+
+# Samples for which there was no room are lost, and stand for CPU time, too.
+in_time_ok('lost samples', sub {
+	my ($seconds) = @_;
+	$run = sql("SELECT bench.start('deep', duration => '1 h', profile => true, label => 'lost')");
+	wait_for_transactions($node, 'lost');
+	my $coordinator = sql("SELECT coordinator_pid FROM bench.runs WHERE run_id = $run");
+	my $enough = 20 * $seconds + sql("SELECT transactions FROM bench.progress WHERE run_id = $run");
+	kill 'STOP', $coordinator;
+	wait_for($node, "SELECT transactions > $enough FROM bench.progress WHERE run_id = $run");
+	kill 'CONT', $coordinator;
+	sql("SELECT bench.cancel($run); SELECT FROM bench.wait($run)");
+	return sql("SELECT lost > 0 FROM bench.run_profiles WHERE run_id = $run AND sampled") eq 't';
+});
+is(sql("SELECT cpu_ms = (samples + lost) * 5 FROM bench.run_profiles WHERE run_id = $run AND sampled"), 't', 'are CPU time');
 
 # Nothing is sampled unless requested.
 sql(q{SELECT bench.run('exported', transactions => 20)});
