@@ -309,8 +309,9 @@ fn run_queue_share(run_id: i64) -> Result<Option<f64>> {
 }
 
 /// Whether the scripts of a run have statements that write, or rows of tables that it used have been
-/// changed meanwhile, as functions do; `None` if the scripts are not stored, or changes not counted. Plans do not
-/// tell the tables of functions, so all tables count, although another session may have changed them.
+/// changed meanwhile, as functions do; `None` if the scripts are not stored, changes not counted, or the run
+/// has ended early, after which its tables are not looked at. Plans do not tell the tables of functions, so
+/// all tables count, although another session may have changed them.
 fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
     let scripts = query_json::<(String, String)>(
         "SELECT jsonb_build_array(name, body)::text FROM bench.run_scripts
@@ -327,15 +328,18 @@ fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
         .flat_map(|table| [table.rows_inserted, table.rows_updated, table.rows_deleted])
         .collect();
     let changed = counts.map(|counts| counts.into_iter().any(|rows| rows > 0));
-    let is_observed = is_observed(run_id)?;
-    Ok(changed.filter(|_| is_observed))
+    let were_looked_at = query_json::<bool>(
+        "SELECT to_jsonb(observe AND state = 'finished')::text FROM bench.runs WHERE run_id = $1",
+        run_id,
+    )?;
+    Ok(changed.filter(|_| were_looked_at == [true]))
 }
 
 /// A last interval has no rate of its own if it is shorter than this part of the mean one: a single
 /// transaction in a moment would be the highest of all.
 pub const SHORT: f64 = 0.1;
 
-/// What is known of the intervals of a run.
+/// What advice needs of the intervals of a run.
 struct Intervals {
     /// Their figures, but those of a last one that is [`SHORT`].
     course: Vec<CourseInterval>,
@@ -345,7 +349,7 @@ struct Intervals {
     lock_waits: Vec<LockWaits>,
 }
 
-/// What is known of the intervals of a run.
+/// Reads that.
 ///
 /// They are joined here: a plan for few rows, made before the tables are analyzed, takes minutes for a
 /// day of intervals.

@@ -37,7 +37,7 @@ use last_look::{at_the_end, must_end};
 use notes::Notes;
 use period::Period;
 use processes::Processes;
-use selfbench_model::{Observed, Run};
+use selfbench_model::{LARGEST_TABLES, Observed, Run};
 use server::ServerIntervals;
 use snapshots::Snapshots;
 use stacks::Stacks;
@@ -117,7 +117,7 @@ impl<'r> Telemetry<'r> {
         self.observed.environment = environment.unwrap_or_default();
         self.tables = notes.attempt(TABLES, || RelationStates::before(database));
         if self.tables.as_ref().is_some_and(RelationStates::is_full) {
-            notes.add("run_tables has only the largest tables and indexes of the database".into());
+            notes.add(LARGEST_TABLES.into());
         }
         if self
             .tables
@@ -293,6 +293,9 @@ impl<'r> Telemetry<'r> {
             let is_known = after.is_some();
             self.observed.tables =
                 after.unwrap_or_else(|| tables.only_before(run.run_id, self.segment));
+            if tables::keep_largest(&mut self.observed.tables) {
+                notes.add(LARGEST_TABLES.into());
+            }
             if !is_known && must_end(self.segment) {
                 notes.add(match self.observed.tables.is_empty() {
                     true => "run_tables has no rows, because the run ended early".into(),

@@ -10,6 +10,7 @@ use crate::latch::{self, WaitEvent};
 use crate::shared::Segment;
 use selfbench_model::RunTable;
 use serde::Deserialize;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -48,8 +49,11 @@ relations (oid, of_table, main_table, of_toast) AS (
 SELECT coalesce(json_agg(json_build_object(
            'relation', r.oid::bigint, 'schema_name', n.nspname, 'name', c.relname,
            'of_table', r.of_table::bigint, 'main_table', r.main_table::bigint, 'of_toast', r.of_toast,
-           'root', (SELECT min(a.relid::oid::bigint) FROM pg_partition_ancestors(r.main_table) a
-                     WHERE NOT EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = a.relid)),
+           'parents', (WITH RECURSIVE parents (oid) AS (
+                           SELECT h.inhparent FROM pg_inherits h WHERE h.inhrelid = r.main_table
+                            UNION
+                           SELECT h.inhparent FROM parents p JOIN pg_inherits h ON h.inhrelid = p.oid)
+                       SELECT coalesce(json_agg(p.oid::bigint), '[]') FROM parents p),
            'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view'
                                   WHEN 't' THEN 'TOAST table' ELSE 'table' END,
            'bytes', pg_relation_size(r.oid),
@@ -128,8 +132,8 @@ struct State {
     main_table: i64,
     /// Whether it is a TOAST table or the index of one.
     of_toast: bool,
-    /// The uppermost partitioned table, if the table is a partition or an index of one.
-    root: Option<i64>,
+    /// The tables that its table is a partition of, or inherits from, at all levels.
+    parents: Vec<i64>,
     kind: String,
     bytes: Option<i64>,
     live_rows: Option<i64>,
@@ -190,7 +194,6 @@ impl RelationStates {
             .filter(|state| {
                 !(is_of_empty_toast(&self.0, state) && is_of_empty_toast(&after, state))
             })
-            .take(MAX_ROWS)
             .collect();
         let oids: Vec<i64> = used.iter().map(|state| state.relation).collect();
         let row_bytes = row_bytes(database, &oids)?;
@@ -221,13 +224,13 @@ impl RelationStates {
             .collect())
     }
 
-    /// The same of a run after which nobody looks: those that plans name, as they were before it.
+    /// The same without a look after the run: those that plans name, as they were before it. It is not
+    /// known which partitions of a table were used, so all are there.
     pub fn only_before(&self, run_id: i64, segment: &Segment) -> Vec<RunTable> {
         let planned = Planned::of(segment);
         self.0
             .values()
-            .filter(|state| planned.has_table_of(state) && !is_of_empty_toast(&self.0, state))
-            .take(MAX_ROWS)
+            .filter(|state| planned.has_parent_of(state) && !is_of_empty_toast(&self.0, state))
             .map(|state| row_before(run_id, &self.0, state, Some(state), &planned))
             .collect()
     }
@@ -247,10 +250,24 @@ impl Planned {
         self.0.contains(&state.main_table)
     }
 
-    /// The same, or a partitioned table to which that belongs.
-    fn has_root_of(&self, state: &State) -> bool {
-        self.has_table_of(state) || state.root.is_some_and(|root| self.0.contains(&root))
+    /// The same, or a table that its table is a partition of, or inherits from.
+    fn has_parent_of(&self, state: &State) -> bool {
+        self.has_table_of(state) || state.parents.iter().any(|oid| self.0.contains(oid))
     }
+}
+
+/// Keeps only so many rows as are stored, those of tables that plans name first, then the largest ones;
+/// returns whether there were more.
+pub fn keep_largest(rows: &mut Vec<RunTable>) -> bool {
+    let is_cut = rows.len() > MAX_ROWS;
+    rows.sort_by_key(|row| {
+        (
+            !row.is_planned(),
+            Reverse(row.bytes_before.max(row.bytes_after)),
+        )
+    });
+    rows.truncate(MAX_ROWS);
+    is_cut
 }
 
 /// What is known of a relation without a look at it after the run; `states` has its table.
@@ -262,9 +279,9 @@ fn row_before(
     planned: &Planned,
 ) -> RunTable {
     let table = state.of_table.and_then(|table| states.get(&table));
-    let known_by = match planned.has_root_of(state) {
-        true => "plans",
-        false => "counters",
+    let known_by = match planned.has_parent_of(state) {
+        true => RunTable::PLANS,
+        false => RunTable::COUNTERS,
     };
     RunTable {
         run_id,

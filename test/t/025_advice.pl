@@ -235,7 +235,7 @@ my $beside = $node->safe_psql('postgres', q{
 	SELECT bench.define_script('gated', E'SELECT pg_advisory_xact_lock_shared(1);\nSELECT abalance FROM pgbench_accounts WHERE aid = 1;') \g /dev/null
 	SELECT bench.start('gated', transactions => 100)});
 wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'advisory'");
-$node->safe_psql('postgres', 'SELECT count(*) FROM bloated');
+$node->safe_psql('postgres', 'SELECT count(*) FROM bloated; SELECT pg_stat_force_next_flush()');
 $gate->quit;
 $node->safe_psql('postgres', "SELECT FROM bench.wait($beside)");
 is( $node->safe_psql('postgres', "SELECT name, known_by FROM bench.run_tables WHERE run_id = $beside AND kind = 'table' ORDER BY name"),
@@ -268,6 +268,12 @@ foreach (
 		$expected,
 		"$script, $options: what matters to runs that write");
 }
+
+# After a run that was canceled, nobody has looked for changes.
+my $writing = $node->safe_psql('postgres', "SELECT bench.start('calls', mode => 'libpq', duration => '1 h', label => 'writing')");
+wait_for_transactions($node, 'writing');
+$node->safe_psql('postgres', "SELECT bench.cancel($writing); SELECT FROM bench.wait($writing)");
+is($node->safe_psql('postgres', "SELECT count(*) FROM bench.advice($writing) WHERE finding ~ 'disk\$'"), '1', 'a canceled run');
 
 # Whoever resets statistics, or a crash, makes the numbers of rows unknown, not 0.
 unlike(

@@ -157,7 +157,23 @@ is(sql(q{
 	WHERE c.aspect = 'size' AND c.name ~ 'TOAST|toast'}),
 	'TOAST of public.documents', 'comparisons name it by its table');
 
-# A canceled run does not wait to look at tables once more.
+# Tables that inherit are used with their parents, at all levels.
+sql(q{
+	CREATE TABLE parent (i int);
+	CREATE TABLE child () INHERITS (parent);
+	CREATE TABLE grandchild () INHERITS (child);
+	INSERT INTO grandchild SELECT generate_series(1, 10);
+	CREATE TABLE deep (i int) PARTITION BY RANGE (i);
+	CREATE TABLE middle PARTITION OF deep FOR VALUES FROM (1) TO (10) PARTITION BY RANGE (i);
+	CREATE TABLE leaf PARTITION OF middle FOR VALUES FROM (1) TO (5);
+	CREATE TABLE other_leaf PARTITION OF middle FOR VALUES FROM (5) TO (10);
+	SELECT bench.define_script('inherits', 'SELECT count(*) FROM parent; SELECT count(*) FROM middle WHERE i = 1');
+	SELECT pg_stat_force_next_flush()});
+is( sql("SELECT string_agg(name || ' ' || known_by, ', ' ORDER BY name) FROM bench.run_tables WHERE run_id = "
+		  . run_of("'inherits', transactions => 10")),
+	'child plans, grandchild plans, leaf plans, parent plans', 'tables that inherit');
+
+# A canceled run does not wait to look at tables once more. Which partitions it has used is not known.
 foreach my $mode (qw(spi libpq))
 {
 	my $id = sql("SELECT bench.start('documents', mode => '$mode', duration => '1 h', label => 'canceled $mode')");
@@ -175,6 +191,27 @@ foreach my $mode (qw(spi libpq))
 		"$mode: what is known of its tables");
 	like(sql("SELECT bench.report($id)"), qr/canceled/, "$mode: its report");
 }
+my $canceled = sql("SELECT bench.start('inherits', duration => '1 h', label => 'canceled partitions')");
+wait_for_transactions($node, 'canceled partitions');
+sql("SELECT bench.cancel($canceled); SELECT FROM bench.wait($canceled)");
+is( sql("SELECT string_agg(name || ' ' || known_by, ', ' ORDER BY name) FROM bench.run_tables WHERE run_id = $canceled"),
+	'child plans, grandchild plans, leaf plans, other_leaf plans, parent plans', 'partitions of a canceled run');
+
+# Of many tables, the largest are stored, and nothing is said of their size.
+sql(q{
+	CREATE TABLE many (i int) PARTITION BY RANGE (i);
+	SELECT format('CREATE TABLE part_%s PARTITION OF many FOR VALUES FROM (%s) TO (%s)', n, n, n + 1)
+	  FROM generate_series(1, 520) n \gexec
+	INSERT INTO many SELECT generate_series(11, 520);
+	SELECT bench.define_script('many', 'SELECT count(*) FROM many');
+	SELECT pg_stat_force_next_flush()});
+my $many = run_of("'many', transactions => 2");
+is( sql(qq{
+	SELECT count(*), min(bytes_before), (SELECT count(*) FROM bench.runs, unnest(notes) n WHERE run_id = $many AND n ~ 'largest'),
+	       (SELECT count(*) FROM bench.advice($many) WHERE finding ~ 'memory, not storage')
+	FROM bench.run_tables WHERE run_id = $many}),
+	'500|8192|1|0', 'many tables');
+sql('DROP TABLE many');
 
 # observe => false.
 $run = run_of("'select-only', transactions => 10, observe => false");

@@ -80,6 +80,39 @@ pub struct RunTable {
     pub rows_deleted: Option<i64>,
 }
 
+impl RunTable {
+    /// `known_by` of what plans tell.
+    pub const PLANS: &str = "plans";
+    /// `known_by` of what only counters tell.
+    pub const COUNTERS: &str = "counters";
+
+    /// Whether plans tell that the run used it.
+    pub fn is_planned(&self) -> bool {
+        self.known_by == Self::PLANS
+    }
+
+    /// Whether it holds pieces of large values, or is the index for them.
+    pub fn is_of_toast(&self) -> bool {
+        self.schema_name == "pg_toast"
+    }
+
+    /// Whether sessions have used it during the run; `None` if that is not known.
+    pub fn is_used(&self) -> Option<bool> {
+        let counted = [
+            self.sequential_scans,
+            self.index_scans,
+            self.rows_inserted,
+            self.rows_updated,
+            self.rows_deleted,
+        ];
+        counted
+            .into_iter()
+            .flatten()
+            .map(|n| n > 0)
+            .reduce(|a, b| a | b)
+    }
+}
+
 /// A row of `bench.run_environment`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunEnvironment {

@@ -200,7 +200,15 @@ pub fn failed_to_observe(what: &str, why: &str) -> String {
     format!("{FAILED_TO_OBSERVE}{what}: {why}")
 }
 
+/// The note of a run that used more tables and indexes than are stored or looked at.
+pub const LARGEST_TABLES: &str = "run_tables has only the largest tables and indexes";
+
 impl Run {
+    /// Whether all tables and indexes that it used are stored, as far as known.
+    pub fn has_all_tables(&self) -> bool {
+        !self.notes.iter().any(|note| note == LARGEST_TABLES)
+    }
+
     /// Notes of failures, not of what the server's version or the role's privileges do not allow.
     pub fn failed_observations(&self) -> impl Iterator<Item = &str> {
         let notes = self.notes.iter().map(String::as_str);

@@ -1,8 +1,8 @@
 //! When a run's figures are doubtful, and when they are not.
 
 use selfbench_model::{
-    Blocked, CourseInterval, Evidence, Figures, LockWaits, Mode, PgioRun, Run, RunRecord,
-    RunScript, RunState, RunTable, ServerMoment, Setting, Waited,
+    Blocked, CourseInterval, Evidence, Figures, LARGEST_TABLES, LockWaits, Mode, PgioRun, Run,
+    RunRecord, RunScript, RunState, RunTable, ServerMoment, Setting, Waited,
 };
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::{Setup, Severity, advice, known_before};
@@ -563,6 +563,26 @@ fn tables_of_other_sessions() {
     assert!(said_with(&mine, &of_others).is_empty());
     let large_buffers = evidence(&[&others[0], &used, &index, &toast], "1GB");
     assert_one_with(&mine, &large_buffers, "the working set, 120 MB, fits into");
+    // Large values that nothing has read do not count.
+    let unread = RunTable {
+        schema_name: "pg_toast".to_owned(),
+        index_scans: Some(0),
+        sequential_scans: Some(0),
+        rows_inserted: Some(0),
+        ..toast.clone()
+    };
+    let read = RunTable {
+        index_scans: Some(1),
+        ..unread.clone()
+    };
+    for (toast, size) in [(&unread, 90), (&read, 120)] {
+        let said = format!("the working set, {size} MB, fits into");
+        assert_one_with(&mine, &evidence(&[&used, &index, toast], "1GB"), &said);
+    }
+    // Nor is anything said if tables are missing.
+    let mut partly = mine.clone();
+    partly.run.notes.push(LARGEST_TABLES.to_owned());
+    assert!(said_with(&partly, &large_buffers).is_empty());
     let small_buffers = evidence(&[&others[0], &used, &index, &toast], "100MB");
     assert_one_with(&mine, &small_buffers, "120 MB, does not fit into shared");
     // What plans tell is certain.

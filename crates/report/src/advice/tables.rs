@@ -45,15 +45,11 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
 /// counters of others may have been moved by other sessions. Without plans, as in mode libpq, all.
 fn used(evidence: &Evidence) -> Vec<&RunTable> {
     let all = evidence.tables.iter();
-    let planned: Vec<&RunTable> = all.clone().filter(|table| is_planned(table)).collect();
+    let planned: Vec<&RunTable> = all.clone().filter(|table| table.is_planned()).collect();
     match planned.is_empty() {
         true => all.collect(),
         false => planned,
     }
-}
-
-fn is_planned(table: &RunTable) -> bool {
-    table.known_by == "plans"
 }
 
 /// Bytes, and how many the rows need, if these are much fewer.
@@ -93,9 +89,13 @@ fn of_tables(
 }
 
 /// Whether what the run used fits into shared buffers or into memory. Functions and triggers may use
-/// tables that plans do not tell, so nothing is said if these could make a difference.
+/// tables that plans do not tell, so nothing is said if these could make a difference, nor if not all
+/// tables are known. Large values that the run has not read or written do not count.
 fn working_set(record: &RunRecord, evidence: &Evidence, used: &[&RunTable]) -> Option<Finding> {
-    let bytes = |table: &RunTable| table.bytes_before;
+    let bytes = |table: &RunTable| {
+        let is_unread = table.is_of_toast() && table.is_used() == Some(false);
+        table.bytes_before.filter(|_| !is_unread)
+    };
     let set = match &record.pgio {
         Some(pgio) => WorkingSet::of(pgio),
         None => WorkingSet {
@@ -108,7 +108,7 @@ fn working_set(record: &RunRecord, evidence: &Evidence, used: &[&RunTable]) -> O
                 .map(|bytes| bytes as i64),
         },
     };
-    if set.bytes == 0 {
+    if set.bytes == 0 || (record.pgio.is_none() && !record.run.has_all_tables()) {
         return None;
     }
     let largest = match record.pgio.is_some() || is_builtin(record) {
