@@ -30,14 +30,15 @@ const WRITES: f64 = 0.01;
 const NAMED: usize = 3;
 
 /// The next transaction ID, and who keeps dead rows in this database, with the oldest transaction
-/// ID that each keeps and for how many seconds its transaction has lasted: sessions except those that
+/// ID that each keeps, when its transaction began, and how many seconds ago: sessions except those that
 /// vacuum, prepared transactions, replication slots. Parallel workers have the snapshot of their leader.
 ///
 /// Of sessions of other roles, a role without privileges of pg_read_all_stats is not told more than that
 /// there are some; `ROLE` is that role. On a target, it gets no rows for them.
 const HOLDERS: &str = "
 SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
-       coalesce(json_agg(json_build_array(h.pid, h.oldest, h.who, h.lasts_s))::text, '[]')
+       coalesce(json_agg(json_build_array(h.pid, h.oldest, h.who, h.begin::text,
+                                            extract(epoch FROM clock_timestamp() - h.begin)::float8))::text, '[]')
   FROM (SELECT pid,
                CASE WHEN backend_xmin IS NULL OR age(backend_xid) > age(backend_xmin)
                     THEN backend_xid ELSE backend_xmin END::text,
@@ -45,7 +46,7 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
                     THEN format('process %s (%s)', pid,
                                 concat_ws(', ', nullif(backend_type, 'client backend'), 'role ' || usename,
                                           nullif(application_name, ''))) END,
-               extract(epoch FROM clock_timestamp() - xact_start)::float8
+               xact_start
           FROM pg_stat_activity
          WHERE (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)
            AND pid <> pg_backend_pid()
@@ -53,18 +54,17 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
            AND backend_type NOT IN ('autovacuum worker', 'parallel worker')
            AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
          UNION ALL
-        SELECT 0, transaction::text, format('prepared transaction %s', quote_literal(gid)),
-               extract(epoch FROM clock_timestamp() - prepared)::float8
+        SELECT 0, transaction::text, format('prepared transaction %s', quote_literal(gid)), prepared
           FROM pg_prepared_xacts WHERE database = current_database()
          UNION ALL
         SELECT 0, xmin::text, format('replication slot %s', slot_name), NULL
           FROM pg_replication_slots WHERE xmin IS NOT NULL
-       ) h (pid, oldest, who, lasts_s)";
+       ) h (pid, oldest, who, begin)";
 
 /// Who keeps what: process id (0 if it is none), oldest transaction id, description if the role may
-/// know it, and for how many seconds its transaction has lasted, if that is known.
+/// know it; when its transaction began, and how many seconds ago, if that is known.
 #[derive(Deserialize)]
-struct Holder(i32, String, Option<String>, Option<f64>);
+struct Holder(i32, String, Option<String>, Option<String>, Option<f64>);
 
 /// A look at the snapshots that are held.
 #[derive(Clone, Copy)]
@@ -117,8 +117,12 @@ impl Sample {
     }
 }
 
-/// A holder in several samples: process id, oldest transaction id, description.
-type Key = (i32, String, Option<String>);
+/// Who holds a snapshot: process id, or the name of what is no process.
+type By = (i32, Option<String>);
+
+/// A holder in several samples, with the oldest transaction ID that it keeps, and when its transaction
+/// began: while one snapshot is held, those of all later transactions have the same ID.
+type Key = (By, String, Option<String>);
 
 /// Since when a holder has its snapshot.
 struct Held {
@@ -145,8 +149,8 @@ pub struct Snapshots {
     holders: BTreeMap<Key, Held>,
     /// When old snapshots were held, in order and without overlaps: begins and ends.
     spans: Vec<(u64, u64)>,
-    /// For how long each process, or what is none, held them, in nanoseconds.
-    by: BTreeMap<(i32, Option<String>), u64>,
+    /// For how long each held them, in nanoseconds, and what it is.
+    by: BTreeMap<By, (u64, Option<String>)>,
     /// When the run ended, if that is known.
     end_ns: u64,
 }
@@ -211,8 +215,8 @@ impl Snapshots {
             return Ok(());
         };
         let holders = std::mem::take(&mut self.holders);
-        for ((pid, ..), held) in holders {
-            self.end(segment, pid, held, last.at_ns);
+        for ((by, ..), held) in holders {
+            self.end(segment, by, held, last.at_ns);
         }
         let used_xids = last.next_xid - first.next_xid;
         let wrote = used_xids as f64 > WRITES * run.figures.counts.transactions as f64;
@@ -236,9 +240,9 @@ impl Snapshots {
     /// Who held snapshots, those that did for the longest time first.
     fn named(self) -> String {
         let mut by: Vec<_> = self.by.into_iter().collect();
-        by.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        by.sort_by_key(|(_, (ns, _))| std::cmp::Reverse(*ns));
         let all = by.len();
-        let mut named: Vec<_> = by.into_iter().filter_map(|((_, who), _)| who).collect();
+        let mut named: Vec<_> = by.into_iter().filter_map(|(_, (_, who))| who).collect();
         let hidden = all - named.len();
         let others = named.len().saturating_sub(NAMED);
         named.truncate(NAMED);
@@ -264,8 +268,8 @@ impl Snapshots {
 
     /// Sets who holds snapshots in a sample, which follows another one.
     ///
-    /// A holder that keeps the same transaction ID in two samples has held its snapshot between them.
-    /// It has begun when its transaction has, if that is later than the sample before, else on average
+    /// A holder that keeps the same transaction ID in two samples, in the same transaction, has held its
+    /// snapshot between them. It has begun when its transaction has, if that is later than the sample before, else on average
     /// half a gap before the first sample that has it; it has ended half a gap after the last one.
     /// The run's own clients are excluded: their snapshots are part of its scripts.
     fn hold(&mut self, segment: &Segment, (last, sample): (Sample, Sample), holders: Vec<Holder>) {
@@ -278,7 +282,7 @@ impl Snapshots {
         let is_own = |pid: i32| pid != 0 && own.contains(&pid);
         let middle_ns = last.at_ns.midpoint(sample.at_ns);
         let mut gone = std::mem::take(&mut self.holders);
-        for Holder(pid, oldest, who, lasts_s) in holders {
+        for Holder(pid, oldest, who, begin, lasts_s) in holders {
             if is_own(pid) {
                 continue;
             }
@@ -286,11 +290,10 @@ impl Snapshots {
                 true => who.clone(),
                 false => Some("the calling statement".to_owned()),
             };
-            let key = (pid, oldest, who);
+            let key = ((pid, who.filter(|_| pid == 0)), oldest, begin);
             let there = gone.remove(&key);
             let began_ns = || {
-                let lasts_ns = (lasts_s? * 1e9).max(0.0) as u64;
-                let began_ns = sample.at_ns.checked_sub(lasts_ns)?;
+                let began_ns = sample.at_ns.checked_sub((lasts_s? * 1e9) as u64)?;
                 (began_ns >= last.at_ns).then_some(began_ns)
             };
             let held = Held {
@@ -303,20 +306,22 @@ impl Snapshots {
             };
             self.holders.insert(key, held);
         }
-        gone.retain(|(pid, ..), _| !is_own(*pid));
-        for ((pid, ..), held) in gone {
-            self.end(segment, pid, held, middle_ns);
+        gone.retain(|((pid, _), ..), _| !is_own(*pid));
+        for ((by, ..), held) in gone {
+            self.end(segment, by, held, middle_ns);
         }
     }
 
     /// Counts a snapshot that was held until then, as far as that was in the measured time.
-    fn end(&mut self, segment: &Segment, pid: i32, held: Held, to_ns: u64) {
+    fn end(&mut self, segment: &Segment, by: By, held: Held, to_ns: u64) {
         let measure_ns = segment.header().measure_ns.load(Relaxed);
         let (mut from_ns, mut to_ns) = (held.from_ns.max(measure_ns), to_ns.min(self.end_ns));
         if !held.is_old || from_ns >= to_ns {
             return;
         }
-        *self.by.entry((pid, held.who)).or_default() += to_ns - from_ns;
+        let (ns, who) = self.by.entry(by).or_default();
+        *ns += to_ns - from_ns;
+        *who = held.who;
         // None that is there ends later than this one.
         while let Some((from, to)) = self.spans.pop_if(|(_, to)| *to >= from_ns) {
             from_ns = from.min(from_ns);

@@ -211,6 +211,26 @@ foreach my $mode (qw(spi libpq))
 		'0||t', "$mode: its workers are not other sessions");
 }
 
+# While the run's own transaction, or another session, holds a snapshot, all others have the same oldest
+# transaction: sessions with short statements do not hold it. A session has one name.
+$node->safe_psql('postgres',
+	"SELECT bench.define_script('pins', E'BEGIN;\\nINSERT INTO slow VALUES (0);\\n\\\\sleep 4 s\\nCOMMIT;')");
+my $short = start_sql($node, join(' ', ('SELECT pg_sleep(0.02);') x 1000), name => 'short');
+backend_of($node, 'short');
+$node->safe_psql('postgres', "SELECT FROM bench.run('pins', mode => 'libpq', transactions => 1, label => 'pins')");
+is($node->safe_psql('postgres', "SELECT snapshot_held_s, snapshot_held_by FROM bench.runs WHERE label = 'pins'"), '0|',
+	'sessions with short statements');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'short'");
+finish_sql($short);
+my $renamed = start_sql($node, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; '
+	  . join(' ', map { "SET application_name = 'renamed $_'; SELECT pg_sleep(0.3);" } 1 .. 200));
+wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name ~ '^renamed'");
+$node->safe_psql('postgres', "SELECT FROM bench.run('pins', mode => 'libpq', transactions => 1, label => 'renamed')");
+like($node->safe_psql('postgres', "SELECT snapshot_held_s = seconds, snapshot_held_by FROM bench.runs WHERE label = 'renamed'"),
+	qr/^t\|process \d+ \(role \w+, renamed \d+\)$/, 'a session that changes its application_name');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ '^renamed'");
+finish_sql($renamed);
+
 # A target is looked at before and after the run only.
 $node->safe_psql('postgres',
 	"SELECT FROM bench.run('simple-update', mode => 'libpq', target => '$connstr', transactions => 300, vacuum => 'none')");
