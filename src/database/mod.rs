@@ -17,6 +17,9 @@ use crate::security::without_waiting;
 use crate::server;
 use remote::Remote;
 
+/// The first version that compiles expressions of queries.
+const HAS_JIT_FROM: i32 = 110000;
+
 /// A database to run statements in.
 pub enum Database {
     /// That of this worker.
@@ -78,6 +81,9 @@ impl Database {
                     database.execute("SET LOCAL search_path = pg_catalog, pg_temp")?;
                     database.execute("SET LOCAL timezone = 'UTC'")?;
                     database.execute("SET LOCAL lock_timeout = '200ms'")?;
+                    if database.version_num() >= HAS_JIT_FROM {
+                        database.execute("SET LOCAL jit = off")?;
+                    }
                     row = database.first_row(sql)?;
                     Ok(())
                 });
