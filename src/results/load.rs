@@ -309,8 +309,8 @@ fn run_queue_share(run_id: i64) -> Result<Option<f64>> {
 }
 
 /// Whether the scripts of a run have statements that write, or rows of tables that it used have been
-/// changed meanwhile, as functions do; `None` if the scripts are not stored, changes not counted, or the run
-/// has ended early, after which its tables are not looked at. Plans do not tell the tables of functions, so
+/// changed meanwhile, as functions do; `None` if the scripts are not stored, changes not counted, or no
+/// tables known of a run that has ended early. Plans do not tell the tables of functions, so
 /// all tables count, although another session may have changed them.
 fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
     let scripts = query_json::<(String, String)>(
@@ -322,17 +322,19 @@ fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
     if scripts.is_empty() || scripts.iter().any(has_writes) {
         return Ok((!scripts.is_empty()).then_some(true));
     }
+    let has_tables = !tables.is_empty();
     let has_rows = |table: &&RunTable| !["index", "TOAST table"].contains(&table.kind.as_str());
     let tables = tables.iter().filter(has_rows);
     let counts: Option<Vec<i64>> = tables
         .flat_map(|table| [table.rows_inserted, table.rows_updated, table.rows_deleted])
         .collect();
     let changed = counts.map(|counts| counts.into_iter().any(|rows| rows > 0));
-    let were_looked_at = query_json::<bool>(
+    // After a run that ended early, tables are not looked at.
+    let is_finished = query_json::<bool>(
         "SELECT to_jsonb(observe AND state = 'finished')::text FROM bench.runs WHERE run_id = $1",
         run_id,
     )?;
-    Ok(changed.filter(|_| were_looked_at == [true]))
+    Ok(changed.filter(|_| has_tables || is_finished == [true]))
 }
 
 /// A last interval has no rate of its own if it is shorter than this part of the mean one: a single

@@ -37,7 +37,7 @@ use last_look::{at_the_end, must_end};
 use notes::Notes;
 use period::Period;
 use processes::Processes;
-use selfbench_model::{LARGEST_TABLES, Observed, Run};
+use selfbench_model::{Observed, Run};
 use server::ServerIntervals;
 use snapshots::Snapshots;
 use stacks::Stacks;
@@ -116,8 +116,8 @@ impl<'r> Telemetry<'r> {
         let environment = notes.attempt(ENVIRONMENT, || environment::observe(run_id, database));
         self.observed.environment = environment.unwrap_or_default();
         self.tables = notes.attempt(TABLES, || RelationStates::before(database));
-        if self.tables.as_ref().is_some_and(RelationStates::is_full) {
-            notes.add(LARGEST_TABLES.into());
+        for note in self.tables.iter().flat_map(RelationStates::lacks) {
+            notes.add(note.into());
         }
         if self
             .tables
@@ -291,11 +291,10 @@ impl<'r> Telemetry<'r> {
                 })
             });
             let is_known = after.is_some();
-            self.observed.tables =
+            let (rows, lacks) =
                 after.unwrap_or_else(|| tables.only_before(run.run_id, self.segment));
-            if tables::keep_largest(&mut self.observed.tables) {
-                notes.add(LARGEST_TABLES.into());
-            }
+            self.observed.tables = rows;
+            lacks.into_iter().for_each(|note| notes.add(note.into()));
             if !is_known && must_end(self.segment) {
                 notes.add(match self.observed.tables.is_empty() {
                     true => "run_tables has no rows, because the run ended early".into(),

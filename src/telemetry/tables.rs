@@ -8,14 +8,16 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::latch::{self, WaitEvent};
 use crate::shared::Segment;
-use selfbench_model::RunTable;
-use serde::Deserialize;
+use selfbench_model::{LARGEST_TABLES, LOCKED_TABLES, RunTable};
+use serde::{Deserialize, Deserializer};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Of at most this many tables and indexes, the largest ones, and of their TOAST tables, the state is taken.
 const MAX_RELATIONS: usize = 2000;
+/// The note of a run during which counters were reset.
+const RESET: &str = "run_tables has no counts of what was done: counters were reset during the run";
 /// At most this many rows are stored.
 const MAX_ROWS: usize = 500;
 /// Sessions send their last statistics when they end; for so long they are waited for.
@@ -24,29 +26,33 @@ const FLUSH_NS: u64 = 5_000_000_000;
 const FLUSH_TICK: Duration = Duration::from_millis(10);
 
 /// The tables and indexes of the database, except temporary ones, those of the server and ours, with the
-/// TOAST tables that belong to them. A relation that is locked exclusively is left out, because its size
-/// could not be read without waiting; prepared transactions hold locks without a process.
+/// TOAST tables that belong to them. Of a relation that is locked exclusively, there is no more than its
+/// Oid, because its size could not be read without waiting; prepared transactions hold locks without a
+/// process.
 const STATE: &str = "
 WITH locked AS MATERIALIZED (
-    SELECT l.relation FROM pg_locks l
-     WHERE l.mode = 'AccessExclusiveLock' AND l.relation IS NOT NULL
-       AND l.pid IS DISTINCT FROM pg_backend_pid()),
+    SELECT l.relation FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+     WHERE d.datname = current_database() AND l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
+       AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()),
 own AS MATERIALIZED (
-    SELECT c.oid, c.reltoastrelid, i.indrelid
+    SELECT c.oid, c.reltoastrelid, i.indrelid, c.oid IN (SELECT relation FROM locked) AS is_locked
       FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
      WHERE c.relkind IN ('r', 'm', 'i') AND c.relpersistence <> 't' AND c.oid >= 16384
        AND c.relnamespace <> ALL (SELECT n.oid FROM pg_namespace n
                                    WHERE n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast',
                                                        'bench'))
-       AND c.oid NOT IN (SELECT relation FROM locked)
      ORDER BY c.relpages DESC, c.oid LIMIT LIMIT_OF_RELATIONS),
 relations (oid, of_table, main_table, of_toast) AS (
-    SELECT o.oid, o.indrelid, coalesce(o.indrelid, o.oid), false FROM own o
+    SELECT o.oid, o.indrelid, coalesce(o.indrelid, o.oid), false FROM own o WHERE NOT o.is_locked
      UNION ALL
-    SELECT o.reltoastrelid, o.oid, o.oid, true FROM own o WHERE o.reltoastrelid <> 0
+    SELECT o.reltoastrelid, o.oid, o.oid, true FROM own o WHERE o.reltoastrelid <> 0 AND NOT o.is_locked
      UNION ALL
-    SELECT i.indexrelid, i.indrelid, o.oid, true FROM own o JOIN pg_index i ON i.indrelid = o.reltoastrelid)
-SELECT coalesce(json_agg(json_build_object(
+    SELECT i.indexrelid, i.indrelid, o.oid, true FROM own o JOIN pg_index i ON i.indrelid = o.reltoastrelid
+     WHERE NOT o.is_locked)
+SELECT json_build_object(
+    'locked', (SELECT coalesce(json_agg(o.oid::bigint), '[]') FROM own o WHERE o.is_locked),
+    'reset_at', (SELECT d.stats_reset FROM pg_stat_database d WHERE d.datname = current_database()),
+    'states', coalesce(json_agg(json_build_object(
            'relation', r.oid::bigint, 'schema_name', n.nspname, 'name', c.relname,
            'of_table', r.of_table::bigint, 'main_table', r.main_table::bigint, 'of_toast', r.of_toast,
            'parents', (WITH RECURSIVE parents (oid) AS (
@@ -57,8 +63,9 @@ SELECT coalesce(json_agg(json_build_object(
            'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view'
                                   WHEN 't' THEN 'TOAST table' ELSE 'table' END,
            'bytes', pg_relation_size(r.oid),
-           -- A crash, or a reset, sets them to 0.
-           'live_rows', CASE WHEN t.n_live_tup > 0 OR t.n_dead_tup > 0 OR c.reltuples <= 0 THEN t.n_live_tup END,
+           -- A crash, or a reset, sets them to 0, and forgets that they were ever vacuumed or analyzed.
+           'live_rows', CASE WHEN coalesce(t.last_vacuum, t.last_autovacuum, t.last_analyze, t.last_autoanalyze)
+                                  IS NOT NULL OR t.n_live_tup >= c.reltuples THEN t.n_live_tup END,
            'dead_rows', t.n_dead_tup,
            'last_vacuum', greatest(t.last_vacuum, t.last_autovacuum),
            'last_analyze', greatest(t.last_analyze, t.last_autoanalyze),
@@ -67,7 +74,7 @@ SELECT coalesce(json_agg(json_build_object(
                'sequential_scans', t.seq_scan,
                'index_scans', coalesce(x.idx_scan, t.idx_scan),
                'rows_inserted', t.n_tup_ins, 'rows_updated', t.n_tup_upd,
-               'rows_hot_updated', t.n_tup_hot_upd, 'rows_deleted', t.n_tup_del)))::text, '[]')
+               'rows_hot_updated', t.n_tup_hot_upd, 'rows_deleted', t.n_tup_del))), '[]'))::text
   FROM relations r
   JOIN pg_class c ON c.oid = r.oid
   JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -110,11 +117,34 @@ struct Counters {
 }
 
 impl Counters {
-    /// Whether sessions have used what has these counters since it had others.
+    /// All of them.
+    fn all(&self) -> [Option<i64>; 7] {
+        [
+            self.autovacuums,
+            self.sequential_scans,
+            self.index_scans,
+            self.rows_inserted,
+            self.rows_updated,
+            self.rows_hot_updated,
+            self.rows_deleted,
+        ]
+    }
+
+    /// Whether they were reset since they were like that.
+    fn were_reset(&self, before: &Counters) -> bool {
+        let mut pairs = self.all().into_iter().zip(before.all());
+        pairs.any(|(now, before)| now < before)
+    }
+
+    /// Whether sessions have used what has these counters since it had others, or since these were reset.
     fn moved(&self, before: &Counters) -> bool {
-        let used = |counters: &Counters| Counters {
-            autovacuums: None,
-            ..*counters
+        let before = match self.were_reset(before) {
+            true => &Counters::default(),
+            false => before,
+        };
+        let used = |counters: &Counters| {
+            let [_autovacuums, used @ ..] = counters.all().map(Option::unwrap_or_default);
+            used
         };
         used(self) != used(before)
     }
@@ -143,8 +173,19 @@ struct State {
     counters: Counters,
 }
 
-/// The states of all tables and indexes before a run.
-pub struct RelationStates(BTreeMap<i64, State>);
+/// The states of all tables and indexes at some moment.
+#[derive(Deserialize)]
+pub struct RelationStates {
+    #[serde(deserialize_with = "by_relation")]
+    states: BTreeMap<i64, State>,
+    /// Those that could not be looked at.
+    locked: BTreeSet<i64>,
+    /// When counters of the database were last reset.
+    reset_at: Option<String>,
+}
+
+/// The rows of a run, and notes on what they lack.
+pub type UsedTables = (Vec<RunTable>, Vec<&'static str>);
 
 impl RelationStates {
     /// Takes the states, before the start barrier opens. What the session itself has used so far, such
@@ -153,18 +194,26 @@ impl RelationStates {
         if database.version_num() >= SENDS_FROM {
             database.pinned_row(SEND_STATISTICS)?;
         }
-        Ok(RelationStates(states(database)?))
+        states(database)
+    }
+
+    /// Notes on what could not be looked at.
+    pub fn lacks(&self) -> Vec<&'static str> {
+        let full = self.is_full().then_some(LARGEST_TABLES);
+        let locked = (!self.locked.is_empty()).then_some(LOCKED_TABLES);
+        full.into_iter().chain(locked).collect()
     }
 
     /// Whether there may be more tables and indexes than are looked at.
-    pub fn is_full(&self) -> bool {
-        self.0.values().filter(|state| !state.of_toast).count() >= MAX_RELATIONS
+    fn is_full(&self) -> bool {
+        let own = self.states.values().filter(|state| !state.of_toast);
+        own.count() + self.locked.len() >= MAX_RELATIONS
     }
 
     /// Whether there are tables, and the server counts nothing of them.
     pub fn is_not_counted(&self) -> bool {
-        let mut states = self.0.values();
-        !self.0.is_empty() && states.all(|state| state.counters == Counters::default())
+        let mut states = self.states.values();
+        !self.states.is_empty() && states.all(|state| state.counters == Counters::default())
     }
 
     /// The tables and indexes that the run has used, when its clients have ended.
@@ -174,157 +223,187 @@ impl RelationStates {
         segment: &Segment,
         pids: &[i32],
         database: &mut Database,
-    ) -> Result<Vec<RunTable>> {
+    ) -> Result<UsedTables> {
         wait_for_statistics(database, pids)?;
         let after = states(database)?;
         let planned = Planned::of(segment);
         let has_moved = |state: &State| {
-            let before = self.0.get(&state.relation).map(|before| before.counters);
-            state.counters.moved(&before.unwrap_or_default())
+            let before = self.counters(state);
+            before.is_some_and(|before| state.counters.moved(&before))
         };
         let moved: BTreeSet<i64> = after
+            .states
             .values()
             .filter(|state| has_moved(state))
             .map(|state| state.main_table)
             .collect();
         let used: Vec<&State> = after
+            .states
             .values()
             // Plans of partitioned tables exclude most partitions.
             .filter(|state| moved.contains(&state.main_table) || planned.has_table_of(state))
-            .filter(|state| {
-                !(is_of_empty_toast(&self.0, state) && is_of_empty_toast(&after, state))
-            })
+            .filter(|state| !(self.is_of_empty_toast(state) && after.is_of_empty_toast(state)))
             .collect();
         let oids: Vec<i64> = used.iter().map(|state| state.relation).collect();
         let row_bytes = row_bytes(database, &oids)?;
-        Ok(used
-            .into_iter()
-            .map(|state| {
-                let before = self.0.get(&state.relation);
-                let counted = |of: fn(&Counters) -> Option<i64>| {
-                    Some(of(&state.counters)? - before.and_then(|b| of(&b.counters)).unwrap_or(0))
-                };
-                RunTable {
-                    bytes_after: state.bytes,
-                    live_rows_after: state.live_rows,
-                    dead_rows_after: state.dead_rows,
-                    row_bytes: row_bytes.get(&state.relation).copied(),
-                    last_vacuum_after: state.last_vacuum.clone(),
-                    last_analyze_after: state.last_analyze.clone(),
-                    autovacuums: counted(|c| c.autovacuums),
-                    sequential_scans: counted(|c| c.sequential_scans),
-                    index_scans: counted(|c| c.index_scans),
-                    rows_inserted: counted(|c| c.rows_inserted),
-                    rows_updated: counted(|c| c.rows_updated),
-                    rows_hot_updated: counted(|c| c.rows_hot_updated),
-                    rows_deleted: counted(|c| c.rows_deleted),
-                    ..row_before(run_id, &after, state, before, &planned)
-                }
-            })
-            .collect())
+        let is_reset = |state: &State| {
+            let before = self.counters(state);
+            self.reset_at != after.reset_at
+                || before.is_some_and(|before| state.counters.were_reset(&before))
+        };
+        let reset = used.iter().any(|state| is_reset(state)).then_some(RESET);
+        let notes = after.lacks().into_iter().chain(reset).collect();
+        let rows = used.into_iter().map(|state| {
+            let before = self.states.get(&state.relation);
+            let counters = self.counters(state).filter(|_| !is_reset(state));
+            let counted = |of: fn(&Counters) -> Option<i64>| {
+                Some(of(&state.counters)? - of(counters.as_ref()?).unwrap_or(0))
+            };
+            RunTable {
+                bytes_after: state.bytes,
+                live_rows_after: state.live_rows,
+                dead_rows_after: state.dead_rows,
+                row_bytes: row_bytes.get(&state.relation).copied(),
+                last_vacuum_after: state.last_vacuum.clone(),
+                last_analyze_after: state.last_analyze.clone(),
+                autovacuums: counted(|c| c.autovacuums),
+                sequential_scans: counted(|c| c.sequential_scans),
+                index_scans: counted(|c| c.index_scans),
+                rows_inserted: counted(|c| c.rows_inserted),
+                rows_updated: counted(|c| c.rows_updated),
+                rows_hot_updated: counted(|c| c.rows_hot_updated),
+                rows_deleted: counted(|c| c.rows_deleted),
+                ..after.row_before(run_id, state, before, &planned)
+            }
+        });
+        let rows = rows.collect();
+        Ok(planned.largest(rows, notes))
     }
 
     /// The same without a look after the run: those that plans name, as they were before it. It is not
     /// known which partitions of a table were used, so all are there.
-    pub fn only_before(&self, run_id: i64, segment: &Segment) -> Vec<RunTable> {
+    pub fn only_before(&self, run_id: i64, segment: &Segment) -> UsedTables {
         let planned = Planned::of(segment);
-        self.0
+        let used = self
+            .states
             .values()
-            .filter(|state| planned.has_parent_of(state) && !is_of_empty_toast(&self.0, state))
-            .map(|state| row_before(run_id, &self.0, state, Some(state), &planned))
-            .collect()
+            .filter(|state| planned.has_parent_of(state) && !self.is_of_empty_toast(state));
+        let rows = used.map(|state| self.row_before(run_id, state, Some(state), &planned));
+        let rows = rows.collect();
+        planned.largest(rows, Vec::new())
+    }
+
+    /// The counters that a relation had then, which is nothing if it did not exist; `None` if it was not
+    /// looked at.
+    fn counters(&self, state: &State) -> Option<Counters> {
+        let is_locked = |relation| self.locked.contains(relation);
+        match self.states.get(&state.relation) {
+            Some(then) => Some(then.counters),
+            None if is_locked(&state.relation) || is_locked(&state.main_table) => None,
+            None => (!self.is_full()).then(Counters::default),
+        }
+    }
+
+    /// What is known of a relation without a look at it after the run.
+    fn row_before(
+        &self,
+        run_id: i64,
+        state: &State,
+        before: Option<&State>,
+        planned: &Planned,
+    ) -> RunTable {
+        let table = state.of_table.and_then(|table| self.states.get(&table));
+        let known_by = match planned.has_parent_of(state) {
+            true => RunTable::PLANS,
+            false => RunTable::COUNTERS,
+        };
+        RunTable {
+            run_id,
+            relation: state.relation,
+            schema_name: state.schema_name.clone(),
+            name: state.name.clone(),
+            kind: state.kind.clone(),
+            // A TOAST table has a schema of its own, and tables of several schemas may have the same name.
+            of_table: table.map(|table| match table.schema_name == state.schema_name {
+                true => table.name.clone(),
+                false => format!("{}.{}", table.schema_name, table.name),
+            }),
+            known_by: known_by.into(),
+            bytes_before: before.and_then(|before| before.bytes),
+            live_rows_before: before.and_then(|before| before.live_rows),
+            dead_rows_before: before.and_then(|before| before.dead_rows),
+            last_vacuum_before: before.and_then(|before| before.last_vacuum.clone()),
+            last_analyze_before: before.and_then(|before| before.last_analyze.clone()),
+            ..RunTable::default()
+        }
+    }
+
+    /// Whether a relation is a TOAST table without a block, as most are, or the index of one.
+    fn is_of_empty_toast(&self, state: &State) -> bool {
+        let toast = match state.kind.as_str() {
+            "TOAST table" => Some(state.relation),
+            _ => state.of_table,
+        };
+        let toast = toast.and_then(|toast| self.states.get(&toast));
+        state.of_toast && toast.and_then(|toast| toast.bytes).unwrap_or(0) == 0
     }
 }
 
 /// The tables that plans of clients in mode spi name.
-struct Planned(BTreeSet<i64>);
+struct Planned {
+    relations: BTreeSet<i64>,
+    /// Whether there may be more.
+    is_full: bool,
+}
 
 impl Planned {
     fn of(segment: &Segment) -> Planned {
-        let oids = segment.header().relations.all();
-        Planned(oids.into_iter().map(i64::from).collect())
+        let relations = &segment.header().relations;
+        Planned {
+            relations: relations.all().into_iter().map(i64::from).collect(),
+            is_full: relations.is_full(),
+        }
     }
 
     /// Whether they name the table of this relation.
     fn has_table_of(&self, state: &State) -> bool {
-        self.0.contains(&state.main_table)
+        self.relations.contains(&state.main_table)
     }
 
     /// The same, or a table that its table is a partition of, or inherits from.
     fn has_parent_of(&self, state: &State) -> bool {
-        self.has_table_of(state) || state.parents.iter().any(|oid| self.0.contains(oid))
+        let mut parents = state.parents.iter();
+        self.has_table_of(state) || parents.any(|oid| self.relations.contains(oid))
+    }
+
+    /// Of the rows of a run, those that are stored: those of tables that plans name first, then the
+    /// largest ones.
+    fn largest(&self, mut rows: Vec<RunTable>, mut notes: Vec<&'static str>) -> UsedTables {
+        if rows.len() > MAX_ROWS || self.is_full {
+            notes.push(LARGEST_TABLES);
+        }
+        rows.sort_by_key(|row| {
+            let bytes = row.bytes_before.max(row.bytes_after);
+            (!row.is_planned(), Reverse(bytes))
+        });
+        rows.truncate(MAX_ROWS);
+        (rows, notes)
     }
 }
 
-/// Keeps only so many rows as are stored, those of tables that plans name first, then the largest ones;
-/// returns whether there were more.
-pub fn keep_largest(rows: &mut Vec<RunTable>) -> bool {
-    let is_cut = rows.len() > MAX_ROWS;
-    rows.sort_by_key(|row| {
-        (
-            !row.is_planned(),
-            Reverse(row.bytes_before.max(row.bytes_after)),
-        )
-    });
-    rows.truncate(MAX_ROWS);
-    is_cut
+/// The states in a map.
+fn by_relation<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<i64, State>, D::Error> {
+    let states = Vec::<State>::deserialize(from)?.into_iter();
+    Ok(states.map(|state| (state.relation, state)).collect())
 }
 
-/// What is known of a relation without a look at it after the run; `states` has its table.
-fn row_before(
-    run_id: i64,
-    states: &BTreeMap<i64, State>,
-    state: &State,
-    before: Option<&State>,
-    planned: &Planned,
-) -> RunTable {
-    let table = state.of_table.and_then(|table| states.get(&table));
-    let known_by = match planned.has_parent_of(state) {
-        true => RunTable::PLANS,
-        false => RunTable::COUNTERS,
-    };
-    RunTable {
-        run_id,
-        relation: state.relation,
-        schema_name: state.schema_name.clone(),
-        name: state.name.clone(),
-        kind: state.kind.clone(),
-        // A TOAST table has a schema of its own, and tables of several schemas may have the same name.
-        of_table: table.map(|table| match table.schema_name == state.schema_name {
-            true => table.name.clone(),
-            false => format!("{}.{}", table.schema_name, table.name),
-        }),
-        known_by: known_by.into(),
-        bytes_before: before.and_then(|before| before.bytes),
-        live_rows_before: before.and_then(|before| before.live_rows),
-        dead_rows_before: before.and_then(|before| before.dead_rows),
-        last_vacuum_before: before.and_then(|before| before.last_vacuum.clone()),
-        last_analyze_before: before.and_then(|before| before.last_analyze.clone()),
-        ..RunTable::default()
-    }
-}
-
-/// Whether a relation is a TOAST table without a block, as most are, or the index of one.
-fn is_of_empty_toast(states: &BTreeMap<i64, State>, state: &State) -> bool {
-    let toast = match state.kind.as_str() {
-        "TOAST table" => Some(state.relation),
-        _ => state.of_table,
-    };
-    let toast = toast.and_then(|toast| states.get(&toast));
-    state.of_toast && toast.and_then(|toast| toast.bytes).unwrap_or(0) == 0
-}
-
-fn states(database: &mut Database) -> Result<BTreeMap<i64, State>> {
+fn states(database: &mut Database) -> Result<RelationStates> {
     let sql = STATE.replace("LIMIT_OF_RELATIONS", &MAX_RELATIONS.to_string());
-    let states: Vec<State> = match read(database, &sql) {
+    match read(database, &sql) {
         // A relation was locked after the query had looked for locks; it leaves out that one now.
-        Err(error) if error.is_lock_timeout() => read(database, &sql)?,
-        states => states?,
-    };
-    Ok(states
-        .into_iter()
-        .map(|state| (state.relation, state))
-        .collect())
+        Err(error) if error.is_lock_timeout() => read(database, &sql),
+        states => states,
+    }
 }
 
 fn row_bytes(database: &mut Database, oids: &[i64]) -> Result<BTreeMap<i64, f64>> {

@@ -197,6 +197,62 @@ sql("SELECT bench.cancel($canceled); SELECT FROM bench.wait($canceled)");
 is( sql("SELECT string_agg(name || ' ' || known_by, ', ' ORDER BY name) FROM bench.run_tables WHERE run_id = $canceled"),
 	'child plans, grandchild plans, leaf plans, other_leaf plans, parent plans', 'partitions of a canceled run');
 
+# Locks of another database do not matter; of a table that was locked before the run, it is not known
+# what was done with it during the run.
+$node->safe_psql('template1', 'CREATE DATABASE beside TEMPLATE postgres');
+my $beside = start_sql($node, 'BEGIN; LOCK TABLE short; SELECT pg_sleep(600)', name => 'beside', database => 'beside');
+wait_for($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'short'::regclass AND mode = 'AccessExclusiveLock')");
+$holder = $node->background_psql('postgres');
+$holder->query_safe("SET application_name = 'holder'");
+$holder->query_safe('BEGIN; LOCK TABLE hidden');
+sql("SELECT bench.define_script('gated', 'SELECT count(*) FROM hidden; SELECT count(*) FROM short')");
+foreach my $mode (qw(spi libpq))
+{
+	my $id = sql("SELECT bench.start('gated', mode => '$mode', transactions => 5)");
+	wait_for($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'hidden'::regclass AND NOT granted)");
+	$holder->query_safe('COMMIT');
+	is(sql("SELECT state FROM bench.wait($id)"), 'finished', "$mode: a table that was locked");
+	is( sql(qq{
+	SELECT string_agg(concat_ws(' ', name, known_by, bytes_before, coalesce(sequential_scans::text, '-')), ', ' ORDER BY name),
+	       (SELECT count(*) FROM bench.runs, unnest(notes) n WHERE run_id = $id AND n = 'run_tables may lack tables that other sessions had locked')
+	FROM bench.run_tables WHERE run_id = $id}),
+		($mode eq 'spi' ? 'hidden plans -, short plans 8192 5|1' : 'short counters 8192 5|1'), "$mode: what is known of it");
+	$holder->query_safe('BEGIN; LOCK TABLE hidden') if $mode eq 'spi';
+}
+$holder->quit;
+sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'beside'");
+finish_sql($beside);
+
+# Counters that are reset during a run are unknown, and so are rows that nothing has counted since.
+$holder = $node->background_psql('postgres');
+$holder->query_safe('SELECT pg_advisory_lock(1)');
+sql("SELECT bench.define_script('reset', 'SELECT pg_advisory_xact_lock_shared(1); SELECT count(*) FROM documents; UPDATE short SET i = i;')");
+foreach my $mode (qw(spi libpq))
+{
+	my $id = sql("SELECT bench.start('reset', mode => '$mode', transactions => @{[ $mode eq 'spi' ? 5 : 7 ]})");
+	wait_for($node, "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'advisory'");
+	sql('SELECT pg_stat_reset()');
+	$holder->query_safe('SELECT pg_advisory_unlock(1)');
+	is(sql("SELECT state FROM bench.wait($id)"), 'finished', "$mode: a reset");
+	is( sql(qq{
+	SELECT string_agg(name, ' ' ORDER BY name), count(coalesce(sequential_scans, index_scans, rows_inserted, rows_updated)),
+	       (SELECT count(*) FROM bench.runs, unnest(notes) n WHERE run_id = $id AND n ~ 'counters were reset')
+	FROM bench.run_tables WHERE run_id = $id AND schema_name = 'public'}),
+		'documents documents_pkey short|0|1', "$mode: counts are unknown");
+	$holder->query_safe('SELECT pg_advisory_lock(1)');
+}
+$holder->quit;
+sql('ANALYZE short; SELECT pg_stat_reset(); UPDATE short SET i = i; SELECT pg_stat_force_next_flush()');
+is(of_relation(run_of("'documents', transactions => 1"), 'short', 'live_rows_before IS NULL, dead_rows_before'), 't|1',
+	'a number of rows that nothing has counted since a reset');
+
+# Many tables in plans.
+sql(q{
+	SELECT format('CREATE TABLE plan_%s (i int)', n) FROM generate_series(1, 200) n \gexec
+	SELECT bench.define_script('plans', string_agg(format('SELECT i FROM plan_%s', n), ';' ORDER BY n)) FROM generate_series(1, 200) n});
+is(sql("SELECT count(*), count(*) FILTER (WHERE known_by = 'plans') FROM bench.run_tables WHERE run_id = " . run_of("'plans', transactions => 1")),
+	'200|200', 'many tables in plans');
+
 # Of many tables, the largest are stored, and nothing is said of their size.
 sql(q{
 	CREATE TABLE many (i int) PARTITION BY RANGE (i);

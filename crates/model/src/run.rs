@@ -202,11 +202,14 @@ pub fn failed_to_observe(what: &str, why: &str) -> String {
 
 /// The note of a run that used more tables and indexes than are stored or looked at.
 pub const LARGEST_TABLES: &str = "run_tables has only the largest tables and indexes";
+/// The note of a run that may have used tables at which nothing could look.
+pub const LOCKED_TABLES: &str = "run_tables may lack tables that other sessions had locked";
 
 impl Run {
     /// Whether all tables and indexes that it used are stored, as far as known.
     pub fn has_all_tables(&self) -> bool {
-        !self.notes.iter().any(|note| note == LARGEST_TABLES)
+        let mut notes = self.notes.iter();
+        !notes.any(|note| [LARGEST_TABLES, LOCKED_TABLES].contains(&note.as_str()))
     }
 
     /// Notes of failures, not of what the server's version or the role's privileges do not allow.

@@ -1,8 +1,8 @@
 //! When a run's figures are doubtful, and when they are not.
 
 use selfbench_model::{
-    Blocked, CourseInterval, Evidence, Figures, LARGEST_TABLES, LockWaits, Mode, PgioRun, Run,
-    RunRecord, RunScript, RunState, RunTable, ServerMoment, Setting, Waited,
+    Blocked, CourseInterval, Evidence, Figures, LARGEST_TABLES, LOCKED_TABLES, LockWaits, Mode,
+    PgioRun, Run, RunRecord, RunScript, RunState, RunTable, ServerMoment, Setting, Waited,
 };
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::{Setup, Severity, advice, known_before};
@@ -579,10 +579,32 @@ fn tables_of_other_sessions() {
         let said = format!("the working set, {size} MB, fits into");
         assert_one_with(&mine, &evidence(&[&used, &index, toast], "1GB"), &said);
     }
-    // Nor is anything said if tables are missing.
-    let mut partly = mine.clone();
-    partly.run.notes.push(LARGEST_TABLES.to_owned());
-    assert!(said_with(&partly, &large_buffers).is_empty());
+    // Nor do indexes, but a run that writes has written to them.
+    let unused = RunTable {
+        index_scans: Some(0),
+        ..index.clone()
+    };
+    for (writes, size) in [(Some(false), 80), (Some(true), 90), (None, 90)] {
+        let indexed = Evidence {
+            writes,
+            ..evidence(&[&used, &unused], "1GB")
+        };
+        let said = format!("the working set, {size} MB, fits into");
+        assert_one_with(&mine, &indexed, &said);
+    }
+    // Nothing is said if tables are missing, or it is not known what was used of them.
+    for note in [LARGEST_TABLES, LOCKED_TABLES] {
+        let mut partly = mine.clone();
+        partly.run.notes.push(note.to_owned());
+        assert!(said_with(&partly, &large_buffers).is_empty());
+    }
+    let before = [&used, &index].map(|table| RunTable {
+        bytes_after: None,
+        ..table.clone()
+    });
+    let canceled = evidence(&[&before[0], &before[1]], "1GB");
+    assert!(said_with(&mine, &canceled).is_empty());
+    assert_one_with(&run(Mode::Spi, SELECT_ONLY), &canceled, "90 MB, fits into");
     let small_buffers = evidence(&[&others[0], &used, &index, &toast], "100MB");
     assert_one_with(&mine, &small_buffers, "120 MB, does not fit into shared");
     // What plans tell is certain.

@@ -1,6 +1,6 @@
 //! The tables that a run used: bloat, and whether they fit into memory.
 
-use super::{Finding, is_builtin};
+use super::{Finding, is_builtin, writes};
 use crate::pgio::{WorkingSet, size};
 use selfbench_model::{Evidence, RunRecord, RunTable};
 
@@ -90,11 +90,14 @@ fn of_tables(
 
 /// Whether what the run used fits into shared buffers or into memory. Functions and triggers may use
 /// tables that plans do not tell, so nothing is said if these could make a difference, nor if not all
-/// tables are known. Large values that the run has not read or written do not count.
+/// tables are known, or not what was used of them, as after a canceled run. TOAST tables that were not used
+/// do not count; nor do other tables and indexes, unless the run writes: writing to an index is not counted.
 fn working_set(record: &RunRecord, evidence: &Evidence, used: &[&RunTable]) -> Option<Finding> {
+    let reads_only = !writes(record, evidence);
     let bytes = |table: &RunTable| {
-        let is_unread = table.is_of_toast() && table.is_used() == Some(false);
-        table.bytes_before.filter(|_| !is_unread)
+        let tells = reads_only || table.is_of_toast();
+        let is_unused = tells && table.is_used() == Some(false);
+        table.bytes_before.filter(|_| !is_unused)
     };
     let set = match &record.pgio {
         Some(pgio) => WorkingSet::of(pgio),
@@ -108,7 +111,9 @@ fn working_set(record: &RunRecord, evidence: &Evidence, used: &[&RunTable]) -> O
                 .map(|bytes| bytes as i64),
         },
     };
-    if set.bytes == 0 || (record.pgio.is_none() && !record.run.has_all_tables()) {
+    let is_known = record.run.has_all_tables()
+        && (is_builtin(record) || used.iter().any(|table| table.bytes_after.is_some()));
+    if set.bytes == 0 || (record.pgio.is_none() && !is_known) {
         return None;
     }
     let largest = match record.pgio.is_some() || is_builtin(record) {
