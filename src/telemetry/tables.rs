@@ -16,26 +16,26 @@ use std::time::Duration;
 
 /// Of at most this many tables and indexes, the largest ones, and of their TOAST tables, the state is taken.
 const MAX_RELATIONS: usize = 2000;
-/// The note of a run during which counters were reset.
-const RESET: &str = "run_tables has no counts of what was done: counters were reset during the run";
 /// At most this many rows are stored.
 const MAX_ROWS: usize = 500;
+/// The note of a run during which counters were reset.
+const RESET: &str = "run_tables has no counts of what was done: counters were reset during the run";
 /// Sessions send their last statistics when they end; for so long they are waited for.
 const FLUSH_NS: u64 = 5_000_000_000;
 /// The time between two looks at whether they have ended.
 const FLUSH_TICK: Duration = Duration::from_millis(10);
 
 /// The tables and indexes of the database, except temporary ones, those of the server and ours, with the
-/// TOAST tables that belong to them. Of a relation that is locked exclusively, there is no more than its
-/// Oid, because its size could not be read without waiting; prepared transactions hold locks without a
-/// process.
+/// TOAST tables that belong to them. Of a relation that is locked exclusively, or is to be, there is no more
+/// than its Oid, because its size could not be read without waiting; prepared transactions hold locks
+/// without a process.
 const STATE: &str = "
 WITH locked AS MATERIALIZED (
     SELECT l.relation FROM pg_locks l JOIN pg_database d ON d.oid = l.database
      WHERE d.datname = current_database() AND l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
-       AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()),
+       AND l.pid IS DISTINCT FROM pg_backend_pid()),
 own AS MATERIALIZED (
-    SELECT c.oid, c.reltoastrelid, i.indrelid, c.oid IN (SELECT relation FROM locked) AS is_locked
+    SELECT c.oid, c.reltoastrelid, i.indrelid
       FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
      WHERE c.relkind IN ('r', 'm', 'i') AND c.relpersistence <> 't' AND c.oid >= 16384
        AND c.relnamespace <> ALL (SELECT n.oid FROM pg_namespace n
@@ -43,14 +43,15 @@ own AS MATERIALIZED (
                                                        'bench'))
      ORDER BY c.relpages DESC, c.oid LIMIT LIMIT_OF_RELATIONS),
 relations (oid, of_table, main_table, of_toast) AS (
-    SELECT o.oid, o.indrelid, coalesce(o.indrelid, o.oid), false FROM own o WHERE NOT o.is_locked
+    SELECT o.oid, o.indrelid, coalesce(o.indrelid, o.oid), false FROM own o
      UNION ALL
-    SELECT o.reltoastrelid, o.oid, o.oid, true FROM own o WHERE o.reltoastrelid <> 0 AND NOT o.is_locked
+    SELECT o.reltoastrelid, o.oid, o.oid, true FROM own o WHERE o.reltoastrelid <> 0
      UNION ALL
-    SELECT i.indexrelid, i.indrelid, o.oid, true FROM own o JOIN pg_index i ON i.indrelid = o.reltoastrelid
-     WHERE NOT o.is_locked)
+    SELECT i.indexrelid, i.indrelid, o.oid, true FROM own o JOIN pg_index i ON i.indrelid = o.reltoastrelid)
 SELECT json_build_object(
-    'locked', (SELECT coalesce(json_agg(o.oid::bigint), '[]') FROM own o WHERE o.is_locked),
+    'is_full', (SELECT count(*) >= LIMIT_OF_RELATIONS FROM own),
+    'locked', (SELECT coalesce(json_agg(r.oid::bigint), '[]') FROM relations r
+                WHERE r.oid IN (SELECT relation FROM locked)),
     'reset_at', (SELECT d.stats_reset FROM pg_stat_database d WHERE d.datname = current_database()),
     'states', coalesce(json_agg(json_build_object(
            'relation', r.oid::bigint, 'schema_name', n.nspname, 'name', c.relname,
@@ -80,7 +81,8 @@ SELECT json_build_object(
   JOIN pg_namespace n ON n.oid = c.relnamespace
   LEFT JOIN pg_stat_all_tables t ON t.relid = r.oid AND current_setting('track_counts')::boolean
   LEFT JOIN pg_stat_all_indexes x ON x.indexrelid = r.oid AND current_setting('track_counts')::boolean
- WHERE r.oid NOT IN (SELECT relation FROM locked)";
+ WHERE r.oid NOT IN (SELECT relation FROM locked)
+   AND NOT (r.of_toast AND r.main_table IN (SELECT relation FROM locked))";
 
 /// Estimates how many bytes a row of a table takes on its page: the header of the row, its place in
 /// the page, its columns as ANALYZE has found them, and the space that fillfactor keeps free. The
@@ -178,6 +180,8 @@ struct State {
 pub struct RelationStates {
     #[serde(deserialize_with = "by_relation")]
     states: BTreeMap<i64, State>,
+    /// Whether there may be more than are looked at.
+    is_full: bool,
     /// Those that could not be looked at.
     locked: BTreeSet<i64>,
     /// When counters of the database were last reset.
@@ -199,15 +203,9 @@ impl RelationStates {
 
     /// Notes on what could not be looked at.
     pub fn lacks(&self) -> Vec<&'static str> {
-        let full = self.is_full().then_some(LARGEST_TABLES);
+        let full = self.is_full.then_some(LARGEST_TABLES);
         let locked = (!self.locked.is_empty()).then_some(LOCKED_TABLES);
         full.into_iter().chain(locked).collect()
-    }
-
-    /// Whether there may be more tables and indexes than are looked at.
-    fn is_full(&self) -> bool {
-        let own = self.states.values().filter(|state| !state.of_toast);
-        own.count() + self.locked.len() >= MAX_RELATIONS
     }
 
     /// Whether there are tables, and the server counts nothing of them.
@@ -300,7 +298,7 @@ impl RelationStates {
         match self.states.get(&state.relation) {
             Some(then) => Some(then.counters),
             None if is_locked(&state.relation) || is_locked(&state.main_table) => None,
-            None => (!self.is_full()).then(Counters::default),
+            None => (!self.is_full).then(Counters::default),
         }
     }
 

@@ -220,6 +220,16 @@ foreach my $mode (qw(spi libpq))
 	$holder->query_safe('BEGIN; LOCK TABLE hidden') if $mode eq 'spi';
 }
 $holder->quit;
+# A lock for which a session waits makes others wait, too.
+$holder = start_sql($node, 'BEGIN; SELECT count(*) FROM hidden; SELECT pg_sleep(600)', name => 'holder');
+wait_for($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'hidden'::regclass)");
+my $waits = start_sql($node, 'BEGIN; LOCK TABLE hidden', name => 'waits');
+wait_for($node, "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'hidden'::regclass AND NOT granted)");
+is( sql("SELECT count(*) FILTER (WHERE n ~ 'could not observe'), count(*) FILTER (WHERE n ~ 'had locked') FROM bench.runs, unnest(notes) n WHERE run_id = "
+		  . run_of("'documents', transactions => 1")),
+	'0|1', 'a lock for which a session waits');
+sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name IN ('holder', 'waits')");
+finish_sql($_) foreach $holder, $waits;
 sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'beside'");
 finish_sql($beside);
 
