@@ -310,8 +310,8 @@ fn run_queue_share(run_id: i64) -> Result<Option<f64>> {
 
 /// Whether the scripts of a run have statements that write, or rows of tables that it used have been
 /// changed meanwhile, as functions do; `None` if the scripts are not stored, changes not counted, or no
-/// tables known of a run that has ended early. Plans do not tell the tables of functions, so
-/// all tables count, although another session may have changed them.
+/// tables known of a run that has ended early. Plans do not tell the tables of functions, so all tables
+/// count, although another session may have changed them.
 fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
     let scripts = query_json::<(String, String)>(
         "SELECT jsonb_build_array(name, body)::text FROM bench.run_scripts
@@ -323,7 +323,7 @@ fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
         return Ok((!scripts.is_empty()).then_some(true));
     }
     let has_tables = !tables.is_empty();
-    let has_rows = |table: &&RunTable| !["index", "TOAST table"].contains(&table.kind.as_str());
+    let has_rows = |table: &&RunTable| table.kind != "index" && !table.is_of_toast();
     let tables = tables.iter().filter(has_rows);
     let counts: Option<Vec<i64>> = tables
         .flat_map(|table| [table.rows_inserted, table.rows_updated, table.rows_deleted])
@@ -341,7 +341,7 @@ fn writes(run_id: i64, tables: &[RunTable]) -> Result<Option<bool>> {
 /// transaction in a moment would be the highest of all.
 pub const SHORT: f64 = 0.1;
 
-/// What advice needs of the intervals of a run.
+/// The intervals of a run.
 struct Intervals {
     /// Their figures, but those of a last one that is [`SHORT`].
     course: Vec<CourseInterval>,
@@ -351,7 +351,7 @@ struct Intervals {
     lock_waits: Vec<LockWaits>,
 }
 
-/// Reads that.
+/// Reads what advice needs of the intervals of a run.
 ///
 /// They are joined here: a plan for few rows, made before the tables are analyzed, takes minutes for a
 /// day of intervals.

@@ -191,7 +191,7 @@ CREATE TABLE bench.runs (
     harness_us              float8, -- per transaction: CPU time of the client workers (libpq), time outside executor and commit (spi)
     harness_share           float8, -- the same as a fraction of the elapsed time of the client workers
     snapshot_held_s         float8, -- for how long an old snapshot kept the run's dead rows; NULL if unknown
-    snapshot_held_by        text, -- which session only for roles with privileges of pg_read_all_stats
+    snapshot_held_by        text, -- sessions of other roles are named only for roles with privileges of pg_read_all_stats
     processors              int,
     other_runs              int NOT NULL, -- in progress on this server at the same time, of all roles
     warmup_transactions     bigint NOT NULL,

@@ -269,8 +269,9 @@ impl Snapshots {
     /// Sets who holds snapshots in a sample, which follows another one.
     ///
     /// A holder that keeps the same transaction ID in two samples, in the same transaction, has held its
-    /// snapshot between them. It has begun when its transaction has, if that is later than the sample before, else on average
-    /// half a gap before the first sample that has it; it has ended half a gap after the last one.
+    /// snapshot between them. It has begun when its transaction has, if that is later than the sample
+    /// before, else on average half a gap before the first sample that has it; it has ended half a gap
+    /// after the last one.
     /// The run's own clients are excluded: their snapshots are part of its scripts.
     fn hold(&mut self, segment: &Segment, (last, sample): (Sample, Sample), holders: Vec<Holder>) {
         let header = segment.header();
