@@ -8,7 +8,8 @@ use crate::backend::settings;
 use crate::check::argument;
 use crate::database::target;
 use crate::error::{Error, Result};
-use crate::results::load;
+use crate::results::load::{self, Teardown};
+use crate::results::store;
 use crate::shared::Phase;
 use crate::worker::statements::{Purpose, Statements};
 use pgrx::prelude::*;
@@ -17,13 +18,47 @@ use pgrx::prelude::*;
 fn finish_teardown(call: Call<'_>) -> bool {
     let horizon = call.horizon();
     (|| {
-        let (run_id, target) = call.read(|arguments| {
+        let (run_id, target, give_up) = call.read(|arguments| {
             let run_id = argument("run_id", arguments.take("run_id")?)?;
-            Ok((run_id, arguments.take::<Option<String>>("target")?))
+            let target = arguments.take::<Option<String>>("target")?;
+            Ok((run_id, target, arguments.take_or("give_up", false)?))
         })?;
-        finish(run_id, target.as_deref(), &horizon)
+        match give_up {
+            true => forget(run_id),
+            false => finish(run_id, target.as_deref(), &horizon),
+        }
     })()
     .or_raise_in(&call)
+}
+
+/// Ends the teardown that a run of the caller has left, without executing it; returns whether there
+/// was one.
+fn forget(run_id: i64) -> Result<bool> {
+    let left = left_by(run_id)?;
+    if left.is_some() {
+        store::teardown_done(run_id)?;
+    }
+    Ok(left.is_some())
+}
+
+/// The teardown that a run of the caller has left, with its text, if there is one.
+fn left_by(run_id: i64) -> Result<Option<(String, Teardown)>> {
+    let Some(mut left) = load::teardown(run_id)? else {
+        return Err(Error::UnknownRun { run_id });
+    };
+    let Some(text) = left.text.take() else {
+        return Ok(None);
+    };
+    if !left.is_own {
+        return Err(Error::Denied {
+            what: format!("the teardown of run {run_id}"),
+            hint: "Only the role that ran it may execute or end it.".into(),
+        });
+    }
+    if segment_of(run_id, left.segment).is_some() {
+        return Err(Error::RunInProgress { run_id });
+    }
+    Ok(Some((text, left)))
 }
 
 /// Executes the teardown that a run of the caller has left, on the target if it had one; returns
@@ -32,21 +67,9 @@ fn finish_teardown(call: Call<'_>) -> bool {
 /// # Errors
 /// If a statement of it fails; it stays with the run then.
 pub(super) fn finish(run_id: i64, target: Option<&str>, horizon: &Horizon) -> Result<bool> {
-    let Some(left) = load::teardown(run_id)? else {
-        return Err(Error::UnknownRun { run_id });
-    };
-    let Some(text) = left.text else {
+    let Some((text, left)) = left_by(run_id)? else {
         return Ok(false);
     };
-    if !left.is_own {
-        return Err(Error::Denied {
-            what: format!("the teardown of run {run_id}"),
-            hint: "Only the role that ran it may execute its statements.".into(),
-        });
-    }
-    if segment_of(run_id, left.segment).is_some() {
-        return Err(Error::RunInProgress { run_id });
-    }
     let target = match (&left.target, target) {
         (None, None) => None,
         (Some(_), Some(target)) => Some(target::resolve(target)?),

@@ -112,7 +112,10 @@ pub(super) fn tell_left_teardown(segment: &Segment) {
         notice(
             "a run has left its teardown undone",
             &format!("Your run {left} ended without it, or it failed."),
-            &format!("Execute it with SELECT bench.finish_teardown({left})."),
+            &format!(
+                "Execute it with SELECT bench.finish_teardown({left}), or end it with give_up => \
+                 true."
+            ),
         );
     }
 }

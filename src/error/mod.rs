@@ -571,8 +571,9 @@ impl Error {
                 Some("End it with bench.cancel, or wait for it with bench.wait.".into())
             }
             Error::TeardownFailed { run_id, .. } => Some(format!(
-                "Remove what keeps its statements from being executed and repeat the call, or do \
-                 what they would do and delete the run with bench.delete_runs('{{{run_id}}}')."
+                "Remove what keeps its statements from being executed and repeat the call. If \
+                 there is nothing left to do, end the teardown with SELECT \
+                 bench.finish_teardown({run_id}, give_up => true)."
             )),
             Error::RunDeleted { .. } => Some(
                 "Use bench.cancel to end a run, and bench.delete_runs to delete runs that have \

@@ -109,15 +109,13 @@ pub fn lock_teardown(run_id: i64) -> Result<bool> {
     })
 }
 
-/// Notes that the teardown of a run is done.
+/// Notes in the current transaction that the teardown of a run is not due any more.
 pub fn teardown_done(run_id: i64) -> Result<()> {
-    transaction(|| {
-        as_owner(|| {
-            Ok(Spi::run_with_args(
-                "UPDATE bench.runs SET teardown_due = false WHERE run_id = $1",
-                &[run_id.into()],
-            )?)
-        })
+    as_owner(|| {
+        Ok(Spi::run_with_args(
+            "UPDATE bench.runs SET teardown_due = false WHERE run_id = $1",
+            &[run_id.into()],
+        )?)
     })
 }
 

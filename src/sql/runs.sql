@@ -91,10 +91,11 @@ CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
 COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
 
-/* Needs the target again if the run had one: connection strings are not stored. */
-CREATE FUNCTION bench.finish_teardown(run_id bigint, target text DEFAULT NULL) RETURNS boolean
+/* Needs the target again if the run had one, except to give up: connection strings are not stored. */
+CREATE FUNCTION bench.finish_teardown(run_id bigint, target text DEFAULT NULL, give_up boolean DEFAULT false)
+RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'finish_teardown_wrapper';
-COMMENT ON FUNCTION bench.finish_teardown IS 'execute the teardown that a run has left because of an error or a crash; false if there is none';
+COMMENT ON FUNCTION bench.finish_teardown IS 'execute the teardown that a run has left because of an error or a crash, or give it up; false if there is none';
 
 /* The options of bench.run with the values that an object gives, or their defaults: one row each. */
 CREATE FUNCTION bench_internal.run_options(

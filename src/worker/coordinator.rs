@@ -92,7 +92,9 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
 
 /// The outcome of a run whose teardown has failed.
 fn with_failures(outcome: Result<Reply>, mut failures: Vec<String>, run_id: i64) -> Result<Reply> {
-    let hint = format!("Repeat the teardown with SELECT bench.finish_teardown({run_id}).");
+    let hint = format!(
+        "Repeat the teardown with SELECT bench.finish_teardown({run_id}), or end it with give_up => true."
+    );
     if run_id != 0 {
         failures.push(hint.clone());
         if let Err(error) = catch(|| store::add_errors(run_id, failures.clone())) {

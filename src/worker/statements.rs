@@ -187,7 +187,7 @@ fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
         }
     }
     if of.purpose != Purpose::Setup && of.run_id != 0 && failures.is_empty() {
-        store::teardown_done(of.run_id)?;
+        transaction(|| store::teardown_done(of.run_id))?;
     }
     Ok(failures)
 }

@@ -163,6 +163,25 @@ foreach my $way ('spi', 'target')
 	(undef, $stderr) = $psql->(q{SELECT bench.run('one', transactions => 1)});
 	is($stderr, '', "$way: the next run tells nothing");
 }
+# One that can never be done, because the setup has failed, is tried at once; it can be given up.
+foreach my $way ('spi', 'target')
+{
+	(undef, $stderr) = $psql->(qq{SELECT bench.run('one', transactions => 1, label => 'never $way', $ways{$way},
+		setup => 'CREATE INDEX first ON missing (a)', teardown => 'DROP INDEX first')});
+	my $run = $value->("SELECT run_id FROM bench.runs WHERE label = 'never $way'");
+	my $give_up = "bench.finish_teardown($run, give_up => true)";
+	like($stderr, qr/ERROR:  setup failed: relation "missing" does not exist\nDETAIL:  .*\nteardown failed: index "first" does not exist .*\n.*finish_teardown\($run\), or end it with give_up => true\./,
+		"$way: setup and teardown fail");
+	(undef, $stderr) = $psql->("SELECT bench.finish_teardown($run" . ($way eq 'target' ? ", '$target')" : ')'));
+	like($stderr, qr/still not done\nDETAIL:  .*\nHINT:  .*\Q$give_up\E/, "$way: how to end it");
+	(undef, $stderr) = $psql->("SELECT $give_up", @tester);
+	like($stderr, qr/run $run does not exist/, "$way: who may not");
+	is($value->("SELECT $give_up"), 't', "$way: given up");
+	is($value->("SELECT $give_up"), 'f', "$way: once");
+	is($value->("SELECT teardown_due, teardown FROM bench.runs WHERE run_id = $run"), 'f|DROP INDEX first', "$way: the run stays");
+	(undef, $stderr) = $psql->(q{SELECT bench.run('one', transactions => 1)});
+	is($stderr, '', "$way: the next run tells nothing");
+}
 # A superuser does not do that for others.
 ($stdout, $stderr) = $psql->(q{SELECT run_id FROM bench.run('one', transactions => 1, teardown => 'DROP TABLE missing')}, @tester);
 (undef, $stderr) = $psql->("SELECT bench.finish_teardown($stdout)");

@@ -52,7 +52,8 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
         all.push(Finding::warning(
             "the teardown of the run is undone",
             statement.chars().take(100).collect(),
-            "Execute it with bench.finish_teardown: what the setup has changed affects other runs.",
+            "Execute it with bench.finish_teardown, or end it with give_up => true: what the setup \
+             has changed affects other runs.",
         ));
     }
     if run.aborted_clients > 0 {
