@@ -24,7 +24,7 @@ SELECT public.error_of(format('SELECT bench.run(%s)', o)) FROM unnest(ARRAY[
     'aggregate_interval => ''0''', 'aggregate_interval => ''1 ms''', 'aggregate_interval => ''-1 s''',
     'aggregate_interval => NULL',
     'seed => ''''', 'seed => ''-''', 'seed => ''1x''', 'seed => ''18446744073709551616''',
-    'scripts => NULL', 'scripts => ''''', 'scripts => ''tpcb-like,''', 'scripts => ''""''',
+    'scripts => ''''', 'scripts => ''tpcb-like,''', 'scripts => ''""''',
     'scripts => ''"tpcb-like''', 'scripts => ''"tpcb"-like''', 'scripts => ''{tpcb-like}''',
     'scripts => ''{tpcb-like,select-only@2}''', 'scripts => ''{}''', 'scripts => ''"{}"''',
     'scripts => ''no-such-script''', 'scripts => ''tpcb-like,no-such-script''',

@@ -87,3 +87,30 @@ SELECT * FROM bench.run(variables => '[1]');
 SELECT * FROM bench.run(variables => '{"1a": 1}');
 SELECT * FROM bench.run(variables => '{"a": ""}');
 SELECT * FROM bench.run(variables => '{"a": {}}');
+
+-- Statements instead of names of scripts.
+SELECT state, transactions, scripts FROM bench.run(sql => 'SELECT 1', transactions => 3);
+SELECT state, transactions, protocol
+FROM unnest('{simple,extended,prepared}'::text[]) p,
+     LATERAL bench.run(sql => E'\\set a random(1, 9)\nSELECT :a;\nSELECT :a + 1', mode => 'spi', clients => 2, transactions => 5, protocol => p);
+SELECT r.sql, s.name, s.description, s.body, s.transactions
+FROM bench.runs r JOIN bench.run_scripts s USING (run_id) ORDER BY run_id DESC LIMIT 1;
+SELECT split_part(bench.report(run_id), E'\n', 2) AS report FROM bench.run(sql => E'SELECT\n' || repeat('1 + ', 40) || '1', transactions => 1);
+SELECT * FROM bench.run('select-only', sql => 'SELECT 1');
+SELECT * FROM bench.run(sql => '');
+SELECT * FROM bench.run(sql => E'SELECT 1;\n\\set a random(1');
+SELECT arm, runs FROM bench.compare('[{"sql": "SELECT 1"}, {"sql": "SELECT 2"}]', repeats => 1, transactions => 5) ORDER BY arm;
+SELECT point, runs FROM bench.sweep('{"sql": ["SELECT 1", "SELECT 2"]}', repeats => 1, transactions => 5) ORDER BY point;
+SELECT arm FROM bench.compare('[{"sql": "SELECT 1"}, {}]', scripts => 'select-only', transactions => 5);
+
+-- Seeds are numbers or texts.
+SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => 42);
+SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => '43');
+SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => 44::smallint);
+SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => '45'::text);
+SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => 9223372036854775807);
+SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => 18446744073709551615);
+SELECT seed FROM bench.runs ORDER BY run_id DESC LIMIT 6;
+SELECT * FROM bench.run(sql => 'SELECT 1', seed => -1);
+SELECT * FROM bench.run(sql => 'SELECT 1', seed => 18446744073709551616);
+SELECT * FROM bench.run(sql => 'SELECT 1', seed => 0.5);

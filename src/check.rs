@@ -89,12 +89,16 @@ pub fn label(label: Option<&str>) -> Result<()> {
     }
 }
 
+/// A base seed as it is given: a number, or the name of a source of numbers.
+#[derive(Clone, Debug)]
+pub struct Seed(pub String);
+
 /// A base seed; that of the clock unless one is given.
-pub fn seed(text: Option<&str>) -> Result<u64> {
-    let Some(text) = text else {
+pub fn seed(seed: Option<&Seed>) -> Result<u64> {
+    let Some(Seed(text)) = seed else {
         return Ok(server::clock_seed());
     };
-    match text {
+    match text.as_str() {
         "time" => Ok(server::clock_seed()),
         "rand" => Ok(server::strong_seed()),
         // Not as C reads it: nothing wraps around.
@@ -102,7 +106,7 @@ pub fn seed(text: Option<&str>) -> Result<u64> {
             invalid(
                 "seed",
                 format!("\"{text}\""),
-                "An unsigned integer of 64 bits, \"time\" or \"rand\".",
+                "An integer from 0 to 18446744073709551615, \"time\" or \"rand\".",
             )
         }),
     }

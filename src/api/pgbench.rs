@@ -8,7 +8,7 @@ use super::progress::Progress;
 use super::run;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
-use crate::check::argument;
+use crate::check::{self, argument};
 use crate::error::{Error, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::pq::conninfo;
@@ -197,8 +197,8 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         aggregate_interval: seconds(aggregate.unwrap_or(1)),
         // As C reads it: -1 is the largest number.
         seed: wanted.seed.as_ref().map(|text| match parse_seed(text) {
-            Ok(Seed::Value(value)) => value.to_string(),
-            _ => text.clone(),
+            Ok(Seed::Value(value)) => check::Seed(value.to_string()),
+            _ => check::Seed(text.clone()),
         }),
         rate: wanted.rate,
         latency_limit: wanted.latency_limit_us.map(|us| us as f64 / 1000.0),

@@ -6,7 +6,7 @@
 
 use super::horizon::Horizon;
 use super::transaction;
-use crate::check::{interval_text, invalid};
+use crate::check::{Seed, interval_text, invalid};
 use crate::error::{Error, OrRaise, Result, catch, problem};
 use crate::query;
 use crate::state::text::c_text;
@@ -447,6 +447,27 @@ impl Argument for Interval {
 
     fn to_json(&self) -> Value {
         interval_text(self).into()
+    }
+}
+
+/// A seed, which is a text to the server; numbers are cast to it.
+impl Argument for Seed {
+    const SQL: &'static str = "bench.seed";
+
+    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+        // SAFETY: the caller's promise; values of both types are the same.
+        unsafe {
+            require_readable(name, datum, pg_sys::TEXTOID)?;
+            String::of_datum(name, datum).map(Seed)
+        }
+    }
+
+    fn of_json(name: &'static str, value: &Value) -> Result<Self> {
+        String::of_json(name, value).map(Seed)
+    }
+
+    fn to_json(&self) -> Value {
+        self.0.to_json()
     }
 }
 

@@ -6,7 +6,7 @@ use super::pages::MAX_PAGES;
 use super::pgio::PgioSpec;
 use crate::backend::identity::Identity;
 use crate::backend::settings;
-use crate::check::{self, in_range, invalid};
+use crate::check::{self, Seed, in_range, invalid};
 use crate::error::{Error, Result, catch};
 use crate::options::options;
 use crate::query;
@@ -35,7 +35,7 @@ options! {
         /// Whether not to check that there is space for them.
         force: bool = false,
         /// Selects the orders of keys.
-        seed: Option<String>,
+        seed: Option<Seed>,
     }
 }
 
@@ -47,7 +47,7 @@ impl PgioOptions {
         let rows_each = blocks(size)?.ok_or_else(|| invalid_size(size))?;
         let unlogged = self.unlogged;
         let force = self.force;
-        let seed = check::seed(self.seed.as_deref())?;
+        let seed = check::seed(self.seed.as_ref())?;
         let common = CommonOptions {
             what: "pgio's tables",
             tablespace: self.tablespace.as_deref(),

@@ -5,7 +5,7 @@ use super::sets;
 use crate::error::Result;
 use crate::options::Options;
 use crate::query;
-use crate::run::{PgioOptions, RunOptions};
+use crate::run::{DEFAULT_SCRIPTS, PgioOptions, RunOptions};
 use crate::security::with_pinned_settings;
 use crate::server::literal_to_copy;
 use selfbench_model::{Evidence, Mode, RunRecord, SetKind, Setting};
@@ -50,6 +50,12 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
     for option in defaults {
         if !known.iter().any(|name| name == option.name)
             || (run.mode == Mode::Spi && OF_CONNECTIONS.contains(&option.name))
+        {
+            continue;
+        }
+        // The row names the scripts of statements and of the default, too.
+        if option.name == "scripts"
+            && (run.sql.is_some() || run.scripts == [DEFAULT_SCRIPTS.to_owned()])
         {
             continue;
         }

@@ -11,7 +11,7 @@ pub mod statements;
 pub mod switches;
 
 pub use loopback::Route;
-pub use options::RunOptions;
+pub use options::{DEFAULT_SCRIPTS, RunOptions};
 pub use pgio::PgioSpec;
 pub use pgio_options::PgioOptions;
 pub use scripts::ScriptSpec;

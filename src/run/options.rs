@@ -2,14 +2,15 @@
 //! [`RunSpec`], or the error that tells which option is wrong and what is valid.
 
 use super::loopback::Route;
-use super::scripts::ScriptSpec;
+use super::scripts::{ScriptSpec, user_script};
 use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, Vacuum};
 use super::statements;
 use super::switches::Switches;
 use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
 use crate::check::{
-    US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, label, one_of, seed,
+    Seed, US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, label, one_of,
+    seed,
 };
 use crate::database::target;
 use crate::error::{Error, Result};
@@ -24,6 +25,8 @@ use serde_json::Value;
 
 /// The largest number of clients: what the server could ever have as processes.
 pub const MAX_CLIENTS: i32 = 262_143;
+/// Scripts of a run that is given neither names nor statements.
+pub const DEFAULT_SCRIPTS: &str = "tpcb-like";
 /// What a run does that is given neither a duration nor a number of transactions.
 const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
 /// Samples of waits per second at most.
@@ -34,8 +37,8 @@ const CLIENTS_PER_WORKER: usize = 250;
 options! {
     /// The options of `bench.run`; other functions have some of them.
     pub struct RunOptions {
-        /// Names of scripts, each with an optional `@weight`, separated by commas.
-        scripts: String = "tpcb-like",
+        /// Names of scripts, each with an optional `@weight`, separated by commas; NULL for tpcb-like.
+        scripts: Option<String>,
         /// Execution mode.
         mode: String = "spi",
         /// Number of clients.
@@ -61,7 +64,7 @@ options! {
         /// Length of the intervals for which figures are stored.
         aggregate_interval: Interval = Interval::from_seconds(1.0),
         /// Random seed.
-        seed: Option<String>,
+        seed: Option<Seed>,
         /// Text that identifies the run.
         label: Option<String>,
         /// Scheduled transactions per second of all clients together.
@@ -90,6 +93,8 @@ options! {
         client_process: String = "auto",
         /// How many times a second the clients' sessions are sampled for what they wait for.
         wait_sample_rate: f64 = 20.0,
+        /// Statements in pgbench's language, executed instead of stored scripts.
+        sql: Option<String>,
         ..switches: Switches,
     }
 }
@@ -126,7 +131,7 @@ impl RunOptions {
             ));
         }
         self.progress_us()?;
-        let seed = seed(self.seed.as_deref())?;
+        let seed = seed(self.seed.as_ref())?;
         label(self.label.as_deref())?;
         let rate = match self.rate {
             Some(rate) => Some(above_zero("rate", rate)?),
@@ -211,6 +216,7 @@ impl RunOptions {
             },
             setup: self.setup.clone(),
             teardown: self.teardown.clone(),
+            sql: self.sql.clone(),
             connection,
             target,
             pgio: None,
@@ -433,7 +439,23 @@ impl RunOptions {
     }
 
     fn scripts(&self) -> Result<Vec<ScriptSpec>> {
-        let list = parse_list(&self.scripts).map_err(|error| {
+        let names = match (&self.scripts, &self.sql) {
+            (Some(_), Some(_)) => {
+                return Err(Error::OptionConflict {
+                    message: "options \"scripts\" and \"sql\" exclude each other".into(),
+                    hint:
+                        "Give one of them. To mix statements with other scripts, store them with \
+                           bench.define_script."
+                            .into(),
+                });
+            }
+            (None, Some(sql)) => {
+                let name = "sql";
+                return Ok(vec![user_script(name, name.into(), sql.clone(), 1)]);
+            }
+            (names, None) => names.as_deref().unwrap_or(DEFAULT_SCRIPTS),
+        };
+        let list = parse_list(names).map_err(|error| {
             let valid = match error {
                 NameError::Array => {
                     return Error::OptionConflict {
@@ -451,7 +473,7 @@ impl RunOptions {
                      weights: {error}."
                 ),
             };
-            invalid("scripts", format!("\"{}\"", self.scripts), &valid)
+            invalid("scripts", format!("\"{names}\""), &valid)
         })?;
         if list.len() > MAX_SCRIPTS {
             return Err(invalid(

@@ -172,6 +172,8 @@ pub struct RunSpec {
     pub connection: Vec<(String, String)>,
     /// What the clients connect to, if it is not this server over loopback.
     pub target: Option<ConnectWith>,
+    /// The option "sql", whose statements are the only script then.
+    pub sql: Option<String>,
     /// pgio's workload, if it is that. The scripts are those of its first table then.
     pub pgio: Option<PgioSpec>,
 }

@@ -38,7 +38,7 @@ CREATE FUNCTION bench.initialize_pgio(
     index_tablespace text    DEFAULT NULL,
     unlogged         boolean DEFAULT false,
     force            boolean DEFAULT false,
-    seed             text    DEFAULT NULL,
+    seed             bench.seed DEFAULT NULL,
     OUT step    text,
     OUT seconds float8
 ) RETURNS SETOF record

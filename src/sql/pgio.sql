@@ -46,7 +46,7 @@ CREATE FUNCTION bench.run_pgio(
     max_warmup        bench.span DEFAULT '5 min',
     progress          bench.span DEFAULT NULL,
     aggregate_interval bench.span DEFAULT '1 s',
-    seed              text     DEFAULT NULL,
+    seed              bench.seed DEFAULT NULL,
     label             text     DEFAULT NULL,
     log               boolean  DEFAULT false,
     sampling_rate     float8   DEFAULT NULL,

@@ -35,7 +35,7 @@ $$;
 COMMENT ON TYPE bench.run_result IS 'result row of bench.run and bench.wait';
 
 CREATE FUNCTION bench.run(
-    scripts      text     DEFAULT 'tpcb-like',
+    scripts      text     DEFAULT NULL,
     mode         text     DEFAULT 'spi',
     clients      int      DEFAULT 1,
     jobs         int      DEFAULT NULL,
@@ -48,7 +48,7 @@ CREATE FUNCTION bench.run(
     max_warmup   bench.span DEFAULT '5 min',
     progress     bench.span DEFAULT NULL,
     aggregate_interval bench.span DEFAULT '1 s',
-    seed         text     DEFAULT NULL,
+    seed         bench.seed DEFAULT NULL,
     label        text     DEFAULT NULL,
     rate              float8  DEFAULT NULL,
     latency_limit     float8  DEFAULT NULL,
@@ -72,7 +72,8 @@ CREATE FUNCTION bench.run(
     connection        text    DEFAULT 'auto',
     settings          jsonb   DEFAULT NULL,
     setup             text    DEFAULT NULL,
-    teardown          text    DEFAULT NULL
+    teardown          text    DEFAULT NULL,
+    sql               text    DEFAULT NULL
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';

@@ -48,3 +48,18 @@ CREATE CAST (smallint AS bench.span) WITH FUNCTION bench_internal.seconds(smalli
 CREATE CAST (int AS bench.span) WITH FUNCTION bench_internal.seconds(int) AS IMPLICIT;
 CREATE CAST (bigint AS bench.span) WITH FUNCTION bench_internal.seconds(bigint) AS IMPLICIT;
 CREATE CAST (numeric AS bench.span) WITH FUNCTION bench_internal.seconds(numeric) AS IMPLICIT;
+
+/* The type of arguments that are seeds: a number from 0 to 2^64 - 1, which bigint does not hold, or a text. */
+CREATE TYPE bench.seed;
+CREATE FUNCTION bench_internal.seed_in(cstring) RETURNS bench.seed
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textin';
+CREATE FUNCTION bench_internal.seed_out(bench.seed) RETURNS cstring
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textout';
+CREATE TYPE bench.seed (INPUT = bench_internal.seed_in, OUTPUT = bench_internal.seed_out, LIKE = pg_catalog.text);
+COMMENT ON TYPE bench.seed IS 'a random seed: an integer from 0 to 18446744073709551615, "time" or "rand"';
+CREATE CAST (pg_catalog.text AS bench.seed) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (bench.seed AS pg_catalog.text) WITHOUT FUNCTION AS ASSIGNMENT;
+CREATE CAST (smallint AS bench.seed) WITH INOUT AS IMPLICIT;
+CREATE CAST (int AS bench.seed) WITH INOUT AS IMPLICIT;
+CREATE CAST (bigint AS bench.seed) WITH INOUT AS IMPLICIT;
+CREATE CAST (numeric AS bench.seed) WITH INOUT AS IMPLICIT;

@@ -144,6 +144,7 @@ CREATE TABLE bench.runs (
     mode                    text NOT NULL,
     protocol                text NOT NULL,
     scripts                 text[] NOT NULL,
+    sql                     text, -- option "sql", instead of names of scripts
     clients                 int NOT NULL,
     jobs                    int NOT NULL,
     workers                 int NOT NULL, -- processes that drove the clients

@@ -280,6 +280,7 @@ fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64)
         vacuum: spec.vacuum.as_str().into(),
         setup: spec.setup.clone(),
         teardown: spec.teardown.clone(),
+        sql: spec.sql.clone(),
         seed: spec.seed.to_string(),
         server_version: database.version(),
         server_version_num: database.version_num(),

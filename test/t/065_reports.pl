@@ -375,6 +375,16 @@ my $until_steady = run_of(q{'select-only', warmup => NULL, max_warmup => '0.5 s'
 like(report($until_steady, 'markdown'), qr/^SELECT \* FROM bench\.run\(.*warmup => NULL, max_warmup => '0\.5 s'/m,
 	'a warm-up until the run is steady is one again');
 
+my $of_sql = run_of(q{sql => E'\\\\set a 1\nSELECT :a', seed => 7, transactions => 10});
+($statement) = report($of_sql, 'markdown') =~ /^(SELECT \* FROM bench\.run\(.*?\);)$/ms;
+unlike($statement, qr/scripts =>/, 'statements are not repeated by the name of their script');
+$node->safe_psql('postgres', $statement);
+is( $node->safe_psql(
+		'postgres', "SELECT a.sql = b.sql, a.seed = b.seed, a.scripts = b.scripts FROM bench.runs a, bench.runs b"
+		  . " WHERE a.run_id = $of_sql AND b.run_id = (SELECT max(run_id) FROM bench.runs)"),
+	't|t|t', 'a run of statements is repeated with them')
+  or diag($statement);
+
 is( $node->safe_psql(
 		'postgres', qq{
 		SELECT d ->> 'format', jsonb_array_length(d -> 'sets'), jsonb_array_length(d #> '{sets,0,points}'),

@@ -114,6 +114,8 @@ pub struct Run {
     pub setup: Option<String>,
     /// Statements to be executed after it.
     pub teardown: Option<String>,
+    /// Statements of the option "sql", which were executed instead of named scripts.
+    pub sql: Option<String>,
     /// Base seed, an unsigned number.
     pub seed: String,
     /// Scale of pgbench's tables.

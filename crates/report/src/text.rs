@@ -17,6 +17,8 @@ const COUNTS_ALL_OUTCOMES: i32 = 18;
 
 /// First major version that knows failures of other kinds than serialization and deadlock.
 const KNOWS_OTHER_FAILURES: i32 = 19;
+/// How many characters of a run's option "sql" are shown.
+const MAX_SQL_CHARS: usize = 72;
 
 /// Whose lines a report has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -64,6 +66,15 @@ impl Lines {
     }
 }
 
+/// The start of some statements, in one line.
+fn start_of(sql: &str) -> String {
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_SQL_CHARS) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
+}
+
 /// What was asked for, and how much of it was done.
 fn parameters(lines: &mut Lines, record: &RunRecord) {
     let run = &record.run;
@@ -74,9 +85,10 @@ fn parameters(lines: &mut Lines, record: &RunRecord) {
         ),
         Style::Pgbench { .. } => format!("pgbench ({})", run.server_version),
     });
-    let transaction_type = match record.scripts.as_slice() {
-        [script] => &script.description,
-        _ => "multiple scripts",
+    let transaction_type = match (&run.sql, record.scripts.as_slice()) {
+        (Some(sql), _) => start_of(sql),
+        (None, [script]) => script.description.clone(),
+        (None, _) => "multiple scripts".into(),
     };
     lines.push(format!("transaction type: {transaction_type}"));
     if record.pgio.is_none() {

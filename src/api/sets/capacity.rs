@@ -130,7 +130,7 @@ fn find_capacity(
     let horizon = call.horizon();
     let (row, set_id) = (|| {
         let options = call.read(CapacityOptions::take)?;
-        let seed = check::seed(options.run.seed.as_deref())?;
+        let seed = check::seed(options.run.seed.as_ref())?;
         let search = FindCapacity { options, seed };
         // What is wrong with the options is told before the set is stored.
         let spec = search.options.check()?;

@@ -65,7 +65,7 @@ impl Series {
     ) -> Result<Series> {
         let mut series = Series {
             repeats: check::in_range("repeats", repeats, 1, MAX_REPEATS)?,
-            seed: check::seed(common.seed.as_deref())?,
+            seed: check::seed(common.seed.as_ref())?,
             arms: arms::parse(document, common, limit)?,
         };
         series.check()?;
