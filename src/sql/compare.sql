@@ -4,13 +4,13 @@
 CREATE TYPE bench.verdict AS (
     arm              text,
     runs             int, -- that count
-    tps              float8, -- mean of the runs, with its interval of 95 %, as the latencies below
+    tps              float8, -- geometric mean of the runs, with its interval of 95 %, as the latencies below
     tps_low          float8,
     tps_high         float8,
     ratio            float8, -- of tps to the baseline's in the same rounds; with a rate, of mean latency
     ratio_low        float8,
     ratio_high       float8,
-    p_value          float8, -- of a permutation test
+    p_value          float8, -- below 0.05 exactly if the interval of the ratio does not contain 1
     verdict          text,
     latency_p50_ms   float8,
     latency_p50_low  float8,

@@ -63,6 +63,8 @@ is(query("SELECT ratio < 1 AND ratio_low <= ratio AND ratio <= ratio_high AND ra
 	't|t', 'an arm that is slower');
 is(query("SELECT tps_low <= tps AND tps <= tps_high AND p_value BETWEEN 0 AND 1 AND latency_p50_ms BETWEEN latency_p50_low AND latency_p50_high AND latency_p99_ms >= latency_p50_ms, cardinality(run_ids), missing $of WHERE arm = 'slow'"),
 	't|9|{}', 'intervals');
+is(query("SELECT bool_and((p_value < 0.05) = (ratio_low > 1 OR ratio_high < 1)) FROM bench.sets, bench.verdicts(set_id) WHERE kind = 'compare' AND ratio_low IS NOT NULL"),
+	't', 'p values and intervals say the same');
 like(query("SELECT verdict FROM bench.verdicts((SELECT max(set_id) FROM bench.sets)) WHERE arm = 'b'"),
 	qr/latency|no difference/, 'with a rate, latencies are compared');
 is(query("SELECT scripts_ratio > 0, ratio > 0 FROM bench.compare('[{\"clients\": 1}, {\"clients\": 2}]', scripts => 'short, long\@2', repeats => 2, transactions => 20) WHERE ratio IS NOT NULL"),
@@ -141,10 +143,13 @@ query("SELECT bench.compare('[{\"clients\": 1}, {\"clients\": 3}]', scripts => '
 $set = query('SELECT max(set_id) FROM bench.sets');
 my $sides = join ', ', map { "(SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND arm = 'clients=$_' AND round > 0)" } 1, 3;
 is(query("SELECT name, of_a, of_b FROM bench.compare_runs($sides) WHERE aspect = 'option' AND name = 'clients'"), 'clients|1|3', 'compare_runs: options');
-is(query("SELECT c.ratio = v.ratio, c.finding = 'b compared with a: ' || v.verdict FROM bench.compare_runs($sides) c, bench.verdicts($set) v WHERE c.name = 'tps' AND v.ratio IS NOT NULL"),
+is(query("SELECT c.ratio = v.ratio, starts_with(c.finding, 'b compared with a: ' || v.verdict || '; p ') FROM bench.compare_runs($sides) c, bench.verdicts($set) v WHERE c.name = 'tps' AND v.ratio IS NOT NULL"),
 	't|t', 'compare_runs: runs of the same rounds are compared by rounds');
 is(query("SELECT DISTINCT aspect FROM bench.compare_runs($sides) WHERE aspect IN ('result', 'option', 'budget') ORDER BY 1"), "budget\noption\nresult", 'compare_runs: aspects');
-like(query("SELECT finding FROM bench.compare_runs('{$first}', '{$second}') WHERE name = 'tps'"), qr/^b compared with a: /, 'compare_runs: single runs');
+like(query("SELECT finding FROM bench.compare_runs('{$first}', '{$second}') WHERE name = 'tps'"), qr/^b compared with a: single runs show no noise/, 'compare_runs: single runs');
+my $nights = "(SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND arm = 'clients=3' AND round > 0)";
+like(query("SELECT finding FROM bench.compare_runs($nights, '{$first}') WHERE name = 'tps'"),
+	qr/the single run is (within|outside of) what the other 3 predict.*; p [=<] [\d.]+$/, 'compare_runs: one run and several others');
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{999999}')"), qr/ERROR:  42704: run 999999 does not exist/, 'compare_runs: no such run');
 like(complaints("SELECT * FROM bench.compare_runs(NULL, '{1}')"), qr/ERROR:  22004: a must not be null/, 'compare_runs: NULL');
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{$second}')", user => 'plain'), qr/ERROR:  42704: run $first does not exist/, 'compare_runs: runs of others');

@@ -1,11 +1,15 @@
 //! What a comparison says in one sentence: the verdict on an arm.
 
-use selfbench_stats::compare::{Comparison, Difference};
+use crate::capacity::significant;
+use crate::number::counted;
+use selfbench_stats::compare::{Comparison, Design, Difference};
 
 /// Noise above this effect, as a fraction, is told in words.
 const LARGE: f64 = 1.0;
 /// More rounds than that are not suggested.
 const MAX_MORE: usize = 1000;
+/// Smaller p values are not told apart.
+const SMALLEST_P: f64 = 0.0001;
 /// Decimals of a ratio at most.
 const MAX_DECIMALS: usize = 6;
 
@@ -30,7 +34,7 @@ pub fn verdict(
     missing: usize,
 ) -> String {
     let mut parts = vec![match comparison {
-        None => "no round has a result of both this arm and the baseline".to_owned(),
+        None => "no round has transactions of both this arm and the baseline".to_owned(),
         Some(comparison) => judge(comparison, measure),
     }];
     match outlier_rounds {
@@ -41,8 +45,22 @@ pub fn verdict(
             parts.push(format!("rounds {} are outliers", rounds.join(", ")));
         }
     }
+    parts.extend(comparison.and_then(left_out));
     parts.extend(missing_runs(missing));
     parts.join("; ")
+}
+
+/// The verdict on stored runs, with the p value, which has no column of its own.
+pub fn of_runs(comparison: Option<&Comparison>, measure: Measure) -> String {
+    let Some(comparison) = comparison else {
+        return "a side has no run with transactions".to_owned();
+    };
+    let text = verdict(Some(comparison), measure, &[], 0);
+    match comparison.p_value {
+        Some(p) if p < SMALLEST_P => format!("{text}; p < {SMALLEST_P}"),
+        Some(p) => format!("{text}; p = {}", significant(p)),
+        None => text,
+    }
 }
 
 /// What stands instead of a verdict for the arm that others are compared with.
@@ -60,9 +78,24 @@ pub fn missing_runs(missing: usize) -> Option<String> {
     }
 }
 
+/// That rounds or runs had no transactions, if there are any.
+fn left_out(comparison: &Comparison) -> Option<String> {
+    let (left_out, runs) = match comparison.design {
+        Design::Rounds => (comparison.left_out.len(), "round"),
+        Design::Groups | Design::Single => (comparison.left_out.len(), "run"),
+    };
+    let are = if left_out == 1 { "is" } else { "are" };
+    let counted = counted(left_out, runs);
+    (left_out > 0).then(|| format!("{counted} without transactions {are} left out"))
+}
+
 fn judge(comparison: &Comparison, measure: Measure) -> String {
     let (Some(low), Some(high)) = (comparison.low, comparison.high) else {
-        return "one round shows no noise: repeat at least 3 times".into();
+        return match comparison.design {
+            Design::Rounds => "one round shows no noise: repeat at least 3 times",
+            _ => "single runs show no noise: give at least 3 of one side",
+        }
+        .into();
     };
     match comparison.difference() {
         Difference::NotSeen => not_seen(comparison),
@@ -71,23 +104,45 @@ fn judge(comparison: &Comparison, measure: Measure) -> String {
                 Measure::Throughput => "times as fast",
                 Measure::Latency => "times the latency",
             };
-            format!("{} {times} (95 %)", range(low, high))
+            let difference = format!("{} {times} (95 %)", range(low, high));
+            match comparison.design {
+                Design::Single => format!(
+                    "{difference}; the single run is outside of what the other {} predict",
+                    comparison.rounds
+                ),
+                Design::Rounds | Design::Groups => difference,
+            }
         }
     }
 }
 
 /// No difference, how large one may still be, and what would show a smaller one.
 fn not_seen(comparison: &Comparison) -> String {
-    let seen = "no difference can be seen";
+    let (seen, runs, each) = match comparison.design {
+        Design::Rounds => ("no difference can be seen".to_owned(), "round", ""),
+        Design::Groups => (
+            "no difference can be seen".to_owned(),
+            "run",
+            " of each side",
+        ),
+        Design::Single => (
+            format!(
+                "the single run is within what the other {} predict",
+                comparison.rounds
+            ),
+            "run",
+            "",
+        ),
+    };
     let Some(smallest) = comparison.smallest_effect() else {
         return format!("{seen}: the noise of this machine hides any");
     };
     if smallest == 0.0 {
-        return format!("{seen}: all rounds gave the same result");
+        return format!("{seen}: all {runs}s gave the same result");
     }
     if smallest > LARGE {
         return format!(
-            "{seen}: this machine's noise hides even twice the speed; use longer runs or more rounds"
+            "{seen}: this machine's noise hides even twice the speed; use longer runs or more {runs}s"
         );
     }
     let noise = format!(
@@ -96,12 +151,16 @@ fn not_seen(comparison: &Comparison) -> String {
     );
     // A rounded figure may be above the smallest effect.
     let half = rounded(50.0 * smallest) / 100.0;
-    let rounds = comparison.rounds_for(half);
+    let rounds = match comparison.design {
+        Design::Single => None,
+        Design::Rounds | Design::Groups => comparison.rounds_for(half),
+    };
     match rounds.map(|rounds| rounds.saturating_sub(comparison.rounds)) {
-        Some(1) => format!("{noise}; 1 more round would show {}", percent(half)),
-        Some(more @ 2..=MAX_MORE) => {
-            format!("{noise}; {more} more rounds would show {}", percent(half))
-        }
+        Some(more @ 1..=MAX_MORE) => format!(
+            "{noise}; {}{each} would show {}",
+            counted(more, &format!("more {runs}")),
+            percent(half)
+        ),
         _ => noise,
     }
 }
@@ -176,6 +235,42 @@ mod tests {
     }
 
     #[test]
+    fn stored_runs_have_a_p_value_and_a_single_one_a_prediction() {
+        let of = |arm: &[f64], baseline: &[f64]| {
+            let comparison = Comparison::of_independent(arm, baseline, 1);
+            of_runs(comparison.as_ref(), Measure::Throughput)
+        };
+        let nights = [
+            1012.0, 998.0, 1034.0, 1021.0, 987.0, 1009.0, 1045.0, 1003.0, 1018.0, 1001.0, 1022.0,
+            1008.0, 995.0, 1013.0,
+        ];
+        assert_eq!(
+            of(&[950.0], &nights),
+            "0.91 to 0.97 times as fast (95 %); the single run is outside of what the other 14 predict; \
+             p = 0.00156"
+        );
+        assert_eq!(
+            of(&[1000.0], &nights),
+            "the single run is within what the other 14 predict: anything under 7 % is below this \
+             machine's noise; p = 0.473"
+        );
+        assert_eq!(
+            of(&[500.0, 510.0, 490.0], &nights),
+            "0.47 to 0.52 times as fast (95 %); p < 0.0001"
+        );
+        assert_eq!(
+            of(&[0.0, 0.0, 1010.0, 1025.0, 995.0], &nights),
+            "no difference can be seen: anything under 10 % is below this machine's noise; 5 more runs of \
+             each side would show 5 %; 2 runs without transactions are left out; p = 0.862"
+        );
+        assert_eq!(
+            of(&[950.0], &[1000.0]),
+            "single runs show no noise: give at least 3 of one side"
+        );
+        assert_eq!(of(&[0.0], &nights), "a side has no run with transactions");
+    }
+
+    #[test]
     fn bounds_have_the_decimals_that_tell_something() {
         for (low, high, expected) in [
             (1.0004, 1.04, "1.0004 to 1.0400"),
@@ -216,11 +311,16 @@ mod tests {
             throughput(&[1.5]),
             "one round shows no noise: repeat at least 3 times"
         );
-        let none = "no round has a result of both this arm and the baseline";
+        let none = "no round has transactions of both this arm and the baseline";
         assert_eq!(verdict(None, Measure::Latency, &[], 0), none);
         assert_eq!(
             verdict(None, Measure::Throughput, &[], 3),
             format!("{none}; 3 runs are missing")
+        );
+        let stalled = Comparison::of(&[(0.0, 9.0), (2.0, 1.0), (2.0, 1.0)], 1).unwrap();
+        assert_eq!(
+            verdict(Some(&stalled), Measure::Throughput, &[], 0),
+            "2.000 times as fast (95 %); 1 round without transactions is left out"
         );
         let found = of(&[2.0, 2.0, 2.0, 2.0]);
         assert_eq!(

@@ -73,7 +73,7 @@ fn compare_figures(
             let finding = judged.then(|| match (a.runs.is_empty(), b.runs.is_empty()) {
                 (false, false) => format!(
                     "b compared with a: {}",
-                    verdict::verdict(comparison.as_ref(), measure, &[], 0)
+                    verdict::of_runs(comparison.as_ref(), measure)
                 ),
                 _ => "a side has no run that counts".into(),
             });

@@ -9,21 +9,25 @@
 //!   not presume normal noise. For 20 to 40 rounds with skewed noise, or with one stalled round in ten,
 //!   it contains the true ratio in 92 to 97 % of all simulated series, Student's t in 91 to 96 %, the
 //!   bootstraps with unequal tails (bootstrap-t, BCa) in 90 to 96 %.
-//! * A test by permutation (Fisher, 1935), which presumes nothing, gives the p value beside it.
+//! * The p value inverts the interval: it is below 0.05 exactly if the interval does not contain 1.
 //! * The answer comes from the interval alone: there is a difference if it does not contain 1.
 //! * What could have been seen: [`Comparison::smallest_effect`] and [`Comparison::rounds_for`].
 //!
-//! Runs that were not made in rounds are compared as two independent groups: Welch (1947).
+//! Runs that were not made in rounds are compared as two independent groups: Welch (1947). A single run
+//! is compared with what several others predict for it: their mean and a deviation of
+//! `s sqrt(1 + 1 / n)` by Student's t with `n - 1` degrees of freedom (Hahn and Meeker, Statistical
+//! Intervals, 1991, section 4.8).
 
 mod power;
 mod resample;
 
-use crate::random::Random;
 use crate::summary;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// Probability that an interval does not contain the true value; smaller p values show a difference.
+const LEVEL: f64 = 0.05;
 /// Probability that an interval contains the true value.
-pub const CONFIDENCE: f64 = 0.95;
+pub const CONFIDENCE: f64 = 1.0 - LEVEL;
 /// From that number of rounds on, intervals are those of the bootstrap.
 pub const BOOTSTRAP_FROM: usize = 20;
 /// With fewer values, none is called an outlier.
@@ -44,25 +48,42 @@ pub enum Difference {
     NotSeen,
 }
 
+/// How the runs that are compared belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// In rounds, each with a run of both.
+    Rounds,
+    /// Two independent groups.
+    Groups,
+    /// A single run, and several others that predict it.
+    Single,
+}
+
 /// An arm compared with its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Number of rounds that are compared; of independent runs, the smaller number of both groups.
+    /// What is compared.
+    pub design: Design,
+    /// Number of rounds that are compared; of independent groups, the number of runs of the smaller one;
+    /// of a single run, that of the others.
     pub rounds: usize,
     /// Geometric mean of the arm's figure divided by the baseline's.
     pub ratio: f64,
-    /// Lower bound of the ratio's interval, see [`CONFIDENCE`]; `None` with a single round.
+    /// Lower bound of the ratio's interval, see [`CONFIDENCE`]; `None` with a single round, or a single
+    /// run on both sides.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
-    /// Probability of a ratio that is as far from 1 if there is no difference.
+    /// Probability of a ratio that is as far from 1, compared with its error, if there is no difference:
+    /// below 0.05 exactly if the interval does not contain 1.
     pub p_value: Option<f64>,
     /// By which fraction the ratio of a single round deviates: robust against outliers, the scaled
     /// median absolute deviation.
     pub noise: Option<f64>,
     /// Rounds, by their position in what was given, whose ratio is far from all others'.
     pub outliers: Vec<usize>,
-    /// Rounds, by their position, that have no ratio: a figure is 0, negative or not finite.
+    /// Rounds, by their position, that have no ratio: a figure is 0, negative or not finite. Of runs that
+    /// were not made in rounds, their positions among the arm's, then the baseline's.
     pub left_out: Vec<usize>,
     /// What is needed to plan more rounds.
     spread: Option<power::Spread>,
@@ -83,19 +104,20 @@ impl Comparison {
         let (places, values) = usable(logarithms);
         let mut comparison = Self::of_groups(&[&values], samples, seed)?;
         comparison.outliers = outliers(&values).into_iter().map(|i| places[i]).collect();
-        comparison.left_out = (0..rounds.len()).filter(|i| !places.contains(i)).collect();
+        comparison.left_out = rest(rounds.len(), &places);
         Some(comparison)
     }
 
-    /// Compares figures of runs that were not made in rounds. Outliers and figures left out are not
-    /// named. `None` if one side has no figure above 0.
+    /// Compares figures of runs that were not made in rounds. Outliers are not named. `None` if one side
+    /// has no figure above 0.
     pub fn of_independent(arm: &[f64], baseline: &[f64], seed: u64) -> Option<Self> {
-        let logarithms = |figures: &[f64]| usable(figures.iter().map(|x| log_ratio(*x, 1.0))).1;
-        Self::of_groups(
-            &[&logarithms(arm), &logarithms(baseline)],
-            resample::SAMPLES,
-            seed,
-        )
+        let figures = [arm, baseline].concat();
+        let (places, values) = usable(figures.iter().map(|figure| log_ratio(*figure, 1.0)));
+        let of_arm = places.iter().filter(|place| **place < arm.len()).count();
+        let (arm, baseline) = values.split_at(of_arm);
+        let mut comparison = Self::of_groups(&[arm, baseline], resample::SAMPLES, seed)?;
+        comparison.left_out = rest(figures.len(), &places);
+        Some(comparison)
     }
 
     /// Compares the mean of one group with 0, or with the mean of a second group.
@@ -103,24 +125,33 @@ impl Comparison {
         if groups.iter().any(|group| group.is_empty()) {
             return None;
         }
-        let rounds = groups.iter().map(|group| group.len()).min()?;
-        let estimate = Estimate::of(groups);
+        let sizes = || groups.iter().map(|group| group.len());
+        let (fewest, most) = (sizes().min()?, sizes().max()?);
+        let design = match groups.len() {
+            1 => Design::Rounds,
+            _ if fewest == 1 && most > 1 => Design::Single,
+            _ => Design::Groups,
+        };
+        let estimate = Estimate::of(groups, design);
         let ratio = estimate.mean.exp();
         if !ratio.is_finite() || ratio <= 0.0 {
             return None;
         }
-        let mut random = Random::new(seed);
-        let bounds = estimate.error.map(|error| {
-            let quantile = match rounds < BOOTSTRAP_FROM {
-                true => estimate.t_quantile(),
-                false => resample::quantile(groups, &estimate, samples, &mut random),
+        let found = estimate.error.map(|error| {
+            let errors = match fewest < BOOTSTRAP_FROM {
+                true => Errors::Student(estimate.freedom),
+                false => Errors::Resampled(resample::errors(groups, &estimate, samples, seed)),
             };
-            let half = quantile * error;
-            ((estimate.mean - half).exp(), (estimate.mean + half).exp())
-        });
-        let p_value = bounds.map(|_| match groups {
-            [one] => resample::flipped_signs(one, samples, &mut random),
-            _ => resample::exchanged(groups[0], groups[1], samples, &mut random),
+            let (half, p_value) = match (error > 0.0, estimate.mean == 0.0) {
+                (true, _) => (
+                    errors.quantile() * error,
+                    errors.p_value(estimate.mean.abs() / error),
+                ),
+                (false, true) => (0.0, 1.0),
+                (false, false) => (0.0, 0.0),
+            };
+            let bounds = [estimate.mean - half, estimate.mean + half].map(f64::exp);
+            (bounds, p_value)
         });
         let variance: f64 = groups.iter().filter_map(|group| variance(group)).sum();
         let noise: f64 = groups
@@ -128,18 +159,22 @@ impl Comparison {
             .map(|group| robust_deviation(group).powi(2))
             .sum();
         Some(Self {
-            rounds,
+            design,
+            rounds: match design {
+                Design::Rounds | Design::Groups => fewest,
+                Design::Single => most,
+            },
             ratio,
-            low: bounds.map(|bounds| bounds.0),
-            high: bounds.map(|bounds| bounds.1),
-            p_value,
-            noise: bounds.map(|_| noise.sqrt().exp_m1()),
+            low: found.map(|([low, _], _)| low),
+            high: found.map(|([_, high], _)| high),
+            p_value: found.map(|(_, p_value)| p_value),
+            noise: found.map(|_| noise.sqrt().exp_m1()),
             outliers: Vec::new(),
             left_out: Vec::new(),
-            spread: bounds.map(|_| power::Spread {
+            spread: found.map(|_| power::Spread {
                 deviation: variance.sqrt(),
                 freedom: estimate.freedom,
-                groups: groups.len(),
+                design,
             }),
         })
     }
@@ -181,23 +216,31 @@ pub struct Interval {
     pub high: Option<f64>,
 }
 
-/// The mean of figures that are not negative, such as tps, with an interval of Student's t. The lower
-/// bound is not below 0. `None` if there are none, or one is negative or not finite.
+/// The geometric mean of figures such as tps, with an interval of Student's t on their logarithms; the
+/// arithmetic mean without an interval if a figure is 0. `None` if there are none, or one is negative or
+/// not finite.
 pub fn interval_of_mean(values: &[f64]) -> Option<Interval> {
-    if values.is_empty()
-        || !values
-            .iter()
-            .all(|value| value.is_finite() && *value >= 0.0)
-    {
+    let is_figure = |value: &f64| value.is_finite() && *value >= 0.0;
+    if values.is_empty() || !values.iter().all(is_figure) {
         return None;
     }
-    let estimate = Estimate::of(&[values]);
-    let half = estimate.error.map(|error| error * estimate.t_quantile());
+    if values.contains(&0.0) {
+        return Some(Interval {
+            mean: mean(values),
+            low: None,
+            high: None,
+        });
+    }
+    let (_, logarithms) = usable(values.iter().map(|value| log_ratio(*value, 1.0)));
+    let estimate = Estimate::of(&[&logarithms], Design::Rounds);
+    let half = estimate
+        .error
+        .map(|error| error * t_quantile(estimate.freedom));
     let finite = |bound: f64| bound.is_finite().then_some(bound);
-    estimate.mean.is_finite().then(|| Interval {
-        mean: estimate.mean,
-        low: half.and_then(|half| finite((estimate.mean - half).max(0.0))),
-        high: half.and_then(|half| finite(estimate.mean + half)),
+    Some(Interval {
+        mean: estimate.mean.exp(),
+        low: half.and_then(|half| finite((estimate.mean - half).exp())),
+        high: half.and_then(|half| finite((estimate.mean + half).exp())),
     })
 }
 
@@ -219,18 +262,24 @@ struct Estimate {
 
 impl Estimate {
     /// Of one group, or of the first of two minus the second.
-    fn of(groups: &[&[f64]]) -> Self {
+    fn of(groups: &[&[f64]], design: Design) -> Self {
         let (mut difference, mut squared, mut rest) = (0.0, Some(0.0), 0.0);
+        // A single run is presumed to have the noise of the others.
+        let of_others = groups.iter().find_map(|group| variance(group));
         for (group, sign) in groups.iter().zip([1.0, -1.0]) {
             let n = group.len() as f64;
             difference += sign * mean(group);
-            let part = variance(group).map(|variance| variance / n);
+            let part = match design {
+                Design::Single => of_others,
+                Design::Rounds | Design::Groups => variance(group),
+            };
+            let part = part.map(|variance| variance / n);
             squared = squared.zip(part).map(|(sum, part)| sum + part);
             rest += part.map_or(0.0, |part| part * part / (n - 1.0));
         }
         let freedom = match squared {
-            Some(squared) if rest > 0.0 => squared * squared / rest,
-            // Nothing varies.
+            Some(squared) if rest > 0.0 && design != Design::Single => squared * squared / rest,
+            // Nothing varies, or all degrees are those of the others.
             _ => groups.iter().map(|group| group.len() as f64 - 1.0).sum(),
         };
         Self {
@@ -239,11 +288,47 @@ impl Estimate {
             freedom,
         }
     }
+}
 
-    /// The quantile of Student's t for an interval with equal tails.
-    fn t_quantile(&self) -> f64 {
-        t_quantile(self.freedom)
+/// How far a mean may be from the true one, in standard errors: intervals and p values are both taken
+/// from it.
+enum Errors {
+    /// Student's t with that many degrees of freedom.
+    Student(f64),
+    /// Those of samples, without their signs, in rising order.
+    Resampled(Vec<f64>),
+}
+
+impl Errors {
+    /// The largest error that an interval covers: larger ones have a p value below [`LEVEL`].
+    fn quantile(&self) -> f64 {
+        match self {
+            Errors::Student(freedom) => t_quantile(*freedom),
+            Errors::Resampled(errors) => {
+                let covers = |at: &usize| share(errors.len() - at - 1, errors.len()) < LEVEL;
+                let largest = (0..errors.len()).find(covers);
+                largest.map_or(f64::INFINITY, |at| errors[at])
+            }
+        }
     }
+
+    /// The probability of an error that is at least as large.
+    fn p_value(&self, error: f64) -> f64 {
+        match self {
+            Errors::Student(freedom) => StudentsT::new(0.0, 1.0, *freedom)
+                .map_or(f64::NAN, |student| 2.0 * student.sf(error)),
+            Errors::Resampled(errors) => {
+                let smaller = errors.partition_point(|sample| *sample < error);
+                share(errors.len() - smaller, errors.len())
+            }
+        }
+    }
+}
+
+/// The probability that so many of all samples show, the one that was observed added (Phipson and Smyth,
+/// 2010).
+fn share(far: usize, samples: usize) -> f64 {
+    (far + 1) as f64 / (samples + 1) as f64
 }
 
 /// The quantile of Student's t for an interval with equal tails.
@@ -266,6 +351,11 @@ fn usable(values: impl Iterator<Item = f64>) -> (Vec<usize>, Vec<f64>) {
         .enumerate()
         .filter(|(_, value)| value.is_finite())
         .unzip()
+}
+
+/// The positions, of so many, that are not among these.
+fn rest(count: usize, places: &[usize]) -> Vec<usize> {
+    (0..count).filter(|i| !places.contains(i)).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -1,6 +1,6 @@
 //! How many rounds it takes to show a difference, and which difference some rounds can show.
 
-use super::t_quantile;
+use super::{Design, t_quantile};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 /// Probability that rounds show a difference which they are said to show.
@@ -17,8 +17,8 @@ pub(super) struct Spread {
     pub(super) deviation: f64,
     /// Degrees of freedom of that deviation.
     pub(super) freedom: f64,
-    /// 1 if rounds are paired, 2 if each adds a run to two independent groups.
-    pub(super) groups: usize,
+    /// What a round adds to: in [`Design::Groups`] a run to each, in [`Design::Single`] one to the others.
+    pub(super) design: Design,
 }
 
 impl Spread {
@@ -87,13 +87,17 @@ impl Spread {
     /// 26.7.10.
     pub(super) fn power(&self, effect: f64, rounds: usize) -> f64 {
         let n = rounds as f64;
-        let freedom = self.groups as f64 * (n - 1.0);
+        let (shift, freedom) = match self.design {
+            Design::Rounds => (effect * n.sqrt(), n - 1.0),
+            Design::Groups => (effect * n.sqrt(), 2.0 * (n - 1.0)),
+            Design::Single => (effect / (1.0 + 1.0 / n).sqrt(), n - 1.0),
+        };
         if freedom < 1.0 {
             return 0.0;
         }
         let t = t_quantile(freedom);
-        let z = (effect * n.sqrt() - t * (1.0 - 1.0 / (4.0 * freedom)))
-            / (1.0 + t * t / (2.0 * freedom)).sqrt();
+        let z =
+            (shift - t * (1.0 - 1.0 / (4.0 * freedom))) / (1.0 + t * t / (2.0 * freedom)).sqrt();
         Normal::standard().cdf(z)
     }
 }
