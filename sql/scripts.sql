@@ -45,6 +45,36 @@ SELECT bench.drop_script('"Two words"');
 SELECT bench.drop_script('"mine');
 SELECT bench.drop_script('mine');
 
+-- Variables that nothing sets are an error before anything starts; simple leaves texts as they are.
+SELECT bench.define_script('misspelt', E'\\set aid random(1, 10)\nSELECT 1\n WHERE 1 = :adi;');
+SELECT bench.define_script('two', E'SELECT :one, :tow, :ix;\nSELECT 1 AS one, 2 AS two \\gset p_\nSELECT 1 AS one, 2 AS two \\gset');
+SELECT bench.define_script('clock', $$SELECT to_char(now(), 'HH24:MI');$$);
+SELECT bench.define_script('unknown', E'SELECT * FROM missing \\gset\nSELECT :a;');
+SELECT bench.define_script('sure', E'\\set a :scale + :client_id\nSELECT 1 AS b \\aset p_\nSELECT :a, :p_b, :given, :random_seed;');
+SELECT public.error_of(sql) FROM unnest(ARRAY[
+    $$SELECT bench.run('misspelt')$$, $$SELECT bench.run('misspelt', mode => 'libpq', protocol => 'extended')$$,
+    $$SELECT bench.start('misspelt')$$, $$SELECT bench.compare('[{}, {}]', scripts => 'misspelt')$$,
+    $$SELECT bench.sweep('{"clients": [1, 2]}', scripts => 'misspelt')$$, $$SELECT bench.find_capacity(10, scripts => 'misspelt')$$,
+    $$SELECT bench.run('two')$$, $$SELECT bench.run('clock')$$, $$SELECT bench.run('sure')$$,
+    $$SELECT bench.run('misspelt', undefined_variables => 'null')$$]) sql;
+SELECT state, transactions FROM bench.run('misspelt', transactions => 1, undefined_variables => 'pgbench');
+SELECT state, transactions FROM bench.run('clock', transactions => 1, protocol => 'simple');
+SELECT state, transactions FROM bench.run('sure', transactions => 1, variables => '{"given": 1}');
+SELECT undefined_variables FROM bench.run_summary ORDER BY run_id DESC LIMIT 3;
+-- The analysis of a statement keeps no lock, and is not decisive where it fails or where tables may differ.
+SET client_min_messages = error;
+SELECT e FROM public.error_of($$SELECT bench.run('unknown', transactions => 1)$$) e WHERE e ~ 'undefined variable';
+RESET client_min_messages;
+CREATE TABLE locked AS SELECT 1 AS a;
+SELECT bench.define_script('locks', E'SELECT * FROM locked \\gset\nSELECT :a, :b;');
+BEGIN;
+SELECT public.error_of($$SELECT bench.run('locks')$$);
+SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'locked'::regclass;
+COMMIT;
+SELECT state FROM bench.run('locks', transactions => 1, setup => 'ALTER TABLE locked ADD b int DEFAULT 1');
+DROP TABLE locked;
+SELECT count(bench.drop_script(name)) FROM unnest('{misspelt,two,clock,unknown,sure,locks}'::text[]) name;
+
 -- Each role has scripts of its own; another role's is named with its owner.
 SELECT bench.define_script('admins', 'select 1;'), bench.define_script('shell', E'\\shell true');
 SELECT owner || '.admins' AS admins, owner || '.shell' AS shell FROM bench.scripts WHERE name = 'admins' \gset

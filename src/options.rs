@@ -159,10 +159,10 @@ pub(crate) use {default_of, options};
 
 /// The name that is most like a given one, if one is. Comparing takes time for each character of
 /// the given one, which may have millions: the first ones decide.
-fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let name: String = name.chars().take(64).collect();
     known
-        .map(|known| (strsim::levenshtein(&name, known), known))
+        .map(|known| (strsim::osa_distance(&name, known), known))
         .min()
         .filter(|(distance, known)| distance * 2 <= known.len())
         .map(|(_, known)| known)

@@ -12,6 +12,7 @@ use crate::check::{self, argument};
 use crate::error::{Error, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::pq::conninfo;
+use crate::run::spec::UndefinedVariables;
 use crate::run::switches::Switches;
 use crate::run::{LogSpec, Mode, Route, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::server;
@@ -209,6 +210,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
         ),
+        undefined_variables: UndefinedVariables::Pgbench.as_str().into(),
         sampling_rate: log.and_then(|log| log.sampling_rate),
         log_prefix: prefix.filter(|prefix| prefix.starts_with('/')),
         target: match wanted.mode {

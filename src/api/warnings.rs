@@ -11,6 +11,7 @@ use selfbench_model::{RunRecord, RunState};
 use selfbench_report::{Setup, known_before};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::atomic::Ordering::Relaxed;
 
 thread_local! {
@@ -164,11 +165,10 @@ pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
 pub(super) fn remedy(spec: &RunSpec) -> Option<String> {
     let mut remedies = Vec::new();
     if let Ok(workload) = spec.workload() {
-        let unset = workload.unset_variables();
-        let unset: Vec<_> = unset
-            .filter(|name| spec.variable(name).is_none())
-            .map(|name| format!("\"{name}\""))
-            .collect();
+        let given = |name: &str| spec.variable(name).is_some();
+        let Ok(unset) = workload.unset_variables(given, |_| Ok::<_, Infallible>(None));
+        let mentions = unset.mentions.iter();
+        let unset: Vec<_> = mentions.map(|m| format!("\"{}\"", m.name)).collect();
         if let Some(first) = unset.first() {
             remedies.push(format!(
                 "The scripts use undefined variables: {}. Set them, for example with \

@@ -11,6 +11,7 @@
 
 pub mod activity;
 pub mod alarm;
+pub mod analysis;
 pub mod call;
 pub mod descriptors;
 pub mod events;

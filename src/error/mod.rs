@@ -83,6 +83,13 @@ pub enum Error {
     /// A script does not parse.
     #[error("{0}")]
     Script(Box<ScriptError>),
+    /// Scripts mention variables that nothing sets.
+    #[error("{message}")]
+    UndefinedVariables {
+        message: String,
+        detail: String,
+        hint: String,
+    },
     /// The server has too few background worker slots.
     #[error("not enough background worker slots: {needed} needed, {free} free")]
     WorkerSlots {
@@ -289,6 +296,7 @@ impl Error {
                 ScriptErrorKind::Limit => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
                 ScriptErrorKind::OutOfMemory => Sqlstate::ERRCODE_OUT_OF_MEMORY,
             },
+            Error::UndefinedVariables { .. } => Sqlstate::ERRCODE_UNDEFINED_PARAMETER,
             Error::WorkerSlots { .. } => Sqlstate::ERRCODE_INSUFFICIENT_RESOURCES,
             Error::CommandHistograms { .. } => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::CounterMemory { .. } => Sqlstate::ERRCODE_OUT_OF_MEMORY,
@@ -393,6 +401,7 @@ impl Error {
                 "Its coordinator ended before it stored a result, as at a crash of the server."
                     .into(),
             ),
+            Error::UndefinedVariables { detail, .. } => Some(detail.clone()),
             Error::AllAborted { first, .. } => Some(first.clone()),
             Error::TeardownFailed { failures, .. } => Some(failures.join("\n")),
             Error::OtherTarget { wanted, is } => {
@@ -413,6 +422,7 @@ impl Error {
             | Error::NullOption { .. } => Some("Leave the option out to get its default.".into()),
             Error::OptionConflict { hint, .. }
             | Error::UnknownScript { hint, .. }
+            | Error::UndefinedVariables { hint, .. }
             | Error::Denied { hint, .. }
             | Error::Misplaced { hint, .. }
             | Error::ReadOnly { hint, .. }

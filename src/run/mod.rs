@@ -9,6 +9,7 @@ mod settings;
 pub mod spec;
 pub mod statements;
 pub mod switches;
+pub mod undefined;
 
 pub use loopback::Route;
 pub use options::{DEFAULT_SCRIPTS, RunOptions};

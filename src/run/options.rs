@@ -3,9 +3,10 @@
 
 use super::loopback::Route;
 use super::scripts::{ScriptSpec, user_script};
-use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, Vacuum};
+use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, UndefinedVariables, Vacuum};
 use super::statements;
 use super::switches::Switches;
+use super::undefined;
 use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
 use crate::check::{
@@ -75,6 +76,8 @@ options! {
         max_tries: i32 = 1,
         /// Variables of scripts, an object.
         variables: Option<Value>,
+        /// What a variable is that scripts mention and nothing sets, unless the protocol is simple.
+        undefined_variables: String = "error",
         /// Fraction of the transactions that is logged.
         sampling_rate: Option<f64>,
         /// Path with which the names of log files begin.
@@ -164,6 +167,11 @@ impl RunOptions {
             });
         }
         let variables = self.variables()?;
+        let undefined_variables = one_of(
+            "undefined_variables",
+            &self.undefined_variables,
+            UndefinedVariables::ALL.map(|u| (u.as_str(), u)),
+        )?;
 
         server::require_login_role()?;
         let target = self.target(mode)?;
@@ -195,6 +203,7 @@ impl RunOptions {
             latency_limit_ns,
             max_tries: max_tries as u32,
             variables,
+            undefined_variables,
 
             switches: self.switches,
             debug: false,
@@ -228,9 +237,11 @@ impl RunOptions {
             });
         }
         // What is wrong with a script is told before anything starts.
-        if spec.checked_workload()?.runs_programs() {
+        let workload = spec.checked_workload()?;
+        if workload.runs_programs() {
             security::require_server_program()?;
         }
+        undefined::require_none(&spec, &workload)?;
         Ok(spec)
     }
 

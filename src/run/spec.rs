@@ -76,6 +76,29 @@ impl Vacuum {
     }
 }
 
+/// What variables are that scripts mention and nothing sets, in the protocols extended and prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UndefinedVariables {
+    /// An error at the start of the run.
+    Error,
+    /// NULL in statements, and an error in meta commands when they are executed.
+    Pgbench,
+}
+
+impl UndefinedVariables {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [UndefinedVariables; 2] =
+        [UndefinedVariables::Error, UndefinedVariables::Pgbench];
+
+    /// Name in SQL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UndefinedVariables::Error => "error",
+            UndefinedVariables::Pgbench => "pgbench",
+        }
+    }
+}
+
 /// The log of transactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogSpec {
@@ -133,6 +156,8 @@ pub struct RunSpec {
     pub max_tries: u32,
     /// Names and texts of the user's variables.
     pub variables: Vec<(String, String)>,
+    /// What variables are that nothing sets.
+    pub undefined_variables: UndefinedVariables,
     /// What is on or off.
     pub switches: Switches,
     /// Whether each step of each client is told.

@@ -84,7 +84,7 @@ AS $$
         SELECT 'option', 2, o.name, r.side, nullif(r.run -> o.name, 'null') #>> '{}'
           FROM runs r, unnest('{target,database_name,mode,connection,protocol,scripts,sql,clients,jobs,workers,backends,
                    duration_s,transactions_per_client,warmup_s,max_warmup_s,aggregate_interval_s,wait_sample_rate,rate,
-                   latency_limit_ms,max_tries,variables,setup,teardown,reconnect,continue_on_error,
+                   latency_limit_ms,max_tries,variables,undefined_variables,setup,teardown,reconnect,continue_on_error,
                    exit_on_abort,checkpoint,observe,profile,per_statement,log,sampling_rate,client_process,
                    vacuum,server_version,extension_version}'::text[]) o (name)
         UNION ALL

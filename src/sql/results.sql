@@ -61,7 +61,7 @@ BEGIN
         'CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
              SELECT run_id, label, set_id, arm, round, state, mode, scripts, protocol, clients, jobs, scale, created_at,
                     seconds, %s,
-                    rate, latency_limit_ms, max_tries, variables, reconnect, continue_on_error,
+                    rate, latency_limit_ms, max_tries, variables, undefined_variables, reconnect, continue_on_error,
                     exit_on_abort, checkpoint, observe, wait_sample_rate, profile, connection, client_process, connection_ms,
                     harness_us, harness_share,
                     snapshot_held_s, snapshot_held_by, warmup_s, warmup_steady, warmup_transactions, aborted_clients, owner,

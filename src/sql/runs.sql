@@ -73,6 +73,7 @@ CREATE FUNCTION bench.run(
     settings          jsonb   DEFAULT NULL,
     setup             text    DEFAULT NULL,
     teardown          text    DEFAULT NULL,
+    undefined_variables text  DEFAULT 'error',
     sql               text    DEFAULT NULL
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';

@@ -160,6 +160,7 @@ CREATE TABLE bench.runs (
     latency_limit_ms        float8,
     max_tries               int NOT NULL,
     variables               jsonb NOT NULL,
+    undefined_variables     text NOT NULL,
     reconnect               boolean NOT NULL,
     continue_on_error       boolean NOT NULL,
     exit_on_abort           boolean NOT NULL,

@@ -270,6 +270,7 @@ fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64)
         latency_limit_ms: spec.latency_limit_ns.map(|ns| ns as f64 / 1e6),
         max_tries: spec.max_tries as i32,
         variables: spec.variables.iter().cloned().collect(),
+        undefined_variables: spec.undefined_variables.as_str().into(),
         reconnect: spec.switches.reconnect,
         failures_detailed: spec.switches.failures_detailed,
         switches: spec.switches.by_name(),

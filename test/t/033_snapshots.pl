@@ -281,7 +281,7 @@ foreach my $mode (qw(spi libpq))
 	like($stderr, qr/ERROR: .*\nDETAIL:  .*relation "fresh" does not exist.*HINT:  Clients do not see what the calling transaction has created or changed/s,
 		"$mode: a table of the calling transaction");
 	(undef, $stderr) = finish_sql(start_sql($node,
-		"SELECT bench.run('unset', mode => '$mode', transactions => 1, variables => '{\"more\": 1}')"));
+		"SELECT bench.run('unset', mode => '$mode', transactions => 1, variables => '{\"more\": 1}', undefined_variables => 'pgbench')"));
 	like($stderr, qr/ERROR: .*\nDETAIL:  .*undefined variable "nothing".*\nHINT:  The scripts use undefined variables: "nothing"\. Set them, for example with variables => '\{"nothing": 1\}'\.\n/s,
 		"$mode: a variable that nothing sets");
 }

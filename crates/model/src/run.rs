@@ -96,6 +96,8 @@ pub struct Run {
     pub max_tries: i32,
     /// The user's variables, as texts.
     pub variables: BTreeMap<String, String>,
+    /// What variables were that nothing set.
+    pub undefined_variables: String,
     /// Whether each transaction had a connection of its own.
     pub reconnect: bool,
     /// Whether the report tells failures apart by their kinds.

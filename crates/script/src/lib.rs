@@ -44,4 +44,4 @@ pub use substitute::StatementTooLong;
 pub use symbols::{Slot, Symbols, valid_variable_name};
 pub use value::{CoercionError, DebugForm, Value};
 pub use variables::{TextError, Variables};
-pub use workload::{Workload, WorkloadBuilder};
+pub use workload::{Mention, Unset, Workload, WorkloadBuilder};

@@ -119,6 +119,25 @@ pub enum Action {
 }
 
 impl Action {
+    /// The variables that it reads.
+    pub(crate) fn reads(&self) -> Vec<Slot> {
+        match self {
+            Self::Sql(sql) => sql.parameters().to_vec(),
+            Self::Set(set) => set.expr.slots().collect(),
+            Self::If { condition, .. } | Self::Elif { condition, .. } => {
+                condition.slots().collect()
+            }
+            Self::Sleep(sleep) => sleep.slot().into_iter().collect(),
+            Self::Shell(shell) => shell.slots().collect(),
+            Self::SetShell(shell) => shell.command().slots().collect(),
+            Self::Else { .. }
+            | Self::EndIf
+            | Self::StartPipeline
+            | Self::SyncPipeline
+            | Self::EndPipeline => Vec::new(),
+        }
+    }
+
     /// How many parts it has that take memory, besides its text.
     pub(crate) fn elements(&self) -> usize {
         match self {
@@ -208,6 +227,11 @@ impl SqlCommand {
     /// The variable of each parameter, set or not. An unset one is sent as SQL NULL.
     pub fn parameters(&self) -> &[Slot] {
         self.template.slots()
+    }
+
+    /// The offset in the text of the first mention of a variable.
+    pub(crate) fn offset_of(&self, slot: Slot) -> Option<usize> {
+        self.template.offset_of(slot)
     }
 
     /// The first line of the statement for reports, cut at 127 bytes.

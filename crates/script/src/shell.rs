@@ -93,6 +93,14 @@ impl ShellCommand {
         &self.program
     }
 
+    /// The variables that it reads.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.words.iter().filter_map(|word| match word {
+            Word::Literal(_) => None,
+            Word::Variable { slot, .. } => Some(*slot),
+        })
+    }
+
     /// How many words there are.
     pub(crate) fn words(&self) -> usize {
         self.words.len()

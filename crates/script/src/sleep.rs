@@ -78,6 +78,14 @@ pub enum SleepError {
 }
 
 impl Sleep {
+    /// The variable that it reads, if it does.
+    pub(crate) fn slot(&self) -> Option<Slot> {
+        match self.amount {
+            Amount::Literal(_) => None,
+            Amount::Variable { slot, .. } => Some(slot),
+        }
+    }
+
     /// How long to wait, in µs; 0 means not at all. The product is kept in 32 bits, so that
     /// 2148 s are nothing and 4295 s are 33 ms. `scratch` is overwritten.
     ///

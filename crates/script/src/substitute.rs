@@ -59,6 +59,12 @@ impl Template {
         &self.slots
     }
 
+    /// The offset of the first mention of a variable.
+    pub(crate) fn offset_of(&self, slot: Slot) -> Option<usize> {
+        let index = self.slots.iter().position(|mentioned| *mentioned == slot)?;
+        Some(self.mentions[index].start)
+    }
+
     /// Replaces the contents of `out` by the statement with the variables' texts in it. Mentions
     /// of unset variables stay as they are.
     pub(crate) fn substitute(

@@ -65,9 +65,9 @@ impl Symbols {
         self.names.get(slot.index()).map_or("", |name| name)
     }
 
-    /// The variables that scripts mention, but for automatic ones.
-    pub fn mentioned(&self) -> impl Iterator<Item = (Slot, &str)> {
-        let names = self.names.iter().enumerate().skip(AUTOMATIC.len());
+    /// The automatic variables.
+    pub fn automatic(&self) -> impl Iterator<Item = (Slot, &str)> {
+        let names = self.names.iter().enumerate().take(AUTOMATIC.len());
         names.map(|(i, name)| (Slot(i as u32), &**name))
     }
 

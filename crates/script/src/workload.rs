@@ -6,8 +6,9 @@ use crate::limits::MAX_SCRIPTS;
 use crate::parse::parse_script;
 use crate::protocol::Protocol;
 use crate::rng::Rng;
-use crate::script::{Action, Script};
+use crate::script::{Action, Command, Script, SqlCommand};
 use crate::symbols::{Slot, Symbols};
+use std::collections::{BTreeMap, HashSet};
 
 /// The scripts of a run and the variables that they mention.
 #[derive(Clone, Debug)]
@@ -24,6 +25,43 @@ pub struct Workload {
     pub protocol: Protocol,
 }
 
+/// Variables that are read and never set; see [`Workload::unset_variables`].
+#[derive(Clone, Debug)]
+pub struct Unset<'w> {
+    /// Where each is mentioned first, in the order of the scripts.
+    pub mentions: Vec<Mention<'w>>,
+    /// Names that are set: automatic ones, and those that scripts set as far as they had to be known.
+    pub known: Vec<String>,
+}
+
+/// Where a variable is mentioned.
+#[derive(Clone, Copy, Debug)]
+pub struct Mention<'w> {
+    /// Its name.
+    pub name: &'w str,
+    slot: Slot,
+    /// The script.
+    pub script: &'w Script,
+    /// The command.
+    pub command: &'w Command,
+}
+
+impl Mention<'_> {
+    /// Its offset in the text of a statement; 0 in a meta command.
+    pub fn offset(&self) -> usize {
+        match &self.command.action {
+            Action::Sql(sql) => sql.offset_of(self.slot).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The line of the script that it is in, from 1.
+    pub fn line(&self) -> usize {
+        let before = &self.command.text[..self.offset()];
+        self.command.line + before.matches('\n').count()
+    }
+}
+
 impl Workload {
     /// Whether some script runs programs, by `\shell` or `\setshell`.
     pub fn runs_programs(&self) -> bool {
@@ -33,24 +71,73 @@ impl Workload {
             .any(|command| matches!(command.action, Action::Shell(_) | Action::SetShell(_)))
     }
 
-    /// The variables that scripts mention and no script can set, except automatic ones.
-    /// What `\gset` and `\aset` set depends on columns, so that each name with their prefix counts
-    /// as set.
-    pub fn unset_variables(&self) -> impl Iterator<Item = &str> {
-        let sets = |slot: Slot, name: &str| {
-            let commands = self.scripts.iter().flat_map(|script| &script.commands);
-            commands.into_iter().any(|command| match &command.action {
-                Action::Set(set) => set.target.slot() == Ok(slot),
-                Action::SetShell(shell) => shell.target.slot() == Ok(slot),
+    /// The variables that commands read, and that neither `given` has nor any script can set,
+    /// automatic ones aside. `columns` tells the names of a statement's columns, which `\gset` and
+    /// `\aset` set, or `None` if it may be any; it is called only for statements on which the result
+    /// depends.
+    ///
+    /// # Errors
+    /// Those of `columns`.
+    pub fn unset_variables<E>(
+        &self,
+        given: impl Fn(&str) -> bool,
+        mut columns: impl FnMut(&SqlCommand) -> Result<Option<Vec<String>>, E>,
+    ) -> Result<Unset<'_>, E> {
+        let mut known: BTreeMap<Slot, &str> = self.symbols.automatic().collect();
+        let mut stores = Vec::new();
+        for (_, command) in self.each_command() {
+            let target = match &command.action {
+                Action::Set(set) => &set.target,
+                Action::SetShell(shell) => &shell.target,
                 Action::Sql(sql) => {
-                    let store = sql.store.as_ref();
-                    store.is_some_and(|store| name.starts_with(&store.prefix))
+                    stores.extend(sql.store.as_ref().map(|store| (sql, store)));
+                    continue;
                 }
-                _ => false,
-            })
-        };
-        let mentioned = self.symbols.mentioned();
-        mentioned.filter_map(move |(slot, name)| (!sets(slot, name)).then_some(name))
+                _ => continue,
+            };
+            known.extend(target.slot().map(|slot| (slot, self.symbols.name(slot))));
+        }
+        let mut unset: Vec<Mention<'_>> = Vec::new();
+        let mut seen = HashSet::new();
+        for (script, command) in self.each_command() {
+            for slot in command.action.reads() {
+                let name = self.symbols.name(slot);
+                if !known.contains_key(&slot) && !given(name) && seen.insert(slot) {
+                    unset.push(Mention {
+                        name,
+                        slot,
+                        script,
+                        command,
+                    });
+                }
+            }
+        }
+        let mut known: Vec<String> = known.into_values().map(str::to_owned).collect();
+        for (sql, store) in stores {
+            let is_candidate = |mention: &Mention<'_>| mention.name.starts_with(&store.prefix);
+            if !unset.iter().any(is_candidate) {
+                continue;
+            }
+            match columns(sql)? {
+                None => unset.retain(|mention| !is_candidate(mention)),
+                Some(columns) => {
+                    let names = columns
+                        .iter()
+                        .map(|column| format!("{}{column}", store.prefix));
+                    known.extend(names);
+                    unset.retain(|mention| !known.iter().any(|name| name == mention.name));
+                }
+            }
+        }
+        Ok(Unset {
+            mentions: unset,
+            known,
+        })
+    }
+
+    fn each_command(&self) -> impl Iterator<Item = (&Script, &Command)> {
+        let scripts = self.scripts.iter();
+        scripts.flat_map(|script| script.commands.iter().map(move |command| (script, command)))
     }
 
     /// The number of commands in all scripts.

@@ -5,6 +5,7 @@ use super::command::{CommandState, in_statement};
 use super::errors::{refuse_in_failed_block, zero_terminated};
 use super::plan::{ParameterValues, SavedPlan};
 use super::utility::saved_plan_of;
+use crate::backend::analysis::analyze;
 use crate::error::{Error, Result};
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
 use selfbench_script::{Protocol, SqlCommand};
@@ -87,7 +88,7 @@ pub(super) fn examine(
             let mut types = Vec::new();
             if protocol != Protocol::Simple {
                 refuse_in_failed_block(StatementKind::Other)?;
-                types = parameter_types(&text)?;
+                types = analyze(&text)?.parameters;
                 require_parameters(command, protocol, types.len())?;
             }
             let (parameters, plan) = (ParameterValues::look_up(&types), None);
@@ -108,49 +109,6 @@ pub(super) fn examine(
         Ok(())
     })?;
     examined.ok_or_else(|| Error::Limit("statement was not examined".into()))
-}
-
-/// The types that the server infers for the parameters of a statement, as for a client that does
-/// not specify them.
-///
-/// # Safety
-/// In a transaction.
-unsafe fn parameter_types(text: &CString) -> Result<Vec<pg_sys::Oid>> {
-    // SAFETY: the caller's promise. The statement's trees go with the transaction's memory.
-    unsafe {
-        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
-        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
-        if list.len() > 1 {
-            return Err(Error::server(
-                Sqlstate::ERRCODE_SYNTAX_ERROR,
-                "cannot insert multiple commands into a prepared statement",
-            ));
-        }
-        let mut types: *mut pg_sys::Oid = std::ptr::null_mut();
-        let mut count = 0;
-        if let Some(raw) = list.get_ptr(0) {
-            pg_sys::pg_analyze_and_rewrite_varparams(
-                raw,
-                text.as_ptr(),
-                &mut types,
-                &mut count,
-                std::ptr::null_mut(),
-            );
-        }
-        pg_sys::PopActiveSnapshot();
-        let mut oids = Vec::with_capacity(count as usize);
-        for i in 0..count as usize {
-            let oid = *types.add(i);
-            if oid == pg_sys::InvalidOid || oid == pg_sys::UNKNOWNOID {
-                return Err(Error::server(
-                    Sqlstate::ERRCODE_INDETERMINATE_DATATYPE,
-                    format!("could not determine data type of parameter ${}", i + 1),
-                ));
-            }
-            oids.push(oid);
-        }
-        Ok(oids)
-    }
 }
 
 /// Variables within quotes are parameters for the client, but not for the server, which therefore

@@ -230,7 +230,7 @@ sub bench
 	my $sql = ($run{before} // '') . "DELETE FROM bench.scripts;\n" . <<"SQL";
 \\o /dev/null
 $define
-SELECT count(*) FROM bench.run($names, vacuum => 'none',
+SELECT count(*) FROM bench.run($names, vacuum => 'none', undefined_variables => 'pgbench',
                                label => '$label', $run{options});
 \\o
 SELECT to_json(r) FROM (SELECT transactions, serialization_failures + deadlock_failures + other_failures AS failed,

@@ -85,6 +85,11 @@ impl Expr {
         }
     }
 
+    /// The variables that it reads.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.variables.iter().map(|variable| variable.slot)
+    }
+
     /// How many operations the program has.
     pub(crate) fn operations(&self) -> usize {
         self.ops.len()

@@ -1,0 +1,80 @@
+//! Variables that scripts mention and nothing sets: in the protocols extended and prepared, pgbench
+//! sends NULL for them, and a misspelt name gives a run that is fast and measures nothing.
+
+use super::spec::{RunSpec, UndefinedVariables};
+use crate::backend::analysis;
+use crate::error::{Error, Result};
+use crate::options::nearest;
+use selfbench_script::{Action, Mention, Protocol, Unset, Workload};
+
+/// Fails if the run takes undefined variables for an error and its scripts have some.
+pub fn require_none(spec: &RunSpec, workload: &Workload) -> Result<()> {
+    if spec.undefined_variables == UndefinedVariables::Pgbench
+        || workload.protocol == Protocol::Simple
+    {
+        return Ok(());
+    }
+    // Otherwise clients may find other tables than this session does now.
+    let finds_the_same =
+        spec.target.is_none() && spec.setup.is_none() && spec.look_up_settings().next().is_none();
+    let given = |name: &str| spec.variable(name).is_some();
+    let unset = workload.unset_variables(given, |sql| match finds_the_same {
+        true => analysis::columns(sql.parameterized()),
+        false => Ok(None),
+    })?;
+    let mentions = &unset.mentions;
+    let Some(first) = mentions.first() else {
+        return Ok(());
+    };
+    let names: Vec<_> = mentions.iter().map(|m| format!("\"{}\"", m.name)).collect();
+    let plural = if names.len() > 1 { "s" } else { "" };
+    let places = mentions.iter().map(|mention| {
+        format!(
+            "Script \"{}\" mentions \"{}\" in line {}; no script sets it, nor does option \
+             \"variables\".",
+            mention.script.name,
+            mention.name,
+            mention.line()
+        )
+    });
+    let places: Vec<String> = places.collect();
+    let given = || spec.variables.iter().map(|(name, _)| name.as_str());
+    let mut hints: Vec<String> = mentions
+        .iter()
+        .filter_map(|mention| remedy(mention, &unset, given()))
+        .collect();
+    if hints.is_empty() {
+        hints.push(format!(
+            "Set it, for example with variables => '{{\"{}\": 1}}'.",
+            first.name
+        ));
+    }
+    hints.push("With undefined_variables => 'pgbench', it is NULL, as in pgbench.".into());
+    Err(Error::UndefinedVariables {
+        message: format!("undefined variable{plural} {}", names.join(", ")),
+        detail: places.join("\n"),
+        hint: hints.join(" "),
+    })
+}
+
+/// How to write it instead, if something seems to have been meant; `given` are names that are set
+/// besides those of scripts.
+pub fn remedy<'a>(
+    mention: &Mention<'_>,
+    unset: &'a Unset<'_>,
+    given: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let known = unset.known.iter().map(String::as_str).chain(given);
+    if let Some(name) = nearest(mention.name, known) {
+        return Some(format!("Perhaps you meant \":{name}\"."));
+    }
+    let Action::Sql(sql) = &mention.command.action else {
+        return None;
+    };
+    let before = &sql.text()[..mention.offset()];
+    (before.matches('\'').count() % 2 == 1).then(|| {
+        "A colon before a letter is a variable within quotes, too; with protocol => 'simple', it \
+         stays as it is."
+            .into()
+    })
+}
