@@ -10,6 +10,30 @@ SELECT * FROM bench.check_script(E'\\if 1\n\\else\n\\elif 0\n\\endif');
 SELECT * FROM bench.check_script('');
 SELECT * FROM bench.check_script(NULL);
 
+-- Statements are parsed, with variables as parameters; the simple protocol inserts their texts anywhere.
+SELECT * FROM bench.check_script('SELEC 1;');
+SELECT * FROM bench.check_script(E'\\set n 1\n\n-- é\nSELECT :n, ''\\;é'',\n  FROM t WHERE a = :n);\nSELECT 1;\nSELECT (2;');
+SELECT * FROM bench.check_script(E'\\set n 1\nSELECT * FROM t_:n;');
+SELECT * FROM bench.check_script(E'\\set n 1\nSELECT * FROM t_:n;\nSELECT 1 \\; SELEC 2;', protocol => 'simple');
+SELECT * FROM bench.check_script(E'SELECT 1 \\; SELECT 2;');
+SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms');
+SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms', protocol => 'simple');
+SELECT * FROM bench.check_script('SELECT 1', protocol => 'binary');
+SELECT * FROM bench.check_script('SELECT 1', resolve => NULL);
+-- Names are looked up on request; nothing is executed, planned or locked.
+SELECT count(*) FROM bench.check_script('SELECT a FROM missing; SELECT missing(); CREATE TABLE missing (); ALTER TABLE gone ADD b int;');
+CREATE TABLE looked_up (a int);
+CREATE FUNCTION fails() RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RAISE ''executed''; END';
+BEGIN;
+SELECT * FROM bench.check_script(
+    E'\\set b 1\nUPDATE looked_up SET a = :b WHERE fails() = 1;\nSELECT a,\n  c FROM looked_up;\nSELECT missing(:b);\n'
+    'EXPLAIN SELECT 1 FROM missing;\nSELECT ''x''::int;\nSELECT :b IS NULL;\n'
+    'CREATE TABLE missing (); INSERT INTO missing VALUES (:b); SELEC;\nDROP TABLE looked_up', resolve => true);
+SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'looked_up'::regclass;
+COMMIT;
+DROP TABLE looked_up;
+DROP FUNCTION fails();
+
 -- Stored scripts have no errors, and their names cannot mean a built-in script, a file or another role's script.
 SELECT bench.define_script('broken', E'select 1;\n  \\sleep 1 week');
 SELECT bench.define_script('select-only', 'select 1;');

@@ -1,8 +1,8 @@
 //! `bench.define_script`, `bench.drop_script` and `bench.check_script`.
 
 use crate::backend::call::{Call, OrRaiseIn};
-use crate::check::argument;
-use crate::run::scripts;
+use crate::check::{argument, protocol as protocol_of};
+use crate::run::{check_script, scripts};
 use pgrx::prelude::*;
 
 #[pg_extern(sql = false)]
@@ -34,7 +34,7 @@ fn drop_script(call: Call<'_>) {
     .or_raise_in(&call);
 }
 
-/// The first error of a script: its line and column, where there are any, and its message.
+/// What is wrong with a script: line and column, where there are any, severity, message and hint.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn check_script(
@@ -44,16 +44,30 @@ fn check_script(
     (
         name!(line, Option<i32>),
         name!(column, Option<i32>),
+        name!(severity, String),
         name!(message, String),
+        name!(hint, Option<String>),
     ),
 > {
-    let body = call.read(|arguments| arguments.take_script("body"));
-    let body = body
-        .and_then(|body| argument("body", body))
-        .or_raise_in(&call);
-    let row = scripts::parse("script", body).err().map(|error| {
-        let number = |n: Option<u32>| n.and_then(|n| i32::try_from(n).ok());
-        (number(error.line), number(error.column), error.summary())
-    });
-    TableIterator::new(row)
+    let findings = (|| {
+        let (body, protocol, resolve): (_, String, bool) = call.read(|arguments| {
+            Ok((
+                arguments.take_script("body")?,
+                arguments.take("protocol")?,
+                arguments.take("resolve")?,
+            ))
+        })?;
+        check_script::check(argument("body", body)?, protocol_of(&protocol)?, resolve)
+    })()
+    .or_raise_in(&call);
+    let number = |n: Option<usize>| n.and_then(|n| i32::try_from(n).ok());
+    TableIterator::new(findings.into_iter().map(move |finding| {
+        (
+            number(finding.line),
+            number(finding.column),
+            finding.severity.to_owned(),
+            finding.message,
+            finding.hint,
+        )
+    }))
 }

@@ -1,5 +1,6 @@
 //! What a run is: its options, checked, and the specification that its workers get.
 
+pub mod check_script;
 pub mod loopback;
 pub mod options;
 pub mod pgio;

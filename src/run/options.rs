@@ -11,7 +11,7 @@ use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
 use crate::check::{
     Seed, US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, label, one_of,
-    seed,
+    protocol, seed,
 };
 use crate::database::target;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ use crate::security;
 use crate::server;
 use pgrx::datum::Interval;
 use selfbench_script::names::{NameError, parse_list};
-use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, valid_variable_name};
+use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, valid_variable_name};
 use serde_json::Value;
 
 /// The largest number of clients: what the server could ever have as processes.
@@ -112,11 +112,7 @@ impl RunOptions {
     pub fn specify(&self, scripts: Vec<ScriptSpec>) -> Result<RunSpec> {
         let mode = one_of("mode", &self.mode, MODES.map(|m| (m.name(), m)))?;
         let vacuum = one_of("vacuum", &self.vacuum, Vacuum::ALL.map(|v| (v.as_str(), v)))?;
-        let protocol = one_of(
-            "protocol",
-            &self.protocol,
-            [Protocol::Simple, Protocol::Extended, Protocol::Prepared].map(|p| (p.as_str(), p)),
-        )?;
+        let protocol = protocol(&self.protocol)?;
         let clients = in_range("clients", self.clients, 1, MAX_CLIENTS)? as usize;
         let (duration_us, transactions) = self.limits()?;
         let warmup_us = match &self.warmup {

@@ -10,8 +10,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'drop_script_wrapper';
 COMMENT ON FUNCTION bench.drop_script IS 'drop a stored script that you own';
 
 CREATE FUNCTION bench.check_script(
-    body text,
-    OUT line int, OUT "column" int, OUT message text
+    body text, protocol text DEFAULT 'prepared', resolve boolean DEFAULT false,
+    OUT line int, OUT "column" int, OUT severity text, OUT message text, OUT hint text
 ) RETURNS SETOF record
-LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 1 AS 'MODULE_PATHNAME', 'check_script_wrapper';
-COMMENT ON FUNCTION bench.check_script IS 'first error of a script; no row if the script has none';
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'check_script_wrapper';
+COMMENT ON FUNCTION bench.check_script IS 'errors of a script, and what may be wrong with it; executes nothing';

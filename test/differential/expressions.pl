@@ -86,7 +86,7 @@ EXCEPTION WHEN OTHERS THEN
 END \$\$;
 SELECT json_build_array(pg_temp.message(body), c.message, c.line, c."column")
   FROM unnest(ARRAY[$array]) WITH ORDINALITY AS u(body, i)
-       LEFT JOIN LATERAL bench.check_script(body) c ON true
+       LEFT JOIN LATERAL (SELECT * FROM bench.check_script(body) WHERE severity = 'error' LIMIT 1) c ON true
  ORDER BY i
 SQL
 	my @differences;

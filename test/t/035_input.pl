@@ -23,7 +23,7 @@ sub error_of
 is($node->safe_psql('postgres', "SELECT message FROM bench.check_script(repeat(';', 250000))"),
 	'', 'as many commands as there may be');
 is( $node->safe_psql('postgres', "SELECT * FROM bench.check_script(repeat(';', 250001))"),
-	'||scripts have too many commands, variables and operators (maximum is 250000)',
+	'||error|scripts have too many commands, variables and operators (maximum is 250000)|',
 	'too many commands');
 is( $node->safe_psql('postgres', "SELECT message FROM bench.check_script(repeat('x', 16777217))"),
 	'scripts are too long (maximum is 16777216 bytes)', 'a script that is too long');

@@ -51,6 +51,7 @@ pub(crate) fn parse_script(
                 budget.take_command(description, &action)?;
                 commands.push(Command {
                     line: lines.at(start),
+                    start,
                     text,
                     keyword: "SQL".to_owned(),
                     action,
@@ -68,6 +69,7 @@ pub(crate) fn parse_script(
                         budget.take_command(description, &action)?;
                         commands.push(Command {
                             line: lines.at(start),
+                            start,
                             text: line.source().to_owned(),
                             keyword: line.keyword().to_owned(),
                             action,

@@ -29,6 +29,8 @@ pub struct Script {
 pub struct Command {
     /// The line that it starts on, from 1.
     pub line: usize,
+    /// The offset of its first byte in the script.
+    pub start: usize,
     /// All of it: the statement, or the meta command from its backslash to the end of its line.
     pub text: String,
     /// The name of the meta command as typed, without backslash; `SQL` for statements. Messages
@@ -55,6 +57,33 @@ impl Command {
             Action::SyncPipeline => "syncpipeline",
             Action::EndPipeline => "endpipeline",
         }
+    }
+
+    /// The line and the column in its script, in characters from 1, of what is at an offset in its
+    /// text. A statement lacks the backslashes of `\;` and `\:`, and has FALSE for `:{?name}`.
+    pub fn position(&self, script: &str, offset: usize) -> (usize, usize) {
+        let (mut at, mut done) = (self.start, 0);
+        while done < offset {
+            let (text, rest) = (&self.text[done..], &script[at..]);
+            match (text.chars().next(), rest.chars().next()) {
+                (Some(is), Some(was)) if is == was => {
+                    at += was.len_utf8();
+                    done += is.len_utf8();
+                }
+                (Some(_), Some('\\')) => at += 1,
+                (Some(_), Some(':')) => {
+                    at += rest.find('}').map_or(1, |end| end + 1);
+                    done += "FALSE".len();
+                }
+                _ => break,
+            }
+        }
+        let before = &script[..at];
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        (
+            before.matches('\n').count() + 1,
+            before[line..].chars().count() + 1,
+        )
     }
 
     /// The text that reports of single statements show: the first line of a statement, cut at 127 bytes,
@@ -222,6 +251,11 @@ impl SqlCommand {
     /// The statement with `$1`, `$2`, ... in place of the variables' names.
     pub fn parameterized(&self) -> &str {
         self.template.parameterized()
+    }
+
+    /// The offset in the text of what is at an offset in [`SqlCommand::parameterized`].
+    pub fn text_offset(&self, parameterized: usize) -> usize {
+        self.template.text_offset(parameterized)
     }
 
     /// The variable of each parameter, set or not. An unset one is sent as SQL NULL.

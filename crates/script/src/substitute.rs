@@ -59,6 +59,29 @@ impl Template {
         &self.slots
     }
 
+    /// The offset in the text of what is at an offset in the parameterized one: of a parameter, that
+    /// of the mention.
+    pub(crate) fn text_offset(&self, parameterized: usize) -> usize {
+        // The same place in both, behind the previous mention.
+        let (mut in_text, mut here) = (0, 0);
+        for (number, mention) in (1..).zip(&self.mentions) {
+            let literal = mention.start - in_text;
+            if parameterized < here + literal {
+                break;
+            }
+            here += literal;
+            let length = format!("${number}").len();
+            if parameterized < here + length {
+                return mention.start;
+            }
+            here += length;
+            in_text = mention.end;
+        }
+        in_text
+            .saturating_add(parameterized - here)
+            .min(self.text.len())
+    }
+
     /// The offset of the first mention of a variable.
     pub(crate) fn offset_of(&self, slot: Slot) -> Option<usize> {
         let index = self.slots.iter().position(|mentioned| *mentioned == slot)?;

@@ -212,3 +212,38 @@ fn lines() {
         .collect();
     assert_eq!(lines, [2, 5, 6, 8]);
 }
+
+#[test]
+fn positions_in_the_script() {
+    // Each § is a place in the script; the marked character is the one behind it.
+    for (script, marked) in [
+        ("-- é\n select :a, é, §x, :b;", 'x'),
+        (
+            "select 1;\n\\set x 1\nselect\n  '\\;', 2 \\; select §y \\:z;",
+            'y',
+        ),
+        ("select :{?ab}, §q, :aé;", 'q'),
+    ] {
+        let place = script.find('§').unwrap();
+        let script = script.replace('§', "");
+        let before = &script[..place];
+        let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
+        let workload = parse(&script);
+        let command = workload.scripts[0].commands.last().unwrap();
+        let Action::Sql(sql) = &command.action else {
+            panic!("no statement");
+        };
+        let offset = sql.text_offset(sql.parameterized().find(marked).unwrap());
+        assert_eq!(
+            command.position(&script, offset),
+            (before.matches('\n').count() + 1, column),
+            "{script}"
+        );
+    }
+    let workload = parse("select :abc + :d;");
+    let command = &workload.scripts[0].commands[0];
+    let sql = statements(&workload).next().unwrap();
+    let behind_parameter = sql.parameterized().find("$2").unwrap() + 1;
+    assert_eq!(sql.text_offset(behind_parameter), "select :abc + ".len());
+    assert_eq!(sql.text_offset(usize::MAX), command.text.len());
+}
