@@ -3,7 +3,8 @@
 use super::live;
 use crate::check::argument;
 use crate::error::OrRaise;
-use crate::results::load::{is_observed, load_times, load_waits};
+use crate::results::load;
+use crate::results::waits::SeenWaits;
 use pgrx::prelude::*;
 
 /// The parts of the mean latency of a run that the caller may see.
@@ -23,13 +24,7 @@ fn time_budget(
     let parts = (|| {
         let run_id = argument("run_id", run_id)?;
         let run = live::visible(run_id)?.run;
-        let (times, waits) = (load_times(run_id)?, load_waits(run_id)?);
-        Ok(selfbench_report::time_budget(
-            &run,
-            is_observed(run_id)?,
-            times.as_ref(),
-            waits,
-        ))
+        load::time_budget(&run, &SeenWaits::load(run_id)?)
     })()
     .or_raise();
     let parts = parts.into_iter();

@@ -37,7 +37,7 @@ fn chart(call: Call<'_>) -> String {
             .map(|chart| (chart.name(), *chart))
             .collect();
         let chart = one_of("name", &argument("name", name)?, &valid)?;
-        let data = series::load(&run, &[chart.source()])?;
+        let data = series::load(&run, &[chart.source()], None)?;
         Ok(chart.draw(&data).alone())
     })()
     .or_raise_in(&call)
@@ -75,7 +75,7 @@ fn plot(call: Call<'_>) -> String {
         let figure = one_of("figure", &argument("figure", figure)?, &valid)?;
         let width = argument("width", width)?;
         let width = in_range("width", width, *WIDTHS.start(), *WIDTHS.end())?;
-        let data = series::load(&run, &[Source::Intervals, Source::Server])?;
+        let data = series::load(&run, &[Source::Intervals, Source::Server], None)?;
         let series = data.figure(figure).cloned().unwrap_or_default();
         let title = format!("{} of run {}", figure.name(), run.run_id);
         let lines = text::plot(

@@ -7,7 +7,8 @@ use crate::check::{argument, elements, invalid, one_of};
 use crate::error::{Error, OrRaise, Result};
 use crate::query;
 use crate::results::json::storable;
-use crate::results::load::{last_run_of_caller, load_evidence, load_rows};
+use crate::results::load::{last_run_of_caller, load_evidence, load_rows, time_budget};
+use crate::results::waits::SeenWaits;
 use crate::results::{repeat, series, sets};
 use crate::security::with_pinned_settings;
 use crate::server::literal_to_copy;
@@ -167,9 +168,10 @@ fn report_last() -> String {
 }
 
 fn text_of(record: &RunRecord) -> Result<String> {
-    let evidence = load_evidence(record.run.run_id)?;
+    let run_id = record.run.run_id;
+    let evidence = load_evidence(run_id, &SeenWaits::load(run_id)?)?;
     let mut text = selfbench_report::text(record, &evidence);
-    if let Some(course) = course_of(record.run.run_id)? {
+    if let Some(course) = course_of(run_id)? {
         text.push_str(&course);
         text.push('\n');
     }
@@ -189,12 +191,23 @@ fn document(sql: &str, parameter: DatumWithOid) -> Result<String> {
 
 /// What the report of a run says.
 pub(super) fn report_of(record: &RunRecord) -> Result<Report> {
-    let evidence = load_evidence(record.run.run_id)?;
+    let run_id = record.run.run_id;
+    let seen = SeenWaits::load(run_id)?;
+    let evidence = load_evidence(run_id, &seen)?;
     let repeat = repeat::statements(record, &evidence)?;
     let charts = series::charts(&record.run)?;
     let sources: Vec<_> = charts.iter().map(|chart| chart.source()).collect();
-    let data = series::load(&record.run, &sources)?;
-    run_report(record, &evidence, &repeat, &data, &charts, &mut Stored)
+    let data = series::load(&record.run, &sources, Some(&seen))?;
+    let budget = time_budget(&record.run, &seen)?;
+    run_report(
+        record,
+        &evidence,
+        &repeat,
+        &data,
+        &charts,
+        &budget,
+        &mut Stored,
+    )
 }
 
 /// The tables, with the caller's rights.

@@ -6,6 +6,7 @@ use crate::check::{age, argument, elements};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
 use crate::results::load::{exists, load_evidence};
+use crate::results::waits::SeenWaits;
 use crate::security;
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
@@ -45,7 +46,8 @@ fn advice(
     let found = (|| {
         let run_id = argument("run_id", run_id)?;
         let record = live::visible(run_id)?;
-        Ok(selfbench_report::advice(&record, &load_evidence(run_id)?))
+        let evidence = load_evidence(run_id, &SeenWaits::load(run_id)?)?;
+        Ok(selfbench_report::advice(&record, &evidence))
     })()
     .or_raise();
     let row = |f: Finding| (f.severity.name(), f.finding, f.evidence, f.remedy);

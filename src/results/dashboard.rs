@@ -1,6 +1,6 @@
 //! What the page over all runs and sets shows, read with the rights of the caller.
 
-use super::load::query_json;
+use super::json::query_json;
 use crate::error::{Error, Result};
 use crate::server::literal_to_copy;
 use selfbench_page::dashboard::{Dashboard, Origin, Run};

@@ -1,9 +1,12 @@
-//! Values as JSON and texts that the database can store.
+//! Values as JSON, to it and from it, and texts that the database can store.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, problem};
+use crate::query;
+use crate::security::with_pinned_settings;
 use crate::server;
 use selfbench_model::ascii;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter};
 use std::borrow::Cow;
 use std::io::Write;
@@ -73,4 +76,18 @@ impl Formatter for Storable {
 /// The error of a value that cannot be written.
 pub fn unprintable(error: serde_json::Error) -> Error {
     Error::Limit(format!("cannot describe a result: {error}"))
+}
+
+/// Rows of a query with one JSON column and one parameter, under the latest snapshot.
+pub(super) fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
+    with_pinned_settings(|| parsed(&query::first_column(sql, parameter)?))
+}
+
+/// Texts that are JSON.
+pub(super) fn parsed<T: DeserializeOwned>(texts: &[String]) -> Result<Vec<T>> {
+    let parse = |text: &String| {
+        serde_json::from_str(text)
+            .map_err(|e| Error::Limit(format!("cannot read a stored result: {}", problem(&e))))
+    };
+    texts.iter().map(parse).collect()
 }

@@ -1,20 +1,21 @@
 //! Reading the result tables, with the rights of the caller: row security decides.
 
 use super::insert::Row;
-use super::json::names;
+use super::json::{names, parsed, query_json};
+use super::waits::SeenWaits;
 use crate::backend::transaction::transaction;
-use crate::error::{Error, Result, problem};
+use crate::error::{Error, Result};
 use crate::query;
 use crate::run::scripts::has_writes;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
     Blocked, CourseInterval, Evidence, LockWaits, PgioRun, Run, RunProfile, RunRecord, RunScript,
-    RunStatement, RunTable, RunTimes, ServerMoment, Setting, Waited,
+    RunStatement, RunTable, RunTimes, ServerMoment, Setting,
 };
 use selfbench_report::condition::Arm;
 use selfbench_script::builtin;
 use selfbench_stats::LatencyHistogram;
-use selfbench_stats::budget::Waits;
+use selfbench_stats::budget::LatencyPart;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -115,30 +116,16 @@ pub fn load_times(run_id: i64) -> Result<Option<RunTimes>> {
     Ok(rows::<RunTimes>(run_id, "run_id")?.into_iter().next())
 }
 
-/// Of a row of `bench.run_waits`: whether the session waits because its client has the turn.
-pub const HAS_THE_TURN: &str = "(event LIKE 'Selfbench%'
-    OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension')))";
-
-/// What the sessions of a run were seen to wait for, by class. What a session waits for between the
-/// statements of its client, which has the turn, counts as not waiting, and so do our own waits;
-/// before PostgreSQL 17, these cannot be told from those of other extensions.
-pub fn load_waits(run_id: i64) -> Result<Waits> {
-    let rows = query_json::<(Option<String>, u64)>(
-        &format!(
-            "SELECT jsonb_build_array(w.class, sum(w.samples))::text
-               FROM (SELECT CASE WHEN event IS NULL OR {HAS_THE_TURN} THEN NULL ELSE class END AS class, samples
-                       FROM bench.run_waits WHERE run_id = $1) w
-              GROUP BY w.class ORDER BY w.class COLLATE \"C\""
-        ),
-        run_id,
-    )?;
-    Ok(Waits {
-        samples: rows.iter().map(|(_, samples)| samples).sum(),
-        classes: rows
-            .into_iter()
-            .filter_map(|(class, samples)| Some((class?, samples)))
-            .collect(),
-    })
+/// The parts of the mean latency of a run, with what was seen of its waits.
+pub fn time_budget(run: &Run, seen: &SeenWaits) -> Result<Vec<LatencyPart>> {
+    let (is_observed, times) = (is_observed(run.run_id)?, load_times(run.run_id)?);
+    let waits = seen.waits.clone();
+    Ok(selfbench_report::time_budget(
+        run,
+        is_observed,
+        times.as_ref(),
+        waits,
+    ))
 }
 
 /// The teardown of a run.
@@ -246,8 +233,8 @@ pub fn last_run_of_caller() -> Result<Option<i64>> {
     })
 }
 
-/// What is known about the circumstances of a run that the caller may see.
-pub fn load_evidence(run_id: i64) -> Result<Evidence> {
+/// What is known about the circumstances of a run that the caller may see, with what was seen of its waits.
+pub fn load_evidence(run_id: i64, seen: &SeenWaits) -> Result<Evidence> {
     let settings = query_json::<(String, String, String)>(
         "SELECT jsonb_build_array(name, setting, source)::text FROM bench.run_settings
           WHERE run_id = $1 AND setting IS NOT NULL ORDER BY name COLLATE \"C\"",
@@ -267,7 +254,7 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
         course,
         server,
         lock_waits,
-    } = intervals(run_id)?;
+    } = intervals(run_id, seen)?;
     let tables = rows::<RunTable>(run_id, "relation")?;
     Ok(Evidence {
         settings: settings.into_iter().map(setting).collect(),
@@ -277,11 +264,8 @@ pub fn load_evidence(run_id: i64) -> Result<Evidence> {
         course,
         server,
         run_queue_share: run_queue_share(run_id)?,
-        waits: query_json::<Waited>(
-            "SELECT jsonb_build_object('class', class, 'event', event, 'samples', sum(samples))::text
-               FROM bench.run_waits WHERE run_id = $1 GROUP BY class, event",
-            run_id,
-        )?,
+        waits: seen.events.clone(),
+        wait_rounds: seen.rounds,
         lock_waits,
         blocked: query_json::<Blocked>(
             "SELECT jsonb_build_object('relation', relation, 'locktype', locktype,
@@ -355,21 +339,11 @@ struct Intervals {
 ///
 /// They are joined here: a plan for few rows, made before the tables are analyzed, takes minutes for a
 /// day of intervals.
-fn intervals(run_id: i64) -> Result<Intervals> {
-    let (mut intervals, waits, blockers, server) = with_pinned_settings(|| {
+fn intervals(run_id: i64, seen: &SeenWaits) -> Result<Intervals> {
+    let (mut intervals, blockers, server) = with_pinned_settings(|| {
         let intervals = query::numbers::<5>(
             "SELECT interval_no::float8, begins_s, seconds, tps, latency_avg_ms
                FROM bench.run_intervals WHERE run_id = $1 ORDER BY interval_no",
-            run_id,
-        )?;
-        // Others wait for the session that writes WAL or reads the block, and for storage with it.
-        let waits = query::numbers::<3>(
-            "SELECT interval_no::float8,
-                    coalesce(sum(samples) FILTER (WHERE class = 'IO'
-                                                     OR event IN ('WALWrite', 'BufferIO')), 0)::float8
-                    / nullif(sum(samples), 0),
-                    (sum(samples) FILTER (WHERE class = 'Lock'))::float8
-               FROM bench.run_waits WHERE run_id = $1 GROUP BY interval_no",
             run_id,
         )?;
         let blockers = query::numbers::<3>(
@@ -388,17 +362,13 @@ fn intervals(run_id: i64) -> Result<Intervals> {
                FROM bench.run_server_intervals WHERE run_id = $1 ORDER BY interval_no",
             run_id,
         )?;
-        Ok((intervals, waits, blockers, server))
+        Ok((intervals, blockers, server))
     })?;
     let number = |no: Option<f64>| no.map(|no| no as i64);
-    let mut storage = HashMap::new();
     let mut lock_waits = BTreeMap::<i64, LockWaits>::new();
-    for [no, storage_share, locked] in waits {
-        if let Some(no) = number(no) {
-            storage.insert(no, storage_share);
-            if let Some(samples) = locked {
-                lock_waits.entry(no).or_default().samples = samples;
-            }
+    for (no, interval) in &seen.intervals {
+        if let Some(samples) = interval.locks {
+            lock_waits.entry(*no).or_default().samples = samples;
         }
     }
     for [no, own, others] in blockers {
@@ -423,7 +393,7 @@ fn intervals(run_id: i64) -> Result<Intervals> {
                 seconds,
                 tps,
                 latency_avg_ms,
-                storage_share: storage.get(&no).copied().flatten(),
+                storage_share: seen.intervals.get(&no).and_then(|i| i.storage_share),
             });
         }
     }
@@ -462,17 +432,4 @@ pub fn load_rows<T: DeserializeOwned>(sql: &str, limit: usize) -> Result<(Vec<T>
         )?;
         Ok((parsed(&texts)?, numbers))
     })
-}
-
-/// Rows of a query with one JSON column and one parameter, under the latest snapshot.
-pub(super) fn query_json<T: DeserializeOwned>(sql: &str, parameter: i64) -> Result<Vec<T>> {
-    with_pinned_settings(|| parsed(&query::first_column(sql, parameter)?))
-}
-
-fn parsed<T: DeserializeOwned>(texts: &[String]) -> Result<Vec<T>> {
-    let parse = |text: &String| {
-        serde_json::from_str(text)
-            .map_err(|e| Error::Limit(format!("cannot read a stored result: {}", problem(&e))))
-    };
-    texts.iter().map(parse).collect()
 }

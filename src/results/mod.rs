@@ -14,3 +14,4 @@ pub mod series;
 pub mod sets;
 pub mod store;
 pub mod travel;
+pub mod waits;

@@ -1,6 +1,6 @@
 //! Reading what a search for the highest rate has to know of its runs.
 
-use super::load::query_json;
+use super::json::query_json;
 use crate::error::Result;
 use crate::security::as_owner;
 use selfbench_model::Probe;

@@ -5,7 +5,9 @@
 mod latency;
 mod waits;
 
-use super::load::{self, SHORT, query_json};
+use super::json::query_json;
+use super::load::{SHORT, time_budget};
+use super::waits::{MOMENTS, SeenWaits};
 use crate::error::Result;
 use latency::{heat, latencies};
 use selfbench_chart::run::{RunChart, RunData, RunFigure, Source, point};
@@ -16,10 +18,6 @@ use selfbench_stats::budget::LatencyPart;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
-use waits::waits;
-
-/// Moments of a chart over time, at most.
-const MOMENTS: i32 = 800;
 
 /// Bars, and stacks, at most: those that took most time. That many bars fit on a page of paper.
 const BARS: i32 = 25;
@@ -39,10 +37,16 @@ struct Moment {
 }
 
 /// What a run has done, as far as charts of these sources need it. Charts over time mark what the server
-/// did, so they all need its intervals. A run in progress comes with its figures so far.
-pub fn load(run: &Run, sources: &[Source]) -> Result<RunData> {
+/// did, so they all need its intervals. A run in progress comes with its figures so far. What was seen of its
+/// waits is read if it is needed and not given.
+pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<RunData> {
     let run_id = run.run_id;
     let has = |source: Source| sources.contains(&source);
+    let read = match seen {
+        None if has(Source::Waits) || has(Source::Budget) => Some(SeenWaits::load(run_id)?),
+        _ => None,
+    };
+    let seen = seen.or(read.as_ref());
     let mut data = RunData {
         run_id,
         setup: setup(run),
@@ -74,8 +78,10 @@ pub fn load(run: &Run, sources: &[Source]) -> Result<RunData> {
             data.figures.extend(series(*figure, &server));
         }
     }
-    if has(Source::Waits) {
-        data.waits = waits(run_id, MOMENTS)?;
+    if has(Source::Waits)
+        && let Some(seen) = seen
+    {
+        data.waits = waits::series(run_id, seen)?;
     }
     if has(Source::Latencies) || has(Source::Heat) {
         (data.bins, data.percentiles) = latencies(run)?;
@@ -86,8 +92,14 @@ pub fn load(run: &Run, sources: &[Source]) -> Result<RunData> {
     if has(Source::Statements) {
         data.statements = statements(run_id)?;
     }
-    if has(Source::Budget) {
-        data.budget = budget(run)?;
+    if has(Source::Budget)
+        && let Some(seen) = seen
+    {
+        let part = |part: LatencyPart| Part {
+            name: part.component,
+            value: part.us,
+        };
+        data.budget = time_budget(run, seen)?.into_iter().map(part).collect();
     }
     if has(Source::Stacks) {
         data.stacks = query_json(
@@ -326,17 +338,4 @@ fn statements(run_id: i64) -> Result<Vec<Bar>> {
         },
     };
     Ok(rows.into_iter().map(bar).collect())
-}
-
-/// The parts of the mean latency.
-fn budget(run: &Run) -> Result<Vec<Part>> {
-    let run_id = run.run_id;
-    let (times, waits) = (load::load_times(run_id)?, load::load_waits(run_id)?);
-    let parts =
-        selfbench_report::time_budget(run, load::is_observed(run_id)?, times.as_ref(), waits);
-    let part = |part: LatencyPart| Part {
-        name: part.component,
-        value: part.us,
-    };
-    Ok(parts.into_iter().map(part).collect())
 }

@@ -1,8 +1,8 @@
 //! The rows of sets, in `bench.sets`: writing them, in a worker and with the rights of the tables'
 //! owner; reading them with the rights of the caller; and the lock of the session that drives a set.
 
+use super::json::query_json;
 use super::json::{json, storable};
-use super::load::query_json;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;

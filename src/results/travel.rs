@@ -1,6 +1,7 @@
 //! Storing runs that other servers have exported.
 
-use super::load::{load, load_evidence, load_times, load_waits};
+use super::load::{load, load_evidence, load_times};
+use super::waits::SeenWaits;
 use crate::error::{Error, Result};
 use crate::security::{as_owner, with_generic_plans};
 use crate::server;
@@ -28,9 +29,8 @@ pub fn import(document: DatumWithOid<'_>, label: Option<String>) -> Result<i64> 
         let run_id = stored.ok_or(Error::ExtensionDropped)?;
         let read = || {
             load(run_id)?;
-            load_evidence(run_id)?;
-            load_times(run_id)?;
-            load_waits(run_id)
+            load_evidence(run_id, &SeenWaits::load(run_id)?)?;
+            load_times(run_id)
         };
         read().map_err(|error| Error::Document(error.to_string()))?;
         Ok(run_id)

@@ -47,13 +47,15 @@ LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT bench_internal.require_run($1);
-    SELECT w.class, w.event, sum(w.samples), sum(w.samples) / sum(sum(w.samples)) OVER (),
-           sum(w.samples)::float8 / (SELECT sum(r.rounds)
-                                       FROM (SELECT DISTINCT r.interval_no, r.rounds
-                                               FROM bench.run_waits r WHERE r.run_id = $1) r)
-      FROM bench.run_waits w
-     WHERE w.run_id = $1
-     GROUP BY w.class, w.event
-     ORDER BY sum(w.samples) DESC, w.class, w.event
+    WITH w AS MATERIALIZED ( -- reads the rows once: a day has more than a million
+        SELECT class, event, sum(samples) AS samples, max(rounds) AS rounds, grouping(interval_no) = 1 AS is_event
+          FROM bench.run_waits r
+         WHERE r.run_id = $1
+         GROUP BY GROUPING SETS ((class, event), (interval_no)))
+    SELECT class, event, samples, samples / sum(samples) OVER (),
+           samples::float8 / (SELECT sum(rounds) FROM w WHERE NOT is_event)
+      FROM w
+     WHERE is_event
+     ORDER BY samples DESC, class COLLATE "C", event COLLATE "C" NULLS FIRST
 $$;
 COMMENT ON FUNCTION bench.waits IS 'what the sessions of a run waited for: samples, their share, sessions on average';

@@ -317,6 +317,20 @@ foreach my $query ("bench.report($new, 'html')", "bench.report($new)", "bench.ad
 		COMMIT)) =~ /^rows: (\d+)$/m;
 	ok($rows >= 1000 && $rows < 100_000, "rows read of 1000 of each kind: $query") or diag("$rows rows");
 }
+# The waits of a day are more than a million rows: each function reads them once.
+my $waits = as($root, "SELECT count(*) FROM bench.run_waits WHERE run_id = $new");
+foreach my $query ("bench.report($new, 'html')", "bench.report($new, 'markdown')", "bench.report($new)",
+	"bench.advice($new)", "bench.time_budget($new)", "bench.waits($new)", "bench.chart($new, 'waits')")
+{
+	my ($rows) = as($root, qq(
+		SET enable_seqscan = off; -- which reads other runs, too
+		BEGIN;
+		DO \$\$ BEGIN PERFORM * FROM $query; END \$\$;
+		SELECT 'rows: ' || seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
+		 WHERE relid = 'bench.run_waits'::regclass;
+		COMMIT)) =~ /^rows: (\d+)$/m;
+	ok($rows >= $waits && $rows < 1.5 * $waits, "waits are read once: $query") or diag("$rows of $waits rows");
+}
 $database = 'postgres';
 
 # What a role lacks is said.

@@ -23,8 +23,10 @@ pub struct Evidence {
     pub server: Vec<ServerMoment>,
     /// For which part of the time of the clients' transactions their sessions waited for a CPU.
     pub run_queue_share: Option<f64>,
-    /// What its sessions waited for.
+    /// What its sessions waited for, the most frequent first.
     pub waits: Vec<Waited>,
+    /// How often all of them were sampled.
+    pub wait_rounds: u64,
     /// How often they waited for locks in its intervals, in their order, and who held these. Intervals
     /// without such waits may be left out.
     pub lock_waits: Vec<LockWaits>,

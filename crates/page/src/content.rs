@@ -9,6 +9,9 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
+/// Rows of a table at most.
+pub const MAX_ROWS: usize = 200;
+
 /// A report.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -29,6 +32,16 @@ pub struct Section {
     pub heading: String,
     /// What stands below.
     pub blocks: Vec<Block>,
+}
+
+impl Section {
+    /// One with a table.
+    pub(crate) fn of(heading: &str, words: &str, table: Table) -> Section {
+        Section {
+            heading: heading.into(),
+            blocks: vec![Block::Text(words.into()), Block::Table(table)],
+        }
+    }
 }
 
 /// A piece of a section.
@@ -122,6 +135,20 @@ pub struct Table {
 }
 
 impl Table {
+    /// The rows of a query as a table, cut at [`MAX_ROWS`]; `None` without rows.
+    pub(crate) fn of(caption: &str, query: String, found: Rows) -> Option<Table> {
+        let Rows { numbers, mut rows } = found;
+        let is_cut = rows.len() > MAX_ROWS;
+        rows.truncate(MAX_ROWS);
+        (!rows.is_empty()).then(|| Table {
+            caption: caption.into(),
+            numbers,
+            rows,
+            query,
+            is_cut,
+        })
+    }
+
     /// The names of the columns.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         let first = self.rows.first().into_iter();

@@ -15,9 +15,9 @@ mod run;
 mod set;
 mod source;
 
-pub use content::{Block, Figure, Picture, Remark, Report, Row, Rows, Section, Table};
+pub use content::{Block, Figure, MAX_ROWS, Picture, Remark, Report, Row, Rows, Section, Table};
 pub use document::Document;
 pub use label::report as label_report;
 pub use run::report as run_report;
 pub use set::report as set_report;
-pub use source::{MAX_ROWS, Source};
+pub use source::Source;

@@ -11,17 +11,20 @@ use details::{Tables, background, profile, scripts, time, waits, what_was_run};
 use selfbench_chart::run::{RunChart, RunData};
 use selfbench_model::{Evidence, INTERVALS_PER_BATCH, Run, RunRecord};
 use selfbench_report::counted;
+use selfbench_stats::budget::LatencyPart;
 
 /// The heading of charts of intervals.
 const OVER_TIME: &str = "Throughput and latency over time";
 
-/// The report of a run. `repeat` are statements that repeat it, `charts` those that `data` has rows for.
+/// The report of a run. `repeat` are statements that repeat it, `charts` those that `data` has rows for,
+/// `budget` the parts of the mean latency.
 pub fn report<S: Source>(
     record: &RunRecord,
     evidence: &Evidence,
     repeat: &str,
     data: &RunData,
     charts: &[RunChart],
+    budget: &[LatencyPart],
     source: &mut S,
 ) -> Result<Report, S::Error> {
     let run = &record.run;
@@ -58,7 +61,7 @@ pub fn report<S: Source>(
             RunChart::Device,
         ],
     ));
-    let waits = waits(&mut tables)?;
+    let waits = waits(evidence, &mut tables)?;
     sections.extend(illustrated("Waits", pictures.of(&[RunChart::Waits]), waits));
     sections.extend(drawn(
         "Latency of the transactions",
@@ -74,11 +77,10 @@ pub fn report<S: Source>(
         pictures.of(&[RunChart::Statements]),
         scripts,
     ));
-    let time = time(&mut tables)?;
     sections.extend(illustrated(
         "Where the time goes",
         pictures.of(&[RunChart::TimeBudget]),
-        time,
+        time(run.run_id, budget),
     ));
     let profile = profile(record, &mut tables)?;
     sections.extend(illustrated(

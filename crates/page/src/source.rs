@@ -1,16 +1,13 @@
 //! Where reports get from what they show.
 
-use crate::content::{Block, Row, Rows, Section, Table};
-
-/// Rows of a table at most.
-pub const MAX_ROWS: usize = 200;
+use crate::content::{Row, Rows, Section, Table};
 
 /// The stored results, as far as the caller may see them.
 pub trait Source {
     /// Why it does not answer.
     type Error;
 
-    /// The first rows of a query that returns them in full, up to one more than [`MAX_ROWS`].
+    /// The first rows of a query that returns them in full, up to one more than [`MAX_ROWS`](crate::MAX_ROWS).
     fn read(&mut self, query: &str) -> Result<Rows, Self::Error>;
 
     /// The same without the kinds of the columns.
@@ -20,16 +17,7 @@ pub trait Source {
 
     /// The rows of a query as a table; `None` without rows.
     fn table(&mut self, caption: &str, query: String) -> Result<Option<Table>, Self::Error> {
-        let Rows { numbers, mut rows } = self.read(&query)?;
-        let is_cut = rows.len() > MAX_ROWS;
-        rows.truncate(MAX_ROWS);
-        Ok((!rows.is_empty()).then(|| Table {
-            caption: caption.into(),
-            numbers,
-            rows,
-            query,
-            is_cut,
-        }))
+        Ok(Table::of(caption, query.clone(), self.read(&query)?))
     }
 
     /// A section with one table, if it has rows.
@@ -41,9 +29,6 @@ pub trait Source {
         query: String,
     ) -> Result<Option<Section>, Self::Error> {
         let table = self.table(caption, query)?;
-        Ok(table.map(|table| Section {
-            heading: heading.into(),
-            blocks: vec![Block::Text(words.into()), Block::Table(table)],
-        }))
+        Ok(table.map(|table| Section::of(heading, words, table)))
     }
 }

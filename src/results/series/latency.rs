@@ -5,7 +5,8 @@
 
 use crate::error::{Error, Result};
 use crate::query;
-use crate::results::load::{self, query_json};
+use crate::results::json::query_json;
+use crate::results::load;
 use crate::security::with_pinned_settings;
 use selfbench_chart::{Bin, HeatMap};
 use selfbench_model::Run;

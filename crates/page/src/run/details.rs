@@ -1,9 +1,10 @@
 //! The details of a run's report: what was run, and the tables that stand beside charts.
 
 use super::named;
-use crate::content::{Block, Row, Section, Table, decimal, moment};
+use crate::content::{Block, Row, Rows, Section, Table, decimal, moment};
 use crate::source::Source;
-use selfbench_model::RunRecord;
+use selfbench_model::{Evidence, RunRecord, Waited};
+use selfbench_stats::budget::LatencyPart;
 
 /// The tables of a run's report.
 pub(super) struct Tables<'a, S> {
@@ -20,17 +21,6 @@ impl<S: Source> Tables<'_, S> {
     fn table(&mut self, caption: &str, query: &str) -> Result<Option<Table>, S::Error> {
         let query = self.of_run(query);
         self.source.table(caption, query)
-    }
-
-    fn section(
-        &mut self,
-        heading: &str,
-        words: &str,
-        caption: &str,
-        query: &str,
-    ) -> Result<Option<Section>, S::Error> {
-        let query = self.of_run(query);
-        self.source.section(heading, words, caption, query)
     }
 }
 
@@ -162,23 +152,61 @@ pub(super) fn scripts<S: Source>(
     }))
 }
 
-pub(super) fn time<S: Source>(tables: &mut Tables<'_, S>) -> Result<Option<Section>, S::Error> {
-    tables.section(
+pub(super) fn time(run_id: i64, budget: &[LatencyPart]) -> Option<Section> {
+    let row = |part: &LatencyPart| {
+        Row(vec![
+            ("component".into(), part.component.as_str().into()),
+            ("us_per_transaction".into(), part.us.into()),
+            ("share".into(), part.share.into()),
+            ("measured".into(), part.measured.as_str().into()),
+        ])
+    };
+    let rows = Rows {
+        numbers: vec![false, true, true, false],
+        rows: budget.iter().map(row).collect(),
+    };
+    let query = format!(
+        "SELECT component, us_per_transaction, share, measured FROM bench.time_budget({run_id})"
+    );
+    let table = Table::of("Time budget of a transaction", query, rows)?;
+    Some(Section::of(
         "Where the time goes",
         "These parts of a transaction's time add up to its mean latency.",
-        "Time budget of a transaction",
-        "SELECT component, us_per_transaction, share, measured FROM bench.time_budget($1)",
-    )
+        table,
+    ))
 }
 
-pub(super) fn waits<S: Source>(tables: &mut Tables<'_, S>) -> Result<Option<Section>, S::Error> {
-    let section = tables.section(
-        "Waits",
-        "What the sessions that serve the clients waited for, sampled. A session that does not wait is \
-         not always on a CPU.",
-        "Wait events",
-        "SELECT class, event, samples, share, sessions FROM bench.waits($1)",
-    )?;
+pub(super) fn waits<S: Source>(
+    evidence: &Evidence,
+    tables: &mut Tables<'_, S>,
+) -> Result<Option<Section>, S::Error> {
+    let all: i64 = evidence.waits.iter().map(|waited| waited.samples).sum();
+    let row = |waited: &Waited| {
+        let samples = waited.samples as f64;
+        Row(vec![
+            ("class".into(), waited.class.as_str().into()),
+            ("event".into(), waited.event.as_deref().into()),
+            ("samples".into(), waited.samples.into()),
+            ("share".into(), (samples / all as f64).into()),
+            (
+                "sessions".into(),
+                (samples / evidence.wait_rounds as f64).into(),
+            ),
+        ])
+    };
+    let rows = Rows {
+        numbers: vec![false, false, true, true, true],
+        rows: evidence.waits.iter().map(row).collect(),
+    };
+    let query = tables.of_run("SELECT class, event, samples, share, sessions FROM bench.waits($1)");
+    let section = Table::of("Wait events", query, rows).map(|table| {
+        Section::of(
+            "Waits",
+            "What the sessions that serve the clients waited for, sampled. A session that does not wait is \
+             not always on a CPU.",
+            table,
+        )
+    });
     let blockers = tables.table(
         "What blocked sessions that waited for locks",
         "SELECT locktype, mode, relation, blocker, blocker_role, blocker_application, blocker_state, \
