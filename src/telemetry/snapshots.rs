@@ -26,19 +26,24 @@ const EVERY_NS: u64 = 1_000_000_000;
 const SOON_NS: u64 = 100_000_000;
 /// A run counts as writing if it uses at least this many transaction IDs per transaction.
 const WRITES: f64 = 0.01;
+/// A standby reports its oldest snapshot every `wal_receiver_status_interval`, 10 s by default, also if it has
+/// none: one that it keeps for longer is a snapshot.
+const STANDBY_NS: u64 = 15_000_000_000;
 /// At most this many holders are named.
 const NAMED: usize = 3;
 
 /// The next transaction ID, and who keeps dead rows in this database, with the oldest transaction
-/// ID that each keeps, when its transaction began, and how many seconds ago: sessions except those that
-/// vacuum, prepared transactions, replication slots. Parallel workers have the snapshot of their leader.
+/// ID that each keeps, when its transaction began, how many seconds ago, and whether it speaks for a standby:
+/// sessions except those that vacuum, prepared transactions, replication slots. Parallel workers have the
+/// snapshot of their leader.
 ///
 /// Of sessions of other roles, a role without privileges of pg_read_all_stats is not told more than that
 /// there are some; `ROLE` is that role. On a target, it gets no rows for them.
 const HOLDERS: &str = "
 SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
        coalesce(json_agg(json_build_array(h.pid, h.oldest, h.who, h.begin::text,
-                                            extract(epoch FROM clock_timestamp() - h.begin)::float8))::text, '[]')
+                                            extract(epoch FROM clock_timestamp() - h.begin)::float8,
+                                            h.of_standby))::text, '[]')
   FROM (SELECT pid,
                CASE WHEN backend_xmin IS NULL OR age(backend_xid) > age(backend_xmin)
                     THEN backend_xid ELSE backend_xmin END::text,
@@ -46,7 +51,7 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
                     THEN format('process %s (%s)', pid,
                                 concat_ws(', ', nullif(backend_type, 'client backend'), 'role ' || usename,
                                           nullif(application_name, ''))) END,
-               xact_start
+               xact_start, backend_type = 'walsender' AND xact_start IS NULL
           FROM pg_stat_activity
          WHERE (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)
            AND pid <> pg_backend_pid()
@@ -54,17 +59,25 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
            AND backend_type NOT IN ('autovacuum worker', 'parallel worker')
            AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
          UNION ALL
-        SELECT 0, transaction::text, format('prepared transaction %s', quote_literal(gid)), prepared
+        SELECT 0, transaction::text, format('prepared transaction %s', quote_literal(gid)), prepared, false
           FROM pg_prepared_xacts WHERE database = current_database()
          UNION ALL
-        SELECT 0, xmin::text, format('replication slot %s', slot_name), NULL
+        SELECT 0, xmin::text, format('replication slot %s', slot_name), NULL, active
           FROM pg_replication_slots WHERE xmin IS NOT NULL
-       ) h (pid, oldest, who, begin)";
+       ) h (pid, oldest, who, begin, of_standby)";
 
 /// Who keeps what: process id (0 if it is none), oldest transaction id, description if the role may
-/// know it; when its transaction began, and how many seconds ago, if that is known.
+/// know it; when its transaction began, and how many seconds ago, if that is known; whether it speaks for a
+/// standby.
 #[derive(Deserialize)]
-struct Holder(i32, String, Option<String>, Option<String>, Option<f64>);
+struct Holder(
+    i32,
+    String,
+    Option<String>,
+    Option<String>,
+    Option<f64>,
+    bool,
+);
 
 /// A look at the snapshots that are held.
 #[derive(Clone, Copy)]
@@ -130,6 +143,10 @@ struct Held {
     /// Whether more than one sample has it. One that only one sample has is not older than
     /// transactions of the run, as far as known.
     is_old: bool,
+    /// How long it must last to count, unless it lasts from the first sample to the last one.
+    least_ns: u64,
+    /// Whether the first sample has it.
+    is_first: bool,
     /// What it is; `None` if the role may not know it.
     who: Option<String>,
 }
@@ -215,7 +232,10 @@ impl Snapshots {
             return Ok(());
         };
         let holders = std::mem::take(&mut self.holders);
-        for ((by, ..), held) in holders {
+        for ((by, ..), mut held) in holders {
+            if held.is_first {
+                held.least_ns = 0;
+            }
             self.end(segment, by, held, last.at_ns);
         }
         let used_xids = last.next_xid - first.next_xid;
@@ -282,8 +302,9 @@ impl Snapshots {
             .collect();
         let is_own = |pid: i32| pid != 0 && own.contains(&pid);
         let middle_ns = last.at_ns.midpoint(sample.at_ns);
+        let is_first = last.at_ns == sample.at_ns;
         let mut gone = std::mem::take(&mut self.holders);
-        for Holder(pid, oldest, who, begin, lasts_s) in holders {
+        for Holder(pid, oldest, who, begin, lasts_s, of_standby) in holders {
             if is_own(pid) {
                 continue;
             }
@@ -299,6 +320,8 @@ impl Snapshots {
             };
             let held = Held {
                 is_old: there.is_some(),
+                least_ns: if of_standby { STANDBY_NS } else { 0 },
+                is_first: there.as_ref().map_or(is_first, |there| there.is_first),
                 from_ns: match there {
                     Some(there) => there.from_ns,
                     None => began_ns().unwrap_or(middle_ns),
@@ -315,6 +338,9 @@ impl Snapshots {
 
     /// Counts a snapshot that was held until then, as far as that was in the measured time.
     fn end(&mut self, segment: &Segment, by: By, held: Held, to_ns: u64) {
+        if to_ns.saturating_sub(held.from_ns) < held.least_ns {
+            return;
+        }
         let measure_ns = segment.header().measure_ns.load(Relaxed);
         let (mut from_ns, mut to_ns) = (held.from_ns.max(measure_ns), to_ns.min(self.end_ns));
         if !held.is_old || from_ns >= to_ns {

@@ -118,6 +118,18 @@ wait_for($primary, "SELECT xmin::text = '$xmin' FROM pg_replication_slots");
 is(held_by_standby('slot'), 't|replication slot of_standby', 'a snapshot of the standby, by its slot');
 $reader->query_safe('COMMIT');
 $reader->quit;
+# Without a query there, the slot moves on from time to time, but not between all looks at it.
+$standby->append_conf('postgresql.conf', 'wal_receiver_status_interval = 4');
+$standby->reload;
+my $moving = $primary->safe_psql('postgres', "SELECT bench.start('simple-update', duration => '10 min', vacuum => 'none', label => 'moving')");
+foreach (1 .. 3)
+{
+	$xmin = $primary->safe_psql('postgres', 'SELECT xmin FROM pg_replication_slots');
+	wait_for($primary, "SELECT xmin::text <> '$xmin' FROM pg_replication_slots");
+}
+$primary->safe_psql('postgres', "SELECT bench.cancel($moving); SELECT FROM bench.wait($moving)");
+is($primary->safe_psql('postgres', "SELECT snapshot_held_s, snapshot_held_by FROM bench.runs WHERE run_id = $moving"), '0|',
+	'a standby without a query holds no snapshot');
 
 # A run in progress on the primary is not in progress here.
 my $live = $primary->safe_psql('postgres', "SELECT bench.start(duration => '10 min', vacuum => 'none', label => 'live')");
