@@ -15,22 +15,26 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// The number of clients with the highest throughput, and that: of the law if it fits, else of what
-    /// was measured.
+    /// The number of clients with the highest throughput, and that: as measured, or the peak of a law that
+    /// fits, if it is higher.
     pub fn peak(&self) -> Option<(f64, f64)> {
-        let last = self.levels.last()?.0;
-        match self.law.as_ref().filter(|law| law.fits) {
-            Some(law) => {
-                let clients = law.peak.unwrap_or(last);
-                Some((clients, law.at(clients)))
-            }
-            None => self.measured_peak(),
-        }
+        self.modeled_peak().or(self.measured_peak())
     }
 
     fn measured_peak(&self) -> Option<(f64, f64)> {
         let higher = |a: (f64, f64), b: (f64, f64)| if b.1 > a.1 { b } else { a };
         self.levels.iter().copied().reduce(higher)
+    }
+
+    /// The peak of a law that fits, with a whole number of clients, if it is higher than all that was
+    /// measured.
+    fn modeled_peak(&self) -> Option<(f64, f64)> {
+        let law = self.law.as_ref().filter(|law| law.fits)?;
+        let peak = law.peak?;
+        let whole = [peak.floor(), peak.ceil()].map(|clients| (clients, law.at(clients)));
+        let [low, high] = whole;
+        let modeled = if high.1 > low.1 { high } else { low };
+        (modeled.1 > self.measured_peak()?.1).then_some(modeled)
     }
 
     /// The number of clients that would reach the highest throughput if none had to wait for another:
@@ -43,49 +47,51 @@ impl Scaling {
 
     /// The sentence.
     pub fn verdict(&self) -> String {
-        let (Some(peak), Some(last)) = (self.peak(), self.levels.last()) else {
+        let (Some(measured), Some(last)) = (self.measured_peak(), self.levels.last()) else {
             return "no number of clients has a run that counts".into();
         };
-        let measured = |(clients, tps): (f64, f64)| {
-            format!(
-                "the highest throughput measured is {} transactions per second with {}",
-                significant(tps),
-                count(clients)
-            )
-        };
+        let text = format!(
+            "the highest throughput measured is {} transactions per second with {}",
+            significant(measured.1),
+            count(measured.0)
+        );
         let Some(law) = &self.law else {
             return format!(
-                "{}; whether it is the peak needs at least {MIN_LEVELS} numbers of clients",
-                measured(peak)
+                "{text}; whether it is the peak needs at least {MIN_LEVELS} numbers of clients"
             );
         };
-        if !law.fits {
+        if !law.close {
             return format!(
-                "{}; the Universal Scalability Law does not describe it: with {}, throughput \
+                "{text}; the Universal Scalability Law does not describe it: with {}, throughput \
                  differs from the law by {:.0} %",
-                measured(peak),
                 count(law.worst_at),
                 100.0 * law.worst
             );
         }
-        let (clients, tps) = (peak.0.round(), significant(peak.1));
-        let mut text = match law.peak {
-            Some(_) => format!(
-                "throughput peaks with {} at {tps} transactions per second",
-                count(clients)
-            ),
-            None => format!(
-                "throughput still rises with {}, up to {tps} transactions per second",
-                count(last.0)
-            ),
-        };
+        if !law.fits {
+            return format!(
+                "{text}; the Universal Scalability Law does not describe it: it explains {:.0} % of \
+                 the variance",
+                100.0 * law.r_squared.max(0.0)
+            );
+        }
+        let mut parts = vec![text];
+        if let Some((clients, tps)) = self.modeled_peak() {
+            parts.push(format!(
+                "by the Universal Scalability Law, it peaks with {} at {}",
+                count(clients),
+                significant(tps)
+            ));
+        } else if law.peak.is_none() && measured.0 == last.0 {
+            parts.push("it still rises there".into());
+        }
         if let Some(bend) = self.bend() {
-            text.push_str(&format!(
-                "; latency grows with the number of clients from {} on",
+            parts.push(format!(
+                "latency grows with the number of clients from {} on",
                 significant(bend)
             ));
         }
-        text
+        parts.join("; ")
     }
 }
 
@@ -116,13 +122,46 @@ mod tests {
         let found = scaling(&law(0.1, 0.01, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]));
         // The square root of (1 - 0.1) / 0.01.
         let (clients, tps) = found.peak().unwrap();
-        assert!((clients - 9.487).abs() < 0.01, "{clients}");
+        assert_eq!(clients, 9.0);
         assert_eq!(
             found.verdict(),
-            "throughput peaks with 9 clients at 3570 transactions per second; latency grows with \
-             the number of clients from 3.57 on"
+            "the highest throughput measured is 3540 transactions per second with 8 clients; by the \
+             Universal Scalability Law, it peaks with 9 clients at 3570; latency grows with the number \
+             of clients from 3.57 on"
         );
-        assert!((tps - 3574.8).abs() < 0.1, "{tps}");
+        assert!((tps - 3571.4).abs() < 0.1, "{tps}");
+    }
+
+    #[test]
+    fn no_peak_is_below_what_was_measured() {
+        let mut levels = law(0.1, 0.01, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]);
+        levels[3].1 *= 1.03;
+        let found = scaling(&levels);
+        assert!(found.law.as_ref().unwrap().fits);
+        assert_eq!(found.peak(), Some(levels[3]));
+        assert_eq!(
+            found.verdict(),
+            "the highest throughput measured is 3650 transactions per second with 8 clients; latency \
+             grows with the number of clients from 3.66 on"
+        );
+        // As seen: 229,578 with 4 clients, and a law with a peak of 210,824 with 4.84.
+        let seen = scaling(&[
+            (1.0, 121_000.0),
+            (2.0, 180_000.0),
+            (4.0, 229_578.0),
+            (8.0, 186_000.0),
+        ]);
+        assert_eq!(seen.peak(), Some((4.0, 229_578.0)));
+    }
+
+    #[test]
+    fn a_law_that_explains_little_is_not_told() {
+        let flat = scaling(&[(1.0, 207.0), (2.0, 203.0), (4.0, 212.0), (8.0, 205.0)]);
+        assert_eq!(
+            flat.verdict(),
+            "the highest throughput measured is 212 transactions per second with 4 clients; the \
+             Universal Scalability Law does not describe it: it explains 5 % of the variance"
+        );
     }
 
     #[test]
@@ -130,8 +169,8 @@ mod tests {
         let found = scaling(&law(0.05, 0.0, &[1.0, 2.0, 4.0, 8.0]));
         assert_eq!(
             found.verdict(),
-            "throughput still rises with 8 clients, up to 5930 transactions per second; latency \
-             grows with the number of clients from 5.93 on"
+            "the highest throughput measured is 5930 transactions per second with 8 clients; it still \
+             rises there; latency grows with the number of clients from 5.93 on"
         );
     }
 

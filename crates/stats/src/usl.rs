@@ -18,6 +18,8 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 pub const MIN_LEVELS: usize = 4;
 /// A law fits if no mean differs from it by more than this fraction, or if that can be noise.
 const CLOSE: f64 = 0.05;
+/// A law that explains a smaller share of the variance does not describe how throughput changes.
+pub const LEAST_R_SQUARED: f64 = 0.9;
 /// Significance level of the lack of fit.
 const LEVEL: f64 = 0.05;
 const MAX_STEPS: usize = 200;
@@ -54,8 +56,10 @@ pub struct Usl {
     /// The probability of such differences if the law holds: the F test of the lack of fit (Fisher,
     /// 1922), which needs repeated measurements.
     pub p_value: Option<f64>,
-    /// Whether it describes the measurements: no mean is farther from it than 5 %, or a `p_value` above
-    /// 0.05 says that noise can be the reason.
+    /// Whether no mean is farther from it than 5 %, or a `p_value` above 0.05 says that noise can be the
+    /// reason.
+    pub close: bool,
+    /// Whether it describes the measurements: it is close, and explains [`LEAST_R_SQUARED`] of the variance.
     pub fits: bool,
 }
 
@@ -102,6 +106,7 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Usl> {
         worst: 0.0,
         worst_at: 0.0,
         p_value: None,
+        close: false,
         fits: false,
     };
     law.r_squared = r_squared(&law, &weighted);
@@ -118,7 +123,8 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Usl> {
         low: law.lambda.low.map(|low| low * scale),
         high: law.lambda.high.map(|high| high * scale),
     };
-    law.fits = law.worst <= CLOSE || law.p_value.is_some_and(|p| p >= LEVEL);
+    law.close = law.worst <= CLOSE || law.p_value.is_some_and(|p| p >= LEVEL);
+    law.fits = law.close && law.r_squared >= LEAST_R_SQUARED;
     Some(law)
 }
 

@@ -135,6 +135,16 @@ fn repeats_show_whether_the_law_fits() {
     assert!(law.p_value.unwrap() < 0.001 && law.worst > 0.05 && !law.fits);
 }
 
+/// Throughput that changes by little beside its noise: no mean is far from any curve.
+#[test]
+fn a_law_that_explains_little_does_not_fit() {
+    let flat = [(1.0, 207.0), (2.0, 203.0), (4.0, 212.0), (8.0, 205.0)];
+    let law = fit(&flat).unwrap();
+    assert!(law.close && law.r_squared < 0.6 && !law.fits, "{law:?}");
+    let even = fit(&flat.map(|(n, _)| (n, 200.0))).unwrap();
+    assert!(!even.fits);
+}
+
 #[test]
 fn coefficients_are_not_below_zero() {
     // Linear, and better than that.
