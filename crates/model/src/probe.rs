@@ -40,8 +40,8 @@ pub struct Probe {
     pub late: u64,
     /// Successful transactions per second.
     pub tps: Option<f64>,
-    /// The percentile of the latency in milliseconds, if transactions that failed or were skipped
-    /// have an infinite one; `None` if it is infinite.
+    /// The percentile of the latency in milliseconds, where transactions that failed or were skipped
+    /// count as slower than all others; `None` if it is one of these.
     pub percentile_ms: Option<f64>,
     /// Mean latency in each of its intervals; `None` without a transaction.
     pub course: Vec<Option<f64>>,
@@ -65,6 +65,19 @@ impl Probe {
         match self.total() {
             0 => 1.0,
             total => (self.late + self.failed + self.skipped) as f64 / total as f64,
+        }
+    }
+
+    /// The part of the scheduled transactions that were skipped, failed or, if the rate is
+    /// [missed](Self::misses_rate), not started.
+    pub fn share_missed(&self, allowed: f64) -> f64 {
+        let all = match self.misses_rate(allowed) {
+            true => self.rate.unwrap_or_default() * self.duration_s,
+            false => self.total() as f64,
+        };
+        match all > 0.0 {
+            true => 1.0 - self.transactions as f64 / all,
+            false => 0.0,
         }
     }
 
@@ -116,6 +129,13 @@ mod tests {
             ..probe()
         };
         assert_eq!(over.share_over(), 0.01);
+        assert!((over.share_missed(0.01) - 0.003).abs() < 1e-9);
+        let unstarted = Probe {
+            transactions: 9_000,
+            skipped: 200,
+            ..probe()
+        };
+        assert!((unstarted.share_missed(0.01) - 0.1).abs() < 1e-9);
         assert_eq!(Probe::default().share_over(), 1.0);
     }
 

@@ -10,8 +10,8 @@ const CLIENTS_BUSY: f64 = 0.9;
 const RUN_QUEUE: f64 = 0.25;
 /// A wait event that is seen in more of the samples is what holds the transactions up.
 const WAITED: f64 = 0.3;
-/// Transactions that wait for a free client for more of their latency would be faster with more
-/// clients, if clients are busy enough that this is not only how precisely they start.
+/// Transactions that start late by more of their latency would be faster with more clients, if clients
+/// are busy enough that this is not only how precisely they wake up.
 const LAG: f64 = 0.5;
 const LAG_BUSY: f64 = 0.4;
 /// The name of the bottleneck that more clients would widen.
@@ -126,11 +126,12 @@ fn event(wait: &Waited) -> String {
 fn evidence(strain: &Strain, events: &[(&Waited, f64)]) -> String {
     const NAMED: usize = 3;
     let known = |what: &str, value: Option<f64>| Some(format!("{what} {}", share(value?)));
+    let of_latency = |figure: String| format!("{figure} of the latency");
     let figures = [
         known("clients busy", strain.clients_busy),
         known("CPUs busy", strain.cpu_busy),
-        known("run queue", strain.run_queue),
-        known("waiting for a client", strain.lag),
+        known("run queue", strain.run_queue).map(of_latency),
+        known("late start", strain.lag).map(of_latency),
     ];
     let waits = events
         .iter()
@@ -179,13 +180,13 @@ mod tests {
         let told = bottleneck(&strain(0.99, 0.20, 0.01, &syncing)).unwrap();
         assert_eq!(
             told.evidence,
-            "clients busy 99 %, CPUs busy 20 %, run queue 1 %, waiting for a client 20 %, \
-             IO:WALSync 70 %"
+            "clients busy 99 %, CPUs busy 20 %, run queue 1 % of the latency, late start 20 % of the \
+             latency, IO:WALSync 70 %"
         );
     }
 
     #[test]
-    fn transactions_that_wait_for_a_free_client_lack_clients() {
+    fn transactions_that_start_late_lack_clients_if_these_are_busy() {
         let waiting = Strain {
             lag: Some(0.6),
             ..strain(0.55, 0.4, 0.0, &[("not waiting", "", 100)])
@@ -196,6 +197,16 @@ mod tests {
             ..strain(0.05, 0.1, 0.0, &[("not waiting", "", 100)])
         };
         assert_eq!(name(&imprecise), "none");
+        // Transactions of some microseconds, before which a client has to wake up.
+        let short = Strain {
+            lag: Some(0.99),
+            ..strain(0.29, 0.2, 0.0, &[("not waiting", "", 100)])
+        };
+        assert_eq!(
+            bottleneck(&short).unwrap().evidence,
+            "clients busy 29 %, CPUs busy 20 %, run queue 0 % of the latency, late start 99 % of the \
+             latency"
+        );
     }
 
     #[test]

@@ -51,8 +51,9 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
             significant(ms)
         ),
         (None, None) => format!(
-            "p{p} does not stay under {limit} ms {place}: too many transactions fail or are skipped \
-             at {at} transactions per second"
+            "p{p} does not stay under {limit} ms {place}: more than {} % of the transactions are \
+             skipped or fail at {at} transactions per second",
+            allowed(capacity.percentile)
         ),
     }];
     let because = capacity.bottleneck.map(|bottleneck| &bottleneck.meaning);
@@ -65,6 +66,31 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
         _ => {}
     }
     parts.join("; ")
+}
+
+/// The percentage of transactions that may be above a percentile.
+fn allowed(percentile: f64) -> String {
+    shortest(((100.0 - percentile) * 1e4).round() / 1e4)
+}
+
+/// What the probe of a rate has measured. `missed` is the part of the scheduled transactions that were
+/// skipped, failed or not started.
+pub fn probed(rate: f64, percentile: f64, percentile_ms: Option<f64>, missed: f64) -> String {
+    let found = match percentile_ms {
+        Some(ms) => format!("p{} is {} ms", shortest(percentile), significant(ms)),
+        None => format!("p{} is unknown", shortest(percentile)),
+    };
+    let rate = significant(rate);
+    let missed_percent = 100.0 * missed;
+    match missed_percent > 100.0 - percentile {
+        true => format!(
+            "{rate} transactions per second: {found}, more than {} % of the transactions were skipped, \
+             failed or not started ({} %)",
+            allowed(percentile),
+            significant(missed_percent)
+        ),
+        false => format!("{rate} transactions per second: {found}"),
+    }
 }
 
 /// A number with three significant digits, or more if its integral part has them.
@@ -162,8 +188,21 @@ mod tests {
         );
         assert_eq!(
             below(None),
-            "p99 does not stay under 10 ms in mode spi with 8 clients: too many transactions fail \
-             or are skipped at 12.3 transactions per second"
+            "p99 does not stay under 10 ms in mode spi with 8 clients: more than 1 % of the \
+             transactions are skipped or fail at 12.3 transactions per second"
+        );
+    }
+
+    #[test]
+    fn a_probe_says_why_its_percentile_is_not_known() {
+        assert_eq!(
+            probed(12_345.0, 99.0, Some(9.87), 0.01),
+            "12300 transactions per second: p99 is 9.87 ms"
+        );
+        assert_eq!(
+            probed(12_345.0, 99.9, None, 0.0345),
+            "12300 transactions per second: p99.9 is unknown, more than 0.1 % of the transactions were \
+             skipped, failed or not started (3.45 %)"
         );
     }
 

@@ -17,7 +17,7 @@ use crate::run::{RunOptions, RunSpec};
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, Probe, RunState, SetKind};
 use selfbench_report::bottleneck;
-use selfbench_report::capacity::{Capacity, significant, verdict};
+use selfbench_report::capacity::{Capacity, probed, significant, verdict};
 use selfbench_stats::capacity::{self, Answer, Ended, Plan, Search, Step};
 use serde::Serialize;
 use serde_json::Value;
@@ -78,20 +78,18 @@ impl CapacityOptions {
         let missed = probe.misses_rate(allowed);
         let over = if missed { 1.0 } else { probe.share_over() };
         let steady = probe.changes().is_empty();
-        pgrx::notice!(
-            "{} transactions per second: p{} is {}{}",
-            significant(rate),
+        let measured = probed(
+            rate,
             self.percentile,
-            match probe.percentile_ms {
-                Some(ms) => format!("{} ms", significant(ms)),
-                None => "infinite".into(),
-            },
-            match (missed, over <= allowed && !steady) {
-                (true, _) => ", the clients do not reach the rate",
-                (false, true) => ", not steady",
-                (false, false) => "",
-            }
+            probe.percentile_ms,
+            probe.share_missed(allowed),
         );
+        let unsteady = if over <= allowed && !steady {
+            ", not steady"
+        } else {
+            ""
+        };
+        pgrx::notice!("{measured}{unsteady}");
         capacity::Probe {
             rate,
             transactions: probe.total(),
@@ -357,8 +355,8 @@ impl Runs<'_, '_> {
     }
 }
 
-/// The middle one of several latencies, the higher of the two if their number is even; `None` is
-/// infinite.
+/// The middle one of several latencies, the higher of the two if their number is even; `None` is above
+/// all others.
 fn median(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let mut values: Vec<f64> = values.map(|value| value.unwrap_or(f64::INFINITY)).collect();
     values.sort_by(f64::total_cmp);
