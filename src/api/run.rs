@@ -34,6 +34,7 @@ fn run(
         call.require_extension()?;
         let record = performed?;
         require_transactions(&spec, &record)?;
+        warnings::tell_missed_rate(&record.run)?;
         Ok(once(run_result(&record.run)?))
     })()
     .or_raise_in(&call)

@@ -2,13 +2,15 @@
 
 use crate::backend::horizon::Horizon;
 use crate::backend::transaction;
+use crate::error::Result;
+use crate::results::probes;
 use crate::run::{ClientProcess, RunSpec};
 use crate::server;
 use crate::shared::Segment;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use selfbench_model::{RunRecord, RunState};
-use selfbench_report::{Setup, known_before};
+use selfbench_model::{Run, RunRecord, RunState};
+use selfbench_report::{Bottleneck, Setup, bottleneck, known_before, missed_rate};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -159,6 +161,24 @@ pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
     } else if !run.errors.is_empty() {
         pgrx::warning!("{}", run.errors.join("\n"));
     }
+}
+
+/// Tells the caller that a run missed its rate, and what limited it, where that was observed.
+pub(super) fn tell_missed_rate(run: &Run) -> Result<()> {
+    let Some(missed) = missed_rate(run).filter(|_| run.is_complete()) else {
+        return Ok(());
+    };
+    let probe = probes::of_run(run.run_id, 50.0)?;
+    let limit = probe.and_then(|probe| bottleneck(&probe.strain));
+    let limit = limit.filter(Bottleneck::is_known);
+    let limit = limit.map(|limit| format!(" Limited by {}: {}.", limit.name, limit.meaning));
+    let detail = format!(
+        "It was missed {}.{}",
+        missed.evidence,
+        limit.unwrap_or_default()
+    );
+    notice(missed.finding, &detail, missed.remedy);
+    Ok(())
 }
 
 /// Hints if clients have aborted.

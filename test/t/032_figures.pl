@@ -211,6 +211,17 @@ like(
 		SELECT finding || ': ' || evidence FROM bench.advice((SELECT max(run_id) FROM bench.runs)) WHERE finding ~ '^the rate'}),
 	qr/^the rate was missed: by (?:9\d|100)%: \d+\.\d instead of 1000\.0 transactions per second$/,
 	'a rate that was missed');
+foreach my $case (
+	[ "bench.run('sleeper', rate => 1000, duration => '1 s')", 1 ],
+	[ "bench.compare('[{}, {}]', scripts => 'sleeper', rate => 1000, repeats => 2, duration => '1 s')", 1 ],
+	[ "bench.run('sleeper', rate => 5, transactions => 5)", 0 ],
+	[ "bench.pgbench('-n -T 1 -R 1000 -f sleeper')", 0 ])
+{
+	my ($call, $times) = @$case;
+	(undef, undef, $error) = $node->psql('postgres', "SELECT * FROM $call");
+	my @told = $error =~ /NOTICE:  the rate was missed\nDETAIL:  It was missed by \d+%: \d+\.\d instead of 1000\.0 transactions per second\.(?: Limited by (?!none)\S+: .*\.)?$/gm;
+	is(@told, $times, "notices of a missed rate: $call") or diag($error);
+}
 
 # What clients need, and what would do instead.
 (undef, undef, $error) = $node->psql('postgres', 'SELECT bench.run(clients => 300)');

@@ -16,6 +16,8 @@ const LAG: f64 = 0.5;
 const LAG_BUSY: f64 = 0.4;
 /// The name of the bottleneck that more clients would widen.
 const CLIENTS: &str = "clients";
+/// The name where nothing was in short supply.
+const NONE: &str = "none";
 
 /// What a run ran out of first.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,11 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
+    /// Whether something was in short supply.
+    pub fn is_known(&self) -> bool {
+        self.name != NONE
+    }
+
     /// Whether more clients would get more done.
     pub fn is_clients(&self) -> bool {
         self.name == CLIENTS
@@ -87,7 +94,7 @@ pub fn bottleneck(strain: &Strain) -> Option<Bottleneck> {
         ));
     }
     Some(named(
-        "none",
+        NONE,
         "nothing is in short supply on average, only single transactions are slow".into(),
     ))
 }

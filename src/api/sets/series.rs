@@ -213,6 +213,7 @@ impl Series {
             match set.run(spec, seed, &arm.name, planned.round) {
                 Ok(record) => {
                     in_a_row[planned.arm] = 0;
+                    warnings::tell_missed_rate(&record.run)?;
                     outcomes.add(record);
                 }
                 Err(error) => {

@@ -16,6 +16,7 @@ mod waits;
 
 use selfbench_model::{Evidence, RunRecord};
 
+pub use outcome::missed_rate;
 pub use setup::{Setup, known_before};
 
 /// How much a finding matters.
