@@ -367,7 +367,9 @@ impl EventLoop<'_, '_> {
             let Some(session) = &mut d.session else {
                 continue;
             };
-            let timed = (TIMED && d.answered).then(|| self.rounds.turn_begins());
+            // An answer belongs to one turn, not to those that follow a \sleep.
+            let answered = std::mem::take(&mut d.answered);
+            let began_ns = (TIMED && answered).then(|| self.rounds.turn_begins());
             let mut context = Context {
                 session,
                 plan: &self.plans[d.plan],
@@ -380,10 +382,10 @@ impl EventLoop<'_, '_> {
             // client continues before the others. A script without statements takes turns with
             // them.
             let ended = step == Step::Again;
-            if ended && std::mem::take(&mut d.answered) {
+            if ended && answered {
                 step = d.client.advance(&mut context);
             }
-            if let Some(began_ns) = timed {
+            if TIMED {
                 self.rounds.turn_ends(began_ns, ended);
             }
             match step {

@@ -112,13 +112,15 @@ impl Rounds {
         clock::now_ns().saturating_sub(self.woke.at_ns)
     }
 
-    /// A client that had an answer was served in the timed round; `ended` is whether a transaction
-    /// ended.
-    pub fn turn_ends(&mut self, began_ns: u64, ended: bool) {
-        self.answers += 1;
-        self.until_begin_ns += began_ns;
-        self.until_end_ns += clock::now_ns().saturating_sub(self.woke.at_ns);
+    /// A client was served in the timed round: since `began_ns` if it had an answer; `ended` is whether
+    /// a transaction ended.
+    pub fn turn_ends(&mut self, began_ns: Option<u64>, ended: bool) {
         self.parts.turns += u64::from(ended);
+        if let Some(began_ns) = began_ns {
+            self.answers += 1;
+            self.until_begin_ns += began_ns;
+            self.until_end_ns += clock::now_ns().saturating_sub(self.woke.at_ns);
+        }
     }
 
     /// The timed round is over.

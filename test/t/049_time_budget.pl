@@ -21,6 +21,7 @@ $node->safe_psql(
 	SELECT bench.define_script('fails', E'SELECT 1 / (CASE WHEN random() < 0.5 THEN 0 ELSE 1 END);\nSELECT spin(1);');
 	SELECT bench.define_script('pause', E'SELECT 1;\n\\\\sleep 5 ms\nSELECT 2;');
 	SELECT bench.define_script('shell', E'\\\\shell sleep 0.02\nSELECT 1;');
+	SELECT bench.define_script('answer and sleeps', E'SELECT 1;\n' || repeat(E'\\\\sleep 1 us\n', 200));
 	SELECT bench.define_script('long', 'SELECT spin(300);');
 	CREATE TABLE deferred (a int);
 	CREATE FUNCTION fire() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM spin(1); RETURN NULL; END $$;
@@ -179,6 +180,17 @@ foreach my $mode (qw(spi libpq))
 	  foreach qw(simple extended prepared);
 	budget_ok(run("'fails', mode => '$mode', transactions => 200, continue_on_error => true"), "$mode: failures");
 	budget_ok(run("'nothing', mode => '$mode', transactions => 100"), "$mode: no statement");
+
+	# One answer, and many turns after it for which no answer lies ready. How long it does is a part of the
+	# statement's time.
+	if ($mode eq 'libpq')
+	{
+		$run_id = run("'answer and sleeps', mode => 'libpq', clients => 8, jobs => 1, transactions => 400, per_statement => true");
+		$parts = budget_ok($run_id, "$mode: several clients that sleep");
+		cmp_ok(us($parts, qr/^client worker: (other clients|run queue)$/), '<', command_us($run_id, 0),
+			"$mode: an answer is waited for once")
+		  or diag($node->safe_psql('postgres', "SELECT * FROM bench.time_budget($run_id)"));
+	}
 
 	# A connection for each transaction.
 	if ($mode eq 'libpq')
