@@ -106,39 +106,40 @@ impl Segment {
             }
             let length = pg_sys::dsm_segment_map_length(dsm);
             let base = NonNull::new(pg_sys::dsm_segment_address(dsm).cast::<u8>());
-            let ours = base.filter(|base| {
+            let ours = base.and_then(|base| {
                 let header = base.as_ptr().cast::<Header>();
-                length >= size_of::<Header>()
-                    && (*header).magic == MAGIC
-                    && (*header).total_len as usize <= length
-            });
-            let Some(base) = ours else {
-                if owned {
-                    pg_sys::dsm_detach(dsm);
+                if length < size_of::<Header>()
+                    || (*header).magic != MAGIC
+                    || (*header).total_len as usize > length
+                {
+                    return None;
                 }
-                return None;
-            };
-            let header = &*base.as_ptr().cast::<Header>();
-            let layout = SegmentLayout {
-                workers: header.workers as usize,
-                clients: header.clients as usize,
-                scripts: header.scripts as usize,
-                commands: header.commands as usize,
-                message_bytes: header.message_bytes as usize,
-                log_bytes: header.log_bytes as usize,
-                client_histograms: header.client_histograms,
-                reads: header.reads,
-                sampled: header.sampled as usize,
-                stack_bytes: header.stack_bytes as usize,
-            };
-            let offsets = layout.offsets(header.spec_len as usize)?;
-            Some(Segment {
-                base,
-                dsm,
-                layout,
-                offsets,
-                owned: AtomicBool::new(owned),
-            })
+                let header = &*header;
+                let layout = SegmentLayout {
+                    workers: header.workers as usize,
+                    clients: header.clients as usize,
+                    scripts: header.scripts as usize,
+                    commands: header.commands as usize,
+                    message_bytes: header.message_bytes as usize,
+                    log_bytes: header.log_bytes as usize,
+                    client_histograms: header.client_histograms,
+                    reads: header.reads,
+                    sampled: header.sampled as usize,
+                    stack_bytes: header.stack_bytes as usize,
+                };
+                let offsets = layout.offsets(header.spec_len as usize)?;
+                Some(Segment {
+                    base,
+                    dsm,
+                    layout,
+                    offsets,
+                    owned: AtomicBool::new(owned),
+                })
+            });
+            if ours.is_none() && owned {
+                pg_sys::dsm_detach(dsm);
+            }
+            ours
         }
     }
 

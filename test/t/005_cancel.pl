@@ -411,6 +411,29 @@ is( $node->safe_psql('postgres',
 	0,
 	'no run is left in progress');
 
+# A segment whose head does not fit together, here by the length of the specification.
+$node->safe_psql('postgres', "SELECT bench.start('select-only', duration => '10 min', label => 'torn')");
+my $torn = latest_run($node, 'torn');
+sub write_length
+{
+	my ($bytes) = @_;
+	my $before;
+	open my $file, '+<:raw', $node->data_dir . "/pg_dynshmem/mmap.$torn->{segment}" or die $!;
+	seek $file, 64, 0;
+	read $file, $before, 8;
+	seek $file, 64, 0;
+	print $file $bytes;
+	close $file;
+	return $before;
+}
+my $length = write_length("\xff" x 8);
+my ($status, $stdout, $stderr) =
+  $node->psql('postgres', "SELECT bench_internal.is_live($torn->{run_id}, $torn->{segment})");
+is("$stdout$stderr", 'f', 'a segment that cannot be used is not kept');
+write_length($length);
+$node->safe_psql('postgres', "SELECT bench.cancel($torn->{run_id})");
+ok(wait_until_quiet($node), 'its run ends');
+
 # Connections that were not authenticated wait for the rest of their delay.
 $node->stop('immediate');
 done_testing();
