@@ -4,10 +4,14 @@
 //! backend this would keep dead rows from being removed during the whole run, and it would fail on
 //! a standby. The snapshot of the calling statement cannot be used: a caller that has waited no
 //! longer advertises it (see `backend::horizon`), so rows that it sees may have been removed.
+//!
+//! Each query runs in a subtransaction that is rolled back: a caller that waits must not keep the
+//! query's locks, which would block maintenance of the catalogs. So a lock that is to be kept cannot
+//! be taken by a query here, unless it belongs to the session.
 
 use crate::error::{Error, Result};
 use crate::state::text::AnyText;
-use crate::state::transaction::{InTransaction, with_snapshot};
+use crate::state::transaction::{InTransaction, rolled_back, with_snapshot};
 use pgrx::AllocatedByRust;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
 use pgrx::heap_tuple::PgHeapTuple;
@@ -139,9 +143,10 @@ pub fn quote_literal(text: &str) -> String {
 /// A value of a composite type, which belongs to the memory of the transaction.
 pub type Composite = PgHeapTuple<'static, AllocatedByRust>;
 
-/// The only column of the only row of a query with one parameter: a value of a composite type.
+/// The only column of the only row of a query with one parameter, which reads no table: a value of a
+/// composite type, which refers to this type as long as it lives.
 pub fn record(sql: &str, parameter: String) -> Result<Composite> {
-    select(sql, Some(1), &[parameter.into()], |rows| {
+    select_and_keep(sql, Some(1), &[parameter.into()], |rows| {
         let record = rows.first().get::<Composite>(1)?;
         record.ok_or_else(|| Error::Limit("cannot form a result".into()))
     })
@@ -164,8 +169,20 @@ impl SavedQuery {
     }
 }
 
-/// Runs a query and reads its rows.
+/// Runs a query, reads its rows, and releases its locks.
 fn select<T>(
+    query: impl for<'conn> Query<'conn>,
+    limit: Option<i64>,
+    arguments: &[DatumWithOid],
+    read: impl FnOnce(SpiTupleTable) -> Result<T>,
+) -> Result<T> {
+    rolled_back(InTransaction::current()?, || {
+        select_and_keep(query, limit, arguments, read)
+    })
+}
+
+/// Runs a query and reads its rows, which may refer to what belongs to the transaction.
+fn select_and_keep<T>(
     query: impl for<'conn> Query<'conn>,
     limit: Option<i64>,
     arguments: &[DatumWithOid],

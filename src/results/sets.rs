@@ -7,6 +7,7 @@ use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::as_owner;
+use crate::state::transaction::{InTransaction, try_lock};
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, SetEnd, SetKind, SetState};
 use serde::de::Error as _;
@@ -111,15 +112,15 @@ fn change_row(set_id: i64, sql: &str, arguments: &[pgrx::datum::DatumWithOid<'_>
 /// if another session has it. Every driver has it, so that no two do.
 pub fn lock(set_id: i64) -> Result<bool> {
     // Without a cast to regclass, which a role without USAGE on the schema may not use.
-    let locked = query::first_value::<bool>(
-        "SELECT pg_catalog.pg_try_advisory_xact_lock(c.oid::pg_catalog.int4, $1)
-           FROM pg_catalog.pg_class c
+    let table = query::first_value::<pg_sys::Oid>(
+        "SELECT c.oid FROM pg_catalog.pg_class c
            JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
           WHERE n.nspname OPERATOR(pg_catalog.=) 'bench'
             AND c.relname OPERATOR(pg_catalog.=) 'sets'",
-        &[(set_id as i32).into()],
+        &[],
     )?;
-    locked.ok_or(Error::ExtensionDropped)
+    let table = table.ok_or(Error::ExtensionDropped)?;
+    Ok(try_lock(InTransaction::current()?, table, set_id as i32))
 }
 
 /// A set as it is stored.

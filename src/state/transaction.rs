@@ -1,7 +1,8 @@
 //! The transaction of this process.
 
 use crate::error::{Error, Result, catch};
-use pgrx::{PgSqlErrorCode as Sqlstate, pg_sys};
+use pgrx::{PgSqlErrorCode as Sqlstate, PgTryBuilder, pg_sys};
+use std::panic::AssertUnwindSafe;
 
 /// Proof that this process is in a transaction; what needs one takes it as an argument.
 #[derive(Clone, Copy)]
@@ -35,9 +36,33 @@ pub fn with_snapshot<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Takes the advisory lock of a table and a number until the end of the transaction; false if another
+/// session has it.
+pub fn try_lock(_: InTransaction, table: pg_sys::Oid, number: i32) -> bool {
+    // SAFETY: in a transaction; the function takes two integers and returns a truth value.
+    unsafe {
+        let locked = pg_sys::OidFunctionCall2Coll(
+            pg_sys::Oid::from(pg_sys::F_PG_TRY_ADVISORY_XACT_LOCK_INT4_INT4),
+            pg_sys::InvalidOid,
+            pg_sys::Datum::from(table.to_u32() as i32),
+            pg_sys::Datum::from(number),
+        );
+        locked.value() as u8 != 0
+    }
+}
+
 /// Runs `body` in a subtransaction, which is rolled back whether `body` succeeds or fails, so that
 /// the transaction can go on after an error.
-pub fn tried<T>(_: InTransaction, body: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn tried<T>(transaction: InTransaction, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    rolled_back(transaction, || catch(body))
+}
+
+/// Runs `body` in a subtransaction, which is rolled back whether `body` succeeds or fails. This
+/// releases the locks that `body` has taken, unless they belong to the session.
+///
+/// `body` allocates memory where its caller does, but what it returns must not use anything else that
+/// belongs to the subtransaction, such as the reference of a tuple to its row type.
+pub fn rolled_back<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
     // SAFETY: in a transaction; what the subtransaction makes current is restored after its end.
     let (context, owner) = unsafe {
         let before = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
@@ -45,12 +70,18 @@ pub fn tried<T>(_: InTransaction, body: impl FnOnce() -> Result<T>) -> Result<T>
         pg_sys::MemoryContextSwitchTo(before.0);
         before
     };
-    let result = catch(body);
     // SAFETY: as above.
-    unsafe {
+    let rollback = || unsafe {
         pg_sys::RollbackAndReleaseCurrentSubTransaction();
         pg_sys::MemoryContextSwitchTo(context);
         pg_sys::CurrentResourceOwner = owner;
-    }
+    };
+    let result = PgTryBuilder::new(AssertUnwindSafe(body))
+        .catch_others(|cause| {
+            rollback();
+            cause.rethrow()
+        })
+        .execute();
+    rollback();
     result
 }
