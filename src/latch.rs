@@ -3,8 +3,9 @@
 use crate::clock;
 use crate::compat;
 use pgrx::pg_sys;
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary;
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// What a process of ours waits for, as `pg_stat_activity` shows it: by name where extensions can
@@ -125,8 +126,41 @@ pub fn forget_cancel() {
 
 /// Whether this process must exit.
 pub fn must_end() -> bool {
-    // SAFETY: a signal flag, read as CHECK_FOR_INTERRUPTS reads it.
-    unsafe { (&raw const pg_sys::ProcDiePending).read_volatile() != 0 }
+    // SAFETY: flags, read as CHECK_FOR_INTERRUPTS reads them.
+    unsafe {
+        (&raw const pg_sys::ProcDiePending).read_volatile() != 0
+            || (&raw const pg_sys::ClientConnectionLost).read_volatile() != 0
+    }
+}
+
+/// How often a session that waits looks whether its client is still there.
+const CLIENT_CHECK_NS: u64 = 1_000_000_000;
+
+/// Requests this session to end if its client has closed the connection, as far as the system can
+/// tell: what the server does itself only if `client_connection_check_interval` is set. To be called
+/// before each wait.
+pub fn end_without_client() {
+    static CHECKED_NS: AtomicU64 = AtomicU64::new(0);
+    unsafe extern "C-unwind" {
+        fn pq_check_connection() -> bool;
+    }
+    let now = clock::now_ns();
+    if now - CHECKED_NS.load(Relaxed) < CLIENT_CHECK_NS {
+        return;
+    }
+    CHECKED_NS.store(now, Relaxed);
+    // SAFETY: variables of this process. A process with a client has the set of events that the
+    // function waits for; it may raise an error.
+    unsafe {
+        if !pg_sys::MyProcPort.is_null()
+            && pg_sys::whereToSendOutput == pg_sys::CommandDest::DestRemote
+            && pg_sys::WaitEventSetCanReportClosed()
+            && !pg_guard_ffi_boundary(|| pq_check_connection())
+        {
+            (&raw mut pg_sys::ClientConnectionLost).write_volatile(1);
+            (&raw mut pg_sys::InterruptPending).write_volatile(1);
+        }
+    }
 }
 
 /// Whether this process is about to exit: its exit callbacks run.

@@ -81,6 +81,7 @@ pub(super) fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> R
             if limit.is_some_and(|limit| waited >= limit) {
                 return load_run(run_id);
             }
+            latch::end_without_client();
             check_for_interrupts();
             horizon.release();
             latch::wait(TICK, WaitEvent::Task);

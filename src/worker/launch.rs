@@ -139,6 +139,7 @@ impl Task {
     pub fn watch(&self, until: Phase, mut tick: impl FnMut(&Segment) -> Result<()>) -> Result<()> {
         let header = self.segment().header();
         loop {
+            latch::end_without_client();
             if latch::interrupted() {
                 self.0.end();
                 check_for_interrupts();

@@ -42,8 +42,7 @@ foreach (
 {
 	my ($name, $options, $untold) = @$_;
 	my $label  = "caller lost, $name";
-	my $caller = start_sql($node,
-		"SET client_connection_check_interval = '100 ms'; SELECT * FROM bench.run(" . endless($label, $options) . ')');
+	my $caller = start_sql($node, 'SELECT * FROM bench.run(' . endless($label, $options) . ')');
 	if ($untold) { wait_for($node, "SELECT failed > 0 FROM bench.progress WHERE label = '$label'") }
 	else         { wait_for_transactions($node, $label) }
 	signal_sql($caller, 'KILL');
@@ -53,14 +52,38 @@ foreach (
 	like(errors_of($label), qr/canceled: the session that waited for it has ended/, "$label: why");
 }
 my $label  = 'caller lost, initialize';
-my $caller = start_sql($node,
-	"SET client_connection_check_interval = '100 ms'; SELECT * FROM bench.initialize(scale => 500, workers => 3)");
+my $caller = start_sql($node, 'SELECT * FROM bench.initialize(scale => 500, workers => 3)');
 wait_for($node,
 	"SELECT count(*) = 2 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker' AND query = 'initialize: generating data'");
 signal_sql($caller, 'KILL');
 finish_sql($caller);
 nothing_left_ok($node, $label);
-$node->safe_psql('postgres', 'SELECT bench.initialize(); GRANT SELECT ON ALL TABLES IN SCHEMA public TO PUBLIC');
+$node->safe_psql('postgres',
+	"SELECT bench.initialize(), bench.initialize_pgio(size => '100'); GRANT SELECT ON ALL TABLES IN SCHEMA public TO PUBLIC");
+foreach (
+	[ 'a set' => 'bench.compare(%s, repeats => 2)' ],
+	[ 'pgio' => q{bench.run_pgio(duration => '10 min', work_unit => 10, label => 'caller lost, pgio')} ])
+{
+	my ($name, $call) = @$_;
+	$label  = "caller lost, $name";
+	$caller = start_sql($node, 'SELECT * FROM ' . sprintf($call, endless($label, "scripts => 'nothing'")));
+	wait_for_transactions($node, $label);
+	signal_sql($caller, 'KILL');
+	finish_sql($caller);
+	nothing_left_ok($node, $label);
+	like(errors_of($label), qr/canceled: the session that waited for it has ended/, "$label: why");
+}
+$label = 'caller lost, wait';
+$node->safe_psql('postgres', 'SELECT bench.start(' . endless($label, "scripts => 'nothing'") . ')');
+wait_for_transactions($node, $label);
+$caller = start_sql($node, 'SELECT * FROM bench.wait(' . latest_run($node, $label)->{run_id} . ')', name => 'waiter');
+backend_of($node, 'waiter');
+signal_sql($caller, 'KILL');
+finish_sql($caller);
+wait_for($node, "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'waiter'");
+is(latest_run($node, $label)->{state}, 'running', "$label: the run goes on");
+$node->safe_psql('postgres', 'SELECT bench.cancel(' . latest_run($node, $label)->{run_id} . ')');
+nothing_left_ok($node, $label);
 
 # The coordinator cannot store that the run has begun.
 $label = 'row locked';
