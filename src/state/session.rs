@@ -113,6 +113,13 @@ pub fn encoding() -> i32 {
     unsafe { pg_sys::GetDatabaseEncoding() }
 }
 
+/// Learns what other processes have changed in the catalogs, as the server does when a transaction
+/// begins and when it takes a lock on a table.
+pub fn accept_changes(_: InTransaction) {
+    // SAFETY: in a transaction.
+    unsafe { pg_sys::AcceptInvalidationMessages() };
+}
+
 /// Oid of the current role.
 pub fn role() -> pg_sys::Oid {
     // SAFETY: a process that runs SQL has one.

@@ -9,6 +9,8 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::latch::{self, WaitEvent};
 use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
+use crate::state::session;
+use crate::state::transaction::InTransaction;
 use rustix::process::Signal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -125,14 +127,17 @@ impl Task {
         mut tick: impl FnMut(&Segment) -> Result<()>,
     ) -> Result<()> {
         let mut deadlock_check = DeadlockCheck::new();
-        self.watch(until, |segment| {
+        let watched = self.watch(until, |segment| {
             tick(segment)?;
             deadlock_check
                 .check(segment)
                 .inspect_err(|error| segment.header().cause.set(&error.report().one_line()))?;
             horizon.release();
             Ok(())
-        })
+        });
+        // The caller's next statement must not use what the task has dropped.
+        session::accept_changes(InTransaction::current()?);
+        watched
     }
 
     /// The same in a process that has no transaction.

@@ -1,4 +1,5 @@
-# A session that waits for a task keeps no locks of its own queries.
+# What a session that waits for a task does not keep: locks of its own queries, and what it knew of
+# tables that the task has dropped.
 use strict;
 use warnings;
 
@@ -129,6 +130,20 @@ foreach my $call (@calls)
 		is($stderr, '', "$name: $statement ends") if $name !~ /initialize/;
 	}
 	finish($caller);
+}
+
+# Tables that the task has dropped, and of which the session knew.
+foreach (
+	[ 'initialize',      'bench.initialize()',                  'pgbench_accounts' ],
+	[ 'initialize_pgio', "bench.initialize_pgio(size => '100')", 'pgio1' ])
+{
+	my ($name, $call, $table) = @$_;
+	is( $node->safe_psql('postgres', <<"SQL"),
+SET client_min_messages = warning;
+SELECT count(*) > 0 FROM $table;
+BEGIN; SELECT count(*) > 0 FROM $call; TRUNCATE $table; SELECT count(*) FROM $table; ROLLBACK
+SQL
+		"t\nt\n0", "$name: the next statement of the transaction finds the new table");
 }
 
 $watcher->quit;
