@@ -23,7 +23,10 @@ chmod 0755, "$scratch/sudo";
 $ENV{PATH} = "$scratch:$ENV{PATH}";
 
 my $this_server = "host=$ENV{PGHOST} port=$ENV{PGPORT} user=$ENV{PGUSER} dbname=$ENV{PGDATABASE}";
-my $without_cron = qx(psql -XAt -c 'SHOW shared_preload_libraries') !~ /pg_cron/;
+# What not every server has, pg_cron only if it is preloaded, and SQL that needs it.
+my %optional = (pg_cron => qr/\bcron\b|pg_cron/, dblink => qr/dblink/, postgres_fdw => qr/postgres_fdw/);
+my %has = map { $_ => 1 } split ' ', qx(psql -XAtc "SELECT name FROM pg_available_extensions
+  WHERE name <> 'pg_cron' OR current_setting('shared_preload_libraries') ~ 'pg_cron'");
 
 my $number = 0;
 foreach my $block (blocks('README.md'))
@@ -31,7 +34,12 @@ foreach my $block (blocks('README.md'))
 	my ($language, $text) = @$block;
 	if ($language eq 'sql')
 	{
-		sql_succeeds(adapted($text), (split /\n/, $text)[0]);
+	  SKIP:
+		{
+			my $name = (split /\n/, $text)[0];
+			skip_without($text, $name);
+			sql_succeeds(adapted($text), $name);
+		}
 	}
 	elsif ($language eq 'sh')
 	{
@@ -48,7 +56,7 @@ foreach my $page (glob 'docs/*.md')
 		next if $language ne 'sql';
 	  SKIP:
 		{
-			skip "$page: pg_cron is not preloaded", 1 if $without_cron && $text =~ /\bcron\b|pg_cron/;
+			skip_without($text, $page);
 			$session .= adapted($text);
 		}
 	}
@@ -150,6 +158,15 @@ sub adapted
 	$text =~ s/\buser 'tester', password 'a secret'/user '$ENV{PGUSER}'/;
 	$text =~ s/ -d bench\b/ -d $ENV{PGDATABASE}/;
 	return $text;
+}
+
+# Skips one test if the text needs an extension that the server does not have.
+sub skip_without
+{
+	my ($text, $name) = @_;
+	my @missing = grep { !$has{$_} && $text =~ $optional{$_} } sort keys %optional;
+	skip "$name: the server has no extension @missing", 1 if @missing;
+	return;
 }
 
 # Tests that SQL succeeds in a new session.

@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(needs_extensions new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
+our @EXPORT = qw(needs_extensions has_module new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
   wait_for wait_for_transactions in_time_ok comes_before_end latest_run
   start_after_kill invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
@@ -29,6 +29,14 @@ sub needs_extensions
 	my @missing = grep { !-f "$directory/extension/$_.control" } @_;
 	plan skip_all => 'the server has no extension ' . join(', ', @missing) if @missing;
 	return;
+}
+
+# Whether the server has this module, which may be one without an extension.
+sub has_module
+{
+	my ($name) = @_;
+	my ($directory) = run_command([ 'pg_config', '--pkglibdir' ]);
+	return -f "$directory/$name.so";
 }
 
 # A running server with the extension created in database postgres.

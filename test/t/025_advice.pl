@@ -179,8 +179,7 @@ is( advice("'select-only', mode => 'libpq', transactions => 200", "SET log_min_d
 	'slow statements are logged');
 
 # auto_explain, if the server has it.
-my ($library) = run_command([ 'pg_config', '--pkglibdir' ]);
-my $has_auto_explain = -f "$library/auto_explain.so";
+my $has_auto_explain = has_module('auto_explain');
 SKIP:
 {
 	skip 'no auto_explain here', 6 if !$has_auto_explain;

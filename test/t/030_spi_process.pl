@@ -12,7 +12,7 @@ use Time::HiRes qw(usleep);
 my $node = PostgreSQL::Test::Cluster->new('spi_process');
 $node->init;
 $node->append_conf('postgresql.conf', "fsync = off\nwal_level = replica");
-my $counts = -e $node->config_data('--pkglibdir') . '/pg_stat_statements.so';
+my $counts = has_module('pg_stat_statements');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'") if $counts;
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_selfbench');
