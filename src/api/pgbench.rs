@@ -6,6 +6,7 @@
 use super::initialize;
 use super::progress::Progress;
 use super::run;
+use super::warnings;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check::{self, argument};
@@ -110,6 +111,7 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
         tell_connection(wanted, &spec);
     }
     let record = run::perform(&spec, progress, horizon).map_err(point_to_initialization)?;
+    warnings::tell_errors(&record.run, warnings::remedy(&spec));
     if wanted.scale.is_some() && spec.uses_pgbench_tables() {
         pgrx::warning!(
             "scale option ignored, using count from pgbench_branches table ({})",

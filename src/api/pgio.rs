@@ -2,6 +2,7 @@
 
 use super::progress::Progress;
 use super::run;
+use super::warnings::remedy;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -22,7 +23,7 @@ fn run_pgio(
         let performed = run::perform(&spec, progress, &horizon);
         call.require_extension()?;
         let record = performed?;
-        run::require_transactions(&spec, &record)?;
+        run::conclude(&record.run, remedy(&spec))?;
         let Some(pgio) = &record.pgio else {
             return Err(Error::Limit("the run has no pgio figures".into()));
         };

@@ -4,7 +4,7 @@ use super::launch::begin_advised;
 use super::live::{is_own, segment_of};
 use super::progress::{Progress, Ticker};
 use super::report;
-use super::warnings::{self, advise, remedy, warn};
+use super::warnings::{self, advise, remedy};
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check;
@@ -18,7 +18,7 @@ use crate::server;
 use crate::shared::Phase;
 use crate::worker::{launch, spi_client};
 use pgrx::prelude::*;
-use selfbench_model::{Reply, RunRecord, RunState};
+use selfbench_model::{Reply, Run, RunRecord};
 use std::sync::atomic::Ordering::Relaxed;
 
 #[pg_extern(sql = false)]
@@ -33,7 +33,7 @@ fn run(
         let performed = perform(&spec, progress, &horizon);
         call.require_extension()?;
         let record = performed?;
-        require_transactions(&spec, &record)?;
+        conclude(&record.run, remedy(&spec))?;
         warnings::tell_missed_rate(&record.run)?;
         Ok(once(run_result(&record.run)?))
     })()
@@ -116,20 +116,24 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     Ok(task.segment().header().run_id.load(Relaxed))
 }
 
-/// Fails if no client finished a transaction, so that there are no figures.
-pub(super) fn require_transactions(spec: &RunSpec, record: &RunRecord) -> Result<()> {
-    let run = &record.run;
-    if run.state == RunState::Failed && run.figures.counts.transactions == 0 {
+/// Tells the caller of a run that has ended if it was aborted.
+///
+/// # Errors
+/// If there are no figures, because no client finished a transaction. Otherwise, it is a warning.
+pub(super) fn conclude(run: &Run, hint: Option<String>) -> Result<()> {
+    if run.is_void() {
         return Err(Error::AllAborted {
             message: "no client could finish a transaction".into(),
-            first: run.errors.first().cloned().unwrap_or_default(),
-            hint: remedy(spec),
+            first: run.errors.join("\n"),
+            hint,
         });
     }
+    warnings::tell_errors(run, hint);
     Ok(())
 }
 
-/// Runs as specified and waits for the result, even of a failed run.
+/// Runs as specified and waits for the result, even of a run that was aborted: the caller has to
+/// [`conclude`].
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<RunRecord> {
     let task = begin_advised(spec)?;
     advise(spec, horizon);
@@ -155,6 +159,6 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
         Reply::Stored(run_id) => load::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,
         Reply::NotStored(record) => *record,
     };
-    warn(spec, &record);
+    warnings::tell_circumstances(spec, &record.run);
     Ok(record)
 }

@@ -1,7 +1,7 @@
 //! `bench.wait`: waiting for a run that another session may have started.
 
 use super::live::{self, segment_of};
-use super::run::once;
+use super::run::{conclude, once};
 use super::warnings::advise;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
@@ -44,7 +44,11 @@ fn wait(
         };
         let ended = await_end(run_id, limit, &horizon);
         call.require_extension()?;
-        run_result(&ended?.run)
+        let run = ended?.run;
+        if !run.is_in_progress() {
+            conclude(&run, None)?;
+        }
+        run_result(&run)
     })();
     once(ended.or_raise_in(&call))
 }

@@ -9,7 +9,7 @@ use crate::server;
 use crate::shared::Segment;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use selfbench_model::{Run, RunRecord, RunState};
+use selfbench_model::{Run, RunState};
 use selfbench_report::{Bottleneck, Setup, bottleneck, known_before, missed_rate};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -123,9 +123,8 @@ pub(super) fn tell_left_teardown(segment: &Segment) {
     }
 }
 
-/// Warns the caller if the result is incomplete or otherwise doubtful.
-pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
-    let run = &record.run;
+/// Tells the caller what may make the result of a run doubtful, besides its errors.
+pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
     if run.run_id == 0 && is_news("not stored") {
         pgrx::notice!("the result is not stored, because this server is a standby");
     }
@@ -145,16 +144,24 @@ pub(super) fn warn(spec: &RunSpec, record: &RunRecord) {
     for note in run.failed_observations().filter(|note| is_news(note)) {
         pgrx::notice!("{note}");
     }
+}
+
+/// Warns the caller if a run was aborted, or of its errors.
+pub(super) fn tell_errors(run: &Run, hint: Option<String>) {
     if run.state != RunState::Finished || run.aborted_clients > 0 {
+        let aborted = match run.aborted_clients {
+            0 => "run was aborted".to_owned(),
+            lost => format!("run was aborted for {lost} of {} clients", run.clients),
+        };
         // Programs recognize this warning by its SQLSTATE; it corresponds to pgbench's exit status
         // 2.
         let mut report = ErrorReport::new(
             PgSqlErrorCode::ERRCODE_OPERATOR_INTERVENTION,
-            "run was aborted; its results are incomplete",
+            format!("{aborted}; its results are incomplete"),
             "",
         )
         .set_detail(run.errors.join("\n"));
-        if let Some(hint) = remedy(spec).filter(|_| run.aborted_clients > 0) {
+        if let Some(hint) = hint.filter(|_| run.aborted_clients > 0) {
             report = report.set_hint(hint);
         }
         report.report(PgLogLevel::WARNING);

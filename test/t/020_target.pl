@@ -556,7 +556,7 @@ wait_for_transactions($here, 'gone');
 $far->stop('immediate');
 my ($stdout, $stderr) = finish_sql($caller);
 is($stdout, 'failed|3', 'a target that goes away: the run fails');
-like($stderr, qr/WARNING:  .*run was aborted/, 'the caller is told');
+like($stderr, qr/WARNING:  .*run was aborted for 3 of 3 clients/, 'the caller is told');
 like(latest_run($here, 'gone')->{errors}, qr/connection/, 'the errors of its row');
 figures_ok($here, latest_run($here, 'gone')->{run_id}, 'a target that goes away');
 nothing_left_ok($here, 'a target that goes away');

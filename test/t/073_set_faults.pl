@@ -129,7 +129,44 @@ query('DROP TABLE pgbench_accounts');
 like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  42P01: relation "pgbench_accounts" does not exist/, 'a table is missing');
 is(query("SELECT state, error ~ 'pgbench_accounts', finished_runs FROM bench.set_summary WHERE set_id = $set"), 'failed|t|0', 'the state of the set');
 query('SELECT bench.initialize()');
+my $stderr;
 is(query("SELECT * FROM bench.resume($set)"), "$set|compare|8", 'it can be resumed when the table is there');
+
+# A run that is aborted: an error without a transaction, else a warning; each text is told once.
+query(q{SELECT bench.define_script('half', E'\\\\if :client_id = 0\nSELECT * FROM not_there;\n\\\\else\nSELECT 1;\n\\\\endif')});
+my %calls = (
+	'run' => q{SELECT state FROM bench.run('%s', clients => %s, transactions => 1)},
+	'start' => q{SELECT state FROM bench.wait(bench.start('%s', clients => %s, transactions => 1))},
+	'compare' => q{SELECT count(*) FROM bench.compare('[{"name": "a"}]', scripts => '%s', clients => %s, repeats => 1, transactions => 1, warmup => 0)},
+	'sweep' => q{SELECT count(*) FROM bench.sweep('{"max_tries": [1]}', scripts => '%s', clients => %s, repeats => 1, transactions => 1)},
+	'find_capacity' => q{SELECT count(*) FROM bench.find_capacity(10, scripts => '%s', clients => %s, duration => '500 ms')},);
+my $text = qr/relation "not_there" does not exist/;
+my $once_ok = sub {
+	my ($told, $name) = @_;
+	is((() = $told =~ /$text/g), 1, "$name: told once") || diag($told);
+};
+foreach my $function (sort keys %calls)
+{
+	my $told = complaints(sprintf $calls{$function}, 'missing', 1);
+	like($told, qr/ERROR:  57000: no client could finish a transaction\nDETAIL:  .*$text/, "$function: no transaction");
+	unlike($told, qr/WARNING/, "$function: no warning");
+	$once_ok->($told, "$function: no transaction");
+	$told = complaints(sprintf $calls{$function}, 'half', 2);
+	like($told, qr/WARNING:  57000: run was aborted for 1 of 2 clients; its results are incomplete\nDETAIL:  .*$text/, "$function: a transaction");
+	next if $function ne 'find_capacity';
+	my $incomplete = qr/ERROR:  57000: run \d+ of the search is not complete\nDETAIL:  1 of 2 clients were aborted\./;
+	like($told, $incomplete, 'a search needs all clients');
+	$once_ok->($told, 'a search');
+	$set = latest();
+	like(complaints("SELECT * FROM bench.resume($set)"), $incomplete, 'a search that cannot be resumed');
+}
+query(sprintf $calls{compare}, 'missing', 1);
+$set = latest();
+$stderr = complaints("SELECT * FROM bench.resume($set)");
+like($stderr, qr/ERROR:  57000: no client could finish a transaction/, 'resume: no transaction');
+$once_ok->($stderr, 'resume');
+my ($report) = query(q{SELECT bench.pgbench('-n -t 1 -f missing')});
+like($report, qr/number of transactions actually processed: 0\/1/, 'bench.pgbench has its report') || diag($report);
 
 # Very many arms.
 my $sets = query('SELECT count(*) FROM bench.sets');
@@ -139,7 +176,7 @@ is(query('SELECT count(*) FROM bench.sets'), $sets, 'nothing has run');
 
 # What a run has written is vacuumed before the next one, by those who may.
 my $writes = q(SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'postgres.write', repeats => 1, transactions => 5));
-my $stderr = complaints($writes);
+$stderr = complaints($writes);
 unlike($stderr, qr/vacuum/, 'who may vacuum');
 is(query(q(SELECT count(*) FILTER (WHERE last_vacuum_before IS NOT NULL), count(*) FROM bench.run_tables t JOIN bench.runs r USING (run_id)
 	WHERE t.name = 'tally' AND r.set_id = (SELECT max(set_id) FROM bench.sets))), '3|4', 'vacuumed before all runs but the first');

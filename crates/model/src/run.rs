@@ -241,6 +241,12 @@ impl Run {
         self.state == RunState::Finished && self.aborted_clients == 0
     }
 
+    /// Whether clients or the run were aborted before a transaction counted, other than on request.
+    pub fn is_void(&self) -> bool {
+        let aborted = self.state == RunState::Failed || self.aborted_clients > 0;
+        aborted && self.state != RunState::Canceled && self.figures.counts.transactions == 0
+    }
+
     /// Major version of the server, such as 15.
     pub const fn server_major(&self) -> i32 {
         self.server_version_num / 10_000

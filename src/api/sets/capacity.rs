@@ -6,7 +6,8 @@
 
 use super::{Found, Set, arms};
 use crate::api::progress::Progress;
-use crate::api::run::require_transactions;
+use crate::api::run::conclude;
+use crate::api::warnings::remedy;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{self, US_PER_SECOND, in_range};
 use crate::error::{Error, Result};
@@ -298,7 +299,10 @@ impl Runs<'_, '_> {
                 },
                 _ => Error::AllAborted {
                     message: format!("run {run_id} of the search is not complete"),
-                    first: probe.error.unwrap_or_default(),
+                    first: format!(
+                        "{} of {} clients were aborted.",
+                        probe.aborted_clients, self.without_rate.clients
+                    ),
                     hint: Some(format!("Check SELECT bench.report({run_id}).")),
                 },
             });
@@ -315,7 +319,7 @@ impl Runs<'_, '_> {
             Some(rate) => format!("rate {}", significant(rate)),
         };
         let record = self.set.run(&spec, seed, &arm, round as i32)?;
-        require_transactions(&spec, &record)?;
+        conclude(&record.run, remedy(&spec))?;
         let run_id = record.run.run_id;
         let probe = probes::of_run(run_id, self.options.percentile)?;
         probe.ok_or(Error::RunDeleted { run_id })

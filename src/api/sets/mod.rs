@@ -48,7 +48,7 @@ pub(super) struct Set<'h> {
     /// Runs that are planned and runs that have ended.
     planned: Option<usize>,
     done: usize,
-    /// Of these, those that could be made.
+    /// Of these, those that could be made and have figures.
     made: usize,
 }
 
@@ -203,7 +203,7 @@ impl Set<'_> {
         };
         let record = perform(&spec, self.progress, self.horizon);
         self.done += 1;
-        self.made += usize::from(record.is_ok());
+        self.made += usize::from(record.as_ref().is_ok_and(|record| !record.run.is_void()));
         record
     }
 

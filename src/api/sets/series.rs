@@ -3,6 +3,7 @@
 use super::arms::{self, Arm};
 use super::outcomes::{FAILURES, Outcomes};
 use super::{Found, Set};
+use crate::api::run::conclude;
 use crate::api::warnings;
 use crate::check;
 use crate::error::Result;
@@ -193,7 +194,7 @@ impl Series {
     }
 
     /// Makes planned runs. A run that fails does not end the set: another arm may be able to run, and
-    /// so may this one later.
+    /// so may this one later. The caller is told of it as soon as there is a run that has not failed.
     pub fn perform(
         &self,
         set: &mut Set<'_>,
@@ -201,7 +202,7 @@ impl Series {
         outcomes: &mut Outcomes,
     ) -> Result<()> {
         let mut in_a_row = vec![0; self.arms.len()];
-        let mut first = None;
+        let (mut first, mut untold) = (None, Vec::new());
         for planned in plan {
             let arm = &self.arms[planned.arm];
             let spec = arm.spec.as_ref();
@@ -210,19 +211,29 @@ impl Series {
                 continue;
             };
             let seed = self.round_seed(planned.round);
-            match set.run(spec, seed, &arm.name, planned.round) {
-                Ok(record) => {
-                    in_a_row[planned.arm] = 0;
-                    warnings::tell_missed_rate(&record.run)?;
+            let made = set
+                .run(spec, seed, &arm.name, planned.round)
+                .and_then(|record| {
+                    let concluded = conclude(&record.run, warnings::remedy(spec))
+                        .and_then(|()| warnings::tell_missed_rate(&record.run));
                     outcomes.add(record);
-                }
+                    concluded
+                });
+            match made {
+                Ok(()) => in_a_row[planned.arm] = 0,
                 Err(error) => {
                     in_a_row[planned.arm] += 1;
                     let report = error.report().one_line();
-                    pgrx::notice!("arm \"{}\", round {}: {report}", arm.name, planned.round);
+                    untold.push(format!(
+                        "arm \"{}\", round {}: {report}",
+                        arm.name, planned.round
+                    ));
                     outcomes.failures.insert(arm.name.clone(), report);
                     first.get_or_insert(error);
                 }
+            }
+            if !set.is_empty() {
+                untold.drain(..).for_each(|line| pgrx::notice!("{line}"));
             }
         }
         match first {
