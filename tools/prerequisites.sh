@@ -103,6 +103,12 @@ packages() {
     if [ -n "$(missing python3-jsonschema)" ] && is_offered python3-jsonschema; then
         install_packages python3-jsonschema || say "python3-jsonschema could not be installed"
     fi
+
+    # The test of connection poolers starts its own; the package starts one that nobody needs.
+    if [ -n "$(missing pgbouncer)" ] && is_offered pgbouncer; then
+        install_packages pgbouncer || say "pgbouncer could not be installed"
+        ! command -v systemctl >/dev/null || as_root systemctl disable --now pgbouncer || true
+    fi
 }
 
 check_server() {

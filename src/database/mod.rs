@@ -1,9 +1,11 @@
 //! The database that has pgbench's or pgio's tables: this server's, in this process, or a target's,
 //! over a connection (`remote`). `target` determines the connection parameters of a target, and
-//! `foreign` reads them from the catalogs if it is a foreign server. `terminate` ends sessions on a
+//! `foreign` reads them from the catalogs if it is a foreign server. `pooler` finds out whether its
+//! connections share sessions. `terminate` ends sessions on a
 //! target that cancel requests have not ended.
 
 mod foreign;
+pub mod pooler;
 pub mod remote;
 pub mod target;
 pub mod terminate;

@@ -7,6 +7,7 @@
 use crate::backend::activity;
 use crate::backend::events::{self, EventSet};
 use crate::backend::interrupts::check_for_interrupts;
+use crate::backend::settings::ClientSetting;
 use crate::clock;
 use crate::error::{Error, Report, Result};
 use crate::latch::{self, WaitEvent};
@@ -14,6 +15,7 @@ use crate::pq::{
     Cancel, ConnectWith, Connecting, Connection, Lost, PqResult, Status, cancel,
     no_more_connections,
 };
+use crate::query::quote_literal;
 use std::ffi::{CStr, CString};
 
 /// The time limit for connecting, unless the connection's parameters have another one.
@@ -164,6 +166,51 @@ impl Remote {
             .send_query_params(sql, &pointers)
             .map_err(|Lost| self.lost())?;
         self.results(|_| {})
+    }
+
+    /// Prepares a statement.
+    pub fn prepare(&mut self, name: &CStr, sql: &CStr) -> Result<()> {
+        let sent = self.connection.send_prepare(name, sql);
+        sent.map_err(|Lost| self.lost())?;
+        self.results(|_| {})
+    }
+
+    /// Executes a prepared statement without parameters and discards its rows.
+    pub fn execute_prepared(&mut self, name: &CStr) -> Result<()> {
+        let sent = self.connection.send_prepared(name, &[]);
+        sent.map_err(|Lost| self.lost())?;
+        self.results(|_| {})
+    }
+
+    /// Sets those settings that the session does not have.
+    pub fn set<'s>(&mut self, settings: impl IntoIterator<Item = &'s ClientSetting>) -> Result<()> {
+        for setting in settings {
+            let (name, value) = (quote_literal(&setting.name), quote_literal(&setting.value));
+            if self.setting(&name)? != setting.shown {
+                self.execute(&format!(
+                    "SELECT pg_catalog.set_config({name}, {value}, false)"
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails unless the session has these settings.
+    pub fn require<'s>(
+        &mut self,
+        settings: impl IntoIterator<Item = &'s ClientSetting>,
+    ) -> Result<()> {
+        for setting in settings {
+            setting.require(self.setting(&quote_literal(&setting.name))?)?;
+        }
+        Ok(())
+    }
+
+    fn setting(&mut self, literal: &str) -> Result<String> {
+        let row = self.first_row(&format!(
+            "SELECT pg_catalog.current_setting({literal}, true)"
+        ))?;
+        Ok(row.into_iter().next().flatten().unwrap_or_default())
     }
 
     /// Executes SQL; the first row of its last statement that returns any, as texts, empty if there

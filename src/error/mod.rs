@@ -526,10 +526,13 @@ impl Error {
                  (connection => 'tcp') separately; a target can have a password."
                     .into(),
             ),
-            Error::Connect { message, .. } if message.contains("unsupported startup parameter") => {
+            Error::Connect { message, .. } | Error::ConnectTarget { message, .. }
+                if message.contains("unsupported startup parameter") =>
+            {
                 Some(
-                    "A connection pooler refuses startup options, such as those of option \
-                     \"settings\": connect to the server itself."
+                    "A connection pooler refuses startup options: those in the connection string, and \
+                     those of option \"settings\" with reconnect => true. Leave them out and set them \
+                     with ALTER ROLE ... SET, or connect to the server itself."
                         .into(),
                 )
             }

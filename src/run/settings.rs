@@ -2,12 +2,13 @@
 //!
 //! They are tried out before anything runs, in the caller's session or on the target, which also
 //! tells how a session shows them. Connections get them as startup options, so that sessions have
-//! them from their first statement on, with `reconnect` as well; each client then compares what its
-//! session shows. So no run can have other settings than those it was asked for.
+//! them from their first statement on, with `reconnect` as well. Behind a pooler that refuses or ignores
+//! such options, each client sets them. It then compares what its session shows. So no run can have other settings than those it was asked for.
 
 use crate::backend::activity;
 use crate::backend::settings::ClientSetting;
 use crate::check::invalid;
+use crate::database::pooler;
 use crate::database::remote::Remote;
 use crate::error::{Error, Report, Result};
 use crate::pq::ConnectWith;
@@ -197,7 +198,7 @@ fn refused(name: &str, error: Error) -> Error {
 /// Tries settings out on a target, in a transaction that is rolled back.
 fn try_on(target: &ConnectWith, asked: Vec<(String, String)>) -> Result<Vec<ClientSetting>> {
     let mut remote = Remote::connect(target)?;
-    require_own_session(&mut remote, target)?;
+    pooler::require_own_session(&mut remote, target, "option \"settings\"")?;
     let mut settings = Vec::with_capacity(asked.len());
     remote.execute("BEGIN")?;
     for (name, value) in asked {
@@ -217,37 +218,4 @@ fn try_on(target: &ConnectWith, asked: Vec<(String, String)>) -> Result<Vec<Clie
     }
     remote.execute("ROLLBACK")?;
     Ok(settings)
-}
-
-/// Fails if the sessions of the target serve several connections in turn, as those of a connection
-/// pooler in transaction mode do: they keep what one connection sets for others, or forget it.
-fn require_own_session(remote: &mut Remote, target: &ConnectWith) -> Result<()> {
-    let mut first = session_of(remote)?;
-    // A pooler invents the process ID that it tells, or tells that of its first session.
-    if first == remote.connection().backend_pid() {
-        return Ok(());
-    }
-    let mut other = Remote::connect(target)?;
-    for _ in 0..2 {
-        let of_other = session_of(&mut other)?;
-        let again = session_of(remote)?;
-        if of_other == again || again != first {
-            return Err(Error::OptionConflict {
-                message: "the target is a connection pooler whose connections share sessions"
-                    .into(),
-                hint: "Option \"settings\" needs a session for each connection: connect to the \
-                       server itself, or use a pool in session mode."
-                    .into(),
-            });
-        }
-        first = again;
-    }
-    Ok(())
-}
-
-/// The process that serves a connection's statement.
-fn session_of(remote: &mut Remote) -> Result<i32> {
-    let row = remote.first_row("SELECT pg_catalog.pg_backend_pid()::pg_catalog.text")?;
-    let pid = row.into_iter().next().flatten();
-    Ok(pid.and_then(|pid| pid.parse().ok()).unwrap_or(0))
 }

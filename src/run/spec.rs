@@ -230,14 +230,20 @@ impl RunSpec {
         }
     }
 
-    /// What the coordinator connects to the target with, if there is one.
-    pub fn connect_coordinator_with(&self) -> Option<ConnectWith> {
-        let target = self.target.as_ref()?;
-        Some(with_settings(
-            target,
-            &Settings::new(),
-            self.look_up_settings(),
-        ))
+    /// The settings that clients' sessions must have.
+    pub fn settings_of_sessions(&self) -> Vec<ClientSetting> {
+        let of_pgio = self.target.as_ref().and(self.pgio.as_ref());
+        let of_pgio = of_pgio.map(|pgio| pgio.scan.settings()).unwrap_or_default();
+        let is_given = |name: &str| self.client_settings.iter().any(|given| given.name == name);
+        let of_pgio = of_pgio.into_iter().filter(|(name, _)| !is_given(name));
+        let of_pgio = of_pgio.map(|(name, value)| ClientSetting {
+            shown: value.clone(),
+            name,
+            value,
+        });
+        of_pgio
+            .chain(self.client_settings.iter().cloned())
+            .collect()
     }
 
     /// The settings of clients that the coordinator has, too: it must find the same tables.

@@ -14,7 +14,7 @@ use crate::backend::interrupts::leave_cooperative;
 use crate::backend::settings;
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
-use crate::database::Database;
+use crate::database::{Database, pooler};
 use crate::error::{Error, Result, catch};
 use crate::results::{load, store};
 use crate::run::{RunSpec, Vacuum};
@@ -23,6 +23,7 @@ use crate::shared::{Segment, Stop};
 use crate::telemetry::Telemetry;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_model::{Reply, Run, RunState};
+use selfbench_script::Protocol;
 use std::sync::atomic::Ordering::*;
 
 /// Entry point of the process.
@@ -44,7 +45,14 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         settings::apply(&spec.settings)?;
         settings::apply_exactly(spec.look_up_settings())
     })?;
-    let mut database = Database::open(spec.connect_coordinator_with().as_ref())?;
+    let mut database = Database::open(spec.target.as_ref())?;
+    if let (Database::There(remote), Some(target)) = (&mut database, &spec.target) {
+        if spec.protocol() == Protocol::Prepared {
+            pooler::require_own_statements(remote, target)?;
+        }
+        remote.set(spec.look_up_settings())?;
+        remote.require(spec.look_up_settings())?;
+    }
     // A setup may create them.
     let has_statements = spec.setup.is_some() || spec.teardown.is_some();
     let tables = match has_statements {

@@ -11,10 +11,10 @@ use crate::backend::identity::connect;
 use crate::backend::interrupts::{asked_to_end, enter_ending_itself, ignore_cancels};
 use crate::backend::profiler;
 use crate::backend::transaction;
+use crate::database::pooler;
 use crate::database::remote::{self, NotConnected, Remote};
 use crate::error::{Error, Result, catch};
 use crate::pq::{ConnectWith, Connection};
-use crate::query::quote_literal;
 use crate::run::RunSpec;
 use crate::shared::Stop;
 use crate::shared::effort::Stopwatch;
@@ -81,7 +81,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     // With a connection for each transaction, one of each worker stands for them.
     if spec.switches.reconnect && !spec.client_settings.is_empty() {
         let connection = connect_client(place.index, &connect_with, REMEDY)?;
-        require_settings(&spec, connection)?;
+        Remote::over(connection).require(&spec.client_settings)?;
     }
     let mut connections = Vec::with_capacity(clients.len());
     for (client, _) in &clients {
@@ -92,8 +92,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
             connections.push(None);
             continue;
         }
-        let connection = connect_client(*client, &connect_with, REMEDY)?;
-        let connection = require_settings(&spec, connection)?;
+        let connection = open_session(&spec, *client, &connect_with)?;
         let (slot, _) = place.segment.client(*client);
         slot.set_backend_pid(connection.backend_pid());
         connections.push(Some(sampled::request(place, *client, connection)));
@@ -107,24 +106,26 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     }))
 }
 
-/// Fails unless the session of a connection has the settings that clients are to have.
-fn require_settings(spec: &RunSpec, connection: Connection) -> Result<Connection> {
-    if spec.client_settings.is_empty() {
+/// Connects a client whose session has the settings that it is to have: by startup options or, behind a
+/// pooler that refuses or ignores these, by SET.
+fn open_session(spec: &RunSpec, client: usize, with: &ConnectWith) -> Result<Connection> {
+    let settings = spec.settings_of_sessions();
+    let connection = match (connect_client(client, with, REMEDY), &spec.target) {
+        (Err(Error::Connect { message, .. }), Some(target))
+            if pooler::refuses_options(&message) && !settings.is_empty() =>
+        {
+            connect_client(client, target, REMEDY)?
+        }
+        (connected, _) => connected?,
+    };
+    if settings.is_empty() {
         return Ok(connection);
     }
-    let columns: Vec<_> = spec
-        .client_settings
-        .iter()
-        .map(|setting| {
-            let name = quote_literal(&setting.name);
-            format!("pg_catalog.current_setting({name}, true)")
-        })
-        .collect();
     let mut session = Remote::over(connection);
-    let row = session.first_row(&format!("SELECT {}", columns.join(", ")))?;
-    for (setting, is) in spec.client_settings.iter().zip(row) {
-        setting.require(is.unwrap_or_default())?;
+    if spec.target.is_some() {
+        session.set(&settings)?;
     }
+    session.require(&settings)?;
     Ok(session.into_connection())
 }
 

@@ -8,7 +8,7 @@ use crate::backend::identity::connect;
 use crate::backend::transaction::transaction;
 use crate::backend::{parallel, settings};
 use crate::clock;
-use crate::database::Database;
+use crate::database::{Database, pooler};
 use crate::error::{Error, Result};
 use crate::initialize::pages::Keyed;
 use crate::initialize::pgio::Schema;
@@ -46,6 +46,9 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
         }
     };
     let mut database = Database::open(job.target())?;
+    if let (Database::There(remote), Some(target)) = (&mut database, job.target()) {
+        pooler::require_own_session(remote, target, "an initialization")?;
+    }
     let mut steps = Steps::new(header, job.rows());
     let lock = job.lock();
     if !database.lock(lock, false)? {
