@@ -242,28 +242,12 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     if wanted.seed.is_some() {
         pgrx::notice!("setting random seed to {}", spec.seed);
     }
-    share_workers(&mut spec)?;
     spec.debug = wanted.debug;
     spec.scale = Some(wanted.scale.map_or(1, i64::from));
     if let Some(LogSpec { aggregate_s, .. }) = &mut spec.log {
         *aggregate_s = aggregate.map(i64::from);
     }
     Ok(spec)
-}
-
-/// Lets threads share workers if this server has not enough of them: users of pgbench are used to
-/// threads that cost nothing.
-fn share_workers(spec: &mut RunSpec) -> Result<()> {
-    // One is the coordinator's.
-    let free = server::free_worker_slots().saturating_sub(1).max(1);
-    if spec.mode == Mode::Libpq && spec.workers > free {
-        pgrx::notice!(
-            "{} threads share {free} background workers, because no more are free",
-            spec.jobs
-        );
-        spec.workers = free;
-    }
-    Ok(())
 }
 
 /// What -f names.

@@ -418,18 +418,13 @@ impl RunOptions {
             // Each client is a process of its own.
             (Mode::Spi, _) => clients,
             (Mode::Libpq, Some(jobs)) => jobs.min(clients),
-            (Mode::Libpq, None) => {
-                // The server needs processors, too: half of them for the clients, and few enough
-                // for the worker slots that a server has by default.
-                let wanted = (server::processors().unwrap_or(1) / 2)
-                    .clamp(1, 4)
-                    .max(clients.div_ceil(clients_per_worker()));
-                wanted.min(clients)
-            }
+            // One process that drives all clients would limit them.
+            (Mode::Libpq, None) => processes_for(clients).min(clients),
         })
     }
 
-    /// More processes than processors only take turns; a process takes all clients of its jobs.
+    /// More processes than processors only take turns; a process takes all clients of its jobs. Without
+    /// enough free slots, a process takes several jobs: they are what the default asks for, not the user.
     fn workers(&self, mode: Mode, clients: usize, jobs: usize) -> Result<usize> {
         let workers = match self.workers {
             None => None,
@@ -438,10 +433,19 @@ impl RunOptions {
         Ok(match (mode, workers) {
             (Mode::Spi, _) => clients,
             (Mode::Libpq, Some(workers)) => workers.min(jobs),
-            (Mode::Libpq, None) => server::processors()
-                .unwrap_or(1)
-                .max(clients.div_ceil(clients_per_worker()))
-                .min(jobs),
+            (Mode::Libpq, None) => {
+                let wanted = processes_for(clients).min(jobs);
+                // One is the coordinator's.
+                let free = server::free_worker_slots().saturating_sub(1);
+                let taken = wanted.min(free.max(clients.div_ceil(clients_per_worker())));
+                if taken < wanted {
+                    pgrx::notice!(
+                        "{jobs} jobs share {taken} of the {wanted} background workers that they would \
+                         take, because no more are free"
+                    );
+                }
+                taken
+            }
         })
     }
 
@@ -513,6 +517,13 @@ impl RunOptions {
         }
         Ok(scripts)
     }
+}
+
+/// The number of processes that drive clients of mode libpq by default: as many as there are
+/// processors, or more if one would have too many connections.
+fn processes_for(clients: usize) -> usize {
+    let needed = clients.div_ceil(clients_per_worker());
+    server::processors().unwrap_or(1).max(needed)
 }
 
 /// Connections that one libpq worker may hold: the server leaves a third of the descriptors of a

@@ -68,6 +68,22 @@ is( $node->safe_psql('postgres', "SELECT bench.cancel($other); SELECT state FROM
 	"t\ncanceled", 'the other run');
 works_ok($node, 'slots that another run took');
 
+# Mode libpq has a job for each processor by default; without slots for them, jobs share a process.
+my $last = "FROM bench.runs ORDER BY run_id DESC LIMIT 1";
+my $libpq = "SELECT state, transactions FROM bench.run(mode => 'libpq', clients => 3, transactions => 1)";
+is($node->safe_psql('postgres', $libpq), 'finished|3', 'default jobs');
+is($node->safe_psql('postgres', "SELECT jobs = least(processors, 3), workers = jobs $last"), 't|t', 'a job for each processor');
+is( $node->safe_psql('postgres', "SELECT bench.report(run_id, 'html') LIKE '%jobs =&gt; ' || jobs || '%' OR jobs = 1 $last"),
+	't', 'the statement that repeats the run has them');
+$other = $node->safe_psql('postgres', "SELECT bench.start(clients => @{[ $most - 2 ]}, duration => '10 min', vacuum => 'none')");
+my (undef, $stdout, $stderr) = $node->psql('postgres', $libpq);
+is($stdout, 'finished|3', 'jobs that share a process');
+is($node->safe_psql('postgres', "SELECT jobs = least(processors, 3), workers $last"), 't|1', 'one process');
+like($stderr, qr/NOTICE:  (\d) jobs share 1 of the \g1 background workers that they would take, because no more are free/, 'the caller is told')
+  if $node->safe_psql('postgres', "SELECT jobs > 1 $last") eq 't';
+is( $node->safe_psql('postgres', "SELECT bench.cancel($other); SET client_min_messages = error; SELECT state FROM bench.wait($other)"),
+	"t\ncanceled", 'the other run');
+
 # Connections.
 foreach my $clients (21, 1000, 262143)
 {

@@ -82,7 +82,7 @@ foreach my $arguments (
 	is( $node->safe_psql('postgres', 'SELECT jobs, workers = least(processors, 30)
 		FROM bench.runs ORDER BY run_id DESC LIMIT 1'),
 		'30|t', 'threads share processes')
-	  if $told !~ /NOTICE:  30 threads share \d+ background workers/;
+	  if $told !~ /NOTICE:  30 jobs share \d+ of the \d+ background workers/;
 	like($told, qr/NOTICE:  setting random seed to 9$/m, 'random seed');
 }
 

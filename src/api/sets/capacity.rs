@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::options::{Options, options};
 use crate::results::probes;
 use crate::results::sets::StoredSet;
-use crate::run::{RunOptions, RunSpec};
+use crate::run::{Mode, RunOptions, RunSpec};
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, Probe, RunState, SetKind};
 use selfbench_report::bottleneck;
@@ -130,9 +130,12 @@ fn find_capacity(
     let (row, set_id) = (|| {
         let options = call.read(CapacityOptions::take)?;
         let seed = check::seed(options.run.seed.as_ref())?;
-        let search = FindCapacity { options, seed };
+        let mut search = FindCapacity { options, seed };
         // What is wrong with the options is told before the set is stored.
         let spec = search.options.check()?;
+        if spec.mode == Mode::Libpq {
+            search.options.run.jobs = Some(spec.jobs as i32);
+        }
         let new = NewSet {
             kind: SetKind::FindCapacity,
             label: search.options.run.label.clone(),

@@ -9,7 +9,7 @@ use crate::check;
 use crate::error::Result;
 use crate::options::Options;
 use crate::results::sets::StoredSet;
-use crate::run::{RunOptions, Vacuum};
+use crate::run::{Mode, RunOptions, Vacuum};
 use crate::security;
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, SetKind};
@@ -128,9 +128,14 @@ impl Series {
                 first.get_or_insert(error);
                 continue;
             }
-            let Some(spec) = arm.spec.as_mut().filter(|spec| spec.writes()) else {
+            let Some(spec) = &mut arm.spec else { continue };
+            // The statement that repeats the set has what the default is here.
+            if spec.mode == Mode::Libpq {
+                arm.options.jobs = Some(spec.jobs as i32);
+            }
+            if !spec.writes() {
                 continue;
-            };
+            }
             if spec.vacuum == Vacuum::Auto && spec.uses_pgbench_tables() {
                 spec.vacuum = Vacuum::All;
                 arm.options.vacuum = Vacuum::All.as_str().into();
