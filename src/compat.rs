@@ -409,7 +409,7 @@ pub fn set_run_hook(instead: InsteadOfRun) {
                     });
                 }
             }
-            // SAFETY: a variable of this process, which has one thread.
+            // SAFETY: a variable that only the main thread uses.
             unsafe {
                 if RUN.set((instead, pg_sys::ExecutorRun_hook)).is_ok() {
                     pg_sys::ExecutorRun_hook = Some(run);

@@ -74,7 +74,7 @@ pub extern "C-unwind" fn _PG_init() {
     // must not reach clients and logs, and capturing one takes longer than most transactions. Set
     // this variable to 1 for debugging.
     if std::env::var_os("RUST_LIB_BACKTRACE").is_none() {
-        // SAFETY: a process of the server has one thread.
+        // SAFETY: no other thread exists that could read the environment meanwhile.
         unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
     }
 }

@@ -22,7 +22,7 @@ pub fn watch() {
         return;
     };
     if previous.is_none() {
-        // SAFETY: a hook of this process, which has one thread.
+        // SAFETY: a hook that only the main thread uses.
         unsafe {
             *previous = Some(pg_sys::emit_log_hook);
             pg_sys::emit_log_hook = Some(on_log);

@@ -17,7 +17,7 @@ static BEFORE: AtomicPtr<Methods> = AtomicPtr::new(std::ptr::null_mut());
 /// dropped. A process has one such function.
 pub fn redirect_to(receiver: fn(&str)) -> Redirected {
     let _ = RECEIVER.set(receiver);
-    // SAFETY: variables of this process, which has one thread; the methods live as long as it.
+    // SAFETY: variables that only the main thread uses; the methods live as long as it.
     unsafe {
         let before = Redirected {
             methods: PqCommMethods,

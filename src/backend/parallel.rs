@@ -16,7 +16,7 @@ static NEXT: OnceLock<pg_sys::planner_hook_type> = OnceLock::new();
 /// From now on, this process considers parallel plans for every query, and executes them in parallel
 /// where SPI wants a single row. The settings for parallel query apply.
 pub fn consider_parallel_plans() {
-    // SAFETY: a variable of this process, which has one thread.
+    // SAFETY: a variable that only the main thread uses.
     unsafe {
         if NEXT.set(pg_sys::planner_hook).is_ok() {
             pg_sys::planner_hook = Some(plan);

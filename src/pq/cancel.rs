@@ -3,18 +3,26 @@
 //! For each request, libpq opens a connection and blocks until the server has closed it, forever if
 //! the server hangs. So threads send the requests, several at the same time: a busy server takes a
 //! while to accept a connection. The threads must not run code of the server, so they block all
-//! signals: their handlers belong to the server.
+//! signals: their handlers belong to the server. A process that exits waits for them, but not for
+//! long: one that a server keeps waiting is in a system call.
 
 use super::connection::Connection;
+use pgrx::{pg_guard, pg_sys};
 use pq_sys as pq;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
+use std::time::Duration;
 
 /// Most threads that send requests at the same time.
 const THREADS: usize = 8;
 /// Stack size of a thread, which needs little.
 const STACK_BYTES: usize = 128 * 1024;
+/// Threads that have not ended.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+/// How often, and for how many times that, a process that exits looks whether they have ended.
+const EXIT_TICK: Duration = Duration::from_millis(5);
+const EXIT_TICKS: usize = 200;
 
 /// The data for canceling a connection's statement, independent of the connection.
 pub struct Cancel(*mut pq::PGcancel);
@@ -77,6 +85,11 @@ impl Requests {
 /// Sends all requests while this process continues. Only the outcome of its statement shows whether
 /// a request arrived in time.
 pub fn in_background(cancels: Vec<Cancel>) -> Requests {
+    static WAITS_AT_EXIT: Once = Once::new();
+    // SAFETY: in a process of the server; the callback stays registered.
+    WAITS_AT_EXIT.call_once(|| unsafe {
+        pg_sys::on_proc_exit(Some(await_threads), pg_sys::Datum::null());
+    });
     let threads = cancels.len().min(THREADS);
     let queue = Arc::new(Queue {
         left: AtomicUsize::new(cancels.len()),
@@ -91,12 +104,30 @@ pub fn in_background(cancels: Vec<Cancel>) -> Requests {
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         for _ in 0..threads {
             let queue = Arc::clone(&queue);
+            RUNNING.fetch_add(1, Relaxed);
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            let thread = thread.spawn(move || {
+                queue.send();
+                drop(queue);
+                RUNNING.fetch_sub(1, Release);
+            });
             // Without a thread, the connections are only closed.
-            let _ = std::thread::Builder::new()
-                .stack_size(STACK_BYTES)
-                .spawn(move || queue.send());
+            if thread.is_err() {
+                RUNNING.fetch_sub(1, Relaxed);
+            }
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
     }
     Requests(queue)
+}
+
+/// Waits for the threads in a process that exits: it takes down what they may use.
+#[pg_guard]
+unsafe extern "C-unwind" fn await_threads(_code: c_int, _argument: pg_sys::Datum) {
+    for _ in 0..EXIT_TICKS {
+        if RUNNING.load(Acquire) == 0 {
+            return;
+        }
+        std::thread::sleep(EXIT_TICK);
+    }
 }

@@ -24,7 +24,7 @@ impl<F: Copy> Previous<F> {
     /// `hook` points to the server's variable, in which all functions have this type.
     unsafe fn set(&self, hook: *mut Option<F>, ours: F) {
         if !self.chained.get() {
-            // SAFETY: the caller's promise; this process has one thread.
+            // SAFETY: the caller's promise; only the main thread uses it.
             self.hook.set(unsafe { hook.replace(Some(ours)) });
         }
     }

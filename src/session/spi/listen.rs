@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// Makes this backend reject LISTEN from here on, as the server does in workers: it never reads the
 /// notification queue, which would fill up for the whole server.
 pub fn refuse_listen() {
-    // SAFETY: a hook of this process, which has one thread.
+    // SAFETY: a hook that only the main thread uses.
     unsafe {
         if PREVIOUS_UTILITY.set(pg_sys::ProcessUtility_hook).is_ok() {
             pg_sys::ProcessUtility_hook = Some(utility_without_listen);
