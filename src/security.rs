@@ -116,7 +116,12 @@ pub fn with_generic_plans<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// Does the same for a query that must not wait for locks for long.
 pub fn without_waiting<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
-    with_pinned_settings(|| with_settings(&[(c"lock_timeout", c"200ms")], body))
+    with_pinned_settings(|| with_lock_timeout(c"200ms", body))
+}
+
+/// Runs `body`, which waits for each lock for at most that time.
+pub fn with_lock_timeout<T>(timeout: &CStr, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_settings(&[(c"lock_timeout", timeout)], body)
 }
 
 /// Runs `body` without firing triggers, including those of foreign keys; for rows that are known to

@@ -159,6 +159,18 @@ pub fn processors() -> Option<usize> {
     std::thread::available_parallelism().ok().map(usize::from)
 }
 
+/// Whether the session has a limit of its own for waiting for locks.
+pub fn limits_lock_waits() -> bool {
+    session::integer_setting(c"lock_timeout") != 0
+}
+
+/// Whether the server shuts down, as the postmaster notes in the eighth line of its file in the data
+/// directory, where its processes work.
+pub fn shuts_down() -> bool {
+    let file = std::fs::read_to_string("postmaster.pid").unwrap_or_default();
+    file.lines().nth(7).map(str::trim) == Some("stopping")
+}
+
 /// Bytes of a block of the server's files and buffers.
 pub const BLOCK_BYTES: i32 = pg_sys::BLCKSZ as i32;
 

@@ -4,11 +4,13 @@
 //! owner.
 
 use super::insert::{insert, update as update_row};
+use crate::backend::interrupts::asked_to_end;
 use crate::backend::settings::ClientSetting;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
-use crate::security::{as_owner, without_triggers};
+use crate::security::{as_owner, with_lock_timeout, without_triggers};
+use crate::server;
 use pgrx::prelude::*;
 use selfbench_model::{Observed, PgioSession, Run, RunInterval, RunRecord};
 
@@ -91,7 +93,43 @@ pub fn settings_query() -> Result<Option<String>> {
 /// Brings the stored row of a run up to date. As all that stores something of a run, fails if its
 /// row has been deleted.
 pub fn update(run: &Run) -> Result<()> {
-    transaction(|| as_owner(|| update_row(run)))
+    patiently(asked_to_end, || as_owner(|| update_row(run)))
+}
+
+/// The same of a run that has ended before it could begin.
+pub fn end_early(run: &Run) -> Result<()> {
+    patiently(at_shutdown(), || as_owner(|| update_row(run)))
+}
+
+/// For how many seconds the end of a run is to be stored while the server shuts down, if another
+/// session, or a prepared transaction, has locked a table.
+const AT_SHUTDOWN_S: u32 = 5;
+
+/// Whether the end of a run is no longer to be stored, if asked once a second.
+fn at_shutdown() -> impl FnMut() -> bool {
+    let mut left_s = AT_SHUTDOWN_S;
+    move || {
+        left_s -= u32::from(server::shuts_down());
+        left_s == 0
+    }
+}
+
+/// Runs `body` in a transaction, again while it waits for a lock for too long and `gives_up` does not
+/// tell it not to, which it is asked once a second. A `lock_timeout` of the session is the limit.
+fn patiently(
+    mut gives_up: impl FnMut() -> bool,
+    mut body: impl FnMut() -> Result<()>,
+) -> Result<()> {
+    loop {
+        let (done, is_limited) = match server::limits_lock_waits() {
+            true => (transaction(&mut body), true),
+            false => (transaction(|| with_lock_timeout(c"1s", &mut body)), false),
+        };
+        match done {
+            Err(error) if error.is_lock_timeout() && !is_limited && !gives_up() => {}
+            done => return done,
+        }
+    }
 }
 
 /// Takes the lock of those who execute the teardown of a run, until this process exits; returns
@@ -151,7 +189,7 @@ pub(super) fn hold(run_id: i64) -> Result<()> {
 /// Stores intervals with what was observed meanwhile, without waiting for the disk: the end of the
 /// run will.
 pub fn intervals(rows: &[RunInterval], observed: &Observed) -> Result<()> {
-    transaction(|| {
+    patiently(asked_to_end, || {
         Spi::run("SET LOCAL synchronous_commit = off")?;
         add_intervals(rows, observed)
     })
@@ -176,9 +214,9 @@ pub struct RemainingRows {
     pub sessions: Vec<PgioSession>,
 }
 
-/// Stores the end of a run.
+/// Stores the end of a run, as soon as nobody has locked its tables.
 pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> Result<()> {
-    transaction(|| {
+    patiently(at_shutdown(), || {
         as_owner(|| {
             update_row(&record.run)?;
             insert(&record.scripts)?;

@@ -302,7 +302,7 @@ fn end_early(mut run: Run, state: RunState, stored: bool) {
     run.state = state;
     run.coordinator_pid = None;
     run.segment = None;
-    if let Err(error) = store::update(&run) {
+    if let Err(error) = store::end_early(&run) {
         tell_unstored(&run, &error);
     }
 }

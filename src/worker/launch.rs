@@ -38,6 +38,7 @@ struct Launched {
     segment: Segment,
     coordinator: WorkerHandle,
     detached: Cell<bool>,
+    abandoned: Cell<bool>,
 }
 
 impl Processes for Launched {
@@ -69,6 +70,7 @@ impl Processes for Launched {
         if self.detached.get() {
             return;
         }
+        self.abandoned.set(true);
         let header = self.segment.header();
         header.caller.clear();
         header.request_stop(Stop::Abandoned);
@@ -80,7 +82,9 @@ impl Processes for Launched {
     }
 
     fn for_each_left(&self, each: &mut dyn FnMut(Left)) {
-        if !self.detached.get() {
+        // A coordinator that stores a run ends by itself, as soon as it gets the locks that it needs.
+        let stores = self.segment.header().phase() == Phase::Storing;
+        if !self.detached.get() && !(self.abandoned.get() && stores) {
             Left::of_worker(&self.coordinator)
                 .into_iter()
                 .for_each(each);
@@ -108,6 +112,7 @@ impl Task {
             segment,
             coordinator,
             detached: Cell::new(false),
+            abandoned: Cell::new(false),
         })))
     }
 

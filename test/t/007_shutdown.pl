@@ -8,7 +8,7 @@ use SelfBench;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $node = new_bench_node('shutdown');
+my $node = new_bench_node('shutdown', 'max_prepared_transactions = 1');
 $node->safe_psql('postgres', 'SELECT bench.initialize()');
 
 # Starts a run without a limit.  Returns the session that called bench.run, if any.
@@ -49,6 +49,18 @@ foreach my $function (qw(run start))
 		next_run_ok($node, $name);
 	}
 }
+
+# A lock that the end of no session releases.
+endless('start', 'spi', 'prepared');
+$node->safe_psql('postgres', "BEGIN; LOCK TABLE bench.runs IN SHARE MODE; PREPARE TRANSACTION 'lock'");
+ok($node->stop('fast', fail_ok => 1), 'a prepared transaction has locked the runs: the server stops');
+like(
+	slurp_file($node->logfile),
+	qr/LOG:  run \d+ of pg_selfbench: results could not be stored: canceling statement due to lock timeout/,
+	'the log has why the run is not stored');
+$node->start;
+$node->safe_psql('postgres', "ROLLBACK PREPARED 'lock'");
+next_run_ok($node, 'after a prepared transaction');
 
 foreach my $mode (qw(spi libpq))
 {

@@ -113,6 +113,22 @@ in_time_ok(
 	});
 like("$stdout$stderr", qr/canceling statement due to lock timeout/, "$label: the caller is told");
 
+# A caller that is terminated does not wait for a lock, and its run is stored when it is free.
+$label  = 'runs locked';
+$caller = start_sql($node, 'SELECT * FROM bench.run(' . endless($label, "scripts => 'nothing'") . ')', name => 'caller');
+wait_for_transactions($node, $label);
+$tables->query_safe('BEGIN; LOCK TABLE bench.runs IN SHARE MODE');
+$node->safe_psql('postgres', 'SELECT pg_terminate_backend(' . backend_of($node, 'caller') . ')');
+like((finish_sql($caller))[1], qr/FATAL:  57P01/, "$label: the caller ends");
+wait_for($node, "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'caller'");
+is( $node->safe_psql('postgres',
+		"SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator'"),
+	1,
+	"$label: its coordinator does not");
+$tables->query_safe('ROLLBACK');
+nothing_left_ok($node, $label);
+is(latest_run($node, $label)->{state}, 'canceled', "$label: stored");
+
 # The log cannot be stored, in the middle and at the end.
 $node->safe_psql('postgres',
 	'ALTER TABLE bench.transactions ADD CONSTRAINT full_disk CHECK (transaction_no <= 100) NOT VALID');
