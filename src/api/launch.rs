@@ -96,6 +96,7 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
         sampled,
         stack_bytes: stack_area::room(sampled),
+        statements: spec.statements,
     };
     require_room_for_commands(&layout)?;
     Task::launch(TaskKind::Run, layout, spec, spec.workers + 1)

@@ -46,6 +46,12 @@ impl PqResult {
         usize::try_from(unsafe { pq::PQntuples(self.0) }).unwrap_or(0)
     }
 
+    /// The command and the number of its rows, as psql shows them; empty after an error.
+    pub fn command_tag(&self) -> String {
+        // SAFETY: libpq returns a text that lives as long as the result.
+        unsafe { text(pq::PQcmdStatus(self.0)) }
+    }
+
     /// The number of columns.
     pub fn columns(&self) -> usize {
         // SAFETY: the result exists.

@@ -184,10 +184,11 @@ impl RunOptions {
         statements::check("setup", self.setup.as_deref(), target.is_none())?;
         statements::check("teardown", self.teardown.as_deref(), target.is_none())?;
         let jobs = self.jobs(mode, clients)?;
-        let spec = RunSpec {
+        let mut spec = RunSpec {
             identity: Identity::current(),
             mode,
             scripts,
+            statements: 0,
             clients,
             client_process,
             jobs,
@@ -238,6 +239,7 @@ impl RunOptions {
             security::require_server_program()?;
         }
         undefined::require_none(&spec, &workload)?;
+        spec.statements = workload.sql_commands;
         Ok(spec)
     }
 

@@ -131,6 +131,8 @@ pub struct RunSpec {
     pub mode: Mode,
     /// Scripts in the order given.
     pub scripts: Vec<ScriptSpec>,
+    /// Number of statements in the scripts.
+    pub statements: usize,
     /// Number of clients.
     pub clients: usize,
     /// In what processes they run, in mode spi; `Auto` and `Backend` only if the caller may have

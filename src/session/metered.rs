@@ -1,7 +1,9 @@
 //! A session whose time is measured, for one turn of a client. Other turns use the session itself,
 //! so that they pay nothing for it.
 
+use super::spi::counting_rows;
 use crate::clock;
+use crate::shared::StatementRows;
 use selfbench_client::{Block, Outcome, QueryResult, Session, Usage};
 use selfbench_script::{Command, SqlCommand, Variables};
 
@@ -9,14 +11,16 @@ use selfbench_script::{Command, SqlCommand, Variables};
 pub struct Metered<'s, S> {
     session: &'s mut S,
     spent_ns: u64,
+    rows: &'s [StatementRows],
 }
 
 impl<'s, S: Session> Metered<'s, S> {
-    /// Measures this session from now on.
-    pub fn new(session: &'s mut S) -> Self {
+    /// Measures this session from now on, and counts the rows of its statements.
+    pub fn new(session: &'s mut S, rows: &'s [StatementRows]) -> Self {
         Metered {
             session,
             spent_ns: 0,
+            rows,
         }
     }
 
@@ -35,7 +39,10 @@ impl<'s, S: Session> Metered<'s, S> {
 
 impl<S: Session> Session for Metered<'_, S> {
     fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
-        self.timed(|session| session.submit(command, variables));
+        let rows = self.timed(|session| counting_rows(|| session.submit(command, variables)));
+        if let (Some(rows), Some(statement)) = (rows, self.rows.get(command.number)) {
+            statement.count(rows);
+        }
     }
 
     fn submit_rollback(&mut self) {

@@ -85,6 +85,7 @@ pub struct Header {
     pub(super) reads: bool,
     pub(super) sampled: u32,
     pub(super) stack_bytes: u32,
+    pub(super) statements: u32,
     /// Oid of the role that the task belongs to.
     pub role: u32,
     /// What only processes of the task know.

@@ -5,6 +5,7 @@ use super::header::Header;
 use super::ring::RingHead;
 use super::slots::Worker;
 use super::stack_area::StackHead;
+use super::statement_rows::StatementRows;
 use selfbench_stats::LatencyCounters;
 use selfbench_stats::buckets::coarse;
 use std::sync::atomic::AtomicU32;
@@ -35,6 +36,8 @@ pub struct SegmentLayout {
     pub sampled: usize,
     /// Room for the stacks of each of them.
     pub stack_bytes: usize,
+    /// Statements of all scripts together.
+    pub statements: usize,
 }
 
 pub(super) struct Offsets {
@@ -48,6 +51,7 @@ pub(super) struct Offsets {
     pub(super) messages: usize,
     pub(super) logs: usize,
     pub(super) stacks: usize,
+    pub(super) statement_rows: usize,
     pub(super) total: usize,
 }
 
@@ -124,7 +128,9 @@ impl SegmentLayout {
         let log_rings = self.workers.checked_mul(ring_stride(self.log_bytes)?)?;
         let stacks = logs.checked_add(log_rings)?;
         let areas = self.sampled.checked_mul(stack_stride(self.stack_bytes)?)?;
-        let total = stacks.checked_add(areas)?;
+        let statement_rows = align(stacks.checked_add(areas)?)?;
+        let rows = self.statements.checked_mul(size_of::<StatementRows>())?;
+        let total = statement_rows.checked_add(rows)?;
         Some(Offsets {
             spec,
             outcome,
@@ -136,6 +142,7 @@ impl SegmentLayout {
             messages,
             logs,
             stacks,
+            statement_rows,
             total,
         })
     }

@@ -8,6 +8,7 @@
 //! ```text
 //! Header | specification | outcome | Worker[workers] | Client[clients] | histograms
 //!        | rings for messages[workers] | rings for the log[workers] | areas for stacks
+//!        | rows of statements
 //! ```
 //!
 //! Every word that changes while the task runs is atomic and has one writer, except a few request
@@ -17,7 +18,7 @@
 //! how other processes read it (see `seqlock`). `messages` are lines that clients send, `watcher`
 //! reads them; `entry` is an entry of the log of transactions. `effort` is a worker's own cost,
 //! `last_interval` the figures of an interval, `top_wait` what sessions waited for in it, `once_text` a
-//! text that is written once, `relations` a set of tables. `process` refers to other processes, to wake
+//! text that is written once, `relations` a set of tables, `statement_rows` which statements match rows. `process` refers to other processes, to wake
 //! or signal them. `stack_area` takes the stacks of a sampled process.
 
 pub mod client_slot;
@@ -37,6 +38,7 @@ mod segment;
 mod seqlock;
 mod slots;
 pub mod stack_area;
+mod statement_rows;
 mod top_wait;
 pub mod watcher;
 
@@ -47,4 +49,5 @@ pub use layout::SegmentLayout;
 pub use relations::Relations;
 pub use segment::Segment;
 pub use slots::WorkerState;
+pub use statement_rows::StatementRows;
 pub use top_wait::TopWait;

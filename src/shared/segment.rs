@@ -7,6 +7,7 @@ use super::messages::Messages;
 use super::ring::{Ring, RingHead};
 use super::slots::Worker;
 use super::stack_area::{StackArea, StackHead};
+use super::statement_rows::StatementRows;
 use crate::error::{Error, Report, Result};
 use crate::state::session;
 use pgrx::pg_sys;
@@ -63,6 +64,7 @@ impl Segment {
             (*header).reads = layout.reads;
             (*header).sampled = layout.sampled as u32;
             (*header).stack_bytes = layout.stack_bytes as u32;
+            (*header).statements = layout.statements as u32;
             (*header).role = pg_sys::GetUserId().to_u32();
             (*header).secret = secret;
             (*header).spec_len = spec.len() as u64;
@@ -126,6 +128,7 @@ impl Segment {
                     reads: header.reads,
                     sampled: header.sampled as usize,
                     stack_bytes: header.stack_bytes as usize,
+                    statements: header.statements as usize,
                 };
                 let offsets = layout.offsets(header.spec_len as usize)?;
                 Some(Segment {
@@ -306,6 +309,15 @@ impl Segment {
         let head = unsafe { &*self.base.as_ptr().add(begin).cast::<StackHead>() };
         let ring = self.ring(begin + size_of::<StackHead>(), bytes, 0)?;
         Some(StackArea { head, ring })
+    }
+
+    /// Which statements match rows, by their numbers.
+    pub fn statement_rows(&self) -> &[StatementRows] {
+        // SAFETY: in bounds, aligned, valid for all bytes.
+        unsafe {
+            let first = self.base.as_ptr().add(self.offsets.statement_rows);
+            std::slice::from_raw_parts(first.cast(), self.layout.statements)
+        }
     }
 
     fn ring(&self, rings: usize, bytes: usize, worker: usize) -> Option<Ring<'_>> {

@@ -199,6 +199,7 @@ CREATE TABLE bench.runs (
     warmup_transactions     bigint NOT NULL,
     aborted_clients         int NOT NULL,
     errors                  text[] NOT NULL,
+    unmatched               text[] NOT NULL, -- statements that matched or returned no row in any sampled transaction
     notes                   text[] NOT NULL, -- what could not be observed, and why
     teardown_due            boolean NOT NULL DEFAULT false, -- true until the teardown is done; see bench.finish_teardown
     coordinator_pid         int,

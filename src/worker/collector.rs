@@ -11,18 +11,22 @@ use crate::run::{Mode, RunSpec};
 use crate::server;
 use crate::shared::Segment;
 use crate::shared::effort::Effort;
-use crate::shared::{ClientState, IntervalFigures, reading};
+use crate::shared::{ClientState, IntervalFigures, StatementRows, reading};
 use crate::telemetry::period::Period;
 use selfbench_model::{
     Figures, INTERVALS_PER_BATCH, Latency, Observed, PgioSession, Run, RunInterval, RunRecord,
     RunScript, RunState, RunStatement, encoded,
 };
 use selfbench_report::counted;
+use selfbench_script::Action;
 use selfbench_stats::{LatencyHistogram, Tally, Usage};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// At most this many errors are stored with a run; its clients often fail for the same reason.
 const MAX_ERRORS: usize = 20;
+
+/// A statement that has matched no row so often, in sampled transactions, hardly does by chance.
+const SAMPLED_EXECUTIONS: u32 = 20;
 
 /// Collects the figures of a run in progress.
 pub struct Collector<'s> {
@@ -194,6 +198,7 @@ fn conclude_run(
     run.finished_at = Some(server::wall_clock());
     run.seconds = Some(seconds);
     run.figures = Figures::of(&total, &all, seconds);
+    run.unmatched = unmatched(segment, spec);
     measure_harness(segment, spec, &total, run);
     if spec.switches.reconnect {
         let made = total.counts.transactions + total.counts.failed();
@@ -278,6 +283,39 @@ fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut R
     let us = effort.harness_ns as f64 / 1e3;
     run.harness_us = (transactions > 0).then(|| us / transactions as f64);
     run.harness_share = Some(effort.harness_ns as f64 / effort.of_ns as f64);
+}
+
+/// The statements that matched no row in any of the transactions that were sampled.
+fn unmatched(segment: &Segment, spec: &RunSpec) -> Vec<String> {
+    let in_vain = |number: usize| {
+        let rows = segment.statement_rows().get(number);
+        rows.map(StatementRows::in_vain)
+            .filter(|executions| *executions >= SAMPLED_EXECUTIONS)
+    };
+    // Most runs have none, and need not parse their scripts for it.
+    if (0..spec.statements).all(|number| in_vain(number).is_none()) {
+        return Vec::new();
+    }
+    let Ok(workload) = spec.workload() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for script in &workload.scripts {
+        for command in &script.commands {
+            if let Action::Sql(sql) = &command.action
+                && let Some(executions) = in_vain(sql.number)
+                && found.len() < MAX_ERRORS
+            {
+                found.push(format!(
+                    "script \"{}\", line {}, in {executions} sampled executions: {}",
+                    script.name,
+                    command.line,
+                    command.report_text()
+                ));
+            }
+        }
+    }
+    found
 }
 
 /// The figures of single commands, if they were measured.

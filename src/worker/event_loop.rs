@@ -141,6 +141,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
                     Rc::clone(&connect_with),
                     spec.protocol(),
                     workload.sql_commands,
+                    segment.statement_rows(),
                 )),
                 recorder: Recorder::new(segment, workload, place.index, number),
                 socket: None,
@@ -382,6 +383,9 @@ impl EventLoop<'_, '_> {
             // client continues before the others. A script without statements takes turns with
             // them.
             let ended = step == Step::Again;
+            if ended {
+                context.session.transaction_ended();
+            }
             if ended && answered {
                 step = d.client.advance(&mut context);
             }

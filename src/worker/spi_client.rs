@@ -107,7 +107,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands, &header.relations);
     let mut recorder = Recorder::new(place.segment, workload, number, number);
     let control = ClientControl::new(place, true);
-    let mut timing = Timing::new(spec.switches.observe);
+    let mut timing = Timing::new(spec.switches.observe, place.segment.statement_rows());
     // Number of the transaction in progress.
     let mut transaction = 1u64;
     // The statements of pgio's workload that read the usage tell when its measurement begins.

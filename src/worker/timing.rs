@@ -5,6 +5,7 @@
 
 use crate::clock;
 use crate::session::{Dissected, Metered, SpiSession};
+use crate::shared::StatementRows;
 use crate::shared::effort::{Effort, SAMPLED};
 use selfbench_client::{Client, Context, Control, Record, Step};
 use selfbench_stats::TurnParts;
@@ -30,6 +31,8 @@ pub struct Timing {
     pub effort: Effort,
     /// CPU time of parts, in the measured time.
     pub parts: TurnParts,
+    /// Which statements match rows.
+    rows: &'static [StatementRows],
     /// Whether parts are timed.
     dissects: bool,
     /// Number of the next transaction that is timed.
@@ -45,8 +48,9 @@ pub struct Timing {
 
 impl Timing {
     /// `dissects` is whether parts are timed.
-    pub fn new(dissects: bool) -> Timing {
+    pub fn new(dissects: bool, rows: &'static [StatementRows]) -> Timing {
         Timing {
+            rows,
             dissects,
             next: SAMPLED,
             ..Timing::default()
@@ -90,7 +94,7 @@ impl Timing {
         context: Context<'_, 'w, SpiSession, impl Control, impl Record>,
     ) -> Step {
         let begin_ns = clock::now_ns();
-        let mut metered = Metered::new(context.session);
+        let mut metered = Metered::new(context.session, self.rows);
         let step = client.advance(&mut Context {
             session: &mut metered,
             plan: context.plan,

@@ -151,6 +151,33 @@ is(advice("'select-only', transactions => 200", 'SET synchronous_commit = off'),
 is(advice("'select-only', transactions => 200, warmup => '200 ms'"), '', 'a warm-up');
 unlike($node->safe_psql('postgres', "SELECT finding FROM bench.advice($latest)"), qr/warm-up/, 'and no word of it');
 
+# Statements that match nothing, in both modes; others of the same script do, insert, or are meta commands.
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE matched (a int PRIMARY KEY, b int);
+	INSERT INTO matched VALUES (1, 1);
+	CREATE FUNCTION in_vain() RETURNS int LANGUAGE plpgsql AS
+	'BEGIN PERFORM FROM matched WHERE a = 0; RETURN 1; END';
+	SELECT bench.define_script('vain', E'\\\\set a 1\nSELECT b FROM matched WHERE a = :a;\n'
+		'UPDATE matched SET b = b + 1 WHERE a = 2;\nSELECT\n  b FROM matched WHERE a = :a + 5;\n'
+		'INSERT INTO matched SELECT 3 WHERE false;\nSELECT in_vain();\nDELETE FROM matched WHERE a = 1 AND random() < 0;\n'
+		'BEGIN;\nUPDATE matched SET b = 0 WHERE a = 1;\nEND;')});
+foreach my $mode (qw(spi libpq))
+{
+	foreach my $protocol (qw(simple extended prepared))
+	{
+		my $of = sub { qr/^warning\|a statement matched no row\|script "vain", line $_[0], in \d+ sampled executions: $_[1]$/m };
+		my $found = advice("'vain', mode => '$mode', protocol => '$protocol', transactions => 600");
+		like($found, $of->(3, 'UPDATE matched SET b = b \+ 1 WHERE a = 2;'), "$mode, $protocol: an update");
+		like($found, $of->(4, 'SELECT'), "$mode, $protocol: a query");
+		like($found, $of->(8, 'DELETE FROM matched WHERE .*'), "$mode, $protocol: a deletion");
+		is(scalar(() = $found =~ /matched no row/g), 3, "$mode, $protocol: nothing else");
+		unlike(advice("'vain', mode => '$mode', protocol => '$protocol', transactions => 100"),
+			qr/matched no row/, "$mode, $protocol: too few executions");
+	}
+}
+$node->safe_psql('postgres', "DROP TABLE matched; DROP FUNCTION in_vain; SELECT bench.drop_script('vain')");
+
 # Logged statements: the server logs what clients send, and those of mode spi send nothing.  What is said of a run
 # in each mode is what its log shows.
 sub logged_ok

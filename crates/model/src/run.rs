@@ -162,6 +162,8 @@ pub struct Run {
     pub aborted_clients: i32,
     /// Why the run or a client ended early.
     pub errors: Vec<String>,
+    /// Statements that matched no row in any sampled transaction.
+    pub unmatched: Vec<String>,
     /// What could not be observed, and why.
     pub notes: Vec<String>,
     /// Whether the teardown has not been executed yet.

@@ -727,6 +727,17 @@ fn more_clients_than_processors() {
 }
 
 #[test]
+fn statements_that_matched_no_row() {
+    let in_vain = changed(run(Mode::Spi, SELECT_ONLY), |run| {
+        run.unmatched = vec!["script \"a\", line 2, in 20 sampled executions: SELECT".into()];
+    });
+    assert_one(
+        &in_vain,
+        "a statement matched no row: script \"a\", line 2, in 20 sampled executions: SELECT",
+    );
+}
+
+#[test]
 fn a_rate_that_was_missed() {
     let at = |rate, transactions| {
         let mut report = changed(run(Mode::Spi, SELECT_ONLY), |run| {

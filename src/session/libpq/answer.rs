@@ -85,6 +85,17 @@ impl Answer {
     }
 }
 
+/// How many rows a statement matched or returned; `None` if it failed, is of a kind that does neither,
+/// or inserts.
+pub(super) fn matched(result: &PqResult) -> Option<u64> {
+    let tag = result.command_tag();
+    let (command, rows) = tag.rsplit_once(' ')?;
+    match command {
+        "SELECT" | "UPDATE" | "DELETE" | "MERGE" => rows.parse().ok(),
+        _ => None,
+    }
+}
+
 /// What `\gset` and `\aset` need of a result.
 fn kept(result: &PqResult) -> QueryResult {
     let rows = result.rows();

@@ -1,11 +1,13 @@
 //! The session: what a client submits over a connection, and its outcome.
 
-use super::answer::Answer;
+use super::answer::{Answer, matched};
 use super::link::Link;
 use super::parameters::ParameterTexts;
 use crate::error::Error;
 use crate::pq::{Cancel, ConnectWith, Connecting, Connection, Lost, Status, TransactionStatus};
 use crate::session::usage;
+use crate::shared::StatementRows;
+use crate::shared::effort::SAMPLED;
 use selfbench_client::{Block, Outcome, QueryResult, Session, SqlError, Usage};
 use selfbench_script::{Action, Command, Protocol, SqlCommand, StatementTooLong, Variables};
 use std::collections::VecDeque;
@@ -40,6 +42,12 @@ pub struct LibpqSession {
     pipeline: Option<usize>,
     answer: Answer,
     outcome: Option<Outcome>,
+    /// Which statements match rows.
+    rows: &'static [StatementRows],
+    /// Transactions that have ended.
+    transactions: u64,
+    /// The statement in progress, in a transaction that is sampled, unless it is in a pipeline.
+    sampled: Option<usize>,
 }
 
 impl LibpqSession {
@@ -50,6 +58,7 @@ impl LibpqSession {
         connect_with: Rc<ConnectWith>,
         protocol: Protocol,
         statements: usize,
+        rows: &'static [StatementRows],
     ) -> Self {
         LibpqSession {
             link: Link::new(connection, connect_with),
@@ -61,7 +70,16 @@ impl LibpqSession {
             pipeline: None,
             answer: Answer::default(),
             outcome: None,
+            rows,
+            transactions: 0,
+            sampled: None,
         }
+    }
+
+    /// Tells the session that a transaction of its client has ended.
+    #[inline]
+    pub fn transaction_ended(&mut self) {
+        self.transactions += 1;
     }
 
     /// The socket, and a number that changes whenever it may have become another one; `None` if
@@ -164,6 +182,7 @@ impl LibpqSession {
         self.answer.failure = None;
         self.outcome = None;
         self.answer.query = 0;
+        self.sampled = None;
     }
 
     /// Sends a statement that is not one of the script's.
@@ -310,6 +329,9 @@ impl Session for LibpqSession {
             if self.answer.store {
                 self.answer.results.clear();
             }
+            if self.transactions % SAMPLED == SAMPLED - 1 {
+                self.sampled = Some(command.number);
+            }
         }
         let filled = match self.protocol {
             Protocol::Simple => command.simple_text(variables, &mut self.parameters.texts),
@@ -400,6 +422,12 @@ impl Session for LibpqSession {
                 Some(result) => {
                     let executing = matches!(self.activity, Activity::Executing);
                     self.answer.take(&result, executing, &self.link);
+                    if let Some(statement) = self.sampled.filter(|_| executing)
+                        && let Some(rows) = matched(&result)
+                        && let Some(statement) = self.rows.get(statement)
+                    {
+                        statement.count(rows);
+                    }
                     if self.answer.is_lost() {
                         self.activity = Activity::Nothing;
                         self.outcome = self.answer.failure.take().map(Outcome::Failed);

@@ -3,7 +3,7 @@
 use super::meter::{begin_execution, end_execution};
 use pgrx::pg_sys;
 use std::cell::Cell;
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 
 /// One of the server's hooks: what it was before it was ours.
 struct Previous<F> {
@@ -63,6 +63,9 @@ thread_local! {
     static START: Previous<Start> = const { Previous::new() };
     static END: Previous<End> = const { Previous::new() };
     static UTILITY: Previous<Utility> = const { Previous::new() };
+    static COUNTING: Previous<End> = const { Previous::new() };
+    /// Rows of the statement that is being counted.
+    static ROWS: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 /// The server's functions, without the guard that errors would be caught by: they pass through to
@@ -126,6 +129,56 @@ unsafe extern "C-unwind" fn utility(
         );
     }
     end_execution();
+}
+
+/// How many rows an execution matched or returned, if it is one of the statement that the client sent
+/// and not of a function or trigger that it calls, and does not insert.
+///
+/// # Safety
+/// The execution has run.
+unsafe fn rows_of(execution: *mut pg_sys::QueryDesc) -> Option<u64> {
+    use pg_sys::CmdType::{CMD_DELETE, CMD_MERGE, CMD_SELECT, CMD_UPDATE};
+    // SAFETY: the caller's promise; texts end in a zero byte.
+    unsafe {
+        let execution = &*execution;
+        let sent = pg_sys::debug_query_string;
+        let is_counted = matches!(
+            execution.operation,
+            CMD_SELECT | CMD_UPDATE | CMD_DELETE | CMD_MERGE
+        ) && !execution.estate.is_null()
+            && !execution.sourceText.is_null()
+            && !sent.is_null()
+            && CStr::from_ptr(execution.sourceText) == CStr::from_ptr(sent);
+        is_counted.then(|| (*execution.estate).es_processed)
+    }
+}
+
+unsafe extern "C-unwind" fn count(execution: *mut pg_sys::QueryDesc) {
+    // SAFETY: called by the server before the execution ends, in place of these.
+    unsafe {
+        if let Some(rows) = rows_of(execution) {
+            ROWS.set(Some(ROWS.get().unwrap_or(0) + rows));
+        }
+        let previous = COUNTING.with(|hook| hook.hook.get());
+        previous.unwrap_or(server::standard_ExecutorEnd)(execution);
+    }
+}
+
+/// Executes a statement and counts the rows that it matches or returns; `None` if it is of a kind that
+/// does neither, or inserts.
+pub fn counting_rows(execute: impl FnOnce()) -> Option<u64> {
+    ROWS.set(None);
+    // SAFETY: the server's variable.
+    unsafe {
+        COUNTING.with(|hook| hook.set(&raw mut pg_sys::ExecutorEnd_hook, count));
+        execute();
+        COUNTING.with(|hook| {
+            hook.restore(&raw mut pg_sys::ExecutorEnd_hook, |f| {
+                std::ptr::fn_addr_eq(f, count as End)
+            });
+        });
+    }
+    ROWS.take()
 }
 
 /// The server's hooks while they are ours.

@@ -40,5 +40,6 @@ mod several;
 mod utility;
 
 pub use dissected::Dissected;
+pub use hooks::counting_rows;
 pub use listen::refuse_listen;
 pub use session::SpiSession;

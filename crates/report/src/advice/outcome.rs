@@ -84,6 +84,14 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
         }
     }
     all.extend(missed_rate(run));
+    all.extend(run.unmatched.iter().map(|statement| {
+        Finding::warning(
+            "a statement matched no row",
+            statement.clone(),
+            "Check its conditions and the variables in them: a statement that finds nothing is fast, and \
+             may not be what was to be measured.",
+        )
+    }));
     let highest_ms = buckets::HIGHEST_NS as f64 / 1e6;
     if let Some(max_ms) = run.figures.latency.latency_max_ms
         && max_ms > highest_ms
