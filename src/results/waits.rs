@@ -30,6 +30,7 @@ struct Group {
     /// Whether the client has the turn; `None` for intervals.
     between: Option<bool>,
     samples: u64,
+    lasting: u64,
     rounds: u64,
     /// Samples of waits for storage, and for locks.
     storage: Option<f64>,
@@ -76,10 +77,11 @@ impl SeenWaits {
             &format!(
                 "SELECT jsonb_build_object(
                             'moment', moment, 'interval_no', interval_no, 'class', class, 'event', event,
-                            'between', between, 'samples', sum(samples), 'rounds', max(rounds),
+                            'between', between, 'samples', sum(samples), 'lasting', sum(lasting),
+                            'rounds', max(rounds),
                             'storage', sum(samples) FILTER (WHERE class = 'IO' OR event IN ('WALWrite', 'BufferIO')),
                             'locks', sum(samples) FILTER (WHERE class = 'Lock'))::text
-                   FROM (SELECT interval_no, class, event, samples, rounds, {HAS_THE_TURN} AS between,
+                   FROM (SELECT interval_no, class, event, samples, lasting, rounds, {HAS_THE_TURN} AS between,
                                 interval_no / coalesce((SELECT max(interval_no) / {MOMENTS} + 1
                                                           FROM bench.run_intervals WHERE run_id = $1), 1) AS moment
                            FROM bench.run_waits WHERE run_id = $1) w
@@ -88,7 +90,7 @@ impl SeenWaits {
             run_id,
         )?;
         let mut seen = SeenWaits::default();
-        let mut waiting: BTreeMap<String, u64> = BTreeMap::new();
+        let mut waiting: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for group in groups {
             let (samples, class) = (group.samples, group.class.unwrap_or_default());
             let is_between = group.between == Some(true);
@@ -111,7 +113,9 @@ impl SeenWaits {
                 (None, _) => {
                     seen.waits.samples += samples;
                     if group.event.is_some() && !is_between {
-                        *waiting.entry(class.clone()).or_default() += samples;
+                        let of_class = waiting.entry(class.clone()).or_default();
+                        of_class.0 += samples;
+                        of_class.1 += group.lasting;
                     }
                     seen.events.push(Waited {
                         class,
@@ -121,7 +125,10 @@ impl SeenWaits {
                 }
             }
         }
-        seen.waits.classes = waiting.into_iter().collect();
+        seen.waits.classes = waiting
+            .into_iter()
+            .map(|(class, (samples, lasting))| (class, samples, lasting))
+            .collect();
         // As bench.waits has them.
         seen.events
             .sort_by_cached_key(|e| (Reverse(e.samples), e.class.clone(), e.event.clone()));

@@ -25,6 +25,10 @@ pub enum ClientState {
     Aborted = 2,
 }
 
+/// Bits of a position for the number of commands, and the largest one.
+const COUNTER_BITS: u32 = 24;
+const COUNTER: u64 = (1 << COUNTER_BITS) - 1;
+
 /// A client's slot. Its counters follow it in memory.
 #[repr(C, align(128))]
 pub struct ClientSlot {
@@ -32,7 +36,8 @@ pub struct ClientSlot {
     pub(super) sequence: Sequence,
     state: AtomicU32,
     backend_pid: AtomicI32,
-    /// See [`ClientSlot::position`]; 0 is none.
+    /// See [`ClientSlot::position`]: script and command, each from 0 in 16 and 24 bits, the script plus 1
+    /// or 0 if there is none; in the lowest bits the number of commands reached so far.
     position: AtomicU64,
     finished_ns: AtomicU64,
     warmup_transactions: AtomicU64,
@@ -97,8 +102,13 @@ impl ClientSlot {
     /// the scheduled start of a transaction, or for that of the run.
     pub fn position(&self) -> Option<(u32, u32)> {
         let position = self.position.load(Relaxed);
-        let script = ((position >> 32) as u32).checked_sub(1)?;
-        Some((script, position as u32))
+        let script = ((position >> 48) as u32).checked_sub(1)?;
+        Some((script, (position >> COUNTER_BITS) as u32 & COUNTER as u32))
+    }
+
+    /// A number that changes with each command that the client executes.
+    pub fn execution(&self) -> u64 {
+        self.position.load(Relaxed)
     }
 
     /// Clock reading at which the client ended; 0 before.
@@ -206,13 +216,15 @@ impl ClientSlot {
     /// Sets the script and command that the client executes.
     #[inline]
     pub(super) fn reached(&self, script: usize, command: usize) {
-        let position = (script as u64 + 1) << 32 | command as u64;
+        let next = (self.position.load(Relaxed) + 1) & COUNTER;
+        let position = (script as u64 + 1) << 48 | (command as u64) << COUNTER_BITS | next;
         self.position.store(position, Relaxed);
     }
 
     /// The client executes nothing.
     pub(super) fn left(&self) {
-        self.position.store(0, Relaxed);
+        self.position
+            .store(self.position.load(Relaxed) & COUNTER, Relaxed);
     }
 
     /// The first transaction that counts began so long before the measured time.

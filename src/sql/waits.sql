@@ -10,7 +10,8 @@ CREATE TABLE bench.run_waits (
     command_no  int,
     query_id    bigint, -- of the statement that the session executed, with compute_query_id
     samples     int NOT NULL, -- how often a session was seen so
-    rounds      int NOT NULL -- how often all sessions were sampled in the interval
+    rounds      int NOT NULL, -- how often all sessions were sampled in the interval
+    lasting     int NOT NULL DEFAULT 0 -- samples in the same wait of the same execution as the one before
 );
 CREATE INDEX ON bench.run_waits (run_id, interval_no);
 COMMENT ON TABLE bench.run_waits IS 'what the sessions of each run waited for in each interval, sampled';

@@ -206,6 +206,8 @@ foreach my $mode (qw(spi libpq))
 		return us($parts, $locks) > 0.5 * 20_000;
 	});
 	cmp_ok(us($parts, $locks), '<', 1.4 * command_us($run_id, 0), "$mode: not more than their statement");
+	is( $node->safe_psql('postgres', "SELECT sum(lasting) > 0, bool_and(lasting <= samples), coalesce(sum(lasting) FILTER (WHERE event IS NULL), 0) FROM bench.run_waits WHERE run_id = $run_id"),
+		't|t|0', "$mode: samples of a wait that lasts");
 	cmp_ok(us($parts, $cpu), '<', 0.2 * us($parts, $locks), "$mode: waiting is not CPU time") if $counts;
 
 	# No samples.

@@ -295,6 +295,9 @@ pub struct RunWait {
     pub samples: i32,
     /// How often all sessions were sampled in the interval.
     pub rounds: i32,
+    /// Samples that belong to a wait that lasted: the session was seen in the same wait of the same
+    /// execution of its command the time before.
+    pub lasting: i32,
 }
 
 /// A row of `bench.run_blockers`.

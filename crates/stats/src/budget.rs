@@ -58,8 +58,9 @@ pub struct Readings {
 pub struct Waits {
     /// How often a session was looked at, waiting or not.
     pub samples: u64,
-    /// How often it waited for each class of events, waits for the client excluded.
-    pub classes: Vec<(String, u64)>,
+    /// How often it waited for each class of events, waits for the client excluded, and how often it had
+    /// been seen in the same wait of the same execution the time before.
+    pub classes: Vec<(String, u64, u64)>,
 }
 
 /// A part of the mean latency.
@@ -75,6 +76,8 @@ pub struct LatencyPart {
     pub measured: String,
 }
 
+/// Classes of waits of which a long command may have many short ones: two samples may show two of them.
+const SHORT: [&str; 2] = ["IO", "LWLock"];
 /// How many standard deviations samples may be off by chance.
 const DEVIATIONS: f64 = 3.0;
 /// Transactions that failed or did not end are worth a word above this fraction of the time.
@@ -130,7 +133,7 @@ fn spi(ledger: &mut Ledger, readings: &Readings) {
             // What is not CPU time, not run queue and not `\sleep` is waiting.
             let scale = match readings.sessions {
                 Ok(_) => sampled.scale_to(blocked_us),
-                Err(_) => 1.0,
+                Err(_) => UNSCALED,
             };
             sampled.add_all(ledger, 8, "wait: ", scale);
         }
@@ -273,6 +276,18 @@ fn run_queue_of(times: &Reading<ProcessTimes>) -> Reading<u64> {
     (*times)?.run_queue_ns.ok_or(NOT_COUNTED)
 }
 
+/// The factors by which samples are multiplied: those of waits that lasted, and others.
+#[derive(Clone, Copy, PartialEq)]
+struct Scale {
+    lasting: f64,
+    short: f64,
+}
+
+const UNSCALED: Scale = Scale {
+    lasting: 1.0,
+    short: 1.0,
+};
+
 /// Samples of waits as times.
 struct Sampled<'w> {
     waits: &'w Waits,
@@ -295,45 +310,80 @@ impl<'w> Sampled<'w> {
     }
 
     fn waiting(&self) -> u64 {
-        self.waits.classes.iter().map(|(_, samples)| samples).sum()
+        self.waits
+            .classes
+            .iter()
+            .map(|(_, samples, _)| samples)
+            .sum()
     }
 
-    /// The factor by which the samples have to be multiplied so that they are the time during which
+    /// Samples of waits that lasted: at its end alone may such a wait be followed by the run queue.
+    fn lasting(&self) -> u64 {
+        self.waits.classes.iter().map(lasting).sum()
+    }
+
+    /// The factors by which the samples have to be multiplied so that they are the time during which
     /// the kernel saw the process wait; 1 if they fall short of it by more than chance: then there
     /// are waits that are no wait events. They may exceed it at any time: a process that reports to
     /// wait for a read runs while the kernel copies the block.
-    fn scale_to(&self, blocked_us: f64) -> f64 {
+    fn scale_to(&self, blocked_us: f64) -> Scale {
         let (all, waiting) = (self.waits.samples as f64, self.waiting() as f64);
         let sampled_us = waiting * self.each_us;
-        if sampled_us <= 0.0 {
-            return 1.0;
+        if sampled_us <= 0.0 || sampled_us > blocked_us {
+            return self.scale_below(blocked_us);
         }
         let chance = (waiting * (1.0 - waiting / all).max(0.0)).sqrt() * self.each_us;
         if sampled_us < blocked_us - DEVIATIONS * chance {
-            return 1.0;
+            return UNSCALED;
         }
-        blocked_us / sampled_us
+        let factor = blocked_us / sampled_us;
+        Scale {
+            lasting: factor,
+            short: factor,
+        }
     }
 
-    /// The factor by which the samples have to be multiplied so that they do not exceed this.
-    fn scale_below(&self, left_us: f64) -> f64 {
+    /// The factors by which the samples have to be multiplied so that they do not exceed this. Short waits
+    /// go first.
+    fn scale_below(&self, left_us: f64) -> Scale {
         let sampled_us = self.total_us();
-        match sampled_us > left_us {
-            true => left_us / sampled_us,
-            false => 1.0,
+        let lasting_us = self.lasting() as f64 * self.each_us;
+        if sampled_us <= left_us {
+            UNSCALED
+        } else if lasting_us < left_us {
+            Scale {
+                lasting: 1.0,
+                short: (left_us - lasting_us) / (sampled_us - lasting_us),
+            }
+        } else {
+            Scale {
+                lasting: left_us / lasting_us,
+                short: 0.0,
+            }
         }
     }
 
-    fn add_all(&self, ledger: &mut Ledger, rank: u8, prefix: &str, scale: f64) {
-        let scaled = match scale {
-            1.0 => "",
-            _ => ", scaled to the time that is neither CPU time nor run queue",
+    fn add_all(&self, ledger: &mut Ledger, rank: u8, prefix: &str, scale: Scale) {
+        let scaled = match scale == UNSCALED {
+            true => "",
+            false => ", scaled to the time that is neither CPU time nor run queue",
         };
-        for (class, samples) in &self.waits.classes {
+        for class in &self.waits.classes {
+            let (name, samples, _) = class;
+            let lasting = lasting(class);
             let measured = format!("sampled {samples} of {} times{scaled}", self.waits.samples);
-            let us = *samples as f64 * self.each_us * scale;
-            ledger.add(rank, &format!("{prefix}{class}"), us, measured);
+            let scaled = lasting as f64 * scale.lasting + (samples - lasting) as f64 * scale.short;
+            let us = scaled * self.each_us;
+            ledger.add(rank, &format!("{prefix}{name}"), us, measured);
         }
+    }
+}
+
+/// Samples of a class that belong to waits that lasted.
+fn lasting((class, samples, lasting): &(String, u64, u64)) -> u64 {
+    match SHORT.contains(&class.as_str()) {
+        true => 0,
+        false => *lasting.min(samples),
     }
 }
 

@@ -37,7 +37,7 @@ fn known() -> Readings {
         },
         waits: Ok(Waits {
             samples: 200,
-            classes: vec![("Lock".into(), 121), ("Timeout".into(), 40)],
+            classes: vec![("Lock".into(), 121, 0), ("Timeout".into(), 40, 0)],
         }),
     }
 }
@@ -82,7 +82,7 @@ fn waits_without_an_event_stay_apart() {
     let parts = budget(&Readings {
         waits: Ok(Waits {
             samples: 200,
-            classes: vec![("Lock".into(), 40)],
+            classes: vec![("Lock".into(), 40, 0)],
         }),
         ..known()
     });
@@ -97,7 +97,7 @@ fn waits_that_run_are_cpu_time() {
         sessions: times(9_000_000_000, 0),
         waits: Ok(Waits {
             samples: 200,
-            classes: vec![("IO".into(), 100)],
+            classes: vec![("IO".into(), 100, 0)],
         }),
         ..known()
     });
@@ -123,7 +123,7 @@ fn known_parts_of_mode_libpq_come_out() {
         },
         waits: Ok(Waits {
             samples: 400,
-            classes: vec![("Lock".into(), 200)],
+            classes: vec![("Lock".into(), 200, 0)],
         }),
         ..known()
     });
@@ -150,7 +150,7 @@ fn waits_that_outlast_themselves_on_the_run_queue_share_what_is_left() {
         workers: times(1_000_000_000, 0),
         waits: Ok(Waits {
             samples: 100,
-            classes: vec![("Lock".into(), 40), ("Timeout".into(), 20)],
+            classes: vec![("Lock".into(), 40, 0), ("Timeout".into(), 20, 0)],
         }),
         ..known()
     });
@@ -164,6 +164,43 @@ fn waits_that_outlast_themselves_on_the_run_queue_share_what_is_left() {
     ));
 }
 
+/// A lock is held for 4 of 10 s, and a client waits for it. In the other 6 s, a hundred times shorter waits are
+/// followed by the run queue, on which a session still shows its wait.
+#[test]
+fn a_long_wait_counts_in_full() {
+    let readings = |in_server| Readings {
+        in_server,
+        latency_us: 1_000.0,
+        sessions: times(1_000_000_000, 3_000_000_000),
+        workers: times(0, 0),
+        waits: Ok(Waits {
+            samples: 100,
+            classes: vec![
+                ("IO".into(), 10, 9),
+                ("LWLock".into(), 30, 0),
+                ("Lock".into(), 40, 39),
+            ],
+        }),
+        ..known()
+    };
+    for (in_server, prefix) in [(true, "wait: "), (false, "server: wait ")] {
+        let parts = budget(&readings(in_server));
+        let of = |class: &str| us(&parts, &format!("{prefix}{class}"));
+        // Less the part of one sample, which may belong to a short wait.
+        assert!(is_near(of("Lock"), 400.0, 0.02), "{parts:#?}");
+        assert!(is_near(of("LWLock"), 3.0 * of("IO"), 1e-9), "{parts:#?}");
+        assert!(is_near(of("Lock") + of("LWLock") + of("IO"), 600.0, 1e-9));
+        assert!(is_near(sum(&parts), 1_000.0, 1e-9));
+    }
+    // More than is left cannot have been seen.
+    let parts = budget(&Readings {
+        sessions: times(8_000_000_000, 0),
+        ..readings(true)
+    });
+    assert!(is_near(us(&parts, "wait: Lock"), 200.0, 1e-9));
+    assert!(us(&parts, "wait: LWLock") < 1e-9);
+}
+
 #[test]
 fn waiting_for_the_cpu_of_the_process_that_sent_the_message_counts_once() {
     // All on one CPU: 2 ms of the session, 1 ms of the client worker, 7 ms in `pg_sleep`. Each waits until
@@ -174,7 +211,7 @@ fn waiting_for_the_cpu_of_the_process_that_sent_the_message_counts_once() {
         workers: times(1_000_000_000, 1_000_000_000),
         waits: Ok(Waits {
             samples: 1000,
-            classes: vec![("Timeout".into(), samples)],
+            classes: vec![("Timeout".into(), samples, 0)],
         }),
         ..known()
     };
@@ -203,7 +240,7 @@ fn schedule_lag_and_sleep_are_parts_of_their_own() {
         sleep_us: 2000.0,
         waits: Ok(Waits {
             samples: 200,
-            classes: vec![("Lock".into(), 120)],
+            classes: vec![("Lock".into(), 120, 0)],
         }),
         ..known()
     });
@@ -222,7 +259,7 @@ fn time_in_the_shell_is_a_part_of_its_own() {
             workers: times(0, 0),
             waits: Ok(Waits {
                 samples: 200,
-                classes: vec![("Timeout".into(), 80)],
+                classes: vec![("Timeout".into(), 80, 0)],
             }),
             ..known()
         });
@@ -338,7 +375,7 @@ proptest! {
         samples in proptest::collection::vec(0_u64..1 << 20, 0..5),
         others in 0_u64..1 << 20,
     ) {
-        let classes: Vec<_> = samples.iter().map(|n| (format!("class {n}"), *n)).collect();
+        let classes: Vec<_> = samples.iter().map(|n| (format!("class {n}"), *n, *n / 2)).collect();
         let parts = budget(&Readings {
             in_server,
             latency_us,

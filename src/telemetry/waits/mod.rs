@@ -228,11 +228,11 @@ impl Sampler {
             if session.as_ref().is_none_or(|session| session.pid() != pid) {
                 *session = Peer::find(pid);
             }
-            let mut position = slot.position();
+            let (mut execution, mut position) = (slot.execution(), slot.position());
             let mut doing = session.as_ref().and_then(Peer::doing);
             // The client may have gone on to another command, which waits for something else.
-            if slot.position() != position {
-                position = slot.position();
+            if slot.execution() != execution {
+                (execution, position) = (slot.execution(), slot.position());
                 doing = session.as_ref().and_then(Peer::doing);
             }
             match doing {
@@ -242,7 +242,7 @@ impl Sampler {
                         position,
                         query_id: doing.query_id,
                     };
-                    self.samples.count(pid, seen);
+                    self.samples.count(pid, seen, execution);
                 }
                 None => *session = None,
             }

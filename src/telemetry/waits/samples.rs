@@ -5,6 +5,7 @@ use crate::shared::{Segment, TopWait};
 use crate::telemetry::period::Period;
 use selfbench_model::RunWait;
 use selfbench_stats::sampling::Counts;
+use std::collections::HashMap;
 
 /// At most this many rows of an interval tell statements apart.
 const MAX_ROWS: usize = 200;
@@ -26,11 +27,14 @@ pub struct Samples {
     pub names: WaitNames,
     /// How often the sessions were sampled.
     rounds: u32,
-    counts: Counts<Seen>,
+    /// Whether the wait lasted since the last round tells samples apart, too.
+    counts: Counts<(Seen, bool)>,
     /// What there is no room for in `counts`, without statements.
     rest: Counts<WaitNo>,
     /// Process IDs of the sessions that waited for a lock in the last round.
     blocked: Vec<i32>,
+    /// What each session waited for in the last round, and in which execution of a command.
+    before: HashMap<i32, (WaitNo, u64)>,
 }
 
 impl Samples {
@@ -42,6 +46,7 @@ impl Samples {
             counts: Counts::new(MAX_ROWS),
             rest: Counts::new(names::MAX_NAMES),
             blocked: Vec::with_capacity(clients),
+            before: HashMap::with_capacity(clients),
         }
     }
 
@@ -56,12 +61,14 @@ impl Samples {
         self.blocked.clear();
     }
 
-    /// Counts a session.
-    pub fn count(&mut self, pid: i32, seen: Seen) {
+    /// Counts a session, whose client is at that execution of a command.
+    pub fn count(&mut self, pid: i32, seen: Seen, execution: u64) {
+        let now = (seen.wait, execution);
+        let lasts = self.before.insert(pid, now) == Some(now) && seen.wait != NOT_WAITING;
         if self.names.is_lock(seen.wait) {
             self.blocked.push(pid);
         }
-        if !self.counts.add(seen, 1) && !self.rest.add(seen.wait, 1) {
+        if !self.counts.add((seen, lasts), 1) && !self.rest.add(seen.wait, 1) {
             self.rest.add(OTHER, 1);
         }
     }
@@ -75,14 +82,14 @@ impl Samples {
                 position: None,
                 query_id: None,
             };
-            (without_statement, count)
+            ((without_statement, false), count)
         });
         let mut sums: Vec<u32> = vec![0; names::MAX_NAMES];
-        let mut rows = Vec::new();
-        for (seen, count) in self.counts.drain().chain(rest) {
+        let mut rows: HashMap<Seen, RunWait> = HashMap::new();
+        for ((seen, lasts), count) in self.counts.drain().chain(rest) {
             sums[seen.wait as usize] += count;
             let (class, event) = self.names.get(seen.wait);
-            rows.push(RunWait {
+            let row = rows.entry(seen).or_insert_with(|| RunWait {
                 run_id: period.run_id,
                 interval_no: period.number,
                 class: class.to_owned(),
@@ -90,10 +97,14 @@ impl Samples {
                 script_no: seen.position.map(|(script, _)| script as i32),
                 command_no: seen.position.map(|(_, command)| command as i32),
                 query_id: seen.query_id,
-                samples: count as i32,
+                samples: 0,
                 rounds,
+                lasting: 0,
             });
+            row.samples += count as i32;
+            row.lasting += if lasts { count as i32 } else { 0 };
         }
+        let mut rows: Vec<RunWait> = rows.into_values().collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
         let top = (0..)
             .zip(sums)

@@ -30,8 +30,8 @@ const NOT_SHOWN: &str = "its activity view does not have the processes that the 
 pub struct TargetSessions {
     /// What the column of query identifiers is.
     query_id: &'static str,
-    /// Client of each process, and where the client was when the target was asked.
-    asked: HashMap<i32, Option<(u32, u32)>>,
+    /// Where the client of each process was when the target was asked, and in which execution.
+    asked: HashMap<i32, (Option<(u32, u32)>, u64)>,
     /// Whether the target has shown any of the processes, and whether it was ever asked for them.
     has_shown: bool,
     has_asked: bool,
@@ -58,7 +58,7 @@ impl TargetSessions {
         for slot in slots {
             match slot.backend_pid() {
                 0 => {}
-                pid => drop(self.asked.insert(pid, slot.position())),
+                pid => drop(self.asked.insert(pid, (slot.position(), slot.execution()))),
             }
         }
         if self.asked.is_empty() {
@@ -99,13 +99,13 @@ impl TargetSessions {
                 (Some(class), Some(event)) => samples.names.of_names(&class, &event),
                 _ => NOT_WAITING,
             };
-            let position = self.asked.get(&pid).copied().flatten();
+            let (position, execution) = self.asked.get(&pid).copied().unwrap_or_default();
             let seen = Seen {
                 wait,
                 position,
                 query_id,
             };
-            samples.count(pid, seen);
+            samples.count(pid, seen, execution);
         }
         Ok(hides)
     }
