@@ -20,6 +20,8 @@ const MAX_RELATIONS: usize = 2000;
 const MAX_ROWS: usize = 500;
 /// The note of a run during which counters were reset.
 const RESET: &str = "run_tables has no counts of what was done: counters were reset during the run";
+/// The note of a run during which tables or indexes were replaced.
+const REPLACED: &str = "run_tables has no counts of what was done with tables and indexes that were replaced during the run";
 /// Sessions send their last statistics when they end; for so long they are waited for.
 const FLUSH_NS: u64 = 5_000_000_000;
 /// The time between two looks at whether they have ended.
@@ -175,6 +177,13 @@ struct State {
     counters: Counters,
 }
 
+impl State {
+    /// Whether it is a table that belongs to no other one.
+    fn is_main(&self) -> bool {
+        self.relation == self.main_table
+    }
+}
+
 /// The states of all tables and indexes at some moment.
 #[derive(Deserialize)]
 pub struct RelationStates {
@@ -225,8 +234,22 @@ impl RelationStates {
         wait_for_statistics(database, pids)?;
         let after = states(database)?;
         let planned = Planned::of(segment);
+        let replaced = self.replaced_by(&after);
+        let before = |state: &State| match replaced.get(&state.relation) {
+            Some(replaced) => Some(*replaced),
+            None => self.states.get(&state.relation),
+        };
+        let counters = |state: &State| match replaced.contains_key(&state.relation) {
+            true => None,
+            false => self.counters(state),
+        };
         let has_moved = |state: &State| {
-            let before = self.counters(state);
+            let before = match replaced.get(&state.relation) {
+                // REINDEX CONCURRENTLY hands on the counters of an index.
+                Some(replaced) if !state.is_main() => Some(replaced.counters),
+                Some(_) => Some(Counters::default()),
+                None => self.counters(state),
+            };
             before.is_some_and(|before| state.counters.moved(&before))
         };
         let moved: BTreeSet<i64> = after
@@ -245,15 +268,17 @@ impl RelationStates {
         let oids: Vec<i64> = used.iter().map(|state| state.relation).collect();
         let row_bytes = row_bytes(database, &oids)?;
         let is_reset = |state: &State| {
-            let before = self.counters(state);
+            let before = counters(state);
             self.reset_at != after.reset_at
                 || before.is_some_and(|before| state.counters.were_reset(&before))
         };
         let reset = used.iter().any(|state| is_reset(state)).then_some(RESET);
-        let notes = after.lacks().into_iter().chain(reset).collect();
+        let is_replaced = |state: &&State| replaced.contains_key(&state.relation);
+        let replaced = used.iter().any(is_replaced).then_some(REPLACED);
+        let notes = after.lacks().into_iter();
+        let notes = notes.chain(reset).chain(replaced).collect();
         let rows = used.into_iter().map(|state| {
-            let before = self.states.get(&state.relation);
-            let counters = self.counters(state).filter(|_| !is_reset(state));
+            let counters = counters(state).filter(|_| !is_reset(state));
             let counted = |of: fn(&Counters) -> Option<i64>| {
                 Some(of(&state.counters)? - of(counters.as_ref()?).unwrap_or(0))
             };
@@ -271,7 +296,7 @@ impl RelationStates {
                 rows_updated: counted(|c| c.rows_updated),
                 rows_hot_updated: counted(|c| c.rows_hot_updated),
                 rows_deleted: counted(|c| c.rows_deleted),
-                ..after.row_before(run_id, state, before, &planned)
+                ..after.row_before(run_id, state, before(state), &planned)
             }
         });
         let rows = rows.collect();
@@ -289,6 +314,47 @@ impl RelationStates {
         let rows = used.map(|state| self.row_before(run_id, state, Some(state), &planned));
         let rows = rows.collect();
         planned.largest(rows, Vec::new())
+    }
+
+    /// What relations of a later moment have replaced, with the same names: by DROP and CREATE, by REINDEX
+    /// CONCURRENTLY, or as TOAST tables of what was written anew. Their counters do not go on: those of the
+    /// old ones, or what sessions had not yet sent of them, are lost.
+    fn replaced_by(&self, after: &RelationStates) -> BTreeMap<i64, &State> {
+        let is_in = |states: &RelationStates, state: &State| {
+            states.is_full
+                || states.states.contains_key(&state.relation)
+                || states.locked.contains(&state.relation)
+                || states.locked.contains(&state.main_table)
+        };
+        let gone: Vec<&State> = self
+            .states
+            .values()
+            .filter(|then| !is_in(after, then))
+            .collect();
+        let new = after.states.values().filter(|now| !is_in(self, now));
+        let (tables, parts): (Vec<&State>, Vec<&State>) = new.partition(|now| now.is_main());
+        let mut replaced: BTreeMap<i64, &State> = BTreeMap::new();
+        for now in tables.into_iter().chain(parts) {
+            let main_table = match replaced.get(&now.main_table) {
+                Some(then) => then.relation,
+                None => now.main_table,
+            };
+            let is_same = |then: &&&State| {
+                let has_name = then.schema_name == now.schema_name && then.name == now.name;
+                then.kind == now.kind
+                    && match now.is_main() {
+                        true => has_name,
+                        false => {
+                            let is_toast = then.of_toast && now.of_toast;
+                            then.main_table == main_table && (has_name || is_toast)
+                        }
+                    }
+            };
+            if let Some(then) = gone.iter().find(is_same) {
+                replaced.insert(now.relation, then);
+            }
+        }
+        replaced
     }
 
     /// The counters that a relation had then, which is nothing if it did not exist; `None` if it was not

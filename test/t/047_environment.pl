@@ -256,6 +256,42 @@ sql('ANALYZE short; SELECT pg_stat_reset(); UPDATE short SET i = i; SELECT pg_st
 is(of_relation(run_of("'documents', transactions => 1"), 'short', 'live_rows_before IS NULL, dead_rows_before'), 't|1',
 	'a number of rows that nothing has counted since a reset');
 
+# What is replaced during a run has its figures from before the run, and no counts: they do not go on.
+sql(q{
+	CREATE TABLE replaced (i int PRIMARY KEY, d text);
+	ALTER TABLE replaced ALTER d SET STORAGE EXTERNAL;
+	INSERT INTO replaced SELECT i, repeat('x', 10000) FROM generate_series(1, 100) i;
+	CREATE TABLE dropped AS SELECT i FROM generate_series(1, 100) i;
+	CREATE INDEX ON dropped (i);
+	CREATE MATERIALIZED VIEW seen AS SELECT * FROM replaced;
+	ALTER MATERIALIZED VIEW seen ALTER d SET STORAGE EXTERNAL;
+	REFRESH MATERIALIZED VIEW seen;
+	CREATE TABLE renamed AS SELECT i FROM generate_series(1, 100) i;
+	SELECT count(*) FROM replaced WHERE i = 1; SELECT count(*) FROM dropped;
+	SELECT pg_stat_force_next_flush()});
+# Clients wait before their first statement: locks and snapshots would hold up what is done meanwhile.
+my $gate = PostgreSQL::Test::Utils::tempdir_short() . '/gate';
+sql(qq{SELECT bench.define_script('replaced', E'\\\\shell while [ -e $gate ]; do sleep 0.01; done\nSELECT i FROM replaced WHERE i = 1;
+		SELECT max(i) FROM dropped; SELECT max(length(d)) FROM seen; SELECT count(*) FROM renamed;')});
+foreach my $mode (qw(spi libpq))
+{
+	append_to_file($gate, '');
+	my $id = sql("SELECT bench.start('replaced', mode => '$mode', transactions => 5)");
+	sql($_) foreach 'REINDEX INDEX CONCURRENTLY replaced_pkey', 'REFRESH MATERIALIZED VIEW seen',
+	  'BEGIN; DROP TABLE dropped; CREATE TABLE dropped AS SELECT i FROM generate_series(1, 1000) i; CREATE INDEX ON dropped (i); COMMIT',
+	  "BEGIN; ALTER TABLE renamed RENAME TO renamed_$mode; CREATE TABLE renamed (i int); COMMIT";
+	unlink $gate;
+	is(sql("SELECT state FROM bench.wait($id)"), 'finished', "$mode: tables and indexes that are replaced");
+	is( sql(qq{
+	SELECT string_agg(concat_ws(' ', CASE schema_name WHEN 'public' THEN name ELSE kind END,
+	                            coalesce((bytes_before > 0)::text, 'new'), coalesce(sequential_scans, index_scans)), ', ' ORDER BY schema_name, name),
+	       (SELECT count(*) FROM bench.runs, unnest(notes) n WHERE run_id = $id AND n ~ 'were replaced during the run')
+	FROM bench.run_tables
+	WHERE run_id = $id AND (name IN ('replaced_pkey', 'dropped', 'dropped_i_idx', 'seen', 'renamed') OR of_table = 'public.seen')}),
+		'TOAST table true, dropped true, dropped_i_idx true, renamed new 5, replaced_pkey true, seen true 5|1',
+		"$mode: figures from before the run, and counts of what is not replaced");
+}
+
 # Many tables in plans.
 sql(q{
 	SELECT format('CREATE TABLE plan_%s (i int)', n) FROM generate_series(1, 200) n \gexec
