@@ -35,6 +35,7 @@ fn run(
         let record = performed?;
         conclude(&record.run, remedy(&spec))?;
         warnings::tell_missed_rate(&record.run)?;
+        warnings::tell_next(&spec, &record)?;
         Ok(once(run_result(&record.run)?))
     })()
     .or_raise_in(&call)

@@ -3,14 +3,20 @@
 use crate::backend::horizon::Horizon;
 use crate::backend::transaction;
 use crate::error::Result;
+use crate::results::load::load_evidence;
 use crate::results::probes;
+use crate::results::waits::SeenWaits;
 use crate::run::{ClientProcess, RunSpec};
+use crate::security::as_owner;
 use crate::server;
 use crate::shared::Segment;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use selfbench_model::{Run, RunState};
-use selfbench_report::{Bottleneck, Setup, bottleneck, known_before, missed_rate};
+use selfbench_model::{Run, RunRecord, RunState};
+use selfbench_report::{
+    Bottleneck, Setup, Severity, advice, bottleneck, counted, is_measurement, known_before,
+    missed_rate,
+};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -121,6 +127,26 @@ pub(super) fn tell_left_teardown(segment: &Segment) {
             ),
         );
     }
+}
+
+/// Tells the caller of a single run, if it was long enough to be a measurement, where its result is, and
+/// whether there are reasons for doubt.
+pub(super) fn tell_next(spec: &RunSpec, record: &RunRecord) -> Result<()> {
+    let run_id = record.run.run_id;
+    let is_whole = run_id != 0 && record.run.state == RunState::Finished;
+    if !is_whole || !is_measurement(spec.duration_us.map(|us| us as f64 / 1e6)) {
+        return Ok(());
+    }
+    let evidence = as_owner(|| load_evidence(run_id, &SeenWaits::load(run_id)?))?;
+    let findings = advice(record, &evidence).into_iter();
+    match findings.filter(|f| f.severity >= Severity::Warning).count() {
+        0 => pgrx::notice!("see bench.report({run_id})"),
+        doubts => pgrx::notice!(
+            "see bench.report({run_id}), and bench.advice({run_id}), which has {}",
+            counted(doubts, "warning")
+        ),
+    }
+    Ok(())
 }
 
 /// Tells the caller what may make the result of a run doubtful, besides its errors.

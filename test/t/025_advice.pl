@@ -552,6 +552,14 @@ foreach ([ $run, 'of another role' ], [ 9999, 'that does not exist' ])
 	like($error, qr/ERROR:  run $_->[0] does not exist/, "a run $_->[1]");
 }
 
+# The caller of a run that is long enough to be a measurement is told where its result is.
+(undef, $run, $error) = $node->psql('postgres', "SELECT run_id FROM bench.run('select-only', duration => '10 s')");
+$doubts = $node->safe_psql('postgres', "SELECT count(*) FROM bench.advice($run) WHERE severity <> 'note'");
+my $also = $doubts == 0 ? '' : qr/, and bench\.advice\($run\), which has $doubts warnings?/;
+like($error, qr/NOTICE:  see bench\.report\($run\)$also$/m, 'where the result is');
+(undef, $run, $error) = $node->psql('postgres', "SELECT run_id FROM bench.run('select-only', transactions => 100)");
+unlike($error, qr/see bench/, 'not of a short run');
+
 # A run that is going on.
 $run = $node->safe_psql('postgres',
 	"SELECT bench.start('idle', duration => '5 min', label => 'going on')");

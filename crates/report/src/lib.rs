@@ -19,7 +19,7 @@ mod settings;
 mod text;
 pub mod verdict;
 
-pub use advice::{Finding, Setup, Severity, advice, known_before, missed_rate};
+pub use advice::{Finding, Setup, Severity, advice, is_measurement, known_before, missed_rate};
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use budget::time_budget;
 pub use number::counted;

@@ -389,6 +389,11 @@ fn warm_up() {
          median of the others",
     );
     assert!(said_with(&run(Mode::Spi, SELECT_ONLY), &slow).is_empty());
+    // Hardly a run begins as fast as it goes on: it matters if the whole run is slower for it.
+    let severity = |evidence: &Evidence| advice(&cold, evidence)[0].severity;
+    assert_eq!(severity(&slow), Severity::Note);
+    let slower = course([600.0, 1000.0, 990.0, 1010.0, 1005.0, 995.0]);
+    assert_eq!(severity(&slower), Severity::Warning);
     let usual = course([950.0, 1000.0, 990.0, 1010.0, 1005.0, 995.0]);
     assert_one_with(&cold, &usual, "there was no warm-up");
 }

@@ -8,6 +8,8 @@ use selfbench_stats::summary;
 
 /// A slower first interval belongs to the warm-up: less than this fraction of the others' median.
 const WARM_SHARE: f64 = 0.9;
+/// It distorts the figures if the run lacks more than this fraction of its transactions because of it.
+const DISTORTED_SHARE: f64 = 0.05;
 /// Chance explains a shortfall of so many standard deviations.
 const DEVIATIONS: f64 = 3.0;
 /// The standard deviation of a normal distribution, in median absolute deviations.
@@ -61,9 +63,14 @@ fn warm_up(record: &RunRecord, course: &[CourseInterval]) -> Option<Finding> {
         return None;
     }
     if record.run.rate.is_none()
-        && let Some((first, median)) = slow_start(course, record.run.clients)
+        && let Some([first, median, missing]) = slow_start(course, record.run.clients)
     {
-        return Some(Finding::warning(
+        // Hardly a run without a warm-up begins as fast as it goes on.
+        let finding = match missing > DISTORTED_SHARE {
+            true => Finding::warning,
+            false => Finding::note,
+        };
+        return Some(finding(
             "the figures include a warm-up",
             format!(
                 "no warm-up; {first:.1} tps in the first interval, {median:.1} tps in the median of the others"
@@ -78,15 +85,15 @@ fn warm_up(record: &RunRecord, course: &[CourseInterval]) -> Option<Finding> {
     ))
 }
 
-/// Throughput of the first interval and the median of the others, if the first one is slower than they
-/// explain.
+/// Throughput of the first interval, the median of the others, and the fraction of the run's transactions that
+/// the first one lacks, if it is slower than they explain.
 ///
 /// At the end of the first interval, each client is within a transaction, but none was at its begin: it
 /// has up to one transaction per client less than others. What else is missing must be more than chance
 /// explains. The standard deviation is that of the others' counts (by the median absolute deviation), and
 /// at least that of a Poisson distribution, because few intervals and small counts may hardly differ by
 /// chance.
-fn slow_start(course: &[CourseInterval], clients: i32) -> Option<(f64, f64)> {
+fn slow_start(course: &[CourseInterval], clients: i32) -> Option<[f64; 3]> {
     let (first, others) = course.split_first()?;
     let tps = first.tps?;
     let others: Vec<f64> = others.iter().filter_map(|interval| interval.tps).collect();
@@ -99,7 +106,9 @@ fn slow_start(course: &[CourseInterval], clients: i32) -> Option<(f64, f64)> {
     let expected = median * first.seconds;
     let missing = expected - tps * first.seconds;
     let explained = f64::from(clients) + DEVIATIONS * expected.sqrt().max(spread);
-    (tps < WARM_SHARE * median && missing > explained).then_some((tps, median))
+    let seconds: f64 = course.iter().map(|interval| interval.seconds).sum();
+    let share = missing / (median * seconds);
+    (tps < WARM_SHARE * median && missing > explained).then_some([tps, median, share])
 }
 
 fn unsteady(change: Change, course: &[CourseInterval], unit: &str) -> Finding {

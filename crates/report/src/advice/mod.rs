@@ -17,7 +17,7 @@ mod waits;
 use selfbench_model::{Evidence, RunRecord};
 
 pub use outcome::missed_rate;
-pub use setup::{Setup, known_before};
+pub use setup::{Setup, is_measurement, known_before};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

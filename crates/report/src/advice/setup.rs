@@ -23,12 +23,17 @@ pub struct Setup<'s> {
 /// What the caller of a run is told when it starts, if it is to take long enough to be a measurement:
 /// the warnings about its setup.
 pub fn known_before(setup: &Setup, seconds: Option<f64>) -> Vec<Finding> {
-    if seconds.is_none_or(|seconds| seconds < SHORT_SECONDS) {
+    if !is_measurement(seconds) {
         return Vec::new();
     }
     let mut findings = of(setup);
     findings.retain(|finding| finding.severity >= Severity::Warning);
     findings
+}
+
+/// Whether a run of this duration takes long enough to be a measurement.
+pub fn is_measurement(seconds: Option<f64>) -> bool {
+    seconds.is_some_and(|seconds| seconds >= SHORT_SECONDS)
 }
 
 pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
