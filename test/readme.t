@@ -6,7 +6,7 @@
 #
 # Differences from entering the commands: runs last one second, sets have two rounds, searches
 # are for the 90th percentile, scale is 1 and tables are small, other servers are this one, as its superuser, "make install" installs to
-# a temporary directory, files are written there, sudo is omitted, and "make test" does not run itself.
+# a temporary directory, blocks of pgbench's language are files of their first line's name, files are written there, sudo is omitted, and "make test" does not run itself.
 use strict;
 use warnings;
 
@@ -53,6 +53,8 @@ foreach my $page (glob 'docs/*.md')
 	{
 		my ($language, $text) = @$block;
 		succeeds(adapted($1), "$page: crontab") if $language eq 'cron' && $text =~ /^(?:\S+ ){5}(.*)/;
+		# A file that the page reads by psql's backticks.
+		write_file("$scratch/$1", $text) if $language eq 'pgbench' && $text =~ /\A-- (\w+\.sql):/;
 		next if $language ne 'sql';
 	  SKIP:
 		{
@@ -103,7 +105,7 @@ foreach my $theme (qw(light dark))
 	}
 }
 # Text and pictures are of one run: latencies, in ms, and how it was run.
-my ($percentiles) = $readme =~ /^latency percentiles \(ms\): (.*)/m;
+my ($percentiles) = $readme =~ /^ latency percentiles \(ms\): (.*)/m;
 my %told = $percentiles =~ /(p[\d.]+|max) ([\d.]+)/g;
 foreach my $theme (qw(light dark))
 {
@@ -118,9 +120,9 @@ foreach my $theme (qw(light dark))
 		ok($differs <= 0.0005 + 0.005 * $ms, "$theme picture: $name is that of README.md") or diag("$ms, not $told{$name}");
 	}
 	my ($mode, $clients) = $title =~ /\(mode (\w+), (\d+) clients\)/;
-	like($readme, qr/^execution mode: $mode \(.*\nnumber of clients: $clients\n/m, "$theme picture: its run is README.md's");
+	like($readme, qr/^ execution mode: $mode \(.*\n number of clients: $clients +\+\n/m, "$theme picture: its run is README.md's");
 }
-my ($tps) = $readme =~ /^tps = ([\d.]+)/m;
+my ($tps) = $readme =~ /^ tps = ([\d.]+)/m;
 my ($compared) = $readme =~ /^ select-only \| +(\d+)/m;
 is($compared, sprintf('%.0f', $tps), 'the table of README.md is of the same run');
 done_testing();
