@@ -4,13 +4,25 @@
 //! that commit; a portal can. Clients of mode spi use portals for CALL and DO.
 
 use super::activity;
+use super::timeouts;
 use super::transaction::finish;
 use crate::compat;
 use crate::error::{Report, Result, catch};
+use crate::latch::forget_cancel;
 use crate::state::transaction::{InTransaction, tried};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// Executes one statement of the caller's as [`execute_alone`], for as long as `statement_timeout` allows.
+pub fn execute_limited(sql: &str) -> Result<()> {
+    timeouts::arm_statement();
+    let result = execute_alone(sql);
+    timeouts::disarm_statement();
+    // The timeout may have come at the end of the statement.
+    forget_cancel();
+    result
+}
 
 /// Executes one statement in a separate transaction; commands such as VACUUM may start and commit
 /// more of them. Discards returned rows.

@@ -1,5 +1,7 @@
 //! The server's timeouts of statements.
 
+use pgrx::pg_sys;
+
 /// Number of one of the server's timeouts.
 pub type TimeoutId = std::ffi::c_uint;
 /// The timeout of `statement_timeout`; the same number in all supported versions.
@@ -20,11 +22,34 @@ pub fn statement_has_timed_out() -> bool {
         .any(|id| unsafe { get_timeout_indicator(id, false) })
 }
 
+/// Arms the timeout of a statement, at its beginning.
+#[inline]
+pub fn arm_statement() {
+    // SAFETY: a setting of this process; raises no error.
+    unsafe {
+        if pg_sys::StatementTimeout > 0 {
+            enable_timeout_after(STATEMENT_TIMEOUT, pg_sys::StatementTimeout);
+        }
+    }
+}
+
+/// Disarms it at the end of the statement. Does not depend on the current setting: the statement may have
+/// changed it, and its failure may have reset it.
+#[inline]
+pub fn disarm_statement() {
+    // SAFETY: as above.
+    unsafe {
+        if pg_sys::StatementTimeout > 0 || get_timeout_active(STATEMENT_TIMEOUT) {
+            disable_timeout(STATEMENT_TIMEOUT, false);
+        }
+    }
+}
+
 unsafe extern "C-unwind" {
     /// Arms one of the server's timeouts, in milliseconds. Raises no error.
-    pub fn enable_timeout_after(id: TimeoutId, delay_ms: std::ffi::c_int);
+    fn enable_timeout_after(id: TimeoutId, delay_ms: std::ffi::c_int);
     /// Disarms one of the server's timeouts. Raises no error.
     pub fn disable_timeout(id: TimeoutId, keep_indicator: bool);
     /// Whether one of the server's timeouts is armed. Raises no error.
-    pub fn get_timeout_active(id: TimeoutId) -> bool;
+    fn get_timeout_active(id: TimeoutId) -> bool;
 }

@@ -135,7 +135,15 @@ impl Database {
         }
     }
 
-    /// Whether the last statement of [`execute_alone`](Self::execute_alone) has left a transaction
+    /// The same for a statement of the caller's, to which `statement_timeout` applies.
+    pub fn execute_limited(&mut self, sql: &str) -> Result<()> {
+        match self {
+            Database::Here => statement::execute_limited(sql),
+            Database::There(remote) => remote.execute(sql),
+        }
+    }
+
+    /// Whether the last statement of [`execute_limited`](Self::execute_limited) has left a transaction
     /// block open.
     pub fn is_in_transaction(&self) -> bool {
         match self {

@@ -168,13 +168,13 @@ fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
                 by: "on request".into(),
             });
         }
-        let executed = catch(|| database.execute_alone(&statement)).and_then(|()| {
-            match database.is_in_transaction() {
-                false => Ok(()),
-                true => Err(Error::Limit(
-                    "the statement leaves a transaction open".into(),
-                )),
-            }
+        let executed = catch(|| database.execute_limited(&statement)).and_then(|()| match database
+            .is_in_transaction()
+        {
+            false => Ok(()),
+            true => Err(Error::Limit(
+                "the statement leaves a transaction open".into(),
+            )),
         });
         let Err(error) = executed else { continue };
         if error.is_cancel() && header.stop() != Stop::No {

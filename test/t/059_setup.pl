@@ -75,6 +75,23 @@ my ($stdout, $stderr) = $psql->(q{
 	SELECT * FROM told});
 is("$stdout$stderr", "finished\nsetup|5MB\nsetup|6MB\nclient|7MB\nteardown|5MB", 'settings');
 
+# Timeouts that they set limit them.
+foreach my $way ('spi', 'target')
+{
+	(undef, $stderr) = $psql->(qq{SELECT bench.run('one', transactions => 1, $ways{$way},
+		setup => 'SET statement_timeout = 10; SELECT pg_sleep(5)')});
+	like($stderr, qr/ERROR:  setup failed: canceling statement due to statement timeout\nDETAIL:  Statement: SELECT pg_sleep\(5\)\.$/,
+		"$way: statement_timeout");
+	(undef, $stderr) = $psql->(qq{BEGIN; LOCK TABLE seen; SELECT bench.run('one', transactions => 1, vacuum => 'none', $ways{$way},
+		setup => 'SET lock_timeout = 10; ALTER TABLE seen ADD c int')});
+	like($stderr, qr/ERROR:  setup failed: canceling statement due to lock timeout\nDETAIL:  Statement: ALTER/, "$way: lock_timeout");
+	($stdout, $stderr) = $psql->(qq{SELECT state, array_to_string(errors, ' ') FROM bench.run('one', transactions => 1, $ways{$way},
+		setup => 'CREATE TABLE first ()', teardown => 'SET statement_timeout = 10; SELECT pg_sleep(5); RESET statement_timeout; DROP TABLE first')});
+	like($stdout, qr/^finished\|teardown failed: canceling statement due to statement timeout \(Statement: SELECT pg_sleep\(5\)\.\)/,
+		"$way: statement_timeout of a teardown");
+	is($exists->('first'), 'f', "$way: statements behind it");
+}
+
 # Rights are those of the caller.
 $node->safe_psql('postgres', q{
 	CREATE ROLE tester LOGIN;
@@ -120,6 +137,18 @@ foreach my $way ('spi', 'target')
 	is($exists->('first') . $exists->('third'), 'ff', "$way: the teardown is done");
 	is( $value->("SELECT state, NOT teardown_due, coordinator_pid IS NULL, errors FROM bench.runs WHERE label = 'error $way'"),
 		'failed|t|t|{"setup failed: division by zero (Statement: SELECT 1 / 0.)"}', "$way: the run has failed");
+}
+# Its SQLSTATE is that of the statement, also if it is not one of the server's.
+$node->safe_psql('postgres', q(CREATE FUNCTION own() RETURNS void LANGUAGE plpgsql AS $$BEGIN RAISE 'mine' USING ERRCODE = 'MY001'; END$$));
+foreach my $way ('spi', 'target')
+{
+	foreach (['own()', 'MY001'], ['1 / 0', '22012'], ["('\\x00'::bytea)::text::xid8", '22P02'])
+	{
+		my ($expression, $state) = @$_;
+		(undef, $stderr) = $psql->(qq{\\set VERBOSITY sqlstate
+			SELECT bench.run('one', transactions => 1, $ways{$way}, setup => \$\$SELECT $expression\$\$)});
+		like($stderr, qr/ERROR:  $state$/, "$way: SQLSTATE of $expression");
+	}
 }
 # As well as one of the run behind it.
 (undef, $stderr) = $psql->(q{SELECT bench.run(transactions => 1, label => 'no tables', setup => 'CREATE TABLE first ()', teardown => 'DROP TABLE first')});

@@ -70,11 +70,11 @@ pub(super) fn in_statement<const METERED: bool>(
             pg_sys::StartTransactionCommand();
             state.started = true;
         }
-        arm_statement_timeout();
+        timeouts::arm_statement();
         meter::enter::<METERED>(Part::Plan);
         body()?;
         meter::enter::<METERED>(Part::Statement);
-        disarm_statement_timeout();
+        timeouts::disarm_statement();
         if state.stays {
             pg_sys::CommandCounterIncrement();
             return Ok(());
@@ -88,34 +88,6 @@ pub(super) fn in_statement<const METERED: bool>(
     Ok(())
 }
 
-/// # Safety
-/// At the beginning of a statement.
-#[inline]
-pub(super) unsafe fn arm_statement_timeout() {
-    // SAFETY: the caller's promise; raises no error.
-    unsafe {
-        if pg_sys::StatementTimeout > 0 {
-            timeouts::enable_timeout_after(timeouts::STATEMENT_TIMEOUT, pg_sys::StatementTimeout);
-        }
-    }
-}
-
-/// Does not depend on the current setting: the statement may have changed it, and its failure may
-/// have reset it.
-///
-/// # Safety
-/// At the end of a statement.
-#[inline]
-pub(super) unsafe fn disarm_statement_timeout() {
-    // SAFETY: the caller's promise; raises no error.
-    unsafe {
-        if pg_sys::StatementTimeout > 0 || timeouts::get_timeout_active(timeouts::STATEMENT_TIMEOUT)
-        {
-            timeouts::disable_timeout(timeouts::STATEMENT_TIMEOUT, false);
-        }
-    }
-}
-
 /// What a backend does when it is ready for the next statement. It does not wait for one, so that
 /// idleness is reported only by [`SpiSession::rest`](super::SpiSession::rest). There are no
 /// notifications, since no client of mode spi can LISTEN.
@@ -125,7 +97,7 @@ pub(super) fn end_statement(state: &mut CommandState) {
     const REPORT_EVERY_US: pg_sys::TimestampTz = 1_000_000;
     // SAFETY: between statements. Only the report may raise an error, and it has a guard.
     unsafe {
-        disarm_statement_timeout();
+        timeouts::disarm_statement();
         // The text may be freed from here on.
         pg_sys::debug_query_string = std::ptr::null();
         if !unguarded::IsTransactionOrTransactionBlock() {

@@ -2,9 +2,7 @@
 
 use super::call::{call, define_portal};
 use super::classify::StatementKind;
-use super::command::{
-    CommandState, arm_statement_timeout, disarm_statement_timeout, end_statement, in_statement,
-};
+use super::command::{CommandState, end_statement, in_statement};
 use super::errors::{check_spi, fill_in, refuse_in_failed_block, zero_terminated};
 use super::examine::{ExaminedStatement, examine};
 use super::meter::{self, Part};
@@ -12,7 +10,7 @@ use super::plan::{ParameterValues, SavedPlan};
 use super::query::{execute_text, in_spi, options, prepare, result_of_spi};
 use super::several::execute_several;
 use super::utility::run_utility;
-use crate::backend::{statement, unguarded};
+use crate::backend::{statement, timeouts, unguarded};
 use crate::error::Result;
 use crate::latch;
 use crate::shared::Relations;
@@ -222,7 +220,7 @@ fn execute_saved<const METERED: bool>(
                 state.started = true;
                 outer = pg_sys::MemoryContextSwitchTo(memory);
             }
-            arm_statement_timeout();
+            timeouts::arm_statement();
             if unguarded::IsAbortedTransactionBlockState() {
                 return IN_FAILED_BLOCK;
             }
@@ -242,7 +240,7 @@ fn execute_saved<const METERED: bool>(
             unguarded::PopActiveSnapshot();
             pg_sys::MemoryContextSwitchTo(outer);
             unguarded::MemoryContextReset(memory);
-            disarm_statement_timeout();
+            timeouts::disarm_statement();
             if state.stays {
                 unguarded::CommandCounterIncrement();
             } else {
