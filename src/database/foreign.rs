@@ -12,9 +12,9 @@ pub struct ForeignServer {
     pub server: Options,
     /// Options of the current role's user mapping, or of the public one.
     pub mapping: Options,
-    /// Whether only superusers can have set the mapping's `password_required` to false.
-    /// postgres_fdw ensures that.
-    pub guards_password: bool,
+    /// Whether only superusers can have set the mapping's `password_required` to false, and its `sslcert`
+    /// and `sslkey`. postgres_fdw ensures that.
+    pub guards_options: bool,
 }
 
 /// The foreign server of that name, `None` if there is none.
@@ -43,7 +43,7 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
         });
     }
     let (server, mapping) = catalog::foreign_options(transaction, oid);
-    let guards_password = query::first_value::<bool>(
+    let guards_options = query::first_value::<bool>(
         "SELECT p.prosrc OPERATOR(pg_catalog.=) 'postgres_fdw_validator'
                 AND p.probin OPERATOR(pg_catalog.=) '$libdir/postgres_fdw'
            FROM pg_catalog.pg_foreign_server s
@@ -55,6 +55,6 @@ pub fn find(name: &str) -> Result<Option<ForeignServer>> {
     Ok(Some(ForeignServer {
         server,
         mapping,
-        guards_password: guards_password == Some(true),
+        guards_options: guards_options == Some(true),
     }))
 }

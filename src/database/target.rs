@@ -22,18 +22,7 @@ pub fn resolve(target: &str) -> Result<ConnectWith> {
     let superuser = security::is_superuser();
     let mut with = match foreign::find(target)? {
         Some(server) => of_server(server, superuser),
-        None => ConnectWith {
-            parameters: conninfo::parse(target).ok_or_else(|| {
-                invalid(
-                    "target",
-                    "neither a connection string nor the name of a foreign server".into(),
-                    "A target is a list of keywords and values such as \"host=... dbname=...\", a URI that \
-                     begins with \"postgresql://\" and has special characters percent-encoded, \
-                     or the name of a foreign server.",
-                )
-            })?,
-            password_required: !superuser,
-        },
+        None => of_string(target, superuser)?,
     };
     if with.password_required && with.get("password").is_none() {
         return Err(Error::PasswordNotGiven);
@@ -61,10 +50,36 @@ pub fn has_secret(target: &str) -> Result<bool> {
         .any(|(name, value)| is_secret(name) && !value.is_empty()))
 }
 
-/// The options of a foreign server that are libpq's: user and secrets from the user mapping, all
-/// others from the server.
+/// The parameters of a connection string.
+fn of_string(target: &str, superuser: bool) -> Result<ConnectWith> {
+    let parameters = conninfo::parse(target).ok_or_else(|| {
+        invalid(
+            "target",
+            "neither a connection string nor the name of a foreign server".into(),
+            "A target is a list of keywords and values such as \"host=... dbname=...\", a URI that \
+             begins with \"postgresql://\" and has special characters percent-encoded, \
+             or the name of a foreign server.",
+        )
+    })?;
+    let may_use = |keyword: &str| superuser || conninfo::UNPRIVILEGED.contains(&keyword);
+    match parameters.iter().find(|(keyword, _)| !may_use(keyword)) {
+        Some((keyword, _)) => Err(Error::Denied {
+            what: format!("connection parameter \"{keyword}\""),
+            hint: "Only superusers may use it in a connection string. Ask for a foreign server that has it."
+                .into(),
+        }),
+        None => Ok(ConnectWith {
+            parameters,
+            password_required: !superuser,
+        }),
+    }
+}
+
+/// The options of a foreign server that are libpq's: user and secrets from the user mapping, with a
+/// wrapper that lets only superusers set them also the client's certificate and key, all others from the
+/// server.
 fn of_server(server: ForeignServer, superuser: bool) -> ConnectWith {
-    let waived = server.guards_password
+    let waived = server.guards_options
         && server
             .mapping
             .iter()
@@ -77,8 +92,12 @@ fn of_server(server: ForeignServer, superuser: bool) -> ConnectWith {
                 && (keyword.secret || keyword.name == "user") == of_mapping
         })
     };
+    let own_key = |name: &str| server.guards_options && matches!(name, "sslcert" | "sslkey");
     let from_server = server.server.into_iter().filter(|(n, _)| known(n, false));
-    let from_mapping = server.mapping.into_iter().filter(|(n, _)| known(n, true));
+    let from_mapping = server
+        .mapping
+        .into_iter()
+        .filter(|(n, _)| known(n, true) || own_key(n));
     ConnectWith {
         parameters: from_server.chain(from_mapping).collect(),
         password_required: !superuser && !waived,

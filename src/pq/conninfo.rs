@@ -86,6 +86,38 @@ pub fn keywords() -> Vec<Keyword> {
     keywords
 }
 
+/// Keywords that any role may use in a connection string. All others make libpq read or write files of the
+/// server's operating system user, use its identity or its keys, or connect to further servers, or are
+/// not known to this version.
+pub const UNPRIVILEGED: [&str; 26] = [
+    "application_name",
+    "channel_binding",
+    "client_encoding",
+    "connect_timeout",
+    "dbname",
+    "fallback_application_name",
+    "gssencmode",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "load_balance_hosts",
+    "options",
+    "password",
+    "port",
+    "require_auth",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "sslmode",
+    "sslnegotiation",
+    "sslsni",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+
 /// The parameters of a connection string, which consists of keywords and values or is a URI; `None`
 /// if it is neither.
 ///

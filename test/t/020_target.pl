@@ -393,6 +393,19 @@ runner_fails("'no_mapping'", qr/ERROR:  42704: user mapping not found for (?:use
 	'no user mapping');
 runner_fails("'not_granted'", qr/ERROR:  42501: permission denied for foreign server "?not_granted/,
 	'no USAGE');
+# Keywords of files, keys and identities of the server's operating system user.
+foreach my $keyword (qw(passfile service sslcert sslkey sslpassword sslrootcert sslcrl sslcrldir requirepeer krbsrvname replication))
+{
+	my $denied = qr/ERROR:  42501: permission denied for connection parameter "$keyword"/;
+	runner_fails(target('postgres', "user=guest password=$secret $keyword=on"), $denied, "$keyword in a connection string");
+	my $uri = "'postgresql://guest:$secret\@/postgres?host=$encoded&port=$port&$keyword=on'";
+	runner_fails($uri, $denied, "$keyword in a URI") if $keyword =~ /^ssl/;
+}
+by_runner(target('postgres', "user=guest password=$secret connect_timeout=60 keepalives=1 sslmode=prefer options='-c work_mem=5MB'"),
+	'keywords that any role may use');
+$here->safe_psql('postgres', q(ALTER USER MAPPING FOR PUBLIC SERVER by_postgres_fdw OPTIONS (ADD sslcert '/none', ADD sslkey '/none');
+	ALTER USER MAPPING FOR runner SERVER by_itself OPTIONS (ADD sslcert '/none', ADD sslkey '/none')));
+by_runner("'by_postgres_fdw'", 'a certificate of a user mapping that a superuser has set');
 is($here->safe_psql('postgres', 'SELECT count(DISTINCT target) FROM bench.runs WHERE owner = \'runner\'::regrole'),
 	3, 'targets of the role\'s runs');
 nothing_left_ok($here, 'roles');
