@@ -15,6 +15,7 @@ pub mod rows;
 pub mod space;
 mod steps;
 pub mod tables;
+pub mod wal;
 
 pub use options::{InitializeOptions, InitializeSpec};
 pub use pgio::PgioSpec;
@@ -57,6 +58,15 @@ impl Job {
             Job::Pgbench(spec) => spec.rows(),
             Job::Pgio(spec) => spec.rows(),
         }
+    }
+
+    /// Whether rows of this server are written, with WAL.
+    pub fn logs_rows(&self) -> bool {
+        self.target().is_none()
+            && match self {
+                Job::Pgbench(spec) => spec.steps.contains('g') && !spec.unlogged,
+                Job::Pgio(spec) => !spec.unlogged,
+            }
     }
 
     /// The number that is added to the OID of a schema for the advisory lock against concurrent

@@ -14,6 +14,7 @@ use crate::backend::identity::Identity;
 use crate::clock;
 use crate::error::Result;
 use crate::query::{self, quote_literal};
+use crate::state::session::setting;
 use pgrx::pg_sys;
 use selfbench_btree::Tree;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,8 @@ pub struct Plan {
     files_at_once: u64,
     /// Whether the role may add primary keys to the tables.
     pub may_add_keys: bool,
+    /// How the loader compresses WAL, and its page workers do.
+    pub wal_compression: String,
 }
 
 /// What has been done about the primary keys of accounts when they are filled.
@@ -222,6 +225,7 @@ impl Plan {
             layout,
             files_at_once: (FILES_PER_PROCESS * processes).max(1) as u64,
             may_add_keys: false,
+            wal_compression: setting(c"wal_compression").unwrap_or_default(),
         };
         plan.fits(kind).then_some(plan)
     }

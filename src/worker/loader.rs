@@ -14,7 +14,7 @@ use crate::initialize::pages::Keyed;
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
 use crate::initialize::tables::{Tables, announce_drop};
-use crate::initialize::{InitializeSpec, Job, PgioSpec, heap, space};
+use crate::initialize::{InitializeSpec, Job, PgioSpec, space, wal};
 use crate::shared::{Header, Phase, Segment, Stop};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
@@ -32,8 +32,6 @@ pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
         connect(job.identity());
         show(segment.header(), "preparing");
         transaction(|| settings::apply(job.settings()))?;
-        // For the WAL of the tables that the loader fills and of their indexes.
-        heap::compress_wal();
         initialize(segment, &job)
     });
 }
@@ -45,6 +43,13 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
             messages.send(header, line);
         }
     };
+    // For the WAL of the tables that the loader fills and of their indexes.
+    let kept = wal::compress()?;
+    if job.logs_rows()
+        && let Some(line) = kept.as_deref().and_then(wal::cost)
+    {
+        tell(&line);
+    }
     let mut database = Database::open(job.target())?;
     if let (Database::There(remote), Some(target)) = (&mut database, job.target()) {
         pooler::require_own_session(remote, target, "an initialization")?;

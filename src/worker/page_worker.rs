@@ -42,7 +42,7 @@ pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) 
         let header = place.segment.header();
         connect(plan.identity);
         show(header, "generating data");
-        heap::compress_wal();
+        heap::compress_wal(&plan.wal_compression);
         transaction(|| {
             take_part(&plan, header, &mut || {
                 look_around();

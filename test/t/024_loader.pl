@@ -213,6 +213,25 @@ if ($node->safe_psql('postgres',
 }
 is($node->safe_psql('postgres', 'SHOW wal_compression'), 'off', 'the setting is left alone');
 
+# Nor is one that somebody has made, in the loader and its workers; the caller is told what it costs.
+my $written = sub {
+	my ($settings) = @_;
+	my $from = $node->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
+	my (undef, undef, $stderr) = $node->psql('ours', "$settings; SELECT bench.initialize(scale => 5, steps => 'dtg', workers => 2)");
+	return ($node->safe_psql('postgres', "SELECT pg_current_wal_insert_lsn() - '$from'::pg_lsn"),
+		join "\n", $stderr =~ /^.*(NOTICE:  "wal_compression" is .*)/mg);
+};
+$node->safe_psql('postgres', 'ALTER DATABASE ours SET wal_compression = off');
+my ($bytes, $told) = $written->('SELECT');
+is($told, 'NOTICE:  "wal_compression" is set to off and stays so: WAL is about as large as the tables, with lz4 a fifth of it',
+	'wal_compression = off of the database: notice');
+cmp_ok($bytes, '>', 0.5 * $wal{theirs}, 'no WAL is compressed');
+(undef, $told) = $written->('SET wal_compression = pglz');
+like($told, qr/is set to pglz and stays so: it takes more CPU time than lz4/, 'wal_compression = pglz of the session');
+$node->safe_psql('postgres', 'ALTER DATABASE ours RESET wal_compression');
+($bytes, $told) = $written->('SELECT');
+is($told, '', 'no notice for the default');
+
 # Tables that cannot be filled by pages get the same rows.
 foreach my $odd (
 	[ 'an index', 'CREATE INDEX ON pgbench_accounts (bid)' ],

@@ -5,6 +5,7 @@ use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
 use pgrx::{PgRelation, check_for_interrupts, pg_sys};
 use serde::{Deserialize, Serialize};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ffi::CString;
 use std::ptr::NonNull;
 
 /// Bytes of a page.
@@ -204,15 +205,16 @@ impl Drop for Pages {
     }
 }
 
-/// From now on, this process compresses pages in WAL with LZ4, if the server supports it; PGLZ and
-/// Zstandard take as long as they save. The setting of other processes does not change.
-pub fn compress_wal() {
+/// From now on, this process compresses pages in WAL by that method, if the server supports it. The
+/// setting of other processes does not change.
+pub fn compress_wal(method: &str) {
+    let method = CString::new(method).unwrap_or_default();
     // SAFETY: sets a setting of this process. The level keeps the server from raising an error if
     // it knows no such value.
     unsafe {
         pg_sys::set_config_option(
             c"wal_compression".as_ptr(),
-            c"lz4".as_ptr(),
+            method.as_ptr(),
             pg_sys::GucContext::PGC_SUSET,
             pg_sys::GucSource::PGC_S_SESSION,
             pg_sys::GucAction::GUC_ACTION_SET,
