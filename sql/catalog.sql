@@ -2,6 +2,7 @@
 CREATE EXTENSION pg_selfbench;
 
 -- The arguments of bench.run are the options of the library, with their types and defaults.
+SET intervalstyle = postgres;
 \set ECHO none
 SELECT format(
     'WITH declared (name, type, value) AS (VALUES %s),

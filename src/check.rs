@@ -128,7 +128,6 @@ pub fn invalid(option: &'static str, value: String, valid: &str) -> Error {
         option,
         value,
         valid: valid.into(),
-        has_default: true,
     }
 }
 
@@ -168,4 +167,10 @@ fn microseconds(interval: &Interval) -> i128 {
 /// An interval as the server prints it.
 pub fn interval_text(interval: &Interval) -> String {
     server::interval_text(interval)
+}
+
+/// Values for a message, such as `1, 2`.
+pub fn list(values: &[impl ToString]) -> String {
+    let texts: Vec<_> = values.iter().map(ToString::to_string).collect();
+    texts.join(", ")
 }

@@ -84,7 +84,7 @@ pub fn require_server_files(access: &str, what: &str) -> Result<()> {
 /// Settings for internal queries on the result tables, which override those of the session, its
 /// role and its database: no object can shadow a name, values keep all digits and their meaning when
 /// they are converted to text and back, and nothing is compiled for a few rows.
-const PINNED: [(&CStr, &CStr); 9] = [
+const PINNED: [(&CStr, &CStr); 10] = [
     (c"search_path", c"pg_catalog, pg_temp"),
     (c"array_nulls", c"on"),
     (c"bytea_output", c"hex"),
@@ -93,6 +93,7 @@ const PINNED: [(&CStr, &CStr); 9] = [
     (c"intervalstyle", c"postgres"),
     (c"jit", c"off"),
     (c"quote_all_identifiers", c"off"),
+    (c"standard_conforming_strings", c"on"),
     (c"timezone", c"UTC"),
 ];
 

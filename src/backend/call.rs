@@ -9,6 +9,7 @@ use super::transaction;
 use crate::check::{Seed, interval_text, invalid};
 use crate::error::{Error, OrRaise, Result, catch, problem};
 use crate::query;
+use crate::state::catalog;
 use crate::state::text::c_text;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::{DatumWithOid, FromDatum, Interval};
@@ -112,17 +113,6 @@ impl<'call> Call<'call> {
     fn explained(&self, error: Error) -> Error {
         let required = self.required.borrow();
         match error {
-            Error::Option {
-                option,
-                value,
-                valid,
-                ..
-            } => Error::Option {
-                option,
-                value,
-                valid,
-                has_default: !required.iter().any(|name| name == option),
-            },
             Error::NullOption { option } if required.iter().any(|name| name == option) => {
                 Error::NullArgument { name: option }
             }
@@ -205,13 +195,13 @@ pub struct Arguments<'call> {
 impl<'call> Arguments<'call> {
     /// The value of an argument. NULL is an error, unless the type has it.
     pub fn take<T: Argument>(&mut self, name: &'static str) -> Result<T> {
-        let at = self.required(name, T::SQL)?;
+        let at = self.required(name, T::SQL, T::oid())?;
         self.value(name, at)
     }
 
     /// The same; without such an argument, the default.
     pub fn take_or<T: Argument>(&mut self, name: &'static str, default: T) -> Result<T> {
-        match self.find(name, T::SQL)? {
+        match self.find(name, T::SQL, T::oid())? {
             Some(at) => self.value(name, at),
             None => Ok(default),
         }
@@ -220,7 +210,7 @@ impl<'call> Arguments<'call> {
     /// The value of an argument of type `text` as a script, which is not copied: the parser says if
     /// it is too long.
     pub fn take_script(&mut self, name: &'static str) -> Result<Option<&'call str>> {
-        let at = self.required(name, String::SQL)?;
+        let at = self.required(name, String::SQL, String::oid())?;
         let Some(datum) = self.datum(at) else {
             return Ok(None);
         };
@@ -235,15 +225,15 @@ impl<'call> Arguments<'call> {
     /// The value of an argument of type `json`, of any size, which is not copied: a parameter for a
     /// query.
     pub fn take_document(&mut self, name: &'static str) -> Result<Option<DatumWithOid<'call>>> {
-        let at = self.required(name, "json")?;
+        let at = self.required(name, "json", pg_sys::JSONOID)?;
         // SAFETY: a value of that type, which lives as long as the call.
         let document = |datum| unsafe { DatumWithOid::new(datum, pg_sys::JSONOID) };
         Ok(self.datum(at).map(document))
     }
 
     /// Where an argument of that type stands; an error, if there is none.
-    fn required(&mut self, name: &'static str, sql: &'static str) -> Result<usize> {
-        self.find(name, sql)?.ok_or_else(|| {
+    fn required(&mut self, name: &'static str, sql: &str, oid: pg_sys::Oid) -> Result<usize> {
+        self.find(name, sql, oid)?.ok_or_else(|| {
             Error::Mismatch(format!(
                 "expects argument \"{name}\" of function {}",
                 self.function
@@ -252,15 +242,16 @@ impl<'call> Arguments<'call> {
     }
 
     /// Where an argument stands, if it is declared with that type; an error, if it is with another.
-    fn find(&mut self, name: &str, sql: &'static str) -> Result<Option<usize>> {
+    fn find(&mut self, name: &str, sql: &str, oid: pg_sys::Oid) -> Result<Option<usize>> {
         let Some(at) = self.declared.iter().position(|a| a.name == name) else {
             return Ok(None);
         };
-        let declared = type_name(self.declared[at].oid);
-        if declared != sql {
+        let declared = self.declared[at].oid;
+        if declared != oid {
             return Err(Error::Mismatch(format!(
-                "expects argument \"{name}\" of function {} to be of type {sql}, not {declared}",
-                self.function
+                "expects argument \"{name}\" of function {} to be of type {sql}, not {}",
+                self.function,
+                type_name(declared)
             )));
         }
         self.declared[at].taken = true;
@@ -301,7 +292,7 @@ impl<'call> Arguments<'call> {
     }
 }
 
-/// The name of a type as it is used in a declaration; `bench.` stands before those of ours.
+/// The name of a type for messages.
 fn type_name(oid: pg_sys::Oid) -> String {
     // SAFETY: in a transaction; the text ends in a zero byte.
     let name = unsafe { c_text(pg_sys::format_type_be_qualified(oid)) };
@@ -348,6 +339,9 @@ pub trait Argument: Sized {
     /// Its name in SQL.
     const SQL: &'static str;
 
+    /// Its OID; a type of the extension that has just been dropped has none.
+    fn oid() -> pg_sys::Oid;
+
     /// What NULL is, if it is allowed.
     fn null() -> Option<Self> {
         None
@@ -368,6 +362,10 @@ pub trait Argument: Sized {
 
 impl<T: Argument> Argument for Option<T> {
     const SQL: &'static str = T::SQL;
+
+    fn oid() -> pg_sys::Oid {
+        T::oid()
+    }
 
     fn null() -> Option<Self> {
         Some(None)
@@ -392,6 +390,10 @@ macro_rules! arguments {
     ($($sql:literal: $type:ty, $oid:expr, $to_json:expr;)*) => {$(
         impl Argument for $type {
             const SQL: &'static str = $sql;
+
+            fn oid() -> pg_sys::Oid {
+                $oid
+            }
 
             unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
                 // SAFETY: the caller's promise.
@@ -426,6 +428,10 @@ arguments! {
 /// A span of time, which is an interval to the server.
 impl Argument for Interval {
     const SQL: &'static str = "bench.span";
+
+    fn oid() -> pg_sys::Oid {
+        catalog::type_of_extension(c"span")
+    }
 
     unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
         // SAFETY: the caller's promise; values of both types are the same.
@@ -474,6 +480,10 @@ impl Argument for Seed {
 /// A document.
 impl Argument for Value {
     const SQL: &'static str = "jsonb";
+
+    fn oid() -> pg_sys::Oid {
+        pg_sys::JSONBOID
+    }
 
     unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
         // Not copied: a number with few bytes may have 131,072 digits.

@@ -6,6 +6,8 @@
 mod document;
 #[allow(unsafe_code)]
 mod report;
+#[allow(unsafe_code)]
+mod sqlstate;
 
 pub use document::problem;
 pub use report::{Report, report_of};
@@ -13,9 +15,9 @@ pub use report::{Report, report_of};
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::{PgLogLevel, PgTryBuilder};
-use report::{decode, encode};
 use selfbench_report::condition::{self, ConditionError, Outcome};
 use selfbench_script::{ScriptError, ScriptErrorKind};
+use sqlstate::{decode, encode};
 use std::panic::AssertUnwindSafe;
 
 /// The text of an operating system error, without its number.
@@ -39,8 +41,6 @@ pub enum Error {
         option: &'static str,
         value: String,
         valid: String,
-        /// False for an argument that a call has to give.
-        has_default: bool,
     },
     /// There is no such option.
     #[error("unknown option \"{name}\"")]
@@ -339,7 +339,7 @@ impl Error {
             Error::LogFile { .. } => Sqlstate::ERRCODE_IO_ERROR,
             Error::Connect { sqlstate, .. } | Error::ConnectTarget { sqlstate, .. } => {
                 match sqlstate.as_deref().and_then(encode) {
-                    Some(code) => code,
+                    Some(code) => code.into(),
                     None => Sqlstate::ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION,
                 }
             }
@@ -349,7 +349,7 @@ impl Error {
             Error::BadHistogram(_) => Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE,
             Error::Limit(_) => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::Server(report) => {
-                encode(&report.sqlstate).unwrap_or(Sqlstate::ERRCODE_INTERNAL_ERROR)
+                encode(&report.sqlstate).map_or(Sqlstate::ERRCODE_INTERNAL_ERROR, Sqlstate::from)
             }
         }
     }
@@ -416,10 +416,7 @@ impl Error {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Error::Option {
-                has_default: true, ..
-            }
-            | Error::NullOption { .. } => Some("Leave the option out to get its default.".into()),
+            Error::NullOption { .. } => Some("Leave the option out to get its default.".into()),
             Error::OptionConflict { hint, .. }
             | Error::UnknownScript { hint, .. }
             | Error::UndefinedVariables { hint, .. }
@@ -616,7 +613,10 @@ impl Error {
     /// The error in the form that crosses process boundaries.
     pub fn report(&self) -> Report {
         Report {
-            sqlstate: decode(self.sqlstate()),
+            sqlstate: match self {
+                Error::Server(report) => report.sqlstate.clone(),
+                _ => decode(self.sqlstate() as i32),
+            },
             message: self.to_string(),
             detail: self.detail(),
             hint: self.hint(),
@@ -645,6 +645,11 @@ impl Error {
 
     /// Raises the error in this backend.
     pub fn raise(self) -> ! {
+        if let Error::Server(report) = &self
+            && let Some(code) = encode(&report.sqlstate).filter(|code| sqlstate::is_unknown(*code))
+        {
+            sqlstate::raise_as(code);
+        }
         let mut report = ErrorReport::new(self.sqlstate(), self.to_string(), "");
         if let Some(detail) = self.detail() {
             report = report.set_detail(detail);
@@ -700,6 +705,7 @@ impl<T> OrRaise<T> for Result<T> {
 /// After an error, the caller must abort the current transaction: PostgreSQL's state is that of the
 /// moment of the error.
 pub fn catch<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let body = || sqlstate::noting(body);
     PgTryBuilder::new(AssertUnwindSafe(body))
         .catch_others(|cause| {
             let report = match &cause {

@@ -1,5 +1,6 @@
 //! An error in the form in which it crosses process boundaries.
 
+use super::sqlstate::{decode, noted};
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReportWithLevel;
@@ -23,7 +24,7 @@ impl Report {
     /// A report with one of the server's SQLSTATEs, without detail and hint.
     pub fn new(sqlstate: Sqlstate, message: impl Into<String>) -> Report {
         Report {
-            sqlstate: decode(sqlstate),
+            sqlstate: decode(sqlstate as i32),
             message: message.into(),
             detail: None,
             hint: None,
@@ -37,7 +38,7 @@ impl Report {
 
     /// Whether it reports that a process was terminated by another one.
     pub fn is_shutdown(&self) -> bool {
-        self.sqlstate == decode(Sqlstate::ERRCODE_ADMIN_SHUTDOWN)
+        self.sqlstate == decode(Sqlstate::ERRCODE_ADMIN_SHUTDOWN as i32)
     }
 
     /// The message and, in parentheses, its detail: one line for logs and result tables.
@@ -52,7 +53,7 @@ impl Report {
 impl From<&ErrorReportWithLevel> for Report {
     fn from(report: &ErrorReportWithLevel) -> Self {
         Report {
-            sqlstate: decode(report.sql_error_code()),
+            sqlstate: noted(report.sql_error_code()),
             message: report.message().to_owned(),
             detail: report.detail().map(str::to_owned),
             hint: report.hint().map(str::to_owned),
@@ -74,34 +75,9 @@ pub unsafe fn report_of(error: &pg_sys::ErrorData) -> Report {
         })
     };
     Report {
-        sqlstate: decode(Sqlstate::from(error.sqlerrcode)),
+        sqlstate: decode(error.sqlerrcode),
         message: text(error.message).unwrap_or_default(),
         detail: text(error.detail),
         hint: text(error.hint),
     }
-}
-
-/// The five characters of a SQLSTATE, which PostgreSQL packs into six bits each.
-pub(super) fn decode(code: Sqlstate) -> String {
-    let code = code as i32;
-    (0..5)
-        .map(|i| char::from(((code >> (6 * i)) & 0x3F) as u8 + b'0'))
-        .collect()
-}
-
-/// The reverse of [`decode`]; `None` unless the text has the five characters of a SQLSTATE.
-pub(super) fn encode(sqlstate: &str) -> Option<Sqlstate> {
-    let bytes = sqlstate.as_bytes();
-    if bytes.len() != 5
-        || !bytes
-            .iter()
-            .all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
-    {
-        return None;
-    }
-    let code = bytes
-        .iter()
-        .rev()
-        .fold(0i32, |code, b| (code << 6) | i32::from(b - b'0'));
-    Some(Sqlstate::from(code))
 }

@@ -71,6 +71,7 @@ SET datestyle = 'ISO, YMD'
 SET extra_float_digits = 1
 SET intervalstyle = postgres
 SET max_parallel_workers_per_gather = 0
+SET standard_conforming_strings = on
 SET timezone = 'UTC'
 AS $$
 #variable_conflict use_column

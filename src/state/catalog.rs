@@ -28,6 +28,24 @@ pub fn tablespace(_: InTransaction, name: Option<&str>, unlogged: bool) -> pg_sy
     }
 }
 
+/// The type of that name in schema `bench`; no OID if there is none, or outside of a transaction.
+pub fn type_of_extension(name: &CStr) -> pg_sys::Oid {
+    if InTransaction::current().is_err() {
+        return pg_sys::InvalidOid;
+    }
+    // SAFETY: looks into the catalogs, in a transaction; the names end in a zero byte.
+    unsafe {
+        pg_sys::GetSysCacheOid(
+            pg_sys::SysCacheIdentifier::TYPENAMENSP as i32,
+            pg_sys::Anum_pg_type_oid as pg_sys::AttrNumber,
+            name.as_ptr().into(),
+            pg_sys::get_namespace_oid(c"bench".as_ptr(), true).into(),
+            pg_sys::Datum::from(0),
+            pg_sys::Datum::from(0),
+        )
+    }
+}
+
 /// The foreign server of that name; `None` if there is none.
 pub fn foreign_server(_: InTransaction, name: &str) -> Option<pg_sys::Oid> {
     let name = CString::new(name).unwrap_or_default();

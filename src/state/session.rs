@@ -5,6 +5,7 @@ use super::transaction::InTransaction;
 use crate::compat;
 use pgrx::datum::Interval;
 use pgrx::{IntoDatum, pg_sys};
+use std::convert::Infallible;
 use std::ffi::{CStr, CString};
 
 /// The value of a setting as the server stores it, numbers without a unit; `None` if there is no
@@ -200,18 +201,23 @@ pub fn random() -> Option<u64> {
     filled.then_some(random)
 }
 
-/// The interval as SQL prints it.
+/// The interval as SQL prints it by default; stored options must not depend on the session's settings.
+/// Empty outside of a transaction.
 pub fn interval_text(interval: &Interval) -> String {
-    let Some(datum) = (*interval).into_datum() else {
+    let (Some(datum), Ok(transaction)) = ((*interval).into_datum(), InTransaction::current())
+    else {
         return String::new();
     };
-    // SAFETY: interval_out takes an interval and returns a text that ends in a zero byte.
-    unsafe {
-        c_text(pg_sys::OidOutputFunctionCall(
-            pg_sys::Oid::from(pg_sys::F_INTERVAL_OUT),
-            datum,
-        ))
-    }
+    let printed = with_settings(transaction, &[(c"intervalstyle", c"postgres")], || {
+        // SAFETY: interval_out takes an interval and returns a text that ends in a zero byte.
+        Ok::<_, Infallible>(unsafe {
+            c_text(pg_sys::OidOutputFunctionCall(
+                pg_sys::Oid::from(pg_sys::F_INTERVAL_OUT),
+                datum,
+            ))
+        })
+    });
+    printed.unwrap_or_default()
 }
 
 /// Now, in microseconds since 2000, as the server's time stamps.

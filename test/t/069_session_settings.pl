@@ -1,0 +1,158 @@
+# Every function gives the same values whatever the settings of the calling session are.
+use strict;
+use warnings;
+
+use List::Util qw(pairkeys pairs);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('session_settings', "max_worker_processes = 16");
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE "Another Role";
+SELECT bench.initialize();
+SELECT bench.initialize_pgio(size => '300');
+SELECT bench.define_script('mine', E'\\set n random(1, 10)\nSELECT :n;');
+-- The runs and sets that functions read.
+SELECT bench.run('mine, select-only@2', clients => 2, transactions => 50, per_statement => true, log => true,
+                 profile => true, label => 'it''s \ "read"', variables => '{"a": "\\ ''"}');
+SELECT bench.run(mode => 'libpq', transactions => 50, settings => '{"work_mem": "5555kB"}', label => 'read');
+SELECT bench.run_pgio(transactions => 5, label => 'read');
+SELECT bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'mine', repeats => 2, transactions => 20);
+SELECT bench.sweep('{"clients": [1, 2, 3, 4]}', scripts => 'mine', repeats => 1, transactions => 20);
+-- What no statement of the extension may call.
+CREATE SCHEMA shadows;
+CREATE FUNCTION shadows.no(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+CREATE OPERATOR shadows.= (LEFTARG = text, RIGHTARG = text, FUNCTION = shadows.no);
+-- A row as JSON, in the same formats under all settings.
+CREATE FUNCTION row_as_json(r record) RETURNS json LANGUAGE plpgsql PARALLEL SAFE
+    SET TimeZone = 'UTC' SET IntervalStyle = postgres SET bytea_output = hex SET extra_float_digits = 1
+AS 'BEGIN RETURN to_json(r); END';
+CREATE TABLE document AS SELECT bench.export_run(1) AS document;
+SQL
+
+# A statement for each function.
+my $quick = "transactions => 3, vacuum => 'none'";
+my $once  = 'state, transactions, failed, aborted_clients, errors';
+my @calls = (
+	advice       => 'SELECT * FROM bench.advice(1)',
+	cancel       => 'SELECT bench.cancel(1)',
+	charts       => 'SELECT * FROM bench.charts(1)',
+	chart        => 'SELECT bench.chart(1, name) FROM bench.charts(1)',
+	check_script => q(SELECT * FROM bench.check_script(E'\\\\set x 1 +\nSELECT :x;')),
+	compare      => qq(SELECT arm, runs FROM bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'mine', repeats => 1, $quick)),
+	compare_runs => 'SELECT * FROM bench.compare_runs(ARRAY[1], ARRAY[2])',
+	dashboard    => q(SELECT bench.dashboard() ~ '</html>'),
+	define_script => q(SELECT bench.define_script('other', 'SELECT 1;', 'some')::text),
+	drop_script   => q(SELECT bench.drop_script('other')::text),
+	export_run    => q(SELECT bench.export_run(1)::jsonb - 'exported_at'),
+	export_schema => 'SELECT bench.export_schema()::jsonb',
+	find_capacity => q(SELECT bench.find_capacity(10, scripts => 'mine', duration => '1 s', clients => -1)),
+	finish_teardown => 'SELECT bench.finish_teardown(1)',
+	grant_to        => q(SELECT bench.grant_to('"Another Role"')::text),
+	histogram_count => 'SELECT bench.histogram_count(histogram) FROM bench.runs WHERE run_id = 1',
+	import_run      => q(SELECT to_jsonb(r) - '{run_id,imported_at,imported_from,label}'::text[] FROM bench.runs r,
+		(SELECT bench.import_run(document, 'imported') AS id FROM public.document) i WHERE r.run_id = i.id),
+	delete_runs   => q(SELECT run_label, state FROM bench.delete_runs(label => 'imported', older_than => '1 us')),
+	initialize      => q(SELECT step FROM bench.initialize(steps => 'v')),
+	initialize_pgio => q(SELECT step FROM bench.initialize_pgio(size => '300', seed => '1')),
+	merge           => 'SELECT bench.merge(histogram) FROM bench.run_intervals WHERE run_id = 1',
+	percentile      => 'SELECT bench.percentile(histogram, 99.9) FROM bench.runs WHERE run_id = 1',
+	pgbench         => q(SELECT line FROM bench.pgbench('-n -t 3 -S') line WHERE line ~ 'processed|protocol'),
+	plot            => 'SELECT bench.plot(1)',
+	points          => 'SELECT * FROM bench.points(2)',
+	profile         => 'SELECT * FROM bench.profile(1)',
+	report          => q(SELECT regexp_replace(bench.report(1, format), '"exported_at": "[^"]*"', '') FROM unnest('{text,markdown,json,html}'::text[]) format),
+	report_label    => q(SELECT bench.report_label('read')),
+	report_set      => 'SELECT bench.report_set(ARRAY[1, 2])',
+	require         => q(SELECT * FROM bench.require(1, 'failed = 0', 'tps > 0.001')),
+	require_set     => q(SELECT * FROM bench.require_set(1, 'runs > 0')),
+	resume          => 'SELECT * FROM bench.resume(1)',
+	run             => qq(SELECT $once FROM bench.run('mine', clients => 2, $quick)),
+	run_pgio        => "SELECT selects FROM bench.run_pgio(transactions => 1)",
+	scaling         => 'SELECT * FROM bench.scaling(2)',
+	start           => qq(SELECT $once FROM bench.start('mine', $quick) run, bench.wait(run)),
+	start_pgio      => 'SELECT transactions FROM bench.start_pgio(transactions => 1) run, bench.wait(run)',
+	sweep           => qq(SELECT runs FROM bench.sweep('{"clients": [1]}', scripts => 'mine', repeats => 1, $quick)),
+	time_budget     => 'SELECT * FROM bench.time_budget(1)',
+	time_budgets    => 'SELECT * FROM bench.time_budgets(1)',
+	usage           => 'SELECT blocks_hit > 0 FROM bench.usage()',
+	verdicts        => 'SELECT * FROM bench.verdicts(1)',
+	wait            => 'SELECT * FROM bench.wait(1)',
+	waits           => 'SELECT * FROM bench.waits(1)');
+is($node->safe_psql('postgres', q(SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace ORDER BY 1)),
+	join("\n", sort(pairkeys(@calls))), 'each function is called');
+
+my $off = join '; SET ', map { "$_ = off" } split /\n/,
+  $node->safe_psql('postgres', q(SELECT name FROM pg_settings WHERE name LIKE 'enable\_%'));
+my $parallel = $node->safe_psql('postgres',
+	q(SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')));
+my @settings = (
+	"DateStyle = 'German, DMY'; SET IntervalStyle = sql_standard; SET TimeZone = '<+16>-16'",
+	"DateStyle = 'SQL, MDY'; SET IntervalStyle = iso_8601; SET bytea_output = escape; SET extra_float_digits = -15",
+	'quote_all_identifiers = on',
+	'standard_conforming_strings = off; SET backslash_quote = off',
+	'transform_null_equals = on; SET array_nulls = off; SET xmloption = document; SET row_security = off',
+	"search_path = ''",
+	"search_path = shadows, pg_catalog, public; SET default_text_search_config = 'simple'",
+	'plan_cache_mode = force_generic_plan; SET constraint_exclusion = on',
+	"$off; SET plan_cache_mode = force_custom_plan",
+	'geqo_threshold = 2; SET geqo_effort = 1; SET from_collapse_limit = 1; SET join_collapse_limit = 1',
+	'client_encoding = LATIN1',
+	'jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0',
+	"$parallel = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0",
+	'default_transaction_isolation = serializable; SET default_transaction_deferrable = on; SET synchronous_commit = off',
+	'default_transaction_read_only = on; SET max_parallel_workers_per_gather = 0',
+	"session_replication_role = replica; SET check_function_bodies = off; SET work_mem = '64kB'; SET temp_buffers = 100",
+	'track_activities = off; SET track_counts = off; SET track_io_timing = on; SET compute_query_id = on',
+	"statement_timeout = '1 h'; SET lock_timeout = '1 h'; SET idle_in_transaction_session_timeout = '1 h'");
+# Functions that write, that need a schema in search_path, and that draw with characters of the client's
+# encoding.
+my $writes  = qr/^(define|delete|drop|grant|import|initialize|resume)/;
+my $in_path = qr/^initialize|pgio$|^pgbench$/;
+my $drawn   = qr/^(plot|report)$/;
+
+# What the calls give under a setting, by name: rows as JSON and messages.
+sub results
+{
+	my ($setting) = @_;
+	my $sql = "SET client_min_messages = warning;\n$setting;\n";
+	foreach (pairs @calls)
+	{
+		my ($name, $call) = @$_;
+		next if $setting =~ /read_only/ && $name =~ $writes || $setting =~ /encoding/ && $name =~ $drawn || $setting =~ /search_path = ''/ && $name =~ $in_path;
+		$call =~ s/\n//g;
+		$sql .= "\\echo == $name\n\\warn == $name\nSELECT public.row_as_json(t) FROM ($call) t;\n";
+	}
+	my ($rc, $stdout, $stderr) = $node->psql('postgres', $sql, on_error_stop => 0);
+	my %results;
+	$stderr =~ s/^psql:<stdin>:\d+: //gm;
+	foreach my $text ($stdout, $stderr)
+	{
+		my (undef, %of) = split /^== (\w+)\n?/m, $text;
+		$results{$_} .= $of{$_} foreach keys %of;
+	}
+	return \%results;
+}
+
+# Where two texts begin to differ.
+sub difference
+{
+	my ($name, @texts) = @_;
+	($texts[0] ^ $texts[1]) =~ /^(\0*)/;
+	my $from = length($1) > 40 ? length($1) - 40 : 0;
+	return join "\n  ", "$name: from character $from:", map { substr($_, $from, 300) } @texts;
+}
+
+my $expected = results('');
+foreach my $setting (@settings)
+{
+	my $got = results("SET $setting");
+	my @differ = grep { $got->{$_} ne $expected->{$_} } sort keys %$got;
+	is("@differ", '', $setting)
+	  or diag(map { difference($_, $got->{$_}, $expected->{$_}) } @differ);
+}
+
+$node->stop;
+done_testing();
