@@ -1,6 +1,7 @@
 //! Charts of runs: `bench.chart`, `bench.charts`, `bench.plot`.
 
 use super::live;
+use super::result::tell_without_profile;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, in_range, one_of};
 use crate::error::{OrRaise, Result};
@@ -37,6 +38,9 @@ fn chart(call: Call<'_>) -> String {
             .map(|chart| (chart.name(), *chart))
             .collect();
         let chart = one_of("name", &argument("name", name)?, &valid)?;
+        if chart.source() == Source::Stacks {
+            tell_without_profile(run.run_id)?;
+        }
         let data = series::load(&run, &[chart.source()], None)?;
         Ok(chart.draw(&data).alone())
     })()

@@ -169,7 +169,7 @@ impl Notifier {
             }
             if matches!(
                 step,
-                InitializeStep::ClientSideGenerate | InitializeStep::GenerateRows
+                InitializeStep::Generate | InitializeStep::GenerateRows
             ) {
                 self.generating_since_ns = Some(begun);
                 self.notified_ns = now;

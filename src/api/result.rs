@@ -5,11 +5,12 @@ use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{age, argument, elements};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
-use crate::results::load::{exists, load_evidence};
+use crate::results::load::{exists, has_profile, load_evidence};
 use crate::results::waits::SeenWaits;
 use crate::security;
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_report::Finding;
 use selfbench_stats::LatencyHistogram;
@@ -18,6 +19,23 @@ use selfbench_stats::LatencyHistogram;
 #[pg_extern(sql = false)]
 fn require_run(run_id: Option<i64>) {
     visible(run_id).or_raise();
+}
+
+/// The same, and tells the caller if its stacks were not sampled.
+#[pg_extern(sql = false)]
+fn require_profile(run_id: Option<i64>) {
+    visible(run_id).and_then(tell_without_profile).or_raise();
+}
+
+/// Tells the caller if the stacks of a run were not sampled.
+pub(super) fn tell_without_profile(run_id: i64) -> Result<()> {
+    if !has_profile(run_id)? {
+        let message = format!("run {run_id} has no profile");
+        ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
+            .set_hint("A run samples stacks with profile => true.")
+            .report(PgLogLevel::NOTICE);
+    }
+    Ok(())
 }
 
 /// The run, if the caller may see it.

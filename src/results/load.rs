@@ -54,6 +54,13 @@ pub fn is_observed(run_id: i64) -> Result<bool> {
     Ok(observes == Some(true))
 }
 
+/// Whether a run that the caller may see had its stacks sampled.
+pub fn has_profile(run_id: i64) -> Result<bool> {
+    let sql = "SELECT profile FROM bench.runs WHERE run_id = $1";
+    let profile = with_pinned_settings(|| query::first_value::<bool>(sql, &[run_id.into()]))?;
+    Ok(profile == Some(true))
+}
+
 /// Reads a run with the rights of the tables' owner, whoever the caller is.
 pub fn load_any(run_id: i64) -> Result<Option<RunRecord>> {
     as_owner(|| load(run_id))

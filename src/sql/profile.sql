@@ -32,7 +32,7 @@ CREATE FUNCTION bench.profile(
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT bench_internal.require_run($1);
+    SELECT bench_internal.require_profile($1);
     WITH stacks AS (
         SELECT s.process, s.samples, string_to_array(s.stack, ';') AS frames
           FROM bench.run_stacks s WHERE s.run_id = $1

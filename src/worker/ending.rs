@@ -5,6 +5,7 @@
 //! crash the server.
 
 use crate::backend::process::{WorkerHandle, WorkerStatus, at_exit};
+use crate::check::list;
 use crate::clock;
 use crate::latch::{self, WaitEvent};
 use rustix::process::{Pid, Signal, kill_process};
@@ -131,7 +132,10 @@ impl Termination {
         }
         let mut pids = Vec::new();
         processes.for_each_left(&mut |left| pids.extend(left.pid().map(Pid::as_raw_nonzero)));
-        pgrx::log!("benchmark processes did not exit when requested: PIDs {pids:?}");
+        pgrx::log!(
+            "benchmark processes did not exit when requested: PIDs {}",
+            list(&pids)
+        );
         true
     }
 }

@@ -7,6 +7,7 @@ use crate::backend::alarm::Alarm;
 use crate::backend::events::{Event, EventSet};
 use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
 use crate::backend::peer;
+use crate::check::list;
 use crate::clock;
 use crate::database::terminate::SessionTermination;
 use crate::error::Result;
@@ -537,8 +538,9 @@ impl EventLoop<'_, '_> {
             let header = self.segment.header();
             header.sessions_left.fetch_add(pids.len() as u32, Relaxed);
             pgrx::log!(
-                "run {} of pg_selfbench: sessions did not end their statements when canceled: PIDs {pids:?}",
-                header.run_id.load(Relaxed)
+                "run {} of pg_selfbench: sessions did not end their statements when canceled: PIDs {}",
+                header.run_id.load(Relaxed),
+                list(&pids)
             );
         }
         for d in &mut self.clients {

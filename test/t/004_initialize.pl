@@ -189,7 +189,7 @@ is( $node->safe_psql('ours',
 	'drop tables, create tables, client-side generate, vacuum, primary keys, foreign keys',
 	'names of the steps');
 is( $node->safe_psql('ours', "SELECT string_agg(step, ', ') FROM bench.initialize(steps => 'Gv')"),
-	'server-side generate, vacuum',
+	'generate rows by SQL, vacuum',
 	'filled again');
 is( $node->safe_psql('ours',
 		'SELECT (SELECT count(*) FROM pgbench_accounts), (SELECT count(*) FROM pgbench_tellers), (SELECT count(*) FROM pgbench_branches)'

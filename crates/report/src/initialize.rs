@@ -88,12 +88,12 @@ mod tests {
             closing_line(&[
                 (InitializeStep::DropTables, 0.004),
                 (InitializeStep::CreateTables, 0.01),
-                (InitializeStep::ClientSideGenerate, 0.25),
+                (InitializeStep::Generate, 0.25),
                 (InitializeStep::Vacuum, 0.1),
                 (InitializeStep::PrimaryKeys, 0.2),
             ]),
             "done in 0.56 s (drop tables 0.00 s, create tables 0.01 s, \
-             client-side generate 0.25 s, vacuum 0.10 s, primary keys 0.20 s)."
+             generate rows 0.25 s, vacuum 0.10 s, primary keys 0.20 s)."
         );
     }
 

@@ -5,7 +5,7 @@ use super::outcomes::{FAILURES, Outcomes};
 use super::{Found, Set};
 use crate::api::run::conclude;
 use crate::api::warnings;
-use crate::check;
+use crate::check::{self, list};
 use crate::error::Result;
 use crate::options::Options;
 use crate::results::sets::StoredSet;
@@ -271,11 +271,18 @@ impl Series {
             run_ids.extend(unmade.iter().map(|record| record.run.run_id));
         }
         if missing > 0 {
+            let detail = match run_ids.is_empty() {
+                true => "They could not be started.".to_owned(),
+                false => format!(
+                    "Runs that failed, were canceled or lost clients: {}.",
+                    list(&run_ids)
+                ),
+            };
             pgrx::ereport!(
                 PgLogLevel::WARNING,
                 PgSqlErrorCode::ERRCODE_WARNING,
                 format!("{missing} of {planned} runs are missing in the comparison"),
-                format!("They failed, were canceled or lost clients: {run_ids:?}.")
+                detail
             );
         }
     }

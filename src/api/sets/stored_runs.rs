@@ -2,7 +2,7 @@
 
 use super::outcomes::counts;
 use crate::api::live;
-use crate::check;
+use crate::check::{self, list};
 use crate::error::{OrRaise, Result};
 use pgrx::prelude::*;
 use selfbench_model::{Figures, RunRecord};
@@ -48,7 +48,7 @@ fn compare_figures(
             Some(a.runs.len() as f64),
             Some(b.runs.len() as f64),
             None,
-            (!left_out.is_empty()).then(|| format!("runs that do not count: {left_out:?}")),
+            (!left_out.is_empty()).then(|| format!("runs that do not count: {}", list(&left_out))),
         )];
         let all = a.runs.iter().chain(&b.runs);
         let by_latency = all.clone().any(|record| record.run.rate.is_some());
