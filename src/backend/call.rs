@@ -460,6 +460,10 @@ impl Argument for Interval {
 impl Argument for Seed {
     const SQL: &'static str = "bench.seed";
 
+    fn oid() -> pg_sys::Oid {
+        catalog::type_of_extension(c"seed")
+    }
+
     unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
         // SAFETY: the caller's promise; values of both types are the same.
         unsafe {
