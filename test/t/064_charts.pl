@@ -93,6 +93,16 @@ foreach my $case (
 	unlike($stderr, qr/Leave the option out/, "$call: no hint that does not help");
 }
 
+# Without stacks, the caller is told how to get them.
+my $plain = $node->safe_psql('postgres', q(SELECT run_id FROM bench.run(sql => 'SELECT 1', transactions => 1)));
+foreach my $call ("SELECT length(bench.chart($plain, 'flamegraph'))", "SELECT count(*) FROM bench.profile($plain)")
+{
+	my (undef, undef, $stderr) = $node->psql('postgres', $call);
+	like($stderr, qr/NOTICE:  run $plain has no profile\nHINT:  A run samples stacks with profile => true\./, $call);
+	(undef, undef, $stderr) = $node->psql('postgres', $call =~ s/\b$plain\b/$run_id/r);
+	is($stderr, '', "$call: not if it has");
+}
+
 # Runs without a transaction, of one, without what is observed.
 $node->safe_psql('postgres', q{SELECT bench.define_script('fails', 'SELECT 1 / 0;')});
 foreach my $arguments ("'fails', transactions => 1, vacuum => 'none', per_statement => true",
