@@ -214,7 +214,7 @@ sound_ok($node, 'planned meanwhile');
 # Or even adds a row: the server fills the tables.
 $node->safe_psql('postgres', <<'SQL');
 CREATE OR REPLACE FUNCTION plans() RETURNS event_trigger LANGUAGE plpgsql AS
-  'BEGIN INSERT INTO pgbench_accounts VALUES (-1); EXCEPTION WHEN unique_violation THEN END';
+  'BEGIN INSERT INTO pgbench_accounts SELECT -1 WHERE NOT EXISTS (SELECT FROM pgbench_accounts WHERE aid = -1); END';
 SQL
 initialize('');
 is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*), min(aid) FROM pgbench_accounts WHERE aid < 1000000'),
@@ -295,7 +295,7 @@ comes_back_ok($node, 'killed after a load, hash',
 	"scale => 3, steps => 'dtgp', partitions => 2, partition_method => 'hash'");
 
 # Killed in the middle, also with checkpoints: old rows without keys, or new ones with
-# them.
+# them.  The server builds keys in a later transaction, before which new rows have none.
 foreach my $after_ms ($kills ? map { int rand 1500 } 1 .. $kills : (0, 300, 1000))
 {
 	my $name = "killed after $after_ms ms";
@@ -311,8 +311,9 @@ foreach my $after_ms ($kills ? map { int rand 1500 } 1 .. $kills : (0, 300, 1000
 	my $rows = $node->safe_psql('postgres', 'SELECT count(*), sum(aid) FROM pgbench_accounts');
 	my $keys = indexes($node);
 	note "$name: $rows, $keys keys";
-	if ($keys == 0) { is($rows, $old, "$name: old rows, without keys") }
-	else { is($rows, '4000000|8000002000000', "$name: new rows, with keys") }
+	my $new = '4000000|8000002000000';
+	if ($keys == 0 && ($is_known || $rows ne $new)) { is($rows, $old, "$name: old rows, without keys") }
+	else { is($rows, $new, "$name: new rows, with keys") }
 	sound_ok($node, $name);
 }
 initialize("scale => 2");
