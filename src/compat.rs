@@ -310,8 +310,8 @@ pub unsafe fn smgr_write(
 }
 
 /// Whether pages of B-trees are known to be as this server builds them: where they have been compared.
-pub const KNOWS_KEYS: bool =
-    cfg!(any(feature = "pg15", feature = "pg18")) && cfg!(target_endian = "little");
+pub const KNOWS_KEYS: bool = cfg!(any(feature = "pg15", feature = "pg17", feature = "pg18"))
+    && cfg!(target_endian = "little");
 
 /// Enters the size of a table or index into the catalog; the transaction IDs there remain.
 ///

@@ -17,7 +17,7 @@ needs_extensions(qw(amcheck pageinspect));
 my $kills = $ENV{KEYS_KILLS};
 
 # Versions whose pages are known.
-my %known = map { $_ => 1 } 15, 18;
+my %known = map { $_ => 1 } 15, 17, 18;
 
 sub create_extensions
 {
