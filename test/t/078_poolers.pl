@@ -23,6 +23,10 @@ $node->safe_psql(
 	SELECT bench.define_script('rest', 'SELECT pg_sleep(600)');
 	ALTER DATABASE postgres SET work_mem = '3MB'});
 
+# From 1.21 on, PgBouncer can keep the prepared statements of connections apart.
+my ($major, $minor) = `$pgbouncer --version` =~ /(\d+)\.(\d+)/;
+my $mixed = $major > 1 || $minor >= 21 ? 'max_prepared_statements = 0' : '';
+
 # Poolers on ports of their own, by what they do with startup options.
 my (%port_of, %pid_of);
 foreach my $options ('refuses', 'ignores')
@@ -43,6 +47,7 @@ auth_type = trust
 auth_file = $directory/users.txt
 logfile = $directory/log
 $ignored
+$mixed
 EOF
 	$pid_of{$options} = fork // die "fork: $!";
 	if (!$pid_of{$options})
