@@ -12,15 +12,63 @@ pub mod terminate;
 
 use crate::backend::statement;
 use crate::backend::transaction::transaction;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pq::{ConnectWith, TransactionStatus};
 use crate::query;
 use crate::security::without_waiting;
 use crate::server;
+use crate::state::lock::{Object, Until};
+use crate::state::session;
+use crate::state::transaction::InTransaction;
 use remote::Remote;
 
 /// The first version that compiles expressions of queries.
 const HAS_JIT_FROM: i32 = 110000;
+
+/// How long to wait for the lock of a target, in milliseconds, if `lock_timeout` is not set.
+const LOCK_WAIT_MS: i32 = 60_000;
+
+/// The lock against concurrent initializations of the same tables. It is not one of the tables, because
+/// they are dropped and created while it is held.
+#[derive(Clone, Copy, Debug)]
+pub struct TablesLock {
+    /// Whether the tables are pgio's, not pgbench's.
+    pub pgio: bool,
+    /// The OID of their schema.
+    pub schema: u32,
+}
+
+impl TablesLock {
+    /// Of this server.
+    fn object(self) -> Object {
+        let schema = self.schema.into();
+        match self.pgio {
+            false => Object::Pgbench(schema),
+            true => Object::Pgio(schema),
+        }
+    }
+
+    /// The key of an advisory lock, the only kind that a target has.
+    fn key(self) -> i64 {
+        let of_tables = if self.pgio { *b"pgio" } else { *b"pgb-" };
+        i64::from(u32::from_be_bytes(of_tables)) << 32 | i64::from(self.schema)
+    }
+
+    /// The query of the process that has the advisory lock.
+    fn holder(self) -> String {
+        let (high, low) = (self.key() >> 32, self.schema);
+        format!(
+            "SELECT l.pid::pg_catalog.text FROM pg_catalog.pg_locks l
+              WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted
+                AND l.database OPERATOR(pg_catalog.=)
+                    (SELECT d.oid FROM pg_catalog.pg_database d
+                      WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())
+                AND l.classid OPERATOR(pg_catalog.=) {high}::pg_catalog.oid
+                AND l.objid OPERATOR(pg_catalog.=) {low}::pg_catalog.oid
+                AND l.objsubid OPERATOR(pg_catalog.=) 1"
+        )
+    }
+}
 
 /// A database to run statements in.
 pub enum Database {
@@ -98,33 +146,55 @@ impl Database {
         Ok(row)
     }
 
-    /// Takes the lock for initializing tables in the first schema of `search_path`, until the
-    /// session ends. If `wait` is false, returns whether the lock was free. It is an advisory lock,
-    /// because the tables are dropped and created while it is held.
-    pub fn lock(&mut self, lock: i64, wait: bool) -> Result<bool> {
-        let function = if wait {
-            "pg_advisory_lock"
-        } else {
-            "pg_try_advisory_lock"
-        };
-        let found = self.call_on_schema(function, lock)?;
-        // Without a schema, the next steps fail.
-        Ok(found.is_none_or(|taken| taken != "false"))
+    /// Takes the lock for initializing tables in a schema, until the session ends. If `wait` is false,
+    /// returns whether the lock was free.
+    ///
+    /// # Errors
+    /// If it is still held on a target after `lock_timeout` of this session or, if that is 0, after
+    /// [`LOCK_WAIT_MS`]: any role can take the locks that a target has.
+    pub fn lock(&mut self, lock: TablesLock, wait: bool) -> Result<bool> {
+        let sql = |function: &str| format!("SELECT pg_catalog.{function}({})::text", lock.key());
+        match self {
+            Database::Here => transaction(|| {
+                lock.object()
+                    .lock(InTransaction::current()?, Until::Exit, wait)
+            }),
+            Database::There(remote) if !wait => {
+                let taken = remote.first_row(&sql("pg_try_advisory_lock"))?;
+                Ok(taken.into_iter().next().flatten().as_deref() == Some("true"))
+            }
+            Database::There(remote) => {
+                let wait_ms = match session::integer_setting(c"lock_timeout") {
+                    0 => LOCK_WAIT_MS,
+                    limit_ms => limit_ms,
+                };
+                remote.execute("BEGIN")?;
+                remote.execute(&format!("SET LOCAL lock_timeout = {wait_ms}"))?;
+                let taken = remote.execute(&sql("pg_advisory_lock"));
+                remote.execute(if taken.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+                match taken {
+                    Err(error) if error.is_lock_timeout() => Err(Error::TargetLocked {
+                        pid: remote
+                            .first_row(&lock.holder())?
+                            .into_iter()
+                            .next()
+                            .flatten(),
+                    }),
+                    taken => taken.map(|()| true),
+                }
+            }
+        }
     }
 
     /// Releases the lock.
-    pub fn unlock(&mut self, lock: i64) -> Result<()> {
-        self.call_on_schema("pg_advisory_unlock", lock).map(drop)
-    }
-
-    fn call_on_schema(&mut self, function: &str, lock: i64) -> Result<Option<String>> {
-        let found = self.first_row(&format!(
-            "SELECT pg_catalog.{function}({lock}::pg_catalog.int8 OPERATOR(pg_catalog.+)
-                                          n.oid::pg_catalog.int8)::pg_catalog.text
-               FROM pg_catalog.pg_namespace n
-              WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()"
-        ))?;
-        Ok(found.into_iter().next().flatten())
+    pub fn unlock(&mut self, lock: TablesLock) -> Result<()> {
+        match self {
+            Database::Here => transaction(|| lock.object().unlock(InTransaction::current()?)),
+            Database::There(remote) => remote.execute(&format!(
+                "SELECT pg_catalog.pg_advisory_unlock({})",
+                lock.key()
+            )),
+        }
     }
 
     /// Executes one statement in a separate transaction; commands such as VACUUM may use several.

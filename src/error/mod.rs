@@ -139,6 +139,9 @@ pub enum Error {
         free: String,
         freed: Option<String>,
     },
+    /// A process of a target, if it is known, holds the lock for initializing tables there.
+    #[error("another session of the target has locked these tables for an initialization")]
+    TargetLocked { pid: Option<String> },
     /// The caller's transaction holds a lock that its workers need.
     #[error("the current transaction holds a lock that the benchmark's workers need")]
     CallerLocks { relation: String, lock: String },
@@ -305,6 +308,7 @@ impl Error {
             Error::TableEmpty { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::NameTaken { .. } => Sqlstate::ERRCODE_WRONG_OBJECT_TYPE,
             Error::DiskFull { .. } => Sqlstate::ERRCODE_DISK_FULL,
+            Error::TargetLocked { .. } => Sqlstate::ERRCODE_LOCK_NOT_AVAILABLE,
             Error::CallerLocks { .. } | Error::CallerAwaited { .. } => {
                 Sqlstate::ERRCODE_OBJECT_IN_USE
             }
@@ -402,6 +406,9 @@ impl Error {
                     .into(),
             ),
             Error::UndefinedVariables { detail, .. } => Some(detail.clone()),
+            Error::TargetLocked { pid: Some(pid) } => Some(format!(
+                "Process {pid} of the target holds the advisory lock."
+            )),
             Error::AllAborted { first, .. } => Some(first.clone()),
             Error::TeardownFailed { failures, .. } => Some(failures.join("\n")),
             Error::OtherTarget { wanted, is } => {
@@ -476,6 +483,9 @@ impl Error {
                 "Rename or drop it yourself, or set search_path so that another schema comes \
                  first."
                     .into(),
+            ),
+            Error::TargetLocked { .. } => Some(
+                "Wait until its initialization has ended, or end that session if it has none.".into(),
             ),
             Error::DiskFull { .. } => Some(
                 "Choose a smaller scale or size, or another tablespace. With force => true, this is \

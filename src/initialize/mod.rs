@@ -23,7 +23,10 @@ pub use pgio_options::PgioOptions;
 
 use crate::backend::identity::Identity;
 use crate::backend::settings::Settings;
+use crate::database::{Database, TablesLock};
+use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
+use options::no_schema;
 use serde::{Deserialize, Serialize};
 
 /// The loader's task.
@@ -69,12 +72,33 @@ impl Job {
             }
     }
 
-    /// The number that is added to the OID of a schema for the advisory lock against concurrent
-    /// initializations of the same tables in it.
-    pub fn lock(&self) -> i64 {
-        match self {
-            Job::Pgbench(_) => i64::from_be_bytes(*b"pgb-\0\0\0\0"),
-            Job::Pgio(_) => i64::from_be_bytes(*b"pgio\0\0\0\0"),
+    /// The lock against concurrent initializations of the same tables, those of the first schema of
+    /// `search_path`.
+    ///
+    /// # Errors
+    /// If that is a temporary schema, whose tables would be gone with the session, or there is none.
+    pub fn lock(&self, database: &mut Database) -> Result<TablesLock> {
+        // A temporary schema that this creates is not among the rows of pg_namespace yet.
+        let found = database.first_row(
+            "SELECT s.oid::pg_catalog.text,
+                    (s.oid OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema()
+                     OR pg_catalog.pg_is_other_temp_schema(s.oid))::pg_catalog.text
+               FROM (SELECT pg_catalog.to_regnamespace(pg_catalog.quote_ident(
+                                pg_catalog.current_schema()::pg_catalog.text))::pg_catalog.oid) s (oid)",
+        )?;
+        let mut found = found.into_iter().flatten();
+        let schema = found.next().and_then(|oid| oid.parse().ok());
+        match found.next().as_deref() {
+            Some("true") => Err(Error::Misplaced {
+                message: "cannot initialize tables in a temporary schema".into(),
+                hint: "Only the session that creates them would see them. Set search_path so that \
+                       another schema comes first."
+                    .into(),
+            }),
+            _ => Ok(TablesLock {
+                pgio: matches!(self, Job::Pgio(_)),
+                schema: schema.ok_or_else(no_schema)?,
+            }),
         }
     }
 

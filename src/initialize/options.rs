@@ -135,6 +135,7 @@ impl InitializeOptions {
         }
         let common = CommonOptions {
             what: "pgbench's tables",
+            named: "^pgbench_(accounts|branches|history|tellers)$",
             tablespace: self.tablespace.as_deref(),
             index_tablespace: self.index_tablespace.as_deref(),
             target: self.target.as_deref(),
@@ -163,6 +164,8 @@ impl InitializeOptions {
 pub(super) struct CommonOptions<'o> {
     /// The tables.
     pub what: &'static str,
+    /// The regular expression of their names.
+    pub named: &'static str,
     /// Where they go.
     pub tablespace: Option<&'o str>,
     /// Where their indexes go.
@@ -200,6 +203,7 @@ impl CommonOptions<'_> {
         }
         if creates {
             require_schema()?;
+            refuse_temporary(self.named)?;
         }
         server::require_writable(&format!("initialize {}", self.what))?;
         Ok(None)
@@ -268,6 +272,31 @@ fn require_schema() -> Result<()> {
                 .into(),
         }),
         (None, _) => Err(no_schema()),
+    }
+}
+
+/// Fails if a temporary table of the caller would hide one that is to be created from its queries, but
+/// not from the workers.
+fn refuse_temporary(named: &str) -> Result<()> {
+    let found = query::first_value::<String>(
+        "SELECT c.relname::pg_catalog.text
+           FROM pg_catalog.pg_class c
+           JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+          WHERE n.oid OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema()
+            AND c.relname::pg_catalog.text OPERATOR(pg_catalog.~) $1
+            AND pg_catalog.array_position(pg_catalog.current_schemas(true), n.nspname)
+                OPERATOR(pg_catalog.<)
+                pg_catalog.array_position(pg_catalog.current_schemas(true),
+                                          pg_catalog.current_schema())
+          ORDER BY 1 LIMIT 1",
+        &[named.into()],
+    )?;
+    match found {
+        None => Ok(()),
+        Some(relation) => Err(Error::NameTaken {
+            relation,
+            why: "it is a temporary table of this session, which would hide the new table".into(),
+        }),
     }
 }
 

@@ -50,6 +50,7 @@ impl PgioOptions {
         let seed = check::seed(self.seed.as_ref())?;
         let common = CommonOptions {
             what: "pgio's tables",
+            named: "^pgio[1-9][0-9]*$",
             tablespace: self.tablespace.as_deref(),
             index_tablespace: self.index_tablespace.as_deref(),
             target: self.target.as_deref(),

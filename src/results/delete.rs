@@ -70,7 +70,7 @@ pub fn delete(run_ids: Vec<i64>) -> Result<Vec<(i64, Option<String>, String)>> {
             }
             client.update(
                 "DELETE FROM bench.sets s
-                  WHERE s.set_id = ANY ($1) AND NOT bench_internal.is_driven(s.set_id)
+                  WHERE s.set_id = ANY ($1) AND NOT bench_internal.is_locked('sets', s.set_id)
                     AND NOT EXISTS (SELECT FROM bench.runs r WHERE r.set_id = s.set_id)",
                 None,
                 &[set_ids.into()],

@@ -170,10 +170,7 @@ pub fn left_teardown(role: u32) -> Result<Option<i64>> {
         query::first_value::<i64>(
             "SELECT min(run_id) FROM bench.runs
               WHERE teardown_due AND owner::oid = $1::oid
-                AND NOT EXISTS (SELECT FROM pg_locks
-                                 WHERE locktype = 'advisory' AND objsubid = 2 AND granted
-                                   AND classid = hashtext('bench.finish_teardown')::bit(32)::bigint::oid
-                                   AND objid = (run_id % 2147483647)::oid)",
+                AND NOT bench_internal.is_locked('runs', run_id)",
             &[i64::from(role).into()],
         )
     })

@@ -7,7 +7,8 @@ use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::as_owner;
-use crate::state::transaction::{InTransaction, try_lock};
+use crate::state::lock::{Object, Until};
+use crate::state::transaction::InTransaction;
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, SetEnd, SetKind, SetState};
 use serde::de::Error as _;
@@ -50,7 +51,7 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
                 // Sets whose session is gone go on only if they are resumed.
                 Spi::run(
                     "UPDATE bench.sets SET state = 'interrupted'
-                      WHERE state = 'running' AND NOT bench_internal.is_driven(set_id)",
+                      WHERE state = 'running' AND NOT bench_internal.is_locked('sets', set_id)",
                 )?;
                 Spi::run_with_args(
                     "INSERT INTO bench.sets (set_id, kind, owner, database_name, label, options,
@@ -111,16 +112,7 @@ fn change_row(set_id: i64, sql: &str, arguments: &[pgrx::datum::DatumWithOid<'_>
 /// Takes the lock of the session that drives a set, until the end of the calling transaction; false
 /// if another session has it. Every driver has it, so that no two do.
 pub fn lock(set_id: i64) -> Result<bool> {
-    // Without a cast to regclass, which a role without USAGE on the schema may not use.
-    let table = query::first_value::<pg_sys::Oid>(
-        "SELECT c.oid FROM pg_catalog.pg_class c
-           JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-          WHERE n.nspname OPERATOR(pg_catalog.=) 'bench'
-            AND c.relname OPERATOR(pg_catalog.=) 'sets'",
-        &[],
-    )?;
-    let table = table.ok_or(Error::ExtensionDropped)?;
-    Ok(try_lock(InTransaction::current()?, table, set_id as i32))
+    Object::Set(set_id).lock(InTransaction::current()?, Until::TransactionEnd, false)
 }
 
 /// A set as it is stored.

@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, with_lock_timeout, without_triggers};
 use crate::server;
+use crate::state::lock::{Object, Until};
+use crate::state::transaction::InTransaction;
 use pgrx::prelude::*;
 use selfbench_model::{Observed, PgioSession, Run, RunInterval, RunRecord};
 
@@ -135,16 +137,7 @@ fn patiently(
 /// Takes the lock of those who execute the teardown of a run, until this process exits; returns
 /// whether it was free.
 pub fn lock_teardown(run_id: i64) -> Result<bool> {
-    transaction(|| {
-        as_owner(|| {
-            let taken = query::first_value::<bool>(
-                "SELECT pg_try_advisory_lock(hashtext('bench.finish_teardown'),
-                                             ($1 % 2147483647)::int)",
-                &[run_id.into()],
-            )?;
-            Ok(taken == Some(true))
-        })
-    })
+    transaction(|| Object::Teardown(run_id).lock(InTransaction::current()?, Until::Exit, false))
 }
 
 /// Notes in the current transaction that the teardown of a run is not due any more.

@@ -5,6 +5,8 @@ use super::waits::SeenWaits;
 use crate::error::{Error, Result};
 use crate::security::{as_owner, with_generic_plans};
 use crate::server;
+use crate::state::lock::{Object, Until};
+use crate::state::transaction::InTransaction;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use pgrx::{PgOid, pg_sys};
@@ -13,6 +15,8 @@ use pgrx::{PgOid, pg_sys};
 /// could not read is refused.
 pub fn import(document: DatumWithOid<'_>, label: Option<String>) -> Result<i64> {
     let role = server::role();
+    // No two sessions import the same run at the same time.
+    Object::Imports(role).lock(InTransaction::current()?, Until::TransactionEnd, true)?;
     as_owner(|| {
         // A plan for certain values has several copies of them.
         let stored = with_generic_plans(|| {

@@ -1,7 +1,7 @@
 /* Sets: runs that belong together, such as those of bench.compare. The session that calls the function
    makes one run after the other; a worker of its own stores the row of the set, at its begin and end.
 
-   The session that drives a set has an advisory lock, by which others see that it does. */
+   The session that drives a set holds a lock, by which others see that it does. */
 
 CREATE SEQUENCE bench.set_id_seq;
 
@@ -32,24 +32,9 @@ CREATE POLICY own ON bench.sets
 SELECT pg_catalog.pg_extension_config_dump('bench.set_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.sets', '');
 
-/* Whether a session drives a set. Its lock has the number of the table and that of the set, cut to 32
-   bits. */
-CREATE FUNCTION bench_internal.is_driven(set_id bigint) RETURNS boolean
-LANGUAGE sql VOLATILE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT EXISTS (
-        SELECT FROM pg_locks l
-         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
-           AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-           AND l.classid = (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                             WHERE n.nspname = 'bench' AND c.relname = 'sets')
-           AND l.objid = ($1 & 4294967295)::oid)
-$$;
-
 CREATE VIEW bench.set_summary WITH (security_invoker = true) AS
     SELECT s.set_id, s.kind, s.label,
-           CASE WHEN s.state = 'running' AND NOT bench_internal.is_driven(s.set_id) THEN 'interrupted'
+           CASE WHEN s.state = 'running' AND NOT bench_internal.is_locked('sets', s.set_id) THEN 'interrupted'
                 ELSE s.state END AS state,
            s.planned_runs, r.finished_runs, r.other_runs, s.started_at, s.finished_at, s.owner,
            s.database_name, s.options, s.seed, s.error, s.result

@@ -230,8 +230,6 @@ BEGIN
     END IF;
     created_at := run ->> 'created_at';
 
-    -- Nobody imports the same run at the same time.
-    PERFORM pg_advisory_xact_lock('bench.runs'::regclass::oid::int, hashtext(owner::oid || source::text));
     SELECT r.run_id INTO existing FROM bench.runs r
      WHERE r.owner = owner AND r.created_at = created_at AND r.imported_from -> 'run_id' = source -> 'run_id'
        AND r.imported_from -> 'system_identifier' = source -> 'system_identifier'

@@ -2,6 +2,7 @@
 //! over the server's own.
 
 pub mod catalog;
+pub mod lock;
 pub mod session;
 pub mod text;
 pub mod transaction;

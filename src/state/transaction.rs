@@ -36,21 +36,6 @@ pub fn with_snapshot<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Takes the advisory lock of a table and a number until the end of the transaction; false if another
-/// session has it.
-pub fn try_lock(_: InTransaction, table: pg_sys::Oid, number: i32) -> bool {
-    // SAFETY: in a transaction; the function takes two integers and returns a truth value.
-    unsafe {
-        let locked = pg_sys::OidFunctionCall2Coll(
-            pg_sys::Oid::from(pg_sys::F_PG_TRY_ADVISORY_XACT_LOCK_INT4_INT4),
-            pg_sys::InvalidOid,
-            pg_sys::Datum::from(table.to_u32() as i32),
-            pg_sys::Datum::from(number),
-        );
-        locked.value() as u8 != 0
-    }
-}
-
 /// Runs `body` in a subtransaction, which is rolled back whether `body` succeeds or fails, so that
 /// the transaction can go on after an error.
 pub fn tried<T>(transaction: InTransaction, body: impl FnOnce() -> Result<T>) -> Result<T> {

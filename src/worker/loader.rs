@@ -55,7 +55,7 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
         pooler::require_own_session(remote, target, "an initialization")?;
     }
     let mut steps = Steps::new(header, job.rows());
-    let lock = job.lock();
+    let lock = job.lock(&mut database)?;
     if !database.lock(lock, false)? {
         show(header, "waiting for another initialization");
         tell("waiting for another initialization of the same tables");

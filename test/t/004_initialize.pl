@@ -430,7 +430,7 @@ wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE pid = $holder_pid AND m
 my $first = start_sql($node, 'SET search_path = crowd; SELECT count(*) FROM bench.initialize()', database => 'ours');
 wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'");
 my $second = start_sql($node, 'SET search_path = crowd; SELECT count(*) FROM bench.initialize()', database => 'ours');
-wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'");
+wait_for($node, "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND locktype = 'object'");
 told_ok($second, qr/waiting for another initialization of the same tables/, 'the second one says what it waits for');
 signal_sql($second, 'INT');
 my ($out, $err) = finish_sql($second);
@@ -439,6 +439,30 @@ $node->safe_psql('ours', "SELECT pg_terminate_backend($holder_pid)");
 finish_sql($holder);
 ($out, $err) = finish_sql($first);
 is($out, 5, 'the first one goes on') or diag $err;
+
+# Temporary tables would be gone with the loader, and those of the caller hide new ones.
+my $where = $node->connstr('ours');
+$node->safe_psql('ours', 'DROP SCHEMA crowd CASCADE; CREATE SCHEMA crowd');
+foreach my $function ('bench.initialize(1', "bench.initialize_pgio(1, '100'")
+{
+	foreach my $case (
+		[ 'pg_temp', 'SET search_path = pg_temp', '' ],
+		[ 'pg_temp behind a missing schema', 'SET search_path = missing, pg_temp, crowd', '' ],
+		[ 'pg_temp of a target', 'SELECT', ", target => \$\$$where options='-c search_path=pg_temp'\$\$" ])
+	{
+		my ($name, $before, $arguments) = @$case;
+		my (undef, undef, $error) = $node->psql('ours', "$before; SELECT $function$arguments)");
+		like($error, qr/ERROR:  cannot initialize tables in a temporary schema\nHINT/, "$function): $name");
+		unlike($error, qr/WARNING/, 'and no other message');
+	}
+	my ($table) = $function =~ /pgio/ ? 'pgio1' : 'pgbench_history';
+	my (undef, undef, $error) = $node->psql('ours', "SET search_path = crowd; CREATE TEMP TABLE $table (); SELECT $function)");
+	like($error, qr/ERROR:  refusing to replace "$table": it is a temporary table of this session/, "$function): a temporary table");
+	is($node->safe_psql('ours', q{SELECT count(*) FROM pg_class WHERE relnamespace = 'crowd'::regnamespace}), 0, 'nothing was created');
+	is($node->safe_psql('ours', "SET search_path = crowd, pg_temp; CREATE TEMP TABLE $table (); SELECT count(*) FROM $function)"),
+		5, "$function): a temporary table that hides nothing");
+	$node->safe_psql('ours', 'DROP SCHEMA crowd CASCADE; CREATE SCHEMA crowd');
+}
 
 nothing_left_ok($node, 'at the end');
 $node->stop;

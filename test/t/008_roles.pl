@@ -300,6 +300,43 @@ is( $node->safe_psql('postgres',
 is(as('runner', "SET row_security = off; SET search_path = runner; SELECT state FROM bench.run(transactions => 1)"),
 	'finished', 'row_security = off');
 
+# A role that may only connect blocks nothing with advisory locks: sets, teardowns, initializations and
+# imports have locks that SQL cannot take.
+my $run_id = $node->safe_psql('postgres', q{
+	SET client_min_messages = error;
+	SELECT run_id FROM bench.run('select-only', transactions => 1, teardown => 'DROP TABLE missing')});
+my $document = $node->safe_psql('postgres', "SELECT bench.export_run(run_id) FROM bench.run('select-only', transactions => 1)");
+$node->safe_psql('postgres', "CREATE TABLE documents AS SELECT \$document\$$document\$document\$::json AS document; CREATE TABLE missing ()");
+my $keys = $node->safe_psql('postgres', <<'SQL');
+SELECT format('SELECT pg_advisory_lock(%s, n) FROM generate_series(1, 100) n;
+               SELECT pg_advisory_lock(%s, n) FROM generate_series(1, 100) n;
+               SELECT pg_advisory_lock(%s), pg_advisory_lock(%s), pg_advisory_lock(%s, %s);',
+              'bench.sets'::regclass::oid, hashtext('bench.finish_teardown'),
+              x'7067622d00000000'::bigint + 'public'::regnamespace::oid::bigint,
+              x'7067696f00000000'::bigint + 'public'::regnamespace::oid::bigint,
+              'bench.runs'::regclass::oid,
+              hashtext('postgres'::regrole::oid || jsonb_strip_nulls(to_jsonb(s))::text))
+  FROM documents, json_to_record(document -> 'source') AS s (
+       system_identifier text, cluster_name text, server_version text, database text, owner text, run_id bigint, label text)
+SQL
+my $locker = $node->background_psql('postgres', extra_params => [qw(-U stranger)]);
+$locker->query_safe($keys);
+foreach my $case (
+	[ 'a set', q{SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'select-only', repeats => 1, transactions => 1)}, 2 ],
+	[ 'initialize', 'SELECT count(*) FROM bench.initialize()', 5 ],
+	[ 'initialize_pgio', q{SELECT count(*) FROM bench.initialize_pgio(size => '100')}, 5 ],
+	[ 'finish_teardown', "SELECT bench.finish_teardown($run_id)", 't' ],
+	[ 'import_run', 'SELECT bench.import_run(document) > 0 FROM documents', 't' ],)
+{
+	my ($name, $call, $result) = @$case;
+	my ($stdout, $stderr) = as('postgres', "SET statement_timeout = '60s'; $call");
+	is($stdout, $result, "advisory locks do not block: $name") or diag $stderr;
+}
+is( $node->safe_psql('postgres', "UPDATE bench.sets SET state = 'running'; SELECT DISTINCT state FROM bench.set_summary"),
+	'interrupted',
+	'nor do they make a set seem to be in progress');
+$locker->quit;
+
 # Another owner than the bootstrap superuser.
 $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE boss SUPERUSER LOGIN;

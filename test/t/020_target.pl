@@ -518,6 +518,14 @@ foreach my $way ('SIGINT', 'bench.cancel', 'coordinator terminated', 'a target t
 	$locker->query_safe('ROLLBACK');
 }
 
+# A target has only advisory locks, which any role can take: the wait for one ends.
+my $key = 'SELECT %s(' . (unpack('N', 'pgb-') << 32) . " + 'public'::regnamespace::oid::bigint)";
+my $locker_pid = $locker->query_safe('SELECT pg_backend_pid()');
+$locker->query_safe(sprintf $key, 'pg_advisory_lock');
+fails_ok("SET lock_timeout = '500ms'; SELECT bench.initialize(target => $target)",
+	qr/ERROR:  55P03: another session of the target has locked.*\nDETAIL:  Process $locker_pid of the target/, 'a target whose lock is held');
+$locker->query_safe(sprintf $key, 'pg_advisory_unlock');
+
 here("SELECT bench.initialize(target => $target)");
 $tables = tables();
 foreach my $case (

@@ -310,6 +310,13 @@ $node->start;
 $node->safe_psql('postgres', 'INSERT INTO first DEFAULT VALUES');
 my $session = start_sql($node, "SELECT bench.finish_teardown($run)");
 $sleeps->();
+# A run with the same number in another database is not meant.
+$node->safe_psql('postgres', 'CREATE DATABASE second');
+$node->safe_psql('second', "CREATE EXTENSION pg_selfbench; SELECT setval('bench.run_id_seq', $run, false)");
+$node->psql('second', q{SELECT bench.define_script('one', 'SELECT 1');
+	SELECT bench.run('one', transactions => 1, teardown => 'DROP TABLE missing')});
+(undef, undef, $stderr) = $node->psql('second', q{SELECT bench.run('one', transactions => 1)});
+like($stderr, qr/DETAIL:  Your run $run /, 'the teardown of a run with the same number in another database is undone');
 signal_sql($session, 'INT');
 (undef, $stderr) = finish_sql($session);
 like($stderr, qr/canceling statement due to user request/, 'an attempt is canceled');

@@ -319,7 +319,7 @@ wait_for($there, "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE appl
 my $first = start_sql($there, 'BEGIN; SELECT bench.import_run(document()); SELECT 1 FROM pg_advisory_xact_lock(7); COMMIT', name => 'first');
 wait_for($there, "SELECT wait_event = 'advisory' FROM pg_stat_activity WHERE application_name = 'first'");
 my $second = start_sql($there, 'SELECT bench.import_run(document())', name => 'second');
-wait_for($there, "SELECT wait_event = 'advisory' FROM pg_stat_activity WHERE application_name = 'second'");
+wait_for($there, "SELECT wait_event = 'object' FROM pg_stat_activity WHERE application_name = 'second'");
 $there->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holder'");
 finish_sql($holder);
 ($stdout, $stderr, $status) = finish_sql($first);

@@ -1,0 +1,90 @@
+//! Heavyweight locks on what the extension numbers. Only a C function can take them: SQL takes locks of
+//! an object with part 0 alone, and advisory locks, which any role can take, are of another type. A role
+//! can therefore not block others.
+//!
+//! `pg_locks` shows them with the type `object`, the OID of a table as `classid`, the number of its row
+//! as `objid`, and the part as `objsubid`; `bench_internal.is_locked` finds those of part 1. `objid` has
+//! the lower 32 bits of a number. Two rows whose numbers differ by a multiple of 2^32 share a lock: one
+//! of them is refused as in progress while the other one is.
+
+use super::transaction::InTransaction;
+use crate::error::{Error, Result};
+use pgrx::pg_sys;
+use std::ffi::CStr;
+
+/// What is locked, in the current database.
+#[derive(Clone, Copy, Debug)]
+pub enum Object {
+    /// A set, by the session that drives it.
+    Set(i64),
+    /// The teardown of a run, by the process that executes it after the run.
+    Teardown(i64),
+    /// The imports of a role.
+    Imports(pg_sys::Oid),
+    /// pgbench's tables in a schema, by the loader.
+    Pgbench(pg_sys::Oid),
+    /// pgio's tables in a schema, by the loader.
+    Pgio(pg_sys::Oid),
+}
+
+/// When a lock is released at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// At the end of the transaction, or of the subtransaction if that is rolled back.
+    TransactionEnd,
+    /// When the process exits.
+    Exit,
+}
+
+impl Object {
+    /// Locks it; false if another process has it locked and `wait` is false.
+    pub fn lock(self, _: InTransaction, until: Until, wait: bool) -> Result<bool> {
+        let tag = self.tag()?;
+        // SAFETY: in a transaction, whose abort cleans up after an error of a wait.
+        let taken = unsafe { pg_sys::LockAcquire(&tag, MODE, until == Until::Exit, !wait) };
+        Ok(taken != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL)
+    }
+
+    /// Unlocks it before the process that has locked it exits.
+    pub fn unlock(self, _: InTransaction) -> Result<()> {
+        let tag = self.tag()?;
+        // SAFETY: a lock that is not held is a warning.
+        unsafe { pg_sys::LockRelease(&tag, MODE, true) };
+        Ok(())
+    }
+
+    fn tag(self) -> Result<pg_sys::LOCKTAG> {
+        let (class, number, part) = match self {
+            Object::Set(set_id) => (table(c"sets")?, set_id as u32, 1),
+            Object::Teardown(run_id) => (table(c"runs")?, run_id as u32, 1),
+            Object::Imports(role) => (table(c"runs")?, role.to_u32(), 2),
+            Object::Pgbench(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 1),
+            Object::Pgio(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 2),
+        };
+        Ok(pg_sys::LOCKTAG {
+            // SAFETY: a plain variable of this process.
+            locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
+            locktag_field2: class.to_u32(),
+            locktag_field3: number,
+            locktag_field4: part,
+            locktag_type: pg_sys::LockTagType::LOCKTAG_OBJECT as u8,
+            // Of the server's other method, an aborted transaction would release those of the process.
+            locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+        })
+    }
+}
+
+const MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
+
+/// The OID of a table of the extension, whatever the rights of the current role. Takes no lock.
+fn table(name: &CStr) -> Result<pg_sys::Oid> {
+    // SAFETY: looks into the catalogs, in a transaction; both names end in a zero byte.
+    let oid = unsafe {
+        let schema = pg_sys::get_namespace_oid(c"bench".as_ptr(), true);
+        pg_sys::get_relname_relid(name.as_ptr(), schema)
+    };
+    match oid {
+        pg_sys::InvalidOid => Err(Error::ExtensionDropped),
+        oid => Ok(oid),
+    }
+}
