@@ -19,22 +19,31 @@ pub fn strong_seed() -> u64 {
     session::random().unwrap_or_else(clock_seed)
 }
 
-/// Fails unless the server, the session and its transaction allow writing.
+/// Fails unless the server, the session and its transaction allow writing, and so does the session of
+/// a worker with its settings.
 pub fn require_writable(what: &str) -> Result<()> {
+    require_writable_transaction(what)?;
+    match session::is_on(c"default_transaction_read_only") {
+        false => Ok(()),
+        true => Err(Error::ReadOnly {
+            what: what.into(),
+            why: "while \"default_transaction_read_only\" is on",
+            hint: "Set it to off for this session.".into(),
+        }),
+    }
+}
+
+/// Fails unless the server and the caller's transaction allow writing.
+pub fn require_writable_transaction(what: &str) -> Result<()> {
     let (why, hint) = if in_recovery() {
         (
             "on a standby",
-            "Run on the primary; a run that only reads works here, too.",
+            "Do this on the primary; a run that only reads works here, too.",
         )
     } else if session::is_read_only() {
         (
             "in a read-only transaction",
             "Use a transaction that may write.",
-        )
-    } else if session::is_on(c"default_transaction_read_only") {
-        (
-            "while \"default_transaction_read_only\" is on",
-            "Set it to off for this session.",
         )
     } else {
         return Ok(());

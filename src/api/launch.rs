@@ -115,11 +115,17 @@ fn require_room_for_commands(layout: &SegmentLayout) -> Result<()> {
     }
 }
 
+/// Fails if the run writes on this server, and that is not possible.
+pub(super) fn require_writable(spec: &RunSpec) -> Result<()> {
+    match spec.target.is_none() && spec.writes() {
+        true => server::require_writable("run scripts that write"),
+        false => Ok(()),
+    }
+}
+
 /// Checks that this server and the caller's transaction allow the run, if it is on this server.
 fn check_here(spec: &RunSpec) -> Result<()> {
-    if spec.writes() {
-        server::require_writable("run scripts that write")?;
-    }
+    require_writable(spec)?;
     if let Some(pgio) = &spec.pgio {
         let table_access = if spec.writes() {
             Access::Write

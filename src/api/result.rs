@@ -8,6 +8,7 @@ use crate::results::delete::{self, Deletion};
 use crate::results::load::{exists, has_profile, load_evidence};
 use crate::results::waits::SeenWaits;
 use crate::security;
+use crate::server;
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -97,6 +98,7 @@ fn delete_runs(
             Some(ids) => Some(elements("run_ids", ids)?),
             None => None,
         };
+        server::require_writable_transaction("delete runs")?;
         if run_ids.is_none() && older_than.is_none() && label.is_none() {
             return Err(Error::OptionConflict {
                 message: "no runs to delete are specified".into(),
@@ -127,7 +129,11 @@ fn delete_runs(
 /// Grants a role what it needs to run benchmarks.
 #[pg_extern(sql = false)]
 fn grant_to(role: Option<pg_sys::Oid>) {
-    (|| security::grant_to(argument("role", role)?))().or_raise();
+    (|| {
+        server::require_writable_transaction("grant privileges")?;
+        security::grant_to(argument("role", role)?)
+    })()
+    .or_raise();
 }
 
 /// A percentile of a stored histogram, in milliseconds; NULL if it is empty.

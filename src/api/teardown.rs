@@ -10,6 +10,7 @@ use crate::database::target;
 use crate::error::{Error, Result};
 use crate::results::load::{self, Teardown};
 use crate::results::store;
+use crate::server;
 use crate::shared::Phase;
 use crate::worker::statements::{Purpose, Statements};
 use pgrx::prelude::*;
@@ -43,6 +44,7 @@ fn forget(run_id: i64) -> Result<bool> {
 
 /// The teardown that a run of the caller has left, with its text, if there is one.
 fn left_by(run_id: i64) -> Result<Option<(String, Teardown)>> {
+    server::require_writable("finish a teardown")?;
     let Some(mut left) = load::teardown(run_id)? else {
         return Err(Error::UnknownRun { run_id });
     };

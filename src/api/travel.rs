@@ -18,7 +18,7 @@ fn import_run(call: Call<'_>) -> i64 {
             ))
         })?;
         label(name.as_deref())?;
-        server::require_writable("import runs")?;
+        server::require_writable_transaction("import runs")?;
         travel::import(argument("document", document)?, name)
     })()
     .or_raise_in(&call)

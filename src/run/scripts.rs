@@ -194,6 +194,7 @@ pub fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
 
 /// Stores a script of the caller's, or replaces it.
 pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
+    server::require_writable_transaction("define scripts")?;
     if name.is_empty()
         || name.len() > MAX_NAME_BYTES
         || name.contains(['@', '/', '.', ',', '"'])
@@ -230,6 +231,7 @@ pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
 
 /// Drops a stored script whose owner's rights the caller has.
 pub fn drop(name: &str) -> Result<()> {
+    server::require_writable_transaction("drop scripts")?;
     let parsed = ScriptName::parse(name).map_err(|error| Error::UnknownScript {
         message: format!("script \"{name}\" does not exist"),
         hint: format!("It is not the name of a script: {error}."),

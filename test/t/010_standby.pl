@@ -70,12 +70,22 @@ my %writes = (
 	'bench.resume'       => "SELECT bench.resume($set_id)",
 	'bench.sweep'        => q(SELECT bench.sweep('{"clients": [1, 2]}', scripts => 'select-only', transactions => 1)),
 	'bench.find_capacity' => 'SELECT bench.find_capacity(10)',
+	'bench.compare'      => q(SELECT bench.compare('[{"name": "reads", "scripts": "select-only"}, {"name": "writes"}]', transactions => 1)),
+	'bench.pgbench'      => q(SELECT bench.pgbench('-t 1')),
+	'bench.delete_runs'  => "SELECT bench.delete_runs('{$run_id}')",
+	'bench.define_script'   => q(SELECT bench.define_script('x', 'SELECT 1')),
+	'bench.drop_script'     => q(SELECT bench.drop_script('x')),
+	'bench.finish_teardown' => "SELECT bench.finish_teardown($run_id)",
+	'bench.import_run'   => "SELECT bench.import_run(bench.export_run($run_id)::json)",
+	'bench.grant_to'     => q(SELECT bench.grant_to('pg_monitor')),
+	'bench.initialize_pgio' => 'SELECT bench.initialize_pgio()',
 	'bench.initialize'   => 'SELECT bench.initialize()');
 foreach my $name (sort keys %writes)
 {
 	my ($status, $stdout, $stderr) =
 	  $standby->psql('postgres', "\\set VERBOSITY verbose\n$writes{$name}");
 	like($stderr, qr/ERROR:  25006: cannot .*on a standby.*\n.*HINT:/, "$name: clear error");
+	is(() = ($stderr =~ /(?:ERROR|WARNING|NOTICE):/g), 1, "$name: once");
 }
 
 # Results of the primary can be looked at.

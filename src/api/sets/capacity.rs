@@ -5,6 +5,7 @@
 //! and its runs in their order, so a search that was interrupted goes on where it was.
 
 use super::{Found, Set, arms};
+use crate::api::launch::require_writable;
 use crate::api::progress::Progress;
 use crate::api::run::conclude;
 use crate::api::warnings::remedy;
@@ -56,7 +57,9 @@ impl CapacityOptions {
         in_range("percentile", self.percentile, 50.0, 99.99)?;
         in_range("tolerance", self.tolerance, 0.001, 1.0)?;
         arms::require_storable(&self.run)?;
-        self.run.check()
+        let spec = self.run.check()?;
+        require_writable(&spec)?;
+        Ok(spec)
     }
 
     /// The search, which begins at the number of transactions per second without a rate.

@@ -3,6 +3,7 @@
 use super::arms::{self, Arm};
 use super::outcomes::{FAILURES, Outcomes};
 use super::{Found, Set};
+use crate::api::launch::require_writable;
 use crate::api::run::conclude;
 use crate::api::warnings;
 use crate::check::{self, list};
@@ -136,6 +137,7 @@ impl Series {
             if !spec.writes() {
                 continue;
             }
+            require_writable(spec)?;
             if spec.vacuum == Vacuum::Auto && spec.uses_pgbench_tables() {
                 spec.vacuum = Vacuum::All;
                 arm.options.vacuum = Vacuum::All.as_str().into();
