@@ -8,7 +8,8 @@ use crate::server;
 use crate::shared::ClientState;
 use crate::shared::reading;
 use crate::shared::{Header, Phase, Segment};
-use crate::state::session;
+use crate::state::transaction::InTransaction;
+use crate::state::{catalog, session};
 use pgrx::prelude::*;
 use selfbench_model::{Figures, RunRecord, RunScript, RunState};
 use selfbench_stats::{LatencyHistogram, Tally};
@@ -21,7 +22,7 @@ fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
 
 /// As row-level security has it for the run's row.
 fn is_visible(segment: &Segment) -> bool {
-    is_own(segment) || session::bypasses_row_security()
+    is_own(segment) || InTransaction::current().is_ok_and(|now| !catalog::hides_rows(now, c"runs"))
 }
 
 /// Whether the caller is the role that started the run.

@@ -46,6 +46,27 @@ pub fn type_of_extension(name: &CStr) -> pg_sys::Oid {
     }
 }
 
+/// The OID of a table of the extension, whatever the rights of the current role; `None` if it has been
+/// dropped. Takes no lock.
+pub fn own_table(_: InTransaction, name: &CStr) -> Option<pg_sys::Oid> {
+    // SAFETY: looks into the catalogs, in a transaction; both names end in a zero byte.
+    let oid = unsafe {
+        let schema = pg_sys::get_namespace_oid(c"bench".as_ptr(), true);
+        pg_sys::get_relname_relid(name.as_ptr(), schema)
+    };
+    (oid != pg_sys::InvalidOid).then_some(oid)
+}
+
+/// Whether row-level security of a table of the extension applies to the current role: not to a
+/// superuser, to a role with BYPASSRLS, or to the owner.
+pub fn hides_rows(now: InTransaction, table: &CStr) -> bool {
+    own_table(now, table).is_none_or(|table| {
+        // SAFETY: looks into the catalogs, in a transaction; raises no error.
+        let security = unsafe { pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true) };
+        security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    })
+}
+
 /// The foreign server of that name; `None` if there is none.
 pub fn foreign_server(_: InTransaction, name: &str) -> Option<pg_sys::Oid> {
     let name = CString::new(name).unwrap_or_default();

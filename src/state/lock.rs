@@ -7,10 +7,10 @@
 //! the lower 32 bits of a number. Two rows whose numbers differ by a multiple of 2^32 share a lock: one
 //! of them is refused as in progress while the other one is.
 
+use super::catalog::own_table;
 use super::transaction::InTransaction;
 use crate::error::{Error, Result};
 use pgrx::pg_sys;
-use std::ffi::CStr;
 
 /// What is locked, in the current database.
 #[derive(Clone, Copy, Debug)]
@@ -38,22 +38,23 @@ pub enum Until {
 
 impl Object {
     /// Locks it; false if another process has it locked and `wait` is false.
-    pub fn lock(self, _: InTransaction, until: Until, wait: bool) -> Result<bool> {
-        let tag = self.tag()?;
+    pub fn lock(self, now: InTransaction, until: Until, wait: bool) -> Result<bool> {
+        let tag = self.tag(now)?;
         // SAFETY: in a transaction, whose abort cleans up after an error of a wait.
         let taken = unsafe { pg_sys::LockAcquire(&tag, MODE, until == Until::Exit, !wait) };
         Ok(taken != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL)
     }
 
     /// Unlocks it before the process that has locked it exits.
-    pub fn unlock(self, _: InTransaction) -> Result<()> {
-        let tag = self.tag()?;
+    pub fn unlock(self, now: InTransaction) -> Result<()> {
+        let tag = self.tag(now)?;
         // SAFETY: a lock that is not held is a warning.
         unsafe { pg_sys::LockRelease(&tag, MODE, true) };
         Ok(())
     }
 
-    fn tag(self) -> Result<pg_sys::LOCKTAG> {
+    fn tag(self, now: InTransaction) -> Result<pg_sys::LOCKTAG> {
+        let table = |name| own_table(now, name).ok_or(Error::ExtensionDropped);
         let (class, number, part) = match self {
             Object::Set(set_id) => (table(c"sets")?, set_id as u32, 1),
             Object::Teardown(run_id) => (table(c"runs")?, run_id as u32, 1),
@@ -75,16 +76,3 @@ impl Object {
 }
 
 const MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
-
-/// The OID of a table of the extension, whatever the rights of the current role. Takes no lock.
-fn table(name: &CStr) -> Result<pg_sys::Oid> {
-    // SAFETY: looks into the catalogs, in a transaction; both names end in a zero byte.
-    let oid = unsafe {
-        let schema = pg_sys::get_namespace_oid(c"bench".as_ptr(), true);
-        pg_sys::get_relname_relid(name.as_ptr(), schema)
-    };
-    match oid {
-        pg_sys::InvalidOid => Err(Error::ExtensionDropped),
-        oid => Ok(oid),
-    }
-}

@@ -143,21 +143,15 @@ pub fn is_superuser() -> bool {
     InTransaction::current().is_ok() && unsafe { pg_sys::superuser() }
 }
 
-/// Whether row-level security does not apply to the current role, as to a superuser; no outside of a
-/// transaction.
-pub fn bypasses_row_security() -> bool {
-    // SAFETY: in a transaction.
-    InTransaction::current().is_ok() && unsafe { pg_sys::has_bypassrls_privilege(role()) }
-}
-
-/// Runs `body` with the rights of a role. If `body` raises an error, the abort of the transaction
-/// restores the identity.
+/// Runs `body` with the rights of a role, to which row-level security of its own tables does not apply,
+/// even if it is forced. If `body` raises an error, the abort of the transaction restores the identity.
 pub fn with_role<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     // SAFETY: restored below, or by the abort of the transaction.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
-        pg_sys::SetUserIdAndSecContext(role, context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32);
+        let own = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_NOFORCE_RLS;
+        pg_sys::SetUserIdAndSecContext(role, context | own as i32);
     }
     let result = body();
     // SAFETY: as above.

@@ -302,7 +302,7 @@ is(as('runner', "SET row_security = off; SET search_path = runner; SELECT state 
 
 # A role that may only connect blocks nothing with advisory locks: sets, teardowns, initializations and
 # imports have locks that SQL cannot take.
-my $run_id = $node->safe_psql('postgres', q{
+$run_id = $node->safe_psql('postgres', q{
 	SET client_min_messages = error;
 	SELECT run_id FROM bench.run('select-only', transactions => 1, teardown => 'DROP TABLE missing')});
 my $document = $node->safe_psql('postgres', "SELECT bench.export_run(run_id) FROM bench.run('select-only', transactions => 1)");
@@ -356,6 +356,40 @@ is( $node->safe_psql('owned',
 		extra_params => [qw(-U runner)]),
 	"5\nfinished",
 	'and a role with grants in it');
+
+# An owner that is no superuser any more, to which row-level security may even be applied, stores runs of
+# all roles, and takes none in progress for lost.
+$node->safe_psql('owned', q{
+	ALTER ROLE boss NOSUPERUSER;
+	SELECT bench.grant_to('other');
+	SET ROLE runner;
+	SELECT bench.define_script('rest', 'SELECT pg_sleep(600)');
+	RESET ROLE; SET ROLE other;
+	SELECT bench.define_script('one', 'SELECT 1')});
+my $resting = $node->safe_psql('owned', q{SELECT bench.start('rest', transactions => 1)}, extra_params => [qw(-U runner)]);
+foreach my $security ('', 'FORCE ROW LEVEL SECURITY')
+{
+	$node->safe_psql('owned', <<"SQL") if $security;
+DO \$\$
+DECLARE
+    tab regclass;
+BEGIN
+    FOR tab IN SELECT oid FROM pg_class WHERE relnamespace = 'bench'::regnamespace AND relrowsecurity LOOP
+        EXECUTE format('ALTER TABLE %s $security', tab);
+    END LOOP;
+END \$\$
+SQL
+	is( $node->safe_psql('owned', q{SELECT state FROM bench.run('one', transactions => 1, log => true)}, extra_params => [qw(-U other)]),
+		'finished', "an owner without privileges $security: a run of another role");
+	is( $node->safe_psql('owned', "SELECT state FROM bench.runs WHERE run_id = $resting"),
+		'running', "an owner without privileges $security: a run in progress");
+	is( $node->safe_psql('owned', 'SELECT count(*) FROM bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs))',
+			extra_params => [qw(-U other)]),
+		1, "an owner without privileges $security: deletes runs of another role");
+}
+is($node->safe_psql('owned', "SELECT bench.cancel($resting)", extra_params => [qw(-U runner)]), 't', 'it can be canceled');
+is( $node->safe_psql('owned', "SELECT state FROM bench.wait($resting)", extra_params => [qw(-U runner)]),
+	'canceled', 'and its end is stored');
 
 nothing_left_ok($node, 'at the end');
 $node->stop;
