@@ -244,7 +244,7 @@ CREATE TABLE bench.run_statements (
 COMMENT ON TABLE bench.run_statements IS 'figures of each command of a run''s scripts, for runs with per_statement';
 
 CREATE TABLE bench.transactions (
-    run_id         bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    run_id         bigint NOT NULL, -- of bench.runs
     client         int NOT NULL,
     transaction_no bigint NOT NULL,
     script_no      int NOT NULL,
@@ -258,6 +258,20 @@ CREATE TABLE bench.transactions (
    overflow the request queue of autosummarize. */
 CREATE INDEX ON bench.transactions USING brin (run_id);
 COMMENT ON TABLE bench.transactions IS 'transactions of runs with a log, or a sample of them, one row each';
+
+/* The log of deleted runs goes with them, in one pass: a foreign key would look for the rows of each run by
+   itself, in all of the table until a vacuum has summarized it. */
+CREATE FUNCTION bench_internal.delete_log() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    DELETE FROM bench.transactions WHERE run_id = ANY (ARRAY(SELECT d.run_id FROM deleted d));
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER delete_log AFTER DELETE ON bench.runs REFERENCING OLD TABLE AS deleted
+FOR EACH STATEMENT EXECUTE FUNCTION bench_internal.delete_log();
 
 CREATE TABLE bench.run_intervals (
     run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,

@@ -1,7 +1,7 @@
 /* Runs as documents, which other servers can import. docs/travel.md describes the format.
 
-   What belongs to a run is found in the catalogs: bench.runs, and the tables of the extension that refer
-   to it by run_id, directly or through another one. A new table travels by itself. */
+   What belongs to a run is found in the catalogs: bench.runs, its log, and the tables of the extension that
+   refer to it by run_id, directly or through another one. A new table travels by itself. */
 
 /* Columns of bench.runs that mean something on this server only: they are neither exported nor imported.
    A document must not be able to set them, above all not texts that are executed later. */
@@ -16,6 +16,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     WITH RECURSIVE t AS (
         SELECT 'bench.runs'::regclass::oid AS relation, 0 AS level
+        UNION
+        SELECT 'bench.transactions'::regclass::oid, 1
         UNION
         SELECT c.conrelid, t.level + 1
           FROM t JOIN pg_constraint c ON c.confrelid = t.relation AND c.contype = 'f'

@@ -269,6 +269,15 @@ is(as($root, join ' UNION ALL ', map { "SELECT '$_' FROM bench.$_ WHERE run_id I
 			qw(run_scripts run_statements run_intervals run_settings transactions)),
 	'', 'nothing is left of them');
 
+# However many runs are deleted, the log of transactions is looked through once.
+as($root, "SELECT bench.run('select-only', $quick, log => true, label => 'logged') FROM generate_series(1, 5)");
+my ($scans) = as($root, q(
+	BEGIN;
+	DO $$ BEGIN PERFORM * FROM bench.delete_runs(label => 'logged'); END $$;
+	SELECT 'scans: ' || seq_scan + idx_scan FROM pg_stat_xact_user_tables WHERE relid = 'bench.transactions'::regclass;
+	COMMIT)) =~ /^scans: (\d+)$/m;
+is($scans, 1, 'deleted logs are found at once');
+
 # Many intervals: batches of rows and of their histograms keep their order.
 my $long = as($root, "SELECT run_id FROM bench.run('select-only', $quick)");
 $node->safe_psql('postgres', qq(
