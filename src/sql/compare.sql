@@ -67,6 +67,20 @@ CREATE FUNCTION bench_internal.compare_figures(
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 6 AS 'MODULE_PATHNAME', 'compare_figures_wrapper';
 
+/* Columns of bench.runs that are not options: figures, which scripts have, too, what belongs to one run, and
+   what is compared as "size". All others are compared as options. */
+CREATE FUNCTION bench_internal.not_options() RETURNS text[]
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT array_agg(a.attname) || '{owner,label,set_id,arm,round,state,warmup_steady,seed,scale,partition_method,partitions,
+               server_version_num,created_at,started_at,finished_at,seconds,connection_ms,harness_us,harness_share,
+               snapshot_held_s,snapshot_held_by,processors,other_runs,warmup_transactions,aborted_clients,errors,notes,
+               teardown_due,coordinator_pid,segment,imported_at,imported_from}'::text[]
+      FROM pg_attribute a
+     WHERE a.attrelid = 'bench.run_scripts'::regclass AND a.attnum > 0
+$$;
+
 CREATE FUNCTION bench.compare_runs(
     a bigint[], b bigint[],
     OUT aspect text, OUT name text, OUT of_a text, OUT of_b text, OUT ratio float8, OUT finding text
@@ -81,12 +95,14 @@ AS $$
           JOIN bench.runs r USING (run_id)),
     /* What has one value in a run. */
     facts (aspect, place, name, side, value) AS (
-        SELECT 'option', 2, o.name, r.side, nullif(r.run -> o.name, 'null') #>> '{}'
-          FROM runs r, unnest('{target,database_name,mode,connection,protocol,scripts,sql,clients,jobs,workers,backends,
-                   duration_s,transactions_per_client,warmup_s,max_warmup_s,aggregate_interval_s,wait_sample_rate,rate,
-                   latency_limit_ms,max_tries,variables,undefined_variables,setup,teardown,reconnect,continue_on_error,
-                   exit_on_abort,checkpoint,observe,profile,per_statement,log,sampling_rate,client_process,
-                   vacuum,server_version,extension_version}'::text[]) o (name)
+        SELECT 'option', 2, o.name, r.side, nullif(o.value, 'null') #>> '{}'
+          FROM runs r, jsonb_each(r.run) o (name, value)
+         WHERE o.name <> ALL (bench_internal.not_options())
+        UNION ALL
+        SELECT 'option', 2, o.name, r.side, nullif(to_jsonb(p) -> o.name, 'null') #>> '{}'
+          FROM runs r JOIN bench.pgio_runs p USING (run_id),
+               (SELECT DISTINCT unnest(proargnames) FROM pg_proc WHERE oid = 'bench.run_pgio'::regproc) o (name)
+         WHERE to_jsonb(p) ? o.name
         UNION ALL
         SELECT 'setting', 3, s.name, r.side, s.setting
           FROM runs r JOIN bench.run_settings s USING (run_id)

@@ -106,6 +106,13 @@ impl Side {
 
 fn side(name: &'static str, run_ids: Option<Vec<Option<i64>>>) -> Result<Side> {
     let mut run_ids = check::elements(name, check::argument(name, run_ids)?)?;
+    if run_ids.is_empty() {
+        return Err(check::invalid(
+            name,
+            "{}".into(),
+            "The number of at least one run.",
+        ));
+    }
     run_ids.sort_unstable();
     run_ids.dedup();
     let mut side = Side {
