@@ -83,8 +83,8 @@ impl Processes for Launched {
 
     fn for_each_left(&self, each: &mut dyn FnMut(Left)) {
         // A coordinator that stores a run ends by itself, as soon as it gets the locks that it needs.
-        let stores = self.segment.header().phase() == Phase::Storing;
-        if !self.detached.get() && !(self.abandoned.get() && stores) {
+        let stores = self.abandoned.get() && self.segment.header().phase() == Phase::Storing;
+        if !self.detached.get() && !stores {
             Left::of_worker(&self.coordinator)
                 .into_iter()
                 .for_each(each);
