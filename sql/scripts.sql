@@ -161,7 +161,7 @@ SELECT arm FROM bench.compare('[{"sql": "SELECT 1"}, {}]', scripts => 'select-on
 SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => 42);
 SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => '43');
 SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => 44::smallint);
-SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => '45'::text);
+SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => '45'::varchar);
 SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => 9223372036854775807);
 SELECT count(*) FROM bench.run(sql => 'SELECT 1', transactions => 1, seed => 18446744073709551615);
 SELECT seed FROM bench.runs ORDER BY run_id DESC LIMIT 6;

@@ -58,8 +58,17 @@ LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textout';
 CREATE TYPE bench.seed (INPUT = bench_internal.seed_in, OUTPUT = bench_internal.seed_out, LIKE = pg_catalog.text);
 COMMENT ON TYPE bench.seed IS 'a random seed: an integer from 0 to 18446744073709551615, "time" or "rand"';
 CREATE CAST (pg_catalog.text AS bench.seed) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (varchar AS bench.seed) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (bench.seed AS pg_catalog.text) WITHOUT FUNCTION AS ASSIGNMENT;
-CREATE CAST (smallint AS bench.seed) WITH INOUT AS IMPLICIT;
-CREATE CAST (int AS bench.seed) WITH INOUT AS IMPLICIT;
-CREATE CAST (bigint AS bench.seed) WITH INOUT AS IMPLICIT;
-CREATE CAST (numeric AS bench.seed) WITH INOUT AS IMPLICIT;
+CREATE FUNCTION bench_internal.seed(smallint) RETURNS bench.seed
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.seed;
+CREATE FUNCTION bench_internal.seed(int) RETURNS bench.seed
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.seed;
+CREATE FUNCTION bench_internal.seed(bigint) RETURNS bench.seed
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.seed;
+CREATE FUNCTION bench_internal.seed(numeric) RETURNS bench.seed
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.seed;
+CREATE CAST (smallint AS bench.seed) WITH FUNCTION bench_internal.seed(smallint) AS IMPLICIT;
+CREATE CAST (int AS bench.seed) WITH FUNCTION bench_internal.seed(int) AS IMPLICIT;
+CREATE CAST (bigint AS bench.seed) WITH FUNCTION bench_internal.seed(bigint) AS IMPLICIT;
+CREATE CAST (numeric AS bench.seed) WITH FUNCTION bench_internal.seed(numeric) AS IMPLICIT;

@@ -186,7 +186,7 @@ is(catalogs('ours'), catalogs('theirs'), 'the same foreign keys stay');
 is( $node->safe_psql('ours',
 		"SELECT string_agg(step, ', ') FROM bench.initialize(steps => 'dtgvp', foreign_keys => true)"
 	),
-	'drop tables, create tables, client-side generate, vacuum, primary keys, foreign keys',
+	'drop tables, create tables, generate rows, vacuum, primary keys, foreign keys',
 	'names of the steps');
 is( $node->safe_psql('ours', "SELECT string_agg(step, ', ') FROM bench.initialize(steps => 'Gv')"),
 	'generate rows by SQL, vacuum',
@@ -214,14 +214,14 @@ is_deeply(
 		'dropping old tables...',
 		'creating tables...',
 		'creating 2 partitions...',
-		'generating data (client-side)...',
+		'generating rows...',
 		grep({ /tuples/ } @notices),
 		'vacuuming...',
 		'creating primary keys...',
 		grep({ /^done/ } @notices) ],
 	'notices') or diag explain \@notices;
 like($notices[-1],
-	qr/^done in N s \(drop tables N s, create tables N s, client-side generate N s, vacuum N s, primary keys N s\)\.?$/,
+	qr/^done in N s \(drop tables N s, create tables N s, generate rows N s, vacuum N s, primary keys N s\)\.?$/,
 	'the last notice');
 
 # Into the schema of search_path, while others hold tables of that name.

@@ -54,6 +54,7 @@ my %released = (
 	'columns of one'  => "SELECT ($run).*",
 	'columns as text' => "SELECT state, errors::text, to_char(tps, '990'), started_at - now() FROM $run",
 	'a loop'          => "SELECT n, r.state FROM generate_series(1, 1) n, LATERAL bench.run(clients => n, duration => '10 min', vacuum => 'none', label => '%s') r ORDER BY tps LIMIT 1",
+	'a loop of seeds' => "SELECT n, r.state FROM generate_series(1, 1) n, LATERAL bench.run(seed => n, duration => '10 min', vacuum => 'none', label => '%s') r",
 	'a list'          => "SELECT v.mode, max(r.state) FROM (VALUES ('spi')) v (mode), LATERAL bench.run(mode => v.mode, duration => '10 min', vacuum => 'none', label => format('%%s', '%s')) r GROUP BY 1",
 	'WITH'            => "WITH r AS (SELECT * FROM $run) SELECT state, (SELECT max(transactions) > 0 FROM r) FROM r",
 	'UNION ALL'       => "SELECT state FROM $run UNION ALL SELECT 'none'",

@@ -111,7 +111,7 @@ SQL
 
 # Initialization.
 is( here("SELECT string_agg(step, ',') FROM bench.initialize(scale => 2, target => $target)"),
-	'drop tables,create tables,client-side generate,vacuum,primary keys',
+	'drop tables,create tables,generate rows,vacuum,primary keys',
 	'initialization of the target');
 my $tables = tables();
 like($tables, qr/^2\|.*\n20\|.*\n200000\|.*\n0$/, 'its rows');
