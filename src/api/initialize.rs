@@ -31,8 +31,8 @@ fn initialize(
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = call.horizon();
     let options = call.read(InitializeOptions::take).or_raise_in(&call);
-    let seconds =
-        execute(&options.check(false).or_raise_in(&call), false, &horizon).or_raise_in(&call);
+    let spec = options.check(false).or_raise_in(&call);
+    let seconds = execute(&spec, Telling::default(), &horizon).or_raise_in(&call);
     TableIterator::new(seconds)
 }
 
@@ -46,11 +46,19 @@ fn initialize_pgio(
     TableIterator::new(seconds)
 }
 
-/// Initializes pgbench's tables as specified, and tells the number of rows less often if it is to be
-/// quiet; names and seconds of the steps.
+/// How an initialization is told.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Telling {
+    /// Whether the number of rows is told less often.
+    pub quiet: bool,
+    /// Whether in the words of `pgbench -i`.
+    pub in_pgbench: bool,
+}
+
+/// Initializes pgbench's tables as specified; names and seconds of the steps.
 pub(super) fn execute(
     spec: &InitializeSpec,
-    quiet: bool,
+    telling: Telling,
     horizon: &Horizon,
 ) -> Result<Vec<(String, f64)>> {
     if spec.target.is_none() {
@@ -71,7 +79,7 @@ pub(super) fn execute(
         locks::require_none(&tables)?;
     }
     let notifier = Notifier {
-        quiet,
+        telling,
         steps: spec
             .steps
             .chars()
@@ -126,18 +134,18 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
     if seconds.len() != notifier.steps.len() {
         return Err(Error::Limit("the loader skipped a step".into()));
     }
-    let steps: Vec<(InitializeStep, f64)> = notifier.steps.into_iter().zip(seconds).collect();
-    pgrx::notice!("{}", closing_line(&steps));
+    let steps: Vec<(InitializeStep, f64)> = notifier.steps.iter().copied().zip(seconds).collect();
+    pgrx::notice!("{}", closing_line(&steps, notifier.telling.in_pgbench));
     Ok(steps
         .into_iter()
         .map(|(step, seconds)| (step.name().to_owned(), seconds))
         .collect())
 }
 
-/// Sends the caller notices of the progress, with the texts of pgbench.
+/// Sends the caller notices of the progress.
 #[derive(Default)]
 struct Notifier {
-    quiet: bool,
+    telling: Telling,
     steps: Vec<InitializeStep>,
     /// Which tables have so many rows.
     tables: &'static str,
@@ -163,7 +171,11 @@ impl Notifier {
             let begun = header.step_ns.load(Relaxed);
             self.end_generation(begun);
             let step = self.steps[self.announced];
-            pgrx::notice!("{}", step.announcement());
+            let announcement = match self.telling.in_pgbench {
+                true => step.announcement_in_pgbench(),
+                false => step.announcement(),
+            };
+            pgrx::notice!("{announcement}");
             if step == InitializeStep::CreateTables && self.partitions > 0 {
                 pgrx::notice!("creating {} partitions...", self.partitions);
             }
@@ -179,10 +191,18 @@ impl Notifier {
         if finished {
             self.end_generation(now);
         } else if let Some(since) = self.generating_since_ns
-            && now - self.notified_ns >= if self.quiet { QUIET_NS } else { PROGRESS_NS }
+            && now - self.notified_ns >= self.every_ns()
         {
             self.notified_ns = now;
             self.tell(header.rows_done.load(Relaxed).min(self.rows), now - since);
+        }
+    }
+
+    /// How often the number of rows is told.
+    fn every_ns(&self) -> u64 {
+        match self.telling.quiet {
+            true => QUIET_NS,
+            false => PROGRESS_NS,
         }
     }
 

@@ -3,7 +3,7 @@
 //! What the command line means is `crates/command_line`'s business. Here it becomes the options of
 //! a run or an initialization, and the result the lines that pgbench prints.
 
-use super::initialize;
+use super::initialize::{self, Telling};
 use super::progress::Progress;
 use super::run;
 use super::warnings;
@@ -96,7 +96,11 @@ fn initialize_tables(wanted: &Initialize, horizon: &Horizon) -> Result<()> {
         target: target(&wanted.connection)?,
         ..InitializeOptions::default()
     };
-    initialize::execute(&options.check(true)?, wanted.quiet, horizon)?;
+    let telling = Telling {
+        quiet: wanted.quiet,
+        in_pgbench: true,
+    };
+    initialize::execute(&options.check(true)?, telling, horizon)?;
     Ok(())
 }
 

@@ -37,7 +37,7 @@ fn finish_teardown(call: Call<'_>) -> bool {
 fn forget(run_id: i64) -> Result<bool> {
     let left = left_by(run_id)?;
     if left.is_some() {
-        store::teardown_done(run_id)?;
+        store::give_up_teardown(run_id)?;
     }
     Ok(left.is_some())
 }

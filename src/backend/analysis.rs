@@ -159,7 +159,7 @@ pub fn check(sql: &str, single: bool, resolve: bool) -> Result<Checked> {
     Ok(checked)
 }
 
-/// Whether a statement creates, changes or drops something, or sets where names are looked up.
+/// Whether a statement creates, changes or drops something, may do so, or sets where names are looked up.
 ///
 /// # Safety
 /// The node is a parsed statement.
@@ -168,16 +168,25 @@ unsafe fn is_change_of_names(statement: *mut pg_sys::Node) -> bool {
     unsafe {
         if pgrx::is_a(statement, pg_sys::NodeTag::T_VariableSetStmt) {
             let name = (*statement.cast::<pg_sys::VariableSetStmt>()).name;
-            return name.is_null() || CStr::from_ptr(name) == c"search_path";
+            let names = [c"search_path", c"role", c"session_authorization"];
+            return name.is_null() || names.contains(&CStr::from_ptr(name));
+        }
+        if pgrx::is_a(statement, pg_sys::NodeTag::T_DoStmt)
+            || pgrx::is_a(statement, pg_sys::NodeTag::T_CallStmt)
+        {
+            return true;
         }
         pg_sys::GetCommandLogLevel(statement) == pg_sys::LogStmtLevel::LOGSTMT_DDL
     }
 }
 
-/// Whether an error says nothing about the statement: SQLSTATEs of resources and of interventions.
+/// Whether an error says nothing about the statement: SQLSTATEs of resources, of interventions and of
+/// locks.
 fn says_nothing(error: &Error) -> bool {
     let sqlstate = error.report().sqlstate;
-    sqlstate.starts_with("53") || sqlstate.starts_with("57")
+    sqlstate.starts_with("53")
+        || sqlstate.starts_with("57")
+        || ["55P03", "40P01"].contains(&sqlstate.as_str())
 }
 
 /// The text with a zero byte at its end. Fails if there is not enough memory for what the server and

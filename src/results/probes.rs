@@ -22,7 +22,7 @@ fn probes(key: &str, number: i64, percentile: f64) -> Result<Vec<Probe>> {
                 "SELECT jsonb_build_object(
                             'run_id', r.run_id, 'rate', r.rate, 'state', r.state,
                             'aborted_clients', r.aborted_clients, 'error', r.errors[1],
-                            'duration_s', r.duration_s,
+                            'duration_s', coalesce(r.duration_s, r.seconds, 0),
                             'transactions', r.transactions, 'failed', r.failed,
                             'skipped', r.skipped, 'late', r.late, 'tps', r.tps,
                             'percentile_ms',

@@ -140,6 +140,18 @@ pub fn lock_teardown(run_id: i64) -> Result<bool> {
     transaction(|| Object::Teardown(run_id).lock(InTransaction::current()?, Until::Exit, false))
 }
 
+/// Ends the teardown of a run, without executing it, in the current transaction.
+///
+/// # Errors
+/// If another process executes it.
+pub fn give_up_teardown(run_id: i64) -> Result<()> {
+    let transaction = InTransaction::current()?;
+    match Object::Teardown(run_id).lock(transaction, Until::TransactionEnd, false)? {
+        true => teardown_done(run_id),
+        false => Err(Error::TeardownInProgress { run_id }),
+    }
+}
+
 /// Notes in the current transaction that the teardown of a run is not due any more.
 pub fn teardown_done(run_id: i64) -> Result<()> {
     as_owner(|| {

@@ -214,6 +214,7 @@ like(
 foreach my $case (
 	[ "bench.run('sleeper', rate => 1000, duration => '1 s')", 1 ],
 	[ "bench.compare('[{}, {}]', scripts => 'sleeper', rate => 1000, repeats => 2, duration => '1 s')", 1 ],
+	[ "bench.run('sleeper', rate => 1000, transactions => 20)", 1 ],
 	[ "bench.run('sleeper', rate => 5, transactions => 5)", 0 ],
 	[ "bench.pgbench('-n -T 1 -R 1000 -f sleeper')", 0 ])
 {

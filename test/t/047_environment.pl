@@ -153,7 +153,9 @@ foreach my $mode (qw(spi libpq))
 }
 is(sql(q{
 	SELECT string_agg(c.name, ', ') FROM bench.compare_runs(
-		(SELECT array_agg(run_id) FROM bench.run_tables WHERE name = 'documents'), '{}') c
+		(SELECT array_agg(run_id) FROM bench.run_tables WHERE name = 'documents'),
+		(SELECT array_agg(run_id) FROM bench.runs r
+		  WHERE NOT EXISTS (SELECT FROM bench.run_tables t WHERE t.run_id = r.run_id AND t.name = 'documents'))) c
 	WHERE c.aspect = 'size' AND c.name ~ 'TOAST|toast'}),
 	'TOAST of public.documents', 'comparisons name it by its table');
 

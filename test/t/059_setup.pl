@@ -310,6 +310,8 @@ $node->start;
 $node->safe_psql('postgres', 'INSERT INTO first DEFAULT VALUES');
 my $session = start_sql($node, "SELECT bench.finish_teardown($run)");
 $sleeps->();
+(undef, $stderr) = $psql->("SELECT bench.finish_teardown($run, give_up => true)");
+like($stderr, qr/ERROR:  the teardown of run $run is in progress/, 'it is not given up meanwhile');
 # A run with the same number in another database is not meant.
 $node->safe_psql('postgres', 'CREATE DATABASE second');
 $node->safe_psql('second', "CREATE EXTENSION pg_selfbench; SELECT setval('bench.run_id_seq', $run, false)");

@@ -1,7 +1,5 @@
 //! The steps of initialization: their letters, their names, and their announcements.
 
-use std::fmt;
-
 /// A step of initialization, those of pgbench's tables by a letter in the option that lists them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum InitializeStep {
@@ -78,6 +76,24 @@ impl InitializeStep {
         }
     }
 
+    /// The name in the closing line of `pgbench -i`, whose client generates the rows.
+    pub const fn name_in_pgbench(self) -> &'static str {
+        match self {
+            Self::Generate => "client-side generate",
+            Self::GenerateBySql => "server-side generate",
+            other => other.name(),
+        }
+    }
+
+    /// The notice of `pgbench -i` when the step begins.
+    pub const fn announcement_in_pgbench(self) -> &'static str {
+        match self {
+            Self::Generate => "generating data (client-side)...",
+            Self::GenerateBySql => "generating data (server-side)...",
+            other => other.announcement(),
+        }
+    }
+
     /// The notice when the step begins, such as `dropping old tables...`.
     pub const fn announcement(self) -> &'static str {
         match self {
@@ -91,11 +107,5 @@ impl InitializeStep {
             Self::GenerateRows => "generating rows...",
             Self::CreateIndexes => "creating indexes...",
         }
-    }
-}
-
-impl fmt::Display for InitializeStep {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
     }
 }

@@ -39,12 +39,18 @@ pub fn progress_line(
 }
 
 /// The line that closes initialization: the time of all steps together and of each, in seconds,
-/// in the order in which they were done.
-pub fn closing_line(steps: &[(InitializeStep, f64)]) -> String {
+/// in the order in which they were done. Names are pgbench's or those of `bench.initialize`.
+pub fn closing_line(steps: &[(InitializeStep, f64)], in_pgbench: bool) -> String {
     let total: f64 = steps.iter().map(|(_, seconds)| seconds).sum();
     let each: Vec<String> = steps
         .iter()
-        .map(|(step, seconds)| format!("{step} {} s", fixed(*seconds, 2)))
+        .map(|(step, seconds)| {
+            let name = match in_pgbench {
+                true => step.name_in_pgbench(),
+                false => step.name(),
+            };
+            format!("{name} {} s", fixed(*seconds, 2))
+        })
         .collect();
     format!("done in {} s ({}).", fixed(total, 2), each.join(", "))
 }
@@ -84,17 +90,22 @@ mod tests {
 
     #[test]
     fn the_closing_line_sums_up_the_steps() {
-        assert_eq!(
-            closing_line(&[
-                (InitializeStep::DropTables, 0.004),
-                (InitializeStep::CreateTables, 0.01),
-                (InitializeStep::Generate, 0.25),
-                (InitializeStep::Vacuum, 0.1),
-                (InitializeStep::PrimaryKeys, 0.2),
-            ]),
-            "done in 0.56 s (drop tables 0.00 s, create tables 0.01 s, \
-             generate rows 0.25 s, vacuum 0.10 s, primary keys 0.20 s)."
-        );
+        let steps = [
+            (InitializeStep::DropTables, 0.004),
+            (InitializeStep::CreateTables, 0.01),
+            (InitializeStep::Generate, 0.25),
+            (InitializeStep::Vacuum, 0.1),
+            (InitializeStep::PrimaryKeys, 0.2),
+        ];
+        for (in_pgbench, name) in [(false, "generate rows"), (true, "client-side generate")] {
+            assert_eq!(
+                closing_line(&steps, in_pgbench),
+                format!(
+                    "done in 0.56 s (drop tables 0.00 s, create tables 0.01 s, \
+                     {name} 0.25 s, vacuum 0.10 s, primary keys 0.20 s)."
+                )
+            );
+        }
     }
 
     #[test]

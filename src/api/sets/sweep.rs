@@ -4,7 +4,7 @@ use super::outcomes::Outcomes;
 use super::series::{self, Planned, Series};
 use super::verdicts::{Latencies, mean};
 use super::{Found, Set, arms, load_of_kind};
-use crate::api::initialize;
+use crate::api::initialize::{self, Telling};
 use crate::api::progress::Progress;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
@@ -261,7 +261,11 @@ impl Sweep {
                     target: self.series.arms[first.arm].options.target.clone(),
                     ..InitializeOptions::default()
                 };
-                initialize::execute(&options.check(false)?, true, set.horizon())?;
+                let telling = Telling {
+                    quiet: true,
+                    ..Telling::default()
+                };
+                initialize::execute(&options.check(false)?, telling, set.horizon())?;
             }
             self.series.perform(set, &runs, &mut outcomes)?;
         }
