@@ -66,11 +66,15 @@ pub struct ScriptSpec {
 
 /// The script that an item of a list means.
 pub fn find(item: &Item) -> Result<ScriptSpec> {
+    let of_statement = match item.text.trim().contains(char::is_whitespace) {
+        true => " A statement is given as sql => '...'.",
+        false => "",
+    };
     let unknown = |message: String| Error::UnknownScript {
         message,
         hint: format!(
             "Built-in scripts are {}; stored ones are listed in bench.scripts. A script of another \
-             role is written owner.name, a file with a slash.",
+             role is written owner.name, a file with a slash.{of_statement}",
             builtin::list()
                 .iter()
                 .map(|b| b.name)

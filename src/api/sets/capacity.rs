@@ -35,6 +35,8 @@ const INTERVALS: i64 = 20;
 /// the highest one. Clients that contend for rows execute more with a rate than without.
 const LOWEST: f64 = 1.0 / 32.0;
 const HIGHEST: f64 = 16.0;
+/// From that length of a probe on, the caller is told before the first how many there may be.
+const TOLD_FROM_S: f64 = 1.0;
 /// The number of probes at most.
 const MAX_PROBES: usize = 40;
 
@@ -239,6 +241,13 @@ impl FindCapacity {
             first: most.error.clone().unwrap_or_default(),
             hint: None,
         })?;
+        let probe_s = runs.without_rate.duration_us.unwrap_or(0) as f64 / US_PER_SECOND as f64;
+        if probe_s >= TOLD_FROM_S {
+            pgrx::notice!(
+                "most searches take 10 to 15 probes, each of {} or longer",
+                super::span(probe_s)
+            );
+        }
         let answer = loop {
             match search.next() {
                 Step::Probe { rate, seconds, .. } => {
