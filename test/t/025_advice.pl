@@ -161,7 +161,7 @@ $node->safe_psql(
 	SELECT bench.define_script('vain', E'\\\\set a 1\nSELECT b FROM matched WHERE a = :a;\n'
 		'UPDATE matched SET b = b + 1 WHERE a = 2;\nSELECT\n  b FROM matched WHERE a = :a + 5;\n'
 		'INSERT INTO matched SELECT 3 WHERE false;\nSELECT in_vain();\nDELETE FROM matched WHERE a = 1 AND random() < 0;\n'
-		'BEGIN;\nUPDATE matched SET b = 0 WHERE a = 1;\nEND;')});
+		'BEGIN;\nUPDATE matched SET b = 0 WHERE a = 1;\nEND;\nEXPLAIN SELECT b FROM matched;')});
 foreach my $mode (qw(spi libpq))
 {
 	foreach my $protocol (qw(simple extended prepared))

@@ -146,6 +146,7 @@ unsafe fn rows_of(execution: *mut pg_sys::QueryDesc) -> Option<u64> {
             execution.operation,
             CMD_SELECT | CMD_UPDATE | CMD_DELETE | CMD_MERGE
         ) && !execution.estate.is_null()
+            && (*execution.estate).es_top_eflags & pg_sys::EXEC_FLAG_EXPLAIN_ONLY as i32 == 0
             && !execution.sourceText.is_null()
             && !sent.is_null()
             && CStr::from_ptr(execution.sourceText) == CStr::from_ptr(sent);
