@@ -109,7 +109,7 @@ my @settings = (
 	"statement_timeout = '1 h'; SET lock_timeout = '1 h'; SET idle_in_transaction_session_timeout = '1 h'");
 # Functions that write, that need a schema in search_path, and that draw with characters of the client's
 # encoding.
-my $writes  = qr/^(define|delete|drop|grant|import|initialize|resume)/;
+my $writes  = qr/^(define|delete|drop|finish|grant|import|initialize|resume)/;
 my $in_path = qr/^initialize|pgio$|^pgbench$/;
 my $drawn   = qr/^(plot|report)$/;
 
@@ -128,9 +128,11 @@ sub results
 	my ($rc, $stdout, $stderr) = $node->psql('postgres', $sql, on_error_stop => 0);
 	my %results;
 	$stderr =~ s/^psql:<stdin>:\d+: //gm;
+	# The last digits of sums depend on the plan.
+	$stdout =~ s/(\d+\.\d{9,}(?:e[-+]\d+)?)/sprintf '%.9g', $1/ge;
 	foreach my $text ($stdout, $stderr)
 	{
-		my (undef, %of) = split /^== (\w+)\n?/m, $text;
+		my (undef, %of) = split /^== (\w+)\n?/m, $text, -1;
 		$results{$_} .= $of{$_} foreach keys %of;
 	}
 	return \%results;

@@ -76,7 +76,7 @@ SQL
 $node->safe_psql('postgres', q{SELECT bench.define_script('stay', 'SELECT stay();')});
 my $offset = -s $far->logfile;
 my $caller = start_sql($node,
-	"SELECT bench.run('stay', mode => 'libpq', clients => 2, duration => '600 s', vacuum => 'none', target => \$\$$target user=refused\$\$)",
+	"SELECT bench.run('stay', mode => 'libpq', clients => 2, jobs => 1, duration => '600 s', vacuum => 'none', target => \$\$$target user=refused\$\$)",
 	name => 'caller');
 ok($far->poll_query_until('postgres', "SELECT count(*) = 2 $active"), 'refused: the clients are executing');
 $node->safe_psql('postgres', 'SELECT bench.cancel(max(run_id)) FROM bench.runs');
