@@ -90,7 +90,9 @@ SELECT run_id AS scripts FROM bench.run((SELECT string_agg('nothing ' || n, ',')
                                         transactions => 500, per_statement => true, label => '128 scripts') \gset
 
 SELECT bench.start('fails', transactions => 3, label => 'nothing') AS nothing \gset
+\set ON_ERROR_STOP off
 SELECT FROM bench.wait(:nothing);
+\set ON_ERROR_STOP on
 SELECT pg_temp.copy('bench.runs', :whole, pg_temp.run(jsonb_object_agg(attname, NULL)))
   FROM pg_attribute
  WHERE attrelid = 'bench.runs'::regclass AND attnum > 0 AND attgenerated = '' AND NOT attisdropped AND NOT attnotnull;

@@ -329,7 +329,7 @@ fn outliers_are_named_by_their_position() {
 fn means_have_intervals() {
     let interval = interval_of_mean(&ARM).unwrap();
     near(interval.mean, 1014.9731729253062, 1e-12);
-    near(interval.low.unwrap(), 996.60802951388268, 1e-9);
+    near(interval.low.unwrap(), 996.608_029_513_882_7, 1e-9);
     near(interval.high.unwrap(), 1033.6767427616971, 1e-9);
     let two = interval_of_mean(&[100.0, 300.0]).unwrap();
     near(two.low.unwrap(), 0.16119829878228184, 1e-6);
