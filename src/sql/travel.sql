@@ -1,4 +1,4 @@
-/* Runs as documents, which other servers can import. docs/travel.md describes the format.
+/* Runs as documents, which other servers can import. docs/targets-and-nightly.md describes the format.
 
    What belongs to a run is found in the catalogs: bench.runs, its log, and the tables of the extension that
    refer to it by run_id, directly or through another one. A new table travels by itself. */
