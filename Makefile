@@ -7,10 +7,6 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION)
 SCRIPT     = $(EXTENSION)--$(EXTVERSION).sql
 DATA_built = $(SCRIPT)
 
-# The install script is made of the files of src/sql that src/lib.rs names, in that order.
-SQL_PIECES := $(or $(shell sed -n 's,.*"sql/\([a-z_]*\)\.sql".*,\1,p' src/lib.rs), \
-  $(error src/lib.rs names no files of src/sql))
-
 # Tests.  The order matters in the first two: test_setup and catalog come first.
 REGRESS     = test_setup catalog errors results scripts pgio_tables pgio
 ISOLATION   = rollback
@@ -30,11 +26,11 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 # One target directory for each major version, so that switching is cheap.
 CARGO_TARGET_DIR ?= target
-EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/fuzz \
+EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)/catalog $(CARGO_TARGET_DIR)/fuzz \
   $(CARGO_TARGET_DIR)/browser demo.html
 
 .DEFAULT_GOAL := build
-.PHONY: build install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
+.PHONY: build docs install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -73,9 +69,15 @@ $(OUT)/server: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION) in $(bindir)' | cmp -s - $@ || echo '$(VERSION) in $(bindir)' >$@
 
-$(SCRIPT): $(SQL_PIECES:%=src/sql/%.sql) $(EXTENSION).control Makefile src/lib.rs
-	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; \
-	  cat $(filter src/sql/%,$^); } >$@
+# Made of the pieces in src/sql and of the lists of options and columns, as text.
+CATALOG = cargo run --quiet --locked --target-dir $(CARGO_TARGET_DIR)/catalog -p selfbench_catalog --
+
+$(SCRIPT): $(filter src/sql/% crates/%,$(SOURCES)) Makefile
+	$(CATALOG) sql >$@.new
+	@mv $@.new $@
+
+docs:
+	$(CATALOG) docs
 
 install: install-library
 
@@ -111,6 +113,7 @@ make              build the library and the install script
 make install      install both for the server of PG_CONFIG; DESTDIR is honored
 make installcheck run the tests on the running server that PGHOST and PGPORT name
 make uninstall    remove what make install installed
+make docs         write what the documentation has of the lists of options
 make demo         install what is missing, build, benchmark a scratch server in
                   both modes, print the reports, write one of them as a page, clean up
                   DEMO_SECONDS=5 DEMO_SCALE=10 DEMO_CLIENTS=2 DEMO_FILE=demo.html

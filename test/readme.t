@@ -74,17 +74,6 @@ my @undocumented = grep { $pages !~ /\bbench\.$_\b/ } split ' ',
 is("@undocumented", '', 'every function of schema bench is in README.md or docs/*.md');
 is($?, 0, 'functions listed');
 
-# Options of bench.run as docs/scripts-and-options.md and the library have them, with defaults.
-my ($table) = slurp('docs/scripts-and-options.md') =~ /^## bench\.run and bench\.start\n(.*?)^## /ms;
-my ($list) = $table =~ /\A\n((?:\|.*\n)+)/;
-my %documented = $list =~ /^\| `(\w+)` \| (.*?) \|/mg;
-my %declared = map { split /\|/, $_, 2 } split /\n/,
-  qx(psql -XAtc "SELECT name, CASE type WHEN 'bench.span' THEN extract(epoch FROM value::interval)::numeric::int::text ELSE coalesce(value, 'NULL') END FROM bench_internal.run_options() ORDER BY name");
-is($?, 0, 'options listed');
-s/`//g, s/^(\d+) s$/$1/ foreach values %documented;
-$_ = 'NULL' foreach grep { $_ eq '' } values %declared;
-is_deeply(\%documented, \%declared, 'docs/scripts-and-options.md has the options of bench.run and their defaults');
-
 # What make demo has written: a page, and the pictures of README.md.
 like(slurp("$scratch/demo.html"), qr/\A<!DOCTYPE html>.*<h1>Run \d+<\/h1>.*<\/html>\s*\z/s, 'make demo writes a page');
 my $readme = slurp('README.md');

@@ -3,28 +3,16 @@
 
 /* bench.find_capacity has the arguments of bench.run, except those that say how long a run is and how
    fast: the search decides that. */
-SELECT bench_internal.create_function(
-           'bench.find_capacity(
-                latency_limit float8,
-                percentile    float8 DEFAULT 99,
-                tolerance     float8 DEFAULT 0.05,
-                %s,
-                OUT rate float8, OUT rate_low float8, OUT rate_high float8, OUT latency_ms float8,
-                OUT tps_without_rate float8, OUT limited_by text, OUT evidence text,
-                OUT verdict text, OUT run_ids bigint[], OUT set_id bigint
-            ) RETURNS SETOF record ROWS 1',
-           pg_catalog.string_agg(
-               pg_catalog.format('%I %s DEFAULT %s', a.name, pg_catalog.format_type(a.type, NULL),
-                   CASE a.name WHEN 'duration' THEN '''10 s''' WHEN 'warmup' THEN '''1 s'''
-                               ELSE coalesce(pg_catalog.pg_get_function_arg_default(p.oid, a.number::int), 'NULL')
-                   END),
-               ', ' ORDER BY a.number),
-           'find_capacity_wrapper')
-  FROM pg_catalog.pg_proc p,
-       unnest(p.proargnames, p.proargtypes::oid[]) WITH ORDINALITY a (name, type, number)
- WHERE p.oid = 'bench.run'::pg_catalog.regproc
-   AND a.name NOT IN ('rate', 'latency_limit', 'transactions', 'progress', 'aggregate_interval',
-                      'log', 'sampling_rate', 'log_prefix', 'debug');
+CREATE FUNCTION bench.find_capacity(
+    latency_limit float8,
+    percentile    float8 DEFAULT 99,
+    tolerance     float8 DEFAULT 0.05,
+    {{arguments run_options except rate, latency_limit, transactions, progress, aggregate_interval, log, sampling_rate, log_prefix with duration = '10 s', warmup = '1 s'}},
+    OUT rate float8, OUT rate_low float8, OUT rate_high float8, OUT latency_ms float8,
+    OUT tps_without_rate float8, OUT limited_by text, OUT evidence text,
+    OUT verdict text, OUT run_ids bigint[], OUT set_id bigint
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'find_capacity_wrapper';
 COMMENT ON FUNCTION bench.find_capacity IS 'find the highest rate at which a percentile of the latency stays under a limit, in milliseconds';
 
 CREATE FUNCTION bench.scaling(

@@ -29,9 +29,12 @@ CREATE TYPE bench.verdict AS (
 COMMENT ON TYPE bench.verdict IS 'result row of bench.compare: an arm, and how it compares with the baseline';
 
 /* The options of bench.run are those of all arms. */
-SELECT bench_internal.create_function(
-    'bench.compare(arms jsonb DEFAULT NULL, repeats int DEFAULT 7, %s) RETURNS SETOF bench.verdict ROWS 3',
-    pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc), 'compare_wrapper');
+CREATE FUNCTION bench.compare(
+    arms jsonb DEFAULT NULL,
+    repeats int DEFAULT 7,
+    {{arguments run_options}}
+) RETURNS SETOF bench.verdict
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 3 AS 'MODULE_PATHNAME', 'compare_wrapper';
 COMMENT ON FUNCTION bench.compare IS 'run arms with different options in turn, several times; return how each compares with the baseline';
 
 CREATE FUNCTION bench.verdicts(set_id bigint) RETURNS SETOF bench.verdict
@@ -67,20 +70,6 @@ CREATE FUNCTION bench_internal.compare_figures(
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 6 AS 'MODULE_PATHNAME', 'compare_figures_wrapper';
 
-/* Columns of bench.runs that are not options: figures, which scripts have, too, what belongs to one run, and
-   what is compared as "size". All others are compared as options. */
-CREATE FUNCTION bench_internal.not_options() RETURNS text[]
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT array_agg(a.attname) || '{owner,label,set_id,arm,round,state,warmup_steady,seed,scale,partition_method,partitions,
-               server_version_num,created_at,started_at,finished_at,seconds,connection_ms,harness_us,harness_share,
-               snapshot_held_s,snapshot_held_by,processors,other_runs,warmup_transactions,aborted_clients,errors,notes,
-               teardown_due,coordinator_pid,segment,imported_at,imported_from}'::text[]
-      FROM pg_attribute a
-     WHERE a.attrelid = 'bench.run_scripts'::regclass AND a.attnum > 0
-$$;
-
 CREATE FUNCTION bench.compare_runs(
     a bigint[], b bigint[],
     OUT aspect text, OUT name text, OUT of_a text, OUT of_b text, OUT ratio float8, OUT finding text
@@ -97,12 +86,12 @@ AS $$
     facts (aspect, place, name, side, value) AS (
         SELECT 'option', 2, o.name, r.side, nullif(o.value, 'null') #>> '{}'
           FROM runs r, jsonb_each(r.run) o (name, value)
-         WHERE o.name <> ALL (bench_internal.not_options())
+         WHERE o.name IN ('database_name', 'backends', 'server_version', 'extension_version', 'unmatched',
+                          {{literals compared}})
         UNION ALL
         SELECT 'option', 2, o.name, r.side, nullif(to_jsonb(p) -> o.name, 'null') #>> '{}'
           FROM runs r JOIN bench.pgio_runs p USING (run_id),
-               (SELECT DISTINCT unnest(proargnames) FROM pg_proc WHERE oid = 'bench.run_pgio'::regproc) o (name)
-         WHERE to_jsonb(p) ? o.name
+               unnest(ARRAY[{{literals pgio_options}}]) o (name)
         UNION ALL
         SELECT 'setting', 3, s.name, r.side, s.setting
           FROM runs r JOIN bench.run_settings s USING (run_id)
@@ -163,30 +152,12 @@ CREATE FUNCTION bench.grant_to(role regrole) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'grant_to_wrapper';
 COMMENT ON FUNCTION bench.grant_to IS 'grant a role what it needs to run benchmarks and to see its own runs';
 
-DROP FUNCTION bench_internal.columns_of(regclass, text), bench_internal.create_function(text, text, text);
-DROP TABLE bench_internal.figures, bench_internal.latency, bench_internal.sums,
-    bench_internal.pgio_figures;
-
 /* Rows of a run, in each table with its number, are visible to those who see the run, and dumped. */
-DO $$
-DECLARE
-    part name;
-BEGIN
-    FOR part IN
-        SELECT c.relname
-          FROM pg_catalog.pg_class c
-          JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
-         WHERE c.relnamespace = 'bench'::pg_catalog.regnamespace
-           AND c.relkind = 'r' AND a.attname = 'run_id' AND c.relname <> 'runs'
-    LOOP
-        EXECUTE pg_catalog.format(
-            'ALTER TABLE bench.%1$I ENABLE ROW LEVEL SECURITY;
-             CREATE POLICY own ON bench.%1$I
-                 USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = %1$I.run_id))', part);
-        PERFORM pg_catalog.pg_extension_config_dump(
-            pg_catalog.format('bench.%I', part)::pg_catalog.regclass, '');
-    END LOOP;
-END $$;
+{{each table of runs}}
+ALTER TABLE bench.{{table}} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON bench.{{table}} USING (EXISTS (SELECT FROM bench.runs r WHERE r.run_id = {{table}}.run_id));
+SELECT pg_catalog.pg_extension_config_dump('bench.{{table}}', '');
+{{end}}
 
 /* PUBLIC has EXECUTE on new functions by default. */
 REVOKE ALL ON ALL ROUTINES IN SCHEMA bench, bench_internal FROM PUBLIC;

@@ -5,18 +5,7 @@
    "force" is true. The file systems of a target are not checked. */
 
 CREATE FUNCTION bench.initialize(
-    scale            int     DEFAULT 1,
-    steps            text    DEFAULT 'dtgvp',
-    fillfactor       int     DEFAULT 100,
-    partitions       int     DEFAULT 0,
-    partition_method text    DEFAULT NULL,
-    foreign_keys     boolean DEFAULT false,
-    unlogged         boolean DEFAULT false,
-    tablespace       text    DEFAULT NULL,
-    index_tablespace text    DEFAULT NULL,
-    target           text    DEFAULT NULL,
-    workers          int     DEFAULT NULL,
-    force            boolean DEFAULT false,
+    {{arguments initialize_options}},
     OUT step    text,
     OUT seconds float8
 ) RETURNS SETOF record
@@ -30,15 +19,7 @@ COMMENT ON FUNCTION bench.initialize IS 'create and fill pgbench''s tables as pg
  * tables are dropped first.  "seed" determines the order of keys.
  */
 CREATE FUNCTION bench.initialize_pgio(
-    tables           int     DEFAULT 1,
-    size             text    DEFAULT '1GB',
-    workers          int     DEFAULT NULL,
-    target           text    DEFAULT NULL,
-    tablespace       text    DEFAULT NULL,
-    index_tablespace text    DEFAULT NULL,
-    unlogged         boolean DEFAULT false,
-    force            boolean DEFAULT false,
-    seed             bench.seed DEFAULT NULL,
+    {{arguments initialize_pgio_options}},
     OUT step    text,
     OUT seconds float8
 ) RETURNS SETOF record

@@ -4,86 +4,50 @@
    update_pct percent of the loops, it updates rows up to update_work_unit keys further instead. Each
    block has one row. */
 
-DO $$
-BEGIN
-    EXECUTE format(
-        'CREATE TYPE bench.pgio_result AS (
-             run_id                bigint,
-             state                 text,
-             tables                int,
-             threads_per_table     int,
-             scale                 bigint,
-             update_pct            int,
-             work_unit             int,
-             update_work_unit      int,
-             commit_every          int,
-             scan                  text,
-             working_set_bytes     bigint,
-             %s
-         )',
-        bench_internal.columns_of('bench_internal.pgio_figures', '%I %s'));
-END
-$$;
+CREATE TYPE bench.pgio_result AS (
+    run_id                bigint,
+    state                 text,
+    tables                int,
+    threads_per_table     int,
+    scale                 bigint,
+    update_pct            int,
+    work_unit             int,
+    update_work_unit      int,
+    commit_every          int,
+    scan                  text,
+    working_set_bytes     bigint,
+    {{attributes PgioRun from seconds to read_max_ms}}
+);
 COMMENT ON TYPE bench.pgio_result IS 'result row of bench.run_pgio';
 
 CREATE FUNCTION bench.run_pgio(
-    tables            int      DEFAULT NULL,
-    threads_per_table int      DEFAULT 1,
-    duration          bench.span DEFAULT NULL,
-    update_pct        int      DEFAULT 0,
-    work_unit         int      DEFAULT 255,
-    update_work_unit  int      DEFAULT 8,
-    commit_every      int      DEFAULT 1,
-    working_set_pct   float8   DEFAULT 100,
-    scan              text     DEFAULT 'index',
-    mode              text     DEFAULT 'spi',
-    jobs              int      DEFAULT NULL,
-    transactions      bigint   DEFAULT NULL,
-    protocol          text     DEFAULT 'prepared',
-    rate              float8   DEFAULT NULL,
-    latency_limit     float8   DEFAULT NULL,
-    warmup            bench.span DEFAULT '0',
-    max_warmup        bench.span DEFAULT '5 min',
-    progress          bench.span DEFAULT NULL,
-    aggregate_interval bench.span DEFAULT '1 s',
-    seed              bench.seed DEFAULT NULL,
-    label             text     DEFAULT NULL,
-    log               boolean  DEFAULT false,
-    sampling_rate     float8   DEFAULT NULL,
-    log_prefix        text     DEFAULT NULL,
-    target            text     DEFAULT NULL,
-    client_process    text     DEFAULT 'auto',
-    observe           boolean  DEFAULT true,
-    profile           boolean  DEFAULT false,
-    wait_sample_rate  float8   DEFAULT 20
+    {{arguments pgio_options only tables, threads_per_table}},
+    {{arguments run_options only duration}},
+    {{arguments pgio_options except tables, threads_per_table}},
+    {{arguments run_options except scripts, clients, workers, duration, vacuum, max_tries, variables, reconnect, continue_on_error, exit_on_abort, per_statement, failures_detailed, verbose_errors, checkpoint, connection, settings, setup, teardown, undefined_variables, sql}}
 ) RETURNS SETOF bench.pgio_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_pgio_wrapper';
 COMMENT ON FUNCTION bench.run_pgio IS 'run pgio''s workload on its tables and return the figures';
 
-/* bench.start_pgio has the arguments of bench.run_pgio. */
-SELECT bench_internal.create_function(
-    'bench.start_pgio(%s) RETURNS bigint',
-    pg_catalog.pg_get_function_arguments('bench.run_pgio'::pg_catalog.regproc), 'start_pgio_wrapper');
+CREATE FUNCTION bench.start_pgio(
+    {{arguments bench.run_pgio}}
+) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_pgio_wrapper';
 COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that continues without the session, and return its run id';
 
 CREATE FUNCTION bench.usage() RETURNS bench.session_usage
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'usage_wrapper';
 COMMENT ON FUNCTION bench.usage IS 'blocks, WAL and device bytes that the session has used since it started';
 
-DO $$
-BEGIN
-    EXECUTE format(
-        'CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
-             SELECT p.run_id, r.label, r.state, r.mode, r.clients AS sessions, p.tables,
-                    p.threads_per_table, p.scale, p.update_pct, p.work_unit, p.update_work_unit,
-                    p.commit_every, p.working_set_pct, p.scan, p.working_set_bytes,
-                    p.shared_buffers_bytes, p.memory_bytes, r.created_at, %s,
-                    r.owner, r.database_name, r.target
-               FROM bench.pgio_runs p
-               JOIN bench.runs r USING (run_id)',
-        bench_internal.columns_of('bench_internal.pgio_figures', 'p.%I'));
-END
-$$;
+CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
+    SELECT p.run_id, r.label, r.state, r.mode, r.clients AS sessions, p.tables,
+           p.threads_per_table, p.scale, p.update_pct, p.work_unit, p.update_work_unit,
+           p.commit_every, p.working_set_pct, p.scan, p.working_set_bytes,
+           p.shared_buffers_bytes, p.memory_bytes, r.created_at,
+           {{names p.PgioRun from seconds to read_max_ms}},
+           r.owner, r.database_name, r.target
+      FROM bench.pgio_runs p
+      JOIN bench.runs r USING (run_id);
 COMMENT ON VIEW bench.pgio_summary IS 'runs of pgio''s workload, one row each';
 
 /* As in bench.pgio_runs, rates are NULL unless the usage of all sessions is known. */

@@ -55,22 +55,15 @@ CREATE AGGREGATE bench.merge(bytea) (
 );
 COMMENT ON AGGREGATE bench.merge(bytea) IS 'histogram of all latencies of several stored histograms';
 
-DO $$
-BEGIN
-    EXECUTE format(
-        'CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
-             SELECT run_id, label, set_id, arm, round, state, mode, scripts, protocol, clients, jobs, scale, created_at,
-                    seconds, %s,
-                    rate, latency_limit_ms, max_tries, variables, undefined_variables, reconnect, continue_on_error,
-                    exit_on_abort, checkpoint, observe, wait_sample_rate, profile, connection, client_process, connection_ms,
-                    harness_us, harness_share,
-                    snapshot_held_s, snapshot_held_by, warmup_s, warmup_steady, warmup_transactions, aborted_clients, owner,
-                    database_name, target, server_version_num, started_at, finished_at, errors, notes,
-                    imported_at, imported_from
-               FROM bench.runs',
-        bench_internal.columns_of('bench_internal.figures', '%I'));
-END
-$$;
+CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
+    SELECT run_id, label, set_id, arm, round, state, mode, scripts, protocol, clients, jobs, scale, created_at,
+           seconds,
+           {{names Figures to sleep_avg_ms}},
+           {{names run_options except label, mode, scripts, protocol, clients, jobs}},
+           connection_ms, harness_us, harness_share, snapshot_held_s, snapshot_held_by, warmup_steady,
+           warmup_transactions, aborted_clients, owner, database_name, server_version_num, started_at, finished_at,
+           errors, notes, imported_at, imported_from
+      FROM bench.runs;
 COMMENT ON VIEW bench.run_summary IS 'runs, one row each';
 
 CREATE VIEW bench.storage WITH (security_invoker = true) AS

@@ -6,83 +6,38 @@
    in a connection string appears in pg_stat_activity and in the server's log of statements; a password
    in a user mapping does not. */
 
-DO $$
-BEGIN
-    EXECUTE format(
-        'CREATE TYPE bench.run_result AS (
-             run_id              bigint,
-             state               text,
-             mode                text,
-             scripts             text[],
-             protocol            text,
-             clients             int,
-             jobs                int,
-             scale               bigint,
-             rate                float8,
-             seconds             float8,
-             %s,
-             connection_ms       float8,
-             warmup_transactions bigint,
-             aborted_clients     int,
-             label               text,
-             started_at          timestamptz,
-             finished_at         timestamptz,
-             errors              text[]
-         )',
-        bench_internal.columns_of('bench_internal.figures', '%I %s'));
-END
-$$;
+CREATE TYPE bench.run_result AS (
+    run_id              bigint,
+    state               text,
+    mode                text,
+    scripts             text[],
+    protocol            text,
+    clients             int,
+    jobs                int,
+    scale               bigint,
+    rate                float8,
+    seconds             float8,
+    {{attributes Figures to sleep_avg_ms}},
+    connection_ms       float8,
+    warmup_transactions bigint,
+    aborted_clients     int,
+    label               text,
+    started_at          timestamptz,
+    finished_at         timestamptz,
+    errors              text[]
+);
 COMMENT ON TYPE bench.run_result IS 'result row of bench.run and bench.wait';
 
 CREATE FUNCTION bench.run(
-    scripts      text     DEFAULT NULL,
-    mode         text     DEFAULT 'spi',
-    clients      int      DEFAULT 1,
-    jobs         int      DEFAULT NULL,
-    workers      int      DEFAULT NULL,
-    duration     bench.span DEFAULT NULL,
-    transactions bigint   DEFAULT NULL,
-    protocol     text     DEFAULT 'prepared',
-    vacuum       text     DEFAULT 'auto',
-    warmup       bench.span DEFAULT '0',
-    max_warmup   bench.span DEFAULT '5 min',
-    progress     bench.span DEFAULT NULL,
-    aggregate_interval bench.span DEFAULT '1 s',
-    seed         bench.seed DEFAULT NULL,
-    label        text     DEFAULT NULL,
-    rate              float8  DEFAULT NULL,
-    latency_limit     float8  DEFAULT NULL,
-    max_tries         int     DEFAULT 1,
-    variables         jsonb   DEFAULT NULL,
-    reconnect         boolean DEFAULT false,
-    continue_on_error boolean DEFAULT false,
-    exit_on_abort     boolean DEFAULT false,
-    per_statement     boolean DEFAULT false,
-    failures_detailed boolean DEFAULT false,
-    verbose_errors    boolean DEFAULT false,
-    log               boolean DEFAULT false,
-    sampling_rate     float8  DEFAULT NULL,
-    log_prefix        text    DEFAULT NULL,
-    target            text    DEFAULT NULL,
-    client_process    text    DEFAULT 'auto',
-    checkpoint        boolean DEFAULT false,
-    observe           boolean DEFAULT true,
-    profile           boolean DEFAULT false,
-    wait_sample_rate  float8  DEFAULT 20,
-    connection        text    DEFAULT 'auto',
-    settings          jsonb   DEFAULT NULL,
-    setup             text    DEFAULT NULL,
-    teardown          text    DEFAULT NULL,
-    undefined_variables text  DEFAULT 'error',
-    sql               text    DEFAULT NULL
+    {{arguments run_options}}
 ) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_wrapper';
 COMMENT ON FUNCTION bench.run IS 'run a benchmark and return its result';
 
-/* bench.start has the arguments of bench.run. */
-SELECT bench_internal.create_function(
-    'bench.start(%s) RETURNS bigint',
-    pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc), 'start_wrapper');
+CREATE FUNCTION bench.start(
+    {{arguments run_options}}
+) RETURNS bigint
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that continues without the session, and return its run id';
 
 CREATE FUNCTION bench.wait(run_id bigint, timeout bench.span DEFAULT NULL) RETURNS SETOF bench.run_result

@@ -68,10 +68,13 @@ CREATE TYPE bench.sweep_point AS (
 COMMENT ON TYPE bench.sweep_point IS 'result row of bench.sweep: a point of the grid';
 
 /* The options of bench.run are those of all points. */
-SELECT bench_internal.create_function(
-    'bench.sweep(grid jsonb, repeats int DEFAULT 3, initialize boolean DEFAULT false, %s)
-     RETURNS SETOF bench.sweep_point ROWS 20',
-    pg_catalog.pg_get_function_arguments('bench.run'::pg_catalog.regproc), 'sweep_wrapper');
+CREATE FUNCTION bench.sweep(
+    grid jsonb,
+    repeats int DEFAULT 3,
+    initialize boolean DEFAULT false,
+    {{arguments run_options}}
+) RETURNS SETOF bench.sweep_point
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'sweep_wrapper';
 COMMENT ON FUNCTION bench.sweep IS 'run every combination of the values that a grid has for options';
 
 CREATE FUNCTION bench.points(set_id bigint) RETURNS SETOF bench.sweep_point

@@ -16,169 +16,28 @@ CREATE TABLE bench.scripts (
 );
 COMMENT ON TABLE bench.scripts IS 'stored benchmark scripts';
 
-/* The list of figures. Tables, result types and views take their columns from these tables, which
-   exist only while the extension is created. crates/model and crates/stats have a field of the same
-   name for each; crates/model/tests/columns.rs checks that. */
-
-/* A latency in milliseconds. */
-CREATE TABLE bench_internal.latency (
-    latency_avg_ms          float8,
-    latency_stddev_ms       float8,
-    latency_min_ms          float8,
-    latency_p50_ms          float8,
-    latency_p90_ms          float8,
-    latency_p95_ms          float8,
-    latency_p99_ms          float8,
-    latency_p999_ms         float8,
-    latency_max_ms          float8
-);
-
-/* Figures of a set of transactions. */
-CREATE TABLE bench_internal.figures (
-    transactions            bigint NOT NULL, -- successful
-    failed                  bigint NOT NULL GENERATED ALWAYS AS
-        (serialization_failures + deadlock_failures + other_failures) STORED,
-    serialization_failures  bigint NOT NULL,
-    deadlock_failures       bigint NOT NULL,
-    other_failures          bigint NOT NULL,
-    retried                 bigint NOT NULL,
-    retries                 bigint NOT NULL,
-    skipped                 bigint NOT NULL,
-    late                    bigint NOT NULL,
-    tps                     float8,
-    LIKE bench_internal.latency,
-    lag_avg_ms              float8,
-    lag_max_ms              float8,
-    sleep_avg_ms            float8 -- time in \sleep, which is part of the latency; NULL if no transaction slept
-);
-
-/* What it takes to merge the latencies of several rows. */
-CREATE TABLE bench_internal.sums (
-    latency_sum_ms          float8 NOT NULL,
-    latency_sum_squares_ms2 float8 NOT NULL,
-    histogram               bytea
-);
-
-/* Figures of pgio's workload. */
-CREATE TABLE bench_internal.pgio_figures (
-    seconds               float8,
-    selects               bigint NOT NULL,
-    updates               bigint NOT NULL,
-    failed                bigint NOT NULL,
-    riops                 float8, -- blocks read into shared buffers per second, from the operating system's cache or a device
-    cache_hits_per_s      float8,
-    logical_reads_per_s   float8, -- the sum of both
-    device_reads_per_s    float8, -- bytes read from a block device, in blocks
-    device_read_mb_per_s  float8,
-    device_write_mb_per_s float8,
-    blocks_dirtied_per_s  float8,
-    blocks_written_per_s  float8,
-    blocks_evicted_per_s  float8, -- PostgreSQL 18 and later
-    wal_bytes_per_s       float8,
-    wal_bytes_per_update  float8,
-    select_avg_ms         float8,
-    select_p99_ms         float8,
-    select_max_ms         float8,
-    update_avg_ms         float8,
-    update_p99_ms         float8,
-    update_max_ms         float8,
-    read_avg_ms           float8, -- time to read a block; with track_io_timing
-    read_p50_ms           float8,
-    read_p95_ms           float8,
-    read_p99_ms           float8,
-    read_max_ms           float8
-);
-
 /* The usage of the calling session since it started; clients of mode libpq query it at start and end.
    Device bytes are NULL if the operating system does not count them, evicted blocks if the server does
    not. */
 CREATE TYPE bench.session_usage AS (
-    blocks_hit         bigint,
-    blocks_read        bigint,
-    blocks_dirtied     bigint,
-    blocks_written     bigint,
-    blocks_evicted     bigint,
-    read_ms            float8,
-    write_ms           float8,
-    wal_records        bigint,
-    wal_fpi            bigint,
-    wal_bytes          bigint,
-    device_read_bytes  bigint,
-    device_write_bytes bigint
+    {{attributes Usage}}
 );
 COMMENT ON TYPE bench.session_usage IS 'result row of bench.usage: what a session has used';
-
-/* The columns of a table or type, for use in a list of columns. */
-CREATE FUNCTION bench_internal.columns_of(of regclass, format text) RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT string_agg(format($2, attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
-      FROM pg_attribute
-     WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
-$$;
-
-/* Creates a function of the library. %s in the declaration stands for its arguments, which are those of
-   another function, with their types and defaults. */
-CREATE FUNCTION bench_internal.create_function(declaration text, arguments text, symbol text) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    EXECUTE format('CREATE FUNCTION ' || $1 || ' LANGUAGE c VOLATILE PARALLEL UNSAFE AS %L, %L',
-                   $2, 'MODULE_PATHNAME', $3);
-END
-$$;
 
 CREATE TABLE bench.runs (
     run_id                  bigint PRIMARY KEY,
     owner                   regrole NOT NULL,
     database_name           name NOT NULL,
-    target                  text, -- host, port, dbname and user, never a password; NULL is this server
-    label                   text,
     set_id                  bigint, -- of bench.sets, as the two below
     arm                     text,
     round                   int, -- 0 is a warm-up, which does not count
     state                   text NOT NULL
         CHECK (state IN ('starting', 'running', 'finished', 'canceled', 'failed', 'lost')),
-    mode                    text NOT NULL,
-    protocol                text NOT NULL,
-    scripts                 text[] NOT NULL,
-    sql                     text, -- option "sql", instead of names of scripts
-    clients                 int NOT NULL,
-    jobs                    int NOT NULL,
-    workers                 int NOT NULL, -- processes that drove the clients
-    backends                int NOT NULL,
-    duration_s              float8,
-    transactions_per_client bigint,
-    warmup_s                float8 NOT NULL,
-    max_warmup_s            float8,
+    -- Options, as they resulted: of a target host, port, dbname and user, never a password; as the connection
+    -- of mode libpq to this server socket or tcp; max_warmup_s with a warm-up until steady only.
+    {{columns run_options}},
     warmup_steady           boolean, -- false: cut off at max_warmup_s
-    aggregate_interval_s    float8 NOT NULL,
-    wait_sample_rate        float8 NOT NULL,
-    rate                    float8,
-    latency_limit_ms        float8,
-    max_tries               int NOT NULL,
-    variables               jsonb NOT NULL,
-    undefined_variables     text NOT NULL,
-    reconnect               boolean NOT NULL,
-    continue_on_error       boolean NOT NULL,
-    exit_on_abort           boolean NOT NULL,
-    checkpoint              boolean NOT NULL,
-    observe                 boolean NOT NULL,
-    profile                 boolean NOT NULL,
-    per_statement           boolean NOT NULL,
-    failures_detailed       boolean NOT NULL,
-    verbose_errors          boolean NOT NULL,
-    log                     boolean NOT NULL,
-    sampling_rate           float8,
-    log_prefix              text,
-    connection              text, -- to this server in mode libpq: socket or tcp
-    client_process          text NOT NULL,
-    vacuum                  text NOT NULL,
-    setup                   text,
-    teardown                text,
-    seed                    text NOT NULL,
+    backends                int NOT NULL, -- clients of mode spi that ran in backends
     scale                   bigint NOT NULL,
     partition_method        text,
     partitions              int,
@@ -206,8 +65,7 @@ CREATE TABLE bench.runs (
     segment                 bigint,
     imported_at             timestamptz, -- NULL: a run of this server
     imported_from           jsonb, -- "source" of the document
-    LIKE bench_internal.figures INCLUDING GENERATED,
-    LIKE bench_internal.sums
+    {{columns Figures}}
 );
 CREATE INDEX ON bench.runs (label, run_id) WHERE label IS NOT NULL;
 CREATE INDEX ON bench.runs (set_id) WHERE set_id IS NOT NULL;
@@ -222,8 +80,7 @@ CREATE TABLE bench.run_scripts (
     description             text NOT NULL,
     body                    text NOT NULL,
     weight                  bigint NOT NULL,
-    LIKE bench_internal.figures INCLUDING GENERATED,
-    LIKE bench_internal.sums,
+    {{columns Figures}},
     PRIMARY KEY (run_id, script_no)
 );
 COMMENT ON TABLE bench.run_scripts IS 'scripts of each run, with the figures of their transactions';
@@ -237,7 +94,7 @@ CREATE TABLE bench.run_statements (
     executions        bigint NOT NULL,
     failures          bigint NOT NULL,
     retries           bigint NOT NULL,
-    LIKE bench_internal.latency,
+    {{columns Latency}},
     histogram         bytea, -- of two significant digits
     PRIMARY KEY (run_id, script_no, command_no)
 );
@@ -278,8 +135,7 @@ CREATE TABLE bench.run_intervals (
     interval_no             int NOT NULL,
     begins_s                float8 NOT NULL,
     seconds                 float8 NOT NULL,
-    LIKE bench_internal.figures INCLUDING GENERATED,
-    LIKE bench_internal.sums,
+    {{columns Figures}},
     blocks_hit              bigint, -- of pgio's workload in mode spi, as the two below
     blocks_read             bigint,
     wal_bytes               bigint,
@@ -311,8 +167,7 @@ CREATE TABLE bench.pgio_runs (
     working_set_bytes     bigint NOT NULL,
     shared_buffers_bytes  bigint,
     memory_bytes          bigint,
-    LIKE bench_internal.pgio_figures,
-    read_histogram        bytea
+    {{columns PgioRun from seconds}}
 );
 COMMENT ON TABLE bench.pgio_runs IS 'runs of pgio''s workload, with the figures of all sessions together';
 
@@ -330,7 +185,7 @@ CREATE TABLE bench.pgio_sessions (
     update_histogram   bytea,
     failed             bigint NOT NULL,
     seconds            float8 NOT NULL,
-    LIKE bench.session_usage,
+    {{attributes Usage}},
     read_histogram     bytea,
     PRIMARY KEY (run_id, client)
 );

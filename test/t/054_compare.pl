@@ -153,21 +153,12 @@ like(query("SELECT finding FROM bench.compare_runs($nights, '{$first}') WHERE na
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{999999}')"), qr/ERROR:  42704: run 999999 does not exist/, 'compare_runs: no such run');
 like(complaints("SELECT * FROM bench.compare_runs('{}', '{$first}')"), qr/ERROR:  22023: invalid value for option "a": \{\}/, 'compare_runs: no run');
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{}')"), qr/ERROR:  22023: invalid value for option "b": \{\}/, 'compare_runs: no run of b');
-# Each option of a run is stored in a column of its name, some with a unit, or is one of these.
-is(query(q{
-	SELECT string_agg(o.name, ' ' ORDER BY o.name) FROM bench_internal.run_options() o
-	 WHERE NOT EXISTS (SELECT FROM pg_attribute a
-	                    WHERE a.attrelid = 'bench.runs'::regclass
-	                      AND a.attname IN (o.name, o.name || '_s', o.name || '_ms', o.name || '_per_client')
-	                      AND a.attname <> ALL (bench_internal.not_options()))}),
-	'label progress seed settings', 'compare_runs: all options but these');
 is(query(qq{
 	BEGIN;
-	ALTER TABLE bench.runs ADD COLUMN new_option text;
-	UPDATE bench.runs SET new_option = 'new', log_prefix = 'prefix', failures_detailed = true, verbose_errors = true WHERE run_id = $second;
+	UPDATE bench.runs SET log_prefix = 'prefix', failures_detailed = true, verbose_errors = true WHERE run_id = $second;
 	SELECT string_agg(concat_ws(' ', name, of_b), E'\n' ORDER BY name) FROM bench.compare_runs('{$first}', '{$second}')
-	 WHERE aspect = 'option' AND name ~ 'new|prefix|failures|verbose';
-	ROLLBACK}), "failures_detailed true\nlog_prefix prefix\nnew_option new\nverbose_errors true", 'compare_runs: options that are new');
+	 WHERE aspect = 'option' AND name ~ 'prefix|failures|verbose';
+	ROLLBACK}), "failures_detailed true\nlog_prefix prefix\nverbose_errors true", 'compare_runs: options');
 like(complaints("SELECT * FROM bench.compare_runs(NULL, '{1}')"), qr/ERROR:  22004: a must not be null/, 'compare_runs: NULL');
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{$second}')", user => 'plain'), qr/ERROR:  42704: run $first does not exist/, 'compare_runs: runs of others');
 like(complaints("SELECT * FROM bench.verdicts($set)", user => 'plain'), qr/ERROR:  42704: set $set does not exist/, 'verdicts of others');

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// The percentiles that are stored and printed.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
 
-/// Figures of a set of transactions: the columns of `bench_internal.figures`, which `runs`,
-/// `run_scripts`, `run_intervals` and the result of a run share.
+/// Figures of a set of transactions: columns that `runs`, `run_scripts`, `run_intervals` and the result of
+/// a run share.
 ///
 /// Times are in milliseconds; a figure that does not exist, such as the mean of nothing, is NULL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,16 +20,16 @@ pub struct Figures {
     /// Latency of the successful transactions.
     #[serde(flatten)]
     pub latency: Latency,
-    /// Sum of all latencies.
-    pub latency_sum_ms: f64,
-    /// Sum of the squares of all latencies.
-    pub latency_sum_squares_ms2: f64,
     /// Mean schedule lag.
     pub lag_avg_ms: Option<f64>,
     /// Longest schedule lag.
     pub lag_max_ms: Option<f64>,
     /// Mean time in `\sleep`, a part of the latency; NULL if no transaction slept.
     pub sleep_avg_ms: Option<f64>,
+    /// Sum of all latencies.
+    pub latency_sum_ms: f64,
+    /// Sum of the squares of all latencies.
+    pub latency_sum_squares_ms2: f64,
     /// Latency histogram, encoded; `None` if it is empty.
     #[serde(skip)]
     pub histogram: Option<Vec<u8>>,
@@ -53,7 +53,7 @@ impl Figures {
     }
 }
 
-/// A latency in milliseconds: the columns of `bench_internal.latency`.
+/// A latency in milliseconds: columns that these and `run_statements` have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Mean.

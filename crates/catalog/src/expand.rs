@@ -1,0 +1,216 @@
+//! The install script: the pieces of `src/sql`, one after the other, with the lists that they name.
+//!
+//! A piece names a list as `{{kind list selection}}`. On a line of its own, each item has a line.
+//!
+//! | kind | items |
+//! |---|---|
+//! | `arguments` | options as arguments of a function, with their defaults |
+//! | `columns` | columns of a table |
+//! | `attributes` | attributes of a composite type |
+//! | `names` | names of columns; with `p.` before the list, qualified |
+//! | `literals` | names of columns as texts |
+//!
+//! The selection is one of `from a`, `to b`, `from a to b`, `only a, b`, `except a, b`; for arguments,
+//! `with a = default, b = default` may follow. `{{arguments bench.f}}` are those of a function above. Lines between `{{each table of runs}}` and `{{end}}` are
+//! repeated for each table with a column `run_id`, whose name takes the place of `{{table}}`.
+
+use crate::lists::{Listed, Lists, options};
+use crate::{Opt, sql_type, tables};
+use std::fs;
+use std::path::Path;
+
+/// The pieces in the order of creation.
+const PIECES: [&str; 17] = [
+    "schema",
+    "tables",
+    "telemetry",
+    "profile",
+    "waits",
+    "runs",
+    "scripts",
+    "initialize",
+    "results",
+    "charts",
+    "require",
+    "travel",
+    "sets",
+    "capacity",
+    "pgbench",
+    "pgio",
+    "compare",
+];
+
+/// Reads a file.
+pub fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The install script of a tree of sources.
+pub fn script(root: &Path) -> Result<String, String> {
+    let lists = Lists::read(root)?;
+    let folder = root.join("src/sql");
+    let mut script =
+        "\\echo Use \"CREATE EXTENSION pg_selfbench\" to load this file. \\quit\n".to_owned();
+    let files = fs::read_dir(&folder).map_err(|error| error.to_string())?;
+    if files.count() != PIECES.len() {
+        return Err("the list of pieces is not that of the files in src/sql".into());
+    }
+    for piece in PIECES {
+        let path = folder.join(piece).with_extension("sql");
+        expand(&read(&path)?, &lists, &mut script)
+            .map_err(|error| format!("src/sql/{piece}.sql: {error}"))?;
+    }
+    Ok(each_table(&script))
+}
+
+/// Adds a piece to the script.
+fn expand(text: &str, lists: &Lists, script: &mut String) -> Result<(), String> {
+    for line in text.split_inclusive('\n') {
+        let found = line.split_once("{{").and_then(|(before, rest)| {
+            let (name, after) = rest.split_once("}}")?;
+            (!["each table of runs", "end", "table"].contains(&name))
+                .then_some((before, name, after))
+        });
+        let Some((before, name, after)) = found else {
+            *script += line;
+            continue;
+        };
+        let indentation = before.trim_start().is_empty().then_some(before);
+        let between = indentation.map_or(", ".into(), |spaces| format!(",\n{spaces}"));
+        let items = match name.strip_prefix("arguments bench.") {
+            Some(function) => vec![arguments_of(function, script)?.trim_start().to_owned()],
+            None => items(name, lists).map_err(|error| format!("{{{{{name}}}}}: {error}"))?,
+        };
+        *script += &[before, &items.join(&between), after].concat();
+    }
+    Ok(())
+}
+
+/// The arguments of a function that a script creates.
+fn arguments_of<'s>(function: &str, script: &'s str) -> Result<&'s str, String> {
+    let found = script.split_once(&format!("CREATE FUNCTION bench.{function}(\n"));
+    let found = found.and_then(|(_, begun)| begun.split_once("\n)"));
+    found
+        .map(|(arguments, _)| arguments)
+        .ok_or_else(|| format!("no function {function} is above"))
+}
+
+fn items(name: &str, lists: &Lists) -> Result<Vec<String>, String> {
+    let (kind, rest) = name.split_once(' ').unwrap_or_default();
+    let (list, selection) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (selection, given) = selection.split_once("with ").unwrap_or((selection, ""));
+    let (qualifier, list) = list.rsplit_once('.').unwrap_or(("", list));
+    if kind == "arguments" {
+        let options = select(options(list)?, |option| option.name, selection)?;
+        return options
+            .into_iter()
+            .map(|option| argument(option, given))
+            .collect();
+    }
+    let columns = lists.columns(list)?;
+    let columns = select(&columns, |column| &column.name, selection)?;
+    let item = |column: &Listed| {
+        let Listed {
+            name,
+            sql_type,
+            has_null,
+            computed,
+        } = column;
+        Ok(match kind {
+            "columns" => {
+                let not_null = if *has_null { "" } else { " NOT NULL" };
+                let computed = computed.map(|e| format!(" GENERATED ALWAYS AS ({e}) STORED"));
+                format!(
+                    "{name} {sql_type}{not_null}{}",
+                    computed.unwrap_or_default()
+                )
+            }
+            "attributes" => format!("{name} {sql_type}"),
+            "names" if qualifier.is_empty() => name.clone(),
+            "names" => format!("{qualifier}.{name}"),
+            "literals" => format!("'{name}'"),
+            _ => return Err(format!("there is no kind {kind}")),
+        })
+    };
+    columns.into_iter().map(item).collect()
+}
+
+/// The items of a list that a selection has.
+fn select<'l, T>(
+    list: &'l [T],
+    name: impl Fn(&'l T) -> &'l str,
+    selection: &str,
+) -> Result<Vec<&'l T>, String> {
+    let (keyword, names) = selection.trim().split_once(' ').unwrap_or_default();
+    let names: Vec<&str> = names
+        .split([',', ' '])
+        .filter(|word| *word != "to")
+        .filter(|name| !name.is_empty())
+        .collect();
+    let at = |wanted: &str| {
+        let found = list.iter().position(|item| name(item) == wanted);
+        found.ok_or_else(|| format!("the list does not have {wanted}"))
+    };
+    let places = names
+        .iter()
+        .map(|name| at(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(match (keyword, &places[..]) {
+        ("", []) => list.iter().collect(),
+        ("from", [first]) => list[*first..].iter().collect(),
+        ("from", [first, last]) => list[*first..=*last].iter().collect(),
+        ("to", [last]) => list[..=*last].iter().collect(),
+        ("only", _) => places.iter().map(|at| &list[*at]).collect(),
+        ("except", _) => {
+            let items = list.iter().enumerate();
+            items
+                .filter(|(at, _)| !places.contains(at))
+                .map(|(_, item)| item)
+                .collect()
+        }
+        _ => return Err("the selection is not understood".into()),
+    })
+}
+
+/// An option as an argument; `given` has defaults that it has instead of its own.
+fn argument(option: &Opt, given: &str) -> Result<String, String> {
+    let given = given
+        .split(',')
+        .filter_map(|pair| pair.trim().split_once(" = "));
+    let given = given
+        .filter(|(name, _)| *name == option.name)
+        .map(|(_, value)| value.to_owned())
+        .next();
+    let (sql_type, _) = sql_type(option.of_type)?;
+    let is_text = ["text", "bench.span"].contains(&sql_type);
+    let default = given.or_else(|| {
+        let default = option.shown_default()?;
+        Some(if is_text {
+            format!("'{default}'")
+        } else {
+            default
+        })
+    });
+    Ok(format!(
+        "{} {sql_type} DEFAULT {}",
+        option.name,
+        default.unwrap_or("NULL".into())
+    ))
+}
+
+/// Repeats what is to be repeated for each table of runs.
+fn each_table(script: &str) -> String {
+    let mut repeated = String::new();
+    let mut rest = script;
+    while let Some((before, begun)) = rest.split_once("{{each table of runs}}\n") {
+        let (body, after) = begun.split_once("{{end}}\n").unwrap_or((begun, ""));
+        repeated += before;
+        for table in tables(script) {
+            if table.name != "runs" && table.columns.iter().any(|column| column.name == "run_id") {
+                repeated += &body.replace("{{table}}", &table.name);
+            }
+        }
+        rest = after;
+    }
+    repeated + rest
+}

@@ -1,0 +1,61 @@
+//! The tables that a script creates, as it is written: a column is a line, which may end in a comment.
+
+/// A table in schema `bench`.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name without the schema.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+/// A column of a table.
+#[derive(Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type and constraints.
+    pub definition: String,
+    /// What the comment behind it says.
+    pub comment: String,
+}
+
+impl Column {
+    /// Whether the server computes it.
+    pub fn is_computed(&self) -> bool {
+        self.definition.contains("GENERATED ALWAYS")
+    }
+}
+
+/// The tables that a script creates.
+pub fn tables(script: &str) -> Vec<Table> {
+    let begun = script.split("\nCREATE TABLE bench.").skip(1);
+    begun.filter_map(table).collect()
+}
+
+fn table(begun: &str) -> Option<Table> {
+    let (name, rest) = begun.split_once(" (\n")?;
+    let (body, _) = rest.split_once("\n);")?;
+    let mut columns: Vec<Column> = Vec::new();
+    for line in body.lines() {
+        let (definition, comment) = line.split_once("--").unwrap_or((line, ""));
+        let definition = definition.trim_end().trim_end_matches(',');
+        let (name, rest) = definition.trim_start().split_once(' ').unwrap_or_default();
+        match columns.last_mut() {
+            // It continues the one before.
+            Some(last) if line.starts_with("     ") => {
+                last.definition += &format!(" {}", definition.trim())
+            }
+            _ if name.starts_with(|c: char| c.is_ascii_lowercase()) => columns.push(Column {
+                name: name.to_owned(),
+                definition: rest.trim().to_owned(),
+                comment: comment.trim().to_owned(),
+            }),
+            _ => {}
+        }
+    }
+    Some(Table {
+        name: name.to_owned(),
+        columns,
+    })
+}
