@@ -81,6 +81,16 @@ SELECT to_regclass('pgbench_accounts') AS nothing_was_created;
 SELECT public.error_of(format(f, v))
   FROM unnest(ARRAY['SELECT bench.wait(%s)', 'SELECT bench.cancel(%s)', 'SELECT bench.report(%s)']) f,
        unnest(ARRAY['0', '-1', '9223372036854775807', 'NULL']) v;
+
+-- Every function that takes numbers of runs or sets, the other arguments with some value
+SELECT public.error_of(format('SELECT bench.%I(%s%s)', p.proname,
+           CASE WHEN p.proargtypes[0] = 'bigint[]'::regtype THEN '''{-1}''' ELSE '-1' END,
+           CASE p.proname WHEN 'chart' THEN ', ''tps''' WHEN 'compare_runs' THEN ', ''{-1}'''
+                WHEN 'require' THEN ', ''tps > 1''' WHEN 'require_set' THEN ', ''tps > 1''' ELSE '' END))
+  FROM pg_proc p
+ WHERE p.pronamespace = 'bench'::regnamespace AND p.proargnames[1] IN ('run_id', 'run_ids', 'set_id', 'set_ids', 'a')
+   AND p.proargtypes[0] IN ('bigint'::regtype, 'bigint[]'::regtype)
+ ORDER BY p.proname;
 SELECT public.error_of('SELECT bench.wait(1, ''-1 s'')');
 
 -- Missing tables

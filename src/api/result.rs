@@ -6,6 +6,7 @@ use crate::check::{age, argument, elements};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
 use crate::results::load::{exists, has_profile, load_evidence};
+use crate::results::sets;
 use crate::results::waits::SeenWaits;
 use crate::security;
 use crate::server;
@@ -22,7 +23,13 @@ fn require_run(run_id: Option<i64>) {
     visible(run_id).or_raise();
 }
 
-/// The same, and tells the caller if its stacks were not sampled.
+/// The same of a set.
+#[pg_extern(sql = false)]
+fn require_stored_set(set_id: Option<i64>) {
+    argument("set_id", set_id).and_then(sets::load).or_raise();
+}
+
+/// The same of a run, and tells the caller if its stacks were not sampled.
 #[pg_extern(sql = false)]
 fn require_profile(run_id: Option<i64>) {
     visible(run_id).and_then(tell_without_profile).or_raise();
@@ -99,6 +106,9 @@ fn delete_runs(
             None => None,
         };
         server::require_writable_transaction("delete runs")?;
+        for run_id in run_ids.iter().flatten() {
+            visible(Some(*run_id))?;
+        }
         if run_ids.is_none() && older_than.is_none() && label.is_none() {
             return Err(Error::OptionConflict {
                 message: "no runs to delete are specified".into(),

@@ -48,6 +48,7 @@ CREATE FUNCTION bench.time_budgets(
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 30
 SET search_path = pg_catalog, pg_temp
 AS $$
+    SELECT bench_internal.require_stored_set($1);
     SELECT p.arm, p.component, p.us, p.us / nullif(sum(p.us) OVER (PARTITION BY p.arm), 0), p.runs
       FROM (SELECT r.arm, b.component, sum(b.us_per_transaction) / r.runs AS us, r.runs, r.first,
                    min(b.place) AS place

@@ -77,6 +77,10 @@ CREATE FUNCTION bench.sweep(
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'sweep_wrapper';
 COMMENT ON FUNCTION bench.sweep IS 'run every combination of the values that a grid has for options';
 
+CREATE FUNCTION bench_internal.require_stored_set(set_id bigint) RETURNS void
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'require_stored_set_wrapper';
+COMMENT ON FUNCTION bench_internal.require_stored_set IS 'fails unless the caller may see the set';
+
 CREATE FUNCTION bench.points(set_id bigint) RETURNS SETOF bench.sweep_point
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'points_of_wrapper';
 COMMENT ON FUNCTION bench.points IS 'the rows of a stored sweep';

@@ -242,7 +242,8 @@ foreach ('cleaner', 'Clean Er')
 my ($mine, $theirs) = map {
 	scalar as($root, "SELECT run_id FROM bench.runs WHERE label = '$_'")
 } ('cleaner', 'Clean Er');
-is(as('cleaner', "SELECT * FROM bench.delete_runs(run_ids => '{$theirs,1}')"), '', 'not what others have');
+fails_ok('cleaner', "SELECT * FROM bench.delete_runs(run_ids => '{$mine,$theirs}')", qr/ERROR:  42704: run $theirs does not exist/,
+	'not what others have');
 is(as('cleaner', "SELECT * FROM bench.delete_runs(older_than => 86400)"), '', 'nothing is old');
 fails_ok('cleaner', "SELECT bench.delete_runs(run_ids => '{NULL,$mine}')", qr/ERROR:  22004: run_ids must not contain nulls/,
 	'a run id that is null');
