@@ -134,6 +134,9 @@ query("SELECT bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs WHERE 
 is(query("SELECT count(*) FROM bench.sets WHERE set_id = $set"), 1, 'some runs are deleted');
 query("SELECT bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set))");
 is(query("SELECT count(*) FROM bench.sets WHERE set_id = $set"), 0, 'all are');
+is( query(q(BEGIN; SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'select-only', repeats => 1, transactions => 1, label => 'once');
+		SELECT count(*) > 0 FROM bench.delete_runs(label => 'once'); COMMIT; SELECT count(*) FROM bench.sets WHERE label = 'once')),
+	"2\nt\n0", 'in the transaction that has made them');
 
 nothing_left_ok($node, 'at the end');
 $node->stop;
