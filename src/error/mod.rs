@@ -195,8 +195,11 @@ pub enum Error {
     /// No run that the caller may see has the label.
     #[error("there is no run with label \"{0}\"")]
     UnknownLabel(String),
-    /// The extension was dropped during the run, and the type of the result with it.
-    #[error("extension \"pg_selfbench\" was dropped while the run was in progress")]
+    /// The extension was dropped during the run or set, and the type of the result with it; it may have been
+    /// created again.
+    #[error(
+        "extension \"pg_selfbench\" was dropped or re-created while the benchmark was in progress"
+    )]
     ExtensionDropped,
     /// A worker ended without reporting a reason.
     #[error("{what} ended unexpectedly")]
@@ -577,7 +580,7 @@ impl Error {
             Error::LostRun { .. } => Some("Check the server log, then repeat the run.".into()),
             Error::NoRun => Some("Start one with bench.run.".into()),
             Error::ExtensionDropped => {
-                Some("Create the extension again, then repeat the run.".into())
+                Some("Create the extension again if it is missing, then repeat the benchmark.".into())
             }
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Some("Check the server log for the reason.".into())

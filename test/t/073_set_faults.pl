@@ -110,6 +110,10 @@ foreach my $again ('', '; CREATE EXTENSION pg_selfbench')
 		my ($stdout, $stderr) = finish_sql($caller);
 		my (undef, $of_dropper) = finish_sql($dropper);
 		unlike("$stderr$of_dropper", qr/timed out|XX000|server closed the connection|panicked/, "$name: the session is told");
+		like($stderr, qr/ERROR:  42704: extension "pg_selfbench" was dropped or re-created/, "$name: it says so");
+		unlike($stderr, qr/bench\.resume|end of the set/, "$name: and no more of the set") if $sql !~ /bench\.run/;
+		is(query('SELECT (SELECT count(*) FROM bench.runs), (SELECT count(*) FROM bench.sets)'), '0|0', "$name: nothing is stored in the new tables")
+		  if $again;
 		ok(wait_until_quiet($node), "$name: no process is left");
 		query("CREATE EXTENSION IF NOT EXISTS pg_selfbench; $scripts; SELECT bench.grant_to('plain')");
 		query('DROP TABLE IF EXISTS made');

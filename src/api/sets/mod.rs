@@ -22,12 +22,15 @@ use super::warnings;
 use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::clock;
-use crate::error::{Error, Result, catch};
+use crate::error::{Error, OrRaise, Result, catch};
 use crate::results::sets::{self, Change, StoredSet};
 use crate::run::{Place, RunSpec, Vacuum};
 use crate::server;
+use crate::state::catalog::own_table;
+use crate::state::transaction::InTransaction;
 use crate::worker::set_writer;
 use outcomes::Outcomes;
+use pgrx::pg_sys;
 use selfbench_model::{NewSet, RunRecord, SetEnd, SetKind, SetState};
 use serde_json::Value;
 
@@ -41,6 +44,8 @@ const OVERHEAD_S: f64 = 0.5;
 pub(super) struct Set<'h> {
     /// Its number; `None` on a standby, where nothing is stored.
     pub id: Option<i64>,
+    /// The OID of the table of sets.
+    table: pg_sys::Oid,
     horizon: &'h Horizon,
     progress: Progress,
     begun_ns: u64,
@@ -133,6 +138,7 @@ fn drive<T>(
     let now = clock::now_ns();
     let mut set = Set {
         id,
+        table: table_of_sets()?,
         horizon,
         progress,
         begun_ns: now,
@@ -142,7 +148,9 @@ fn drive<T>(
         made: 0,
     };
     let _each_once = warnings::each_once();
-    match catch(|| body(&mut set)) {
+    let ended = catch(|| body(&mut set));
+    set.require_extension()?;
+    match ended {
         Ok(found) => {
             store_end(id, SetState::Finished, None, found.result, horizon)?;
             Ok((found.rows, set.made))
@@ -169,6 +177,11 @@ fn drive<T>(
     }
 }
 
+/// The OID of the table of sets: another one if the extension was dropped and created again.
+fn table_of_sets() -> Result<pg_sys::Oid> {
+    own_table(InTransaction::current()?, c"sets").ok_or(Error::ExtensionDropped)
+}
+
 fn store_end(
     id: Option<i64>,
     state: SetState,
@@ -187,9 +200,19 @@ fn store_end(
 }
 
 impl Set<'_> {
+    /// Fails if the tables are not those in which the set has begun.
+    fn require_extension(&self) -> Result<()> {
+        match table_of_sets()? == self.table {
+            true => Ok(()),
+            false => Err(Error::ExtensionDropped),
+        }
+    }
+
     /// Makes a run of the set with a seed, and returns it even if it failed or was canceled. An error
-    /// says why it could not be made; a cancel of the calling query is raised.
+    /// says why it could not be made; a cancel of the calling query is raised, and so is the error if
+    /// there is no set any more.
     pub fn run(&mut self, spec: &RunSpec, seed: u64, arm: &str, round: i32) -> Result<RunRecord> {
+        self.require_extension().or_raise();
         self.tell(spec);
         let spec = RunSpec {
             vacuum_tables: self.tables_to_vacuum(spec)?,
