@@ -225,6 +225,14 @@ impl Database {
         }
     }
 
+    /// Whether it is a target to which the connection is lost.
+    pub fn is_lost(&self) -> bool {
+        match self {
+            Database::Here => false,
+            Database::There(remote) => remote.connection().is_bad(),
+        }
+    }
+
     /// Runs `body` in a transaction, which is committed if it succeeds. After a failure, a
     /// connection can only be closed.
     pub fn transaction(&mut self, body: impl FnOnce(&mut Database) -> Result<()>) -> Result<()> {

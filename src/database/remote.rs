@@ -304,7 +304,11 @@ impl Remote {
     /// Takes all results of what was sent, and fails with the first error among them.
     fn results(&mut self, mut each: impl FnMut(&PqResult)) -> Result<()> {
         let mut failed = None;
-        while let Some(result) = self.next_result()? {
+        // A session that a FATAL error has ended says why before the connection is lost.
+        while let Some(result) = self
+            .next_result()
+            .map_err(|lost| failed.take().unwrap_or(lost))?
+        {
             match result.status() {
                 Status::Error => failed = failed.or_else(|| Some(failure(&result))),
                 Status::Copy => return Err(Error::Limit("COPY was not expected".into())),

@@ -10,7 +10,9 @@ use super::activity::show;
 use super::conduct::leave_cancels;
 use super::entry;
 use super::launch::Task;
+use crate::backend::fatal;
 use crate::backend::identity::{Identity, connect};
+use crate::backend::process::at_exit;
 use crate::backend::settings::{self, Settings};
 use crate::backend::transaction::{abort, transaction};
 use crate::database::Database;
@@ -21,6 +23,8 @@ use crate::run::{RunSpec, statements};
 use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
 use pgrx::{pg_guard, pg_sys};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::Ordering::*;
 
 /// What statements are for.
@@ -144,7 +148,7 @@ pub extern "C-unwind" fn pg_selfbench_statements_main(argument: pg_sys::Datum) {
 }
 
 /// Executes all statements; returns the errors of a teardown.
-fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
+fn execute(segment: &'static Segment, of: &Statements) -> Result<Vec<String>> {
     let header = segment.header();
     let option = of.purpose.option();
     if of.purpose == Purpose::LateTeardown && !store::lock_teardown(of.run_id)? {
@@ -161,13 +165,20 @@ fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
             is: database.description().unwrap_or_default(),
         });
     }
-    let mut failures = Vec::new();
+    let failures = Rc::new(RefCell::new(Vec::new()));
+    let current = Rc::new(RefCell::new(None));
+    at_exit({
+        let (failures, current) = (Rc::clone(&failures), Rc::clone(&current));
+        let purpose = of.purpose;
+        move || finish_after_fatal(segment, purpose, current.take(), failures.take())
+    });
     for statement in statements::split(option, &of.text)? {
         if header.stop() != Stop::No {
             return Err(Error::Canceled {
                 by: "on request".into(),
             });
         }
+        current.replace(Some(statement.clone()));
         let executed = catch(|| database.execute_limited(&statement)).and_then(|()| match database
             .is_in_transaction()
         {
@@ -176,6 +187,7 @@ fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
                 "the statement leaves a transaction open".into(),
             )),
         });
+        current.take();
         let Err(error) = executed else { continue };
         if error.is_cancel() && header.stop() != Stop::No {
             return Err(error);
@@ -183,11 +195,43 @@ fn execute(segment: &Segment, of: &Statements) -> Result<Vec<String>> {
         let error = statements::of_statement(option, &statement, error);
         match of.purpose {
             Purpose::Setup => return Err(error),
-            Purpose::Teardown | Purpose::LateTeardown => failures.push(error.report().one_line()),
+            Purpose::Teardown | Purpose::LateTeardown => {
+                failures.borrow_mut().push(error.report().one_line());
+            }
+        }
+        // As when a FATAL error ends this process.
+        if database.is_lost() {
+            break;
         }
     }
+    let failures = failures.take();
     if of.purpose != Purpose::Setup && of.run_id != 0 && failures.is_empty() {
-        transaction(|| store::teardown_done(of.run_id))?;
+        transaction(|| {
+            // What a statement has set must not end this process instead.
+            settings::apply(&vec![("transaction_timeout".into(), "0".into())])?;
+            store::teardown_done(of.run_id)
+        })?;
     }
     Ok(failures)
+}
+
+/// Gives the task its outcome if a FATAL error, such as that of `transaction_timeout`, ends this process in a
+/// statement. In an exit callback.
+fn finish_after_fatal(
+    segment: &Segment,
+    purpose: Purpose,
+    statement: Option<String>,
+    mut failures: Vec<String>,
+) {
+    let (Some(statement), Some(report)) = (statement, fatal::failure()) else {
+        return;
+    };
+    let error = statements::of_statement(purpose.option(), &statement, report.into());
+    segment.finish(match purpose {
+        Purpose::Setup => Err(error.report()),
+        Purpose::Teardown | Purpose::LateTeardown => {
+            failures.push(error.report().one_line());
+            Ok(failures)
+        }
+    });
 }

@@ -93,6 +93,38 @@ foreach my $way ('spi', 'target')
 	$node->safe_psql('postgres', 'SELECT bench.finish_teardown(run_id, give_up => true) FROM bench.runs WHERE teardown_due');
 }
 
+# A FATAL error ends the session that executes them: of a timeout, where the server has it, or of another cause.
+foreach my $way ('spi', 'target')
+{
+	my @fatal;
+	push @fatal, [ 'SET transaction_timeout = 100; SELECT pg_sleep(5)', 'SELECT pg_sleep\(5\)', 'transaction timeout' ] if $node->pg_version >= 17;
+	push @fatal, [ 'SELECT pg_terminate_backend(pg_backend_pid())', 'SELECT pg_term.*', 'administrator command' ] if $way eq 'target';
+	foreach (@fatal)
+	{
+		my ($sql, $statement, $cause) = @$_;
+		my $error = qr/terminating connection due to $cause/;
+		(undef, $stderr) = $psql->(qq{SELECT bench.run('one', transactions => 1, label => '$cause $way', $ways{$way},
+			setup => 'CREATE TABLE first (); $sql; CREATE TABLE third ()', teardown => 'DROP TABLE first')});
+		like($stderr, qr/ERROR:  setup failed: $error\nDETAIL:  Statement: $statement\./, "$way: $cause");
+		is($exists->('first') . $exists->('third'), 'ff', "$way: $cause: the teardown is done");
+		is($value->("SELECT state, teardown_due FROM bench.runs WHERE label = '$cause $way'"), 'failed|f', "$way: $cause: the run has failed");
+		($stdout, $stderr) = $psql->(qq{SELECT state, array_to_string(errors, ' ') FROM bench.run('one', transactions => 1, $ways{$way},
+			setup => 'CREATE TABLE first ()', teardown => 'DROP TABLE missing; $sql; DROP TABLE first')});
+		like($stdout, qr/^finished\|teardown failed: table "missing" does not exist .* teardown failed: $error \(Statement: $statement\.\) Repeat/,
+			"$way: $cause in a teardown");
+		is($value->("SELECT bench.finish_teardown(run_id, give_up => true) FROM bench.runs WHERE teardown_due"), 't', "$way: $cause: it is due");
+		$node->safe_psql('postgres', 'DROP TABLE first');
+	}
+}
+if ($node->pg_version >= 17)
+{
+	is($value->(q{SELECT state, errors FROM bench.run('one', transactions => 1, setup => 'CREATE TABLE first ()', teardown => 'SET transaction_timeout = 1000; DROP TABLE first')}),
+		'finished|{}', 'a transaction_timeout that does not come');
+}
+# It does not: no statement leaves a transaction open.
+is($value->("SELECT state FROM bench.run('one', transactions => 1, $ways{$_}, setup => 'SET idle_in_transaction_session_timeout = 1; SELECT pg_sleep(0.1)')"),
+	'finished', "$_: idle_in_transaction_session_timeout") foreach ('spi', 'target');
+
 # Rights are those of the caller.
 $node->safe_psql('postgres', q{
 	CREATE ROLE tester LOGIN;
