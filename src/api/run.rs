@@ -8,7 +8,7 @@ use super::warnings::{self, advise, remedy};
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, OrRaise, Result, catch};
 use crate::options::Options;
 use crate::results::load;
 use crate::results::result::run_result;
@@ -140,17 +140,22 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
     advise(spec, horizon);
     let mut ticker = Ticker::new(spec, progress);
     let mut told = false;
-    let waited = task.wait(Phase::Finished, horizon, |segment| {
-        if !told && segment.header().start_ns.load(Relaxed) != 0 {
-            warnings::tell_setup(spec, segment);
-            warnings::tell_left_teardown(segment);
-            told = true;
-        }
-        ticker.tick(segment);
-        Ok(())
+    let waited = catch(|| {
+        Ok(task.wait(Phase::Finished, horizon, |segment| {
+            if !told && segment.header().start_ns.load(Relaxed) != 0 {
+                warnings::tell_setup(spec, segment);
+                warnings::tell_left_teardown(segment);
+                told = true;
+            }
+            ticker.tick(segment);
+            Ok(())
+        }))
     });
     report::remember(task.segment());
-    waited?;
+    // A cancel of the calling query ends a set, too: it stays an error that is raised.
+    waited
+        .inspect_err(|error| warnings::tell_canceled(spec, task.segment(), error))
+        .or_raise()?;
     ticker.end(task.segment());
     if !told {
         warnings::tell_left_teardown(task.segment());

@@ -2,7 +2,7 @@
 
 use crate::backend::horizon::Horizon;
 use crate::backend::transaction;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::results::load::load_evidence;
 use crate::results::probes;
 use crate::results::waits::SeenWaits;
@@ -126,6 +126,20 @@ pub(super) fn tell_left_teardown(segment: &Segment) {
                  true."
             ),
         );
+    }
+}
+
+/// Tells the caller of a single run which one it was, if its query was canceled and the run is stored.
+pub(super) fn tell_canceled(spec: &RunSpec, segment: &Segment, error: &Error) {
+    let header = segment.header();
+    let run_id = header.run_id.load(Relaxed);
+    if run_id == 0 || !error.is_cancel() || spec.place.is_some() {
+        return;
+    }
+    if header.start_ns.load(Relaxed) != 0 {
+        pgrx::notice!("run {run_id} was canceled; its results so far: bench.report({run_id})");
+    } else if spec.setup.is_some() || spec.teardown.is_some() {
+        pgrx::notice!("run {run_id} was canceled before it began");
     }
 }
 

@@ -68,14 +68,11 @@ pub fn leave_canceling() {
 /// statement to cancel, or one whose failure does not matter.
 pub fn end_task_if_canceled() {
     if CANCELED.load(Acquire) {
-        forget_cancel();
         ASKED_TO_END.store(true, Release);
     }
-}
-
-/// Undoes [`enter_cooperative`], for statements that may take long.
-pub fn leave_cooperative() {
-    COOPERATIVE.store(false, Release);
+    if asked_to_end() {
+        forget_cancel();
+    }
 }
 
 /// Whether a signal asked this process to end the task.

@@ -12,14 +12,17 @@ const LOCK_TIMEOUT: TimeoutId = 2;
 /// Whether one of the timeouts that cancel a statement has come, and the statement has not ended
 /// yet. May be called in a signal handler.
 pub fn statement_has_timed_out() -> bool {
+    has_come(LOCK_TIMEOUT) || has_come(STATEMENT_TIMEOUT)
+}
+
+/// Whether a timeout has come, and the statement has not ended yet. May be called in a signal handler.
+pub fn has_come(id: TimeoutId) -> bool {
     unsafe extern "C-unwind" {
         /// Whether a timeout has come. Raises no error.
         fn get_timeout_indicator(id: TimeoutId, reset: bool) -> bool;
     }
     // SAFETY: reads a flag of this process.
-    [LOCK_TIMEOUT, STATEMENT_TIMEOUT]
-        .into_iter()
-        .any(|id| unsafe { get_timeout_indicator(id, false) })
+    unsafe { get_timeout_indicator(id, false) }
 }
 
 /// Arms the timeout of a statement, at its beginning.

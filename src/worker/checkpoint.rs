@@ -2,7 +2,6 @@
 //! write full-page images again.
 
 use super::activity::show;
-use crate::backend::interrupts::leave_cooperative;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::run::RunSpec;
@@ -43,7 +42,5 @@ pub fn request(segment: &Segment, spec: &RunSpec, database: &mut Database) -> Re
         return Ok(());
     }
     show(segment.header(), "checkpoint");
-    // It may take long.
-    leave_cooperative();
     database.execute_alone("CHECKPOINT")
 }

@@ -8,7 +8,7 @@ use super::launch::CALLER_ENDED;
 use super::logbook::Logbook;
 use super::warm_up::{WarmUpEnd, WarmingUp};
 use crate::backend::interrupts::{
-    asked_to_end, check_for_interrupts, end_task_if_canceled, enter_cooperative,
+    asked_to_end, check_for_interrupts, end_task_if_canceled, enter_cooperative, leave_canceling,
 };
 use crate::backend::transaction::abort;
 use crate::clock;
@@ -28,6 +28,9 @@ use std::time::Duration;
 
 /// How long before it comes clients are told of the end of a warm-up until steady.
 const NOTICE_NS: u64 = 10_000_000;
+
+/// Why a run ends early if its coordinator was asked to end.
+const TERMINATED: &str = "its coordinator was terminated";
 
 /// What a coordinator needs from the start barrier, at which all clients wait, to the stored result.
 pub struct Conductor<'r> {
@@ -234,7 +237,7 @@ impl Conductor<'_> {
         if stop == Stop::Abandoned {
             Some(CALLER_ENDED.into())
         } else if asked_to_end() && stop == Stop::No {
-            Some("its coordinator was terminated".into())
+            Some(TERMINATED.into())
         } else if let Some(worker) = workers.find(|worker| worker.state() == WorkerState::Died) {
             let what = "a client worker was terminated";
             Some(match worker.failure() {
@@ -247,7 +250,7 @@ impl Conductor<'_> {
             // The worker that was terminated asks for this before it has died.
             Some("a client worker was terminated".into())
         } else if stop != Stop::No {
-            Some(header.cause.get().unwrap_or_else(|| "on request".into()))
+            Some(on_request(header))
         } else {
             None
         }
@@ -264,8 +267,33 @@ impl Conductor<'_> {
 /// From here on, a request to cancel the run, such as one that arrives after the run has noticed that
 /// it is to end, no longer cancels statements of the coordinator.
 pub fn leave_cancels() {
+    leave_canceling();
     enter_cooperative();
     end_task_if_canceled();
+}
+
+/// Runs `body`, which prepares a run, and catches its error: if the run was canceled, with the reason.
+pub fn caught<T>(segment: &Segment, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch(body).map_err(|error| {
+        let header = segment.header();
+        let reason = match header.stop() {
+            Stop::No => asked_to_end().then(|| TERMINATED.into()),
+            Stop::Abandoned => Some(CALLER_ENDED.into()),
+            Stop::Terminated => None,
+            Stop::Requested => Some(on_request(header)),
+        };
+        match reason.filter(|_| error.is_cancel()) {
+            Some(reason) => Error::Canceled {
+                by: format!("before it started: {reason}"),
+            },
+            None => error,
+        }
+    })
+}
+
+/// Why a run was requested to end.
+fn on_request(header: &Header) -> String {
+    header.cause.get().unwrap_or_else(|| "on request".into())
 }
 
 /// Ends a run that cannot start because of an error. The error is stored if the run is.

@@ -4,13 +4,13 @@
 use super::activity::{show, show_clients};
 use super::checkpoint;
 use super::client_process::ClientProcesses;
-use super::conduct::{Conductor, give_up, leave_cancels, store_failure};
+use super::conduct::{Conductor, caught, give_up, leave_cancels, store_failure};
 use super::entry;
 use super::logbook::Logbook;
 use super::statements;
 use super::tables::{self, RunTables};
 use crate::backend::identity::connect;
-use crate::backend::interrupts::leave_cooperative;
+use crate::backend::interrupts::{enter_canceling, enter_cooperative};
 use crate::backend::settings;
 use crate::backend::transaction::{abort, transaction};
 use crate::clock;
@@ -68,6 +68,10 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         header.left_teardown.store(left.unwrap_or(0), Relaxed);
     }
     let run = transaction(|| describe(segment, spec, &database, run_id))?;
+    // Who terminates this process from here on cancels what it does: the run is still to be stored, and its
+    // teardown to be done.
+    enter_cooperative();
+    enter_canceling();
     if !has_statements {
         return perform(segment, spec, database, tables, run, stores);
     }
@@ -82,7 +86,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         store::lock_teardown(run_id)?;
         store::begin(&run)?;
     }
-    let outcome = match catch(|| statements::set_up(segment, spec, run_id)) {
+    let outcome = match caught(segment, || statements::set_up(segment, spec, run_id)) {
         Ok(()) => catch(|| perform(segment, spec, database, tables, run, stores)),
         Err(error) => {
             store_failure(segment, run, stores, &error);
@@ -138,7 +142,7 @@ fn perform(
     stores: bool,
 ) -> Result<Reply> {
     let begun = stores && segment.header().owes_teardown.load(Relaxed);
-    let started = catch(|| {
+    let started = caught(segment, || {
         let tables = match tables {
             Some(tables) => tables,
             None => tables::look_up(spec, &mut database)?,
@@ -161,7 +165,7 @@ fn perform(
         }
     };
     let mut stored = begun;
-    let prepared = catch(|| {
+    let prepared = caught(segment, || {
         clients.wait_until_ready()?;
         run.connection_ms = Some((clock::now_ns() - launched_ns) as f64 / 1e6);
         if stores {
@@ -173,10 +177,7 @@ fn perform(
             stored = true;
             store::settings(run.run_id, settings.as_deref(), &spec.client_settings)?;
         }
-        Ok(())
-    })
-    .and_then(|()| {
-        vacuum(segment, spec, &mut database, &mut run.errors);
+        vacuum(segment, spec, &mut database, &mut run.errors)?;
         checkpoint::request(segment, spec, &mut database)?;
         if segment.header().stop() != Stop::No {
             return Err(Error::Canceled {
@@ -312,17 +313,21 @@ const PGBENCH_VACUUM: [&str; 4] = [
 ];
 
 /// Vacuums the tables that pgbench vacuums before a run, and others that the run names. A failure is
-/// reported, and the run continues.
-fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &mut Vec<String>) {
+/// reported, and the run continues unless it was canceled.
+fn vacuum(
+    segment: &Segment,
+    spec: &RunSpec,
+    database: &mut Database,
+    errors: &mut Vec<String>,
+) -> Result<()> {
     if !spec.vacuums() && spec.vacuum_tables.is_empty() {
-        return;
+        return Ok(());
     }
     // A standby has nothing to vacuum.
     if matches!(database, Database::Here) && server::in_recovery() {
-        return;
+        return Ok(());
     }
     show(segment.header(), "vacuum");
-    leave_cooperative();
     let of_pgbench: &[&str] = match (spec.vacuums(), spec.vacuum) {
         (false, _) => &[],
         (true, Vacuum::All) => &PGBENCH_VACUUM,
@@ -334,12 +339,11 @@ fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &m
     let others = others.map(|table| format!("VACUUM (SKIP_LOCKED) {table}"));
     for statement in of_pgbench.chain(others) {
         if segment.header().stop() != Stop::No {
-            return;
+            return Ok(());
         }
         if let Err(error) = catch(|| database.execute_alone(&statement)) {
             if error.is_cancel() {
-                segment.header().request_stop(Stop::Requested);
-                return;
+                return Err(error);
             }
             errors.push(format!(
                 "{}: {} (ignoring this error and continuing anyway)",
@@ -348,4 +352,5 @@ fn vacuum(segment: &Segment, spec: &RunSpec, database: &mut Database, errors: &m
             ));
         }
     }
+    Ok(())
 }

@@ -5,6 +5,7 @@ use super::locks::DeadlockCheck;
 use crate::backend::horizon::Horizon;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
+use crate::backend::timeouts;
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::latch::{self, WaitEvent};
@@ -30,6 +31,9 @@ const LAST_GRACE_NS: u64 = 1_500_000_000;
 /// Why a task ends early if its caller does.
 pub const CALLER_ENDED: &str = "the session that waited for it has ended";
 
+/// The same if a timeout ends the caller's statement; the server's message.
+const TIMED_OUT: &str = "canceling statement due to statement timeout";
+
 /// A task that this backend has started. Dropping it cancels it unless it has finished, and awaits
 /// the end of its coordinator, unless it was detached.
 pub struct Task(Owned<Launched>);
@@ -53,6 +57,8 @@ impl Processes for Launched {
             // A process that is terminated comes here before its exit callback abandons the task.
             if latch::must_end() {
                 header.cause.set(CALLER_ENDED);
+            } else if timeouts::has_come(timeouts::STATEMENT_TIMEOUT) {
+                header.cause.set(TIMED_OUT);
             }
             cancel(&self.segment);
         }

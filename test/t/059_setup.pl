@@ -283,6 +283,8 @@ foreach my $way ('spi', 'libpq', 'target')
 		signal_sql($session, 'INT');
 		(undef, $stderr) = finish_sql($session);
 		like($stderr, qr/canceling statement due to user request/, "$way, $when: canceled by the caller");
+		like($stderr, qr/NOTICE: .*run \d+ was canceled@{[$when eq 'setup' ? ' before it began' : '; its results so far: bench.report']}/,
+			"$way, $when: the number of the run");
 		$done->("$way, $when: canceled by the caller", 'canceled');
 
 		$session = start_sql($node, $run, name => 'caller');
@@ -292,6 +294,17 @@ foreach my $way ('spi', 'libpq', 'target')
 		finish_sql($session);
 		$done->("$way, $when: the caller's session has ended", 'canceled');
 	}
+	my $session = start_sql($node, "SELECT bench.run('rest', transactions => 1, $ways{$way}, $long)");
+	$sleeps->();
+	$value->("SELECT pg_terminate_backend(coordinator_pid) FROM bench.runs WHERE state = 'starting'");
+	(undef, $stderr) = finish_sql($session);
+	like($stderr, qr/ERROR:  57014: benchmark canceled before it started: its coordinator was terminated/, "$way, setup: the caller is told");
+	$done->("$way, setup: the coordinator was terminated", 'canceled');
+	like($value->('SELECT errors FROM bench.runs ORDER BY run_id DESC LIMIT 1'), qr/its coordinator was terminated/, "$way, setup: and the run");
+	(undef, $stderr) = $psql->("SET statement_timeout = '1 s'; SELECT bench.run('rest', transactions => 1, $ways{$way}, $long)");
+	like($stderr, qr/canceling statement due to statement timeout/, "$way, setup: a timeout of the caller");
+	$done->("$way, setup: a timeout of the caller", 'canceled');
+	like($value->('SELECT errors FROM bench.runs ORDER BY run_id DESC LIMIT 1'), qr/canceling statement due to statement timeout/, "$way, setup: why");
 	my $run = $value->("SELECT bench.start('rest', transactions => 1, $ways{$way}, $short)");
 	is($value->("SELECT bench.cancel($run)"), 't', "$way: bench.cancel");
 	$done->("$way: bench.cancel", 'canceled');
