@@ -1,41 +1,6 @@
 -- The extension's objects in the catalogs, and their privileges.
 CREATE EXTENSION pg_selfbench;
 
--- The arguments of bench.run are the options of the library, with their types and defaults.
-SET intervalstyle = postgres;
-\set ECHO none
-SELECT format(
-    'WITH declared (name, type, value) AS (VALUES %s),
-          listed AS (SELECT name, type, value FROM bench_internal.run_options())
-     (SELECT ''only in SQL'' AS place, * FROM (TABLE declared EXCEPT TABLE listed) a)
-     UNION ALL (SELECT ''only in the library'', * FROM (TABLE listed EXCEPT TABLE declared) a)',
-    string_agg(format('(%L, %L, (%s)::text)', a.name, format_type(a.type, NULL),
-                      pg_get_function_arg_default(p.oid, a.number::int)), ', '))
-FROM pg_proc p, unnest(p.proargnames, p.proargtypes::oid[]) WITH ORDINALITY a (name, type, number)
-WHERE p.oid = 'bench.run'::regproc \gexec
-\set ECHO all
-SELECT name AS without_description FROM bench_internal.run_options() WHERE description !~ '^[A-Z].*\.$';
-
--- Each option that is on or off has a column.
-SELECT o.name AS option, a.attname AS column
-FROM (SELECT name FROM bench_internal.run_options() WHERE type = 'boolean') o
-     FULL JOIN (SELECT attname FROM pg_attribute
-                WHERE attrelid = 'bench.runs'::regclass AND atttypid = 'boolean'::regtype
-                  AND attname NOT IN ('warmup_steady', 'teardown_due')) a ON a.attname = o.name
-WHERE o.name IS NULL OR a.attname IS NULL;
-
--- Other functions declare the same options in the same way.
-SELECT pg_get_function_arguments('bench.run'::regproc) = pg_get_function_arguments('bench.start'::regproc) AS start,
-       pg_get_function_arguments('bench.run_pgio'::regproc) = pg_get_function_arguments('bench.start_pgio'::regproc) AS start_pgio;
-WITH arguments AS (
-    SELECT p.proname AS function, a.name, format_type(a.type, NULL) AS type,
-           pg_get_function_arg_default(p.oid, a.number::int) AS value
-    FROM pg_proc p, unnest(p.proargnames[:p.pronargs], p.proargtypes::oid[]) WITH ORDINALITY a (name, type, number)
-    WHERE p.oid = ANY ('{bench.run,bench.run_pgio,bench.compare}'::regproc[]))
-SELECT other.function, other.name, run.type, run.value, other.type, other.value
-FROM arguments run JOIN arguments other USING (name)
-WHERE run.function = 'run' AND (run.type, run.value) IS DISTINCT FROM (other.type, other.value);
-
 -- A declaration that does not fit the library is an error, and no value is read as another type.
 SELECT format('CREATE FUNCTION pg_temp.%s RETURNS bigint LANGUAGE c AS %L, ''start_wrapper''', declaration, probin)
 FROM pg_proc, unnest('{another_type(clients text),another_name(client int),no_name(int)}'::text[]) declaration

@@ -200,21 +200,15 @@ RESET search_path;
 SELECT count(*) FROM bench.runs WHERE state <> 'failed' AND transactions > 0;
 DROP SCHEMA errors CASCADE;
 
--- Options in a document: values are read as SQL casts their text, and null is not to give one.
-SELECT name, type, value FROM bench_internal.run_options(
-    '{"clients": "4", "jobs": null, "duration": "1 min", "rate": 100, "log": "on", "seed": 7,
-      "variables": {"x": [1, null]}, "label": "a label", "max_tries": null}')
-WHERE name IN ('clients', 'jobs', 'duration', 'rate', 'log', 'seed', 'variables', 'label', 'max_tries')
-ORDER BY name COLLATE "C";
-SELECT bench_internal.run_options('{"client": 4}');
-SELECT bench_internal.run_options('{"max_trys": null}');
-SELECT bench_internal.run_options('{"quite another thing": 1}');
-SELECT bench_internal.run_options('{"clients": "many"}');
-SELECT bench_internal.run_options('{"clients": 1.5}');
-SELECT bench_internal.run_options('{"clients": 99999999999}');
-SELECT bench_internal.run_options('{"log": 2}');
-SELECT bench_internal.run_options('{"duration": 10}');
-SELECT bench_internal.run_options('{"duration": "soon"}');
-SELECT bench_internal.run_options('{"rate": {}}');
-SELECT bench_internal.run_options('[{"clients": 4}]');
-SELECT bench_internal.run_options(NULL);
+-- Options in a document.
+SELECT bench.compare('[{"client": 4}]');
+SELECT bench.compare('[{"max_trys": null}]');
+SELECT bench.compare('[{"quite another thing": 1}]');
+SELECT bench.compare('[{"clients": "many"}]');
+SELECT bench.compare('[{"clients": 1.5}]');
+SELECT bench.compare('[{"clients": 99999999999}]');
+SELECT bench.compare('[{"log": 2}]');
+SELECT bench.compare('[{"duration": 10}]');
+SELECT bench.compare('[{"duration": "soon"}]');
+SELECT bench.compare('[{"rate": {}}]');
+SELECT bench.compare('[{"vacuum": "some"}]');

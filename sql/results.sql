@@ -115,3 +115,11 @@ SELECT count(*) FROM bench.delete_runs(label => 'imported');
 \pset format aligned
 \t off
 DROP TABLE pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers;
+
+-- Options in a document: values are read as SQL casts their text, and null is not to give one.
+SELECT runs FROM bench.compare(
+    '[{"clients": "2", "jobs": null, "max_warmup": "1 min", "latency_limit": 100, "log": "on",
+       "variables": {"x": 1}, "max_tries": null}]', sql => 'SELECT 1', transactions => 1, repeats => 1);
+SELECT o.* FROM bench.sets, jsonb_each(options -> 'arms' -> 0) o
+WHERE key IN ('clients', 'jobs', 'max_warmup', 'latency_limit', 'log', 'variables', 'max_tries')
+ORDER BY key COLLATE "C";

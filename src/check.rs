@@ -4,7 +4,6 @@
 use crate::error::{Error, Result};
 use crate::server;
 use pgrx::datum::Interval;
-use selfbench_script::Protocol;
 
 /// Longest duration, in seconds; pgbench's.
 const MAX_SECONDS: i64 = i32::MAX as i64;
@@ -76,15 +75,6 @@ pub fn one_of<'n, T: Copy + 'n>(
             ))
         }
     }
-}
-
-/// The protocol of that name.
-pub fn protocol(text: &str) -> Result<Protocol> {
-    one_of(
-        "protocol",
-        text,
-        [Protocol::Simple, Protocol::Extended, Protocol::Prepared].map(|p| (p.as_str(), p)),
-    )
 }
 
 /// Fails if a label is too long.

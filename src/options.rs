@@ -1,18 +1,15 @@
-//! Options of SQL functions. Each is declared once, in a list of which [`options`] makes a struct
-//! with its defaults, reading from a call by name, and reading from a document.
+//! Options of SQL functions. Each is declared once, in a list of `crates/catalog` of which [`options`] makes
+//! a struct with its defaults, reading from a call by name, and reading from a document.
 
-use crate::backend::call::{Argument, Arguments};
+use crate::backend::call::{Argument, Arguments, Choice};
 use crate::error::{Error, Result};
+use pgrx::datum::Interval;
 use serde_json::Value;
 
 /// An option and its value.
 pub struct OptionValue {
     /// Its name.
     pub name: &'static str,
-    /// Its type in SQL.
-    pub sql_type: &'static str,
-    /// What it is for.
-    pub description: &'static str,
     /// Its value.
     pub value: Value,
 }
@@ -59,23 +56,24 @@ pub trait Options: Default {
     }
 }
 
-/// Declares options: for each its description, its name in SQL and here, its type, and its default.
-/// A type other than `Option` does not allow NULL; an `Option` without a default is NULL.
-///
-/// Lists of other options may follow, as `..field: Type`.
+/// Makes a struct of a list of options. A type other than `Option` does not allow NULL; an `Option` without
+/// a default is NULL. It may have options of other lists, too, as `..field: Type`.
 macro_rules! options {
     (
         $(#[$attribute:meta])*
-        pub struct $name:ident {
-            $($(#[doc = $description:literal])+ $option:ident: $type:ty $(= $default:expr)?,)*
-            $(..$others:ident: $others_type:ty,)*
-        }
+        pub struct $name:ident $(, ..$others:ident: $others_type:ty)?
+        { $(
+            #[doc = $first:literal]
+            $(#[doc = $more:literal])*
+            $option:ident: $type:ty $(= $default:expr)? $(, $pgbench:literal)?
+                $(=> $column:ident: $stored:ty $(, $not_compared:ident)?)?;
+        )* }
     ) => {
         $(#[$attribute])*
         #[derive(Clone, Debug)]
         pub struct $name {
-            $($(#[doc = $description])+ pub $option: $type,)*
-            $(#[doc = "Options of a list of their own."] pub $others: $others_type,)*
+            $(#[doc = $first] $(#[doc = $more])* pub $option: $type,)*
+            $(#[doc = "Options of another list."] pub $others: $others_type,)?
         }
 
         impl Default for $name {
@@ -83,7 +81,7 @@ macro_rules! options {
             fn default() -> Self {
                 $name {
                     $($option: $crate::options::default_of!($($default)?),)*
-                    $($others: Default::default(),)*
+                    $($others: Default::default(),)?
                 }
             }
         }
@@ -95,7 +93,7 @@ macro_rules! options {
                 let default = Self::default();
                 Ok($name {
                     $($option: arguments.take_or(stringify!($option), default.$option)?,)*
-                    $($others: $crate::options::Options::take(arguments)?,)*
+                    $($others: $crate::options::Options::take(arguments)?,)?
                 })
             }
 
@@ -113,23 +111,18 @@ macro_rules! options {
                 }
                 $(if $crate::options::Options::set(&mut self.$others, name, value)? {
                     return Ok(true);
-                })*
+                })?
                 Ok(false)
             }
 
             fn entries(&self) -> Vec<$crate::options::OptionValue> {
                 use $crate::backend::call::Argument;
-                fn sql_type<T: Argument>(_value: &T) -> &'static str {
-                    T::SQL
-                }
                 #[allow(unused_mut)]
                 let mut entries = vec![$($crate::options::OptionValue {
                     name: stringify!($option),
-                    sql_type: sql_type(&self.$option),
-                    description: concat!($($description),+).trim(),
                     value: self.$option.to_json(),
                 }),*];
-                $(entries.extend($crate::options::Options::entries(&self.$others));)*
+                $(entries.extend($crate::options::Options::entries(&self.$others));)?
                 entries
             }
         }
@@ -155,7 +148,54 @@ macro_rules! default_of {
     };
 }
 
-pub(crate) use {default_of, options};
+/// An option of a few values, each with its name in SQL.
+macro_rules! choice {
+    (
+        $(#[$attribute:meta])*
+        pub enum $name:ident { $($(#[$doc:meta])* $value:ident = $text:literal,)* }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $name {
+            $($(#[$doc])* $value,)*
+        }
+
+        impl $crate::backend::call::Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$value),*];
+
+            fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$value => $text),*
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {choice, default_of, options};
+
+/// How an option is stored with a run.
+pub trait Stored<T> {
+    /// The value of its column.
+    fn stored(&self) -> T;
+}
+
+impl<T: Clone> Stored<T> for T {
+    fn stored(&self) -> T {
+        self.clone()
+    }
+}
+
+impl<T: Choice> Stored<String> for T {
+    fn stored(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
+/// A span of seconds.
+pub fn seconds(seconds: i32) -> Interval {
+    Interval::from_seconds(f64::from(seconds))
+}
 
 /// The name that is most like a given one, if one is. Comparing takes time for each character of
 /// the given one, which may have millions: the first ones decide.

@@ -30,13 +30,13 @@ pub(super) fn begin_advised(spec: &RunSpec) -> Result<Task> {
         );
     }
     if let Some(processors) = server::processors()
-        && spec.mode == Mode::Spi
-        && spec.rate.is_none()
-        && spec.clients as i64 > MANY_CLIENTS * processors as i64
+        && spec.run.mode == Mode::Spi
+        && spec.run.rate.is_none()
+        && spec.clients() as i64 > MANY_CLIENTS * processors as i64
     {
         notice(
             "there are many more clients than processors",
-            &format!("{} clients share {processors} processors.", spec.clients),
+            &format!("{} clients share {processors} processors.", spec.clients()),
             "Latency will include the time that clients wait for a processor. Use fewer clients, \
              or a rate.",
         );
@@ -50,56 +50,56 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         check_here(spec)?;
     }
     // Clients that may run in backends if there is no slot for a worker.
-    let backends = match (spec.mode, spec.client_process) {
+    let backends = match (spec.run.mode, spec.client_process()) {
         (Mode::Libpq, _) | (_, ClientProcess::Worker) => 0,
-        (_, ClientProcess::Backend) => spec.clients,
+        (_, ClientProcess::Backend) => spec.clients(),
         (_, ClientProcess::Auto) => {
             let workers = server::free_worker_slots().saturating_sub(1);
-            let beyond = spec.clients.saturating_sub(workers);
+            let beyond = spec.clients().saturating_sub(workers);
             match server::require_connections(beyond) {
                 Ok(()) => beyond,
                 Err(_) => 0,
             }
         }
     };
-    if let Err(mut error) = server::require_worker_slots(spec.workers - backends + 1) {
+    if let Err(mut error) = server::require_worker_slots(spec.workers() - backends + 1) {
         // Backends of superusers can do what workers do.
         if let Error::WorkerSlots { connections, .. } = &mut error
-            && spec.mode == Mode::Spi
+            && spec.run.mode == Mode::Spi
             && security::is_superuser()
         {
-            *connections = Some(server::used_connections()? + spec.clients as i64);
+            *connections = Some(server::used_connections()? + spec.clients() as i64);
         }
         return Err(error);
     }
     if !spec.connection.is_empty()
-        && (spec.mode == Mode::Libpq || spec.client_process == ClientProcess::Backend)
+        && (spec.run.mode == Mode::Libpq || spec.client_process() == ClientProcess::Backend)
     {
-        server::require_connections(spec.clients)?;
+        server::require_connections(spec.clients())?;
     }
-    let commands = match spec.switches.per_statement {
+    let commands = match spec.run.per_statement {
         true => spec.checked_workload()?.commands(),
         false => 0,
     };
     let sampled = sampled::count(spec);
     let layout = SegmentLayout {
-        workers: spec.workers,
-        clients: spec.clients,
+        workers: spec.workers(),
+        clients: spec.clients(),
         scripts: spec.scripts.len(),
         commands,
-        message_bytes: messages::room(spec.workers),
+        message_bytes: messages::room(spec.workers()),
         log_bytes: match spec.log {
-            Some(_) => logbook::room(spec.workers),
+            Some(_) => logbook::room(spec.workers()),
             None => 0,
         },
         client_histograms: spec.pgio.is_some(),
-        reads: spec.pgio.is_some() && spec.mode == Mode::Spi && server::tracks_io_timing(),
+        reads: spec.pgio.is_some() && spec.run.mode == Mode::Spi && server::tracks_io_timing(),
         sampled,
         stack_bytes: stack_area::room(sampled),
         statements: spec.statements,
     };
     require_room_for_commands(&layout)?;
-    Task::launch(TaskKind::Run, layout, spec, spec.workers + 1)
+    Task::launch(TaskKind::Run, layout, spec, spec.workers() + 1)
 }
 
 /// Fails if the histograms of single commands would take more shared memory than is reasonable.
@@ -137,7 +137,7 @@ fn check_here(spec: &RunSpec) -> Result<()> {
         locks::require_none(&tables)?;
     }
     if spec.uses_pgbench_tables() || spec.vacuums() {
-        let small = match (spec.writes(), spec.vacuum) {
+        let small = match (spec.writes(), spec.vacuum()) {
             (false, Vacuum::None) => Access::Read,
             _ => Access::Write,
         };
@@ -146,7 +146,7 @@ fn check_here(spec: &RunSpec) -> Result<()> {
         } else {
             small
         };
-        let accounts = if spec.writes() || spec.vacuum == Vacuum::All {
+        let accounts = if spec.writes() || spec.vacuum() == Vacuum::All {
             Access::Write
         } else {
             Access::Read

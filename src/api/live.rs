@@ -157,6 +157,7 @@ fn add_figures(found: &mut RunRecord, segment: &Segment) -> Result<()> {
     let figures = |tally, histogram| Figures::of(tally, histogram, seconds.unwrap_or_default());
     let (mut total, mut all) = (Tally::default(), LatencyHistogram::new());
     found.scripts.clear();
+    let clients = spec.clients();
     for (number, script) in spec.scripts.into_iter().enumerate() {
         total.merge(&tallies[number]);
         // The run's end tells if there are too many.
@@ -173,7 +174,7 @@ fn add_figures(found: &mut RunRecord, segment: &Segment) -> Result<()> {
     }
     run.figures = figures(&total, &all);
     run.seconds = seconds;
-    let heads = || (0..spec.clients).map(|client| segment.client(client).0);
+    let heads = || (0..clients).map(|client| segment.client(client).0);
     run.warmup_transactions = heads().map(|head| head.warmup_transactions() as i64).sum();
     let aborted = heads().filter(|head| head.state() == ClientState::Aborted);
     run.aborted_clients = aborted.count() as i32;

@@ -7,7 +7,6 @@ mod generated;
 mod initialize;
 mod launch;
 mod live;
-mod options;
 mod pgbench;
 mod pgio;
 mod progress;

@@ -12,12 +12,11 @@ use crate::backend::horizon::Horizon;
 use crate::check::{self, argument};
 use crate::error::{Error, Report, Result};
 use crate::initialize::InitializeOptions;
+use crate::options::seconds;
 use crate::pq::conninfo;
 use crate::run::spec::UndefinedVariables;
-use crate::run::switches::Switches;
-use crate::run::{LogSpec, Mode, Route, RunOptions, RunSpec, ScriptSpec, scripts};
+use crate::run::{self as runs, LogSpec, Mode, Route, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::server;
-use pgrx::datum::Interval;
 use pgrx::prelude::*;
 use selfbench_command_line::{
     Connection, ErrorKind, Initialize, Invocation, Limit, PartitionMethod, Run, ScriptSource,
@@ -172,7 +171,6 @@ fn point_to_initialization(error: Error) -> Error {
 }
 
 fn specify(wanted: &Run) -> Result<RunSpec> {
-    let seconds = |seconds: i32| Interval::from_seconds(f64::from(seconds));
     let (duration, transactions) = match wanted.limit {
         Limit::Seconds(s) => (Some(seconds(s)), None),
         Limit::TransactionsPerClient(n) => (None, Some(i64::from(n))),
@@ -189,18 +187,17 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     }
     let variables = wanted.variables.iter();
     let options = RunOptions {
-        mode: wanted.mode.name().into(),
+        mode: wanted.mode,
         clients: wanted.clients,
         jobs: Some(wanted.jobs),
         duration,
         transactions,
-        protocol: wanted.protocol.as_str().into(),
+        protocol: wanted.protocol,
         vacuum: match wanted.vacuum {
-            Vacuum::None => "none",
-            Vacuum::Small => "always",
-            Vacuum::All => "all",
-        }
-        .into(),
+            Vacuum::None => runs::Vacuum::None,
+            Vacuum::Small => runs::Vacuum::Always,
+            Vacuum::All => runs::Vacuum::All,
+        },
         aggregate_interval: seconds(aggregate.unwrap_or(1)),
         // As C reads it: -1 is the largest number.
         seed: wanted.seed.as_ref().map(|text| match parse_seed(text) {
@@ -216,23 +213,20 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
         ),
-        undefined_variables: UndefinedVariables::Pgbench.as_str().into(),
+        undefined_variables: UndefinedVariables::Pgbench,
         sampling_rate: log.and_then(|log| log.sampling_rate),
         log_prefix: prefix.filter(|prefix| prefix.starts_with('/')),
         target: match wanted.mode {
             Mode::Libpq => target(&wanted.connection)?,
             Mode::Spi => here(&wanted.connection).map(|()| None)?,
         },
-        switches: Switches {
-            reconnect: wanted.reconnect,
-            continue_on_error: wanted.continue_on_error,
-            exit_on_abort: wanted.exit_on_abort,
-            per_statement: wanted.report_per_command,
-            failures_detailed: wanted.failures_detailed,
-            verbose_errors: wanted.verbose_errors,
-            log: log.is_some(),
-            ..Switches::default()
-        },
+        reconnect: wanted.reconnect,
+        continue_on_error: wanted.continue_on_error,
+        exit_on_abort: wanted.exit_on_abort,
+        per_statement: wanted.report_per_command,
+        failures_detailed: wanted.failures_detailed,
+        verbose_errors: wanted.verbose_errors,
+        log: log.is_some(),
         ..RunOptions::default()
     };
     let mut found = Vec::with_capacity(wanted.scripts.len());

@@ -63,15 +63,15 @@ impl Ticker {
             every_ns: progress.every_us.map(|us| us as u64 * 1000),
             timestamp: progress.timestamp,
             options: ProgressOptions {
-                mode: spec.mode,
-                rate: spec.rate.is_some(),
-                latency_limit: spec.latency_limit_ns.is_some(),
-                max_tries: spec.max_tries,
+                mode: spec.run.mode,
+                rate: spec.run.rate.is_some(),
+                latency_limit: spec.latency_limit_ns().is_some(),
+                max_tries: spec.max_tries(),
             },
             last_ns: 0,
             tally: Tally::default(),
             vacuum: (progress.vacuum || progress.every_us.is_some())
-                .then_some(spec.vacuum)
+                .then_some(spec.vacuum())
                 .filter(|_| spec.vacuums())
                 // A standby has nothing to vacuum.
                 .filter(|_| spec.target.is_some() || !server::in_recovery()),

@@ -1,9 +1,10 @@
 //! `bench.define_script`, `bench.drop_script` and `bench.check_script`.
 
 use crate::backend::call::{Call, OrRaiseIn};
-use crate::check::{argument, protocol as protocol_of};
+use crate::check::argument;
 use crate::run::{check_script, scripts};
 use pgrx::prelude::*;
+use selfbench_script::Protocol;
 
 #[pg_extern(sql = false)]
 fn define_script(call: Call<'_>) {
@@ -50,14 +51,14 @@ fn check_script(
     ),
 > {
     let findings = (|| {
-        let (body, protocol, resolve): (_, String, bool) = call.read(|arguments| {
+        let (body, protocol, resolve): (_, Protocol, bool) = call.read(|arguments| {
             Ok((
                 arguments.take_script("body")?,
                 arguments.take("protocol")?,
                 arguments.take("resolve")?,
             ))
         })?;
-        check_script::check(argument("body", body)?, protocol_of(&protocol)?, resolve)
+        check_script::check(argument("body", body)?, protocol, resolve)
     })()
     .or_raise_in(&call);
     let number = |n: Option<usize>| n.and_then(|n| i32::try_from(n).ok());

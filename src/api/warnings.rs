@@ -95,10 +95,10 @@ pub(super) fn tell_setup(spec: &RunSpec, segment: &Segment) {
     let chosen = spec.scripts.iter().filter(|script| script.weight > 0);
     let scripts: Vec<&str> = chosen.map(|script| script.description.as_str()).collect();
     let setup = Setup {
-        mode: spec.mode,
+        mode: spec.run.mode,
         scripts: &scripts,
         writes: spec.writes(),
-        clients: spec.clients as i64,
+        clients: spec.clients() as i64,
         scale: segment.header().scale.load(Relaxed),
         setting: &|name| {
             let mut own = spec.client_settings.iter();
@@ -108,7 +108,7 @@ pub(super) fn tell_setup(spec: &RunSpec, segment: &Segment) {
             }
         },
     };
-    for finding in known_before(&setup, spec.duration_us.map(|us| us as f64 / 1e6)) {
+    for finding in known_before(&setup, spec.duration_us().map(|us| us as f64 / 1e6)) {
         let detail = format!("{}.", finding.evidence);
         notice(finding.finding, &detail, finding.remedy);
     }
@@ -133,12 +133,12 @@ pub(super) fn tell_left_teardown(segment: &Segment) {
 pub(super) fn tell_canceled(spec: &RunSpec, segment: &Segment, error: &Error) {
     let header = segment.header();
     let run_id = header.run_id.load(Relaxed);
-    if run_id == 0 || !error.is_cancel() || spec.place.is_some() {
+    if run_id == 0 || !error.is_cancel() || spec.run.arm.is_some() {
         return;
     }
     if header.start_ns.load(Relaxed) != 0 {
         pgrx::notice!("run {run_id} was canceled; its results so far: bench.report({run_id})");
-    } else if spec.setup.is_some() || spec.teardown.is_some() {
+    } else if spec.run.setup.is_some() || spec.run.teardown.is_some() {
         pgrx::notice!("run {run_id} was canceled before it began");
     }
 }
@@ -148,7 +148,7 @@ pub(super) fn tell_canceled(spec: &RunSpec, segment: &Segment, error: &Error) {
 pub(super) fn tell_next(spec: &RunSpec, record: &RunRecord) -> Result<()> {
     let run_id = record.run.run_id;
     let is_whole = run_id != 0 && record.run.state == RunState::Finished;
-    if !is_whole || !is_measurement(spec.duration_us.map(|us| us as f64 / 1e6)) {
+    if !is_whole || !is_measurement(spec.duration_us().map(|us| us as f64 / 1e6)) {
         return Ok(());
     }
     let evidence = as_owner(|| load_evidence(run_id, &SeenWaits::load(run_id)?))?;
@@ -168,7 +168,7 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
     if run.run_id == 0 && is_news("not stored") {
         pgrx::notice!("the result is not stored, because this server is a standby");
     }
-    if run.backends > 0 && spec.client_process == ClientProcess::Auto && is_news("in backends") {
+    if run.backends > 0 && spec.client_process() == ClientProcess::Auto && is_news("in backends") {
         pgrx::notice!(
             "{} of {} clients ran in backends, because no more background workers are free",
             run.backends,

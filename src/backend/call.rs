@@ -6,7 +6,7 @@
 
 use super::horizon::Horizon;
 use super::transaction;
-use crate::check::{Seed, interval_text, invalid};
+use crate::check::{self, Seed, interval_text, invalid};
 use crate::error::{Error, OrRaise, Result, catch, problem};
 use crate::query;
 use crate::state::catalog;
@@ -18,6 +18,8 @@ use pgrx::pg_sys;
 use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
+use selfbench_model::Mode;
+use selfbench_script::Protocol;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
@@ -382,6 +384,67 @@ impl<T: Argument> Argument for Option<T> {
 
     fn to_json(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::to_json)
+    }
+}
+
+/// A type with a few values, each with its name in SQL, where it is a text.
+pub trait Choice: Copy + 'static {
+    /// Its values in the order in which they are offered.
+    const ALL: &'static [Self];
+
+    /// Name in SQL.
+    fn as_str(self) -> &'static str;
+
+    /// The value of that name, which has been checked.
+    fn named(name: &str) -> Self {
+        let named = Self::ALL.iter().find(|value| value.as_str() == name);
+        *named.unwrap_or(&Self::ALL[0])
+    }
+}
+
+impl<T: Choice> Argument for T {
+    const SQL: &'static str = String::SQL;
+
+    fn oid() -> pg_sys::Oid {
+        String::oid()
+    }
+
+    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+        // SAFETY: the caller's promise; to the server, it is a text.
+        one_of(name, &unsafe { String::of_datum(name, datum) }?)
+    }
+
+    fn of_json(name: &'static str, value: &Value) -> Result<Self> {
+        one_of(name, &String::of_json(name, value)?)
+    }
+
+    fn to_json(&self) -> Value {
+        self.as_str().into()
+    }
+}
+
+/// The value with that name.
+fn one_of<T: Choice>(option: &'static str, text: &str) -> Result<T> {
+    let named: Vec<_> = T::ALL
+        .iter()
+        .map(|value| (value.as_str(), *value))
+        .collect();
+    check::one_of(option, text, named)
+}
+
+impl Choice for Mode {
+    const ALL: &'static [Mode] = &[Mode::Spi, Mode::Libpq];
+
+    fn as_str(self) -> &'static str {
+        self.name()
+    }
+}
+
+impl Choice for Protocol {
+    const ALL: &'static [Protocol] = &[Protocol::Simple, Protocol::Extended, Protocol::Prepared];
+
+    fn as_str(self) -> &'static str {
+        Protocol::as_str(self)
     }
 }
 

@@ -22,35 +22,10 @@ pub const BIGINT_SCALE: i64 = 20_000;
 /// Most processes that fill accounts; the server has no more slots for workers.
 const MAX_WORKERS: i32 = 262_143;
 
-options! {
+selfbench_catalog::initialize_options!(options! {
     /// The options of `bench.initialize`.
-    pub struct InitializeOptions {
-        /// Scale.
-        scale: i32 = 1,
-        /// Letters of the steps.
-        steps: String = "dtgvp",
-        /// Fill factor of the tables.
-        fillfactor: i32 = 100,
-        /// Partitions of accounts; 0 for none.
-        partitions: i32 = 0,
-        /// `range` or `hash`.
-        partition_method: Option<String>,
-        /// Whether to add the step `f`.
-        foreign_keys: bool = false,
-        /// Whether tables are unlogged.
-        unlogged: bool = false,
-        /// Tablespace of the tables.
-        tablespace: Option<String>,
-        /// Tablespace of the indexes.
-        index_tablespace: Option<String>,
-        /// A connection string or the name of a foreign server.
-        target: Option<String>,
-        /// Processes that fill accounts.
-        workers: Option<i32>,
-        /// Whether not to check that there is space for the tables.
-        force: bool = false,
-    }
-}
+    pub struct InitializeOptions
+});
 
 /// How accounts are partitioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,29 +15,10 @@ use crate::run::pgio::MAX_TABLES;
 /// Fewest blocks of a table: of fewer, no order could be random.
 const MIN_BLOCKS: u64 = 2;
 
-options! {
+selfbench_catalog::initialize_pgio_options!(options! {
     /// The options of `bench.initialize_pgio`.
-    pub struct PgioOptions {
-        /// Number of tables.
-        tables: i32 = 1,
-        /// Blocks of each, or bytes with a unit.
-        size: String = "1GB",
-        /// Processes that fill tables.
-        workers: Option<i32>,
-        /// A connection string or the name of a foreign server.
-        target: Option<String>,
-        /// Tablespace of the tables.
-        tablespace: Option<String>,
-        /// Tablespace of the indexes.
-        index_tablespace: Option<String>,
-        /// Whether tables are unlogged.
-        unlogged: bool = false,
-        /// Whether not to check that there is space for them.
-        force: bool = false,
-        /// Selects the orders of keys.
-        seed: Option<Seed>,
-    }
-}
+    pub struct PgioOptions
+});
 
 impl PgioOptions {
     /// Checks everything that can be checked before something is dropped, but for the space.

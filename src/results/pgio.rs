@@ -1,5 +1,6 @@
 //! The rows of pgio's workload, from what its sessions have counted and used.
 
+use crate::options::Stored;
 use crate::run::pgio::{PgioSpec, SELECT, UPDATE};
 use crate::server;
 use selfbench_model::{PgioRun, PgioSession, Run, RunScript, encoded};
@@ -86,7 +87,7 @@ pub fn run_row(
         update_work_unit: pgio.update_work_unit,
         commit_every: pgio.commit_every as i32,
         working_set_pct: pgio.working_set_pct,
-        scan: pgio.scan.as_str().into(),
+        scan: pgio.scan.stored(),
         scale: run.scale,
         block_bytes: server::BLOCK_BYTES,
         working_set_bytes: pgio.working_set_bytes(run.scale),

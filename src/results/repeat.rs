@@ -12,22 +12,6 @@ use selfbench_model::{Evidence, Mode, RunRecord, SetKind, Setting};
 use selfbench_report::is_shown;
 use serde_json::{Map, Value};
 
-/// Options whose columns have another name. All others have columns of their names, or are not stored.
-const COLUMNS: [(&str, &str); 6] = [
-    ("duration", "duration_s"),
-    ("transactions", "transactions_per_client"),
-    ("warmup", "warmup_s"),
-    ("max_warmup", "max_warmup_s"),
-    ("aggregate_interval", "aggregate_interval_s"),
-    ("latency_limit", "latency_limit_ms"),
-];
-/// Columns in seconds of options that are spans, with their defaults.
-const SECONDS: [(&str, Option<f64>); 4] = [
-    ("duration_s", None),
-    ("warmup_s", Some(0.0)),
-    ("max_warmup_s", Some(300.0)),
-    ("aggregate_interval_s", Some(1.0)),
-];
 /// Options that are stored as they resulted for a number of clients, which matters in mode libpq only.
 const OF_CONNECTIONS: [&str; 3] = ["jobs", "workers", "connection"];
 /// Keys of a set's arm that are not options of runs.
@@ -177,15 +161,19 @@ fn arguments_of(function: &str) -> Result<Vec<String>> {
 /// An option as it is stored with a run; `None` if it was not given, has a default of another type, or is
 /// not stored.
 fn stored(columns: &Map<String, Value>, option: &str) -> Option<Value> {
-    let other = COLUMNS.iter().find(|(name, _)| *name == option);
-    let column = other.map_or(option, |(_, column)| column);
-    let seconds = SECONDS.iter().find(|(name, _)| *name == column);
+    let listed = selfbench_catalog::RUN
+        .iter()
+        .find(|listed| listed.name == option);
+    let column = listed.and_then(|listed| listed.column).unwrap_or(option);
+    // A span, whose default is another text than its column.
+    let seconds = listed.filter(|_| column.ends_with("_s"));
     match (columns.get(column)?, seconds) {
         (Value::Null, _) => None,
         (Value::Object(members), _) if members.is_empty() => None,
-        (Value::Number(number), Some((_, default))) => {
-            let is_given = number.as_f64() != *default;
-            is_given.then(|| Value::String(format!("{number} s")))
+        (Value::Number(number), Some(listed)) => {
+            let span = format!("{number} s");
+            let is_given = listed.shown_default().as_ref() != Some(&span);
+            is_given.then_some(Value::String(span))
         }
         (Value::Array(values), _) => {
             let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();

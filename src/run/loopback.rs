@@ -2,34 +2,24 @@
 //! address.
 
 use crate::error::{Error, Result};
+use crate::options::choice;
 use crate::server;
 use crate::state::session;
 use std::net::IpAddr;
 
-/// The way that connections to this server take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
-    /// Through a socket if the server has one, else over TCP.
-    Auto,
-    /// Through the first Unix-domain socket directory.
-    Socket,
-    /// Over TCP on a loopback address.
-    Tcp,
+choice! {
+    /// The way that connections to this server take.
+    pub enum Route {
+        /// Through a socket if the server has one, else over TCP.
+        Auto = "auto",
+        /// Through the first Unix-domain socket directory.
+        Socket = "socket",
+        /// Over TCP on a loopback address.
+        Tcp = "tcp",
+    }
 }
 
 impl Route {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Route; 3] = [Route::Auto, Route::Socket, Route::Tcp];
-
-    /// Name in SQL.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Route::Auto => "auto",
-            Route::Socket => "socket",
-            Route::Tcp => "tcp",
-        }
-    }
-
     /// The way that connections to a host take.
     pub fn to_host(host: &str) -> Route {
         match host.starts_with(['/', '@']) {

@@ -9,7 +9,6 @@ pub mod scripts;
 mod settings;
 pub mod spec;
 pub mod statements;
-pub mod switches;
 pub mod undefined;
 
 pub use loopback::Route;
@@ -17,4 +16,4 @@ pub use options::{DEFAULT_SCRIPTS, RunOptions};
 pub use pgio::PgioSpec;
 pub use pgio_options::PgioOptions;
 pub use scripts::ScriptSpec;
-pub use spec::{ClientProcess, LogSpec, Mode, Place, RunSpec, Vacuum};
+pub use spec::{ClientProcess, LogSpec, Mode, Run, RunSpec, Vacuum};

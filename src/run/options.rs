@@ -3,26 +3,25 @@
 
 use super::loopback::Route;
 use super::scripts::{ScriptSpec, user_script};
-use super::spec::{ClientProcess, LogSpec, MODES, Mode, RunSpec, UndefinedVariables, Vacuum};
+use super::spec::{ClientProcess, LogSpec, Mode, Run, RunSpec, UndefinedVariables, Vacuum};
 use super::statements;
-use super::switches::Switches;
 use super::undefined;
 use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
 use crate::check::{
-    Seed, US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, label, one_of,
-    protocol, seed,
+    Seed, US_PER_SECOND, above_zero, duration, in_range, interval_text, invalid, label, seed,
 };
 use crate::database::target;
 use crate::error::{Error, Result};
-use crate::options::options;
+use crate::options::{Stored, options, seconds};
 use crate::pq::ConnectWith;
 use crate::security;
 use crate::server;
 use pgrx::datum::Interval;
 use selfbench_script::names::{NameError, parse_list};
-use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, valid_variable_name};
+use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, valid_variable_name};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The largest number of clients: what the server could ever have as processes.
 pub const MAX_CLIENTS: i32 = 262_143;
@@ -35,71 +34,54 @@ const MAX_WAIT_SAMPLE_RATE: f64 = 1000.0;
 /// Connections that one libpq worker holds at most, unless the user wants fewer workers.
 const CLIENTS_PER_WORKER: usize = 250;
 
-options! {
+selfbench_catalog::run_options!(options! {
     /// The options of `bench.run`; other functions have some of them.
-    pub struct RunOptions {
-        /// Names of scripts, each with an optional `@weight`, separated by commas; NULL for tpcb-like.
-        scripts: Option<String>,
-        /// Execution mode.
-        mode: String = "spi",
-        /// Number of clients.
-        clients: i32 = 1,
-        /// Number of sets of clients that share a random stream, in mode libpq.
-        jobs: Option<i32>,
-        /// Number of processes that drive the jobs, in mode libpq.
-        workers: Option<i32>,
-        /// Time during which transactions start.
-        duration: Option<Interval>,
-        /// Number of transactions per client.
-        transactions: Option<i64>,
-        /// Query protocol.
-        protocol: String = "prepared",
-        /// Tables to vacuum before the run.
-        vacuum: String = "auto",
-        /// Time at the start that does not count; NULL for until the run is steady.
-        warmup: Option<Interval> = Interval::from_seconds(0.0),
-        /// How long a warm-up until the run is steady lasts at most.
-        max_warmup: Interval = Interval::from_seconds(300.0),
-        /// Time between progress lines.
-        progress: Option<Interval>,
-        /// Length of the intervals for which figures are stored.
-        aggregate_interval: Interval = Interval::from_seconds(1.0),
-        /// Random seed.
-        seed: Option<Seed>,
-        /// Text that identifies the run.
-        label: Option<String>,
-        /// Scheduled transactions per second of all clients together.
-        rate: Option<f64>,
-        /// Latency in milliseconds above which a transaction is late.
-        latency_limit: Option<f64>,
-        /// Maximum number of tries of a transaction; 0 for any number.
-        max_tries: i32 = 1,
-        /// Variables of scripts, an object.
-        variables: Option<Value>,
-        /// What a variable is that scripts mention and nothing sets, unless the protocol is simple.
-        undefined_variables: String = "error",
-        /// Fraction of the transactions that is logged.
-        sampling_rate: Option<f64>,
-        /// Path with which the names of log files begin.
-        log_prefix: Option<String>,
-        /// Connection string or name of a foreign server.
-        target: Option<String>,
-        /// How connections reach this server in mode libpq: socket, tcp or auto.
-        connection: String = "auto",
-        /// Session settings of the clients, an object.
-        settings: Option<Value>,
-        /// SQL statements that are executed before the run.
-        setup: Option<String>,
-        /// SQL statements that are executed after the run, however it ended.
-        teardown: Option<String>,
-        /// Processes of clients in mode spi.
-        client_process: String = "auto",
-        /// How many times a second the clients' sessions are sampled for what they wait for.
-        wait_sample_rate: f64 = 20.0,
-        /// Statements in pgbench's language, executed instead of stored scripts.
-        sql: Option<String>,
-        ..switches: Switches,
-    }
+    pub struct RunOptions
+});
+
+/// Makes the row of a run of the options that are stored.
+macro_rules! row {
+    ({ $(
+        #[doc = $first:literal]
+        $(#[doc = $more:literal])*
+        $option:ident: $type:ty $(= $default:expr)? $(, $pgbench:literal)?
+            $(=> $column:ident: $stored:ty $(, $not_compared:ident)?)?;
+    )* }) => {
+        impl RunOptions {
+            /// The row of a run, as far as options tell it by themselves.
+            fn row(&self) -> Run {
+                Run {
+                    $($($column: self.$option.stored(),)?)*
+                    ..Run::default()
+                }
+            }
+        }
+    };
+}
+
+selfbench_catalog::run_options!(row! {});
+
+/// Columns of another type than their options: what is stored is known when all options are.
+macro_rules! known_later {
+    ($($option:ty => $column:ty,)*) => {$(
+        impl Stored<$column> for $option {
+            fn stored(&self) -> $column {
+                Default::default()
+            }
+        }
+    )*};
+}
+
+known_later! {
+    Option<String> => Vec<String>,
+    Option<i32> => i32,
+    Option<Interval> => Option<f64>,
+    Option<Interval> => f64,
+    Interval => Option<f64>,
+    Interval => f64,
+    Option<Seed> => String,
+    Option<Value> => BTreeMap<String, String>,
+    Route => Option<String>,
 }
 
 impl RunOptions {
@@ -110,11 +92,9 @@ impl RunOptions {
 
     /// The same for these scripts, instead of those that are named.
     pub fn specify(&self, scripts: Vec<ScriptSpec>) -> Result<RunSpec> {
-        let mode = one_of("mode", &self.mode, MODES.map(|m| (m.name(), m)))?;
-        let vacuum = one_of("vacuum", &self.vacuum, Vacuum::ALL.map(|v| (v.as_str(), v)))?;
-        let protocol = protocol(&self.protocol)?;
+        let mode = self.mode;
         let clients = in_range("clients", self.clients, 1, MAX_CLIENTS)? as usize;
-        let (duration_us, transactions) = self.limits()?;
+        let (duration_us, transactions_per_client) = self.limits()?;
         let warmup_us = match &self.warmup {
             Some(warmup) => Some(duration("warmup", warmup, true)?),
             None => None,
@@ -132,15 +112,11 @@ impl RunOptions {
         self.progress_us()?;
         let seed = seed(self.seed.as_ref())?;
         label(self.label.as_deref())?;
-        let rate = match self.rate {
-            Some(rate) => Some(above_zero("rate", rate)?),
-            None => None,
-        };
-        let latency_limit_ns = match self.latency_limit {
-            // What exceeds the clock is no limit that could be met with.
-            Some(ms) => Some((above_zero("latency_limit", ms)? * 1e6).round().max(1.0) as u64),
-            None => None,
-        };
+        for (option, value) in [("rate", self.rate), ("latency_limit", self.latency_limit)] {
+            if let Some(value) = value {
+                above_zero(option, value)?;
+            }
+        }
         let wait_sample_rate = self.wait_sample_rate;
         if !(0.0..=MAX_WAIT_SAMPLE_RATE).contains(&wait_sample_rate) {
             return Err(invalid(
@@ -149,85 +125,74 @@ impl RunOptions {
                 &format!("A number from 0, which turns it off, to {MAX_WAIT_SAMPLE_RATE}."),
             ));
         }
-        let max_tries = in_range("max_tries", self.max_tries, 0, i32::MAX)?;
-        if max_tries == 0 && duration_us.is_none() && latency_limit_ns.is_none() {
+        in_range("max_tries", self.max_tries, 0, i32::MAX)?;
+        if self.max_tries == 0 && duration_us.is_none() && self.latency_limit.is_none() {
             return Err(Error::OptionConflict {
                 message: "an unlimited number of tries needs another limit".into(),
                 hint: "Give \"latency_limit\" or \"duration\" with max_tries => 0.".into(),
             });
         }
-        if self.switches.reconnect && mode == Mode::Spi {
+        if self.reconnect && mode == Mode::Spi {
             return Err(Error::OptionConflict {
                 message: "option \"reconnect\" needs mode \"libpq\"".into(),
                 hint: "Clients of mode \"spi\" have no connections.".into(),
             });
         }
         let variables = self.variables()?;
-        let undefined_variables = one_of(
-            "undefined_variables",
-            &self.undefined_variables,
-            UndefinedVariables::ALL.map(|u| (u.as_str(), u)),
-        )?;
 
         server::require_login_role()?;
-        let target = self.target(mode)?;
-        let client_process = self.client_process(mode)?;
-        let route = self.route(mode)?;
+        let target = self.target()?;
+        let client_process = self.client_process()?;
+        self.check_route()?;
         let connection = match mode {
             Mode::Libpq if target.is_none() => {
                 security::require_loopback()?;
-                route.parameters()?
+                self.connection.parameters()?
             }
-            Mode::Spi if client_process != ClientProcess::Worker => route.parameters()?,
+            Mode::Spi if client_process != ClientProcess::Worker => self.connection.parameters()?,
             _ => Vec::new(),
         };
         statements::check("setup", self.setup.as_deref(), target.is_none())?;
         statements::check("teardown", self.teardown.as_deref(), target.is_none())?;
-        let jobs = self.jobs(mode, clients)?;
+        let jobs = self.jobs(clients)?;
+        let s = |us: i64| us as f64 / US_PER_SECOND as f64;
         let mut spec = RunSpec {
             identity: Identity::current(),
-            mode,
+            run: Run {
+                scripts: scripts.iter().map(ScriptSpec::weighted_name).collect(),
+                jobs: jobs as i32,
+                workers: self.workers(clients, jobs)? as i32,
+                duration_s: duration_us.map(s),
+                transactions_per_client,
+                // Known when it ends, if the run is to be steady by then.
+                warmup_s: warmup_us.map_or(0.0, s),
+                max_warmup_s: warmup_us.is_none().then_some(s(max_warmup_us)),
+                aggregate_interval_s: s(aggregate_interval_us),
+                variables,
+                client_process: client_process.stored(),
+                // It may have a password; the coordinator tells which server it is.
+                target: None,
+                teardown_due: self.teardown.is_some(),
+                ..self.row()
+            },
             scripts,
             statements: 0,
-            clients,
-            client_process,
-            jobs,
-            workers: self.workers(mode, clients, jobs)?,
-            duration_us,
-            transactions,
-            protocol: protocol.as_str().into(),
-            rate,
-            latency_limit_ns,
-            max_tries: max_tries as u32,
-            variables,
-            undefined_variables,
-
-            switches: self.switches,
             debug: false,
             scale: None,
             log: self.log_spec()?,
-            vacuum,
             vacuum_tables: Vec::new(),
-            warmup_us,
-            max_warmup_us,
-            aggregate_interval_us,
-            wait_sample_rate,
             seed,
-            label: self.label.clone(),
-            place: None,
             settings: settings::of_session()?,
             client_settings: match &self.settings {
                 Some(given) => super::settings::check(given, target.as_ref())?,
                 None => Vec::new(),
             },
-            setup: self.setup.clone(),
-            teardown: self.teardown.clone(),
-            sql: self.sql.clone(),
             connection,
             target,
             pgio: None,
         };
-        if spec.switches.profile && !profiler::IS_SUPPORTED {
+        spec.run.connection = spec.route().map(|route| route.stored());
+        if self.profile && !profiler::IS_SUPPORTED {
             return Err(Error::OptionConflict {
                 message: "option \"profile\" is not supported on this platform".into(),
                 hint: "Stacks can be sampled on Linux on x86_64 and aarch64.".into(),
@@ -238,7 +203,9 @@ impl RunOptions {
         if workload.runs_programs() {
             security::require_server_program()?;
         }
-        undefined::require_none(&spec, &workload)?;
+        if self.undefined_variables == UndefinedVariables::Error {
+            undefined::require_none(&spec, &workload)?;
+        }
         spec.statements = workload.sql_commands;
         Ok(spec)
     }
@@ -257,9 +224,9 @@ impl RunOptions {
     }
 
     /// What connections to the target are made with, if there is one.
-    fn target(&self, mode: Mode) -> Result<Option<ConnectWith>> {
+    fn target(&self) -> Result<Option<ConnectWith>> {
         match &self.target {
-            Some(_) if mode == Mode::Spi => Err(Error::OptionConflict {
+            Some(_) if self.mode == Mode::Spi => Err(Error::OptionConflict {
                 message: "option \"target\" needs mode \"libpq\"".into(),
                 hint: "Clients of mode \"spi\" run inside this server. Use mode => 'libpq'.".into(),
             }),
@@ -268,12 +235,10 @@ impl RunOptions {
         }
     }
 
-    /// How connections reach this server.
-    fn route(&self, mode: Mode) -> Result<Route> {
-        let valid = Route::ALL.map(|route| (route.as_str(), route));
-        let route = one_of("connection", &self.connection, valid)?;
-        let (needs, hint) = match (mode, &self.target) {
-            _ if route == Route::Auto => return Ok(route),
+    /// Fails if the way to this server is none that the clients take.
+    fn check_route(&self) -> Result<()> {
+        let (needs, hint) = match (self.mode, &self.target) {
+            _ if self.connection == Route::Auto => return Ok(()),
             (Mode::Spi, _) => (
                 "needs mode \"libpq\"",
                 "Clients of mode \"spi\" have no connections.",
@@ -283,7 +248,7 @@ impl RunOptions {
                 "Name the host of the target in its connection string: a directory for a \
                  Unix-domain socket, an address for TCP.",
             ),
-            (Mode::Libpq, None) => return Ok(route),
+            (Mode::Libpq, None) => return Ok(()),
         };
         Err(Error::OptionConflict {
             message: format!("option \"connection\" {needs}"),
@@ -291,10 +256,9 @@ impl RunOptions {
         })
     }
 
-    fn client_process(&self, mode: Mode) -> Result<ClientProcess> {
-        let valid = ClientProcess::ALL.map(|process| (process.as_str(), process));
-        let wanted = one_of("client_process", &self.client_process, valid)?;
-        match (mode, wanted) {
+    fn client_process(&self) -> Result<ClientProcess> {
+        let wanted = self.client_process;
+        match (self.mode, wanted) {
             (Mode::Libpq, ClientProcess::Auto) => Ok(wanted),
             (Mode::Libpq, _) => Err(Error::OptionConflict {
                 message: "option \"client_process\" needs mode \"spi\"".into(),
@@ -313,7 +277,7 @@ impl RunOptions {
     }
 
     fn log_spec(&self) -> Result<Option<LogSpec>> {
-        let wanted = self.switches.log;
+        let wanted = self.log;
         for (option, given) in [
             ("sampling_rate", self.sampling_rate.is_some()),
             ("log_prefix", self.log_prefix.is_some()),
@@ -358,15 +322,15 @@ impl RunOptions {
     }
 
     /// The user's variables, by name: texts, as pgbench's option -D has them.
-    fn variables(&self) -> Result<Vec<(String, String)>> {
+    fn variables(&self) -> Result<BTreeMap<String, String>> {
         const VALID: &str = "An object of texts, numbers and booleans; none of the texts is empty.";
         let Some(value) = &self.variables else {
-            return Ok(Vec::new());
+            return Ok(BTreeMap::new());
         };
         let Value::Object(object) = value else {
             return Err(invalid("variables", value.to_string(), VALID));
         };
-        let mut variables = Vec::with_capacity(object.len());
+        let mut variables = BTreeMap::new();
         for (name, value) in object {
             if !valid_variable_name(name) {
                 return Err(invalid(
@@ -388,7 +352,7 @@ impl RunOptions {
                     ));
                 }
             };
-            variables.push((name.clone(), text));
+            variables.insert(name.clone(), text);
         }
         Ok(variables)
     }
@@ -411,12 +375,12 @@ impl RunOptions {
         }
     }
 
-    fn jobs(&self, mode: Mode, clients: usize) -> Result<usize> {
+    fn jobs(&self, clients: usize) -> Result<usize> {
         let jobs = match self.jobs {
             None => None,
             Some(jobs) => Some(in_range("jobs", jobs, 1, MAX_CLIENTS)? as usize),
         };
-        Ok(match (mode, jobs) {
+        Ok(match (self.mode, jobs) {
             // Each client is a process of its own.
             (Mode::Spi, _) => clients,
             (Mode::Libpq, Some(jobs)) => jobs.min(clients),
@@ -427,12 +391,12 @@ impl RunOptions {
 
     /// More processes than processors only take turns; a process takes all clients of its jobs. Without
     /// enough free slots, a process takes several jobs: they are what the default asks for, not the user.
-    fn workers(&self, mode: Mode, clients: usize, jobs: usize) -> Result<usize> {
+    fn workers(&self, clients: usize, jobs: usize) -> Result<usize> {
         let workers = match self.workers {
             None => None,
             Some(workers) => Some(in_range("workers", workers, 1, MAX_CLIENTS)? as usize),
         };
-        Ok(match (mode, workers) {
+        Ok(match (self.mode, workers) {
             (Mode::Spi, _) => clients,
             (Mode::Libpq, Some(workers)) => workers.min(jobs),
             (Mode::Libpq, None) => {

@@ -9,6 +9,7 @@
 use super::scripts::ScriptSpec;
 use crate::backend::settings::Settings;
 use crate::error::{Error, Result};
+use crate::options::choice;
 use crate::server;
 use serde::{Deserialize, Serialize};
 
@@ -19,31 +20,20 @@ pub const SELECT: &str = "pgio-select";
 /// Name of the script that updates.
 pub const UPDATE: &str = "pgio-update";
 
-/// How the server may look for the rows of a range of keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Scan {
-    /// By an index scan: one block after the other, in the order of keys.
-    Index,
-    /// By a bitmap scan: in the order of blocks, with as many requests ahead as
-    /// `effective_io_concurrency` says.
-    Bitmap,
-    /// However the planner and the caller's settings want it, with a plan for each key.
-    Auto,
+choice! {
+    /// How the server may look for the rows of a range of keys.
+    pub enum Scan {
+        /// By an index scan: one block after the other, in the order of keys.
+        Index = "index",
+        /// By a bitmap scan: in the order of blocks, with as many requests ahead as
+        /// `effective_io_concurrency` says.
+        Bitmap = "bitmap",
+        /// However the planner and the caller's settings want it, with a plan for each key.
+        Auto = "auto",
+    }
 }
 
 impl Scan {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Scan; 3] = [Scan::Index, Scan::Bitmap, Scan::Auto];
-
-    /// Name in SQL.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Scan::Index => "index",
-            Scan::Bitmap => "bitmap",
-            Scan::Auto => "auto",
-        }
-    }
-
     /// The settings that make the planner do so, with one plan for all keys: a plan for each would
     /// take longer than reading a block that is in memory.
     pub(super) fn settings(self) -> Settings {

@@ -2,8 +2,8 @@
 
 use super::options::{MAX_CLIENTS, RunOptions};
 use super::pgio::{MAX_TABLES, MISSING_HERE, PgioSpec, Scan};
-use super::spec::RunSpec;
-use crate::check::{in_range, invalid, one_of};
+use super::spec::{RunSpec, Vacuum};
+use crate::check::{in_range, invalid};
 use crate::error::{Error, Result};
 use crate::options::options;
 use crate::query;
@@ -13,28 +13,10 @@ const MAX_THREADS: i32 = 10_000;
 /// Most keys that a loop goes through.
 const MAX_WORK_UNIT: i32 = 1_000_000_000;
 
-options! {
+selfbench_catalog::pgio_options!(options! {
     /// The options of `bench.run_pgio`.
-    pub struct PgioOptions {
-        /// Number of tables; all existing ones if it is not given.
-        tables: Option<i32>,
-        /// Sessions for each table.
-        threads_per_table: i32 = 1,
-        /// How many loops in a hundred update.
-        update_pct: i32 = 0,
-        /// How many keys further a loop reads.
-        work_unit: i32 = 255,
-        /// How many keys further a loop updates.
-        update_work_unit: i32 = 8,
-        /// Loops of a transaction.
-        commit_every: i32 = 1,
-        /// The part of each table's keys that is used, in percent.
-        working_set_pct: f64 = 100.0,
-        /// How rows are looked for.
-        scan: String = "index",
-        ..run: RunOptions,
-    }
-}
+    pub struct PgioOptions, ..run: RunOptions
+});
 
 impl PgioOptions {
     /// Checks everything that can be checked without the workers, and gives the specification.
@@ -74,16 +56,12 @@ impl PgioOptions {
             update_work_unit: unit("update_work_unit", self.update_work_unit)?,
             commit_every: in_range("commit_every", commit_every, 1, i32::MAX)? as u32,
             working_set_pct,
-            scan: one_of(
-                "scan",
-                &self.scan,
-                Scan::ALL.map(|scan| (scan.as_str(), scan)),
-            )?,
+            scan: self.scan,
         };
         let run = RunOptions {
             clients: tables * threads,
             // pgio has tables of its own.
-            vacuum: "none".into(),
+            vacuum: Vacuum::None,
             ..self.run.clone()
         };
         let mut spec = run.specify(pgio.scripts(1))?;

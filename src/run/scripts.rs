@@ -64,6 +64,16 @@ pub struct ScriptSpec {
     pub writes: bool,
 }
 
+impl ScriptSpec {
+    /// Its name, with the weight if that is not 1.
+    pub fn weighted_name(&self) -> String {
+        match self.weight {
+            1 => self.name.clone(),
+            weight => format!("{}@{weight}", self.name),
+        }
+    }
+}
+
 /// The script that an item of a list means.
 pub fn find(item: &Item) -> Result<ScriptSpec> {
     let of_statement = match item.text.trim().contains(char::is_whitespace) {

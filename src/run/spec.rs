@@ -4,98 +4,52 @@
 use super::loopback::Route;
 use super::pgio::PgioSpec;
 use super::scripts::ScriptSpec;
-use super::switches::Switches;
+use crate::backend::call::Choice;
 use crate::backend::identity::Identity;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::settings::{self, ClientSetting, Settings};
+use crate::check::US_PER_SECOND;
 use crate::error::Result;
+use crate::options::choice;
 use crate::pq::ConnectWith;
-pub use selfbench_model::Mode;
+pub use selfbench_model::{Mode, Run};
 use selfbench_script::{Protocol, Workload, WorkloadBuilder, clients_per_thread};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// The execution modes, in the order in which they are offered.
-pub const MODES: [Mode; 2] = [Mode::Spi, Mode::Libpq];
-
-/// In what processes the clients of mode spi run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ClientProcess {
-    /// In background workers while there are any, then in backends if the caller may have those.
-    Auto,
-    /// In background workers.
-    Worker,
-    /// In backends.
-    Backend,
-}
-
-impl ClientProcess {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [ClientProcess; 3] = [
-        ClientProcess::Auto,
-        ClientProcess::Worker,
-        ClientProcess::Backend,
-    ];
-
-    /// Name in SQL.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ClientProcess::Auto => "auto",
-            ClientProcess::Worker => "worker",
-            ClientProcess::Backend => "backend",
-        }
+choice! {
+    /// In what processes the clients of mode spi run.
+    pub enum ClientProcess {
+        /// In background workers while there are any, then in backends if the caller may have those.
+        Auto = "auto",
+        /// In background workers.
+        Worker = "worker",
+        /// In backends.
+        Backend = "backend",
     }
 }
 
-/// What is vacuumed before a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Vacuum {
-    /// The small tables, and history is emptied, if a built-in script uses them.
-    Auto,
-    /// Nothing.
-    None,
-    /// Accounts as well, whatever the scripts are.
-    All,
-    /// As `Auto`, whatever the scripts are: what pgbench does by default.
-    Always,
-}
-
-impl Vacuum {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Vacuum; 4] = [Vacuum::Auto, Vacuum::None, Vacuum::All, Vacuum::Always];
-
-    /// Name in SQL.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Vacuum::Auto => "auto",
-            Vacuum::None => "none",
-            Vacuum::All => "all",
-            Vacuum::Always => "always",
-        }
+choice! {
+    /// What is vacuumed before a run.
+    pub enum Vacuum {
+        /// The small tables, and history is emptied, if a built-in script uses them.
+        Auto = "auto",
+        /// Nothing.
+        None = "none",
+        /// Accounts as well, whatever the scripts are.
+        All = "all",
+        /// As `Auto`, whatever the scripts are: what pgbench does by default.
+        Always = "always",
     }
 }
 
-/// What variables are that scripts mention and nothing sets, in the protocols extended and prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum UndefinedVariables {
-    /// An error at the start of the run.
-    Error,
-    /// NULL in statements, and an error in meta commands when they are executed.
-    Pgbench,
-}
-
-impl UndefinedVariables {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [UndefinedVariables; 2] =
-        [UndefinedVariables::Error, UndefinedVariables::Pgbench];
-
-    /// Name in SQL.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            UndefinedVariables::Error => "error",
-            UndefinedVariables::Pgbench => "pgbench",
-        }
+choice! {
+    /// What variables are that scripts mention and nothing sets, in the protocols extended and prepared.
+    pub enum UndefinedVariables {
+        /// An error at the start of the run.
+        Error = "error",
+        /// NULL in statements, and an error in meta commands when they are executed.
+        Pgbench = "pgbench",
     }
 }
 
@@ -111,104 +65,105 @@ pub struct LogSpec {
     pub aggregate_s: Option<i64>,
 }
 
-/// Where in a set a run belongs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
-    /// The set; `None` if it is not stored, as on a standby.
-    pub set_id: Option<i64>,
-    /// The arm.
-    pub arm: String,
-    /// The round; 0 is a warm-up.
-    pub round: i32,
-}
-
 /// Everything that the workers of a run need to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     /// Who runs, and where.
     pub identity: Identity,
-    /// Execution mode.
-    pub mode: Mode,
+    /// The row of the run as it is before the start: its options, and its place in a set.
+    pub run: Run,
     /// Scripts in the order given.
     pub scripts: Vec<ScriptSpec>,
     /// Number of statements in the scripts.
     pub statements: usize,
-    /// Number of clients.
-    pub clients: usize,
-    /// In what processes they run, in mode spi; `Auto` and `Backend` only if the caller may have
-    /// backends.
-    pub client_process: ClientProcess,
-    /// Number of threads in pgbench's sense: sets of clients that share a stream of script choices.
-    /// In mode spi each client is one.
-    pub jobs: usize,
-    /// Number of client processes: one for each client in mode spi; in mode libpq each drives one or
-    /// several threads.
-    pub workers: usize,
-    /// Time during which transactions may start, in microseconds.
-    pub duration_us: Option<i64>,
-    /// Transactions per client.
-    pub transactions: Option<i64>,
-    /// How statements reach the parser and the planner.
-    pub protocol: String,
-    /// Scheduled transactions per second over all clients.
-    pub rate: Option<f64>,
-    /// Latency above which a transaction is late.
-    pub latency_limit_ns: Option<u64>,
-    /// Tries of a transaction at most; 0 for any number.
-    pub max_tries: u32,
-    /// Names and texts of the user's variables.
-    pub variables: Vec<(String, String)>,
-    /// What variables are that nothing sets.
-    pub undefined_variables: UndefinedVariables,
-    /// What is on or off.
-    pub switches: Switches,
     /// Whether each step of each client is told.
     pub debug: bool,
     /// The scale that the scripts are told and the report shows, if no table says another.
     pub scale: Option<i64>,
     /// The log of transactions, if there is one.
     pub log: Option<LogSpec>,
-    /// What is vacuumed first.
-    pub vacuum: Vacuum,
     /// Tables of this server that are vacuumed, too, quoted for SQL.
     pub vacuum_tables: Vec<String>,
-    /// Time before transactions count, in microseconds; until the run is steady if there is none.
-    pub warmup_us: Option<i64>,
-    /// The longest time until then.
-    pub max_warmup_us: i64,
-    /// Length of the intervals that are stored, in microseconds.
-    pub aggregate_interval_us: i64,
-    /// How many times a second the clients' sessions are sampled; 0 for never.
-    pub wait_sample_rate: f64,
     /// The base seed.
     pub seed: u64,
-    /// Whatever the caller wants to find the run by.
-    pub label: Option<String>,
-    /// Its place in a set, if it belongs to one.
-    pub place: Option<Place>,
     /// The caller's session settings.
     pub settings: Settings,
     /// Settings that the clients have, whatever the caller's session and a target have.
     pub client_settings: Vec<ClientSetting>,
-    /// Statements that are executed before the run.
-    pub setup: Option<String>,
-    /// Statements that are executed after the run.
-    pub teardown: Option<String>,
     /// libpq's parameters for connections to this server, in mode libpq and for clients in
     /// backends.
     pub connection: Vec<(String, String)>,
     /// What the clients connect to, if it is not this server over loopback.
     pub target: Option<ConnectWith>,
-    /// The option "sql", whose statements are the only script then.
-    pub sql: Option<String>,
     /// pgio's workload, if it is that. The scripts are those of its first table then.
     pub pgio: Option<PgioSpec>,
 }
 
 impl RunSpec {
+    /// Number of clients.
+    pub fn clients(&self) -> usize {
+        self.run.clients as usize
+    }
+
+    /// Number of threads in pgbench's sense: sets of clients that share a stream of script choices.
+    /// In mode spi each client is one.
+    pub fn jobs(&self) -> usize {
+        self.run.jobs as usize
+    }
+
+    /// Number of client processes: one for each client in mode spi; in mode libpq each drives one or
+    /// several threads.
+    pub fn workers(&self) -> usize {
+        self.run.workers as usize
+    }
+
+    /// Time during which transactions may start, in microseconds.
+    pub fn duration_us(&self) -> Option<i64> {
+        self.run.duration_s.map(us)
+    }
+
+    /// Time before transactions count, in microseconds; `None` is until the run is steady.
+    pub fn warmup_us(&self) -> Option<i64> {
+        let is_fixed = self.run.max_warmup_s.is_none();
+        is_fixed.then(|| us(self.run.warmup_s))
+    }
+
+    /// The longest time until the run is steady, in microseconds.
+    pub fn max_warmup_us(&self) -> i64 {
+        self.run.max_warmup_s.map_or(0, us)
+    }
+
+    /// Length of the intervals that are stored, in microseconds.
+    pub fn aggregate_interval_us(&self) -> i64 {
+        us(self.run.aggregate_interval_s)
+    }
+
+    /// Latency above which a transaction is late.
+    pub fn latency_limit_ns(&self) -> Option<u64> {
+        // What exceeds the clock is no limit that could be met with.
+        self.run
+            .latency_limit_ms
+            .map(|ms| (ms * 1e6).round().max(1.0) as u64)
+    }
+
+    /// Tries of a transaction at most; 0 for any number.
+    pub fn max_tries(&self) -> u32 {
+        self.run.max_tries as u32
+    }
+
+    /// What is vacuumed first.
+    pub fn vacuum(&self) -> Vacuum {
+        Vacuum::named(&self.run.vacuum)
+    }
+
+    /// In what processes clients of mode spi run; `Auto` and `Backend` only if the caller may have backends.
+    pub fn client_process(&self) -> ClientProcess {
+        ClientProcess::named(&self.run.client_process)
+    }
+
     /// The threads that a client worker drives.
     pub fn threads(&self, worker: usize) -> Range<usize> {
-        clients_per_thread(self.jobs, self.workers)
+        clients_per_thread(self.jobs(), self.workers())
             .nth(worker)
             .unwrap_or(0..0)
     }
@@ -256,7 +211,7 @@ impl RunSpec {
 
     /// How the clients' connections reach this server, in mode libpq without a target.
     pub fn route(&self) -> Option<Route> {
-        if self.mode != Mode::Libpq || self.target.is_some() {
+        if self.run.mode != Mode::Libpq || self.target.is_some() {
             return None;
         }
         let (_, host) = self.connection.iter().find(|(name, _)| name == "host")?;
@@ -294,18 +249,17 @@ impl RunSpec {
 
     /// The protocol.
     pub fn protocol(&self) -> Protocol {
-        self.protocol.parse().unwrap_or(Protocol::Prepared)
+        Protocol::named(&self.run.protocol)
     }
 
     /// The text of a variable that the user gives.
     pub fn variable(&self, name: &str) -> Option<&str> {
-        let given = self.variables.iter().find(|(given, _)| given == name)?;
-        Some(&given.1)
+        self.run.variables.get(name).map(String::as_str)
     }
 
     /// Whether tables are vacuumed first.
     pub fn vacuums(&self) -> bool {
-        match self.vacuum {
+        match self.vacuum() {
             Vacuum::None => false,
             Vacuum::Auto => self.uses_pgbench_tables(),
             Vacuum::All | Vacuum::Always => true,
@@ -323,6 +277,10 @@ impl RunSpec {
             .iter()
             .any(|script| script.writes && script.weight > 0)
     }
+}
+
+fn us(seconds: f64) -> i64 {
+    (seconds * US_PER_SECOND as f64).round() as i64
 }
 
 fn with_settings<'s>(

@@ -1,22 +1,21 @@
 //! Variables that scripts mention and nothing sets: in the protocols extended and prepared, pgbench
 //! sends NULL for them, and a misspelt name gives a run that is fast and measures nothing.
 
-use super::spec::{RunSpec, UndefinedVariables};
+use super::spec::RunSpec;
 use crate::backend::analysis;
 use crate::error::{Error, Result};
 use crate::options::nearest;
 use selfbench_script::{Action, Mention, Protocol, Unset, Workload};
 
-/// Fails if the run takes undefined variables for an error and its scripts have some.
+/// Fails if the scripts of a run have undefined variables.
 pub fn require_none(spec: &RunSpec, workload: &Workload) -> Result<()> {
-    if spec.undefined_variables == UndefinedVariables::Pgbench
-        || workload.protocol == Protocol::Simple
-    {
+    if workload.protocol == Protocol::Simple {
         return Ok(());
     }
     // Otherwise clients may find other tables than this session does now.
-    let finds_the_same =
-        spec.target.is_none() && spec.setup.is_none() && spec.look_up_settings().next().is_none();
+    let finds_the_same = spec.target.is_none()
+        && spec.run.setup.is_none()
+        && spec.look_up_settings().next().is_none();
     let given = |name: &str| spec.variable(name).is_some();
     let unset = workload.unset_variables(given, |sql| match finds_the_same {
         true => analysis::columns(sql.parameterized()),
@@ -38,7 +37,7 @@ pub fn require_none(spec: &RunSpec, workload: &Workload) -> Result<()> {
         )
     });
     let places: Vec<String> = places.collect();
-    let given = || spec.variables.iter().map(|(name, _)| name.as_str());
+    let given = || spec.run.variables.keys().map(String::as_str);
     let mut hints: Vec<String> = mentions
         .iter()
         .filter_map(|mention| remedy(mention, &unset, given()))

@@ -54,13 +54,6 @@ RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'finish_teardown_wrapper';
 COMMENT ON FUNCTION bench.finish_teardown IS 'execute the teardown that a run has left because of an error or a crash, or give it up; false if there is none';
 
-/* The options of bench.run with the values that an object gives, or their defaults: one row each. */
-CREATE FUNCTION bench_internal.run_options(
-    options jsonb DEFAULT '{}',
-    OUT name text, OUT type text, OUT value text, OUT description text
-) RETURNS SETOF record
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'run_options_wrapper';
-
 /* The body of a client of mode spi that runs in a backend. Only runs call it: it requires a secret. */
 CREATE PROCEDURE bench_internal.spi_client(segment bigint, secret bigint)
 LANGUAGE c AS 'MODULE_PATHNAME', 'spi_client_wrapper';

@@ -82,7 +82,7 @@ impl<'r> Telemetry<'r> {
         stores: bool,
         mut database: Database,
     ) -> Telemetry<'r> {
-        let observes = spec.switches.observe;
+        let observes = spec.run.observe;
         let mut telemetry = Telemetry {
             segment,
             spec,
@@ -93,7 +93,7 @@ impl<'r> Telemetry<'r> {
             snapshots: observes.then(|| Snapshots::before(segment, &mut database)),
             server: None,
             tables: None,
-            stacks: spec.switches.profile.then(|| Stacks::new(segment, spec)),
+            stacks: spec.run.profile.then(|| Stacks::new(segment, spec)),
             serving: Vec::new(),
             processes: None,
             waits: Waits::new(segment, spec, &database),

@@ -176,15 +176,15 @@ impl Processes {
     pub fn open(segment: &Segment, spec: &RunSpec) -> Processes {
         let coordinator = Process::open(std::process::id() as i32);
         let layout = segment.layout();
-        let workers = match spec.mode {
+        let workers = match spec.run.mode {
             Mode::Spi => Vec::new(),
             Mode::Libpq => (0..layout.workers)
                 .map(|worker| Process::open(segment.worker(worker).process.pid()))
                 .collect(),
         };
-        let serves_us = spec.target.is_none() && !spec.switches.reconnect;
+        let serves_us = spec.target.is_none() && !spec.run.reconnect;
         let sessions = (0..layout.clients)
-            .filter(|_| serves_us || spec.mode == Mode::Spi)
+            .filter(|_| serves_us || spec.run.mode == Mode::Spi)
             .map(|client| (client, segment.client(client).0.backend_pid()))
             .filter(|(_, pid)| *pid != 0)
             .map(|(client, pid)| (client, Process::open(pid)))

@@ -97,7 +97,7 @@ impl ServerIntervals {
         };
         Ok(ServerIntervals {
             query,
-            counts_clients: spec.mode == Mode::Spi,
+            counts_clients: spec.run.mode == Mode::Spi,
             own: OwnPids::default(),
             last: None,
             ended: None,

@@ -84,7 +84,7 @@ impl<'r> Stacks<'r> {
     }
 
     fn kind(&self, process: usize) -> Process {
-        match self.spec.mode {
+        match self.spec.run.mode {
             Mode::Spi => Process::SpiClient,
             Mode::Libpq if process < self.segment.layout().workers => Process::LibpqClient,
             Mode::Libpq => Process::Session,
@@ -119,7 +119,7 @@ impl<'r> Stacks<'r> {
                  another server"
                     .into(),
             );
-        } else if self.spec.switches.reconnect {
+        } else if self.spec.run.reconnect {
             notes.add("the stacks of sessions with one transaction each are not sampled".into());
         }
         let run_id = self.segment.header().run_id.load(Relaxed);

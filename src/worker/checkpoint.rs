@@ -12,7 +12,7 @@ const FIRST_WITH_ROLE: i32 = 150_000;
 
 /// Fails if the run wants a checkpoint and the role may not request it in the database.
 pub fn require_right(spec: &RunSpec, database: &mut Database) -> Result<()> {
-    if !spec.switches.checkpoint {
+    if !spec.run.checkpoint {
         return Ok(());
     }
     let query = match database.version_num() >= FIRST_WITH_ROLE {
@@ -38,7 +38,7 @@ pub fn require_right(spec: &RunSpec, database: &mut Database) -> Result<()> {
 /// Requests the checkpoint if the run wants one, and waits for its end. On a standby, it is a
 /// restartpoint.
 pub fn request(segment: &Segment, spec: &RunSpec, database: &mut Database) -> Result<()> {
-    if !spec.switches.checkpoint || segment.header().stop() != Stop::No {
+    if !spec.run.checkpoint || segment.header().stop() != Stop::No {
         return Ok(());
     }
     show(segment.header(), "checkpoint");

@@ -90,17 +90,20 @@ impl Control for ClientControl<'_> {
 pub fn plan<'w>(header: &'w Header, spec: &'w RunSpec, workload: &'w Workload) -> RunPlan<'w> {
     RunPlan {
         workload,
-        transactions: spec.transactions.map(|n| n as u64),
+        transactions: spec.run.transactions_per_client.map(|n| n as u64),
         measure_ns: &header.measure_ns,
         deadline_ns: &header.deadline_ns,
-        max_tries: spec.max_tries,
-        throttle_us: spec.rate.map(|rate| RunPlan::throttle_us(rate, spec.jobs)),
-        latency_limit_ns: spec.latency_limit_ns,
-        reconnect: spec.switches.reconnect,
-        continue_on_error: spec.switches.continue_on_error,
-        exit_on_abort: spec.switches.exit_on_abort,
-        per_statement: spec.switches.per_statement,
-        verbose_errors: spec.switches.verbose_errors,
+        max_tries: spec.max_tries(),
+        throttle_us: spec
+            .run
+            .rate
+            .map(|rate| RunPlan::throttle_us(rate, spec.jobs())),
+        latency_limit_ns: spec.latency_limit_ns(),
+        reconnect: spec.run.reconnect,
+        continue_on_error: spec.run.continue_on_error,
+        exit_on_abort: spec.run.exit_on_abort,
+        per_statement: spec.run.per_statement,
+        verbose_errors: spec.run.verbose_errors,
         debug: spec.debug,
         log: spec.log.is_some(),
         sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
@@ -108,7 +111,7 @@ pub fn plan<'w>(header: &'w Header, spec: &'w RunSpec, workload: &'w Workload) -
         usage: spec.pgio.is_some(),
         scale: header.scale.load(Relaxed),
         random_seed: spec.seed,
-        variables: &spec.variables,
+        variables: &spec.run.variables,
     }
 }
 
@@ -116,8 +119,8 @@ pub fn plan<'w>(header: &'w Header, spec: &'w RunSpec, workload: &'w Workload) -
 pub fn streams(header: &Header, spec: &RunSpec, threads: Range<usize>) -> (Streams, Vec<Thread>) {
     let streams = Streams::derive(
         spec.seed,
-        spec.clients,
-        spec.jobs,
+        spec.clients(),
+        spec.jobs(),
         spec.variable("default_seed").is_some(),
     );
     let start_ns = header.start_ns.load(Relaxed);

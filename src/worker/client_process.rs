@@ -60,8 +60,8 @@ impl ClientProcesses {
     pub fn start(segment: &'static Segment, spec: &RunSpec) -> Result<ClientProcesses> {
         let started = ClientProcesses(Owned::new(Started {
             segment,
-            mode: spec.mode,
-            processes: RefCell::new(Vec::with_capacity(spec.workers)),
+            mode: spec.run.mode,
+            processes: RefCell::new(Vec::with_capacity(spec.workers())),
         }));
         started.0.start_all(spec)?;
         Ok(started)
@@ -170,7 +170,7 @@ impl ClientProcesses {
 
 impl Started {
     fn start_all(&self, spec: &RunSpec) -> Result<()> {
-        let (function, kind) = match spec.mode {
+        let (function, kind) = match spec.run.mode {
             Mode::Spi => ("pg_selfbench_spi_client_main", "pg_selfbench spi client"),
             Mode::Libpq => (
                 "pg_selfbench_libpq_client_main",
@@ -178,9 +178,10 @@ impl Started {
             ),
         };
         let handle = self.segment.handle();
-        let may_be_backends = spec.mode == Mode::Spi && spec.client_process != Wanted::Worker;
-        let mut worker_slots = spec.mode == Mode::Libpq || spec.client_process != Wanted::Backend;
-        let wanted = spec.workers;
+        let may_be_backends = spec.run.mode == Mode::Spi && spec.client_process() != Wanted::Worker;
+        let mut worker_slots =
+            spec.run.mode == Mode::Libpq || spec.client_process() != Wanted::Backend;
+        let wanted = spec.workers();
         for index in 0..wanted {
             let worker = if worker_slots {
                 WorkerHandle::register(function, kind, &format!("{kind} {index}"), handle)

@@ -77,7 +77,7 @@ impl<'s> Collector<'s> {
             tps: figures.tps.unwrap_or_default(),
             latency_avg_ms: figures.latency.latency_avg_ms,
         });
-        let records = self.spec.pgio.is_some() && self.spec.mode == Mode::Spi;
+        let records = self.spec.pgio.is_some() && self.spec.run.mode == Mode::Spi;
         let blocks = |i: usize| records.then_some(interval.blocks[i] as i64);
         self.intervals.push(RunInterval {
             run_id: period.run_id,
@@ -150,7 +150,7 @@ fn conclude_run(
     let run = &mut record.run;
     let mut aborted = 0;
     let mut connection_ns = 0;
-    for client in 0..spec.clients {
+    for client in 0..spec.clients() {
         let (head, _) = segment.client(client);
         connection_ns += head.connection_ns();
         run.warmup_transactions += head.warmup_transactions() as i64;
@@ -189,7 +189,7 @@ fn conclude_run(
         });
     }
     record.statements = statements(segment, spec, harvest, run.run_id);
-    run.state = if aborted == spec.clients {
+    run.state = if aborted == spec.clients() {
         RunState::Failed
     } else {
         RunState::Finished
@@ -200,7 +200,7 @@ fn conclude_run(
     run.figures = Figures::of(&total, &all, seconds);
     run.unmatched = unmatched(segment, spec);
     measure_harness(segment, spec, &total, run);
-    if spec.switches.reconnect {
+    if spec.run.reconnect {
         let made = total.counts.transactions + total.counts.failed();
         run.connection_ms = (made > 0).then(|| connection_ns as f64 / made as f64 / 1e6);
     }
@@ -231,7 +231,7 @@ fn conclude_pgio(
     };
     let scripts: Vec<&str> = spec.scripts.iter().map(|s| s.name.as_str()).collect();
     let mut tallies = vec![Tally::default(); layout.scripts];
-    let sessions: Vec<PgioSession> = (0..spec.clients)
+    let sessions: Vec<PgioSession> = (0..spec.clients())
         .map(|client| {
             reading::read_client(segment, client, &mut tallies);
             let histograms: Vec<_> = (0..layout.histograms())
@@ -249,7 +249,7 @@ fn conclude_pgio(
             })
         })
         .collect();
-    let usage = (0..spec.clients)
+    let usage = (0..spec.clients())
         .map(used)
         .reduce(|sum, next| {
             let mut sum = sum?;
@@ -265,7 +265,7 @@ fn conclude_pgio(
 /// Sets the overhead of the harness, which stays unknown if a client worker has not recorded it.
 fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut Run) {
     let accounts = segment.workers().map(|worker| worker.account.get());
-    let effort = match spec.mode {
+    let effort = match spec.run.mode {
         // A client with too few transactions has no sample.
         Mode::Spi => accounts.flatten().reduce(Effort::plus),
         Mode::Libpq => accounts
@@ -273,7 +273,7 @@ fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut R
             .flatten(),
     };
     let Some(effort) = effort else { return };
-    let transactions = match spec.mode {
+    let transactions = match spec.run.mode {
         Mode::Spi => effort.turns,
         // The workers' CPU time includes transactions of the warm-up and failed ones.
         Mode::Libpq => {
@@ -326,7 +326,7 @@ fn statements(
     run_id: i64,
 ) -> Vec<RunStatement> {
     // The script has been parsed before.
-    let (true, Ok(workload)) = (spec.switches.per_statement, spec.workload()) else {
+    let (true, Ok(workload)) = (spec.run.per_statement, spec.workload()) else {
         return Vec::new();
     };
     let mut tallies = reading::read_commands(segment).into_iter().enumerate();

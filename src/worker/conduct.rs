@@ -61,7 +61,7 @@ impl Conductor<'_> {
         };
         run.state = RunState::Running;
         run.started_at = Some(server::wall_clock());
-        show_clients(segment.header(), "running,", spec.clients);
+        show_clients(segment.header(), "running,", spec.clients());
         open_start_barrier(segment, spec);
         self.begin(&mut collector);
         let mut watcher = Watcher::new(clock::now_ns());
@@ -97,7 +97,7 @@ impl Conductor<'_> {
         let run = &mut record.run;
         match ended {
             // Other clients may have finished before the coordinator noticed the abort.
-            Ok(_) if spec.switches.exit_on_abort && run.aborted_clients > 0 => {
+            Ok(_) if spec.run.exit_on_abort && run.aborted_clients > 0 => {
                 run.state = RunState::Failed;
                 run.errors
                     .push("run stopped because a client aborted (exit_on_abort)".into());
@@ -144,7 +144,7 @@ impl Conductor<'_> {
         run: &mut Run,
     ) -> Result<Option<String>> {
         let header = self.segment.header();
-        let interval_ns = self.spec.aggregate_interval_us as u64 * 1000;
+        let interval_ns = self.spec.aggregate_interval_us() as u64 * 1000;
         let mut warming_up = WarmingUp::new(self.segment, self.spec);
         let mut deadline_ns = header.deadline_ns.load(Relaxed);
         // What is left until the deadline belongs to the interval before, if it is too short for a rate.
@@ -353,7 +353,7 @@ fn tell_unstored(run: &Run, error: &Error) -> String {
 
 /// Sets the clock reading from which transactions count.
 fn measure_from(header: &Header, spec: &RunSpec, measure_ns: u64) {
-    if let Some(duration_us) = spec.duration_us {
+    if let Some(duration_us) = spec.duration_us() {
         let deadline_ns = measure_ns.saturating_add(duration_us as u64 * 1000);
         header.deadline_ns.store(deadline_ns, Relaxed);
     }
@@ -372,7 +372,7 @@ fn open_start_barrier(segment: &Segment, spec: &RunSpec) {
     let header = segment.header();
     let now = clock::now_ns();
     header.start_ns.store(now, Relaxed);
-    let measured = spec.warmup_us.map(|us| now + us as u64 * 1000);
+    let measured = spec.warmup_us().map(|us| now + us as u64 * 1000);
     measure_from(header, spec, measured.unwrap_or(UNKNOWN_NS));
     header.advance(Phase::Running);
     for worker in segment.workers() {

@@ -22,7 +22,7 @@ use crate::server;
 use crate::shared::{Segment, Stop};
 use crate::telemetry::Telemetry;
 use pgrx::{pg_guard, pg_sys};
-use selfbench_model::{Reply, Run, RunState};
+use selfbench_model::{Reply, Run};
 use selfbench_script::Protocol;
 use std::sync::atomic::Ordering::*;
 
@@ -54,7 +54,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         remote.require(spec.look_up_settings())?;
     }
     // A setup may create them.
-    let has_statements = spec.setup.is_some() || spec.teardown.is_some();
+    let has_statements = spec.run.setup.is_some() || spec.run.teardown.is_some();
     let tables = match has_statements {
         true => None,
         false => Some(tables::look_up(spec, &mut database)?),
@@ -67,7 +67,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         let left = transaction(|| load::left_teardown(spec.identity.role))?;
         header.left_teardown.store(left.unwrap_or(0), Relaxed);
     }
-    let run = transaction(|| describe(segment, spec, &database, run_id))?;
+    let run = transaction(|| Ok(describe(segment, spec, &database, run_id)))?;
     // Who terminates this process from here on cancels what it does: the run is still to be stored, and its
     // teardown to be done.
     enter_cooperative();
@@ -151,7 +151,7 @@ fn perform(
         run.scale = tables.scale;
         run.partition_method = tables.partition_method;
         run.partitions = tables.partitions;
-        show_clients(segment.header(), "starting", spec.clients);
+        show_clients(segment.header(), "starting", spec.clients());
         let launched_ns = clock::now_ns();
         let clients = ClientProcesses::start(segment, spec)?;
         run.backends = clients.backends() as i32;
@@ -238,70 +238,22 @@ fn settings_of_target(database: &mut Database) -> Result<Option<String>> {
 }
 
 /// The row of a run that is about to start; what depends on its tables is filled in later.
-fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64) -> Result<Run> {
-    let place = spec.place.as_ref();
-    Ok(Run {
+fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64) -> Run {
+    Run {
         run_id,
         owner: spec.identity.role.to_string(),
         database_name: server::database_name(),
         target: database.description(),
-        label: spec.label.clone(),
-        set_id: place.and_then(|place| place.set_id),
-        arm: place.map(|place| place.arm.clone()),
-        round: place.map(|place| place.round),
-        state: RunState::Starting,
-        mode: spec.mode,
-        protocol: spec.protocol.clone(),
-        scripts: spec
-            .scripts
-            .iter()
-            .map(|script| match script.weight {
-                1 => script.name.clone(),
-                weight => format!("{}@{weight}", script.name),
-            })
-            .collect(),
-        clients: spec.clients as i32,
-        jobs: spec.jobs as i32,
-        workers: spec.workers as i32,
-        // Those that have to be are counted when they are there.
-        backends: 0,
-        duration_s: spec.duration_us.map(|us| us as f64 / 1e6),
-        transactions_per_client: spec.transactions,
-        // Known when it ends, if the run is to be steady by then.
-        warmup_s: spec.warmup_us.unwrap_or(0) as f64 / 1e6,
-        max_warmup_s: spec
-            .warmup_us
-            .is_none()
-            .then_some(spec.max_warmup_us as f64 / 1e6),
-        aggregate_interval_s: spec.aggregate_interval_us as f64 / 1e6,
-        wait_sample_rate: spec.wait_sample_rate,
-        rate: spec.rate,
-        latency_limit_ms: spec.latency_limit_ns.map(|ns| ns as f64 / 1e6),
-        max_tries: spec.max_tries as i32,
-        variables: spec.variables.iter().cloned().collect(),
-        undefined_variables: spec.undefined_variables.as_str().into(),
-        reconnect: spec.switches.reconnect,
-        failures_detailed: spec.switches.failures_detailed,
-        switches: spec.switches.by_name(),
-        sampling_rate: spec.log.as_ref().and_then(|log| log.sampling_rate),
-        log_prefix: spec.log.as_ref().and_then(|log| log.prefix.clone()),
-        connection: spec.route().map(|route| route.as_str().into()),
-        client_process: spec.client_process.as_str().into(),
-        vacuum: spec.vacuum.as_str().into(),
-        setup: spec.setup.clone(),
-        teardown: spec.teardown.clone(),
-        sql: spec.sql.clone(),
         seed: spec.seed.to_string(),
         server_version: database.version(),
         server_version_num: database.version_num(),
         extension_version: env!("CARGO_PKG_VERSION").into(),
         created_at: server::wall_clock(),
         processors: server::processors().and_then(|processors| i32::try_from(processors).ok()),
-        teardown_due: spec.teardown.is_some(),
         coordinator_pid: Some(std::process::id() as i32),
         segment: Some(i64::from(segment.handle())),
-        ..Run::default()
-    })
+        ..spec.run.clone()
+    }
 }
 
 /// What pgbench vacuums before a run; the last one only on request.
@@ -328,7 +280,7 @@ fn vacuum(
         return Ok(());
     }
     show(segment.header(), "vacuum");
-    let of_pgbench: &[&str] = match (spec.vacuums(), spec.vacuum) {
+    let of_pgbench: &[&str] = match (spec.vacuums(), spec.vacuum()) {
         (false, _) => &[],
         (true, Vacuum::All) => &PGBENCH_VACUUM,
         (true, _) => &PGBENCH_VACUUM[..3],

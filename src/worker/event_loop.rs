@@ -158,7 +158,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
         .collect();
     let several = clients.len() > 1;
     // Each transaction may have its own session.
-    let observes = spec.switches.observe && !spec.switches.reconnect;
+    let observes = spec.run.observe && !spec.run.reconnect;
     let mut event_loop = EventLoop {
         segment,
         control: ClientControl::new(place, false),
@@ -167,7 +167,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
         events: EventSet::new(clients.len()),
         outdated: true,
         // A schedule needs more precision than milliseconds.
-        alarm: spec.rate.and_then(|_| Alarm::new()),
+        alarm: spec.run.rate.and_then(|_| Alarm::new()),
         queue: (0..clients.len()).collect(),
         active: clients.len(),
         sleepers: BinaryHeap::with_capacity(clients.len()),

@@ -67,7 +67,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     connect(spec.identity);
     let header = place.segment.header();
     notices::of_connections(place);
-    let threads: Vec<_> = clients_per_thread(spec.clients, spec.jobs).collect();
+    let threads: Vec<_> = clients_per_thread(spec.clients(), spec.jobs()).collect();
     let threads = &threads[spec.threads(place.index)];
     let clients: Vec<_> = threads
         .iter()
@@ -79,7 +79,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
     workloads.all.iter().try_for_each(check_rights)?;
     let connect_with = Rc::new(spec.connect_with());
     // With a connection for each transaction, one of each worker stands for them.
-    if spec.switches.reconnect && !spec.client_settings.is_empty() {
+    if spec.run.reconnect && !spec.client_settings.is_empty() {
         let connection = connect_client(place.index, &connect_with, REMEDY)?;
         Remote::over(connection).require(&spec.client_settings)?;
     }
@@ -88,7 +88,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         if header.stop() != Stop::No {
             return Ok(None);
         }
-        if spec.switches.reconnect {
+        if spec.run.reconnect {
             connections.push(None);
             continue;
         }

@@ -62,10 +62,10 @@ impl Logbook {
         start_ns: u64,
     ) -> Result<Logbook> {
         let format = LogFormat {
-            rate: spec.rate.is_some(),
-            latency_limit: spec.latency_limit_ns.is_some(),
-            max_tries: spec.max_tries,
-            failures_detailed: spec.switches.failures_detailed,
+            rate: spec.run.rate.is_some(),
+            latency_limit: spec.latency_limit_ns().is_some(),
+            max_tries: spec.max_tries(),
+            failures_detailed: spec.run.failures_detailed,
             server_major: server::version_num() / 10_000,
         };
         let epoch_us = server::epoch_us() - (clock::now_ns() / 1000) as i64;
@@ -73,7 +73,7 @@ impl Logbook {
         let mut threads = Vec::new();
         if let Some(prefix) = &log.prefix {
             let pid = std::process::id();
-            for (thread, clients) in clients_per_thread(spec.clients, spec.jobs).enumerate() {
+            for (thread, clients) in clients_per_thread(spec.clients(), spec.jobs()).enumerate() {
                 threads.extend(clients.map(|_| thread));
                 let path = match thread {
                     0 => format!("{prefix}.{pid}"),

@@ -40,7 +40,7 @@ impl Place {
             || header.secret != secret
             || header.role != role
             || header.phase() != Phase::Preparing
-            || segment.spec::<RunSpec>().ok()?.mode != Mode::Spi
+            || segment.spec::<RunSpec>().ok()?.run.mode != Mode::Spi
         {
             return None;
         }

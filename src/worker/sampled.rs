@@ -17,16 +17,16 @@ use crate::shared::{Phase, Segment};
 
 /// The number of sampled processes.
 pub fn count(spec: &RunSpec) -> usize {
-    match spec.switches.profile {
-        true if samples_sessions(spec) => spec.workers + spec.clients,
-        true => spec.workers,
+    match spec.run.profile {
+        true if samples_sessions(spec) => spec.workers() + spec.clients(),
+        true => spec.workers(),
         false => 0,
     }
 }
 
 /// Whether the sessions of clients are sampled, too.
 fn samples_sessions(spec: &RunSpec) -> bool {
-    spec.mode == Mode::Libpq && spec.target.is_none() && !spec.switches.reconnect
+    spec.run.mode == Mode::Libpq && spec.target.is_none() && !spec.run.reconnect
 }
 
 /// Requests the session behind a client's connection to sample itself, if it is to be sampled. What

@@ -107,13 +107,13 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands, &header.relations);
     let mut recorder = Recorder::new(place.segment, workload, number, number);
     let control = ClientControl::new(place, true);
-    let mut timing = Timing::new(spec.switches.observe, place.segment.statement_rows());
+    let mut timing = Timing::new(spec.run.observe, place.segment.statement_rows());
     // Number of the transaction in progress.
     let mut transaction = 1u64;
     // The statements of pgio's workload that read the usage tell when its measurement begins.
     let mut watched = match spec.pgio {
         Some(_) => Some(Watched { since: None }),
-        None => spec.switches.observe.then(Watched::from_now),
+        None => spec.run.observe.then(Watched::from_now),
     };
     let reason = loop {
         latch::exit_with_postmaster();
@@ -153,7 +153,7 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
         client.unfinished_ns(now_ns, &plan),
         reason.as_deref(),
     );
-    if let Some(times) = spec.switches.observe.then(processes::read_own).flatten() {
+    if let Some(times) = spec.run.observe.then(processes::read_own).flatten() {
         head.set_times_at_end(times);
     }
     let account = &place.segment.worker(number).account;

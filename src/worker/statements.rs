@@ -78,7 +78,7 @@ impl Statements {
 
 /// Executes the setup of a run, if it has one. In its coordinator.
 pub fn set_up(segment: &Segment, spec: &RunSpec, run_id: i64) -> Result<()> {
-    let Some(text) = &spec.setup else {
+    let Some(text) = &spec.run.setup else {
         return Ok(());
     };
     show(segment.header(), "setup");
@@ -88,7 +88,7 @@ pub fn set_up(segment: &Segment, spec: &RunSpec, run_id: i64) -> Result<()> {
 /// Executes the teardown of a run, if it has one, whatever the run is asked for meanwhile; returns
 /// the errors. In its coordinator, which must not be in a transaction.
 pub fn tear_down(segment: &Segment, spec: &RunSpec, run_id: i64) -> Vec<String> {
-    let Some(text) = &spec.teardown else {
+    let Some(text) = &spec.run.teardown else {
         return Vec::new();
     };
     leave_cancels();

@@ -40,14 +40,14 @@ pub struct WarmingUp<'s> {
 impl<'s> WarmingUp<'s> {
     /// When the start barrier has opened; `None` if the length of the warm-up is fixed.
     pub fn new(segment: &'s Segment, spec: &RunSpec) -> Option<Self> {
-        if spec.warmup_us.is_some() {
+        if spec.warmup_us().is_some() {
             return None;
         }
         let start_ns = segment.header().start_ns.load(Relaxed);
-        let longest_ns = spec.max_warmup_us as u64 * 1000;
+        let longest_ns = spec.max_warmup_us() as u64 * 1000;
         Some(Self {
             segment,
-            of_latency: spec.rate.is_some(),
+            of_latency: spec.run.rate.is_some(),
             series: WarmUp::default(),
             every_ns: (longest_ns / INTERVALS).clamp(SHORTEST_NS, LONGEST_NS),
             last_ns: start_ns,

@@ -71,7 +71,7 @@ $node->reload;
 is($used->("$libpq, connection => 'socket'"), 'socket 4|0', 'password over TCP: socket');
 like(
 	$used->("$libpq, connection => 'tcp'"),
-	qr/ERROR:  could not connect client 0 .*no password supplied.*HINT:  .*\(connection => 'socket'\)/s,
+	qr/ERROR:  could not connect client [01] .*no password supplied.*HINT:  .*\(connection => 'socket'\)/s,
 	'password over TCP: tcp');
 open $file, '>', $hba or die;
 print $file $before;

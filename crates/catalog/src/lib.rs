@@ -44,6 +44,9 @@ impl Opt {
     /// The default as documents and people write it; `None` for NULL.
     pub fn shown_default(&self) -> Option<String> {
         let default = self.default?;
+        if let Some((_, value)) = default.rsplit_once(':') {
+            return Some(value.trim().to_lowercase());
+        }
         Some(match default.strip_prefix("seconds(") {
             Some(number) => format!("{} s", number.trim_end_matches(')')),
             None => default.trim_matches('"').trim_end_matches(".0").to_owned(),
@@ -61,7 +64,8 @@ fn sql_type(of_type: &str) -> Result<(&'static str, bool), String> {
         "i32" => "int",
         "i64" | "u64" => "bigint",
         "f64" => "float8",
-        "String" | "Mode" => "text",
+        "String" | "Mode" | "Protocol" | "Vacuum" | "ClientProcess" | "Route"
+        | "UndefinedVariables" | "Scan" => "text",
         "Vec<String>" => "text[]",
         "Vec<u8>" => "bytea",
         "BTreeMap<String,String>" | "Value" => "jsonb",

@@ -22,7 +22,7 @@ macro_rules! run_options {
             /// written in double quotes, like an identifier: `"/tmp/a, b.sql"@2`.
             scripts: Option<String>, "-b, -f" => scripts: Vec<String>;
             /// Execution mode: `spi` or `libpq`.
-            mode: String = "spi" => mode: Mode;
+            mode: Mode = Mode::Spi => mode: Mode;
             /// Number of clients, which execute transactions concurrently.
             clients: i32 = 1, "-c" => clients: i32;
             /// Sets of clients in mode libpq, what pgbench calls threads. Each has its own random stream, its
@@ -40,11 +40,11 @@ macro_rules! run_options {
             /// Number of transactions per client after the warm-up, including failed ones.
             transactions: Option<i64>, "-t" => transactions_per_client: Option<i64>;
             /// Query protocol: `simple`, `extended` or `prepared`. pgbench's default is `simple`.
-            protocol: String = "prepared", "-M" => protocol: String;
+            protocol: Protocol = Protocol::Prepared, "-M" => protocol: String;
             /// Tables to vacuum before the run. `auto`: branches and tellers, and history is emptied, if it
             /// has a built-in script; `always`: whatever its scripts are (pgbench's default); `none`: nothing
             /// (`-n`); `all`: accounts as well (`-v`).
-            vacuum: String = "auto" => vacuum: String;
+            vacuum: Vacuum = Vacuum::Auto => vacuum: String;
             /// Time at the start of the run that does not count: an interval, or a number of seconds.
             /// Transactions that end in it do not count, and `duration` starts after it. NULL is until the run
             /// is steady, see [Warm-up until steady](#warm-up-until-steady).
@@ -100,7 +100,7 @@ macro_rules! run_options {
             target: Option<String>, "-h, -p, -U, database" => target: Option<String>;
             /// Processes of clients in mode spi: `worker`, `backend`, or `auto` (workers while there are free
             /// slots, then, for superusers, backends).
-            client_process: String = "auto" => client_process: String;
+            client_process: ClientProcess = ClientProcess::Auto => client_process: String;
             /// A checkpoint on the server where the run takes place, after the vacuum and before the first
             /// transaction. So each run is as far from the next checkpoint. Needs privileges of
             /// `pg_checkpoint` there (before PostgreSQL 15: a superuser). On a standby, it is a restartpoint.
@@ -123,7 +123,7 @@ macro_rules! run_options {
             /// the server offers it, as pgbench does; `auto`: `socket` if the server has one, else `tcp`.
             /// `bench.runs.connection` shows which one it was. Not with a `target`, whose connection string
             /// names the host.
-            connection: String = "auto" => connection: Option<String>;
+            connection: Route = Route::Auto => connection: Option<String>;
             /// Session settings of the clients, a JSON object such as
             /// `{"synchronous_commit": "off", "work_mem": "64MB"}`; see [below](#settings-setup-and-teardown).
             settings: Option<Value>;
@@ -135,7 +135,7 @@ macro_rules! run_options {
             /// Variables that scripts mention and nothing sets, in the protocols extended and prepared.
             /// `error`: an error before the run starts; `pgbench`: NULL in statements, as in pgbench. See
             /// [below](#undefined-variables).
-            undefined_variables: String = "error" => undefined_variables: String;
+            undefined_variables: UndefinedVariables = UndefinedVariables::Error => undefined_variables: String;
             /// Statements, or a whole script in pgbench's language, to run instead of `scripts`:
             /// `sql => 'SELECT count(*) FROM orders'`. They are stored with the run.
             sql: Option<String> => sql: Option<String>;
@@ -165,7 +165,7 @@ macro_rules! pgio_options {
             /// How rows are looked for. `index`: an index scan, one block after the other, in the order of
             /// keys. `bitmap`: a bitmap heap scan, in the order of blocks, which prefetches as
             /// `effective_io_concurrency` allows. `auto`: the planner decides.
-            scan: String = "index";
+            scan: Scan = Scan::Index;
         } }
     };
 }
@@ -247,7 +247,8 @@ macro_rules! table {
         $(#[$attribute:meta])*
         $table:ident {
             $(
-                $(#[doc = $doc:literal])+
+                #[doc = $first:literal]
+                $(#[doc = $more:literal])*
                 $option:ident: $type:ty $(= $default:expr)? $(, $pgbench:literal)?
                     $(=> $column:ident: $stored:ty $(, $not_compared:ident)?)?;
             )*
@@ -258,7 +259,7 @@ macro_rules! table {
             name: stringify!($option),
             of_type: stringify!($type),
             default: first(&[$(stringify!($default))?]),
-            description: &[$($doc),+],
+            description: &[$first $(, $more)*],
             pgbench: first(&[$($pgbench)?]),
             column: first(&[$(stringify!($column))?]),
             column_type: first(&[$(stringify!($stored))?]),

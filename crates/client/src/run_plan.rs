@@ -3,6 +3,7 @@
 
 use crate::session::SqlError;
 use selfbench_script::{Rng, ThreadStreams, Workload};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -54,7 +55,7 @@ pub struct RunPlan<'w> {
     /// The base seed, value of the variable `random_seed`.
     pub random_seed: u64,
     /// Names and texts of the user's variables, which take precedence over the automatic ones.
-    pub variables: &'w [(String, String)],
+    pub variables: &'w BTreeMap<String, String>,
 }
 
 /// A clock reading that is not known yet.

@@ -38,152 +38,104 @@ impl RunState {
     }
 }
 
-/// A row of `bench.runs`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
-    /// Number of the run; 0 on a standby, which cannot store it.
-    pub run_id: i64,
-    /// The role that ran it: its number when the row is written, so that it may be renamed or
-    /// dropped meanwhile, and its name when it is read.
-    pub owner: String,
-    /// In which database.
-    pub database_name: String,
-    /// Host, port, database and user of the target; `None` is this server.
-    pub target: Option<String>,
-    /// The caller's label.
-    pub label: Option<String>,
-    /// The set that it belongs to.
-    pub set_id: Option<i64>,
-    /// The arm of the set.
-    pub arm: Option<String>,
-    /// The round of the set, 0 for a warm-up that does not count.
-    pub round: Option<i32>,
-    /// How far it has come.
-    pub state: RunState,
-    /// How its transactions reached the server.
-    pub mode: Mode,
-    /// Query protocol.
-    pub protocol: String,
-    /// Scripts with their weights, as given.
-    pub scripts: Vec<String>,
-    /// Number of clients.
-    pub clients: i32,
-    /// Number of jobs.
-    pub jobs: i32,
-    /// Number of processes that drove the clients.
-    pub workers: i32,
-    /// Clients of mode spi that ran in backends.
-    pub backends: i32,
-    /// Time limit in seconds.
-    pub duration_s: Option<f64>,
-    /// Limit of transactions per client.
-    pub transactions_per_client: Option<i64>,
-    /// Warm-up in seconds; 0 during one that ends when the run is steady.
-    pub warmup_s: f64,
-    /// How long it might last at most, if it was to end when the run was steady.
-    pub max_warmup_s: Option<f64>,
-    /// Whether the run was steady when it ended; otherwise it was cut off.
-    pub warmup_steady: Option<bool>,
-    /// Length of an interval in seconds.
-    pub aggregate_interval_s: f64,
-    /// How many times a second the clients' sessions were sampled for what they waited for.
-    pub wait_sample_rate: f64,
-    /// Scheduled transactions per second over all clients.
-    pub rate: Option<f64>,
-    /// Latency in milliseconds above which a transaction is late.
-    pub latency_limit_ms: Option<f64>,
-    /// Tries of a transaction at most; 0 for any number.
-    pub max_tries: i32,
-    /// The user's variables, as texts.
-    pub variables: BTreeMap<String, String>,
-    /// What variables were that nothing set.
-    pub undefined_variables: String,
-    /// Whether each transaction had a connection of its own.
-    pub reconnect: bool,
-    /// Whether the report tells failures apart by their kinds.
-    pub failures_detailed: bool,
-    /// The part of the transactions that was logged, if not all.
-    pub sampling_rate: Option<f64>,
-    /// What the names of log files began with.
-    pub log_prefix: Option<String>,
-    /// How the connections of mode libpq reached this server: `socket` or `tcp`.
-    pub connection: Option<String>,
-    /// In what processes clients of mode spi were to run.
-    pub client_process: String,
-    /// What was vacuumed before.
-    pub vacuum: String,
-    /// Statements that were executed before.
-    pub setup: Option<String>,
-    /// Statements to be executed after it.
-    pub teardown: Option<String>,
-    /// Statements of the option "sql", which were executed instead of named scripts.
-    pub sql: Option<String>,
-    /// Base seed, an unsigned number.
-    pub seed: String,
-    /// Scale of pgbench's tables.
-    pub scale: i64,
-    /// How `pgbench_accounts` is partitioned.
-    pub partition_method: Option<String>,
-    /// Into how many partitions.
-    pub partitions: Option<i32>,
-    /// The server.
-    pub server_version: String,
-    /// The server, as a number.
-    pub server_version_num: i32,
-    /// This extension.
-    pub extension_version: String,
-    /// When the run was asked for.
-    pub created_at: String,
-    /// When the start barrier opened.
-    pub started_at: Option<String>,
-    /// When the last client was done.
-    pub finished_at: Option<String>,
-    /// From the start, or the end of the warm-up, until the last client was done.
-    pub seconds: Option<f64>,
-    /// From the first worker's start until all clients were ready; with a connection for each
-    /// transaction, the mean time that it took to make one.
-    pub connection_ms: Option<f64>,
-    /// What the harness itself cost per transaction, in microseconds: CPU time of the client
-    /// workers in mode libpq, time outside of executor and commit in mode spi.
-    pub harness_us: Option<f64>,
-    /// The same as a part of the time that the client workers had, 0 to 1.
-    pub harness_share: Option<f64>,
-    /// For how long an old snapshot kept the run's dead rows from being removed.
-    pub snapshot_held_s: Option<f64>,
-    /// By whom, if one did.
-    pub snapshot_held_by: Option<String>,
-    /// Processors of this server's machine that the run could use.
-    pub processors: Option<i32>,
-    /// Other runs that were in progress on this server meanwhile, of all roles.
-    pub other_runs: i32,
-    /// Transactions, successful or failed, that ended during the warm-up.
-    pub warmup_transactions: i64,
-    /// Clients that were aborted.
-    pub aborted_clients: i32,
-    /// Why the run or a client ended early.
-    pub errors: Vec<String>,
-    /// Statements that matched no row in any sampled transaction.
-    pub unmatched: Vec<String>,
-    /// What could not be observed, and why.
-    pub notes: Vec<String>,
-    /// Whether the teardown has not been executed yet.
-    pub teardown_due: bool,
-    /// Process id of the coordinator.
-    pub coordinator_pid: Option<i32>,
-    /// Number of the run's shared memory segment.
-    pub segment: Option<i64>,
-    /// When it was imported from a document; `None`: it is a run of this server.
-    pub imported_at: Option<String>,
-    /// Where it was measured, if it was imported.
-    pub imported_from: Option<Origin>,
-    /// All transactions together.
-    #[serde(flatten)]
-    pub figures: Figures,
-    /// The other options that are on or off, by name, to be stored in columns of that name. A run
-    /// that is read does without them: no report shows them.
-    #[serde(flatten, skip_deserializing)]
-    pub switches: BTreeMap<String, bool>,
+/// Makes the struct, with a field for each option that is stored.
+macro_rules! run {
+    ({ $(
+        #[doc = $first:literal]
+        $(#[doc = $more:literal])*
+        $option:ident: $type:ty $(= $default:expr)? $(, $pgbench:literal)?
+            $(=> $column:ident: $stored:ty $(, $not_compared:ident)?)?;
+    )* }) => {
+        /// A row of `bench.runs`. Options are there as they resulted; their descriptions are in the list.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct Run {
+            $($(
+                #[doc = $first]
+                pub $column: $stored,
+            )?)*
+            /// Number of the run; 0 on a standby, which cannot store it.
+            pub run_id: i64,
+            /// The role that ran it: its number when the row is written, so that it may be renamed or
+            /// dropped meanwhile, and its name when it is read.
+            pub owner: String,
+            /// In which database.
+            pub database_name: String,
+            /// The set that it belongs to.
+            pub set_id: Option<i64>,
+            /// The arm of the set.
+            pub arm: Option<String>,
+            /// The round of the set, 0 for a warm-up that does not count.
+            pub round: Option<i32>,
+            /// How far it has come.
+            pub state: RunState,
+            /// Clients of mode spi that ran in backends.
+            pub backends: i32,
+            /// Whether the run was steady when it ended; otherwise it was cut off.
+            pub warmup_steady: Option<bool>,
+            /// Scale of pgbench's tables.
+            pub scale: i64,
+            /// How `pgbench_accounts` is partitioned.
+            pub partition_method: Option<String>,
+            /// Into how many partitions.
+            pub partitions: Option<i32>,
+            /// The server.
+            pub server_version: String,
+            /// The server, as a number.
+            pub server_version_num: i32,
+            /// This extension.
+            pub extension_version: String,
+            /// When the run was asked for.
+            pub created_at: String,
+            /// When the start barrier opened.
+            pub started_at: Option<String>,
+            /// When the last client was done.
+            pub finished_at: Option<String>,
+            /// From the start, or the end of the warm-up, until the last client was done.
+            pub seconds: Option<f64>,
+            /// From the first worker's start until all clients were ready; with a connection for each
+            /// transaction, the mean time that it took to make one.
+            pub connection_ms: Option<f64>,
+            /// What the harness itself cost per transaction, in microseconds: CPU time of the client
+            /// workers in mode libpq, time outside of executor and commit in mode spi.
+            pub harness_us: Option<f64>,
+            /// The same as a part of the time that the client workers had, 0 to 1.
+            pub harness_share: Option<f64>,
+            /// For how long an old snapshot kept the run's dead rows from being removed.
+            pub snapshot_held_s: Option<f64>,
+            /// By whom, if one did.
+            pub snapshot_held_by: Option<String>,
+            /// Processors of this server's machine that the run could use.
+            pub processors: Option<i32>,
+            /// Other runs that were in progress on this server meanwhile, of all roles.
+            pub other_runs: i32,
+            /// Transactions, successful or failed, that ended during the warm-up.
+            pub warmup_transactions: i64,
+            /// Clients that were aborted.
+            pub aborted_clients: i32,
+            /// Why the run or a client ended early.
+            pub errors: Vec<String>,
+            /// Statements that matched no row in any sampled transaction.
+            pub unmatched: Vec<String>,
+            /// What could not be observed, and why.
+            pub notes: Vec<String>,
+            /// Whether the teardown has not been executed yet.
+            pub teardown_due: bool,
+            /// Process id of the coordinator.
+            pub coordinator_pid: Option<i32>,
+            /// Number of the run's shared memory segment.
+            pub segment: Option<i64>,
+            /// When it was imported from a document; `None`: it is a run of this server.
+            pub imported_at: Option<String>,
+            /// Where it was measured, if it was imported.
+            pub imported_from: Option<Origin>,
+            /// All transactions together.
+            #[serde(flatten)]
+            pub figures: Figures,
+        }
+    };
 }
+
+selfbench_catalog::run_options!(run! {});
 
 /// Where an imported run was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

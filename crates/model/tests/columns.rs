@@ -1,7 +1,7 @@
 //! The rows of this crate have the columns of their tables, neither more nor less, but for those that the
 //! server computes.
 
-use selfbench_catalog::{RUN, script, tables};
+use selfbench_catalog::{script, tables};
 use selfbench_model::{
     PgioRun, PgioSession, Run, RunBlocker, RunEnvironment, RunInterval, RunProfile, RunScript,
     RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait,
@@ -32,14 +32,8 @@ fn every_row_has_the_columns_of_its_table() {
         ..PgioSession::default()
     };
     let histogram = ["histogram"];
-    // Options that are on or off are fields by name.
-    let switches = RUN.iter().filter(|option| option.of_type == "bool");
-    let switches: Vec<_> = switches.filter_map(|option| option.column).collect();
     for (name, fields) in [
-        (
-            "runs",
-            fields(&Run::default(), &[&histogram[..], &switches].concat()),
-        ),
+        ("runs", fields(&Run::default(), &histogram)),
         (
             "run_scripts",
             fields(&RunScript::default(), &["body", "histogram"]),

@@ -42,12 +42,11 @@ const MAX_PROBES: usize = 40;
 
 options! {
     /// The options of a search; the limit is that of the runs.
-    pub struct CapacityOptions {
+    pub struct CapacityOptions, ..run: RunOptions {
         /// The percentile of the latency that stays under the limit.
-        percentile: f64 = 99.0,
+        percentile: f64 = 99.0;
         /// The search ends when the rate is known up to this fraction.
-        tolerance: f64 = 0.05,
-        ..run: RunOptions,
+        tolerance: f64 = 0.05;
     }
 }
 
@@ -73,7 +72,7 @@ impl CapacityOptions {
             highest: tps * HIGHEST,
             precision: self.tolerance,
             max_probes: MAX_PROBES,
-            min_seconds: without_rate.duration_us.unwrap_or(0) as f64 / US_PER_SECOND as f64,
+            min_seconds: without_rate.duration_us().unwrap_or(0) as f64 / US_PER_SECOND as f64,
         })
     }
 
@@ -138,8 +137,8 @@ fn find_capacity(
         let mut search = FindCapacity { options, seed };
         // What is wrong with the options is told before the set is stored.
         let spec = search.options.check()?;
-        if spec.mode == Mode::Libpq {
-            search.options.run.jobs = Some(spec.jobs as i32);
+        if spec.run.mode == Mode::Libpq {
+            search.options.run.jobs = Some(spec.jobs() as i32);
         }
         let new = NewSet {
             kind: SetKind::FindCapacity,
@@ -241,7 +240,7 @@ impl FindCapacity {
             first: most.error.clone().unwrap_or_default(),
             hint: None,
         })?;
-        let probe_s = runs.without_rate.duration_us.unwrap_or(0) as f64 / US_PER_SECOND as f64;
+        let probe_s = runs.without_rate.duration_us().unwrap_or(0) as f64 / US_PER_SECOND as f64;
         if probe_s >= TOLD_FROM_S {
             pgrx::notice!(
                 "most searches take 10 to 15 probes, each of {} or longer",
@@ -286,20 +285,18 @@ impl Runs<'_, '_> {
     /// A probe: a run that takes long enough for the percentile.
     fn probe(&mut self, rate: f64, seconds: f64) -> Result<Probe> {
         let duration_us = (RESERVE * seconds * US_PER_SECOND as f64) as i64;
-        let spec = RunSpec {
-            rate: Some(rate),
-            duration_us: Some(duration_us),
-            aggregate_interval_us: (duration_us / INTERVALS)
-                .clamp(US_PER_SECOND / 10, US_PER_SECOND),
-            ..self.without_rate.clone()
-        };
+        let interval_us = (duration_us / INTERVALS).clamp(US_PER_SECOND / 10, US_PER_SECOND);
+        let mut spec = self.without_rate.clone();
+        spec.run.rate = Some(rate);
+        spec.run.duration_s = Some(duration_us as f64 / US_PER_SECOND as f64);
+        spec.run.aggregate_interval_s = interval_us as f64 / US_PER_SECOND as f64;
         self.next(spec)
     }
 
     /// The next run: the one that was made before, or a new one.
     fn next(&mut self, spec: RunSpec) -> Result<Probe> {
         let probe = match self.stored.pop_front() {
-            Some(probe) if probe.rate == spec.rate => probe,
+            Some(probe) if probe.rate == spec.run.rate => probe,
             _ => {
                 // What else was made belongs to a search that went another way.
                 self.stored.clear();
@@ -316,7 +313,8 @@ impl Runs<'_, '_> {
                     message: format!("run {run_id} of the search is not complete"),
                     first: format!(
                         "{} of {} clients were aborted.",
-                        probe.aborted_clients, self.without_rate.clients
+                        probe.aborted_clients,
+                        self.without_rate.clients()
                     ),
                     hint: Some(format!("Check SELECT bench.report({run_id}).")),
                 },
@@ -329,7 +327,7 @@ impl Runs<'_, '_> {
     fn make(&mut self, spec: RunSpec) -> Result<Probe> {
         let round = self.made.len();
         let seed = self.seed.wrapping_add(round as u64);
-        let arm = match spec.rate {
+        let arm = match spec.run.rate {
             None => WITHOUT_RATE.to_owned(),
             Some(rate) => format!("rate {}", significant(rate)),
         };
@@ -360,8 +358,8 @@ impl Runs<'_, '_> {
             verdict: verdict(&Capacity {
                 percentile: self.options.percentile,
                 limit_ms: self.options.run.latency_limit.unwrap_or_default(),
-                mode: self.without_rate.mode,
-                clients: self.without_rate.clients as i32,
+                mode: self.without_rate.run.mode,
+                clients: self.without_rate.clients() as i32,
                 answer: *answer,
                 measured_at,
                 percentile_ms,

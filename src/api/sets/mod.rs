@@ -24,7 +24,7 @@ use crate::check;
 use crate::clock;
 use crate::error::{Error, OrRaise, Result, catch};
 use crate::results::sets::{self, Change, StoredSet};
-use crate::run::{Place, RunSpec, Vacuum};
+use crate::run::{Run, RunSpec, Vacuum};
 use crate::server;
 use crate::state::catalog::own_table;
 use crate::state::transaction::InTransaction;
@@ -217,11 +217,12 @@ impl Set<'_> {
         let spec = RunSpec {
             vacuum_tables: self.tables_to_vacuum(spec)?,
             seed,
-            place: Some(Place {
+            run: Run {
                 set_id: self.id,
-                arm: arm.to_owned(),
-                round,
-            }),
+                arm: Some(arm.to_owned()),
+                round: Some(round),
+                ..spec.run.clone()
+            },
             ..spec.clone()
         };
         let record = perform(&spec, self.progress, self.horizon);
@@ -232,7 +233,7 @@ impl Set<'_> {
 
     /// The tables to which the run before has written: what it leaves is not to be paid by this one.
     fn tables_to_vacuum(&self, spec: &RunSpec) -> Result<Vec<String>> {
-        let (Some(set_id), None, true) = (self.id, &spec.target, spec.vacuum != Vacuum::None)
+        let (Some(set_id), None, true) = (self.id, &spec.target, spec.vacuum() != Vacuum::None)
         else {
             return Ok(Vec::new());
         };
@@ -278,11 +279,11 @@ impl Set<'_> {
         let left = planned.saturating_sub(self.done);
         if self.done == 0 {
             // Without a duration nothing is known yet.
-            let warmup_us = next.warmup_us.unwrap_or(next.max_warmup_us);
-            let us = next.duration_us.map_or(0, |us| us + warmup_us);
+            let warmup_us = next.warmup_us().unwrap_or(next.max_warmup_us());
+            let us = next.duration_us().map_or(0, |us| us + warmup_us);
             let seconds = (us as f64 / 1e6 + OVERHEAD_S) * left as f64;
             if us > 0 && seconds >= TELL_NS as f64 / 1e9 {
-                let about = match next.warmup_us {
+                let about = match next.warmup_us() {
                     Some(_) => "about",
                     None => "at most",
                 };

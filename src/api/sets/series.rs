@@ -9,6 +9,7 @@ use crate::api::warnings;
 use crate::check::{self, list};
 use crate::error::Result;
 use crate::options::Options;
+use crate::options::Stored;
 use crate::results::sets::StoredSet;
 use crate::run::{Mode, RunOptions, Vacuum};
 use crate::security;
@@ -131,22 +132,22 @@ impl Series {
             }
             let Some(spec) = &mut arm.spec else { continue };
             // The statement that repeats the set has what the default is here.
-            if spec.mode == Mode::Libpq {
-                arm.options.jobs = Some(spec.jobs as i32);
+            if spec.run.mode == Mode::Libpq {
+                arm.options.jobs = Some(spec.jobs() as i32);
             }
             if !spec.writes() {
                 continue;
             }
             require_writable(spec)?;
-            if spec.vacuum == Vacuum::Auto && spec.uses_pgbench_tables() {
-                spec.vacuum = Vacuum::All;
-                arm.options.vacuum = Vacuum::All.as_str().into();
+            if spec.vacuum() == Vacuum::Auto && spec.uses_pgbench_tables() {
+                arm.options.vacuum = Vacuum::All;
+                spec.run.vacuum = Vacuum::All.stored();
             }
             // Of a target it is not known whether the role may.
-            if !spec.switches.checkpoint && spec.target.is_none() {
+            if !spec.run.checkpoint && spec.target.is_none() {
                 let may = security::may_checkpoint()?;
-                spec.switches.checkpoint = may;
-                arm.options.switches.checkpoint = may;
+                spec.run.checkpoint = may;
+                arm.options.checkpoint = may;
                 without_checkpoint |= !may;
             }
         }

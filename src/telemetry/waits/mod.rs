@@ -64,12 +64,12 @@ enum Source {
 impl Waits {
     /// Prepares the samples of a run, whose database is this server's or the target's.
     pub fn new(segment: &Segment, spec: &RunSpec, database: &Database) -> Waits {
-        let wanted = spec.switches.observe && spec.wait_sample_rate > 0.0;
+        let wanted = spec.run.observe && spec.run.wait_sample_rate > 0.0;
         Waits {
             random: Rng::from_seed(session::random().unwrap_or_default()),
             per_second: match database {
-                Database::Here => spec.wait_sample_rate,
-                Database::There(_) => spec.wait_sample_rate.min(target::MAX_RATE),
+                Database::Here => spec.run.wait_sample_rate,
+                Database::There(_) => spec.run.wait_sample_rate.min(target::MAX_RATE),
             },
             times: None,
             sampler: wanted.then(|| Sampler::new(segment.layout().clients, database)),

@@ -4,8 +4,9 @@
 use crate::common::{Bench, Event, MS, at, deadlock, done, failed, lost, plan, script, scripts};
 use selfbench_client::{Client, Failure, Step};
 use selfbench_script::Streams;
+use std::collections::BTreeMap;
 
-fn texts(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+fn texts(variables: &[(&str, &str)]) -> BTreeMap<String, String> {
     variables
         .iter()
         .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))

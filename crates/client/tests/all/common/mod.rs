@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 
@@ -450,6 +451,8 @@ pub fn at(ns: u64) -> &'static AtomicU64 {
     Box::leak(Box::new(AtomicU64::new(ns)))
 }
 
+static NO_VARIABLES: BTreeMap<String, String> = BTreeMap::new();
+
 /// A plan without any limit.
 pub fn plan(workload: &Workload) -> RunPlan<'_> {
     RunPlan {
@@ -472,7 +475,7 @@ pub fn plan(workload: &Workload) -> RunPlan<'_> {
         usage: false,
         scale: 1,
         random_seed: 42,
-        variables: &[],
+        variables: &NO_VARIABLES,
     }
 }
 
