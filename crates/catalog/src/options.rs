@@ -25,7 +25,7 @@ macro_rules! run_options {
             mode: Mode = Mode::Spi => mode: Mode;
             /// Number of clients, which execute transactions concurrently.
             clients: i32 = 1, "-c" => clients: i32;
-            /// Sets of clients in mode libpq, what pgbench calls threads. Each has its own random stream, its
+            /// Sets of clients in mode libpq, pgbench's threads. Each has its own random stream, its
             /// share of the rate and its own log file. NULL: as many as there are CPUs, at most one per
             /// client, or more if a job would have over 250 clients. `bench.pgbench` has 1, like pgbench.
             jobs: Option<i32>, "-j" => jobs: i32;
@@ -42,7 +42,7 @@ macro_rules! run_options {
             /// Query protocol: `simple`, `extended` or `prepared`. pgbench's default is `simple`.
             protocol: Protocol = Protocol::Prepared, "-M" => protocol: String;
             /// Tables to vacuum before the run. `auto`: branches and tellers, and history is emptied, if it
-            /// has a built-in script; `always`: whatever its scripts are (pgbench's default); `none`: nothing
+            /// has a built-in script; `always`: for all scripts (pgbench's default); `none`: nothing
             /// (`-n`); `all`: accounts as well (`-v`).
             vacuum: Vacuum = Vacuum::Auto => vacuum: String;
             /// Time at the start of the run that does not count: an interval, or a number of seconds.
@@ -55,7 +55,7 @@ macro_rules! run_options {
             /// Time between notices with figures, at least 100 ms. During the warm-up, the notices say so and
             /// show only tps. `bench.run` only.
             progress: Option<Interval>, "-P";
-            /// Length of the intervals in `bench.run_intervals`, at least 100 ms. What clients do after the
+            /// Length of the intervals in `bench.run_intervals`, at least 100 ms. Work of clients after the
             /// end of `duration` belongs to the last interval, which ends with the last client; so does what
             /// is left of `duration`, if that is shorter than a tenth of an interval.
             aggregate_interval: Interval = seconds(1), "--aggregate-interval" => aggregate_interval_s: f64;
@@ -134,7 +134,7 @@ macro_rules! run_options {
             teardown: Option<String> => teardown: Option<String>;
             /// Variables that scripts mention and nothing sets, in the protocols extended and prepared.
             /// `error`: an error before the run starts; `pgbench`: NULL in statements, as in pgbench. See
-            /// [below](#undefined-variables).
+            /// [above](#undefined-variables).
             undefined_variables: UndefinedVariables = UndefinedVariables::Error => undefined_variables: String;
             /// Statements, or a whole script in pgbench's language, to run instead of `scripts`:
             /// `sql => 'SELECT count(*) FROM orders'`. They are stored with the run.
