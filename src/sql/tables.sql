@@ -27,37 +27,37 @@ COMMENT ON TYPE bench.session_usage IS 'result row of bench.usage: what a sessio
 CREATE TABLE bench.runs (
     run_id                  bigint PRIMARY KEY,
     owner                   regrole NOT NULL,
-    database_name           name NOT NULL,
-    set_id                  bigint, -- of bench.sets, as the two below
-    arm                     text,
+    database_name           name NOT NULL, -- database
+    set_id                  bigint, -- of bench.sets
+    arm                     text, -- arm of the set that it belonged to
     round                   int, -- 0 is a warm-up, which does not count
-    state                   text NOT NULL
+    state                   text NOT NULL -- how far it has come, or how it ended
         CHECK (state IN ('starting', 'running', 'finished', 'canceled', 'failed', 'lost')),
     -- Options, as they resulted: of a target host, port, dbname and user, never a password; as the connection
     -- of mode libpq to this server socket or tcp; max_warmup_s with a warm-up until steady only.
     {{columns run_options}},
     warmup_steady           boolean, -- false: cut off at max_warmup_s
     backends                int NOT NULL, -- clients of mode spi that ran in backends
-    scale                   bigint NOT NULL,
+    scale                   bigint NOT NULL, -- scale of the tables of initialize; of pgio_runs, blocks of each table
     partition_method        text,
     partitions              int,
     server_version          text NOT NULL,
-    server_version_num      int NOT NULL,
-    extension_version       text NOT NULL,
-    created_at              timestamptz NOT NULL,
-    started_at              timestamptz,
-    finished_at             timestamptz,
-    seconds                 float8,
-    connection_ms           float8,
+    server_version_num      int NOT NULL, -- version of the server as a number
+    extension_version       text NOT NULL, -- version of the extension that made the run
+    created_at              timestamptz NOT NULL, -- when it was called
+    started_at              timestamptz, -- start of the measured time or of the warm-up
+    finished_at             timestamptz, -- end
+    seconds                 float8, -- measured time
+    connection_ms           float8, -- time to connect or to start all clients
     harness_us              float8, -- per transaction: CPU time of the client workers (libpq), time outside executor and commit (spi)
     harness_share           float8, -- the same as a fraction of the elapsed time of the client workers
     snapshot_held_s         float8, -- for how long an old snapshot kept the run's dead rows; NULL if unknown
     snapshot_held_by        text, -- sessions of other roles are named only for roles with privileges of pg_read_all_stats
-    processors              int,
+    processors              int, -- CPUs of the server
     other_runs              int NOT NULL, -- in progress on this server at the same time, of all roles
-    warmup_transactions     bigint NOT NULL,
-    aborted_clients         int NOT NULL,
-    errors                  text[] NOT NULL,
+    warmup_transactions     bigint NOT NULL, -- transactions of the warm-up, which count nowhere else
+    aborted_clients         int NOT NULL, -- clients that stopped early
+    errors                  text[] NOT NULL, -- error messages of clients and of the run
     unmatched               text[] NOT NULL, -- statements that matched or returned no row in any sampled transaction
     notes                   text[] NOT NULL, -- what could not be observed, and why
     teardown_due            boolean NOT NULL DEFAULT false, -- true until the teardown is done; see bench.finish_teardown
@@ -75,7 +75,7 @@ COMMENT ON TABLE bench.runs IS 'runs, with the figures of all their transactions
 
 CREATE TABLE bench.run_scripts (
     run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    script_no               int NOT NULL,
+    script_no               int NOT NULL, -- position of the script in run_scripts
     name                    text NOT NULL,
     description             text NOT NULL,
     body                    text NOT NULL,
@@ -87,13 +87,13 @@ COMMENT ON TABLE bench.run_scripts IS 'scripts of each run, with the figures of 
 
 CREATE TABLE bench.run_statements (
     run_id            bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    script_no         int NOT NULL,
-    command_no        int NOT NULL,
-    line              int NOT NULL,
-    command           text NOT NULL,
+    script_no         int NOT NULL, -- position of the script in run_scripts
+    command_no        int NOT NULL, -- position of the command in the script
+    line              int NOT NULL, -- line of the script
+    command           text NOT NULL, -- text of the command
     executions        bigint NOT NULL,
     failures          bigint NOT NULL,
-    retries           bigint NOT NULL,
+    retries           bigint NOT NULL, -- all retries
     {{columns Latency}},
     histogram         bytea, -- of two significant digits
     PRIMARY KEY (run_id, script_no, command_no)
@@ -102,14 +102,14 @@ COMMENT ON TABLE bench.run_statements IS 'figures of each command of a run''s sc
 
 CREATE TABLE bench.transactions (
     run_id         bigint NOT NULL, -- of bench.runs
-    client         int NOT NULL,
+    client         int NOT NULL, -- number of the client, from 0
     transaction_no bigint NOT NULL,
-    script_no      int NOT NULL,
+    script_no      int NOT NULL, -- position of the script in run_scripts
     outcome        text NOT NULL,
     ended_at       timestamptz NOT NULL,
     latency_ms     float8,
     lag_ms         float8,
-    retries        int NOT NULL
+    retries        int NOT NULL -- all retries
 );
 /* Rows are inserted in the order of their runs, many at a time. Vacuum summarizes them; a log would
    overflow the request queue of autosummarize. */
@@ -132,11 +132,11 @@ FOR EACH STATEMENT EXECUTE FUNCTION bench_internal.delete_log();
 
 CREATE TABLE bench.run_intervals (
     run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    interval_no             int NOT NULL,
-    begins_s                float8 NOT NULL,
-    seconds                 float8 NOT NULL,
+    interval_no             int NOT NULL, -- number of the interval, from 0
+    begins_s                float8 NOT NULL, -- from the start of the run
+    seconds                 float8 NOT NULL, -- length
     {{columns Figures}},
-    blocks_hit              bigint, -- of pgio's workload in mode spi, as the two below
+    blocks_hit              bigint, -- of pgio's workload in mode spi
     blocks_read             bigint,
     wal_bytes               bigint,
     PRIMARY KEY (run_id, interval_no)
@@ -173,20 +173,20 @@ COMMENT ON TABLE bench.pgio_runs IS 'runs of pgio''s workload, with the figures 
 
 CREATE TABLE bench.pgio_sessions (
     run_id             bigint NOT NULL REFERENCES bench.pgio_runs ON DELETE CASCADE,
-    client             int NOT NULL,
-    table_no           int NOT NULL,
+    client             int NOT NULL, -- number of the client, from 0
+    table_no           int NOT NULL, -- number of the table, from 1
     selects            bigint NOT NULL,
     select_avg_ms      float8,
     select_max_ms      float8,
-    select_histogram   bytea,
+    select_histogram   bytea, -- latencies of selects
     updates            bigint NOT NULL,
     update_avg_ms      float8,
     update_max_ms      float8,
-    update_histogram   bytea,
-    failed             bigint NOT NULL,
-    seconds            float8 NOT NULL,
+    update_histogram   bytea, -- latencies of updates
+    failed             bigint NOT NULL, -- loops that failed
+    seconds            float8 NOT NULL, -- length
     {{attributes Usage}},
-    read_histogram     bytea,
+    read_histogram     bytea, -- times to read a block
     PRIMARY KEY (run_id, client)
 );
 COMMENT ON TABLE bench.pgio_sessions IS 'sessions of runs of pgio''s workload, with what each has used';

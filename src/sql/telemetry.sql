@@ -8,35 +8,35 @@
 CREATE TABLE bench.run_server_intervals (
     run_id                         bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
     interval_no                    int NOT NULL, -- as in bench.run_intervals
-    begins_s                       float8 NOT NULL, -- of the readings, as the next one
-    seconds                        float8 NOT NULL,
+    begins_s                       float8 NOT NULL, -- from the start of the run
+    seconds                        float8 NOT NULL, -- length
     wal_bytes                      bigint, -- from the insert position
-    wal_records                    bigint, -- up to 1 s late, as the next one
+    wal_records                    bigint, -- up to 1 s late
     wal_fpi                        bigint, -- full-page images
-    blocks_hit                     bigint, -- in shared buffers; up to 1 s late, as the next two
+    blocks_hit                     bigint, -- in shared buffers
     blocks_read                    bigint,
     blocks_written                 bigint, -- with those by which files grew
-    blocks_hit_by_clients          bigint, -- by the run's clients in mode spi, as the next two: their own counters
+    blocks_hit_by_clients          bigint, -- by the run's clients in mode spi
     blocks_read_by_clients         bigint,
     wal_bytes_by_clients           bigint,
-    blocks_hit_by_autovacuum       bigint, -- PostgreSQL 16 and later; up to 1 s late, as the next two
+    blocks_hit_by_autovacuum       bigint, -- PostgreSQL 16 and later
     blocks_read_by_autovacuum      bigint,
     blocks_written_by_autovacuum   bigint,
     blocks_written_by_checkpointer bigint,
     blocks_written_by_bgwriter     bigint,
     blocks_written_by_backends     bigint, -- by all other processes; up to 1 s late
-    checkpoints_timed              bigint, -- counted at the end of a checkpoint if it does not pause between writes, as the next one
+    checkpoints_timed              bigint, -- counted at the end of a checkpoint if it does not pause between writes
     checkpoints_requested          bigint, -- also because of max_wal_size
-    checkpoint_begun               boolean, -- NULL for targets, as the next one
+    checkpoint_begun               boolean, -- NULL for targets
     checkpoint_active              boolean, -- at the end of the interval
     checkpoint_ended               boolean,
     checkpoint_phase               text, -- what the checkpointer waited for at the end of the interval; NULL if it was idle or did not wait
-    autovacuum_workers             int, -- at the end of the interval, as the next two
+    autovacuum_workers             int, -- at the end of the interval
     autovacuum                     text[], -- what they did
     other_sessions                 int, -- active ones that do not belong to the run
-    temp_bytes                     bigint, -- up to 1 s late, as the next one
+    temp_bytes                     bigint, -- up to 1 s late
     deadlocks                      bigint,
-    cpu_user_ms                    bigint, -- of all CPUs of this server's machine, as the next four; NULL for targets
+    cpu_user_ms                    bigint, -- of all CPUs of this server's machine
     cpu_system_ms                  bigint,
     cpu_idle_ms                    bigint,
     cpu_iowait_ms                  bigint,
@@ -46,7 +46,7 @@ CREATE TABLE bench.run_server_intervals (
     workers_cpu_ms                 bigint, -- of the client workers of mode libpq
     workers_run_queue_ms           bigint,
     coordinator_cpu_ms             bigint,
-    device_reads                   bigint, -- of the devices that hold the data directory, WAL and tablespaces, as the next three
+    device_reads                   bigint, -- of the devices that hold the data directory, WAL and tablespaces
     device_read_bytes              bigint,
     device_writes                  bigint,
     device_write_bytes             bigint,
@@ -105,7 +105,7 @@ CREATE TABLE bench.run_times (
     clients_ms               float8 NOT NULL, -- of all clients, from the start of the measured time until each ended
     busy_ms                  float8 NOT NULL, -- of it, from begin to end of all their transactions, also of those that failed or did not end, but not of one whose process was terminated
     shell_ms                 float8, -- in \shell and \setshell of the successful ones, without CPU time of clients; NULL if they had none
-    sessions_cpu_ms          float8, -- of the processes that executed the statements; NULL if unknown, as the five below
+    sessions_cpu_ms          float8, -- of the processes that executed the statements
     sessions_run_queue_ms    float8,
     workers_cpu_ms           float8, -- of the client workers of mode libpq
     workers_run_queue_ms     float8,

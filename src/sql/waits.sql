@@ -7,7 +7,7 @@ CREATE TABLE bench.run_waits (
     class       text NOT NULL, -- wait_event_type of pg_stat_activity, or "not waiting", which does not mean on a CPU
     event       text, -- wait_event; NULL if the session did not wait
     script_no   int, -- what the client executed, as in bench.run_statements; NULL between transactions
-    command_no  int,
+    command_no  int, -- position of the command in the script
     query_id    bigint, -- of the statement that the session executed, with compute_query_id
     samples     int NOT NULL, -- how often a session was seen so
     rounds      int NOT NULL, -- how often all sessions were sampled in the interval
@@ -22,7 +22,7 @@ CREATE TABLE bench.run_blockers (
     run_id              bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
     interval_no         int NOT NULL, -- as in bench.run_intervals
     script_no           int, -- of the blocked client
-    command_no          int,
+    command_no          int, -- position of the command in the script
     locktype            text NOT NULL, -- as in pg_locks
     mode                text, -- in which the lock was wanted
     relation            text, -- also of the row that a session waited for, if the server tells it

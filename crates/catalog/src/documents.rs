@@ -1,9 +1,11 @@
-//! The parts of the documentation that follow from lists. A page has them between
-//! `<!-- options: name of the list -->` and `<!-- end -->`.
+//! The parts of the documentation that follow from lists. A page has tables of options between
+//! `<!-- options: name of the list -->` and `<!-- end -->`; the JSON Schema ends with what follows from tables.
 
 use crate::Opt;
-use crate::expand::read;
+use crate::expand::{read, script};
 use crate::lists::options;
+use crate::schema::schema;
+use crate::tables::tables;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,9 @@ pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, String> {
             documents.push((path, written));
         }
     }
+    let (script, path) = (script(root)?, root.join("docs/run.schema.json"));
+    let written = schema(&read(&path)?, &script, &tables(&script))?;
+    documents.push((path, written));
     Ok(documents)
 }
 

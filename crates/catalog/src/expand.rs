@@ -75,13 +75,28 @@ fn expand(text: &str, lists: &Lists, script: &mut String) -> Result<(), String> 
             *script += line;
             continue;
         };
-        let indentation = before.trim_start().is_empty().then_some(before);
-        let between = indentation.map_or(", ".into(), |spaces| format!(",\n{spaces}"));
         let items = match name.strip_prefix("arguments bench.") {
-            Some(function) => vec![arguments_of(function, script)?.trim_start().to_owned()],
+            Some(function) => vec![(
+                arguments_of(function, script)?.trim_start().into(),
+                String::new(),
+            )],
             None => items(name, lists).map_err(|error| format!("{{{{{name}}}}}: {error}"))?,
         };
-        *script += &[before, &items.join(&between), after].concat();
+        let texts: Vec<_> = items.iter().map(|(text, _)| text.as_str()).collect();
+        if !before.trim_start().is_empty() {
+            *script += &[before, &texts.join(", "), after].concat();
+            continue;
+        }
+        for (number, (text, comment)) in items.iter().enumerate() {
+            let is_last = number + 1 == items.len();
+            let comma = if is_last { after.trim_end() } else { "," };
+            let comment = if comment.is_empty() {
+                ""
+            } else {
+                &format!(" -- {comment}")
+            };
+            *script += &format!("{before}{text}{comma}{comment}\n");
+        }
     }
     Ok(())
 }
@@ -95,7 +110,8 @@ fn arguments_of<'s>(function: &str, script: &'s str) -> Result<&'s str, String> 
         .ok_or_else(|| format!("no function {function} is above"))
 }
 
-fn items(name: &str, lists: &Lists) -> Result<Vec<String>, String> {
+/// The items of a list that a piece names, with comments for columns.
+fn items(name: &str, lists: &Lists) -> Result<Vec<(String, String)>, String> {
     let (kind, rest) = name.split_once(' ').unwrap_or_default();
     let (list, selection) = rest.split_once(' ').unwrap_or((rest, ""));
     let (selection, given) = selection.split_once("with ").unwrap_or((selection, ""));
@@ -104,7 +120,7 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<String>, String> {
         let options = select(options(list)?, |option| option.name, selection)?;
         return options
             .into_iter()
-            .map(|option| argument(option, given))
+            .map(|option| Ok((argument(option, given)?, String::new())))
             .collect();
     }
     let columns = lists.columns(list)?;
@@ -115,8 +131,9 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<String>, String> {
             sql_type,
             has_null,
             computed,
+            comment,
         } = column;
-        Ok(match kind {
+        let text = match kind {
             "columns" => {
                 let not_null = if *has_null { "" } else { " NOT NULL" };
                 let computed = computed.map(|e| format!(" GENERATED ALWAYS AS ({e}) STORED"));
@@ -130,7 +147,10 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<String>, String> {
             "names" => format!("{qualifier}.{name}"),
             "literals" => format!("'{name}'"),
             _ => return Err(format!("there is no kind {kind}")),
-        })
+        };
+        let is_declared = ["columns", "attributes"].contains(&kind);
+        let comment = if is_declared { comment.as_str() } else { "" };
+        Ok((text, comment.replace('`', "")))
     };
     columns.into_iter().map(item).collect()
 }

@@ -6,6 +6,7 @@ mod documents;
 mod expand;
 mod lists;
 mod options;
+mod schema;
 mod tables;
 
 pub use documents::documents;
@@ -39,6 +40,13 @@ impl Opt {
     pub fn text(&self) -> String {
         let lines: Vec<_> = self.description.iter().map(|line| line.trim()).collect();
         lines.join(" ")
+    }
+
+    /// What it is for, in short: the first sentence.
+    pub fn brief(&self) -> String {
+        let text = self.text();
+        let end = text.find(". ").unwrap_or(text.len() - 1);
+        text[..end].to_owned()
     }
 
     /// The default as documents and people write it; `None` for NULL.

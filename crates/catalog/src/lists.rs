@@ -15,10 +15,11 @@ const SOURCES: [&str; 4] = [
 ];
 
 /// Columns that the server computes, each behind the one that it follows.
-const COMPUTED: [(&str, &str, &str); 1] = [(
+const COMPUTED: [(&str, &str, &str, &str); 1] = [(
     "transactions",
     "failed",
     "serialization_failures + deadlock_failures + other_failures",
+    "Failed transactions of all kinds",
 )];
 
 /// A column as a list has it.
@@ -29,16 +30,18 @@ pub struct Listed {
     pub has_null: bool,
     /// The expression of which the server computes it.
     pub computed: Option<&'static str>,
+    pub comment: String,
 }
 
 impl Listed {
-    fn new(name: &str, of_type: &str) -> Result<Listed, String> {
+    fn new(name: &str, of_type: &str, comment: &str) -> Result<Listed, String> {
         let (sql_type, has_null) = sql_type(of_type).map_err(|error| format!("{name}: {error}"))?;
         Ok(Listed {
             name: name.to_owned(),
             sql_type,
             has_null,
             computed: None,
+            comment: comment.to_owned(),
         })
     }
 }
@@ -49,6 +52,7 @@ struct Field {
     of_type: String,
     /// Whether its columns are those of its type.
     is_flat: bool,
+    comment: String,
 }
 
 /// All lists.
@@ -70,8 +74,14 @@ impl Lists {
     pub fn read(root: &Path) -> Result<Lists, String> {
         let stored = |is_wanted: fn(&Opt) -> bool| {
             let options = RUN.iter().filter(|option| is_wanted(option));
-            let columns = options.filter_map(|o| Some((o.column?, o.column_type?)));
-            columns.map(Field::new).collect()
+            let fields = options.filter_map(|option| {
+                let field = Field::new((option.column?, option.column_type?));
+                Some(Field {
+                    comment: option.brief(),
+                    ..field
+                })
+            });
+            fields.collect()
         };
         let of_pgio = PGIO.iter().map(|o| Field::new((o.name, o.of_type)));
         let mut lists = BTreeMap::from([
@@ -92,12 +102,12 @@ impl Lists {
         for field in fields.ok_or_else(|| format!("there is no list {list}"))? {
             match field.is_flat {
                 true => columns.extend(self.columns(&field.of_type)?),
-                false => columns.push(Listed::new(&field.name, &field.of_type)?),
+                false => columns.push(Listed::new(&field.name, &field.of_type, &field.comment)?),
             }
-            for (_, name, expression) in COMPUTED.iter().filter(|c| c.0 == field.name) {
+            for (_, name, expression, comment) in COMPUTED.iter().filter(|c| c.0 == field.name) {
                 columns.push(Listed {
                     computed: Some(expression),
-                    ..Listed::new(name, "i64")?
+                    ..Listed::new(name, "i64", comment)?
                 });
             }
         }
@@ -111,6 +121,7 @@ impl Field {
             name: name.to_owned(),
             of_type: of_type.to_owned(),
             is_flat: false,
+            comment: String::new(),
         }
     }
 }
@@ -125,11 +136,12 @@ fn structs(text: &str) -> BTreeMap<String, Vec<Field>> {
 }
 
 fn fields(body: &str) -> Vec<Field> {
-    let (mut fields, mut attribute) = (Vec::new(), "");
+    let (mut fields, mut attribute, mut comment) = (Vec::new(), "", Vec::new());
     for line in body.lines().map(str::trim).take_while(|line| *line != "}") {
         if line.starts_with("#[") {
             attribute = line;
         }
+        comment.extend(line.strip_prefix("/// "));
         let field = line
             .strip_prefix("pub ")
             .and_then(|field| field.trim_end_matches(',').split_once(": "));
@@ -141,9 +153,11 @@ fn fields(body: &str) -> Vec<Field> {
                 .filter(|_| attribute.contains("rename"));
             fields.push(Field {
                 is_flat: attribute.contains("flatten"),
+                comment: comment.join(" ").trim_end_matches('.').to_owned(),
                 ..Field::new(renamed.map_or(field, |name| (name, "f64")))
             });
             attribute = "";
+            comment.clear();
         }
     }
     fields

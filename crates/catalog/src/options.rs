@@ -125,11 +125,11 @@ macro_rules! run_options {
             /// names the host.
             connection: Route = Route::Auto => connection: Option<String>;
             /// Session settings of the clients, a JSON object such as
-            /// `{"synchronous_commit": "off", "work_mem": "64MB"}`; see [below](#settings-setup-and-teardown).
+            /// `{"synchronous_commit": "off", "work_mem": "64MB"}`. See [below](#settings-setup-and-teardown).
             settings: Option<Value>;
-            /// SQL statements that are executed before the run; see [below](#settings-setup-and-teardown).
+            /// SQL statements that are executed before the run. See [below](#settings-setup-and-teardown).
             setup: Option<String> => setup: Option<String>;
-            /// SQL statements that are executed after the run, however it ends; see
+            /// SQL statements that are executed after the run, however it ends. See
             /// [below](#settings-setup-and-teardown).
             teardown: Option<String> => teardown: Option<String>;
             /// Variables that scripts mention and nothing sets, in the protocols extended and prepared.

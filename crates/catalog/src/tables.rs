@@ -21,6 +21,13 @@ pub struct Column {
 }
 
 impl Column {
+    /// Whether all rows have a value.
+    pub fn is_not_null(&self) -> bool {
+        ["NOT NULL", "PRIMARY KEY"]
+            .iter()
+            .any(|word| self.definition.contains(word))
+    }
+
     /// Whether the server computes it.
     pub fn is_computed(&self) -> bool {
         self.definition.contains("GENERATED ALWAYS")

@@ -28,9 +28,9 @@ pub struct Figures {
     pub sleep_avg_ms: Option<f64>,
     /// Sum of all latencies.
     pub latency_sum_ms: f64,
-    /// Sum of the squares of all latencies.
+    /// Sum of the squares of all latencies, in milliseconds squared.
     pub latency_sum_squares_ms2: f64,
-    /// Latency histogram, encoded; `None` if it is empty.
+    /// Histogram of the latency, encoded; NULL if it is empty.
     #[serde(skip)]
     pub histogram: Option<Vec<u8>>,
 }
@@ -56,23 +56,23 @@ impl Figures {
 /// A latency in milliseconds: columns that these and `run_statements` have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Mean.
+    /// Mean latency.
     pub latency_avg_ms: Option<f64>,
-    /// Standard deviation.
+    /// Standard deviation of the latency.
     pub latency_stddev_ms: Option<f64>,
-    /// Shortest.
+    /// Shortest latency.
     pub latency_min_ms: Option<f64>,
-    /// Median.
+    /// Median latency.
     pub latency_p50_ms: Option<f64>,
-    /// 90th percentile.
+    /// 90th percentile of the latency.
     pub latency_p90_ms: Option<f64>,
-    /// 95th percentile.
+    /// 95th percentile of the latency.
     pub latency_p95_ms: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile of the latency.
     pub latency_p99_ms: Option<f64>,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the latency.
     pub latency_p999_ms: Option<f64>,
-    /// Longest.
+    /// Longest latency.
     pub latency_max_ms: Option<f64>,
 }
 

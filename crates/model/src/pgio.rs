@@ -43,15 +43,15 @@ pub struct PgioRun {
     pub updates: i64,
     /// Loops that failed.
     pub failed: i64,
-    /// Blocks read into shared buffers: what pgio calls RIOPS.
+    /// Blocks read into shared buffers per second, from the operating system's cache or a device: what pgio calls RIOPS.
     pub riops: Option<f64>,
-    /// Blocks found in shared buffers.
+    /// Blocks found in shared buffers per second.
     pub cache_hits_per_s: Option<f64>,
-    /// Both together.
+    /// Blocks found in shared buffers or read into them per second.
     pub logical_reads_per_s: Option<f64>,
-    /// Bytes that came from a block device, in blocks.
+    /// Bytes read from a block device per second, in blocks.
     pub device_reads_per_s: Option<f64>,
-    /// The same in megabytes of 10^6 bytes.
+    /// Bytes read from a block device per second, in megabytes of 10^6 bytes.
     pub device_read_mb_per_s: Option<f64>,
     /// Bytes that were given to the operating system to be written to a block device, in megabytes.
     pub device_write_mb_per_s: Option<f64>,
@@ -62,31 +62,31 @@ pub struct PgioRun {
     /// Blocks that the sessions threw out of shared buffers to make room for others; NULL before
     /// PostgreSQL 18.
     pub blocks_evicted_per_s: Option<f64>,
-    /// Bytes of WAL.
+    /// Bytes of WAL per second.
     pub wal_bytes_per_s: Option<f64>,
-    /// Bytes of WAL of each update.
+    /// Bytes of WAL per update.
     pub wal_bytes_per_update: Option<f64>,
     /// Mean time of a loop that reads.
     pub select_avg_ms: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of the time of a loop that reads.
     pub select_p99_ms: Option<f64>,
-    /// The longest.
+    /// Longest time of a loop that reads.
     pub select_max_ms: Option<f64>,
     /// Mean time of a loop that updates.
     pub update_avg_ms: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of the time of a loop that updates.
     pub update_p99_ms: Option<f64>,
-    /// The longest.
+    /// Longest time of a loop that updates.
     pub update_max_ms: Option<f64>,
     /// Mean time of reading a block; NULL unless `track_io_timing` was on.
     pub read_avg_ms: Option<f64>,
-    /// Its median.
+    /// Median time of reading a block.
     pub read_p50_ms: Option<f64>,
-    /// Its 95th percentile.
+    /// 95th percentile of the time of reading a block.
     pub read_p95_ms: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of the time of reading a block.
     pub read_p99_ms: Option<f64>,
-    /// The longest mean of a loop.
+    /// Longest time of reading a block.
     pub read_max_ms: Option<f64>,
     /// Histogram of the time of reading a block, encoded.
     #[serde(skip)]
@@ -106,7 +106,7 @@ pub struct PgioSession {
     pub selects: i64,
     /// Mean time of these.
     pub select_avg_ms: Option<f64>,
-    /// The longest.
+    /// Longest time of a loop that reads.
     pub select_max_ms: Option<f64>,
     /// Their histogram, encoded.
     #[serde(skip)]
@@ -115,7 +115,7 @@ pub struct PgioSession {
     pub updates: i64,
     /// Mean time of these.
     pub update_avg_ms: Option<f64>,
-    /// The longest.
+    /// Longest time of a loop that updates.
     pub update_max_ms: Option<f64>,
     /// Their histogram, encoded.
     #[serde(skip)]

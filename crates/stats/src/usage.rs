@@ -14,7 +14,7 @@ words! {
     pub struct Usage {
         /// Blocks found in the server's shared buffers.
         pub blocks_hit: u64,
-        /// Blocks read into them, from the operating system.
+        /// Blocks read into shared buffers, from the operating system.
         pub blocks_read: u64,
         /// Blocks that were clean before.
         pub blocks_dirtied: u64,
@@ -22,15 +22,15 @@ words! {
         pub blocks_written: u64,
         /// Blocks that it evicted from shared buffers, written or not.
         pub blocks_evicted: Option<u64>,
-        /// Time of these readings; 0 unless the server measures it.
+        /// Time of reading blocks; 0 unless the server measures it.
         #[serde(rename = "read_ms", with = "milliseconds")]
         pub read_ns: u64,
-        /// Time of these writes; 0 unless the server measures it.
+        /// Time of writing blocks; 0 unless the server measures it.
         #[serde(rename = "write_ms", with = "milliseconds")]
         pub write_ns: u64,
         /// Records of WAL.
         pub wal_records: u64,
-        /// Full page images among them.
+        /// Full-page images among the records of WAL.
         pub wal_fpi: u64,
         /// Bytes of WAL.
         pub wal_bytes: u64,
