@@ -84,13 +84,16 @@ SELECT public.error_of(format(f, v))
 
 -- Every function that takes numbers of runs or sets, the other arguments with some value
 SELECT public.error_of(format('SELECT bench.%I(%s%s)', p.proname,
-           CASE WHEN p.proargtypes[0] = 'bigint[]'::regtype THEN '''{-1}''' ELSE '-1' END,
+           CASE WHEN p.proargtypes[0] = 'bench.ids'::regtype THEN '''{-1}''' ELSE '-1' END,
            CASE p.proname WHEN 'chart' THEN ', ''tps''' WHEN 'compare_runs' THEN ', ''{-1}'''
                 WHEN 'require' THEN ', ''tps > 1''' WHEN 'require_set' THEN ', ''tps > 1''' ELSE '' END))
   FROM pg_proc p
  WHERE p.pronamespace = 'bench'::regnamespace AND p.proargnames[1] IN ('run_id', 'run_ids', 'set_id', 'set_ids', 'a')
-   AND p.proargtypes[0] IN ('bigint'::regtype, 'bigint[]'::regtype)
+   AND p.proargtypes[0] IN ('bigint'::regtype, 'bench.ids'::regtype)
  ORDER BY p.proname;
+SELECT public.error_of(format('SELECT bench.%s', call))
+  FROM unnest(ARRAY['report(set_ids => -1)', 'report(1, set_ids => 1)', 'report(label => ''none'')', 'time_budget(set_id => -1)',
+                    'time_budget(1, set_id => 1)', 'time_budget()', 'time_budget(''1,'')', 'time_budget(''{NULL}'')']) call;
 SELECT public.error_of('SELECT bench.wait(1, ''-1 s'')');
 
 -- Missing tables

@@ -72,7 +72,7 @@ SELECT client, table_no, selects + updates AS loops, s.failed,
        bench.histogram_count(update_histogram) = updates AS update_histogram
   FROM bench.pgio_sessions s JOIN bench.runs USING (run_id) WHERE label = 'regress' ORDER BY client;
 SELECT table_no, sessions, t.selects + t.updates AS loops
-  FROM bench.pgio_tables t JOIN bench.runs USING (run_id) WHERE label = 'regress' ORDER BY table_no;
+  FROM bench.pgio_table_summary t JOIN bench.runs USING (run_id) WHERE label = 'regress' ORDER BY table_no;
 
 -- Scripts that cannot be chosen are left out.
 SELECT update_pct, tables, selects, updates, update_avg_ms IS NULL AS no_updates, select_avg_ms IS NULL AS no_selects
@@ -80,6 +80,6 @@ SELECT update_pct, tables, selects, updates, update_avg_ms IS NULL AS no_updates
        LATERAL bench.run_pgio(tables => 1, transactions => 5, update_pct => pct, work_unit => 0, commit_every => 2);
 
 -- The usage of a session only grows.
-SELECT blocks_hit > 0 AS blocks_hit, blocks_read >= 0 AS blocks_read, wal_bytes >= 0 AS wal_bytes FROM bench.usage();
+SELECT blocks_hit > 0 AS blocks_hit, blocks_read >= 0 AS blocks_read, wal_bytes >= 0 AS wal_bytes FROM bench.session_usage();
 
 DROP SCHEMA pgio CASCADE;

@@ -50,8 +50,8 @@ SELECT bench.define_script('one', NULL);
 SELECT bench.drop_script('one');
 
 SELECT bench.define_script('mine', E'select 1 as one \\gset\nselect :one;', 'my script');
-SELECT state, scripts, transactions, skipped, late, retried, lag_avg_ms
-FROM bench.run('mine', transactions => 5);
+SELECT run_id FROM bench.run('mine', transactions => 5) \gset
+SELECT state, scripts, transactions, skipped, late, retried, lag_avg_ms FROM bench.runs WHERE run_id = :run_id;
 SELECT bench.define_script('mine', 'select 2;');
 SELECT name, description, body FROM bench.scripts;
 SELECT * FROM bench.run('s', transactions => 1);
@@ -59,8 +59,10 @@ SELECT * FROM bench.run('nothing', transactions => 1);
 SELECT * FROM bench.run('/nothing', transactions => 1);
 -- Lists: spaces, weights, and names in quotes, which are not folded to lower case.
 SELECT bench.define_script('Two words', 'select 2;');
-SELECT scripts FROM bench.run(E' mine@2 ,"Two words"@0,\n Two words @ 3 ', transactions => 1);
-SELECT scripts FROM bench.run(current_user::regrole || '."Two words"', transactions => 1) \gset
+SELECT run_id FROM bench.run(E' mine@2 ,"Two words"@0,\n Two words @ 3 ', transactions => 1) \gset
+SELECT scripts FROM bench.runs WHERE run_id = :run_id;
+SELECT run_id FROM bench.run(current_user::regrole || '."Two words"', transactions => 1) \gset
+SELECT scripts FROM bench.runs WHERE run_id = :run_id \gset
 SELECT :'scripts' = format('{%s}', to_json(current_user::regrole || '."Two words"')) AS as_written;
 SELECT * FROM bench.run('two words', transactions => 1);
 SELECT * FROM bench.run('mine, "mine', transactions => 1);
@@ -143,18 +145,19 @@ SELECT * FROM bench.run(variables => '{"a": ""}');
 SELECT * FROM bench.run(variables => '{"a": {}}');
 
 -- Statements instead of names of scripts.
-SELECT state, transactions, scripts FROM bench.run(sql => 'SELECT 1', transactions => 3);
-SELECT state, transactions, protocol
+SELECT run_id FROM bench.run(sql => 'SELECT 1', transactions => 3) \gset
+SELECT state, transactions, scripts FROM bench.runs WHERE run_id = :run_id;
+SELECT state, transactions, p AS protocol
 FROM unnest('{simple,extended,prepared}'::text[]) p,
      LATERAL bench.run(sql => E'\\set a random(1, 9)\nSELECT :a;\nSELECT :a + 1', mode => 'spi', clients => 2, transactions => 5, protocol => p);
 SELECT r.sql, s.name, s.description, s.body, s.transactions
 FROM bench.runs r JOIN bench.run_scripts s USING (run_id) ORDER BY run_id DESC LIMIT 1;
-SELECT split_part(bench.report(run_id), E'\n', 2) AS report FROM bench.run(sql => E'SELECT\n' || repeat('1 + ', 40) || '1', transactions => 1);
+SELECT split_part((SELECT string_agg(line, E'\n') FROM bench.report(run_id) line), E'\n', 2) AS report FROM bench.run(sql => E'SELECT\n' || repeat('1 + ', 40) || '1', transactions => 1);
 SELECT * FROM bench.run('select-only', sql => 'SELECT 1');
 SELECT * FROM bench.run(sql => '');
 SELECT * FROM bench.run(sql => E'SELECT 1;\n\\set a random(1');
 SELECT arm, runs FROM bench.compare('[{"sql": "SELECT 1"}, {"sql": "SELECT 2"}]', repeats => 1, transactions => 5) ORDER BY arm;
-SELECT point, runs FROM bench.sweep('{"sql": ["SELECT 1", "SELECT 2"]}', repeats => 1, transactions => 5) ORDER BY point;
+SELECT arm, runs FROM bench.sweep('{"sql": ["SELECT 1", "SELECT 2"]}', repeats => 1, transactions => 5) ORDER BY arm;
 SELECT arm FROM bench.compare('[{"sql": "SELECT 1"}, {}]', scripts => 'select-only', transactions => 5);
 
 -- Seeds are numbers or texts.

@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::server;
 use pgrx::datum::Interval;
+use std::collections::HashSet;
 
 /// Longest duration, in seconds; pgbench's.
 const MAX_SECONDS: i64 = i32::MAX as i64;
@@ -15,12 +16,6 @@ pub const US_PER_SECOND: i64 = 1_000_000;
 /// The value of an argument that has no default.
 pub fn argument<T>(name: &'static str, value: Option<T>) -> Result<T> {
     value.ok_or(Error::NullArgument { name })
-}
-
-/// The elements of an array, none of which may be NULL.
-pub fn elements<T>(name: &'static str, values: Vec<Option<T>>) -> Result<Vec<T>> {
-    let values: Option<Vec<T>> = values.into_iter().collect();
-    values.ok_or(Error::NullElement { name })
 }
 
 /// A number within its valid range.
@@ -110,6 +105,31 @@ pub fn seed(seed: Option<&Seed>) -> Result<u64> {
             )
         }),
     }
+}
+
+/// Numbers of runs or sets as they are given: one, or several as an array or a list.
+#[derive(Clone, Debug)]
+pub struct Ids(pub String);
+
+/// These numbers, at least one, in the order given, each once.
+pub fn ids(name: &'static str, given: Option<Ids>) -> Result<Vec<i64>> {
+    let Ids(text) = argument(name, given)?;
+    let text = text.trim();
+    let list = text.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
+    let (mut ids, mut seen) = (Vec::new(), HashSet::new());
+    for part in list.unwrap_or(text).split(',').map(str::trim) {
+        if part.eq_ignore_ascii_case("null") {
+            return Err(Error::NullElement { name });
+        }
+        let id: i64 = part.parse().map_err(|_| {
+            let valid = "A number, or several such as '41, 43'.";
+            invalid(name, format!("\"{text}\""), valid)
+        })?;
+        if seen.insert(id) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
 }
 
 /// The error for an option whose value is not valid; `valid` is a sentence that says what is.

@@ -1,17 +1,20 @@
-//! Where the time of a run's transactions went.
+//! Where the time of runs' transactions went.
 
 use super::live;
-use crate::check::argument;
-use crate::error::OrRaise;
+use crate::backend::call::{Call, OrRaiseIn};
+use crate::check::{self, Ids};
+use crate::error::{Error, Result};
 use crate::results::load;
+use crate::results::sets;
 use crate::results::waits::SeenWaits;
 use pgrx::prelude::*;
+use selfbench_stats::budget::LatencyPart;
 
-/// The parts of the mean latency of a run that the caller may see.
+/// The parts of the mean latency of runs, or of the runs of each arm of a set, that the caller may see.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn time_budget(
-    run_id: Option<i64>,
+    call: Call<'_>,
 ) -> TableIterator<
     'static,
     (
@@ -19,14 +22,79 @@ fn time_budget(
         name!(us_per_transaction, Option<f64>),
         name!(share, Option<f64>),
         name!(measured, String),
+        name!(arm, Option<String>),
+        name!(runs, i64),
     ),
 > {
-    let parts = (|| {
-        let run_id = argument("run_id", run_id)?;
-        let run = live::visible(run_id)?.run;
-        load::time_budget(&run, &SeenWaits::load(run_id)?)
+    let rows = (|| {
+        let (run_ids, set_id) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Option<Ids>>("run_ids")?,
+                arguments.take::<Option<i64>>("set_id")?,
+            ))
+        })?;
+        let arms = match (run_ids, set_id) {
+            (Some(_), Some(_)) => {
+                return Err(Error::OptionConflict {
+                    message: "options \"run_ids\" and \"set_id\" exclude each other".into(),
+                    hint: "Give one of them.".into(),
+                });
+            }
+            (None, Some(set_id)) => {
+                sets::load(set_id)?;
+                sets::runs_of_arms(set_id)?
+            }
+            (run_ids, None) => vec![(None, check::ids("run_ids", run_ids)?)],
+        };
+        let mut rows = Vec::new();
+        for (arm, run_ids) in arms {
+            let runs = run_ids.len() as i64;
+            let parts = means(&run_ids)?.into_iter();
+            rows.extend(parts.map(|part| {
+                (
+                    part.component,
+                    part.us,
+                    part.share,
+                    part.measured,
+                    arm.clone(),
+                    runs,
+                )
+            }));
+        }
+        Ok(rows)
     })()
-    .or_raise();
-    let parts = parts.into_iter();
-    TableIterator::new(parts.map(|part| (part.component, part.us, part.share, part.measured)))
+    .or_raise_in(&call);
+    TableIterator::new(rows)
+}
+
+/// The parts of the mean latency of several runs: the means of each, which add up as those of one do.
+fn means(run_ids: &[i64]) -> Result<Vec<LatencyPart>> {
+    let mut means: Vec<LatencyPart> = Vec::new();
+    for run_id in run_ids {
+        let run = live::visible(*run_id)?.run;
+        for part in load::time_budget(&run, &SeenWaits::load(*run_id)?)? {
+            match means
+                .iter_mut()
+                .find(|mean| mean.component == part.component)
+            {
+                Some(mean) => {
+                    mean.us = [mean.us, part.us]
+                        .into_iter()
+                        .flatten()
+                        .reduce(|a, b| a + b);
+                }
+                None => means.push(part),
+            }
+        }
+    }
+    if run_ids.len() > 1 {
+        for mean in &mut means {
+            mean.us = mean.us.map(|us| us / run_ids.len() as f64);
+        }
+        let total: f64 = means.iter().filter_map(|mean| mean.us).sum();
+        for mean in &mut means {
+            mean.share = mean.us.filter(|_| total > 0.0).map(|us| us / total);
+        }
+    }
+    Ok(means)
 }

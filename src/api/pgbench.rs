@@ -189,7 +189,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     let options = RunOptions {
         mode: wanted.mode,
         clients: wanted.clients,
-        jobs: Some(wanted.jobs),
+        jobs: (wanted.mode == Mode::Libpq).then_some(wanted.jobs),
         duration,
         transactions,
         protocol: wanted.protocol,

@@ -1,10 +1,10 @@
-//! `bench.report`: a run as text, Markdown, JSON or HTML.
+//! `bench.report`: runs and sets as text, Markdown, JSON or HTML.
 
 use super::charts::{course_of, glyphs};
 use super::live;
 use crate::backend::call::{Arguments, Call, OrRaiseIn};
-use crate::check::{argument, elements, invalid, one_of};
-use crate::error::{Error, OrRaise, Result};
+use crate::check::{self, Ids, argument, invalid, one_of};
+use crate::error::{Error, Result};
 use crate::query;
 use crate::results::json::storable;
 use crate::results::load::{last_run_of_caller, load_evidence, load_rows, time_budget};
@@ -18,7 +18,6 @@ use pgrx::prelude::*;
 use selfbench_chart::text::Glyphs;
 use selfbench_model::RunRecord;
 use selfbench_page::{MAX_ROWS, Report, Rows, Source, label_report, run_report, set_report};
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// How a report is written.
@@ -62,77 +61,84 @@ const FORMATS: [(&str, Format); 4] = [
     ("html", Format::Html),
 ];
 
-/// The report of a run that the caller may see.
+/// The report of a run, of sets or of a label that the caller may see; of the last run without an
+/// argument. A text is a row per line, all other formats are one row.
 #[pg_extern(sql = false)]
-fn report(call: Call<'_>) -> String {
-    (|| {
-        let (run_id, format) = call.read(|arguments| {
-            let run_id = argument("run_id", arguments.take("run_id")?)?;
-            Ok((run_id, Format::take(arguments)?))
+fn report(call: Call<'_>) -> SetOfIterator<'static, String> {
+    let text = (|| {
+        let (run_id, format, set_ids, label) = call.read(|arguments| {
+            Ok((
+                arguments.take::<Option<i64>>("run_id")?,
+                Format::take(arguments)?,
+                arguments.take::<Option<Ids>>("set_ids")?,
+                arguments.take::<Option<String>>("label")?,
+            ))
         })?;
-        let record = live::visible(run_id)?;
-        match format {
-            Format::Text => text_of(&record),
-            Format::Json => exported(run_id),
-            _ => written(&report_of(&record)?, format),
-        }
+        let text = match (run_id, set_ids, label) {
+            (None, Some(set_ids), None) => of_sets(set_ids, format)?,
+            (None, None, Some(label)) => of_label(&label, format)?,
+            (run_id, None, None) => {
+                let record = match run_id {
+                    Some(run_id) => live::visible(run_id)?,
+                    None => last_run()?,
+                };
+                match format {
+                    Format::Text => text_of(&record)?,
+                    Format::Json => exported(record.run.run_id)?,
+                    _ => written(&report_of(&record)?, format)?,
+                }
+            }
+            _ => {
+                return Err(Error::OptionConflict {
+                    message: "options \"run_id\", \"set_ids\" and \"label\" exclude each other"
+                        .into(),
+                    hint: "Give one of them, or none for the last run.".into(),
+                });
+            }
+        };
+        Ok(match format {
+            Format::Text => text.lines().map(str::to_owned).collect(),
+            _ => vec![text],
+        })
     })()
-    .or_raise_in(&call)
+    .or_raise_in(&call);
+    SetOfIterator::new(text)
 }
 
 /// Most sets of a report.
 const MAX_SETS: usize = 100;
 
-/// The report of sets that the caller may see.
-#[pg_extern(sql = false)]
-fn report_set(call: Call<'_>) -> String {
-    (|| {
-        let (set_ids, format) = call.read(|arguments| {
-            let set_ids: Option<Vec<Option<i64>>> = arguments.take("set_ids")?;
-            Ok((argument("set_ids", set_ids)?, Format::take(arguments)?))
-        })?;
-        let mut set_ids = elements("set_ids", set_ids)?;
-        // One that is named twice is one set.
-        let mut seen = HashSet::new();
-        set_ids.retain(|set_id| seen.insert(*set_id));
-        let first = match set_ids[..] {
-            [first, ..] if set_ids.len() <= MAX_SETS => first,
-            _ => {
-                let sets = format!("{} sets", set_ids.len());
-                let valid = format!("From 1 to {MAX_SETS} sets.");
-                return Err(invalid("set_ids", sets, &valid));
-            }
-        };
-        for set_id in &set_ids {
-            sets::load(*set_id)?;
+/// The report of sets.
+fn of_sets(set_ids: Ids, format: Format) -> Result<String> {
+    let set_ids = check::ids("set_ids", Some(set_ids))?;
+    let first = match set_ids[..] {
+        [first, ..] if set_ids.len() <= MAX_SETS => first,
+        _ => {
+            let sets = format!("{} sets", set_ids.len());
+            let valid = format!("From 1 to {MAX_SETS} sets.");
+            return Err(invalid("set_ids", sets, &valid));
         }
-        if format == Format::Json {
-            return document("SELECT bench_internal.export_sets($1)", set_ids.into());
-        }
-        let repeats = set_ids.iter().map(|set_id| repeat::of_set(*set_id));
-        let repeats = repeats.collect::<Result<Vec<String>>>()?;
-        let report = set_report(&set_ids, &repeats, &mut Stored)?;
-        written(&report.ok_or(Error::UnknownSet { set_id: first })?, format)
-    })()
-    .or_raise_in(&call)
+    };
+    for set_id in &set_ids {
+        sets::load(*set_id)?;
+    }
+    if format == Format::Json {
+        return document("SELECT bench_internal.export_sets($1)", set_ids.into());
+    }
+    let repeats = set_ids.iter().map(|set_id| repeat::of_set(*set_id));
+    let repeats = repeats.collect::<Result<Vec<String>>>()?;
+    let report = set_report(&set_ids, &repeats, &mut Stored)?;
+    written(&report.ok_or(Error::UnknownSet { set_id: first })?, format)
 }
 
-/// The report of the runs with a label that the caller may see.
-#[pg_extern(sql = false)]
-fn report_label(call: Call<'_>) -> String {
-    (|| {
-        let (label, format) = call.read(|arguments| {
-            let label: Option<String> = arguments.take("label")?;
-            Ok((argument("label", label)?, Format::take(arguments)?))
-        })?;
-        let report = label_report(&label, &literal_to_copy(&label), &mut Stored)?;
-        let report = report.ok_or_else(|| Error::UnknownLabel(label.clone()))?;
-        match format {
-            Format::Json => document("SELECT bench_internal.export_label($1)", label.into()),
-            _ => written(&report, format),
-        }
-    })()
-    .or_raise_in(&call)
+/// The report of the runs with a label.
+fn of_label(label: &str, format: Format) -> Result<String> {
+    let report = label_report(label, &literal_to_copy(label), &mut Stored)?;
+    let report = report.ok_or_else(|| Error::UnknownLabel(label.to_owned()))?;
+    match format {
+        Format::Json => document("SELECT bench_internal.export_label($1)", label.into()),
+        _ => written(&report, format),
+    }
 }
 
 /// The last run of this session, 0 before its first.
@@ -146,25 +152,20 @@ pub(super) fn remember(segment: &Segment) {
     }
 }
 
-/// The report of the last run of this session; if it has none that the caller may see, of the
-/// caller's last one.
-#[pg_extern(sql = false)]
-fn report_last() -> String {
-    (|| {
-        let of_session = match LAST_RUN.load(Relaxed) {
-            0 => None,
-            run_id => live::load(run_id)?,
-        };
-        let found = match of_session {
-            Some(found) => Some(found),
-            None => match last_run_of_caller()? {
-                Some(run_id) => live::load(run_id)?,
-                None => None,
-            },
-        };
-        text_of(&found.ok_or(Error::NoRun)?)
-    })()
-    .or_raise()
+/// The last run of this session; if it has none that the caller may see, the caller's last one.
+fn last_run() -> Result<RunRecord> {
+    let of_session = match LAST_RUN.load(Relaxed) {
+        0 => None,
+        run_id => live::load(run_id)?,
+    };
+    let found = match of_session {
+        Some(found) => Some(found),
+        None => match last_run_of_caller()? {
+            Some(run_id) => live::load(run_id)?,
+            None => None,
+        },
+    };
+    found.ok_or(Error::NoRun)
 }
 
 fn text_of(record: &RunRecord) -> Result<String> {

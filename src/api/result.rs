@@ -2,7 +2,7 @@
 
 use super::live::{self, segment_of};
 use crate::backend::call::{Call, OrRaiseIn};
-use crate::check::{age, argument, elements};
+use crate::check::{self, Ids, age, argument};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
 use crate::results::load::{exists, has_profile, load_evidence};
@@ -21,12 +21,6 @@ use selfbench_stats::LatencyHistogram;
 #[pg_extern(sql = false)]
 fn require_run(run_id: Option<i64>) {
     visible(run_id).or_raise();
-}
-
-/// The same of a set.
-#[pg_extern(sql = false)]
-fn require_stored_set(set_id: Option<i64>) {
-    argument("set_id", set_id).and_then(sets::load).or_raise();
 }
 
 /// The same of a run, and tells the caller if its stacks were not sampled.
@@ -96,13 +90,13 @@ fn delete_runs(
     let deleted = (|| {
         let (run_ids, older_than, label) = call.read(|arguments| {
             Ok((
-                arguments.take::<Option<Vec<Option<i64>>>>("run_ids")?,
+                arguments.take::<Option<Ids>>("run_ids")?,
                 arguments.take::<Option<Interval>>("older_than")?,
                 arguments.take::<Option<String>>("label")?,
             ))
         })?;
         let run_ids: Option<Vec<i64>> = match run_ids {
-            Some(ids) => Some(elements("run_ids", ids)?),
+            Some(ids) => Some(check::ids("run_ids", Some(ids))?),
             None => None,
         };
         server::require_writable_transaction("delete runs")?;
@@ -136,6 +130,13 @@ fn delete_runs(
     TableIterator::new(deleted)
 }
 
+/// The numbers that an argument names; for functions in SQL.
+#[pg_extern(sql = false)]
+fn numbers_of(call: Call<'_>) -> SetOfIterator<'static, i64> {
+    let ids = call.read(|arguments| check::ids("ids", arguments.take("ids")?));
+    SetOfIterator::new(ids.or_raise_in(&call))
+}
+
 /// Grants a role what it needs to run benchmarks.
 #[pg_extern(sql = false)]
 fn grant_to(role: Option<pg_sys::Oid>) {
@@ -164,7 +165,7 @@ fn histogram_count(histogram: &[u8]) -> i64 {
     decode(histogram).or_raise().count() as i64
 }
 
-/// Transition function of the aggregate `bench.merge`.
+/// Transition function of the aggregate `bench.merge_histograms`.
 #[pg_extern(sql = false)]
 fn merge_histograms(state: Option<&[u8]>, next: Option<&[u8]>) -> Option<Vec<u8>> {
     (|| {

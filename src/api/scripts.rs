@@ -44,7 +44,7 @@ fn check_script(
     'static,
     (
         name!(line, Option<i32>),
-        name!(column, Option<i32>),
+        name!(column_no, Option<i32>),
         name!(severity, String),
         name!(message, String),
         name!(hint, Option<String>),

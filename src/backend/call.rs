@@ -6,7 +6,7 @@
 
 use super::horizon::Horizon;
 use super::transaction;
-use crate::check::{self, Seed, interval_text, invalid};
+use crate::check::{self, Ids, Seed, interval_text, invalid};
 use crate::error::{Error, OrRaise, Result, catch, problem};
 use crate::query;
 use crate::state::catalog;
@@ -485,7 +485,6 @@ arguments! {
     "boolean": bool, pg_sys::BOOLOID, |value: &bool| (*value).into();
     "regrole": pg_sys::Oid, pg_sys::REGROLEOID, |oid: &pg_sys::Oid| oid.to_u32().into();
     "text[]": Vec<Option<String>>, pg_sys::TEXTARRAYOID, |texts: &Vec<_>| serde_json::json!(texts);
-    "bigint[]": Vec<Option<i64>>, pg_sys::INT8ARRAYOID, |numbers: &Vec<_>| serde_json::json!(numbers);
 }
 
 /// A span of time, which is an interval to the server.
@@ -519,29 +518,38 @@ impl Argument for Interval {
     }
 }
 
-/// A seed, which is a text to the server; numbers are cast to it.
-impl Argument for Seed {
-    const SQL: &'static str = "bench.seed";
+/// Types that are texts to the server; numbers are cast to them.
+macro_rules! texts {
+    ($($sql:literal, $name:literal: $type:ident;)*) => {$(
+        impl Argument for $type {
+            const SQL: &'static str = $sql;
 
-    fn oid() -> pg_sys::Oid {
-        catalog::type_of_extension(c"seed")
-    }
+            fn oid() -> pg_sys::Oid {
+                catalog::type_of_extension($name)
+            }
 
-    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
-        // SAFETY: the caller's promise; values of both types are the same.
-        unsafe {
-            require_readable(name, datum, pg_sys::TEXTOID)?;
-            String::of_datum(name, datum).map(Seed)
+            unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+                // SAFETY: the caller's promise; values of both types are the same.
+                unsafe {
+                    require_readable(name, datum, pg_sys::TEXTOID)?;
+                    String::of_datum(name, datum).map($type)
+                }
+            }
+
+            fn of_json(name: &'static str, value: &Value) -> Result<Self> {
+                String::of_json(name, value).map($type)
+            }
+
+            fn to_json(&self) -> Value {
+                self.0.to_json()
+            }
         }
-    }
+    )*};
+}
 
-    fn of_json(name: &'static str, value: &Value) -> Result<Self> {
-        String::of_json(name, value).map(Seed)
-    }
-
-    fn to_json(&self) -> Value {
-        self.0.to_json()
-    }
+texts! {
+    "bench.seed", c"seed": Seed;
+    "bench.ids", c"ids": Ids;
 }
 
 /// A document.

@@ -89,11 +89,11 @@ pub fn load_figures(run_id: i64) -> Result<Map<String, Value>> {
     Ok(found.into_iter().next().unwrap_or_default())
 }
 
-/// The arms of a stored comparison, with the figures of `bench.verdicts`.
+/// The arms of a stored comparison, with the figures of `bench.arms`.
 pub fn load_arms(set_id: i64) -> Result<Vec<Arm>> {
     let rows = query_json::<(String, bool, Map<String, Value>)>(
         "SELECT jsonb_build_array(arm, verdict LIKE 'baseline%', to_jsonb(v))::text
-           FROM bench.verdicts($1) v",
+           FROM bench.arms($1) v",
         set_id,
     )?;
     let arm = |(name, is_baseline, figures)| Arm {

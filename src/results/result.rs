@@ -1,6 +1,6 @@
 //! Runs as SQL results: composite values, made of rows by the names of their fields.
 
-use super::json::json;
+use super::json::{json, unprintable};
 use crate::error::Result;
 use crate::query::{self, Composite};
 use crate::security::with_pinned_settings;
@@ -17,7 +17,7 @@ pub fn run_result(run: &Run) -> Result<Composite> {
         run_id: Option<i64>,
         failed: u64,
     }
-    composite(
+    result(
         "bench.run_result",
         &RunResult {
             run,
@@ -51,9 +51,36 @@ fn stored(run_id: i64) -> Option<i64> {
     (run_id != 0).then_some(run_id)
 }
 
+/// Rows of a composite type that people read: figures are rounded to what is known of them.
+pub fn results<T: Serialize>(type_name: &str, rows: &[T]) -> Result<Vec<Composite>> {
+    rows.iter().map(|row| result(type_name, row)).collect()
+}
+
 /// Rows of a composite type.
 pub fn composites<T: Serialize>(type_name: &str, rows: &[T]) -> Result<Vec<Composite>> {
     rows.iter().map(|row| composite(type_name, row)).collect()
+}
+
+/// A row of figures that are rounded.
+fn result<T: Serialize>(type_name: &str, row: &T) -> Result<Composite> {
+    let mut row = serde_json::to_value(row).map_err(unprintable)?;
+    for (name, value) in row.as_object_mut().into_iter().flatten() {
+        if let Some(number) = value.as_f64().filter(|_| value.is_f64()) {
+            *value = rounded(name, number).into();
+        }
+    }
+    composite(type_name, &row)
+}
+
+/// A figure with the digits that repeated runs could confirm: milliseconds to the microsecond, all
+/// others to five digits.
+fn rounded(name: &str, value: f64) -> f64 {
+    let decimals = match value.abs() {
+        _ if name.ends_with("_ms") => 3,
+        size if size > 0.0 => (4.0 - size.log10().floor()).clamp(0.0, 12.0) as usize,
+        _ => 0,
+    };
+    format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
 /// A value of a composite type.

@@ -50,7 +50,7 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
             Change::Begin { set_id, set } => {
                 // Sets whose session is gone go on only if they are resumed.
                 Spi::run(
-                    "UPDATE bench.sets SET state = 'interrupted'
+                    "UPDATE bench.sets SET state = 'lost'
                       WHERE state = 'running' AND NOT bench_internal.is_locked('sets', set_id)",
                 )?;
                 Spi::run_with_args(
@@ -177,6 +177,17 @@ pub fn load(set_id: i64) -> Result<StoredSet> {
 pub fn run_ids(set_id: i64) -> Result<Vec<i64>> {
     query_json::<i64>(
         "SELECT run_id::text FROM bench.runs WHERE set_id = $1 ORDER BY run_id",
+        set_id,
+    )
+}
+
+/// The arms of a set in the order of their first runs, and the runs of each that count.
+pub fn runs_of_arms(set_id: i64) -> Result<Vec<(Option<String>, Vec<i64>)>> {
+    query_json(
+        "SELECT jsonb_build_array(arm, jsonb_agg(run_id ORDER BY run_id))::text
+           FROM bench.runs
+          WHERE set_id = $1 AND round > 0 AND state = 'finished' AND aborted_clients = 0 AND transactions > 0
+          GROUP BY arm ORDER BY min(run_id)",
         set_id,
     )
 }

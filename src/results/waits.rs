@@ -129,7 +129,7 @@ impl SeenWaits {
             .into_iter()
             .map(|(class, (samples, lasting))| (class, samples, lasting))
             .collect();
-        // As bench.waits has them.
+        // As bench.top_waits has them.
         seen.events
             .sort_by_cached_key(|e| (Reverse(e.samples), e.class.clone(), e.event.clone()));
         Ok(seen)

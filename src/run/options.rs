@@ -132,10 +132,16 @@ impl RunOptions {
                 hint: "Give \"latency_limit\" or \"duration\" with max_tries => 0.".into(),
             });
         }
-        if self.reconnect && mode == Mode::Spi {
+        let given = [
+            ("reconnect", self.reconnect),
+            ("jobs", self.jobs.is_some()),
+            ("workers", self.workers.is_some()),
+        ];
+        if let Some((option, _)) = given.iter().find(|(_, given)| *given && mode == Mode::Spi) {
             return Err(Error::OptionConflict {
-                message: "option \"reconnect\" needs mode \"libpq\"".into(),
-                hint: "Clients of mode \"spi\" have no connections.".into(),
+                message: format!("option \"{option}\" needs mode \"libpq\""),
+                hint: "In mode \"spi\" each client is a process of its own, without a connection."
+                    .into(),
             });
         }
         let variables = self.variables()?;

@@ -2,7 +2,7 @@
 //! all processes of a database share.
 //!
 //! In mode spi the process is the client's own. A session of mode libpq asks its server process by
-//! `bench.usage()`, which a target has only if the extension is there.
+//! `bench.session_usage()`, which a target has only if the extension is there.
 
 use crate::backend;
 use crate::error::OrRaise;
@@ -12,7 +12,7 @@ use selfbench_stats::Usage;
 use serde_json::{Map, Number, Value};
 
 /// What a connection is asked; the columns are those of [`Usage`].
-pub const QUERY: &std::ffi::CStr = c"SELECT * FROM bench.usage()";
+pub const QUERY: &std::ffi::CStr = c"SELECT * FROM bench.session_usage()";
 
 /// What this process has used since it began.
 pub fn of_process() -> Usage {
@@ -47,7 +47,7 @@ pub fn of_answer(results: &[QueryResult]) -> Option<Usage> {
     serde_json::from_value(row.into()).ok()
 }
 
-/// `bench.usage`: what the calling session has used, in one row.
+/// `bench.session_usage`: what the calling session has used, in one row.
 #[pg_extern(sql = false)]
 fn usage() -> pgrx::composite_type!('static, "bench.session_usage") {
     (|| -> Result<_, Box<dyn std::error::Error>> {

@@ -28,16 +28,7 @@ CREATE FUNCTION bench.scaling(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'scaling_wrapper';
 COMMENT ON FUNCTION bench.scaling IS 'how throughput of a sweep grows with the number of clients: the Universal Scalability Law';
 
-/* Reports of several runs; bench.report is that of one. */
-CREATE FUNCTION bench.report_set(set_ids bigint[], format text DEFAULT 'text') RETURNS text
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_set_wrapper';
-COMMENT ON FUNCTION bench.report_set IS 'report of sets of runs, several of them over each other: text, markdown, json or html';
-
-CREATE FUNCTION bench.report_label(label text, format text DEFAULT 'text') RETURNS text
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_label_wrapper';
-COMMENT ON FUNCTION bench.report_label IS 'report of the runs with a label, over time: text, markdown, json or html';
-
-/* Their JSON: documents of bench.export_run. */
+/* Reports of several runs as JSON: documents of bench.export_run. */
 CREATE FUNCTION bench_internal.export_sets(set_ids bigint[]) RETURNS text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -45,8 +36,7 @@ AS $$
     SELECT json_build_object('format', 'pg_selfbench sets', 'format_version', 1, 'sets', json_agg(
                json_build_object(
                    'set', to_json(s),
-                   'verdicts', CASE s.kind WHEN 'compare' THEN (SELECT json_agg(v) FROM bench.verdicts(s.set_id) v) END,
-                   'points', CASE s.kind WHEN 'sweep' THEN (SELECT json_agg(p) FROM bench.points(s.set_id) p) END,
+                   'arms', CASE WHEN s.kind <> 'find_capacity' THEN (SELECT json_agg(a) FROM bench.arms(s.set_id) a) END,
                    'runs', (SELECT json_agg(bench.export_run(r.run_id) ORDER BY r.run_id)
                               FROM bench.runs r WHERE r.set_id = s.set_id))
                ORDER BY i.place))::text

@@ -1,78 +1,39 @@
 /* bench.compare, its verdicts, and what differs between stored runs; bench.grant_to. At the end, PUBLIC
    loses its privileges. */
 
-CREATE TYPE bench.verdict AS (
-    arm              text,
-    runs             int, -- that count
-    tps              float8, -- geometric mean of the runs, with its interval of 95 %, as the latencies below
-    tps_low          float8,
-    tps_high         float8,
-    ratio            float8, -- of tps to the baseline's in the same rounds; with a rate, of mean latency
-    ratio_low        float8,
-    ratio_high       float8,
-    p_value          float8, -- below 0.05 exactly if the interval of the ratio does not contain 1
-    verdict          text,
-    latency_p50_ms   float8,
-    latency_p50_low  float8,
-    latency_p50_high float8,
-    latency_p95_ms   float8,
-    latency_p95_low  float8,
-    latency_p95_high float8,
-    latency_p99_ms   float8,
-    latency_p99_low  float8,
-    latency_p99_high float8,
-    scripts_ratio    float8, -- of several scripts: geometric mean of the ratios of their speed or, with a rate, latency
-    run_ids          bigint[],
-    missing          bigint[], -- runs that do not count
-    set_id           bigint
+CREATE TYPE bench.compare_result AS (
+    arm        text,
+    runs       int, -- that count
+    tps        float8, -- geometric mean of the runs
+    ratio      float8, -- of tps to the baseline's in the same rounds; with a rate, of mean latency
+    ratio_low  float8, -- its interval of 95 %
+    ratio_high float8,
+    verdict    text,
+    set_id     bigint
 );
-COMMENT ON TYPE bench.verdict IS 'result row of bench.compare: an arm, and how it compares with the baseline';
+COMMENT ON TYPE bench.compare_result IS 'result row of bench.compare, rounded: an arm, and how it compares with the baseline; bench.arms has all figures';
 
 /* The options of bench.run are those of all arms. */
 CREATE FUNCTION bench.compare(
     arms jsonb DEFAULT NULL,
     repeats int DEFAULT 7,
     {{arguments run_options}}
-) RETURNS SETOF bench.verdict
+) RETURNS SETOF bench.compare_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 3 AS 'MODULE_PATHNAME', 'compare_wrapper';
 COMMENT ON FUNCTION bench.compare IS 'run arms with different options in turn, several times; return how each compares with the baseline';
 
-CREATE FUNCTION bench.verdicts(set_id bigint) RETURNS SETOF bench.verdict
-LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 3 AS 'MODULE_PATHNAME', 'verdicts_wrapper';
-COMMENT ON FUNCTION bench.verdicts IS 'the rows of a stored comparison';
-
-CREATE FUNCTION bench.time_budgets(
-    set_id bigint,
-    OUT arm text, OUT component text, OUT us_per_transaction float8, OUT share float8, OUT runs bigint
-) RETURNS SETOF record
-LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 30
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT bench_internal.require_stored_set($1);
-    SELECT p.arm, p.component, p.us, p.us / nullif(sum(p.us) OVER (PARTITION BY p.arm), 0), p.runs
-      FROM (SELECT r.arm, b.component, sum(b.us_per_transaction) / r.runs AS us, r.runs, r.first,
-                   min(b.place) AS place
-              FROM (SELECT r.arm, r.run_id, count(*) OVER (PARTITION BY r.arm) AS runs,
-                           min(r.run_id) OVER (PARTITION BY r.arm) AS first
-                      FROM bench.runs r
-                     WHERE r.set_id = $1 AND r.round > 0 AND r.state = 'finished'
-                       AND r.aborted_clients = 0 AND r.transactions > 0) r,
-                   LATERAL bench.time_budget(r.run_id) WITH ORDINALITY
-                       b (component, us_per_transaction, share, measured, place)
-             GROUP BY r.arm, b.component, r.runs, r.first) p
-     ORDER BY p.first, p.place, p.component
-$$;
-COMMENT ON FUNCTION bench.time_budgets IS 'where a transaction''s time went in each arm of a set: means over its runs, in parts that add up';
+CREATE FUNCTION bench_internal.numbers_of(ids bench.ids) RETURNS SETOF bigint
+LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'numbers_of_wrapper';
 
 /* Figures of runs of two sides, and what can be said of their difference. */
 CREATE FUNCTION bench_internal.compare_figures(
-    a bigint[], b bigint[],
+    a bench.ids, b bench.ids,
     OUT name text, OUT of_a float8, OUT of_b float8, OUT ratio float8, OUT finding text
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 6 AS 'MODULE_PATHNAME', 'compare_figures_wrapper';
 
 CREATE FUNCTION bench.compare_runs(
-    a bigint[], b bigint[],
+    a bench.ids, b bench.ids,
     OUT aspect text, OUT name text, OUT of_a text, OUT of_b text, OUT ratio float8, OUT finding text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 50
@@ -81,7 +42,8 @@ AS $$
     WITH runs AS MATERIALIZED (
         /* How long a warm-up until steady took is not an option. */
         SELECT s.side, r.run_id, CASE WHEN r.max_warmup_s IS NULL THEN to_jsonb(r) ELSE to_jsonb(r) - 'warmup_s' END AS run
-          FROM (SELECT 'a' AS side, unnest($1) AS run_id UNION SELECT 'b', unnest($2)) s
+          FROM (SELECT 'a' AS side, bench_internal.numbers_of($1) AS run_id
+                UNION SELECT 'b', bench_internal.numbers_of($2)) s
           JOIN bench.runs r USING (run_id)),
     /* What has one value in a run. */
     facts (aspect, place, name, side, value) AS (
@@ -122,13 +84,13 @@ AS $$
                    / sum(sum(w.samples) FILTER (WHERE r.side = 'b')) OVER () AS of_b
           FROM runs r JOIN bench.run_waits w USING (run_id)
          GROUP BY w.class, w.event),
-    counted AS (SELECT side, count(*) AS runs FROM runs GROUP BY side),
     budgets AS (
-        SELECT b.component AS name, min(b.place) AS place,
-               sum(b.us) FILTER (WHERE r.side = 'a') / (SELECT runs FROM counted WHERE side = 'a') AS of_a,
-               sum(b.us) FILTER (WHERE r.side = 'b') / (SELECT runs FROM counted WHERE side = 'b') AS of_b
-          FROM runs r, LATERAL bench.time_budget(r.run_id) WITH ORDINALITY b (component, us, share, measured, place)
-         GROUP BY b.component)
+        SELECT component AS name, min(b.place) AS place, max(b.us) FILTER (WHERE b.side = 'a') AS of_a,
+               max(b.us) FILTER (WHERE b.side = 'b') AS of_b
+          FROM (SELECT 'a' AS side, a.* FROM bench.time_budget($1) WITH ORDINALITY a (component, us, share, measured, arm, runs, place)
+                UNION ALL
+                SELECT 'b', b.* FROM bench.time_budget($2) WITH ORDINALITY b (component, us, share, measured, arm, runs, place)) b
+         GROUP BY component)
     SELECT d.aspect, d.name, d.of_a, d.of_b, d.ratio, d.finding
       FROM (SELECT 'result' AS aspect, 1 AS place, f.place AS number, f.name, round(f.of_a::numeric, 3)::text AS of_a,
                    round(f.of_b::numeric, 3)::text AS of_b, f.ratio, f.finding

@@ -35,9 +35,9 @@ CREATE FUNCTION bench.start_pgio(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_pgio_wrapper';
 COMMENT ON FUNCTION bench.start_pgio IS 'start a run of pgio''s workload that continues without the session, and return its run id';
 
-CREATE FUNCTION bench.usage() RETURNS bench.session_usage
+CREATE FUNCTION bench.session_usage() RETURNS bench.session_usage
 LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'usage_wrapper';
-COMMENT ON FUNCTION bench.usage IS 'blocks, WAL and device bytes that the session has used since it started';
+COMMENT ON FUNCTION bench.session_usage IS 'blocks, WAL and device bytes that the session has used since it started';
 
 CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
     SELECT p.run_id, r.label, r.state, r.mode, r.clients AS sessions, p.tables,
@@ -51,7 +51,7 @@ CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
 COMMENT ON VIEW bench.pgio_summary IS 'runs of pgio''s workload, one row each';
 
 /* As in bench.pgio_runs, rates are NULL unless the usage of all sessions is known. */
-CREATE VIEW bench.pgio_tables WITH (security_invoker = true) AS
+CREATE VIEW bench.pgio_table_summary WITH (security_invoker = true) AS
     SELECT run_id, table_no, sessions, t.selects, t.updates, t.failed, t.seconds,
            (hit + read) / s AS logical_reads_per_s, hit / s AS cache_hits_per_s, read / s AS riops,
            device_read / s / block_bytes AS device_reads_per_s,
@@ -74,11 +74,11 @@ CREATE VIEW bench.pgio_tables WITH (security_invoker = true) AS
                    CASE count(*) WHEN count(device_write_bytes) THEN sum(device_write_bytes) END
                        AS device_write,
                    max(select_max_ms) AS select_max_ms,
-                   bench.merge(select_histogram) AS select_histogram,
+                   bench.merge_histograms(select_histogram) AS select_histogram,
                    max(update_max_ms) AS update_max_ms,
-                   bench.merge(update_histogram) AS update_histogram,
-                   bench.merge(read_histogram) AS read_histogram
+                   bench.merge_histograms(update_histogram) AS update_histogram,
+                   bench.merge_histograms(read_histogram) AS read_histogram
               FROM bench.pgio_sessions
              GROUP BY run_id, table_no) t
       JOIN bench.pgio_runs USING (run_id);
-COMMENT ON VIEW bench.pgio_tables IS 'tables of each run of pgio''s workload, with the figures of their sessions';
+COMMENT ON VIEW bench.pgio_table_summary IS 'tables of each run of pgio''s workload, with the figures of their sessions';

@@ -24,7 +24,7 @@ CREATE TABLE bench.run_profiles (
 COMMENT ON TABLE bench.run_profiles IS 'kinds of processes of runs with profile: how complete their stacks are, and what sampling cost';
 
 /* A function that calls itself counts once per stack. */
-CREATE FUNCTION bench.profile(
+CREATE FUNCTION bench.top_functions(
     run_id bigint,
     OUT process text, OUT function text,
     OUT self_samples bigint, OUT self_share float8, OUT total_samples bigint, OUT total_share float8
@@ -49,4 +49,4 @@ AS $$
       FROM functions f JOIN processes p USING (process)
      ORDER BY f.process, f.self DESC, f.total DESC, f.function
 $$;
-COMMENT ON FUNCTION bench.profile IS 'functions in the stacks of a run with profile: samples in the function itself, and with what it calls';
+COMMENT ON FUNCTION bench.top_functions IS 'functions in the stacks of a run with profile: samples in the function itself, and with what it calls';

@@ -1,12 +1,13 @@
 /* Reports, advice, histograms and views of results. */
 
-CREATE FUNCTION bench.report(run_id bigint, format text DEFAULT 'text') RETURNS text
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_wrapper';
-COMMENT ON FUNCTION bench.report(bigint, text) IS 'report of a run: text in pgbench''s layout, with percentiles; markdown, json or html';
-
-CREATE FUNCTION bench.report() RETURNS text
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'report_last_wrapper';
-COMMENT ON FUNCTION bench.report() IS 'report of the last run of this session or, if it has none, of this role';
+CREATE FUNCTION bench.report(
+    run_id  bigint    DEFAULT NULL,
+    format  text      DEFAULT 'text',
+    set_ids bench.ids DEFAULT NULL,
+    label   text      DEFAULT NULL
+) RETURNS SETOF text
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'report_wrapper';
+COMMENT ON FUNCTION bench.report IS 'report of a run, of sets of runs, or of the runs with a label; of the last run of this session or role without an argument: text in pgbench''s layout, a row per line; markdown, json or html, one row';
 
 CREATE FUNCTION bench.dashboard(inline int DEFAULT 0) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dashboard_wrapper';
@@ -20,15 +21,16 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper
 COMMENT ON FUNCTION bench.advice IS 'reasons to distrust the figures of a run, and what to do; no row if none are known';
 
 CREATE FUNCTION bench.time_budget(
-    run_id bigint,
-    OUT component text, OUT us_per_transaction float8, OUT share float8, OUT measured text
+    run_ids bench.ids DEFAULT NULL,
+    set_id  bigint    DEFAULT NULL,
+    OUT component text, OUT us_per_transaction float8, OUT share float8, OUT measured text, OUT arm text, OUT runs bigint
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'time_budget_wrapper';
-COMMENT ON FUNCTION bench.time_budget IS 'where the time of a run''s transactions went: parts that add up to the mean latency';
+COMMENT ON FUNCTION bench.time_budget IS 'where the time of transactions went: parts that add up to the mean latency, of a run, as means of several runs, or for each arm of a set';
 
 /* Deletes runs that match all given arguments: a superuser's call all runs, others their own. */
 CREATE FUNCTION bench.delete_runs(
-    run_ids    bigint[]   DEFAULT NULL,
+    run_ids    bench.ids  DEFAULT NULL,
     older_than bench.span DEFAULT NULL,
     label      text       DEFAULT NULL,
     OUT run_id bigint, OUT run_label text, OUT state text
@@ -47,13 +49,13 @@ COMMENT ON FUNCTION bench.histogram_count IS 'number of latencies in a stored hi
 CREATE FUNCTION bench_internal.merge_histograms(bytea, bytea) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'merge_histograms_wrapper';
 
-CREATE AGGREGATE bench.merge(bytea) (
+CREATE AGGREGATE bench.merge_histograms(bytea) (
     SFUNC = bench_internal.merge_histograms,
     STYPE = bytea,
     COMBINEFUNC = bench_internal.merge_histograms,
     PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bench.merge(bytea) IS 'histogram of all latencies of several stored histograms';
+COMMENT ON AGGREGATE bench.merge_histograms(bytea) IS 'histogram of all latencies of several stored histograms';
 
 CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
     SELECT run_id, label, set_id, arm, round, state, mode, scripts, protocol, clients, jobs, scale, created_at,
@@ -84,12 +86,11 @@ CREATE VIEW bench.storage WITH (security_invoker = true) AS
 COMMENT ON VIEW bench.storage IS 'what the tables of the extension take, and how to prune them';
 
 CREATE VIEW bench.progress WITH (security_invoker = true) AS
-    SELECT r.run_id, r.label, r.mode, r.scripts, r.clients, f.phase, f.seconds,
-           round((100 * least(e.done, 1))::numeric, 1) AS percent_done,
-           round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS seconds_left,
-           f.transactions, f.failed, f.skipped, f.transactions / d.measured_s AS tps,
-           f.latency_avg_ms, f.interval_tps, f.interval_latency_avg_ms, f.waits_for, f.waiting_sessions,
-           r.duration_s, r.transactions_per_client, w.warmup_s, r.coordinator_pid
+    SELECT r.run_id, r.label, r.mode, f.phase, round(least(e.done, 1)::numeric, 3) AS done_share,
+           round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS left_s,
+           f.transactions, f.interval_tps, f.interval_latency_avg_ms, f.waits_for, f.waiting_sessions,
+           f.failed, f.skipped, f.seconds, f.transactions / d.measured_s AS tps, f.latency_avg_ms,
+           r.scripts, r.clients, r.duration_s, r.transactions_per_client, w.warmup_s, r.coordinator_pid
       FROM bench.runs r, LATERAL bench_internal.live_figures(r.run_id, r.segment) f,
            /* Unknown during a warm-up until steady. */
            LATERAL (SELECT CASE WHEN r.max_warmup_s IS NULL OR r.warmup_steady IS NOT NULL

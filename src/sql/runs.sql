@@ -7,26 +7,16 @@
    in a user mapping does not. */
 
 CREATE TYPE bench.run_result AS (
-    run_id              bigint,
-    state               text,
-    mode                text,
-    scripts             text[],
-    protocol            text,
-    clients             int,
-    jobs                int,
-    scale               bigint,
-    rate                float8,
-    seconds             float8,
-    {{attributes Figures to sleep_avg_ms}},
-    connection_ms       float8,
-    warmup_transactions bigint,
-    aborted_clients     int,
-    label               text,
-    started_at          timestamptz,
-    finished_at         timestamptz,
-    errors              text[]
+    run_id         bigint,
+    state          text,
+    mode           text,
+    transactions   bigint,
+    failed         bigint,
+    tps            float8,
+    latency_avg_ms float8,
+    latency_p99_ms float8
 );
-COMMENT ON TYPE bench.run_result IS 'result row of bench.run and bench.wait';
+COMMENT ON TYPE bench.run_result IS 'result row of bench.run and bench.wait, rounded; bench.run_summary has all figures';
 
 CREATE FUNCTION bench.run(
     {{arguments run_options}}

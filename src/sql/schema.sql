@@ -72,3 +72,26 @@ CREATE CAST (smallint AS bench.seed) WITH FUNCTION bench_internal.seed(smallint)
 CREATE CAST (int AS bench.seed) WITH FUNCTION bench_internal.seed(int) AS IMPLICIT;
 CREATE CAST (bigint AS bench.seed) WITH FUNCTION bench_internal.seed(bigint) AS IMPLICIT;
 CREATE CAST (numeric AS bench.seed) WITH FUNCTION bench_internal.seed(numeric) AS IMPLICIT;
+
+/* The type of arguments that name runs or sets: one number or several. */
+CREATE TYPE bench.ids;
+CREATE FUNCTION bench_internal.ids_in(cstring) RETURNS bench.ids
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textin';
+CREATE FUNCTION bench_internal.ids_out(bench.ids) RETURNS cstring
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textout';
+CREATE TYPE bench.ids (INPUT = bench_internal.ids_in, OUTPUT = bench_internal.ids_out, LIKE = pg_catalog.text);
+COMMENT ON TYPE bench.ids IS 'numbers of runs or sets: an integer, an array of integers, or a text such as "41, 43"';
+CREATE CAST (pg_catalog.text AS bench.ids) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (bench.ids AS pg_catalog.text) WITHOUT FUNCTION AS ASSIGNMENT;
+CREATE FUNCTION bench_internal.ids(int) RETURNS bench.ids
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+CREATE FUNCTION bench_internal.ids(bigint) RETURNS bench.ids
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+CREATE FUNCTION bench_internal.ids(int[]) RETURNS bench.ids
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+CREATE FUNCTION bench_internal.ids(bigint[]) RETURNS bench.ids
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+CREATE CAST (int AS bench.ids) WITH FUNCTION bench_internal.ids(int) AS IMPLICIT;
+CREATE CAST (bigint AS bench.ids) WITH FUNCTION bench_internal.ids(bigint) AS IMPLICIT;
+CREATE CAST (int[] AS bench.ids) WITH FUNCTION bench_internal.ids(int[]) AS IMPLICIT;
+CREATE CAST (bigint[] AS bench.ids) WITH FUNCTION bench_internal.ids(bigint[]) AS IMPLICIT;

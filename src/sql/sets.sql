@@ -14,8 +14,8 @@ CREATE TABLE bench.sets (
     options       jsonb NOT NULL, -- what it was asked for, with the defaults of all options
     seed          text NOT NULL, -- the order of the runs and their seeds follow from it
     planned_runs  int, -- NULL if not known before
-    state         text NOT NULL -- bench.set_summary shows which of those that are running were interrupted
-        CHECK (state IN ('running', 'finished', 'canceled', 'failed', 'interrupted')),
+    state         text NOT NULL -- bench.set_summary shows which of those that are running are lost
+        CHECK (state IN ('running', 'finished', 'canceled', 'failed', 'lost')),
     started_at    timestamptz NOT NULL,
     finished_at   timestamptz,
     error         text,
@@ -34,7 +34,7 @@ SELECT pg_catalog.pg_extension_config_dump('bench.sets', '');
 
 CREATE VIEW bench.set_summary WITH (security_invoker = true) AS
     SELECT s.set_id, s.kind, s.label,
-           CASE WHEN s.state = 'running' AND NOT bench_internal.is_locked('sets', s.set_id) THEN 'interrupted'
+           CASE WHEN s.state = 'running' AND NOT bench_internal.is_locked('sets', s.set_id) THEN 'lost'
                 ELSE s.state END AS state,
            s.planned_runs, r.finished_runs, r.other_runs, s.started_at, s.finished_at, s.owner,
            s.database_name, s.options, s.seed, s.error, s.result
@@ -44,28 +44,49 @@ CREATE VIEW bench.set_summary WITH (security_invoker = true) AS
                       FROM bench.runs r WHERE r.set_id = s.set_id) r;
 COMMENT ON VIEW bench.set_summary IS 'sets of runs, one row each';
 
-CREATE TYPE bench.sweep_point AS (
-    point            jsonb, -- the options of the grid
-    runs             int, -- that count
-    tps              float8, -- mean of the runs, with its interval of 95 %, as the percentiles below
-    tps_low          float8,
-    tps_high         float8,
-    latency_avg_ms   float8,
-    latency_p50_ms   float8,
-    latency_p50_low  float8,
-    latency_p50_high float8,
-    latency_p95_ms   float8,
-    latency_p95_low  float8,
-    latency_p95_high float8,
-    latency_p99_ms   float8,
-    latency_p99_low  float8,
-    latency_p99_high float8,
-    note             text, -- why runs are missing
-    run_ids          bigint[],
-    missing          bigint[], -- runs that do not count
-    set_id           bigint
+CREATE TYPE bench.arm AS (
+    arm                 text,
+    options             jsonb, -- of a sweep: those of its grid
+    runs                int, -- that count
+    tps                 float8, -- geometric mean of the runs, with its interval of 95 %, as the latencies below
+    tps_low             float8,
+    tps_high            float8,
+    ratio               float8, -- of a comparison: of tps to the baseline's in the same rounds; with a rate, of mean latency
+    ratio_low           float8,
+    ratio_high          float8,
+    p_value             float8, -- below 0.05 exactly if the interval of the ratio does not contain 1
+    verdict             text, -- of a sweep: why runs are missing
+    latency_avg_ms      float8,
+    latency_p50_ms      float8,
+    latency_p50_low_ms  float8,
+    latency_p50_high_ms float8,
+    latency_p95_ms      float8,
+    latency_p95_low_ms  float8,
+    latency_p95_high_ms float8,
+    latency_p99_ms      float8,
+    latency_p99_low_ms  float8,
+    latency_p99_high_ms float8,
+    scripts_ratio       float8, -- of several scripts: geometric mean of the ratios of their speed or, with a rate, latency
+    run_ids             bigint[],
+    missing             bigint[], -- runs that do not count
+    set_id              bigint
 );
-COMMENT ON TYPE bench.sweep_point IS 'result row of bench.sweep: a point of the grid';
+COMMENT ON TYPE bench.arm IS 'result row of bench.arms: an arm of a comparison or a sweep';
+
+CREATE FUNCTION bench.arms(set_id bigint) RETURNS SETOF bench.arm
+LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'arms_wrapper';
+COMMENT ON FUNCTION bench.arms IS 'arms of a stored comparison or sweep, with the figures of their runs';
+
+CREATE TYPE bench.sweep_result AS (
+    arm            text,
+    runs           int, -- that count
+    tps            float8, -- means of the runs
+    latency_avg_ms float8,
+    latency_p99_ms float8,
+    verdict        text, -- why runs are missing
+    set_id         bigint
+);
+COMMENT ON TYPE bench.sweep_result IS 'result row of bench.sweep, rounded: a point of the grid; bench.arms has all figures';
 
 /* The options of bench.run are those of all points. */
 CREATE FUNCTION bench.sweep(
@@ -73,17 +94,9 @@ CREATE FUNCTION bench.sweep(
     repeats int DEFAULT 3,
     initialize boolean DEFAULT false,
     {{arguments run_options}}
-) RETURNS SETOF bench.sweep_point
+) RETURNS SETOF bench.sweep_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'sweep_wrapper';
 COMMENT ON FUNCTION bench.sweep IS 'run every combination of the values that a grid has for options';
-
-CREATE FUNCTION bench_internal.require_stored_set(set_id bigint) RETURNS void
-LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'require_stored_set_wrapper';
-COMMENT ON FUNCTION bench_internal.require_stored_set IS 'fails unless the caller may see the set';
-
-CREATE FUNCTION bench.points(set_id bigint) RETURNS SETOF bench.sweep_point
-LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'points_of_wrapper';
-COMMENT ON FUNCTION bench.points IS 'the rows of a stored sweep';
 
 CREATE FUNCTION bench.resume(INOUT set_id bigint, OUT kind text, OUT made_runs int) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'resume_wrapper';

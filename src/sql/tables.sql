@@ -22,7 +22,7 @@ COMMENT ON TABLE bench.scripts IS 'stored benchmark scripts';
 CREATE TYPE bench.session_usage AS (
     {{attributes Usage}}
 );
-COMMENT ON TYPE bench.session_usage IS 'result row of bench.usage: what a session has used';
+COMMENT ON TYPE bench.session_usage IS 'result row of bench.session_usage: what a session has used';
 
 CREATE TABLE bench.runs (
     run_id                  bigint PRIMARY KEY,

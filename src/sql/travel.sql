@@ -155,7 +155,7 @@ COMMENT ON FUNCTION bench.export_run IS 'a run with all its rows as a JSON docum
 
 CREATE FUNCTION bench.export_schema() RETURNS json
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'export_schema_wrapper';
-COMMENT ON FUNCTION bench.export_schema IS 'JSON Schema of the documents of bench.export_run, bench.report_set and bench.report_label';
+COMMENT ON FUNCTION bench.export_schema IS 'JSON Schema of the documents of bench.export_run, bench.report and bench.report';
 
 CREATE FUNCTION bench.import_run(document json, label text DEFAULT NULL) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'import_run_wrapper';

@@ -40,7 +40,7 @@ CREATE TABLE bench.run_blockers (
 CREATE INDEX ON bench.run_blockers (run_id, interval_no);
 COMMENT ON TABLE bench.run_blockers IS 'what blocked the sessions of each run that waited for locks';
 
-CREATE FUNCTION bench.waits(
+CREATE FUNCTION bench.top_waits(
     run_id bigint,
     OUT class text, OUT event text, OUT samples bigint, OUT share float8, OUT sessions float8
 ) RETURNS SETOF record
@@ -59,4 +59,4 @@ AS $$
      WHERE is_event
      ORDER BY samples DESC, class COLLATE "C", event COLLATE "C" NULLS FIRST
 $$;
-COMMENT ON FUNCTION bench.waits IS 'what the sessions of a run waited for: samples, their share, sessions on average';
+COMMENT ON FUNCTION bench.top_waits IS 'what the sessions of a run waited for: samples, their share, sessions on average';

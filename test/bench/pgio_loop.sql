@@ -4,7 +4,7 @@
 CREATE FUNCTION pgio_loop(tab text, seconds float8, update_pct int, work_unit int, update_work_unit int,
     keys int, OUT loops float8, OUT hits float8) LANGUAGE plpgsql AS $$
 DECLARE
-    before bench.session_usage := bench.usage();
+    before bench.session_usage := bench.session_usage();
     began timestamptz := clock_timestamp();
     ends timestamptz := began + seconds * interval '1 s';
     done bigint := 0; first int; total numeric; elapsed float8;
@@ -23,5 +23,5 @@ BEGIN
     END LOOP;
     elapsed := extract(epoch FROM clock_timestamp() - began);
     loops := done / elapsed;
-    hits := ((bench.usage()).blocks_hit - before.blocks_hit) / elapsed;
+    hits := ((bench.session_usage()).blocks_hit - before.blocks_hit) / elapsed;
 END $$;

@@ -138,13 +138,13 @@ SELECT bench.report(:day, 'html') \g :pages/report-day.html
 SELECT bench.report(:hostile, 'html') \g :pages/report-hostile.html
 SELECT bench.report(:clients, 'html') \g :pages/report-clients.html
 SELECT bench.report(:at_standby, 'html') \g :pages/report-standby.html
-SELECT bench.report_set(ARRAY[set_id], 'html') FROM bench.sets WHERE label = 'arms' \g :pages/set-compare.html
-SELECT bench.report_set(ARRAY[set_id], 'html') FROM bench.sets WHERE label = :'attack' \g :pages/set-hostile.html
-SELECT bench.report_set(ARRAY[min(set_id)], 'html') FROM bench.sets WHERE kind = 'sweep' \g :pages/set-sweep.html
-SELECT bench.report_set(ARRAY[:capacity], 'html') \g :pages/set-capacity.html
-SELECT bench.report_set(array_agg(set_id ORDER BY set_id), 'html') FROM bench.sets WHERE label IS DISTINCT FROM :'attack' \g :pages/set-all.html
-SELECT bench.report_label(:'attack', 'html') \g :pages/label-hostile.html
-SELECT bench.report_label('nightly', 'html') \g :pages/label.html
+SELECT bench.report(set_ids => ARRAY[set_id], format => 'html') FROM bench.sets WHERE label = 'arms' \g :pages/set-compare.html
+SELECT bench.report(set_ids => ARRAY[set_id], format => 'html') FROM bench.sets WHERE label = :'attack' \g :pages/set-hostile.html
+SELECT bench.report(set_ids => ARRAY[min(set_id)], format => 'html') FROM bench.sets WHERE kind = 'sweep' \g :pages/set-sweep.html
+SELECT bench.report(set_ids => ARRAY[:capacity], format => 'html') \g :pages/set-capacity.html
+SELECT bench.report(set_ids => array_agg(set_id ORDER BY set_id), format => 'html') FROM bench.sets WHERE label IS DISTINCT FROM :'attack' \g :pages/set-all.html
+SELECT bench.report(label => :'attack', format => 'html') \g :pages/label-hostile.html
+SELECT bench.report(label => 'nightly', format => 'html') \g :pages/label.html
 
 -- Single charts: all of the report with all its parts, and those with hostile texts.
 SELECT format('SELECT bench.chart(%s, %L) \g %s/chart-%s.svg', :whole, name, :'pages', name) FROM bench.charts(:whole) \g :pages/charts.sql
@@ -167,7 +167,7 @@ END $$;
 \o
 SELECT bench.report(:whole, 'html') \g :pages/standby-report.html
 SELECT bench.report(:in_progress, 'html') \g :pages/standby-running.html
-SELECT bench.report_set(ARRAY[:arms], 'html') \g :pages/standby-set.html
+SELECT bench.report(set_ids => ARRAY[:arms], format => 'html') \g :pages/standby-set.html
 SELECT bench.dashboard(inline => 2) \g :pages/standby-dashboard.html
 \o /dev/null
 \connect - - - :primary_port

@@ -84,7 +84,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     RETURN SQLERRM;
 END \$\$;
-SELECT json_build_array(pg_temp.message(body), c.message, c.line, c."column")
+SELECT json_build_array(pg_temp.message(body), c.message, c.line, c.column_no)
   FROM unnest(ARRAY[$array]) WITH ORDINALITY AS u(body, i)
        LEFT JOIN LATERAL (SELECT * FROM bench.check_script(body) WHERE severity = 'error' LIMIT 1) c ON true
  ORDER BY i

@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(needs_extensions has_module new_bench_node start_sql finish_sql has_ended signal_sql told_ok backend_of remove_data
-  wait_for wait_for_transactions in_time_ok comes_before_end latest_run
+  wait_for wait_for_transactions in_time_ok comes_before_end latest_run columns_of
   start_after_kill invariants invariants_ok figures_ok next_run_ok wait_until_quiet nothing_left_ok
   is_running);
 
@@ -245,6 +245,14 @@ sub latest_run
 	return \%run;
 }
 
+# SQL for psql that makes a run and selects columns of its row in bench.runs, most of which the
+# function does not return.
+sub columns_of
+{
+	my ($columns, $run) = @_;
+	return "SELECT run_id FROM $run \\gset\nSELECT $columns FROM bench.runs WHERE run_id = :run_id";
+}
+
 # The state of the tables of tpcb-like since they were filled, as a hash reference:
 # the sums of "accounts", "tellers", "branches" and "deltas", the number of rows in
 # "history", and whether the four sums are "equal", as they are if all transactions
@@ -293,9 +301,9 @@ SELECT concat_ws(' ',
          'scripts', (SELECT sum(transactions) FROM bench.run_scripts WHERE run_id = r.run_id),
          'intervals', (SELECT sum(transactions) FROM bench.run_intervals WHERE run_id = r.run_id),
          'histogram', bench.histogram_count(histogram),
-         'script histograms', (SELECT bench.histogram_count(bench.merge(histogram))
+         'script histograms', (SELECT bench.histogram_count(bench.merge_histograms(histogram))
                                  FROM bench.run_scripts WHERE run_id = r.run_id),
-         'interval histograms', (SELECT bench.histogram_count(bench.merge(histogram))
+         'interval histograms', (SELECT bench.histogram_count(bench.merge_histograms(histogram))
                                    FROM bench.run_intervals WHERE run_id = r.run_id)),
        transactions,
        (SELECT abs(sum(i.seconds) - r.seconds) < 0.001 FROM bench.run_intervals i WHERE run_id = r.run_id)

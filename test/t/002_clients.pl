@@ -31,7 +31,7 @@ sub run_ok
 		$label = 'run ' . ++$number;
 		my $times = $options =~ s/SECONDS/$seconds/gr;
 		my $returned = $node->safe_psql('postgres',
-			"SELECT run_id, state, transactions, failed, warmup_transactions, aborted_clients, errors FROM bench.run($times, label => '$label')"
+			columns_of('run_id, state, transactions, failed, warmup_transactions, aborted_clients, errors', "bench.run($times, label => '$label')")
 		);
 		($run_id, $state, $transactions, $failed, $warmup, $aborted, $errors) =
 		  split /\|/, $returned;
@@ -148,7 +148,7 @@ foreach my $mode (qw(spi libpq))
 		my $errors = $node->safe_psql('postgres', <<"SQL");
 SET client_min_messages = error;
 SELECT transactions FROM bench.run(mode => '$mode', transactions => 10, vacuum => 'none');
-SELECT errors FROM bench.run(mode => '$mode', transactions => 10, vacuum => '$what');
+@{[ columns_of('errors', "bench.run(mode => '$mode', transactions => 10, vacuum => '$what')") ]}
 SQL
 		is($errors, "10\n{}", "$mode, vacuum $what: no error");
 		is(invariants($node)->{history}, $rows, "$mode, vacuum $what: rows of history");

@@ -43,8 +43,8 @@ sub scenario
 	note "scenario: $name";
 
 	my $amount = $expected{amount} // "duration => '10 min'";
-	my $sql = "SELECT state, aborted_clients FROM bench.run(mode => '$mode', clients => $clients,"
-	  . " $amount, vacuum => 'none', label => '$name');";
+	my $sql = columns_of('state, aborted_clients',
+		"bench.run(mode => '$mode', clients => $clients, $amount, vacuum => 'none', label => '$name')");
 	my ($caller, $locker);
 	if ($expected{'times out'})
 	{
@@ -318,7 +318,7 @@ foreach my $options (
 	my $locker = patient_session();
 	$locker->query_safe('BEGIN; LOCK TABLE pgbench_branches IN SHARE UPDATE EXCLUSIVE MODE');
 	my $caller = start_sql($node,
-		"SELECT state, transactions, aborted_clients FROM bench.run(clients => $clients, transactions => 10, $options)",
+		columns_of('state, transactions, aborted_clients', "bench.run(clients => $clients, transactions => 10, $options)"),
 		name => 'caller');
 	wait_for($node,
 		"SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench coordinator' AND wait_event_type = 'Lock' AND query ~ '^run \\d+: vacuum\$'"

@@ -333,7 +333,7 @@ foreach my $case (
 	is($stdout, $result, "advisory locks do not block: $name") or diag $stderr;
 }
 is( $node->safe_psql('postgres', "UPDATE bench.sets SET state = 'running'; SELECT DISTINCT state FROM bench.set_summary"),
-	'interrupted',
+	'lost',
 	'nor do they make a set seem to be in progress');
 $locker->quit;
 

@@ -21,9 +21,9 @@ my $run_id = $node->safe_psql('far',
 );
 like($run_id, qr/^\d+$/, 'bench.start returns a run id');
 is( $node->safe_psql('far',
-		"SELECT * FROM dblink('$connection', 'SELECT run_id, state, transactions, label FROM bench.wait($run_id)') AS t (run_id bigint, state text, transactions bigint, label text)"
+		"SELECT * FROM dblink('$connection', 'SELECT run_id, state, mode, transactions FROM bench.wait($run_id)') AS t (run_id bigint, state text, mode text, transactions bigint)"
 	),
-	"$run_id|finished|100|far",
+	"$run_id|finished|spi|100",
 	'bench.wait returns its row');
 invariants_ok($node, 100, 'dblink');
 figures_ok($node, $run_id, 'dblink');

@@ -66,7 +66,7 @@ foreach my $mode (qw(spi libpq))
 	{
 		my $name = "$mode, $protocol";
 		is( $node->safe_psql('postgres',
-				"$settings SELECT state, transactions, aborted_clients, errors FROM bench.run(mode => '$mode', protocol => '$protocol', transactions => 3, vacuum => 'none', label => '$name')"
+				$settings . columns_of('state, transactions, aborted_clients, errors', "bench.run(mode => '$mode', protocol => '$protocol', transactions => 3, vacuum => 'none', label => '$name')")
 			),
 			'finished|3|0|{}',
 			"$name: result");

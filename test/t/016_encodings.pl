@@ -38,7 +38,7 @@ foreach my $encoding (qw(UTF8 LATIN1 SQL_ASCII EUC_JP))
 		{
 			my $name = "$encoding, $mode, $label";
 			is( value($database,
-					"SELECT state, transactions, label FROM bench.run(mode => '$mode', protocol => 'simple', clients => 2, transactions => 5, vacuum => 'none', label => '$label')"
+					columns_of('state, transactions, label', "bench.run(mode => '$mode', protocol => 'simple', clients => 2, transactions => 5, vacuum => 'none', label => '$label')")
 				),
 				"finished|10|$label",
 				"$name: result");
@@ -95,9 +95,9 @@ SQL
 		[ 'body', "bench.check_script($bad)" ],
 		[ 'label', "bench.delete_runs(label => $bad)" ],
 		[ 'format', "bench.report(1, $bad)" ],
-		[ 'format', "bench.report_set('{1}', $bad)" ],
-		[ 'label', "bench.report_label($bad)" ],
-		[ 'format', "bench.report_label('x', $bad)" ],
+		[ 'format', "bench.report(set_ids => '{1}', format => $bad)" ],
+		[ 'label', "bench.report(label => $bad)" ],
+		[ 'format', "bench.report(label => 'x', format => $bad)" ],
 		[ 'name', "bench.chart(max(run_id), $bad) FROM bench.runs" ],
 		[ 'figure', "bench.plot(max(run_id), $bad) FROM bench.runs" ],
 		[ 'target', "bench.finish_teardown(1, $bad)" ])

@@ -52,7 +52,7 @@ my %released = (
 	'FROM, columns'   => "SELECT state, transactions FROM $run",
 	'SELECT list'     => "SELECT $run",
 	'columns of one'  => "SELECT ($run).*",
-	'columns as text' => "SELECT state, errors::text, to_char(tps, '990'), started_at - now() FROM $run",
+	'columns as text' => "SELECT state, mode::varchar, to_char(tps, '990'), clock_timestamp() - now() FROM $run",
 	'a loop'          => "SELECT n, r.state FROM generate_series(1, 1) n, LATERAL bench.run(clients => n, duration => '10 min', vacuum => 'none', label => '%s') r ORDER BY tps LIMIT 1",
 	'a loop of seeds' => "SELECT n, r.state FROM generate_series(1, 1) n, LATERAL bench.run(seed => n, duration => '10 min', vacuum => 'none', label => '%s') r",
 	'a list'          => "SELECT v.mode, max(r.state) FROM (VALUES ('spi')) v (mode), LATERAL bench.run(mode => v.mode, duration => '10 min', vacuum => 'none', label => format('%%s', '%s')) r GROUP BY 1",

@@ -94,7 +94,7 @@ foreach my $mode (qw(spi libpq))
 	my $run = sub {
 		my ($columns, $options) = @_;
 		return $node->safe_psql('postgres',
-			"SELECT $columns FROM bench.run(mode => '$mode', vacuum => 'none', $options)");
+			columns_of($columns, "bench.run(mode => '$mode', vacuum => 'none', $options)"));
 	};
 
 	# A schedule.  All of them start, since nothing limits their latency.
@@ -116,11 +116,8 @@ foreach my $mode (qw(spi libpq))
 
 	# Serialization failures.
 	my ($done, $failed, $retries) = split /\|/, $node->safe_psql(
-		'postgres', qq{
-		SET default_transaction_isolation = 'repeatable read';
-		SELECT transactions, failed, retries
-		FROM bench.run(mode => '$mode', clients => 4, max_tries => 5, transactions => 100,
-		               vacuum => 'none')});
+		'postgres', "SET default_transaction_isolation = 'repeatable read'; " . columns_of('transactions, failed, retries',
+		"bench.run(mode => '$mode', clients => 4, max_tries => 5, transactions => 100, vacuum => 'none')"));
 	is($done + $failed, 400, "$mode: every transaction is counted once");
 	cmp_ok($retries, '>', 0, "$mode: transactions are retried");
 	$happened += $done;
@@ -128,11 +125,8 @@ foreach my $mode (qw(spi libpq))
 
 	# Those in procedures that have committed, which begin anew.
 	($done, $failed, $retries) = split /\|/, $node->safe_psql(
-		'postgres', qq{
-		SET default_transaction_isolation = 'repeatable read';
-		SELECT transactions, failed, retries
-		FROM bench.run('counts', mode => '$mode', clients => 4, max_tries => 5, transactions => 50,
-		               vacuum => 'none')});
+		'postgres', "SET default_transaction_isolation = 'repeatable read'; " . columns_of('transactions, failed, retries',
+		"bench.run('counts', mode => '$mode', clients => 4, max_tries => 5, transactions => 50, vacuum => 'none')"));
 	is($done + $failed, 200, "$mode: every call is counted once");
 	cmp_ok($retries, '>', 0, "$mode: calls are retried");
 	is($node->safe_psql('postgres', 'WITH old AS (SELECT n FROM counters), new AS (UPDATE counters SET n = 0)'
@@ -181,10 +175,8 @@ foreach my $mode (qw(spi libpq))
 
 # Connections of single transactions.
 my $reconnecting = $node->safe_psql(
-	'postgres', q{
-	SELECT state, transactions, connection_ms > 0
-	FROM bench.run('select-only', mode => 'libpq', clients => 5, jobs => 2, transactions => 20,
-	               reconnect => true)});
+	'postgres', columns_of('state, transactions, connection_ms > 0',
+		"bench.run('select-only', mode => 'libpq', clients => 5, jobs => 2, transactions => 20, reconnect => true)"));
 is($reconnecting, 'finished|100|t', 'libpq: reconnect');
 like($node->safe_psql('postgres', 'SELECT bench.report(max(run_id)) FROM bench.runs'),
 	qr/average connection time = .*including reconnection times/s,

@@ -572,7 +572,7 @@ close $silent;
 # A target that goes away.
 here("SELECT bench.initialize(target => $target)");
 $caller = start_sql($here,
-	"SELECT state, aborted_clients FROM bench.run(mode => 'libpq', clients => 3, duration => '10 min', label => 'gone', target => $target)");
+	columns_of('state, aborted_clients', "bench.run(mode => 'libpq', clients => 3, duration => '10 min', label => 'gone', target => $target)"));
 wait_for_transactions($here, 'gone');
 $far->stop('immediate');
 my ($stdout, $stderr) = finish_sql($caller);

@@ -60,10 +60,9 @@ foreach my $mode (qw(spi libpq))
 	# Errors that are tried again.
 	$node->safe_psql('postgres', "SELECT setval('tries', 1, false)");
 	my ($status, $found, $told) = $node->psql(
-		'postgres', qq{
-		SELECT run_id, transactions, retries FROM bench.run('twice', mode => '$mode',
+		'postgres', columns_of('run_id, transactions, retries', "bench.run('twice', mode => '$mode',
 			transactions => 2, max_tries => 3, verbose_errors => true, per_statement => true,
-			failures_detailed => true, log => true)});
+			failures_detailed => true, log => true)"));
 	($run) = $found =~ /^(\d+)\|2\|2$/ or diag $found;
 	my @told = map { s/^.*NOTICE:  //r } grep { /NOTICE/ } split /\n/, $told;
 	is_deeply(
@@ -161,8 +160,8 @@ foreach my $mode (qw(spi libpq))
 
 	# Files: one for each job, whatever process drives it, lines as pgbench writes them.
 	$node->safe_psql('postgres',
-		"SELECT run_id FROM bench.run('select-only', mode => '$mode', clients => 2, jobs => 2, workers => 1,"
-		  . " transactions => 30, rate => 10000, max_tries => 2, log => true,"
+		"SELECT run_id FROM bench.run('select-only', mode => '$mode', clients => 2,"
+		  . ($mode eq 'libpq' ? ' jobs => 2, workers => 1,' : '') . " transactions => 30, rate => 10000, max_tries => 2, log => true,"
 		  . " log_prefix => '$dir/$mode')");
 	my @files = sort glob "$dir/$mode.*";
 	is(scalar @files, 2, "$mode: a file for each job");

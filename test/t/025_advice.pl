@@ -433,7 +433,7 @@ wait_for($node, "SELECT count(*) = 1 FROM bench.progress WHERE run_id = $of_warm
 $node->safe_psql('postgres', "SELECT bench.cancel($of_warmup); SELECT FROM bench.wait($of_warmup)");
 unlike($node->safe_psql('postgres', "SELECT finding FROM bench.advice($of_warmup)"), qr/run queue/, 'nor of a run that was canceled in its warm-up');
 
-# What sessions waited for: shares of all samples, those that waited for their clients included, as in bench.waits.
+# What sessions waited for: shares of all samples, those that waited for their clients included, as in bench.top_waits.
 # The intervals from 10 to 14 are slow.
 sub waited
 {
@@ -454,8 +454,8 @@ sub waited
 is( waited("('Client', 'ClientRead', 80), ('Lock', 'transactionid', 15), ('not waiting', NULL, 5)", "('transactionid', 'rows', 'own client', 1)"),
 	'clients wait for each other on few rows|15% of the samples wait for locks (transactionid), on rows',
 	'samples of sessions that wait for their clients count');
-is( $node->safe_psql('postgres', "SELECT round(100 * share) FROM bench.runs r, bench.waits(r.run_id) WHERE label = 'course' AND class = 'Lock'"),
-	15, 'as in bench.waits');
+is( $node->safe_psql('postgres', "SELECT round(100 * share) FROM bench.runs r, bench.top_waits(r.run_id) WHERE label = 'course' AND class = 'Lock'"),
+	15, 'as in bench.top_waits');
 is(waited("('Client', 'ClientRead', 95), ('Lock', 'transactionid', 5)", "('transactionid', 'rows', 'own client', 1)"), '',
 	'few of all samples');
 is( waited(

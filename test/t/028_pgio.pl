@@ -121,7 +121,7 @@ sub agrees_ok
 	my $counts = 'sum(selects), sum(updates), sum(failed)';
 	push @checks, [ "SELECT selects, updates, failed FROM bench.pgio_runs WHERE run_id = $id", $expected, "$name: pgio_runs" ];
 	push @checks, [ "SELECT $counts FROM bench.pgio_sessions WHERE run_id = $id", $expected, "$name: pgio_sessions" ];
-	push @checks, [ "SELECT $counts FROM bench.pgio_tables WHERE run_id = $id", $expected, "$name: pgio_tables" ];
+	push @checks, [ "SELECT $counts FROM bench.pgio_table_summary WHERE run_id = $id", $expected, "$name: pgio_tables" ];
 	push @checks, [ "SELECT count(*), count(DISTINCT table_no) FROM bench.pgio_sessions WHERE run_id = $id",
 		$row->{tables} * $row->{threads_per_table} . "|$row->{tables}", "$name: sessions" ];
 	push @checks, [ "SELECT transactions = $row->{selects} + $row->{updates}, failed = $row->{failed} FROM bench.run_summary WHERE run_id = $id",
@@ -134,9 +134,9 @@ sub agrees_ok
 			AND coalesce(bench.histogram_count(update_histogram), 0) = updates)
 			FROM bench.pgio_sessions WHERE run_id = $id",
 		't', "$name: histograms of sessions" ];
-	push @checks, [ "SELECT coalesce(bench.histogram_count(bench.merge(select_histogram)), 0) = $row->{selects}
-			AND coalesce(bench.histogram_count(bench.merge(update_histogram)), 0) = $row->{updates}
-			FROM bench.pgio_tables WHERE run_id = $id",
+	push @checks, [ "SELECT coalesce(bench.histogram_count(bench.merge_histograms(select_histogram)), 0) = $row->{selects}
+			AND coalesce(bench.histogram_count(bench.merge_histograms(update_histogram)), 0) = $row->{updates}
+			FROM bench.pgio_table_summary WHERE run_id = $id",
 		't', "$name: histograms of tables" ];
 	push @checks, [ "SELECT coalesce(bool_and(i.hit = s.hit AND i.read = s.read AND i.wal = s.wal), true)
 			FROM (SELECT sum(blocks_hit) AS hit, sum(blocks_read) AS read, sum(wal_bytes) AS wal
@@ -151,7 +151,7 @@ sub agrees_ok
 			       unnest(ARRAY[sum(t.riops), sum(t.cache_hits_per_s), sum(t.logical_reads_per_s), sum(t.blocks_dirtied_per_s),
 			         sum(t.blocks_written_per_s), sum(t.wal_bytes_per_s), sum(t.device_reads_per_s), sum(t.device_read_mb_per_s),
 			         sum(t.device_write_mb_per_s)]) AS tables
-			  FROM bench.pgio_runs p JOIN bench.pgio_tables t USING (run_id) WHERE run_id = $id GROUP BY p.run_id) r
+			  FROM bench.pgio_runs p JOIN bench.pgio_table_summary t USING (run_id) WHERE run_id = $id GROUP BY p.run_id) r
 			WHERE abs(run - tables) <= run * 1e-9",
 		'riops hits logical dirtied written wal device MB MB written', "$name: rates of tables" ];
 	# Rates are counts by the time of the run, whatever its time was.
@@ -490,7 +490,7 @@ foreach my $mode (@modes)
 			schema => 'checked');
 		like($stderr, qr/WARNING: .*run was aborted for 1 of 2 clients; its results are incomplete\n.*client 1 .*violates check constraint/, $name);
 		agrees_ok($row, $name);
-		is(sql("SELECT count(*) FROM bench.pgio_tables WHERE run_id = $row->{run_id} AND wal_bytes_per_s > 0"), 2,
+		is(sql("SELECT count(*) FROM bench.pgio_table_summary WHERE run_id = $row->{run_id} AND wal_bytes_per_s > 0"), 2,
 			"$name: figures of both");
 	}
 }
@@ -547,7 +547,7 @@ foreach my $mode (@modes)
 	ok($row->{logical_reads_per_s} > 0, 'by password: figures');
 	is( $node->safe_psql('postgres', "SELECT count(*) FROM bench.pgio_runs; SELECT count(*) FROM bench.pgio_sessions", extra_params => [ '-U', 'other' ]),
 		"0\n0", "another's runs are not seen");
-	sql('REVOKE EXECUTE ON FUNCTION bench.usage FROM self');
+	sql('REVOKE EXECUTE ON FUNCTION bench.session_usage FROM self');
 	($row) = pgio($by_password, %self);
 	is("$row->{selects} " . ($row->{riops} // 'unknown'), '10 unknown', 'who may not ask is not told');
 	like(sql("SELECT bench.report($row->{run_id})"), qr/^blocks and WAL of the sessions are not known$/m, 'nor is the report');

@@ -161,7 +161,7 @@ is( $node->safe_psql('postgres',
 $label = 'no room';
 $tables->query_safe('BEGIN; LOCK TABLE bench.transactions IN EXCLUSIVE MODE');
 $caller = start_sql($node,
-	"SELECT state, aborted_clients, failed FROM bench.run('nothing', transactions => 1000000, log => true, vacuum => 'none', label => '$label')");
+	columns_of('state, aborted_clients, failed', "bench.run('nothing', transactions => 1000000, log => true, vacuum => 'none', label => '$label')"));
 my $processes = 'SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type =';
 wait_for($node, "$processes 'Lock' AND backend_type = 'pg_selfbench coordinator'");
 wait_for($node, "$processes 'Extension' AND backend_type = 'pg_selfbench spi client'");

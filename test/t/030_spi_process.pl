@@ -35,7 +35,7 @@ sub result_of
 {
 	my ($options) = @_;
 	my (undef, $stdout, $stderr) = $node->psql('postgres',
-		"SELECT state, transactions, failed, aborted_clients FROM bench.run($options)");
+		columns_of('state, transactions, failed, aborted_clients', "bench.run($options)"));
 	return ($stdout, $stderr);
 }
 
@@ -62,7 +62,7 @@ foreach my $round (1 .. 3)
 		"round $round: requests to cancel",
 		sub {
 			my $run = start_sql($node,
-				"SELECT state, aborted_clients, transactions FROM bench.run('insert', clients => 4, duration => '$_[0] s', continue_on_error => true, vacuum => 'none', label => 'round $round')");
+				columns_of('state, aborted_clients, transactions', "bench.run('insert', clients => 4, duration => '$_[0] s', continue_on_error => true, vacuum => 'none', label => 'round $round')"));
 			my $requests = 0;
 			# One that comes before the first transaction cancels the run.
 			comes_before_end($node, "SELECT transactions > 0 FROM bench.progress WHERE label = 'round $round'", $run);
@@ -116,7 +116,7 @@ foreach my $process (qw(worker backend))
 	unlink "$directory/goes_on", "$directory/runs";
 
 	# Whatever ends the process ends its command.
-	$run = start_sql($node, "SELECT state, errors::text FROM bench.run($shell)");
+	$run = start_sql($node, columns_of('state, errors', "bench.run($shell)"));
 	my $group = $command->();
 	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM ($pid) p");
 	like((finish_sql($run))[0], qr/^canceled\|.*a client worker was terminated: terminating /,
@@ -131,14 +131,14 @@ foreach my $process (qw(worker backend))
 	foreach my $level (qw(notice debug5))
 	{
 		my (undef, $stdout) = $node->psql('postgres',
-			"SET client_min_messages = $level; SELECT state, errors::text FROM bench.run('ends', transactions => 1, vacuum => 'none', client_process => '$process')");
+			"SET client_min_messages = $level; " . columns_of('state, errors', "bench.run('ends', transactions => 1, vacuum => 'none', client_process => '$process')"));
 		like($stdout, qr/^canceled\|.*terminating (?:background worker|connection).* due to administrator command/,
 			"$process: a client that ends itself says so, messages from $level on");
 	}
 
 	# A statement that is canceled fails, and the client is aborted, as for pgbench.
 	$run = start_sql($node,
-		"SELECT state, aborted_clients FROM bench.run('long', clients => 2, transactions => 1, vacuum => 'none', client_process => '$process')");
+		"SELECT state, failed FROM bench.run('long', clients => 2, transactions => 1, vacuum => 'none', client_process => '$process')");
 	wait_for($node, 'SELECT count(*) = 2 FROM pg_stat_activity WHERE wait_event = \'PgSleep\'');
 	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = \'PgSleep\'');
 	like((finish_sql($run))[1], qr/ERROR: .*no client could finish a transaction\n.*canceling statement due to user request/,
@@ -154,7 +154,7 @@ SKIP:
 	$node->safe_psql('postgres',
 		"SELECT bench.define_script('too long', E'set transaction_timeout = 100;\\nbegin;\\n\\\\sleep 100 s\\nend;')");
 	my (undef, $stdout) = $node->psql('postgres',
-		"SELECT state, errors::text FROM bench.run('too long', transactions => 1, vacuum => 'none')");
+		columns_of('state, errors', "bench.run('too long', transactions => 1, vacuum => 'none')"));
 	like($stdout, qr/^canceled\|.*terminating connection due to transaction timeout/, 'transaction_timeout');
 }
 

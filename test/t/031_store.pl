@@ -154,7 +154,7 @@ is(as($root, "SELECT bench.drop_script('$number.nightly')"), '', 'and drops its 
 # A run can be repeated from its row.
 $database = 'postgres';
 as($root, q(SELECT bench.define_script('options', 'SELECT :a, 1')));
-my $result = as($root, q(SELECT run_id, rate FROM bench.run('options', transactions => 2, rate => 1000, seed => '18446744073709551615', variables => '{"a": 1, "b": "it''s\n", "c": "\"\\\\ \t{}"}'::jsonb, continue_on_error => true, exit_on_abort => true, verbose_errors => true, client_process => 'worker', label => '\u0000')));
+my $result = as($root, columns_of('run_id, rate', q(bench.run('options', transactions => 2, rate => 1000, seed => '18446744073709551615', variables => '{"a": 1, "b": "it''s\n", "c": "\"\\\\ \t{}"}'::jsonb, continue_on_error => true, exit_on_abort => true, verbose_errors => true, client_process => 'worker', label => '\u0000'))));
 like($result, qr/^(\d+)\|1000$/, 'options of many kinds');
 my ($first) = $result =~ /^(\d+)/;
 my $options = "SELECT scripts, mode, clients, transactions_per_client, rate, seed, variables, continue_on_error, exit_on_abort, verbose_errors, client_process, label FROM bench.runs";
@@ -196,7 +196,7 @@ foreach my $tps ('18031.748231682694', '30918.282929205878', '4050.1910527545156
 foreach my $log ('false', 'true')
 {
 	my $session = start_sql($node,
-		qq{SELECT state, errors FROM bench.run('select-only', duration => '10 min', aggregate_interval => '0.1 s', vacuum => 'none', log => $log, label => 'deleted')});
+		qq{SELECT state FROM bench.run('select-only', duration => '10 min', aggregate_interval => '0.1 s', vacuum => 'none', log => $log, label => 'deleted')});
 	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM bench.progress WHERE label = 'deleted' AND transactions > 0"),
 		"log $log: a run in progress");
 	my $id = as($root, "DELETE FROM bench.runs WHERE label = 'deleted' RETURNING run_id");
@@ -316,7 +316,7 @@ my ($known, $new) = map
 	$run
 } ('known', 'new');
 foreach my $query ("bench.report($new, 'html')", "bench.report($new)", "bench.advice($new)", "bench.time_budget($new)",
-	"bench.waits($new)", "bench.charts($new), bench.chart($new, name)", "bench.plot($new)", "bench.dashboard(1)",
+	"bench.top_waits($new)", "bench.charts($new), bench.chart($new, name)", "bench.plot($new)", "bench.dashboard(1)",
 	"bench.compare_runs('{$known}', '{$new}')", "bench.export_run($new)")
 {
 	my ($rows) = as($root, qq(
@@ -330,7 +330,7 @@ foreach my $query ("bench.report($new, 'html')", "bench.report($new)", "bench.ad
 # The waits of a day are more than a million rows: each function reads them once.
 my $waits = as($root, "SELECT count(*) FROM bench.run_waits WHERE run_id = $new");
 foreach my $query ("bench.report($new, 'html')", "bench.report($new, 'markdown')", "bench.report($new)",
-	"bench.advice($new)", "bench.time_budget($new)", "bench.waits($new)", "bench.chart($new, 'waits')")
+	"bench.advice($new)", "bench.time_budget($new)", "bench.top_waits($new)", "bench.chart($new, 'waits')")
 {
 	my ($rows) = as($root, qq(
 		SET enable_seqscan = off; -- which reads other runs, too

@@ -42,7 +42,7 @@ foreach my $mode (qw(spi libpq))
 			                AND s.latency_p99_ms <= s.latency_p999_ms AND s.latency_p999_ms <= s.latency_max_ms),
 			       bool_and(least(greatest(bench.percentile(s.histogram, 95), s.latency_min_ms), s.latency_max_ms)
 			                = s.latency_p95_ms),
-			       bench.histogram_count(bench.merge(s.histogram)) = sum(executions)
+			       bench.histogram_count(bench.merge_histograms(s.histogram)) = sum(executions)
 			FROM bench.run_statements s JOIN bench.runs r USING (run_id) WHERE label = '$mode commands'}),
 		'13|t|t|t|t|t',
 		"$mode: percentiles of single commands");
@@ -90,10 +90,10 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.progress'), 0, 'noth
 
 
 # A run that warms up, then counts, seen from outside.
-my $columns = 'phase, percent_done BETWEEN 0 AND 100, seconds_left >= 0, tps > 0';
+my $columns = 'phase, done_share BETWEEN 0 AND 1, left_s >= 0, tps > 0';
 my $run = $node->safe_psql('postgres',
 	"SELECT bench.start('select-only', warmup => '5 min', duration => '5 min', label => 'warms up')");
-wait_for($node, "SELECT warmup_transactions > 0 FROM bench.wait($run, '0')");
+wait_for($node, "SELECT phase = 'warming up' AND seconds > 0.1 FROM bench.progress WHERE run_id = $run");
 is($node->safe_psql('postgres', "SELECT $columns, transactions, interval_tps FROM bench.progress"),
 	'warming up|t|t||0|', 'bench.progress during the warm-up has no tps');
 $node->safe_psql('postgres', "SELECT bench.cancel($run)");
@@ -102,7 +102,7 @@ wait_until_quiet($node);
 $run = $node->safe_psql('postgres',
 	q{SELECT bench.start('select-only', clients => 2, duration => '5 min', aggregate_interval => '100 ms', label => 'counts')});
 ok( wait_for($node,
-		"SELECT ($columns, interval_latency_avg_ms > 0, abs(300 - seconds - seconds_left) < 0.1, percent_done < 50)::text = '(running,t,t,t,t,t,t)' FROM bench.progress"),
+		"SELECT ($columns, interval_latency_avg_ms > 0, abs(300 - seconds - left_s) < 0.1, done_share < 0.5)::text = '(running,t,t,t,t,t,t)' FROM bench.progress"),
 	'bench.progress has the last interval, percent and time left');
 
 # Its report.
@@ -115,10 +115,8 @@ wait_until_quiet($node);
 $run = $node->safe_psql('postgres',
 	q{SELECT bench.start('sleeper', clients => 2, transactions => 100000, aggregate_interval => '100 ms', label => 'limited')});
 wait_for($node, 'SELECT transactions > 0 AND interval_tps > 0 FROM bench.progress');
-is($node->safe_psql('postgres', "SELECT $columns, percent_done < 50 FROM bench.progress"),
+is($node->safe_psql('postgres', "SELECT $columns, done_share < 0.5 FROM bench.progress"),
 	'running|t|t|t|t', 'bench.progress of a run that counts transactions');
-is( $node->safe_psql('postgres', "SELECT sleep_avg_ms >= 20 FROM bench.wait($run, '0')"),
-	't', 'time asleep so far');
 like($node->safe_psql('postgres', "SELECT bench.report($run)"),
 	qr/^transaction type: sleeper\n/m, 'a stored script has its name');
 $node->safe_psql('postgres', "SELECT bench.cancel($run)");
@@ -132,8 +130,8 @@ my $caller = start_sql($node,
 	"SELECT bench.run('described,tpcb-like\@3', duration => '5 min', label => 'never')",
 	name => 'caller');
 wait_for($node, "SELECT count(*) = 1 FROM bench.runs WHERE label = 'never' AND state = 'starting'");
-is($node->safe_psql('postgres', "SELECT phase, percent_done, seconds_left FROM bench.progress"),
-	'starting|0.0|', 'bench.progress before the start: nothing is done');
+is($node->safe_psql('postgres', "SELECT phase, done_share, left_s FROM bench.progress"),
+	'starting|0.000|', 'bench.progress before the start: nothing is done');
 wait_for($node,
 	"SELECT count(pg_cancel_backend(pid)) = 1 FROM pg_stat_activity WHERE application_name = 'caller' AND state = 'active'");
 finish_sql($caller);

@@ -99,11 +99,11 @@ foreach my $mode (qw(spi libpq))
 SELECT max(samples) FILTER (WHERE event = 'PgSleep') = max(samples)
        AND max(sessions) FILTER (WHERE event = 'PgSleep') > 1
        AND (SELECT count(DISTINCT interval_no) > 2 FROM bench.run_waits WHERE run_id = :run_id)
-  FROM bench.waits(:run_id)
+  FROM bench.top_waits(:run_id)
 SQL
 	is(waits_of($run_id, "event = 'PgSleep'"),
 		'Timeout PgSleep|1|1|t', "$mode: the wait of a statement");
-	is( value("SELECT abs(sum(share) - 1) < 1e-9, sum(sessions) < 2.01 FROM bench.waits($run_id)"),
+	is( value("SELECT abs(sum(share) - 1) < 1e-9, sum(sessions) < 2.01 FROM bench.top_waits($run_id)"),
 		't|t', "$mode: the waits of the run");
 	is( value(<<"SQL"), 't|t', "$mode: each interval counts for itself");
 SELECT bool_and(w.samples <= 2 * w.rounds), bool_and(w.rounds BETWEEN 1 AND 200 * i.seconds + 2)
@@ -115,7 +115,7 @@ SQL
 }
 
 # In the statement that runs it, too.
-is(value("SELECT bool_or(w.event = 'PgSleep') FROM bench.run('sleeps', transactions => 6, wait_sample_rate => 200) r, bench.waits(r.run_id) w"),
+is(value("SELECT bool_or(w.event = 'PgSleep') FROM bench.run('sleeps', transactions => 6, wait_sample_rate => 200) r, bench.top_waits(r.run_id) w"),
 	't', 'waits of a run in the same statement');
 
 # In mode libpq, a session waits for its client, which may have a command of its own.

@@ -120,9 +120,9 @@ foreach my $mode (qw(spi libpq))
 		return sql("SELECT sum(lost) FROM bench.run_profiles WHERE run_id = $run") eq '0';
 	});
 	my $process = "run_id = $run AND process = '$serves{$mode}'";
-	is( sql("SELECT function FROM bench.profile($run) WHERE process = '$serves{$mode}' LIMIT 1"),
+	is( sql("SELECT function FROM bench.top_functions($run) WHERE process = '$serves{$mode}' LIMIT 1"),
 		'spinning_exported', "$mode: the function that spins is first");
-	is( sql("SELECT self_share > 0.8 AND total_share >= self_share FROM bench.profile($run)
+	is( sql("SELECT self_share > 0.8 AND total_share >= self_share FROM bench.top_functions($run)
 	          WHERE process = '$serves{$mode}' AND function = 'spinning_exported'"),
 		't', "$mode: with most samples");
 	# Before PostgreSQL 16, the postmaster starts workers in a signal handler.
@@ -143,7 +143,7 @@ foreach my $mode (qw(spi libpq))
 		'0', "$mode: the stacks are those that were sampled");
 	is( sql("SELECT count(*) FROM bench.run_profiles p
 	          WHERE run_id = $run AND samples > 0 AND samples <>
-	                (SELECT sum(self_samples) FROM bench.profile($run) f WHERE f.process = p.process)"),
+	                (SELECT sum(self_samples) FROM bench.top_functions($run) f WHERE f.process = p.process)"),
 		'0', "$mode: each sample has a function");
 	is(notes($run), '', "$mode: no notes of stacks");
 
@@ -159,17 +159,17 @@ is( sql(q{SELECT string_agg(process, ', ' ORDER BY process) FROM bench.run_profi
 	'client backend, libpq client', 'mode libpq: the workers of clients are sampled, too');
 
 # In the statement that runs it, too.
-is( sql(q{SELECT f.function FROM bench.run('exported', transactions => 100, profile => true) r, bench.profile(r.run_id) f LIMIT 1}),
+is( sql(q{SELECT f.function FROM bench.run('exported', transactions => 100, profile => true) r, bench.top_functions(r.run_id) f LIMIT 1}),
 	'spinning_exported', 'the profile of a run in the same statement');
 
 # Functions without a name get none; a function that calls itself counts once.
 my $run = profiled(q{'static', transactions => 100});
-is( sql("SELECT function, self_share > 0.8 FROM bench.profile($run) LIMIT 1"),
+is( sql("SELECT function, self_share > 0.8 FROM bench.top_functions($run) LIMIT 1"),
 	'[static in spinning.so]|t', 'a static function of a stripped library');
 is( sql("SELECT bool_and(stack LIKE '%;spin_nested' || repeat(';spinning_nested', 4) || ';[static in spinning.so]')
            FROM (SELECT stack FROM bench.run_stacks WHERE run_id = $run ORDER BY samples DESC LIMIT 1) s"),
 	't', 'in its place');
-is(sql("SELECT total_share <= 1 FROM bench.profile($run) WHERE function = 'spinning_nested'"),
+is(sql("SELECT total_share <= 1 FROM bench.top_functions($run) WHERE function = 'spinning_nested'"),
 	't', 'calls of a function by itself count once');
 
 # Of deep stacks, the frames of the root are missing, and that is said.
@@ -198,7 +198,7 @@ is(sql("SELECT cpu_ms = (samples + lost) * 5 FROM bench.run_profiles WHERE run_i
 sql(q{SELECT bench.run('exported', transactions => 20)});
 is( sql(q{SELECT (SELECT count(*) FROM bench.run_stacks s WHERE s.run_id = r.run_id),
                  (SELECT count(*) FROM bench.run_profiles p WHERE p.run_id = r.run_id),
-                 (SELECT count(*) FROM bench.profile(r.run_id))
+                 (SELECT count(*) FROM bench.top_functions(r.run_id))
             FROM (SELECT max(run_id) AS run_id FROM bench.runs) r}),
 	'0|0|0', 'no profile without the option');
 
@@ -248,10 +248,10 @@ sub as_role
 }
 as_role('tester', q{SELECT bench.define_script('spin', 'SELECT public.spin_exported(5000000);')});
 $run = as_role('tester', q{SELECT run_id FROM bench.run('spin', transactions => 100, profile => true)});
-is(as_role('tester', "SELECT function FROM bench.profile($run) LIMIT 1"),
+is(as_role('tester', "SELECT function FROM bench.top_functions($run) LIMIT 1"),
 	'spinning_exported', 'a role profiles its run');
 my (undef, undef, $unseen) =
-  $node->psql('postgres', "SELECT * FROM bench.profile($run)", extra_params => [ '-U', 'other' ]);
+  $node->psql('postgres', "SELECT * FROM bench.top_functions($run)", extra_params => [ '-U', 'other' ]);
 like($unseen, qr/ERROR:  run $run does not exist/, 'others do not see it');
 is( as_role('other', "SELECT count(*) FROM bench.run_stacks WHERE run_id = $run"),
 	'0', 'nor its stacks');

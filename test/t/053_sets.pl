@@ -72,7 +72,7 @@ open_gate($keeper);
 query("SELECT pg_terminate_backend(" . backend_of($node, 'caller') . ')');
 ($stdout, $stderr) = finish_sql($caller);
 like($stderr, qr/FATAL:  57P01/, 'a session that is terminated');
-is(query("$shown $set_id"), 'interrupted|running', 'the state of its set');
+is(query("$shown $set_id"), 'lost|running', 'the state of its set');
 open_gate($keeper);
 ok(wait_until_quiet($node), 'its run has ended');
 
@@ -82,9 +82,9 @@ $node->stop('immediate');
 finish_sql($caller);
 eval { $keeper->quit };
 $node->start;
-is(query("$shown $set_id"), 'interrupted|running', 'the state of a set after a crash');
+is(query("$shown $set_id"), 'lost|running', 'the state of a set after a crash');
 query("SELECT bench.compare(scripts => 'select-only', repeats => 1, transactions => 1)");
-is(query("$shown $set_id"), 'interrupted|interrupted', 'the next set marks it');
+is(query("$shown $set_id"), 'lost|lost', 'the next set marks it');
 
 # Each role sees its own sets.
 query("SET ROLE runner; SELECT bench.compare(scripts => 'select-only', repeats => 1, transactions => 1, label => 'of runner')");

@@ -54,20 +54,21 @@ foreach my $call (
 	q(bench.compare('[{"name": "slow", "scripts": "long"}, {"name": "fast", "baseline": true}]', repeats => 9, scripts => 'short', transactions => 10)),
 	q(bench.compare('[{"name": "a"}, {"name": "b"}]', repeats => 3, scripts => 'short', transactions => 20, rate => 500)))
 {
-	my $made = query("SELECT c FROM $call c");
-	is(query('SELECT v FROM bench.verdicts((SELECT max(set_id) FROM bench.sets)) v'), $made, "stored: $call");
+	my $figures = join ', ', map { "to_char($_, '9.9999EEEE')::float8" } qw(tps ratio ratio_low ratio_high);
+	my $made = query("SELECT arm, runs, tps, ratio, ratio_low, ratio_high, verdict, set_id FROM $call");
+	is(query("SELECT arm, runs, $figures, verdict, set_id FROM bench.arms((SELECT max(set_id) FROM bench.sets))"), $made, "stored: $call");
 }
-my $of = "FROM bench.verdicts((SELECT set_id FROM bench.sets WHERE options @> '{\"arms\": [{\"name\": \"slow\"}]}'))";
+my $of = "FROM bench.arms((SELECT set_id FROM bench.sets WHERE options @> '{\"arms\": [{\"name\": \"slow\"}]}'))";
 is(query("SELECT arm, verdict $of WHERE ratio IS NULL"), 'fast|baseline', 'an arm marked as the baseline');
 is(query("SELECT ratio < 1 AND ratio_low <= ratio AND ratio <= ratio_high AND ratio_high < 1, verdict ~ 'times as fast' $of WHERE arm = 'slow'"),
 	't|t', 'an arm that is slower');
-is(query("SELECT tps_low <= tps AND tps <= tps_high AND p_value BETWEEN 0 AND 1 AND latency_p50_ms BETWEEN latency_p50_low AND latency_p50_high AND latency_p99_ms >= latency_p50_ms, cardinality(run_ids), missing $of WHERE arm = 'slow'"),
+is(query("SELECT tps_low <= tps AND tps <= tps_high AND p_value BETWEEN 0 AND 1 AND latency_p50_ms BETWEEN latency_p50_low_ms AND latency_p50_high_ms AND latency_p99_ms >= latency_p50_ms, cardinality(run_ids), missing $of WHERE arm = 'slow'"),
 	't|9|{}', 'intervals');
-is(query("SELECT bool_and((p_value < 0.05) = (ratio_low > 1 OR ratio_high < 1)) FROM bench.sets, bench.verdicts(set_id) WHERE kind = 'compare' AND ratio_low IS NOT NULL"),
+is(query("SELECT bool_and((p_value < 0.05) = (ratio_low > 1 OR ratio_high < 1)) FROM bench.sets, bench.arms(set_id) WHERE kind = 'compare' AND ratio_low IS NOT NULL"),
 	't', 'p values and intervals say the same');
-like(query("SELECT verdict FROM bench.verdicts((SELECT max(set_id) FROM bench.sets)) WHERE arm = 'b'"),
+like(query("SELECT verdict FROM bench.arms((SELECT max(set_id) FROM bench.sets)) WHERE arm = 'b'"),
 	qr/latency|no difference/, 'with a rate, latencies are compared');
-is(query("SELECT scripts_ratio > 0, ratio > 0 FROM bench.compare('[{\"clients\": 1}, {\"clients\": 2}]', scripts => 'short, long\@2', repeats => 2, transactions => 20) WHERE ratio IS NOT NULL"),
+is(query("SELECT scripts_ratio > 0, ratio > 0 FROM bench.arms((SELECT max(set_id) FROM bench.compare('[{\"clients\": 1}, {\"clients\": 2}]', scripts => 'short, long\@2', repeats => 2, transactions => 20))) WHERE ratio IS NOT NULL"),
 	't|t', 'a geometric mean of several scripts');
 
 # Names, and options of an arm and of all.
@@ -80,7 +81,7 @@ is(query(q(SELECT protocol, clients, count(*) FROM bench.runs WHERE set_id = (SE
 query(q(SELECT bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'select-only', repeats => 2, transactions => 2000)));
 is(query(q(SELECT string_agg(t.fits::text, ',') FROM (
 	SELECT b.arm, abs(sum(us_per_transaction) / 1000 / v.latency - 1) < 0.01 AND abs(sum(share) - 1) < 0.001 AND min(b.runs) = 2 AS fits
-	FROM bench.time_budgets((SELECT max(set_id) FROM bench.sets)) b JOIN (
+	FROM bench.time_budget(set_id => (SELECT max(set_id) FROM bench.sets)) b JOIN (
 		SELECT arm, avg(latency_avg_ms) AS latency FROM bench.runs
 		WHERE set_id = (SELECT max(set_id) FROM bench.sets) AND round > 0 GROUP BY arm) v USING (arm)
 	GROUP BY b.arm, v.latency) t)), 'true,true', 'time budgets of the arms add up to their latency');
@@ -88,14 +89,14 @@ is(query(q(SELECT string_agg(t.fits::text, ',') FROM (
 # Arms that cannot run say why, and others go on.
 my $plain = query("SELECT string_agg(arm || ': ' || runs || ' ' || verdict, '; ' ORDER BY arm) FROM bench.compare(scripts => 'select-only', repeats => 1, transactions => 5)", user => 'plain');
 like($plain, qr/in-server: 1 baseline; socket: 0 cannot run: permission denied for mode "libpq"/, 'an arm that cannot run');
-like(query("SELECT string_agg(verdict, '; ' ORDER BY arm) FROM bench.verdicts((SELECT max(set_id) FROM bench.sets))", user => 'plain'),
+like(query("SELECT string_agg(verdict, '; ' ORDER BY arm) FROM bench.arms((SELECT max(set_id) FROM bench.sets))", user => 'plain'),
 	qr/^baseline; cannot run: permission denied for mode "libpq"/, 'the same of the stored set');
 like(complaints("SELECT * FROM bench.compare('[{\"mode\": \"libpq\"}]', repeats => 1, transactions => 5)", user => 'plain'),
 	qr/ERROR:  42501: permission denied for mode "libpq"/, 'if none can, that is an error');
 is(query("SELECT count(*) FROM bench.sets WHERE owner::text = 'plain' AND state <> 'finished'"), 0, 'and no set');
 
 # Runs that lose a client do not count.
-my $partly = query(q(SELECT string_agg(concat_ws(' ', arm, runs, cardinality(missing), verdict), '; ') FROM bench.compare('[{"name": "good", "scripts": "short"}, {"name": "bad"}]', scripts => 'partly', clients => 2, repeats => 2, transactions => 5)));
+my $partly = query(q(SELECT string_agg(concat_ws(' ', arm, runs, cardinality(missing), verdict), '; ') FROM bench.arms((SELECT max(set_id) FROM bench.compare('[{"name": "good", "scripts": "short"}, {"name": "bad"}]', scripts => 'partly', clients => 2, repeats => 2, transactions => 5)))));
 like($partly, qr/^good 2 0 baseline; bad 0 2 no round .*2 runs are missing \(.*division by zero/, 'runs that lost clients');
 
 # A table is dropped in the middle.
@@ -143,16 +144,18 @@ query("SELECT bench.compare('[{\"clients\": 1}, {\"clients\": 3}]', scripts => '
 $set = query('SELECT max(set_id) FROM bench.sets');
 my $sides = join ', ', map { "(SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND arm = 'clients=$_' AND round > 0)" } 1, 3;
 is(query("SELECT name, of_a, of_b FROM bench.compare_runs($sides) WHERE aspect = 'option' AND name = 'clients'"), 'clients|1|3', 'compare_runs: options');
-is(query("SELECT c.ratio = v.ratio, starts_with(c.finding, 'b compared with a: ' || v.verdict || '; p ') FROM bench.compare_runs($sides) c, bench.verdicts($set) v WHERE c.name = 'tps' AND v.ratio IS NOT NULL"),
+is(query("SELECT c.ratio = v.ratio, starts_with(c.finding, 'b compared with a: ' || v.verdict || '; p ') FROM bench.compare_runs($sides) c, bench.arms($set) v WHERE c.name = 'tps' AND v.ratio IS NOT NULL"),
 	't|t', 'compare_runs: runs of the same rounds are compared by rounds');
 is(query("SELECT DISTINCT aspect FROM bench.compare_runs($sides) WHERE aspect IN ('result', 'option', 'budget') ORDER BY 1"), "budget\noption\nresult", 'compare_runs: aspects');
 like(query("SELECT finding FROM bench.compare_runs('{$first}', '{$second}') WHERE name = 'tps'"), qr/^b compared with a: single runs show no noise/, 'compare_runs: single runs');
+is(query("SELECT c FROM bench.compare_runs($first, $second) c"), query("SELECT c FROM bench.compare_runs(ARRAY[$first], '$second')  c"), 'compare_runs: numbers, arrays and texts');
+like(complaints("SELECT * FROM bench.compare_runs('1, x', $first)"), qr/ERROR:  22023: invalid value for option "a": "1, x"/, 'compare_runs: no number');
 my $nights = "(SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND arm = 'clients=3' AND round > 0)";
 like(query("SELECT finding FROM bench.compare_runs($nights, '{$first}') WHERE name = 'tps'"),
 	qr/the single run is (within|outside of) what the other 3 predict.*; p [=<] [\d.]+$/, 'compare_runs: one run and several others');
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{999999}')"), qr/ERROR:  42704: run 999999 does not exist/, 'compare_runs: no such run');
-like(complaints("SELECT * FROM bench.compare_runs('{}', '{$first}')"), qr/ERROR:  22023: invalid value for option "a": \{\}/, 'compare_runs: no run');
-like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{}')"), qr/ERROR:  22023: invalid value for option "b": \{\}/, 'compare_runs: no run of b');
+like(complaints("SELECT * FROM bench.compare_runs('{}', '{$first}')"), qr/ERROR:  22023: invalid value for option "a": "\{\}"/, 'compare_runs: no run');
+like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{}')"), qr/ERROR:  22023: invalid value for option "b": "\{\}"/, 'compare_runs: no run of b');
 is(query(qq{
 	BEGIN;
 	UPDATE bench.runs SET log_prefix = 'prefix', failures_detailed = true, verbose_errors = true WHERE run_id = $second;
@@ -161,8 +164,12 @@ is(query(qq{
 	ROLLBACK}), "failures_detailed true\nlog_prefix prefix\nverbose_errors true", 'compare_runs: options');
 like(complaints("SELECT * FROM bench.compare_runs(NULL, '{1}')"), qr/ERROR:  22004: a must not be null/, 'compare_runs: NULL');
 like(complaints("SELECT * FROM bench.compare_runs('{$first}', '{$second}')", user => 'plain'), qr/ERROR:  42704: run $first does not exist/, 'compare_runs: runs of others');
-like(complaints("SELECT * FROM bench.verdicts($set)", user => 'plain'), qr/ERROR:  42704: set $set does not exist/, 'verdicts of others');
-is(query("SELECT count(*) FROM bench.time_budgets($set)", user => 'plain'), 0, 'budgets of others');
+like(complaints("SELECT * FROM bench.arms($set)", user => 'plain'), qr/ERROR:  42704: set $set does not exist/, 'verdicts of others');
+like(complaints("SELECT * FROM bench.time_budget(set_id => $set)", user => 'plain'), qr/ERROR:  42704: set $set does not exist/, 'budgets of others');
+like(complaints("SELECT * FROM bench.time_budget($first, set_id => $set)"), qr/ERROR:  22023: options "run_ids" and "set_id" exclude each other/, 'budgets of both');
+like(complaints('SELECT * FROM bench.time_budget()'), qr/ERROR:  22004: run_ids must not be null/, 'budgets of nothing');
+is(query("SELECT (SELECT sum(us_per_transaction) FROM bench.time_budget(ARRAY[$first, $second])) > 0, (SELECT min(runs) FROM bench.time_budget('$first, $second'))"),
+	't|2', 'a budget of several runs');
 
 # On a standby nothing is stored, and the rows are there.
 $node->backup('base');

@@ -38,22 +38,21 @@ sub gated
 }
 
 # A sweep.
-is(query(q(SELECT count(*), count(DISTINCT point), min(runs), max(runs), bool_and(tps BETWEEN tps_low AND tps_high), bool_and(latency_p99_ms >= latency_p50_ms), string_agg(DISTINCT note, ',')
-	FROM bench.sweep('{"clients": [1, 2], "mode": ["spi", "libpq"], "scripts": "select-only"}', repeats => 2, transactions => 10))),
+is(query(q(SELECT count(*), count(DISTINCT options), min(runs), max(runs), bool_and(tps BETWEEN tps_low AND tps_high), bool_and(latency_p99_ms >= latency_p50_ms), string_agg(DISTINCT verdict, ',')
+	FROM bench.arms((SELECT max(set_id) FROM bench.sweep('{"clients": [1, 2], "mode": ["spi", "libpq"], "scripts": "select-only"}', repeats => 2, transactions => 10))))),
 	'4|4|2|2|t|t|', 'a sweep');
 my $set = query('SELECT max(set_id) FROM bench.sets');
 is(query("SELECT state, kind, planned_runs, finished_runs, other_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|sweep|9|9|0', 'its set');
-is(query("SELECT point->>'clients' || (point->>'mode') FROM bench.points($set) ORDER BY 1"), "1libpq\n1spi\n2libpq\n2spi", 'its points');
-is(query("SELECT count(*) FROM bench.points($set) p, unnest(p.run_ids) i JOIN bench.runs r ON r.run_id = i WHERE r.clients::text = p.point->>'clients' AND r.mode = p.point->>'mode'"), 8, 'runs belong to their points');
-like(complaints("SELECT * FROM bench.verdicts($set)"), qr/ERROR:  22023: set $set is not a comparison/, 'verdicts of a sweep');
+is(query("SELECT options->>'clients' || (options->>'mode') FROM bench.arms($set) ORDER BY 1"), "1libpq\n1spi\n2libpq\n2spi", 'its points');
+is(query("SELECT count(*) FROM bench.arms($set) p, unnest(p.run_ids) i JOIN bench.runs r ON r.run_id = i WHERE r.clients::text = p.options->>'clients' AND r.mode = p.options->>'mode'"), 8, 'runs belong to their points');
 like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: set $set is complete/, 'nothing is left');
 
 is(query(q(SELECT string_agg(runs || '', ',') FROM bench.sweep(jsonb_build_object('setup', jsonb_build_array('SELECT ' || repeat('1', 40), 'SELECT ' || repeat('1', 41)), 'label', repeat(E'\U0001F600', 50), 'teardown', 'SELECT ' || repeat(E'-', 60) || repeat(E'\U0001F600', 50)), scripts => 'select-only', repeats => 1, transactions => 1))),
 	'1,1', 'long values that begin alike are points of their own');
 
 # With scale.
-is(query(q(SELECT string_agg(concat_ws(' ', point->>'scale', point->>'clients', runs), ', ' ORDER BY point::text)
-	FROM bench.sweep('{"scale": [2, 1], "clients": [1, 2]}', initialize => true, scripts => 'select-only', repeats => 1, transactions => 5))),
+is(query(q(SELECT string_agg(concat_ws(' ', options->>'scale', options->>'clients', runs), ', ' ORDER BY options::text)
+	FROM bench.arms((SELECT max(set_id) FROM bench.sweep('{"scale": [2, 1], "clients": [1, 2]}', initialize => true, scripts => 'select-only', repeats => 1, transactions => 5))))),
 	'1 1 1, 1 2 1, 2 1 1, 2 2 1', 'a sweep with scale');
 is(query("SELECT string_agg(scale || '', ',' ORDER BY run_id) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)"), '2,2,2,1,1,1', 'scale is the outer loop');
 
@@ -99,7 +98,7 @@ query($define_gate);
 my $left = 6 - query("SELECT finished_runs FROM bench.set_summary WHERE set_id = $set");
 is(query("SELECT * FROM bench.resume($set)"), "$set|compare|$left", 'resumed');
 is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|6', 'its set');
-is(query("SELECT string_agg(arm || runs || cardinality(missing), ',') FROM bench.verdicts($set)"), 'a20,b20', 'its rows');
+is(query("SELECT string_agg(arm || runs || cardinality(missing), ',') FROM bench.arms($set)"), 'a20,b20', 'its rows');
 is(query("SELECT count(DISTINCT seed), bool_and(label = 'resumed'), count(DISTINCT (arm, clients)) FROM bench.runs WHERE set_id = $set"), '3|t|2', 'its runs');
 query($compare);
 is(query("SELECT count(*) FROM (SELECT arm, round, seed FROM bench.runs WHERE set_id = $set AND state = 'finished' EXCEPT SELECT arm, round, seed FROM bench.runs WHERE set_id <> $set AND label = 'resumed') d"),
@@ -111,10 +110,10 @@ $node->stop('immediate');
 finish_sql($caller);
 eval { $keeper->quit };
 $node->start;
-is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'interrupted', 'after a crash');
+is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'lost', 'after a crash');
 like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|sweep\|[1-5]$/, 'resumed after a crash');
 is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'finished', 'its state');
-is(query("SELECT string_agg(runs || '', ',') FROM bench.points($set)"), '2,2', 'its points');
+is(query("SELECT string_agg(runs || '', ',') FROM bench.arms($set)"), '2,2', 'its points');
 
 # A table is dropped in the middle, and is there again when the set is resumed.
 ($caller, $keeper, $set) = gated(q(SELECT * FROM bench.compare('[{"name": "gate", "scripts": "gate"}, {"name": "select"}]', scripts => 'select-only', repeats => 3, transactions => 1)), 0);
@@ -122,10 +121,10 @@ query('DROP TABLE pgbench_accounts CASCADE');
 $keeper->query_safe('SELECT pg_advisory_unlock(1)');
 $keeper->quit;
 finish_sql($caller);
-is(query("SELECT s.state, v.runs BETWEEN 0 AND 1 FROM bench.set_summary s, bench.verdicts($set) v WHERE s.set_id = $set AND v.arm = 'select'"), 'finished|t', 'a table that was dropped');
+is(query("SELECT s.state, v.runs BETWEEN 0 AND 1 FROM bench.set_summary s, bench.arms($set) v WHERE s.set_id = $set AND v.arm = 'select'"), 'finished|t', 'a table that was dropped');
 query('SELECT bench.initialize()');
 like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|[2-4]$/, 'the runs that failed are made again');
-is(query("SELECT string_agg(arm || runs, ',') FROM bench.verdicts($set)"), 'gate3,select3', 'all count');
+is(query("SELECT string_agg(arm || runs, ',') FROM bench.arms($set)"), 'gate3,select3', 'all count');
 like(complaints('SELECT * FROM bench.resume(999999)'), qr/ERROR:  42704: set 999999 does not exist/, 'no such set');
 like(complaints('SELECT * FROM bench.resume(NULL)'), qr/ERROR:  22004: set_id must not be null/, 'NULL');
 

@@ -65,7 +65,7 @@ $node->safe_psql('postgres', 'SET search_path = other; SELECT bench.initialize(s
 foreach my $way ('spi', 'libpq', 'target')
 {
 	is( $node->safe_psql('postgres',
-			qq{SELECT scale FROM bench.run(transactions => 2, $ways{$way}, settings => '{"search_path": "other"}')}),
+			columns_of('scale', qq{bench.run(transactions => 2, $ways{$way}, settings => '{"search_path": "other"}')})),
 		2, "$way: search_path");
 }
 
@@ -164,7 +164,7 @@ foreach my $sharing (1, 0)
 		my $run = $node->safe_psql('postgres', "SELECT bench.start('rest', transactions => 1, $over)");
 		wait_for($node, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
 		$node->safe_psql('postgres', "SELECT bench.cancel($run)");
-		like($node->safe_psql('postgres', "SELECT state, errors FROM bench.wait($run)"),
+		like($node->safe_psql('postgres', columns_of('state, errors', "bench.wait($run)")),
 			qr/^canceled\|.*1 session did not end when canceled; the server log has the process IDs/,
 			'a session that cannot be canceled');
 		like(slurp_file($node->logfile), qr/run $run of pg_selfbench: sessions did not end their statements when canceled: PIDs \d+$/m,

@@ -85,8 +85,8 @@ foreach my $way ('spi', 'target')
 	(undef, $stderr) = $psql->(qq{BEGIN; LOCK TABLE seen; SELECT bench.run('one', transactions => 1, vacuum => 'none', $ways{$way},
 		setup => 'SET lock_timeout = 10; ALTER TABLE seen ADD c int')});
 	like($stderr, qr/ERROR:  setup failed: canceling statement due to lock timeout\nDETAIL:  Statement: ALTER/, "$way: lock_timeout");
-	($stdout, $stderr) = $psql->(qq{SELECT state, array_to_string(errors, ' ') FROM bench.run('one', transactions => 1, $ways{$way},
-		setup => 'CREATE TABLE first ()', teardown => 'SET statement_timeout = 10; SELECT pg_sleep(5); RESET statement_timeout; DROP TABLE first')});
+	($stdout, $stderr) = $psql->(columns_of("state, array_to_string(errors, ' ')", qq{bench.run('one', transactions => 1, $ways{$way},
+		setup => 'CREATE TABLE first ()', teardown => 'SET statement_timeout = 10; SELECT pg_sleep(5); RESET statement_timeout; DROP TABLE first')}));
 	like($stdout, qr/^finished\|teardown failed: canceling statement due to statement timeout \(Statement: SELECT pg_sleep\(5\)\.\)/,
 		"$way: statement_timeout of a teardown");
 	is($exists->('first'), 'f', "$way: statements behind it");
@@ -189,9 +189,9 @@ like($stderr, qr/ERROR:  relation "pgbench_branches" does not exist|ERROR:  rela
 is($exists->('first'), 'f', 'the teardown is done');
 is($value->(q{SELECT state, NOT teardown_due FROM bench.runs WHERE label = 'no tables'}), 'failed|t', 'the run has failed');
 # Tables may come from the setup.
-is( $value->(q{SELECT state, scale FROM bench.run('select-only', transactions => 1, vacuum => 'none',
+is( $value->(columns_of('state, scale', q{bench.run('select-only', transactions => 1, vacuum => 'none',
 		setup => 'CREATE TABLE pgbench_accounts (aid int, abalance int); CREATE TABLE pgbench_branches AS SELECT 1 AS bid',
-		teardown => 'DROP TABLE pgbench_accounts, pgbench_branches')}), 'finished|1', 'tables that the setup creates');
+		teardown => 'DROP TABLE pgbench_accounts, pgbench_branches')})), 'finished|1', 'tables that the setup creates');
 
 # An error of the teardown is a warning, and the teardown stays, until it can be done.
 foreach my $way ('spi', 'target')

@@ -88,10 +88,10 @@ sub answers
 SELECT bench.report($run_id);
 SELECT * FROM bench.advice($run_id);
 SELECT * FROM bench.time_budget($run_id);
-SELECT * FROM bench.profile($run_id);
-SELECT * FROM bench.waits($run_id);
+SELECT * FROM bench.top_functions($run_id);
+SELECT * FROM bench.top_waits($run_id);
 SELECT bench.percentile(histogram, 99) FROM bench.runs WHERE run_id = $run_id;
-SELECT bench.percentile(bench.merge(histogram), 90) FROM bench.run_intervals WHERE run_id = $run_id;
+SELECT bench.percentile(bench.merge_histograms(histogram), 90) FROM bench.run_intervals WHERE run_id = $run_id;
 SELECT * FROM bench.require($run_id, 'state = finished', 'transactions > 0', 'p(90) > 0');
 SQL
 	$text =~ s/^(imported|run|label): .*\n//mg;

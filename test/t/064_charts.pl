@@ -95,7 +95,7 @@ foreach my $case (
 
 # Without stacks, the caller is told how to get them.
 my $plain = $node->safe_psql('postgres', q(SELECT run_id FROM bench.run(sql => 'SELECT 1', transactions => 1)));
-foreach my $call ("SELECT length(bench.chart($plain, 'flamegraph'))", "SELECT count(*) FROM bench.profile($plain)")
+foreach my $call ("SELECT length(bench.chart($plain, 'flamegraph'))", "SELECT count(*) FROM bench.top_functions($plain)")
 {
 	my (undef, undef, $stderr) = $node->psql('postgres', $call);
 	like($stderr, qr/NOTICE:  run $plain has no profile\nHINT:  A run samples stacks with profile => true\./, $call);

@@ -252,7 +252,7 @@ is( $node->safe_psql('postgres', "SELECT label = $hostile, errors[1] LIKE '%<scr
 	't|t', 'hostile texts are stored');
 my %reports = map { $_ => report($attacked, $_) } qw(text markdown json html);
 $reports{dashboard} = $node->safe_psql('postgres', 'SELECT bench.dashboard(inline => 1)');
-$reports{label} = $node->safe_psql('postgres', "SELECT bench.report_label($hostile, 'html')");
+$reports{label} = $node->safe_psql('postgres', "SELECT bench.report(label => $hostile, format => 'html')");
 foreach my $name (qw(html dashboard label))
 {
 	my $text = html_ok($reports{$name}, "hostile $name");
@@ -305,7 +305,7 @@ sub report_set
 {
 	my ($format, @labels) = @_;
 	my $ids = join ',', map { $sets{$_} } @labels;
-	return $node->safe_psql('postgres', "SELECT bench.report_set(ARRAY[$ids]::bigint[], '$format')");
+	return $node->safe_psql('postgres', "SELECT bench.report(set_ids => ARRAY[$ids]::bigint[], format => '$format')");
 }
 foreach my $label (sort keys %sets)
 {
@@ -355,7 +355,7 @@ foreach my $hidden ('r\u202Ele', 'zero\u200Bwidth \\\\ it\'\'s', '\u001B[31m \U0
 	my $made = $node->safe_psql('postgres',
 		"SELECT DISTINCT set_id FROM bench.compare(scripts => 'select-only', transactions => 10, repeats => 1, label => E'$hidden', "
 		  . "arms => jsonb_build_array(jsonb_build_object('name', E'$hidden'), '{\"name\": \"b\"}'::jsonb))");
-	my ($pasted) = $node->safe_psql('postgres', "SELECT bench.report_set('{$made}', 'markdown')") =~ /^(SELECT \* FROM bench\.compare.*;)$/m;
+	my ($pasted) = $node->safe_psql('postgres', "SELECT bench.report(set_ids => '{$made}', format => 'markdown')") =~ /^(SELECT \* FROM bench\.compare.*;)$/m;
 	unlike($pasted, qr/U\+/, 'no character is replaced');
 	$node->safe_psql('postgres', $pasted);
 	is( $node->safe_psql(
@@ -389,26 +389,26 @@ is( $node->safe_psql(
 		'postgres', qq{
 		SELECT d ->> 'format', jsonb_array_length(d -> 'sets'), jsonb_array_length(d #> '{sets,0,points}'),
 		       jsonb_array_length(d #> '{sets,0,runs}') >= 4, d #>> '{sets,1,set,label}', d #>> '{sets,0,runs,0,format}'
-		  FROM (SELECT bench.report_set(ARRAY[$sets{before}, $sets{after}], 'json')::jsonb AS d) q}),
+		  FROM (SELECT bench.report(set_ids => ARRAY[$sets{before}, $sets{after}], format => 'json')::jsonb AS d) q}),
 	'pg_selfbench sets|2|4|t|after|pg_selfbench run',
 	'sets as JSON');
 
-my $over_time = sub { return $node->safe_psql('postgres', "SELECT bench.report_label('fails', '$_[0]')") };
+my $over_time = sub { return $node->safe_psql('postgres', "SELECT bench.report(label => 'fails', format => '$_[0]')") };
 html_ok($over_time->('html'), 'label without a result');
 run_of(q{'select-only', transactions => 50, label => 'both'});
-my $by_label = $node->safe_psql('postgres', "SELECT bench.report_label('both', 'html')");
+my $by_label = $node->safe_psql('postgres', "SELECT bench.report(label => 'both', format => 'html')");
 html_ok($by_label, 'label');
 like($by_label, qr/spi, select-only, 1 client</, 'label: series');
 is( $node->safe_psql(
-		'postgres', "SELECT jsonb_array_length(bench.report_label('both', 'json')::jsonb -> 'runs') >= 3"),
+		'postgres', "SELECT jsonb_array_length(bench.report(label => 'both', format => 'json')::jsonb -> 'runs') >= 3"),
 	't',
 	'label as JSON');
 foreach (
-	[ "bench.report_set('{0}')",      qr/42704.*set 0 does not exist/,        'no set' ],
-	[ "bench.report_set('{}')",       qr/22023.*set_ids/,                     'an empty array' ],
-	[ "bench.report_set(ARRAY(SELECT generate_series(1, 101)))", qr/22023.*101 sets.*From 1 to 100 sets/s, 'very many sets' ],
-	[ "bench.report_set('{NULL}')",   qr/22004: set_ids must not contain nulls\nHINT:  Sets are listed/, 'a set that is NULL' ],
-	[ "bench.report_label('none')",   qr/42704.*no run with label "none"/,    'no label' ])
+	[ "bench.report(set_ids => '{0}')",      qr/42704.*set 0 does not exist/,        'no set' ],
+	[ "bench.report(set_ids => '{}')",       qr/22023.*set_ids/,                     'an empty array' ],
+	[ "bench.report(set_ids => ARRAY(SELECT generate_series(1, 101)))", qr/22023.*101 sets.*From 1 to 100 sets/s, 'very many sets' ],
+	[ "bench.report(set_ids => '{NULL}')",   qr/22004: set_ids must not contain nulls\nHINT:  Sets are listed/, 'a set that is NULL' ],
+	[ "bench.report(label => 'none')",   qr/42704.*no run with label "none"/,    'no label' ])
 {
 	my ($call, $error, $name) = @$_;
 	my ($status, undef, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT $call");

@@ -56,7 +56,7 @@ $html = dashboard();
 my $seven = $node->safe_psql('postgres', 'SELECT count(*) FROM bench.runs');
 # The report of a label shows the last of very many runs, and says so.
 copies($run, 201, run_id => '500000 + n', label => "'very many'");
-my $of_label = $node->safe_psql('postgres', "SELECT bench.report_label('very many')");
+my $of_label = $node->safe_psql('postgres', "SELECT bench.report(label => 'very many')");
 like($of_label, qr/Of the last 200 finished runs from /, 'runs that are drawn');
 like($of_label, qr/\b500201\b/, 'the last one');
 unlike($of_label, qr/\b500001\b/, 'not the first one');

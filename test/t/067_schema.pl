@@ -46,8 +46,7 @@ foreach my $line (
 is(join(' ', sort keys %{ $defs->{tables}{properties} }), "@tables", 'all tables of runs');
 foreach (
 	[ set => 'bench.set_summary' ],
-	[ verdict => 'bench.verdict' ],
-	[ point => 'bench.sweep_point' ])
+	[ arm => 'bench.arm' ])
 {
 	my ($name, $type) = @$_;
 	my $columns = value(
@@ -100,11 +99,11 @@ value(
 	         'finished', now(), '{"verdict": "none"}' FROM bench.sets LIMIT 1});
 foreach my $kind (qw(compare sweep find_capacity))
 {
-	$documents{$kind} = value("SELECT bench.report_set(array_agg(set_id), 'json') FROM bench.sets WHERE kind = '$kind'");
+	$documents{$kind} = value("SELECT bench.report(set_ids => array_agg(set_id), format => 'json') FROM bench.sets WHERE kind = '$kind'");
 }
-$documents{'all sets'} = value("SELECT bench.report_set(array_agg(set_id), 'json') FROM bench.sets");
+$documents{'all sets'} = value("SELECT bench.report(set_ids => array_agg(set_id), format => 'json') FROM bench.sets");
 $documents{'run of a set'} = value("SELECT bench.export_run(max(run_id)) FROM bench.runs WHERE arm IS NOT NULL");
-$documents{label} = value("SELECT bench.report_label('spi', 'json')");
+$documents{label} = value("SELECT bench.report(label => 'spi', format => 'json')");
 
 # What is not such a document: name, and what makes it of one.
 my @wrong = (

@@ -88,7 +88,7 @@ foreach my $victim ('backend_type = $$pg_selfbench spi client$$', 'backend_type 
 	is((grep { /^$set\|compare\|6 / } @outcomes), 1, "$victim killed: one session resumes the set") || diag(explain(\@outcomes));
 	is((grep { /ERROR:  (?:55006: set $set is in progress|22023: set $set is complete)/ } @outcomes), 2, "$victim killed: the others do not");
 	is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|6', "$victim killed: all runs are made");
-	is(query("SELECT string_agg(arm || runs, ',') FROM bench.verdicts($set)"), 'a2,b2', "$victim killed: they count");
+	is(query("SELECT string_agg(arm || runs, ',') FROM bench.arms($set)"), 'a2,b2', "$victim killed: they count");
 	is(query("SELECT count(*), count(DISTINCT (arm, round)) FROM bench.runs WHERE set_id = $set AND state = 'finished'"), '6|6', "$victim killed: each once");
 	is(query("SELECT count(*) FROM bench.runs WHERE set_id = $set AND teardown_due"), 0, "$victim killed: no teardown is left");
 	is(query("SELECT to_regclass('made') IS NULL"), 't', "$victim killed: nothing is left");

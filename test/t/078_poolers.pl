@@ -99,7 +99,7 @@ foreach my $mode ('session', 'shared')
 	{
 		foreach my $reconnect ('false', 'true')
 		{
-			my $told = told("SELECT state, transactions, aborted_clients FROM bench.run('tpcb-like', $over, transactions => 5,
+			my $told = told("SELECT state, transactions, failed FROM bench.run('tpcb-like', $over, transactions => 5,
 				protocol => '$protocol', reconnect => $reconnect, setup => 'CREATE TABLE made ()', teardown => 'DROP TABLE made')");
 			my $name = "$mode, $protocol, reconnect $reconnect";
 			if ($mode eq 'shared' && $protocol eq 'prepared')

@@ -112,7 +112,7 @@ macro_rules! run_options {
             /// that off, to measure what it costs.
             observe: bool = true => observe: bool;
             /// Whether the call stacks of the processes that do the work are sampled. See `bench.run_stacks`,
-            /// `bench.profile` and [Profiles](where-time-goes.md#profiles). Linux on x86_64 and aarch64.
+            /// `bench.top_functions` and [Profiles](where-time-goes.md#profiles). Linux on x86_64 and aarch64.
             profile: bool = false => profile: bool;
             /// How many times a second the clients' sessions are sampled for what they wait for. It happens at
             /// random times, from 0, which turns it off, to 1000; on a `target` at most 5. See

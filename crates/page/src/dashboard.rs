@@ -182,7 +182,7 @@ impl Dashboard {
                         }
                         td { (set.started_at) }
                         (text_cell(&set.found()))
-                        td { code { "SELECT bench.report_set('{" (set.set_id) "}', 'html')" } }
+                        td { code { "SELECT bench.report(set_ids => '{" (set.set_id) "}', format => 'html')" } }
                     }
                 }
             },

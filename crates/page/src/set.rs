@@ -169,7 +169,7 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
         "Arms with intervals of 95 %",
         format!(
             "SELECT arm, verdict, runs, tps, tps_low, tps_high, ratio, ratio_low, ratio_high, p_value, \
-             latency_p50_ms, latency_p95_ms, latency_p99_ms FROM bench.verdicts({})",
+             latency_p50_ms, latency_p95_ms, latency_p99_ms FROM bench.arms({})",
             set.id
         ),
     )?;
@@ -211,7 +211,7 @@ fn compared<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Re
     let budgets = source.table(
         "Time budget of a transaction in each arm",
         format!(
-            "SELECT arm, component, us_per_transaction, share FROM bench.time_budgets({})",
+            "SELECT arm, component, us_per_transaction, share FROM bench.time_budget(set_id => {})",
             set.id
         ),
     )?;
@@ -267,8 +267,8 @@ fn swept<S: Source>(set: &Set, source: &mut S, blocks: &mut Vec<Block>) -> Resul
 
 fn points_query(set_id: i64) -> String {
     format!(
-        "SELECT point, runs, tps, tps_low, tps_high, latency_avg_ms, latency_p50_ms, latency_p95_ms, \
-         latency_p99_ms, note FROM bench.points({set_id})"
+        "SELECT arm, options, runs, tps, tps_low, tps_high, latency_avg_ms, latency_p50_ms, latency_p95_ms, \
+         latency_p99_ms, verdict FROM bench.arms({set_id})"
     )
 }
 

@@ -1,15 +1,15 @@
-//! `bench.compare` and `bench.verdicts`: arms with different options, run in rounds and compared.
+//! `bench.compare`: arms with different options, run in rounds and compared.
 
 use super::outcomes::Outcomes;
-use super::series::{self, Planned, Series};
+use super::series::{Planned, Series};
 use super::verdicts::{self, Row};
-use super::{Found, Set, load_of_kind};
+use super::{Found, Set};
 use crate::api::progress::Progress;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::results::result::composites;
+use crate::results::result::results;
 use crate::results::sets::StoredSet;
 use crate::run::RunOptions;
 use pgrx::prelude::*;
@@ -22,21 +22,20 @@ const MAX_ARMS: usize = 100;
 #[pg_extern(sql = false)]
 fn compare(
     call: Call<'_>,
-) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.verdict")> {
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.compare_result")> {
     let horizon = call.horizon();
-    let rows = execute(&call, &horizon).and_then(|rows| composites("bench.verdict", &rows));
+    let rows = execute(&call, &horizon).and_then(|rows| results("bench.compare_result", &rows));
     SetOfIterator::new(rows.or_raise_in(&call))
 }
 
 fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
-    let (given, repeats, mut common) = call.read(|arguments| {
+    let (given, repeats, common) = call.read(|arguments| {
         Ok((
             arguments.take::<Option<Value>>("arms")?,
             arguments.take::<i32>("repeats")?,
             RunOptions::take(arguments)?,
         ))
     })?;
-    series::limit_runs(&mut common)?;
     let document = match given {
         Some(document) => document,
         None => default_arms(&common)?,
@@ -101,16 +100,4 @@ impl Comparison {
         let rows = verdicts::rows(set.id, &self.series, &outcomes);
         Ok(self.series.found(rows, &outcomes))
     }
-}
-
-#[pg_extern(sql = false)]
-fn verdicts(
-    set_id: Option<i64>,
-) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.verdict")> {
-    let rows = (|| {
-        let (set, outcomes) = load_of_kind(set_id, SetKind::Compare)?;
-        let rows = verdicts::rows(set_id, &Series::stored(&set)?, &outcomes);
-        composites("bench.verdict", &rows)
-    })();
-    SetOfIterator::new(rows.or_raise())
 }

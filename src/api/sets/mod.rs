@@ -12,6 +12,7 @@ mod outcomes;
 mod resume;
 mod scaling;
 mod series;
+mod stored_arms;
 mod stored_runs;
 mod sweep;
 mod verdicts;
@@ -20,16 +21,14 @@ use super::progress::Progress;
 use super::run::perform;
 use super::warnings;
 use crate::backend::horizon::Horizon;
-use crate::check;
 use crate::clock;
-use crate::error::{Error, OrRaise, Result, catch};
-use crate::results::sets::{self, Change, StoredSet};
+use crate::error::{Error, Result, catch};
+use crate::results::sets::{self, Change};
 use crate::run::{Run, RunSpec, Vacuum};
 use crate::server;
 use crate::state::catalog::own_table;
 use crate::state::transaction::InTransaction;
 use crate::worker::set_writer;
-use outcomes::Outcomes;
 use pgrx::pg_sys;
 use selfbench_model::{NewSet, RunRecord, SetEnd, SetKind, SetState};
 use serde_json::Value;
@@ -110,21 +109,6 @@ pub(super) fn require_lock(set_id: i64) -> Result<()> {
         true => Ok(()),
         false => Err(Error::SetInProgress { set_id }),
     }
-}
-
-/// A stored set of a kind that the caller may see, and what has come of its runs. Fails if it is of
-/// another kind.
-fn load_of_kind(set_id: Option<i64>, kind: SetKind) -> Result<(StoredSet, Outcomes)> {
-    let set_id = check::argument("set_id", set_id)?;
-    let set = sets::load(set_id)?;
-    if set.kind != kind {
-        return Err(Error::OptionConflict {
-            message: format!("set {set_id} is not {}", kind.described()),
-            hint: "Sets and their kinds are listed in bench.set_summary.".into(),
-        });
-    }
-    let outcomes = Outcomes::stored(set_id, &set)?;
-    Ok((set, outcomes))
 }
 
 /// The rows, and how many runs were made.

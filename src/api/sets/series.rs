@@ -21,8 +21,6 @@ use std::ops::RangeInclusive;
 
 /// Most rounds that count.
 const MAX_REPEATS: i32 = 1000;
-/// The duration of a run, unless the caller gives one or a number of transactions.
-const DURATION: &str = "5 s";
 /// An arm that could not make that many runs one after the other makes no more.
 const MAX_FAILURES: usize = 2;
 /// The key under which a set's row keeps why arms cannot run.
@@ -45,14 +43,6 @@ pub struct Series {
     pub repeats: i32,
     /// The order of the runs and the seeds of the rounds follow from it.
     pub seed: u64,
-}
-
-/// Gives runs a duration if the caller gave neither one nor a number of transactions.
-pub fn limit_runs(common: &mut RunOptions) -> Result<()> {
-    match (&common.duration, common.transactions) {
-        (None, None) => common.set_given("duration", &DURATION.into(), &[]),
-        _ => Ok(()),
-    }
 }
 
 impl Series {

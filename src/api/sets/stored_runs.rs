@@ -2,8 +2,9 @@
 
 use super::outcomes::counts;
 use crate::api::live;
-use crate::check::{self, list};
-use crate::error::{OrRaise, Result};
+use crate::backend::call::{Call, OrRaiseIn};
+use crate::check::{self, Ids, list};
+use crate::error::Result;
 use pgrx::prelude::*;
 use selfbench_model::{Figures, RunRecord};
 use selfbench_report::verdict::{self, Measure};
@@ -28,8 +29,7 @@ const FIGURES: [(&str, Figure); 5] = [
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn compare_figures(
-    a: Option<Vec<Option<i64>>>,
-    b: Option<Vec<Option<i64>>>,
+    call: Call<'_>,
 ) -> TableIterator<
     'static,
     (
@@ -41,7 +41,12 @@ fn compare_figures(
     ),
 > {
     let rows = (|| {
-        let (a, b) = (side("a", a)?, side("b", b)?);
+        let (a, b) = call.read(|arguments| {
+            Ok((
+                side("a", arguments.take("a")?)?,
+                side("b", arguments.take("b")?)?,
+            ))
+        })?;
         let left_out = [&a, &b].map(|side| side.left_out.clone()).concat();
         let mut rows = vec![(
             "runs".to_owned(),
@@ -86,8 +91,9 @@ fn compare_figures(
             ));
         }
         Ok(rows)
-    })();
-    TableIterator::new(rows.or_raise())
+    })()
+    .or_raise_in(&call);
+    TableIterator::new(rows)
 }
 
 /// The runs of a side that count, and the numbers of those that do not.
@@ -104,17 +110,9 @@ impl Side {
     }
 }
 
-fn side(name: &'static str, run_ids: Option<Vec<Option<i64>>>) -> Result<Side> {
-    let mut run_ids = check::elements(name, check::argument(name, run_ids)?)?;
-    if run_ids.is_empty() {
-        return Err(check::invalid(
-            name,
-            "{}".into(),
-            "The number of at least one run.",
-        ));
-    }
+fn side(name: &'static str, run_ids: Option<Ids>) -> Result<Side> {
+    let mut run_ids = check::ids(name, run_ids)?;
     run_ids.sort_unstable();
-    run_ids.dedup();
     let mut side = Side {
         runs: Vec::new(),
         left_out: Vec::new(),

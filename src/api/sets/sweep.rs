@@ -1,24 +1,23 @@
-//! `bench.sweep` and `bench.points`: every combination of the values that a grid has for options.
+//! `bench.sweep`: every combination of the values that a grid has for options.
 
 use super::outcomes::Outcomes;
-use super::series::{self, Planned, Series};
-use super::verdicts::{Latencies, mean};
-use super::{Found, Set, arms, load_of_kind};
+use super::series::{Planned, Series};
+use super::verdicts::Row;
+use super::{Found, Set, arms};
 use crate::api::initialize::{self, Telling};
 use crate::api::progress::Progress;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check;
-use crate::error::{Error, OrRaise, Result};
+use crate::error::{Error, Result};
 use crate::initialize::InitializeOptions;
 use crate::options::Options;
-use crate::results::result::composites;
+use crate::results::result::results;
 use crate::results::sets::StoredSet;
 use crate::run::RunOptions;
 use pgrx::prelude::*;
 use selfbench_model::SetKind;
 use selfbench_report::verdict::missing_runs;
-use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -29,34 +28,17 @@ const SCALE: &str = "scale";
 /// The key under which a set's row keeps the grid.
 pub const GRID: &str = "grid";
 
-/// A row of `bench.sweep_point`: fields as its columns.
-#[derive(Debug, Serialize)]
-pub struct Row {
-    point: Map<String, Value>,
-    runs: usize,
-    tps: Option<f64>,
-    tps_low: Option<f64>,
-    tps_high: Option<f64>,
-    latency_avg_ms: Option<f64>,
-    #[serde(flatten)]
-    latencies: Latencies,
-    note: Option<String>,
-    run_ids: Vec<i64>,
-    missing: Vec<i64>,
-    set_id: Option<i64>,
-}
-
 #[pg_extern(sql = false)]
 fn sweep(
     call: Call<'_>,
-) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.sweep_point")> {
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.sweep_result")> {
     let horizon = call.horizon();
-    let rows = execute(&call, &horizon).and_then(|rows| composites("bench.sweep_point", &rows));
+    let rows = execute(&call, &horizon).and_then(|rows| results("bench.sweep_result", &rows));
     SetOfIterator::new(rows.or_raise_in(&call))
 }
 
 fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
-    let (grid, repeats, initialize, mut common) = call.read(|arguments| {
+    let (grid, repeats, initialize, common) = call.read(|arguments| {
         Ok((
             arguments.take::<Option<Value>>("grid")?,
             arguments.take::<i32>("repeats")?,
@@ -65,10 +47,6 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
         ))
     })?;
     let grid = check::argument("grid", grid)?;
-    let given = |key: &str| grid.get(key).is_some();
-    if !given("duration") && !given("transactions") {
-        series::limit_runs(&mut common)?;
-    }
     let points = points(&grid)?;
     let scales = points.iter().map(scale_of).collect::<Result<Vec<_>>>()?;
     let has_scale = scales.iter().any(Option::is_some);
@@ -272,44 +250,18 @@ impl Sweep {
         Ok(self.series.found(self.rows(set.id, &outcomes), &outcomes))
     }
 
-    fn rows(&self, set_id: Option<i64>, outcomes: &Outcomes) -> Vec<Row> {
+    /// The rows of all points.
+    pub fn rows(&self, set_id: Option<i64>, outcomes: &Outcomes) -> Vec<Row> {
         self.points()
             .map(|(point, arm)| {
                 let counting = outcomes.counting(&arm.name);
-                let unmade = outcomes.missing(&arm.name);
                 let note = missing_runs(self.series.missing(counting.len())).map(|missing| {
                     let why = arm.cannot.as_deref();
                     why.or(outcomes.why_missing(&arm.name))
                         .map_or(missing, str::to_owned)
                 });
-                let tps = mean(&counting, |figures| figures.tps);
-                let average = mean(&counting, |figures| figures.latency.latency_avg_ms);
-                Row {
-                    point: point.clone(),
-                    runs: counting.len(),
-                    tps: tps.0,
-                    tps_low: tps.1,
-                    tps_high: tps.2,
-                    latency_avg_ms: average.0,
-                    latencies: Latencies::of(&counting),
-                    note,
-                    run_ids: counting.values().map(|record| record.run.run_id).collect(),
-                    missing: unmade.iter().map(|record| record.run.run_id).collect(),
-                    set_id,
-                }
+                Row::of(set_id, arm, outcomes).of_point(point.clone(), note)
             })
             .collect()
     }
-}
-
-#[pg_extern(sql = false)]
-fn points_of(
-    set_id: Option<i64>,
-) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.sweep_point")> {
-    let rows = (|| {
-        let (set, outcomes) = load_of_kind(set_id, SetKind::Sweep)?;
-        let rows = Sweep::stored(&set)?.rows(set_id, &outcomes);
-        composites("bench.sweep_point", &rows)
-    })();
-    SetOfIterator::new(rows.or_raise())
 }

@@ -1,18 +1,21 @@
 //! What the runs of a comparison say: a row for each arm, with a verdict on it. The same rows are made
 //! of runs that have just ended and of stored ones.
 
+use super::arms::Arm;
 use super::outcomes::Outcomes;
 use super::series::Series;
 use selfbench_model::{Figures, RunRecord};
 use selfbench_report::verdict::{self, Measure};
 use selfbench_stats::compare::{Comparison, Interval, geometric_mean, interval_of_mean};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// A row of `bench.verdict`: fields as its columns.
+/// A row of `bench.arm`: fields as its columns.
 #[derive(Debug, Serialize)]
 pub struct Row {
     arm: String,
+    options: Option<Map<String, Value>>,
     runs: usize,
     tps: Option<f64>,
     tps_low: Option<f64>,
@@ -21,7 +24,8 @@ pub struct Row {
     ratio_low: Option<f64>,
     ratio_high: Option<f64>,
     p_value: Option<f64>,
-    verdict: String,
+    verdict: Option<String>,
+    latency_avg_ms: Option<f64>,
     #[serde(flatten)]
     latencies: Latencies,
     scripts_ratio: Option<f64>,
@@ -30,36 +34,73 @@ pub struct Row {
     set_id: Option<i64>,
 }
 
+impl Row {
+    /// The row of an arm that is compared with no other.
+    pub fn of(set_id: Option<i64>, arm: &Arm, outcomes: &Outcomes) -> Row {
+        let counting = outcomes.counting(&arm.name);
+        let unmade = outcomes.missing(&arm.name);
+        let tps = mean(&counting, |figures| figures.tps);
+        Row {
+            arm: arm.name.clone(),
+            options: None,
+            runs: counting.len(),
+            tps: tps.0,
+            tps_low: tps.1,
+            tps_high: tps.2,
+            ratio: None,
+            ratio_low: None,
+            ratio_high: None,
+            p_value: None,
+            verdict: None,
+            latency_avg_ms: mean(&counting, |figures| figures.latency.latency_avg_ms).0,
+            latencies: Latencies::of(&counting),
+            scripts_ratio: None,
+            run_ids: counting.values().map(|record| record.run.run_id).collect(),
+            missing: unmade.iter().map(|record| record.run.run_id).collect(),
+            set_id,
+        }
+    }
+
+    /// The row of a point of a grid: its options, and why runs are missing.
+    pub fn of_point(self, options: Map<String, Value>, note: Option<String>) -> Row {
+        Row {
+            options: Some(options),
+            verdict: note,
+            ..self
+        }
+    }
+}
+
 /// Percentiles of runs that count: their means, with intervals.
 #[derive(Debug, Serialize)]
-pub struct Latencies {
+struct Latencies {
     latency_p50_ms: Option<f64>,
-    latency_p50_low: Option<f64>,
-    latency_p50_high: Option<f64>,
+    latency_p50_low_ms: Option<f64>,
+    latency_p50_high_ms: Option<f64>,
     latency_p95_ms: Option<f64>,
-    latency_p95_low: Option<f64>,
-    latency_p95_high: Option<f64>,
+    latency_p95_low_ms: Option<f64>,
+    latency_p95_high_ms: Option<f64>,
     latency_p99_ms: Option<f64>,
-    latency_p99_low: Option<f64>,
-    latency_p99_high: Option<f64>,
+    latency_p99_low_ms: Option<f64>,
+    latency_p99_high_ms: Option<f64>,
 }
 
 impl Latencies {
     /// Those of runs.
-    pub fn of(runs: &BTreeMap<i32, &RunRecord>) -> Latencies {
+    fn of(runs: &BTreeMap<i32, &RunRecord>) -> Latencies {
         let p50 = mean(runs, |figures| figures.latency.latency_p50_ms);
         let p95 = mean(runs, |figures| figures.latency.latency_p95_ms);
         let p99 = mean(runs, |figures| figures.latency.latency_p99_ms);
         Latencies {
             latency_p50_ms: p50.0,
-            latency_p50_low: p50.1,
-            latency_p50_high: p50.2,
+            latency_p50_low_ms: p50.1,
+            latency_p50_high_ms: p50.2,
             latency_p95_ms: p95.0,
-            latency_p95_low: p95.1,
-            latency_p95_high: p95.2,
+            latency_p95_low_ms: p95.1,
+            latency_p95_high_ms: p95.2,
             latency_p99_ms: p99.0,
-            latency_p99_low: p99.1,
-            latency_p99_high: p99.2,
+            latency_p99_low_ms: p99.1,
+            latency_p99_high_ms: p99.2,
         }
     }
 }
@@ -88,7 +129,6 @@ pub fn rows(set_id: Option<i64>, series: &Series, outcomes: &Outcomes) -> Vec<Ro
                 false => compare(&rounds, measure, series.seed),
             };
             let missing = series.missing(counting.len());
-            let unmade = outcomes.missing(&arm.name);
             let text = match &arm.cannot {
                 Some(why) => format!("cannot run: {why}"),
                 None => {
@@ -107,26 +147,17 @@ pub fn rows(set_id: Option<i64>, series: &Series, outcomes: &Outcomes) -> Vec<Ro
                     }
                 }
             };
-            let tps = mean(&counting, |figures| figures.tps);
             let found = comparison.as_ref();
             Row {
-                arm: arm.name.clone(),
-                runs: counting.len(),
-                tps: tps.0,
-                tps_low: tps.1,
-                tps_high: tps.2,
                 ratio: found.map(|found| found.ratio),
                 ratio_low: found.and_then(|found| found.low),
                 ratio_high: found.and_then(|found| found.high),
                 p_value: found.and_then(|found| found.p_value),
-                verdict: text,
-                latencies: Latencies::of(&counting),
+                verdict: Some(text),
                 scripts_ratio: (!is_baseline)
                     .then(|| of_scripts(&rounds, measure))
                     .flatten(),
-                run_ids: counting.values().map(|record| record.run.run_id).collect(),
-                missing: unmade.iter().map(|record| record.run.run_id).collect(),
-                set_id,
+                ..Row::of(set_id, arm, outcomes)
             }
         })
         .collect()
@@ -177,7 +208,7 @@ fn of_scripts(rounds: &[(i32, &RunRecord, &RunRecord)], measure: Measure) -> Opt
 }
 
 /// The mean of a figure of runs, and the bounds of its interval.
-pub fn mean(
+fn mean(
     runs: &BTreeMap<i32, &RunRecord>,
     figure: fn(&Figures) -> Option<f64>,
 ) -> (Option<f64>, Option<f64>, Option<f64>) {

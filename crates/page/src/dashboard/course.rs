@@ -192,7 +192,7 @@ pub(super) fn labels(courses: &[Course<'_>]) -> Markup {
                     td { (curve("p95 in ms", &course.latency)) }
                     td {
                         @if let Some(literal) = &last.label_literal {
-                            code { "SELECT bench.report_label(" (literal) ", 'html')" }
+                            code { "SELECT bench.report(label => " (literal) ", format => 'html')" }
                         }
                     }
                 }

@@ -142,7 +142,7 @@ pub(super) fn scripts<S: Source>(
             "Tables of pgio's workload",
             "SELECT table_no, sessions, selects, updates, failed, logical_reads_per_s, \
              cache_hits_per_s, riops, device_reads_per_s, wal_bytes_per_s, select_max_ms, update_max_ms \
-             FROM bench.pgio_tables WHERE run_id = $1 ORDER BY table_no",
+             FROM bench.pgio_table_summary WHERE run_id = $1 ORDER BY table_no",
         )?;
         blocks.extend(table.map(Block::Table));
     }
@@ -198,7 +198,8 @@ pub(super) fn waits<S: Source>(
         numbers: vec![false, false, true, true, true],
         rows: evidence.waits.iter().map(row).collect(),
     };
-    let query = tables.of_run("SELECT class, event, samples, share, sessions FROM bench.waits($1)");
+    let query =
+        tables.of_run("SELECT class, event, samples, share, sessions FROM bench.top_waits($1)");
     let section = Table::of("Wait events", query, rows).map(|table| {
         Section::of(
             "Waits",
@@ -236,7 +237,7 @@ pub(super) fn profile<S: Source>(
     let functions = tables.table(
         "Functions by the CPU time that they take",
         "SELECT process, function, self_samples, self_share, total_samples, total_share \
-         FROM bench.profile($1) ORDER BY self_samples DESC, total_samples DESC, process, function",
+         FROM bench.top_functions($1) ORDER BY self_samples DESC, total_samples DESC, process, function",
     )?;
     blocks.extend(
         functions.map(|table| Block::Folded("Functions".into(), vec![Block::Table(table)])),

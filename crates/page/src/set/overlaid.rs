@@ -39,12 +39,12 @@ pub(super) fn overlaid<S: Source>(
             (_, others) => format!("{}, {others}", set.name()),
         };
         for row in source.rows(&points_query(set.id))? {
-            let point = row.0.iter().find(|(name, _)| name == "point");
+            let point = row.0.iter().find(|(name, _)| name == "options");
             let x = point.and_then(|(_, point)| point.get(across)?.as_f64());
             let (Some(x), Some(y)) = (x, row.number("tps")) else {
                 continue;
             };
-            let name = named(&without(&row, "point", across));
+            let name = named(&without(&row, "options", across));
             let point = CurvePoint {
                 x,
                 y,

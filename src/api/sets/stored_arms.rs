@@ -1,0 +1,38 @@
+//! `bench.arms`: the arms of stored comparisons and sweeps.
+
+use super::outcomes::Outcomes;
+use super::series::Series;
+use super::sweep::Sweep;
+use super::verdicts;
+use crate::check;
+use crate::error::{Error, OrRaise};
+use crate::results::result::composites;
+use crate::results::sets;
+use pgrx::prelude::*;
+use selfbench_model::SetKind;
+
+/// The arms of a set that the caller may see, with the figures of their runs.
+#[pg_extern(sql = false)]
+fn arms(
+    set_id: Option<i64>,
+) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.arm")> {
+    let rows = (|| {
+        let set_id = check::argument("set_id", set_id)?;
+        let set = sets::load(set_id)?;
+        let outcomes = Outcomes::stored(set_id, &set)?;
+        let rows = match set.kind {
+            SetKind::Compare => verdicts::rows(Some(set_id), &Series::stored(&set)?, &outcomes),
+            SetKind::Sweep => Sweep::stored(&set)?.rows(Some(set_id), &outcomes),
+            SetKind::FindCapacity => {
+                return Err(Error::OptionConflict {
+                    message: format!("set {set_id} has no arms"),
+                    hint: "It is a search by bench.find_capacity, whose result is in \
+                           bench.set_summary."
+                        .into(),
+                });
+            }
+        };
+        composites("bench.arm", &rows)
+    })();
+    SetOfIterator::new(rows.or_raise())
+}
