@@ -8,7 +8,6 @@ use crate::api::run::conclude;
 use crate::api::warnings;
 use crate::check::{self, list};
 use crate::error::Result;
-use crate::options::Options;
 use crate::options::Stored;
 use crate::results::sets::StoredSet;
 use crate::run::{Mode, RunOptions, Vacuum};
