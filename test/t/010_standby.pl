@@ -94,7 +94,7 @@ like($standby->safe_psql('postgres', "SELECT bench.report($run_id)"),
 is($standby->safe_psql('postgres', "SELECT state FROM bench.wait($run_id)"),
 	'finished', 'bench.wait');
 is($standby->safe_psql('postgres', "SELECT label FROM bench.run_summary WHERE set_id IS NULL"), 'primary', 'run_summary');
-foreach my $call ("report($run_id, 'html')", "report($run_id, 'markdown')", "report_label('primary', 'html')",
+foreach my $call ("report($run_id, 'html')", "report($run_id, 'markdown')", "report(label => 'primary', format => 'html')",
 	"chart($run_id, 'latency')", "plot($run_id)", 'dashboard(inline => 1)')
 {
 	# But for when a page was made.

@@ -178,7 +178,7 @@ here("SELECT bench.initialize(scale => 2, target => $target)");
 my $run = "bench.run(mode => 'libpq', clients => 2, jobs => 2, transactions => 50, label => 'far', target => $target)";
 foreach my $time ('first', 'second')
 {
-	is(here("SELECT state, transactions, scale FROM $run"), 'finished|100|2', "$time run");
+	is(here(columns_of('state, transactions, scale', $run)), 'finished|100|2', "$time run");
 	# The second one has emptied the history of the first.
 	is($far->safe_psql('postgres', 'SELECT count(*) FROM pgbench_history'),
 		100, "$time run: its transactions happened in the target");

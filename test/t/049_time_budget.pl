@@ -234,7 +234,7 @@ foreach my $mode (qw(spi libpq))
 			't|t',
 			"$mode: a transaction that has not ended took its time")
 		  if $arguments =~ /waits/;
-		is( $node->safe_psql('postgres', 'SELECT b.* FROM bench.time_budget(set_id => (SELECT max(run_id) FROM bench.runs)) b'),
+		is( $node->safe_psql('postgres', 'SELECT b.* FROM bench.time_budget((SELECT max(run_id) FROM bench.runs)) b'),
 			"latency|||unknown: $reason",
 			"$mode: $reason");
 	}

@@ -87,9 +87,9 @@ $escaped =~ s/"/&quot;/g;
 like($html, qr/<pre>\Q$escaped\E<\/pre>/, 'statement that repeats the run');
 like($markdown, qr/^\Q$repeat\E$/m, 'the same in Markdown');
 is( $node->safe_psql(
-		'postgres', qq{
+		'postgres', ($repeat =~ s/;$/ \\gset/r) . qq{
 		SELECT r.transactions = o.transactions AND r.label = o.label
-		  FROM bench.runs o, ($repeat) r WHERE o.run_id = $spi} =~ s/;\) r/) r/r),
+		  FROM bench.runs o, bench.runs r WHERE o.run_id = $spi AND r.run_id = :run_id}),
 	't',
 	'it repeats the run');
 is(report($spi, 'text'), $node->safe_psql('postgres', "SELECT bench.report($spi)"), 'text is the default');

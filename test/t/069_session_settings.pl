@@ -34,9 +34,10 @@ SQL
 
 # A statement for each function.
 my $quick = "transactions => 3, vacuum => 'none'";
-my $once  = 'state, transactions, failed, aborted_clients, errors';
+my $once  = 'state, mode, transactions, failed';
 my @calls = (
 	advice       => 'SELECT * FROM bench.advice(1)',
+	arms         => 'SELECT * FROM bench.arms(1) UNION ALL SELECT * FROM bench.arms(2)',
 	cancel       => 'SELECT bench.cancel(1)',
 	charts       => 'SELECT * FROM bench.charts(1)',
 	chart        => 'SELECT bench.chart(1, name) FROM bench.charts(1)',
@@ -57,30 +58,26 @@ my @calls = (
 	delete_runs   => q(SELECT run_label, state FROM bench.delete_runs(label => 'imported', older_than => '1 us')),
 	initialize      => q(SELECT step FROM bench.initialize(steps => 'v')),
 	initialize_pgio => q(SELECT step FROM bench.initialize_pgio(size => '300', seed => '1')),
-	merge           => 'SELECT bench.merge_histograms(histogram) FROM bench.run_intervals WHERE run_id = 1',
+	merge_histograms => 'SELECT bench.merge_histograms(histogram) FROM bench.run_intervals WHERE run_id = 1',
 	percentile      => 'SELECT bench.percentile(histogram, 99.9) FROM bench.runs WHERE run_id = 1',
 	pgbench         => q(SELECT line FROM bench.pgbench('-n -t 3 -S') line WHERE line ~ 'processed|protocol'),
 	plot            => 'SELECT bench.plot(1)',
-	points          => 'SELECT * FROM bench.arms(2)',
-	profile         => 'SELECT * FROM bench.top_functions(1)',
-	report          => q(SELECT regexp_replace(bench.report(1, format), '"exported_at": "[^"]*"', '') FROM unnest('{text,markdown,json,html}'::text[]) format),
-	report_label    => q(SELECT bench.report(label => 'read')),
-	report_set      => 'SELECT bench.report(set_ids => ARRAY[1, 2])',
+	report          => q(SELECT regexp_replace(bench.report(1, format), '"exported_at": "[^"]*"', '') FROM unnest('{text,markdown,json,html}'::text[]) format
+		UNION ALL SELECT bench.report(label => 'read') UNION ALL SELECT bench.report(set_ids => ARRAY[1, 2])),
 	require         => q(SELECT * FROM bench.require(1, 'failed = 0', 'tps > 0.001')),
 	require_set     => q(SELECT * FROM bench.require_set(1, 'runs > 0')),
 	resume          => 'SELECT * FROM bench.resume(1)',
 	run             => qq(SELECT $once FROM bench.run('mine', clients => 2, $quick)),
 	run_pgio        => "SELECT selects FROM bench.run_pgio(transactions => 1)",
 	scaling         => 'SELECT * FROM bench.scaling(2)',
+	session_usage   => 'SELECT blocks_hit > 0 FROM bench.session_usage()',
 	start           => qq(SELECT $once FROM bench.start('mine', $quick) run, bench.wait(run)),
 	start_pgio      => 'SELECT transactions FROM bench.start_pgio(transactions => 1) run, bench.wait(run)',
 	sweep           => qq(SELECT runs FROM bench.sweep('{"clients": [1]}', scripts => 'mine', repeats => 1, $quick)),
-	time_budget     => 'SELECT * FROM bench.time_budget(1)',
-	time_budgets    => 'SELECT * FROM bench.time_budget(set_id => 1)',
-	usage           => 'SELECT blocks_hit > 0 FROM bench.session_usage()',
-	verdicts        => 'SELECT * FROM bench.arms(1)',
-	wait            => 'SELECT * FROM bench.wait(1)',
-	waits           => 'SELECT * FROM bench.top_waits(1)');
+	time_budget     => 'SELECT * FROM bench.time_budget(1) UNION ALL SELECT * FROM bench.time_budget(set_id => 1)',
+	top_functions   => 'SELECT * FROM bench.top_functions(1)',
+	top_waits       => 'SELECT * FROM bench.top_waits(1)',
+	wait            => 'SELECT * FROM bench.wait(1)');
 is($node->safe_psql('postgres', q(SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace ORDER BY 1)),
 	join("\n", sort(pairkeys(@calls))), 'each function is called');
 
