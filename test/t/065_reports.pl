@@ -318,7 +318,7 @@ like(report_set('html', 'arms'), qr/class="chart".*clients=2/s, 'arms are drawn'
 like(report_set('text', 'arms'), qr/clients=1: baseline/, 'verdicts as text');
 like(report_set('html', 'arms'), qr/class="lead".*<ul class="findings">.*\(4 runs; run \d+: .*class="chart"/s, 'reasons for doubt beside the answer, each once');
 like(report_set('html', 'capacity'), qr/p99 stays under 20 ms.*limit of 20.*class="chart"|class="chart".*limit of 20/s, 'probes are drawn');
-like(report_set('html', 'before'), qr/<th class="text" scope="col">note<.*<td class="text">-</s, 'a column of texts that has none is aligned as texts');
+like(report_set('html', 'before'), qr/<th class="text" scope="col">verdict<.*<td class="text">-</s, 'a column of texts that has none is aligned as texts');
 like(report_set('text', 'before'), qr/throughput (?:peaks|still rises)|highest throughput/, 'scaling as text');
 $html = html_ok(report_set('html', 'before', 'after'), 'two sets');
 like($html, qr/Set $sets{after}: after, protocol=simple/, 'series of two sets');
@@ -387,7 +387,7 @@ is( $node->safe_psql(
 
 is( $node->safe_psql(
 		'postgres', qq{
-		SELECT d ->> 'format', jsonb_array_length(d -> 'sets'), jsonb_array_length(d #> '{sets,0,points}'),
+		SELECT d ->> 'format', jsonb_array_length(d -> 'sets'), jsonb_array_length(d #> '{sets,0,arms}'),
 		       jsonb_array_length(d #> '{sets,0,runs}') >= 4, d #>> '{sets,1,set,label}', d #>> '{sets,0,runs,0,format}'
 		  FROM (SELECT bench.report(set_ids => ARRAY[$sets{before}, $sets{after}], format => 'json')::jsonb AS d) q}),
 	'pg_selfbench sets|2|4|t|after|pg_selfbench run',
