@@ -6,7 +6,6 @@ use crate::check::{self, Ids, age, argument};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
 use crate::results::load::{exists, has_profile, load_evidence};
-use crate::results::sets;
 use crate::results::waits::SeenWaits;
 use crate::security;
 use crate::server;

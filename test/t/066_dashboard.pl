@@ -107,7 +107,7 @@ unlike($html, qr/<script>alert|" onmouseover="|\e/, 'texts are texts');
 like($html, qr/\[U\+001B\]\[31m\[U\+202E\]/, 'hidden characters are visible');
 like($html, qr/&amp;lt;b/, 'references are texts, too');
 unlike($html, qr/<[^>]* (on[a-z]+|style)=/, 'no event handler, no style attribute');
-like($html, qr/bench\.report\(label => ?E'\\\\'', \(SELECT 1\)\) --', format => 'html'\)/, 'a query quotes its label');
+like($html, qr/bench\.report\(label =&gt; ?E'\\\\'', \(SELECT 1\)\) --', format =&gt; 'html'\)/, 'a query quotes its label');
 like($html, qr/content="default-src 'none'; style-src( 'sha256-[^']+')+; script-src 'sha256-[^']+';/, 'the policy');
 
 # Rights.

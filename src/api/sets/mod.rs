@@ -22,7 +22,7 @@ use super::run::perform;
 use super::warnings;
 use crate::backend::horizon::Horizon;
 use crate::clock;
-use crate::error::{Error, Result, catch};
+use crate::error::{Error, OrRaise, Result, catch};
 use crate::results::sets::{self, Change};
 use crate::run::{Run, RunSpec, Vacuum};
 use crate::server;
