@@ -108,8 +108,8 @@ foreach my $way ('spi', 'target')
 		like($stderr, qr/ERROR:  setup failed: $error\nDETAIL:  Statement: $statement\./, "$way: $cause");
 		is($exists->('first') . $exists->('third'), 'ff', "$way: $cause: the teardown is done");
 		is($value->("SELECT state, teardown_due FROM bench.runs WHERE label = '$cause $way'"), 'failed|f', "$way: $cause: the run has failed");
-		($stdout, $stderr) = $psql->(qq{SELECT state, array_to_string(errors, ' ') FROM bench.run('one', transactions => 1, $ways{$way},
-			setup => 'CREATE TABLE first ()', teardown => 'DROP TABLE missing; $sql; DROP TABLE first')});
+		($stdout, $stderr) = $psql->(columns_of("state, array_to_string(errors, ' ')", qq{bench.run('one', transactions => 1, $ways{$way},
+			setup => 'CREATE TABLE first ()', teardown => 'DROP TABLE missing; $sql; DROP TABLE first')}));
 		like($stdout, qr/^finished\|teardown failed: table "missing" does not exist .* teardown failed: $error \(Statement: $statement\.\) Repeat/,
 			"$way: $cause in a teardown");
 		is($value->("SELECT bench.finish_teardown(run_id, give_up => true) FROM bench.runs WHERE teardown_due"), 't', "$way: $cause: it is due");
@@ -118,7 +118,7 @@ foreach my $way ('spi', 'target')
 }
 if ($node->pg_version >= 17)
 {
-	is($value->(q{SELECT state, errors FROM bench.run('one', transactions => 1, setup => 'CREATE TABLE first ()', teardown => 'SET transaction_timeout = 1000; DROP TABLE first')}),
+	is($value->(columns_of('state, errors', q{bench.run('one', transactions => 1, setup => 'CREATE TABLE first ()', teardown => 'SET transaction_timeout = 1000; DROP TABLE first')})),
 		'finished|{}', 'a transaction_timeout that does not come');
 }
 # It does not: no statement leaves a transaction open.

@@ -80,8 +80,8 @@ like($markdown, qr/UPDATE pgbench/, 'commands in Markdown');
 like($html, qr/<dt>variable answer<\/dt><dd>42<\/dd>/, 'variables');
 my $repeat =
   "SELECT * FROM bench.run(scripts => 'select-only\@2, simple-update', clients => 2, transactions => 100, "
-  . q{seed => '42', label => 'both', variables => '{"answer":"42"}', }
-  . q{settings => '{"work_mem":"8MB"}', setup => 'CREATE TABLE made ()', teardown => 'DROP TABLE made', per_statement => true);};
+  . q{seed => '42', label => 'both', variables => '{"answer":"42"}', per_statement => true, }
+  . q{settings => '{"work_mem":"8MB"}', setup => 'CREATE TABLE made ()', teardown => 'DROP TABLE made');};
 (my $escaped = $repeat) =~ s/>/&gt;/g;
 $escaped =~ s/"/&quot;/g;
 like($html, qr/<pre>\Q$escaped\E<\/pre>/, 'statement that repeats the run');

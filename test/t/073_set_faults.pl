@@ -81,7 +81,7 @@ foreach my $victim ('backend_type = $$pg_selfbench spi client$$', 'backend_type 
 	eval { $keeper->quit };
 	$node->start if $victim eq 'postmaster';
 	ok(is_up($before), "$victim killed: the server is up again");
-	is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'interrupted', "$victim killed: the set is interrupted");
+	is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'lost', "$victim killed: the set is lost");
 	# Several sessions resume at the same time.
 	my @sessions = map { start_sql($node, "SELECT * FROM bench.resume($set)") } 1 .. 3;
 	my @outcomes = map { join ' ', (finish_sql($_))[0, 1] } @sessions;
