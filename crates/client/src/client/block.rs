@@ -8,16 +8,47 @@ use crate::record::Record;
 use crate::run_plan::RunPlan;
 use crate::session::{Block, Outcome, Session};
 
+/// Where a client is with its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockState {
+    /// About to execute a script within the block.
+    Enter,
+    /// The block is being opened.
+    Open,
+    /// The block is being committed, after its last script.
+    Commit,
+    /// About to end; the block may still be open.
+    Leave,
+    /// The block is being committed, after which the client ends.
+    CommitAtEnd,
+}
+
 impl<'w> Client<'w> {
+    /// Goes on with the block.
+    #[inline]
+    pub(super) fn block(
+        &mut self,
+        state: BlockState,
+        context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
+    ) -> Option<Step> {
+        match state {
+            BlockState::Enter => self.enter_block(context),
+            BlockState::Open => self.open_block(context),
+            BlockState::Commit => self.commit_block(context),
+            BlockState::Leave => self.leave(context),
+            BlockState::CommitAtEnd => self.commit_at_end(context),
+        }
+    }
+
     /// Opens a block unless one is open.
     #[inline]
-    pub(super) fn enter_block(
+    fn enter_block(
         &mut self,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
         if self.in_block == 0 {
             context.session.submit_begin();
-            self.state = State::OpenBlock;
+            self.state = State::Block(BlockState::Open);
         } else {
             self.state = State::Execute;
         }
@@ -27,7 +58,7 @@ impl<'w> Client<'w> {
 
     /// Waits until the block is open.
     #[inline]
-    pub(super) fn open_block(
+    fn open_block(
         &mut self,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
@@ -49,7 +80,7 @@ impl<'w> Client<'w> {
 
     /// Waits until the block is committed, after its last script.
     #[inline]
-    pub(super) fn commit_block(
+    fn commit_block(
         &mut self,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
@@ -67,7 +98,7 @@ impl<'w> Client<'w> {
     }
 
     /// Ends the client, after committing its block if one is open.
-    pub(super) fn leave(
+    fn leave(
         &mut self,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
@@ -76,7 +107,7 @@ impl<'w> Client<'w> {
             && context.session.block() == Block::Open
         {
             context.session.submit_commit();
-            self.state = State::CommitAtEnd;
+            self.state = State::Block(BlockState::CommitAtEnd);
         } else {
             self.state = State::Ended;
         }
@@ -84,7 +115,7 @@ impl<'w> Client<'w> {
     }
 
     /// Waits until the last block is committed.
-    pub(super) fn commit_at_end(
+    fn commit_at_end(
         &mut self,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {

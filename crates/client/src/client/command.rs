@@ -1,5 +1,6 @@
 //! The execution of a script's commands, one after the other.
 
+use super::block::BlockState;
 use super::trace::debug_sink;
 use super::{Client, State, Step};
 use crate::context::Context;
@@ -20,7 +21,7 @@ impl<'w> Client<'w> {
             None if self.in_block > 0 && self.ends_block(context.plan) => {
                 self.in_block = 0;
                 context.session.submit_commit();
-                self.state = State::CommitBlock;
+                self.state = State::Block(BlockState::Commit);
                 None
             }
             None => {

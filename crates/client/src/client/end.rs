@@ -1,5 +1,6 @@
 //! The end of a transaction, its figures, and the end of the client.
 
+use super::block::BlockState;
 use super::{Client, State, Step};
 use crate::context::Context;
 use crate::control::Control;
@@ -121,7 +122,7 @@ impl<'w> Client<'w> {
     /// Ends the client, after its block if one is open.
     pub(super) fn finish(&mut self) -> Step {
         if self.in_block > 0 {
-            self.state = State::Leave;
+            self.state = State::Block(BlockState::Leave);
             return Step::Again;
         }
         self.state = State::Ended;

@@ -10,6 +10,7 @@ mod start;
 mod statement;
 mod trace;
 
+use self::block::BlockState;
 use crate::context::Context;
 use crate::control::Control;
 use crate::record::Record;
@@ -59,10 +60,6 @@ enum State {
     Throttle,
     /// Connects, since this clock reading.
     Connect(u64),
-    /// About to execute a script within a block of several transactions.
-    Enter,
-    /// The block is being opened.
-    OpenBlock,
     /// About to execute the current command.
     Execute,
     /// A statement or the end of a pipeline is in progress.
@@ -75,14 +72,10 @@ enum State {
     Sleep { since_ns: u64, until_ns: u64 },
     /// A rollback is in progress, after a failure that may be retried.
     RollBack(Failure),
-    /// The block is being committed, after its last script.
-    CommitBlock,
+    /// Opens or commits a block of several transactions.
+    Block(BlockState),
     /// The script has been executed to its end.
     End,
-    /// About to end; a block may still be open.
-    Leave,
-    /// The block is being committed, after which the client ends.
-    CommitAtEnd,
     /// Finished or aborted.
     Ended,
 }
@@ -223,8 +216,6 @@ impl<'w> Client<'w> {
                 State::Schedule => return_if_step!(self.schedule(context)),
                 State::Throttle => return_if_step!(self.throttle(context)),
                 State::Connect(since_ns) => return_if_step!(self.connect(since_ns, context)),
-                State::Enter => return_if_step!(self.enter_block(context)),
-                State::OpenBlock => return_if_step!(self.open_block(context)),
                 State::Execute => return_if_step!(self.execute_current(context)),
                 State::Await => return_if_step!(self.await_outcome(context)),
                 State::AwaitResults => return_if_step!(self.await_results(context)),
@@ -233,10 +224,8 @@ impl<'w> Client<'w> {
                 State::Sleep { since_ns, until_ns } => {
                     return_if_step!(self.sleep(since_ns, until_ns, context))
                 }
-                State::CommitBlock => return_if_step!(self.commit_block(context)),
+                State::Block(state) => return_if_step!(self.block(state, context)),
                 State::End => return self.end(context),
-                State::Leave => return_if_step!(self.leave(context)),
-                State::CommitAtEnd => return_if_step!(self.commit_at_end(context)),
                 State::Ended => return Step::Finished,
             }
         }

@@ -1,5 +1,6 @@
 //! From the choice of a script to the beginning of its transaction.
 
+use super::block::BlockState;
 use super::{Client, State, Step};
 use crate::context::Context;
 use crate::control::Control;
@@ -181,7 +182,7 @@ impl<'w> Client<'w> {
     #[inline]
     pub(super) fn first_state(&self, plan: &RunPlan<'w>) -> State {
         if plan.commit_every > 1 {
-            State::Enter
+            State::Block(BlockState::Enter)
         } else {
             State::Execute
         }
