@@ -15,7 +15,7 @@
 //! repeated for each table with a column `run_id`, whose name takes the place of `{{table}}`.
 
 use crate::lists::{Listed, Lists, options};
-use crate::{Opt, sql_type, tables};
+use crate::{Column, Opt, sql_type, tables};
 use std::fs;
 use std::path::Path;
 
@@ -60,7 +60,23 @@ pub fn script(root: &Path) -> Result<String, String> {
         expand(&read(&path)?, &lists, &mut script)
             .map_err(|error| format!("src/sql/{piece}.sql: {error}"))?;
     }
-    Ok(each_table(&script))
+    let script = each_table(&script);
+    Ok(script.clone() + &comments(&script))
+}
+
+/// Statements that give columns of tables and types the comments that stand behind them.
+fn comments(script: &str) -> String {
+    let mut statements = "\n".to_owned();
+    for table in tables(script) {
+        for Column { name, comment, .. } in table.columns.iter().filter(|c| !c.comment.is_empty()) {
+            let comment = comment.replace('\'', "''");
+            statements += &format!(
+                "COMMENT ON COLUMN bench.{}.{name} IS '{comment}';\n",
+                table.name
+            );
+        }
+    }
+    statements
 }
 
 /// Adds a piece to the script.
@@ -150,9 +166,20 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<(String, String)>, String> {
         };
         let is_declared = ["columns", "attributes"].contains(&kind);
         let comment = if is_declared { comment.as_str() } else { "" };
-        Ok((text, comment.replace('`', "")))
+        Ok((text, as_comment(comment)))
     };
     columns.into_iter().map(item).collect()
+}
+
+/// A description as a comment in SQL, which does not begin with a capital letter.
+fn as_comment(description: &str) -> String {
+    let text = description.replace('`', "");
+    match text.char_indices().nth(1) {
+        Some((at, second)) if !second.is_ascii_uppercase() => {
+            text[..at].to_lowercase() + &text[at..]
+        }
+        _ => text,
+    }
 }
 
 /// The items of a list that a selection has.
@@ -226,7 +253,7 @@ fn each_table(script: &str) -> String {
         let (body, after) = begun.split_once("{{end}}\n").unwrap_or((begun, ""));
         repeated += before;
         for table in tables(script) {
-            if table.name != "runs" && table.columns.iter().any(|column| column.name == "run_id") {
+            if table.name != "runs" && table.has_rows_of_runs() {
                 repeated += &body.replace("{{table}}", &table.name);
             }
         }

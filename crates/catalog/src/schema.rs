@@ -25,7 +25,10 @@ pub fn schema(text: &str, script: &str, tables: &[Table]) -> Result<String, Stri
         .ok_or("there is no list of local columns")?
         .trim_matches(['{', '}']);
     let local: Vec<&str> = local.split(',').collect();
-    let mut tables: Vec<_> = tables.iter().filter(|table| has_run_id(table)).collect();
+    let mut tables: Vec<_> = tables
+        .iter()
+        .filter(|table| table.has_rows_of_runs())
+        .collect();
     tables.sort_by_key(|table| (table.name != "runs", &table.name));
     let rows = tables[1..].iter().map(|Table { name, .. }| {
         let items = format!("{{ \"$ref\": \"#/$defs/{name}\" }}");
@@ -60,10 +63,6 @@ pub fn schema(text: &str, script: &str, tables: &[Table]) -> Result<String, Stri
     });
     let definitions = definitions.collect::<Vec<_>>().join(",\n");
     Ok(format!("{before}{rows},\n{definitions}\n  }}\n}}\n"))
-}
-
-fn has_run_id(table: &Table) -> bool {
-    table.columns.iter().any(|column| column.name == "run_id")
 }
 
 fn comment_of(script: &str, table: &str) -> String {

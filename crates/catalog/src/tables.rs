@@ -1,10 +1,13 @@
-//! The tables that a script creates, as it is written: a column is a line, which may end in a comment.
+//! The tables and composite types that a script creates, as it is written: a column is a line, which may end in
+//! a comment.
 
-/// A table in schema `bench`.
+/// A table or composite type in schema `bench`.
 #[derive(Debug)]
 pub struct Table {
     /// Its name without the schema.
     pub name: String,
+    /// Whether it is a type.
+    pub is_type: bool,
     /// Its columns.
     pub columns: Vec<Column>,
 }
@@ -18,6 +21,13 @@ pub struct Column {
     pub definition: String,
     /// What the comment behind it says.
     pub comment: String,
+}
+
+impl Table {
+    /// Whether it is a table with rows of runs.
+    pub fn has_rows_of_runs(&self) -> bool {
+        !self.is_type && self.columns.iter().any(|column| column.name == "run_id")
+    }
 }
 
 impl Column {
@@ -34,14 +44,18 @@ impl Column {
     }
 }
 
-/// The tables that a script creates.
+/// The tables and composite types that a script creates.
 pub fn tables(script: &str) -> Vec<Table> {
-    let begun = script.split("\nCREATE TABLE bench.").skip(1);
+    let begun = script.split("\nCREATE ").skip(1);
     begun.filter_map(table).collect()
 }
 
 fn table(begun: &str) -> Option<Table> {
-    let (name, rest) = begun.split_once(" (\n")?;
+    let (first, rest) = begun.split_once(" (\n")?;
+    let of_type = first
+        .strip_prefix("TYPE bench.")
+        .and_then(|name| name.strip_suffix(" AS"));
+    let name = first.strip_prefix("TABLE bench.").or(of_type)?;
     let (body, _) = rest.split_once("\n);")?;
     let mut columns: Vec<Column> = Vec::new();
     for line in body.lines() {
@@ -63,6 +77,7 @@ fn table(begun: &str) -> Option<Table> {
     }
     Some(Table {
         name: name.to_owned(),
+        is_type: of_type.is_some(),
         columns,
     })
 }
