@@ -50,19 +50,6 @@ SELECT DISTINCT classid::regclass
 FROM pg_depend
 WHERE refclassid = 'pg_namespace'::regclass AND refobjid = 'bench_internal'::regnamespace;
 
--- Tables, results and views have the same figures under the same names.
-SELECT f.attname AS figure, t.name AS missing_in
-FROM pg_attribute f,
-     (VALUES ('bench.runs'), ('bench.run_intervals'), ('bench.run_summary')) t (name)
-WHERE f.attrelid = 'bench.run_scripts'::regclass AND f.attnum > 0
-  AND f.attname NOT IN ('run_id', 'script_no', 'name', 'description', 'body', 'weight')
-  -- what merges latencies is in tables alone
-  AND NOT (f.attname IN ('latency_sum_ms', 'latency_sum_squares_ms2', 'histogram')
-           AND t.name = 'bench.run_summary')
-  AND NOT EXISTS (SELECT FROM pg_attribute a
-                  WHERE a.attrelid = t.name::regclass AND a.attname = f.attname
-                    AND a.atttypid = f.atttypid);
-
 -- Dropping it removes everything, and it can be created again.
 DROP EXTENSION pg_selfbench;
 SELECT to_regnamespace('bench') AS schema_left, to_regnamespace('bench_internal') AS internal_left;
