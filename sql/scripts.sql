@@ -18,10 +18,19 @@ SELECT * FROM bench.check_script(E'\\set n 1\nSELECT * FROM t_:n;\nSELECT 1 \\; 
 SELECT * FROM bench.check_script(E'SELECT 1 \\; SELECT 2;');
 SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms');
 SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms', protocol => 'simple');
+-- Parameters of the script's own, and names that no variable can have: pgbench parses these, and its clients abort.
+SELECT * FROM bench.check_script(
+    E'\\set a 1\nSELECT :a, $1, ''é'', $2;\nPREPARE p AS SELECT $1;\nEXPLAIN SELECT $1;\nCALL p((SELECT $3));\nSELECT ''$1'', a$1 FROM t');
+SELECT * FROM bench.check_script('SELECT 1; SELECT $1', protocol => 'simple');
+SELECT * FROM bench.check_script(E'\\set 1a 1\n\\setshell b-c echo 1\nSELECT 1 \\gset\nSELECT 1 AS a, 2 AS b \\gset 1\nSELECT 1 AS a \\aset x_');
 SELECT * FROM bench.check_script('SELECT 1', protocol => 'binary');
 SELECT * FROM bench.check_script('SELECT 1', resolve => NULL);
 -- Names are looked up on request; nothing is executed, planned or locked.
 SELECT count(*) FROM bench.check_script('SELECT a FROM missing; SELECT missing(); CREATE TABLE missing (); ALTER TABLE gone ADD b int;');
+SELECT message, severity FROM unnest(ARRAY[
+    $$SELECT set_config('search_path', 'x', true)$$, $$SELECT FROM t WHERE pg_catalog.set_config(lower('A'), a, true) > ''$$,
+    $$SET "SEARCH_PATH" = x$$, $$SELECT set_config('a.user', 'x', true)$$]) first,
+    LATERAL bench.check_script(first || E';\nSELECT * FROM missing', resolve => true) WHERE line = 2;
 CREATE TABLE looked_up (a int);
 CREATE FUNCTION fails() RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RAISE ''executed''; END';
 BEGIN;
@@ -34,8 +43,10 @@ COMMIT;
 DROP TABLE looked_up;
 DROP FUNCTION fails();
 
--- Stored scripts have no errors, and their names cannot mean a built-in script, a file or another role's script.
+-- Stored scripts can be parsed, and their names cannot mean a built-in script, a file or another role's script.
 SELECT bench.define_script('broken', E'select 1;\n  \\sleep 1 week');
+SELECT bench.define_script('doubtful', E'SELECT :a;\nSELEC 2;'), bench.define_script('doubtful', E'\\set 1a 1');
+SELECT bench.drop_script('doubtful');
 SELECT bench.define_script('select-only', 'select 1;');
 SELECT bench.define_script('sel', 'select 1;');
 SELECT bench.define_script('s', 'select 1;');

@@ -2,7 +2,9 @@
 
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::argument;
+use crate::error::Result;
 use crate::run::{check_script, scripts};
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_script::Protocol;
 
@@ -17,13 +19,35 @@ fn define_script(call: Call<'_>) {
                     arguments.take("description")?,
                 ))
             })?;
-        scripts::define(
-            &argument("name", name)?,
-            argument("body", body)?,
-            description.as_deref(),
-        )
+        let (name, body) = (argument("name", name)?, argument("body", body)?);
+        scripts::define(&name, body, description.as_deref())?;
+        warn_of_errors(&name, body)
     })()
     .or_raise_in(&call);
+}
+
+/// Warns of the first error that a run with the default protocol would have.
+fn warn_of_errors(name: &str, body: &str) -> Result<()> {
+    let found = check_script::check(body, Protocol::Prepared, false)?.into_iter();
+    let Some(first) = found.into_iter().find(|f| f.severity == "error") else {
+        return Ok(());
+    };
+    let place = match (first.line, first.column) {
+        (Some(line), Some(column)) => format!("Line {line}, column {column}: "),
+        _ => String::new(),
+    };
+    let hint = "bench.check_script reports all errors of a script, also for another protocol than \
+                \"prepared\".";
+    ErrorReport::new(
+        PgSqlErrorCode::ERRCODE_WARNING,
+        format!("script \"{name}\" was stored with errors"),
+        "",
+    )
+    // A syntax error may quote all of the script.
+    .set_detail(place + &first.message.chars().take(200).collect::<String>())
+    .set_hint(hint)
+    .report(PgLogLevel::WARNING);
+    Ok(())
 }
 
 #[pg_extern(sql = false)]

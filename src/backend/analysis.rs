@@ -127,13 +127,13 @@ pub struct Checked {
     pub error: Option<(Report, Option<usize>)>,
 }
 
-/// Parses the statements of a text, of which there must be at most one if it is `single`, and
-/// analyzes them if names are to be resolved, too. Must be called in a transaction, which keeps no
-/// lock of it.
+/// Parses the statements of a text with that many parameters, of which there must be at most one if it is
+/// `single`, and analyzes them if names are to be resolved, too. Must be called in a transaction, which
+/// keeps no lock of it.
 ///
 /// # Errors
 /// If that is canceled, or lacks resources.
-pub fn check(sql: &str, single: bool, resolve: bool) -> Result<Checked> {
+pub fn check(sql: &str, parameters: usize, single: bool, resolve: bool) -> Result<Checked> {
     let text = zero_terminated(sql)?;
     let mut checked = Checked::default();
     let changes_names = &mut checked.changes_names;
@@ -142,7 +142,16 @@ pub fn check(sql: &str, single: bool, resolve: bool) -> Result<Checked> {
         let list = parse(&text, single)?;
         // SAFETY: these statements were parsed from the text.
         unsafe {
-            *changes_names = list.iter_ptr().any(|raw| is_change_of_names((*raw).stmt));
+            let mut parts = Parts::default();
+            for raw in list.iter_ptr() {
+                parts.add(query_of((*raw).stmt));
+                *changes_names |= parts.sets_names || is_change_of_names((*raw).stmt);
+            }
+            if let Some((number, at)) = parts.parameters.iter().find(|p| p.0 > parameters) {
+                let text = sql.get(..*at).unwrap_or(sql);
+                place.set(text.chars().count() + 1);
+                return Err(no_parameter(*number));
+            }
             if resolve {
                 for raw in list.iter_ptr() {
                     analyze_parsed(raw, &text)?;
@@ -168,8 +177,7 @@ unsafe fn is_change_of_names(statement: *mut pg_sys::Node) -> bool {
     unsafe {
         if pgrx::is_a(statement, pg_sys::NodeTag::T_VariableSetStmt) {
             let name = (*statement.cast::<pg_sys::VariableSetStmt>()).name;
-            let names = [c"search_path", c"role", c"session_authorization"];
-            return name.is_null() || names.contains(&CStr::from_ptr(name));
+            return name.is_null() || is_about_names(CStr::from_ptr(name));
         }
         if pgrx::is_a(statement, pg_sys::NodeTag::T_DoStmt)
             || pgrx::is_a(statement, pg_sys::NodeTag::T_CallStmt)
@@ -178,6 +186,104 @@ unsafe fn is_change_of_names(statement: *mut pg_sys::Node) -> bool {
         }
         pg_sys::GetCommandLogLevel(statement) == pg_sys::LogStmtLevel::LOGSTMT_DDL
     }
+}
+
+/// Whether a setting determines which names are found.
+fn is_about_names(setting: &CStr) -> bool {
+    let settings = ["search_path", "role", "session_authorization"];
+    let is = |name: &&str| setting.to_bytes().eq_ignore_ascii_case(name.as_bytes());
+    settings.iter().any(is)
+}
+
+/// Parts of queries that have not been analyzed.
+#[derive(Default)]
+struct Parts {
+    /// The numbers of parameters, with their offsets in the text.
+    parameters: Vec<(usize, usize)>,
+    /// Whether a call of `set_config` may change which names are found.
+    sets_names: bool,
+}
+
+impl Parts {
+    /// # Safety
+    /// The node is a query that has been parsed, or null.
+    unsafe fn add(&mut self, query: *mut pg_sys::Node) {
+        #[pgrx::pg_guard]
+        unsafe extern "C-unwind" fn add(node: *mut pg_sys::Node, parts: *mut c_void) -> bool {
+            // SAFETY: a node of the query, of the type that its tag tells, and the parts.
+            unsafe {
+                if node.is_null() {
+                    return false;
+                }
+                let all = &mut *parts.cast::<Parts>();
+                if pgrx::is_a(node, pg_sys::NodeTag::T_ParamRef) {
+                    let parameter = &*node.cast::<pg_sys::ParamRef>();
+                    let number = |n| usize::try_from(n).unwrap_or(0);
+                    let place = (number(parameter.number), number(parameter.location));
+                    all.parameters.push(place);
+                } else if pgrx::is_a(node, pg_sys::NodeTag::T_FuncCall) {
+                    all.sets_names |= sets_names(&*node.cast::<pg_sys::FuncCall>());
+                }
+                pg_sys::raw_expression_tree_walker(node, Some(add), parts)
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { add(query, std::ptr::from_mut(self).cast()) };
+    }
+}
+
+/// Whether a call is one of `set_config` that may change which names are found.
+///
+/// # Safety
+/// It is part of a parsed query.
+unsafe fn sets_names(call: &pg_sys::FuncCall) -> bool {
+    // SAFETY: the caller's promise; names end in a zero byte, and tags tell types.
+    unsafe {
+        let name = PgList::<pg_sys::String>::from_pg(call.funcname);
+        let name = name
+            .iter_ptr()
+            .last()
+            .map(|name| CStr::from_ptr((*name).sval));
+        if name != Some(c"set_config") {
+            return false;
+        }
+        let first = PgList::<pg_sys::Node>::from_pg(call.args).get_ptr(0);
+        match first.filter(|first| pgrx::is_a(*first, pg_sys::NodeTag::T_A_Const)) {
+            Some(setting) => {
+                let value = &mut (*setting.cast::<pg_sys::A_Const>()).val;
+                !pgrx::is_a(&raw mut value.node, pg_sys::NodeTag::T_String)
+                    || is_about_names(CStr::from_ptr(value.sval.sval))
+            }
+            None => true,
+        }
+    }
+}
+
+/// The query of a statement, whose parameters are those of the statement; null if it has none.
+///
+/// # Safety
+/// The node is a parsed statement.
+unsafe fn query_of(statement: *mut pg_sys::Node) -> *mut pg_sys::Node {
+    use pg_sys::NodeTag::*;
+    // SAFETY: the caller's promise; the tag tells the type.
+    unsafe {
+        match (*statement).type_ {
+            T_SelectStmt | T_InsertStmt | T_UpdateStmt | T_DeleteStmt | T_MergeStmt => statement,
+            T_ExplainStmt => query_of((*statement.cast::<pg_sys::ExplainStmt>()).query),
+            T_CreateTableAsStmt => query_of((*statement.cast::<pg_sys::CreateTableAsStmt>()).query),
+            T_DeclareCursorStmt => query_of((*statement.cast::<pg_sys::DeclareCursorStmt>()).query),
+            T_CallStmt => (*statement.cast::<pg_sys::CallStmt>()).funccall.cast(),
+            _ => std::ptr::null_mut(),
+        }
+    }
+}
+
+/// The server's error about a parameter that a statement mentions and nothing gives a value.
+fn no_parameter(number: usize) -> Error {
+    let message = format!("there is no parameter ${number}");
+    let mut report = Report::new(Sqlstate::ERRCODE_UNDEFINED_PARAMETER, message);
+    report.hint = Some("Write a value as a variable, such as :n after \\set n 1.".into());
+    report.into()
 }
 
 /// Whether an error says nothing about the statement: SQLSTATEs of resources, of interventions and of
@@ -238,6 +344,11 @@ impl NotedPlace {
             pg_sys::error_context_stack = &raw mut *callback;
             NotedPlace(callback)
         }
+    }
+
+    /// Notes the place of an error that the server does not report, in characters from 1.
+    fn set(&self, place: usize) {
+        PLACE.store(i32::try_from(place).unwrap_or(0), Relaxed);
     }
 
     /// In characters from 1.

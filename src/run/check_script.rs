@@ -4,7 +4,9 @@ use super::undefined;
 use crate::backend::analysis::{self, Checked};
 use crate::backend::interrupts::check_for_interrupts;
 use crate::error::Result;
-use selfbench_script::{Action, Command, Protocol, ScriptError, Workload, WorkloadBuilder};
+use selfbench_script::{
+    Action, Command, InvalidName, Protocol, ScriptError, Workload, WorkloadBuilder,
+};
 
 /// Something that is wrong with a script, or may be.
 pub struct Finding {
@@ -23,6 +25,10 @@ pub struct Finding {
 /// SQLSTATEs of errors about names that do not exist: of columns, functions, relations, other
 /// objects and schemas.
 const UNKNOWN_NAME: [&str; 5] = ["42703", "42883", "42P01", "42704", "3F000"];
+
+/// The hint about a name that no variable can have.
+const NAMES_OF_VARIABLES: &str = "A variable's name has letters, digits and underscores, and does not \
+                                  begin with a digit. Columns get names with AS.";
 
 /// All findings, in the order of the script; only the first one if it cannot be split into commands.
 /// `resolve` is whether names are looked up in this database.
@@ -47,17 +53,27 @@ pub fn check(body: &str, protocol: Protocol, resolve: bool) -> Result<Vec<Findin
     // Whether names that do not exist may exist when the script is executed.
     let mut names_change = false;
     for command in workload.scripts.iter().flat_map(|script| &script.commands) {
+        check_for_interrupts();
+        if let Some(invalid) = invalid_name(command, &workload)? {
+            let message = invalid.to_string();
+            let hint = Some(NAMES_OF_VARIABLES.to_owned());
+            findings.push(at(body, command, 0, "error", message, hint));
+        }
         let Action::Sql(sql) = &command.action else {
             continue;
         };
-        check_for_interrupts();
         let simple = protocol == Protocol::Simple;
         // Variables may be any part of a statement there.
         let is_template = simple && !sql.parameters().is_empty();
         let Checked {
             changes_names,
             error,
-        } = analysis::check(sql.parameterized(), !simple, resolve && !is_template)?;
+        } = analysis::check(
+            sql.parameterized(),
+            sql.parameters().len(),
+            !simple,
+            resolve && !is_template,
+        )?;
         if let Some((report, place)) = error.filter(|_| !is_template) {
             let is_unsure = names_change && UNKNOWN_NAME.contains(&report.sqlstate.as_str());
             let mut characters = sql.parameterized().char_indices();
@@ -76,6 +92,20 @@ pub fn check(body: &str, protocol: Protocol, resolve: bool) -> Result<Vec<Findin
     }
     findings.sort_by_key(|finding| (finding.line, finding.column));
     Ok(findings)
+}
+
+/// The first name to which a command assigns and that no variable can have: pgbench parses such a script,
+/// and its clients abort.
+fn invalid_name(command: &Command, workload: &Workload) -> Result<Option<InvalidName>> {
+    if let Action::Sql(sql) = &command.action {
+        let Some(store) = &sql.store else {
+            return Ok(None);
+        };
+        let columns = analysis::columns(sql.parameterized())?.unwrap_or_default();
+        let mut columns = columns.iter();
+        return Ok(columns.find_map(|column| store.target(column, &workload.symbols).err()));
+    }
+    Ok(command.action.invalid_name())
 }
 
 fn parse(body: &str, protocol: Protocol) -> Result<Workload, ScriptError> {

@@ -3,7 +3,7 @@
 //! Not here: the texts they come from (`parse.rs`), the set of scripts of a run (`workload.rs`), and
 //! the actions of meta commands (`assign.rs`, `shell.rs`, `sleep.rs`).
 
-use crate::assign::{SetCommand, Store};
+use crate::assign::{InvalidName, SetCommand, Store};
 use crate::expr::Expr;
 use crate::shell::{SetShellCommand, ShellCommand};
 use crate::sleep::Sleep;
@@ -148,6 +148,17 @@ pub enum Action {
 }
 
 impl Action {
+    /// The name that it assigns to, if no variable can have it. Those of `\gset` and `\aset` depend on
+    /// columns: see [`Store::target`].
+    pub fn invalid_name(&self) -> Option<InvalidName> {
+        let target = match self {
+            Self::Set(set) => &set.target,
+            Self::SetShell(shell) => &shell.target,
+            _ => return None,
+        };
+        target.slot().err()
+    }
+
     /// The variables that it reads.
     pub(crate) fn reads(&self) -> Vec<Slot> {
         match self {
