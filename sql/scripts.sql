@@ -112,6 +112,19 @@ SELECT state FROM bench.run('locks', transactions => 1, setup => 'ALTER TABLE lo
 DROP TABLE locked;
 SELECT count(bench.drop_script(name)) FROM unnest('{misspelt,two,clock,unknown,sure,locks}'::text[]) name;
 
+-- Variables that no script mentions, once for all runs of a set.
+SELECT transactions FROM bench.run(sql => E'\\set b 1\nSELECT :a', transactions => 1, variables => '{"a": 1, "b": 2, "c": 3, "scale": 4}');
+SELECT count(*) FROM bench.compare('[{"sql": "SELECT :a"}, {"sql": "SELECT :b"}]', transactions => 1, repeats => 1,
+                                   variables => '{"a": 1, "b": 2, "c": 3}');
+
+-- Relations that clients do not find, and runs whose transactions have all failed.
+SELECT bench.run(sql => 'SELECT FROM not_there', transactions => 1);
+CREATE TEMP TABLE "Only here" ();
+SELECT bench.run(sql => 'SELECT FROM "Only here"', transactions => 1);
+SELECT transactions, failed FROM bench.run(sql => 'SELECT FROM "Only here"', transactions => 5, continue_on_error => true);
+SELECT errors FROM bench.runs ORDER BY run_id DESC LIMIT 1;
+DROP TABLE "Only here";
+
 -- Each role has scripts of its own; another role's is named with its owner.
 SELECT bench.define_script('admins', 'select 1;'), bench.define_script('shell', E'\\shell true');
 SELECT owner || '.admins' AS admins, owner || '.shell' AS shell FROM bench.scripts WHERE name = 'admins' \gset

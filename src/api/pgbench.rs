@@ -114,7 +114,10 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
         tell_connection(wanted, &spec);
     }
     let record = run::perform(&spec, progress, horizon).map_err(point_to_initialization)?;
-    warnings::tell_errors(&record.run, warnings::remedy(&spec));
+    // pgbench says that in its report only.
+    if !record.run.is_complete() || !record.run.all_failed() {
+        warnings::tell_errors(&record.run, warnings::remedy(&spec, &record.run)?);
+    }
     if wanted.scale.is_some() && spec.uses_pgbench_tables() {
         pgrx::warning!(
             "scale option ignored, using count from pgbench_branches table ({})",

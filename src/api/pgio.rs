@@ -23,7 +23,7 @@ fn run_pgio(
         let performed = run::perform(&spec, progress, &horizon);
         call.require_extension()?;
         let record = performed?;
-        run::conclude(&record.run, remedy(&spec))?;
+        run::conclude(&record.run, remedy(&spec, &record.run)?)?;
         let Some(pgio) = &record.pgio else {
             return Err(Error::Limit("the run has no pgio figures".into()));
         };

@@ -29,11 +29,12 @@ fn run(
     (|| {
         let options = call.read(RunOptions::take)?;
         let spec = options.check()?;
+        warnings::tell_unused_variables(std::iter::once(&spec))?;
         let progress = Progress::of(&options)?;
         let performed = perform(&spec, progress, &horizon);
         call.require_extension()?;
         let record = performed?;
-        conclude(&record.run, remedy(&spec))?;
+        conclude(&record.run, remedy(&spec, &record.run)?)?;
         warnings::tell_missed_rate(&record.run)?;
         warnings::tell_next(&spec, &record)?;
         Ok(once(run_result(&record.run)?))
@@ -104,6 +105,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
             hint: "Use bench.run, which returns the result.".into(),
         });
     }
+    warnings::tell_unused_variables(std::iter::once(spec))?;
     let task = begin_advised(spec)?;
     let waited = task.wait(Phase::Running, horizon, |_| Ok(()));
     report::remember(task.segment());

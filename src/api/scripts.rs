@@ -36,16 +36,14 @@ fn warn_of_errors(name: &str, body: &str) -> Result<()> {
         (Some(line), Some(column)) => format!("Line {line}, column {column}: "),
         _ => String::new(),
     };
-    let hint = "bench.check_script reports all errors of a script, also for another protocol than \
-                \"prepared\".";
     ErrorReport::new(
         PgSqlErrorCode::ERRCODE_WARNING,
-        format!("script \"{name}\" was stored with errors"),
+        format!("script \"{name}\" was stored with errors in protocol \"prepared\""),
         "",
     )
     // A syntax error may quote all of the script.
     .set_detail(place + &first.message.chars().take(200).collect::<String>())
-    .set_hint(hint)
+    .set_hint("See bench.check_script, which checks it for another protocol, too.")
     .report(PgLogLevel::WARNING);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::backend::horizon::Horizon;
 use crate::backend::transaction;
 use crate::error::{Error, Result};
+use crate::query;
 use crate::results::load::load_evidence;
 use crate::results::probes;
 use crate::results::waits::SeenWaits;
@@ -206,7 +207,12 @@ pub(super) fn tell_errors(run: &Run, hint: Option<String>) {
         }
         report.report(PgLogLevel::WARNING);
     } else if !run.errors.is_empty() {
-        pgrx::warning!("{}", run.errors.join("\n"));
+        let text = run.errors.join("\n");
+        let mut report = ErrorReport::new(PgSqlErrorCode::ERRCODE_WARNING, text, "");
+        if let Some(hint) = hint {
+            report = report.set_hint(hint);
+        }
+        report.report(PgLogLevel::WARNING);
     }
 }
 
@@ -228,8 +234,26 @@ pub(super) fn tell_missed_rate(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// Hints if clients have aborted.
-pub(super) fn remedy(spec: &RunSpec) -> Option<String> {
+/// Tells the caller which variables of the option "variables" no script of any of the runs mentions.
+pub(super) fn tell_unused_variables<'s>(specs: impl Iterator<Item = &'s RunSpec>) -> Result<()> {
+    let mut names = BTreeSet::new();
+    let mut workloads = Vec::new();
+    for spec in specs.filter(|spec| !spec.run.variables.is_empty()) {
+        names.extend(spec.run.variables.iter().map(|(name, _)| name));
+        workloads.push(spec.checked_workload()?);
+    }
+    let is_used = |name: &str| workloads.iter().any(|w| w.symbols.find(name).is_some());
+    for name in names.iter().filter(|name| !is_used(name)) {
+        pgrx::notice!("variable \"{name}\" is set but no script mentions it");
+    }
+    Ok(())
+}
+
+/// Hints about a run whose clients have aborted, or whose transactions have all failed.
+pub(super) fn remedy(spec: &RunSpec, run: &Run) -> Result<Option<String>> {
+    if run.is_complete() && !run.all_failed() {
+        return Ok(None);
+    }
     let mut remedies = Vec::new();
     if let Ok(workload) = spec.workload() {
         let given = |name: &str| spec.variable(name).is_some();
@@ -251,5 +275,31 @@ pub(super) fn remedy(spec: &RunSpec) -> Option<String> {
                 .into(),
         );
     }
-    (!remedies.is_empty()).then(|| remedies.join(" "))
+    if let Some(name) = run.errors.iter().find_map(|error| missing_relation(error)) {
+        remedies.push(match spec.target.is_none() && is_temporary(name)? {
+            true => format!(
+                "\"{name}\" is a temporary table of this session: clients are background workers or \
+                 other sessions, which do not see it."
+            ),
+            false => "bench.check_script(..., resolve => true) finds relations that do not exist \
+                      before a run."
+                .into(),
+        });
+    }
+    Ok((!remedies.is_empty()).then(|| remedies.join(" ")))
+}
+
+/// The relation that does not exist according to a message of the server.
+fn missing_relation(error: &str) -> Option<&str> {
+    let (_, rest) = error.split_once("relation \"")?;
+    Some(rest.split_once("\" does not exist")?.0)
+}
+
+/// Whether this session has a temporary table of that name.
+fn is_temporary(name: &str) -> Result<bool> {
+    let found = query::first_value::<bool>(
+        "SELECT pg_catalog.to_regclass('pg_temp.' OPERATOR(pg_catalog.||) pg_catalog.quote_ident($1)) IS NOT NULL",
+        &[name.into()],
+    )?;
+    Ok(found == Some(true))
 }

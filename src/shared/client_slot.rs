@@ -29,6 +29,9 @@ pub enum ClientState {
 const COUNTER_BITS: u32 = 24;
 const COUNTER: u64 = (1 << COUNTER_BITS) - 1;
 
+/// How much is kept of the message of a client's first statement that failed.
+const FAILURE_BYTES: usize = 256;
+
 /// A client's slot. Its counters follow it in memory.
 #[repr(C, align(128))]
 pub struct ClientSlot {
@@ -54,6 +57,7 @@ pub struct ClientSlot {
     usage_ends: WordsOnce<{ Usage::WORDS }>,
     times_at_end: WordsOnce<{ ProcessTimes::WORDS }>,
     reason: OnceText<REASON_BYTES>,
+    first_failure: OnceText<FAILURE_BYTES>,
 }
 
 impl ClientSlot {
@@ -167,6 +171,16 @@ impl ClientSlot {
     /// Why the client was aborted.
     pub fn reason(&self) -> Option<String> {
         self.reason.get()
+    }
+
+    /// The message of its first statement that failed without aborting it.
+    pub fn first_failure(&self) -> Option<String> {
+        self.first_failure.get()
+    }
+
+    /// Keeps the message of a statement that failed, if it is the first one.
+    pub(super) fn statement_failed(&self, message: &str) {
+        self.first_failure.set(message);
     }
 
     /// Shortest and longest latency since the last call, in nanoseconds; `None` if there was no

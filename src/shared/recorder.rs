@@ -149,6 +149,10 @@ impl Record for Recorder<'_> {
         });
     }
 
+    fn statement_failed(&mut self, message: &str) {
+        self.slot.statement_failed(message);
+    }
+
     fn skipped(&mut self, script: usize) {
         self.count(script, |tally| tally.counts.skipped += 1);
     }

@@ -198,6 +198,15 @@ fn conclude_run(
     run.finished_at = Some(server::wall_clock());
     run.seconds = Some(seconds);
     run.figures = Figures::of(&total, &all, seconds);
+    if run.all_failed() {
+        let failures =
+            (0..spec.clients()).find_map(|client| segment.client(client).0.first_failure());
+        run.errors.push(format!(
+            "all {} transactions failed, the first with {}",
+            total.counts.failed(),
+            failures.as_deref().unwrap_or("an unknown error")
+        ));
+    }
     run.unmatched = unmatched(segment, spec);
     measure_harness(segment, spec, &total, run);
     if spec.run.reconnect {

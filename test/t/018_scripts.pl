@@ -292,7 +292,9 @@ foreach (@scripts)
 		{
 			my (undef, undef, $complaint) = $node->psql(
 				'postgres', qq{
+				SET client_min_messages = error;
 				SELECT bench.define_script('x', \$body\$$body\$body\$);
+				RESET client_min_messages;
 				SELECT * FROM bench.run('x', mode => '$mode', protocol => '$protocol',
 				                        transactions => 2, seed => '42')});
 			is(lines($node), $expected, "$name, $protocol, $mode: rows");

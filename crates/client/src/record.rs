@@ -10,6 +10,8 @@ pub trait Record {
     /// A transaction of `script` failed finally, after that many retries and that much time since its
     /// begin.
     fn failed(&mut self, script: usize, failure: Failure, retries: u32, duration_ns: u64);
+    /// A statement failed with that message, and its transaction with it, at least this time.
+    fn statement_failed(&mut self, message: &str);
     /// A transaction of `script` was not begun because it would have been late from the start.
     fn skipped(&mut self, script: usize);
     /// The client's first transaction that counts began so long before the time in which they do.

@@ -201,6 +201,11 @@ impl Run {
         aborted && self.state != RunState::Canceled && self.figures.counts.transactions == 0
     }
 
+    /// Whether transactions failed and none was successful.
+    pub fn all_failed(&self) -> bool {
+        self.figures.counts.transactions == 0 && self.figures.counts.failed() > 0
+    }
+
     /// Major version of the server, such as 15.
     pub const fn server_major(&self) -> i32 {
         self.server_version_num / 10_000

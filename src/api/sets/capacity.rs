@@ -8,7 +8,7 @@ use super::{Found, Set, arms};
 use crate::api::launch::require_writable;
 use crate::api::progress::Progress;
 use crate::api::run::conclude;
-use crate::api::warnings::remedy;
+use crate::api::warnings::{remedy, tell_unused_variables};
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{self, US_PER_SECOND, in_range};
 use crate::error::{Error, Result};
@@ -137,6 +137,7 @@ fn find_capacity(
         let mut search = FindCapacity { options, seed };
         // What is wrong with the options is told before the set is stored.
         let spec = search.options.check()?;
+        tell_unused_variables(std::iter::once(&spec))?;
         if spec.run.mode == Mode::Libpq {
             search.options.run.jobs = Some(spec.jobs() as i32);
         }
@@ -332,7 +333,7 @@ impl Runs<'_, '_> {
             Some(rate) => format!("rate {}", significant(rate)),
         };
         let record = self.set.run(&spec, seed, &arm, round as i32)?;
-        conclude(&record.run, remedy(&spec))?;
+        conclude(&record.run, remedy(&spec, &record.run)?)?;
         let run_id = record.run.run_id;
         let probe = probes::of_run(run_id, self.options.percentile)?;
         probe.ok_or(Error::RunDeleted { run_id })

@@ -61,6 +61,7 @@ impl Series {
             arms: arms::parse(document, common, limit)?,
         };
         series.check()?;
+        warnings::tell_unused_variables(series.arms.iter().filter_map(|arm| arm.spec.as_ref()))?;
         Ok(series)
     }
 
@@ -211,7 +212,8 @@ impl Series {
             let made = set
                 .run(spec, seed, &arm.name, planned.round)
                 .and_then(|record| {
-                    let concluded = conclude(&record.run, warnings::remedy(spec))
+                    let concluded = warnings::remedy(spec, &record.run)
+                        .and_then(|remedy| conclude(&record.run, remedy))
                         .and_then(|()| warnings::tell_missed_rate(&record.run));
                     outcomes.add(record);
                     concluded

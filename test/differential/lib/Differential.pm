@@ -248,7 +248,8 @@ SQL
 	my %result = (
 		status     => $found->{aborted_clients} > 0 ? 2 : 0,
 		debug      => debug_lines($stderr),
-		errors     => $found->{errors},
+		# pgbench says that in its report only.
+		errors     => [ grep { !/^all \d+ transactions failed, / } @{ $found->{errors} } ],
 		counts     => { map { $_ => $found->{$_} } qw(transactions failed retried retries) },
 		statements => statements($records, 'pg_selfbench'),
 		rows       => $rows // '',

@@ -118,6 +118,7 @@ impl<'w> Client<'w> {
         let Some(failure) = Failure::of(&error, context.plan) else {
             return Some(self.abort_statement(&error));
         };
+        context.record.statement_failed(&error.message);
         if context.plan.verbose_errors {
             self.report_error(&error, context.control);
         }

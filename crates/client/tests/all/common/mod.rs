@@ -400,6 +400,8 @@ impl Record for Recorder {
         self.0.push(Event::Executed(script, command, duration_ns));
     }
 
+    fn statement_failed(&mut self, _: &str) {}
+
     fn command_failed(&mut self, script: usize, command: usize, again: bool) {
         self.0.push(Event::CommandFailed(script, command, again));
     }
