@@ -36,7 +36,7 @@ pub struct Tree {
     levels: Vec<u64>,
 }
 
-/// Where a page of the tree stands.
+/// Position of a page in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreePage {
     /// Its block in the file.
@@ -63,7 +63,7 @@ impl Tree {
         tree.with_rows(i64::MAX as u64)
     }
 
-    /// The same with so many rows, at least one.
+    /// Sets the number of rows, at least one.
     pub fn with_rows(self, rows: u64) -> Tree {
         let mut top = pages(rows, self.leaf);
         let mut levels = vec![top];

@@ -34,7 +34,7 @@ pub struct Page<'p> {
     has_high_key: bool,
     /// Line pointers so far, that of the high key among them from the beginning.
     pointers: usize,
-    /// Where the items begin.
+    /// Offset of the first item.
     upper: usize,
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// An item: a block, a number there, whether it is a pivot, and a key.
 type Item = (u32, u16, bool, Option<i64>);
 
-/// What a page says.
+/// Contents of a page.
 #[derive(Debug, Default, PartialEq)]
 struct Contents {
     level: u32,

@@ -1,6 +1,6 @@
-//! What is listed once: options, and the columns that structs of other crates have. The program of this
-//! crate makes the install script of the pieces in `src/sql` and of these lists, and the tables of options
-//! in the documentation. It needs no server and no library.
+//! Lists of options, and of the columns of structs in other crates. The program of this crate makes
+//! the install script of the pieces in `src/sql` and of these lists, and the tables of options in
+//! the documentation. It needs no server and no library.
 
 mod documents;
 mod expand;
@@ -23,7 +23,7 @@ pub struct Opt {
     pub of_type: &'static str,
     /// Its default in Rust; NULL if there is none.
     pub default: Option<&'static str>,
-    /// What it is for, in lines.
+    /// Description, in lines.
     pub description: &'static [&'static str],
     /// The options of pgbench that it stands for.
     pub pgbench: Option<&'static str>,
@@ -36,13 +36,13 @@ pub struct Opt {
 }
 
 impl Opt {
-    /// What it is for.
+    /// Returns the description.
     pub fn text(&self) -> String {
         let lines: Vec<_> = self.description.iter().map(|line| line.trim()).collect();
         lines.join(" ")
     }
 
-    /// What it is for, in short: the first sentence.
+    /// Returns the first sentence of the description.
     pub fn brief(&self) -> String {
         let text = self.text();
         let end = text.find(". ").unwrap_or(text.len() - 1);

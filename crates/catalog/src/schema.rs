@@ -3,7 +3,7 @@
 
 use crate::tables::{Column, Table};
 
-/// Where this part begins; it goes to the end.
+/// Beginning of this part; it goes to the end.
 const BEGIN: &str = "    \"tables\": {\n      \"description\"";
 
 /// Values of columns in documents that the definition does not tell, or more than documents have.

@@ -19,7 +19,7 @@ pub struct Column {
     pub name: String,
     /// Its type and constraints.
     pub definition: String,
-    /// What the comment behind it says.
+    /// Text of the comment behind it.
     pub comment: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is made of the lists.
+//! Texts generated from the lists.
 
 use selfbench_catalog::{INITIALIZE, INITIALIZE_PGIO, PGIO, RUN, documents, script, tables};
 use std::path::Path;

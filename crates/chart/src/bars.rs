@@ -19,11 +19,11 @@ const LONGEST: usize = 150;
 /// A bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bar {
-    /// What it is, which may be the text of a statement.
+    /// Name, which may be the text of a statement.
     pub name: String,
     /// How long the bar is; `None` if it is not known.
     pub value: Option<f64>,
-    /// What stands behind the value; may be empty.
+    /// Note behind the value; may be empty.
     pub note: String,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 /// A part of an arm's bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// What it is; the same name has the same color in all arms.
+    /// Name; it has the same color in all arms.
     pub name: String,
     /// How long it is; `None` if it is not known.
     pub value: Option<f64>,
@@ -88,7 +88,7 @@ pub struct Part {
 /// A bar of parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BudgetArm {
-    /// What it is.
+    /// Name.
     pub name: String,
     /// The parts in their order.
     pub parts: Vec<Part>,

@@ -1,4 +1,4 @@
-//! What all charts have: title, text alternative, axes, style.
+//! Parts of every chart: title, text alternative, axes, style.
 
 use crate::scale::Tick;
 use crate::svg::{Percent, Px, WIDTH};
@@ -13,19 +13,19 @@ pub const STYLE: Constant = constant(include_str!("style.css"));
 /// Width of a chart that stands alone, within its margins.
 const ALONE_WIDTH: f64 = 720.0;
 
-/// Where the area of the marks begins and ends, as fractions of the width.
+/// Left and right edge of the area of the marks, as fractions of the width.
 pub(crate) const LEFT: f64 = 0.1;
 pub(crate) const RIGHT: f64 = 0.985;
 
 /// Width of the area on a page of 390 px, in digits of a tick's label.
 const TICK_COLUMNS: f64 = 45.0;
 
-/// What a chart is about: its text alternative.
+/// Subject of a chart: its text alternative.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What is seen in it, as a sentence with figures.
+    /// Finding: a sentence with figures.
     pub finding: String,
 }
 
@@ -38,7 +38,7 @@ pub struct Chart {
     axes: Option<Axes>,
 }
 
-/// What the axes of a chart have, for a script that tells the values of a place.
+/// Axes of a chart, for a script that shows the values at a position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axes {
     /// The values at the left and the right end of the area.
@@ -59,7 +59,7 @@ impl Chart {
         }
     }
 
-    /// The same with its axes, for a script.
+    /// Adds the axes, for a script.
     pub(crate) fn over(self, axes: Axes) -> Chart {
         Chart {
             axes: Some(axes),
@@ -75,7 +75,7 @@ impl Chart {
         Chart::new(about, 64.0, marks)
     }
 
-    /// What it is about.
+    /// Returns the subject.
     pub fn about(&self) -> &About {
         &self.about
     }
@@ -117,7 +117,7 @@ impl Chart {
         }) + "\n"
     }
 
-    /// What assistive technology reads: the first elements of the image.
+    /// Returns the text for assistive technology: the first elements of the image.
     fn alternative(&self) -> Markup {
         html! {
             title { (line(&self.about.title)) }

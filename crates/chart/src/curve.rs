@@ -1,4 +1,4 @@
-//! What sets of runs show: points with intervals and the curve that fits them, and intervals of arms.
+//! Charts of sets of runs: points with intervals and a fitted curve, and intervals of arms.
 
 use crate::bars::shortened;
 use crate::chart::{AXIS_HEIGHT, About, Area, Chart, UNIT_HEIGHT, color};
@@ -18,7 +18,7 @@ const ROW: f64 = 34.0;
 /// A measured point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// Where, such as a number of clients.
+    /// Position on the horizontal axis, such as a number of clients.
     pub x: f64,
     /// The value.
     pub y: f64,
@@ -31,9 +31,9 @@ pub struct CurvePoint {
 /// Points of one color, and the curve that fits them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurveSeries {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
-    /// What was measured; a line connects it if there is no fit.
+    /// Measured points; a line connects them if there is no fit.
     pub points: Vec<CurvePoint>,
     /// The curve that fits them, as points.
     pub fit: Vec<(f64, f64)>,
@@ -111,7 +111,7 @@ fn through(series: &CurveSeries, i: usize, area: &Area, x: &Scale, y: &Scale) ->
 /// An arm and its interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// What it is.
+    /// Name.
     pub name: String,
     /// The value; `None` if it is not known.
     pub value: Option<f64>,
@@ -119,7 +119,7 @@ pub struct Interval {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// What stands behind the value, such as a verdict; may be empty.
+    /// Note behind the value, such as a verdict; may be empty.
     pub note: String,
 }
 

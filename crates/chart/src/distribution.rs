@@ -125,7 +125,7 @@ fn placed_marks(across: &Scale, marks: &[(String, f64)]) -> Vec<Placed> {
 /// Latencies by percentile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PercentileCurve {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
     /// Percentiles below 100, rising, with the latency in milliseconds.
     pub points: Vec<(f64, f64)>,

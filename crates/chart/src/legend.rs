@@ -13,7 +13,7 @@ const COLUMNS: usize = 52;
 pub(crate) struct Entry {
     /// The class of its color.
     pub class: String,
-    /// What it says.
+    /// Text.
     pub name: String,
 }
 

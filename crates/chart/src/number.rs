@@ -1,6 +1,6 @@
 //! How numbers read: units that fit a magnitude, figures in sentences.
 
-/// What a figure is measured in; values are in the base unit that is named here.
+/// Unit of a figure; values are in the base unit named here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Unit {
     /// A number of things, such as `transactions/s`.
@@ -45,7 +45,7 @@ impl Unit {
         }
     }
 
-    /// The same for the labels of an axis, which have no room for many zeros: `in 0.001 blocks/s`.
+    /// Scale and unit for the labels of an axis, short of zeros: `in 0.001 blocks/s`.
     pub(crate) fn on_axis(self, highest: f64) -> (f64, String) {
         let (mut divisor, name) = self.of(highest);
         let mut part = 1.0;

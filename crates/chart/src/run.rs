@@ -9,7 +9,7 @@ use crate::number::{Unit, figure, thousands};
 use crate::series::{Point, Range, Series, Span, TimeAxis};
 use crate::timeline::{lines, stack};
 
-/// What a run has done, reduced to what can be drawn.
+/// Data of a run, reduced to what can be drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunData {
     /// The run.
@@ -18,7 +18,7 @@ pub struct RunData {
     pub setup: String,
     /// Its time in seconds, with the warm-up.
     pub time: TimeAxis,
-    /// What is marked in it.
+    /// Marked spans of time.
     pub spans: Vec<Span>,
     /// Figures over time, named as [`RunFigure::name`].
     pub figures: Vec<Series>,
@@ -64,7 +64,7 @@ macro_rules! figures {
                 match self { $(RunFigure::$figure => $name,)* }
             }
 
-            /// What it is measured in.
+            /// Returns the unit.
             pub fn unit(self) -> Unit {
                 match self { $(RunFigure::$figure => $unit,)* }
             }
@@ -98,12 +98,12 @@ figures! {
     DeviceWrite "device_write" Unit::Bytes("/s"), "written";
 }
 
-/// Where the data of charts come from; each is a query of its own.
+/// Source of the data of charts; each is a query of its own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Source {
     /// The intervals of the clients.
     Intervals,
-    /// Those of the server.
+    /// The intervals of the server.
     Server,
     /// Sampled waits.
     Waits,
@@ -136,7 +136,7 @@ macro_rules! charts {
                 match self { $(RunChart::$chart => $name,)* }
             }
 
-            /// Where its data come from.
+            /// Returns the source of its data.
             pub fn source(self) -> Source {
                 match self { $(RunChart::$chart => Source::$source,)* }
             }
@@ -146,7 +146,7 @@ macro_rules! charts {
                 match self { $(RunChart::$chart => $title,)* }
             }
 
-            /// What it shows.
+            /// Returns the description of its content.
             pub fn shows(self) -> &'static str {
                 match self { $(RunChart::$chart => $shows,)* }
             }
@@ -246,7 +246,7 @@ impl RunChart {
         }
     }
 
-    /// What is seen in the chart: a sentence with figures.
+    /// Returns the finding: a sentence with figures.
     pub fn finding(self, data: &RunData) -> String {
         let found = match self {
             RunChart::Tps => course(data, RunFigure::Tps, "throughput"),

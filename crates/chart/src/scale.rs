@@ -5,9 +5,9 @@ use crate::number::{label, labels};
 /// A tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where it is, from 0 to 1.
+    /// Position, from 0 to 1.
     pub at: f64,
-    /// What it says; empty for a minor one.
+    /// Label; empty for a minor one.
     pub label: String,
 }
 
@@ -69,7 +69,7 @@ impl Scale {
         }
     }
 
-    /// Where a value is, from 0 to 1; values beyond the ends are at the ends.
+    /// Position of a value, from 0 to 1; values beyond the ends are at the ends.
     pub fn at(&self, value: f64) -> f64 {
         let at = match *self {
             Scale::Linear { from, to } => (value - from) / (to - from),
@@ -109,7 +109,7 @@ impl Scale {
         }
     }
 
-    /// The same at whole numbers, for what is counted.
+    /// Ticks at whole numbers, for counts.
     pub fn whole_ticks(&self, wanted: f64, divisor: f64) -> Vec<Tick> {
         match *self {
             Scale::Linear { from, to } if divisor == 1.0 && to - from >= 1.0 => {

@@ -1,4 +1,4 @@
-//! What is drawn over time.
+//! Charts over time.
 
 use crate::chart::Axes;
 
@@ -12,7 +12,7 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// The same, but never empty.
+    /// Returns an axis that is never empty.
     pub(crate) fn checked(self) -> TimeAxis {
         let from = if self.from.is_finite() {
             self.from
@@ -67,7 +67,7 @@ pub struct Point {
 /// Values in time, in the order of time; not more than some 800 points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What the legend says.
+    /// Name in the legend.
     pub name: String,
     /// The values.
     pub points: Vec<Point>,
@@ -94,7 +94,7 @@ impl Series {
     }
 }
 
-/// What a span of time was.
+/// Kind of a span of time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd, Ord)]
 pub enum SpanKind {
     /// Not measured.
@@ -108,7 +108,7 @@ pub enum SpanKind {
 }
 
 impl SpanKind {
-    /// What the legend says.
+    /// Name in the legend.
     pub fn name(self) -> &'static str {
         match self {
             SpanKind::WarmUp => "warm-up",
@@ -131,7 +131,7 @@ impl SpanKind {
 /// A span of time that is marked in charts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// What it was.
+    /// Kind.
     pub kind: SpanKind,
     /// When it began, in seconds.
     pub from: f64,

@@ -4,12 +4,12 @@ use crate::number::{Unit, labels};
 use crate::scale::{Scale, time_ticks};
 use crate::series::{Series, TimeAxis};
 
-/// What a plot is made of.
+/// Characters that a plot consists of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Glyphs {
     /// Braille patterns of two by four dots, and blocks.
     Unicode,
-    /// Where the encoding has only ASCII.
+    /// ASCII, for encodings that have nothing else.
     Ascii,
 }
 

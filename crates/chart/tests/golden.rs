@@ -151,7 +151,7 @@ fn text_of_fixed_data() {
     check("plots.txt", &text);
 }
 
-/// What no chart may have, whatever its data are.
+/// Checks that a chart has nothing that the policy forbids.
 fn check_policy(name: &str, svg: &str) {
     let document = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{name}: {e}\n{svg}"));
     assert!(svg.is_ascii(), "{name}");

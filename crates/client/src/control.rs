@@ -1,6 +1,6 @@
 //! The clock, the stop request, the shell and the messages of a run, as a client needs them.
 
-/// What a client needs besides its session.
+/// Services that a client needs besides its session.
 pub trait Control {
     /// Monotonic clock in nanoseconds, the same for all clients of a run.
     fn now_ns(&self) -> u64;

@@ -3,7 +3,7 @@
 use crate::run_plan::{Failure, LogEntry, Transaction};
 use selfbench_stats::Usage;
 
-/// Where a client's figures go.
+/// Destination of a client's figures.
 pub trait Record {
     /// A transaction of `script` was successful.
     fn succeeded(&mut self, script: usize, transaction: &Transaction);
@@ -30,9 +30,9 @@ pub trait Record {
     /// A command failed, and its transaction is tried `again` or has failed finally; if commands
     /// are measured.
     fn command_failed(&mut self, script: usize, command: usize, again: bool);
-    /// What the client's session had used before transactions counted.
+    /// Records what the client's session had used before transactions counted.
     fn usage_begins(&mut self, usage: &Usage);
-    /// What it had used at the end.
+    /// Records what the session had used at the end.
     fn usage_ends(&mut self, usage: &Usage);
     /// A transaction that was counted is to be logged.
     fn log(&mut self, entry: &LogEntry);

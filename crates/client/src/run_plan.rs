@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// What all clients of a run have in common.
+/// Data that all clients of a run share.
 #[derive(Clone, Debug)]
 pub struct RunPlan<'w> {
     /// The scripts.
@@ -92,7 +92,7 @@ impl RunPlan<'_> {
     }
 }
 
-/// What the clients of one thread share: its streams and its schedule.
+/// Data that the clients of one thread share: its streams and its schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thread {
     /// Chooses the script of each transaction.
@@ -177,7 +177,7 @@ pub enum Ending {
         /// Tries beyond the first.
         retries: u32,
     },
-    /// It was not begun.
+    /// The transaction was not started.
     Skipped,
 }
 

@@ -25,14 +25,14 @@ pub struct SqlError {
     pub message: String,
     /// The session cannot go on.
     pub lost: bool,
-    /// Which of the statements that were sent together has failed, from 0.
+    /// Index of the failed statement among those sent together, from 0.
     pub query: usize,
 }
 
 /// Whether a transaction block is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// None.
+    /// No block.
     None,
     /// Open.
     Open,
@@ -40,7 +40,7 @@ pub enum Block {
     Failed,
 }
 
-/// What one statement returned, as far as `\gset` and `\aset` need it.
+/// Result of one statement, as far as `\gset` and `\aset` need it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryResult {
     /// The number of rows; 0 for a statement that returns none by its nature.
@@ -54,7 +54,7 @@ pub struct QueryResult {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Value.
     pub value: ColumnValue,
 }
 
@@ -84,15 +84,14 @@ pub trait Session {
     /// Begins to read what the session has used; polled like a statement. It does not belong to the
     /// run's statements and is submitted after a stop request, too.
     fn submit_usage(&mut self);
-    /// What was read last; `None` if it could not be.
+    /// Returns the usage that was read last; `None` if it could not be read.
     fn usage(&self) -> Option<Usage>;
     /// The outcome of what was submitted; `None` while it is still in progress.
     fn poll(&mut self) -> Option<Outcome>;
     /// Whether a transaction block is open, when nothing is in progress.
     fn block(&self) -> Block;
-    /// What the statement whose outcome was polled last has returned, up to its error if it
-    /// failed: one entry per statement that was sent together with others. Only for commands
-    /// that store results.
+    /// Returns the results of the statement polled last, up to its error if it failed: one entry
+    /// per statement sent together. Only for commands that store results.
     fn results(&self) -> &[QueryResult];
     /// Begins a pipeline; polled like a statement. `commands` are those that follow in the script:
     /// statements up to the pipeline's end that need preparation are prepared first.

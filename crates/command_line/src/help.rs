@@ -6,7 +6,7 @@ use selfbench_script::builtin::{self, Builtin};
 
 use crate::options::{OPTIONS, OptionSpec, Section};
 
-/// What `--version` prints: as pgbench of `server_version`, such as `15.20`, does, and then the name
+/// Output of `--version`: as pgbench of `server_version`, such as `15.20`, does, and then the name
 /// and version of this project.
 pub fn version(server_version: &str) -> String {
     format!(
@@ -15,7 +15,7 @@ pub fn version(server_version: &str) -> String {
     )
 }
 
-/// What `-b list` prints.
+/// Output of `-b list`.
 pub fn list_scripts() -> String {
     let mut text = String::from("Available builtin scripts:\n");
     for script in builtin::list() {
@@ -26,7 +26,7 @@ pub fn list_scripts() -> String {
     text
 }
 
-/// What `--show-script` prints.
+/// Output of `--show-script`.
 pub fn show_script(script: &Builtin) -> String {
     format!(
         "-- {}: {}\n{}\n",
@@ -34,7 +34,7 @@ pub fn show_script(script: &Builtin) -> String {
     )
 }
 
-/// What `--help` prints: each option once in each section that it belongs to, with the short names
+/// Output of `--help`: each option once in each section that it belongs to, with the short names
 /// that it has in pgbench of version `major`.
 pub fn help(major: u32) -> String {
     let mut text = String::from(

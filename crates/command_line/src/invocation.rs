@@ -7,7 +7,7 @@ use selfbench_model::Mode;
 use selfbench_script::Protocol;
 use selfbench_script::builtin::Builtin;
 
-/// What a command line requests.
+/// Action that a command line requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Invocation {
     /// To print [`help`](crate::help()).
@@ -40,14 +40,14 @@ pub struct Connection {
 /// An initialization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Initialize {
-    /// Where.
+    /// Connection.
     pub connection: Connection,
     /// The mode in which statements are executed, if that makes a difference.
     pub mode: Mode,
     /// Whether to print debugging messages.
     pub debug: bool,
-    /// What to do, in this order: `-I` without what `-n` takes away, with what `--foreign-keys`
-    /// adds. May be empty.
+    /// Steps, in this order: `-I` without what `-n` takes away, with what `--foreign-keys` adds.
+    /// May be empty.
     pub steps: Vec<InitializeStep>,
     /// Scale, 1 or more.
     pub scale: i32,
@@ -87,7 +87,7 @@ pub enum PartitionMethod {
 /// A run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Where.
+    /// Connection.
     pub connection: Connection,
     /// The mode in which transactions are executed.
     pub mode: Mode,
@@ -108,7 +108,7 @@ pub struct Run {
     pub variables: BTreeMap<String, String>,
     /// The text of the random seed, which [`parse_seed`](selfbench_script::parse_seed) takes.
     pub seed: Option<String>,
-    /// What is vacuumed before the run.
+    /// Vacuum before the run.
     pub vacuum: Vacuum,
     /// Whether each transaction has a connection of its own.
     pub reconnect: bool,
@@ -142,13 +142,13 @@ pub struct Run {
 /// A script to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// What it is.
+    /// Source.
     pub source: ScriptSource,
     /// Its relative frequency, 0 to 2147483647.
     pub weight: i64,
 }
 
-/// Where a script comes from.
+/// Source of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptSource {
     /// A builtin script.
@@ -166,7 +166,7 @@ pub enum Limit {
     Seconds(i32),
 }
 
-/// What is vacuumed before a run.
+/// Vacuum before a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Vacuum {
     /// Nothing.
@@ -183,7 +183,7 @@ pub enum Vacuum {
 pub struct Log {
     /// The prefix of the file names.
     pub prefix: Option<String>,
-    /// Which part of the transactions is logged, above 0 and at most 1. Not with
+    /// Share of the transactions that is logged, above 0 and at most 1. Not with
     /// `aggregate_interval_s`.
     pub sampling_rate: Option<f64>,
     /// Seconds that a line aggregates, 1 or more; a divisor of the run's duration.

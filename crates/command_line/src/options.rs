@@ -9,13 +9,13 @@ pub(crate) struct OptionSpec {
     pub(crate) name: &'static str,
     /// Its short name.
     pub(crate) letter: Option<char>,
-    /// What the help text calls its value; `None` if it has none.
+    /// Name of its value in the help text; `None` if it has none.
     pub(crate) argument: Option<&'static str>,
     /// The first version of pgbench that has it.
     since: u32,
     /// The last version of pgbench that has it.
     until: u32,
-    /// Where the help text lists it, and what it says there; may have several lines.
+    /// Sections of the help text that list it, with its text there; may have several lines.
     pub(crate) help: &'static [(Section, &'static str)],
 }
 
@@ -264,7 +264,7 @@ impl OptionSpec {
             .all(|(section, _)| matches!(section, Scripts | Run))
     }
 
-    /// What messages call it, such as `-c/--client`.
+    /// Name in messages, such as `-c/--client`.
     pub(crate) fn label(&self) -> String {
         match self.letter {
             Some(letter) => format!("-{letter}/--{}", self.name),

@@ -78,7 +78,7 @@ impl Pgbench {
             .unwrap()
     }
 
-    /// What pgbench makes of a command line, in the form of [`expected`].
+    /// Result of pgbench for a command line, in the form of [`expected`].
     fn outcome(&self, words: &[String]) -> String {
         let output = self.run(words);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -108,7 +108,7 @@ impl Drop for Pgbench {
     }
 }
 
-/// What pgbench should make of a command line, according to this crate.
+/// Result that this crate expects of pgbench for a command line.
 fn expected(words: &[String], major: u32) -> String {
     match parse(&shell_words::join(words), major) {
         Ok(Invocation::Run(_) | Invocation::Initialize(_)) => "accepted".to_owned(),

@@ -1,4 +1,4 @@
-//! What is wrong with a command line, in pgbench's words, and which error comes first.
+//! Errors of command lines, in pgbench's words, and which comes first.
 
 use selfbench_command_line::{Error, ErrorKind, parse};
 

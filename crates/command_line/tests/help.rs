@@ -73,7 +73,7 @@ fn help_has_the_familiar_layout() {
     );
 }
 
-/// What the help text says about values is what options take.
+/// Options take the values that the help text states.
 #[test]
 fn options_take_values_as_the_help_says() {
     for major in [15, 19] {

@@ -26,7 +26,7 @@ fn file(name: &str, weight: i64) -> Script {
     }
 }
 
-/// What an empty command line asks for.
+/// Run of an empty command line.
 fn default_run() -> Run {
     Run {
         connection: Connection::default(),
@@ -56,7 +56,7 @@ fn default_run() -> Run {
     }
 }
 
-/// What `-i` asks for.
+/// Initialization that `-i` asks for.
 fn default_initialize() -> Initialize {
     Initialize {
         connection: Connection::default(),

@@ -1,4 +1,4 @@
-//! What holds for all command lines.
+//! Properties of all command lines.
 
 use proptest::prelude::*;
 use proptest::sample::select;

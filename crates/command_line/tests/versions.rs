@@ -1,4 +1,4 @@
-//! What differs between versions of pgbench.
+//! Differences between versions of pgbench.
 
 use selfbench_command_line::{Invocation, Run, parse};
 

@@ -1,5 +1,5 @@
-//! Which files of the extension import which others, and whether they keep to the order of the
-//! layers that `src/lib.rs` lists.
+//! Check of the imports between the extension's files against the order of the layers that
+//! `src/lib.rs` lists.
 //!
 //! `imports` reads Rust as far as paths go; here they become edges between files. A module is
 //! named by its path below the crate: empty for `lib.rs`, `["run", "spec"]` for `run/spec.rs`.
@@ -48,7 +48,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Those given by module and text, such as `("run::spec", "use crate::error;")`.
+    /// Sources given by module and text, such as `("run::spec", "use crate::error;")`.
     pub fn of(files: &[(&str, &str)]) -> Sources {
         let module = |path: &str| {
             let names = path.split("::").filter(|name| !name.is_empty());
@@ -105,8 +105,8 @@ impl Sources {
         files
     }
 
-    /// What is wrong with the layers: modules that the list does not have, or has without need,
-    /// imports from a layer above, and circles of files. Empty if nothing is.
+    /// Violations of the layers: modules missing from the list or listed without need, imports from
+    /// a layer above, and circles of files. Empty if there are none.
     pub fn complaints(&self) -> Vec<String> {
         let layers = self.layers();
         let place = |module: &Module| match module.first() {

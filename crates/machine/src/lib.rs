@@ -21,7 +21,7 @@ pub use mount::storage;
 /// One fact: its name and its value.
 pub type Fact = (String, String);
 
-/// What is known about the machine, the kernel, and the limits of this process.
+/// Facts about the machine, the kernel, and the limits of this process.
 pub fn facts(files: &impl Files) -> Vec<Fact> {
     let mut facts = Facts::default();
     system::add(files, &mut facts);

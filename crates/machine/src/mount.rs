@@ -11,13 +11,13 @@ pub(crate) struct Mount {
     device: String,
     /// The directory of the file system that is mounted.
     pub(crate) root: PathBuf,
-    /// Where.
+    /// Mount point.
     pub(crate) point: PathBuf,
     /// Options of the mount, such as `rw,relatime`.
     per_mount: String,
     /// Type, such as `ext4`.
     pub(crate) kind: String,
-    /// What is mounted, such as `/dev/vda`.
+    /// Mounted device, such as `/dev/vda`.
     source: String,
     /// Options of the file system.
     pub(crate) options: String,

@@ -67,7 +67,7 @@ fn virtualization(files: &impl Files) -> Option<String> {
     Some(name.into())
 }
 
-/// What manages the container that this process runs in, if that is certain.
+/// Manager of the container that this process runs in, if that is certain.
 fn container(files: &impl Files) -> Option<String> {
     if files.resolve("/.dockerenv".as_ref()).is_some() {
         return Some("docker".into());

@@ -1,4 +1,4 @@
-//! What is found out about machines that the tests describe.
+//! Facts found on machines that the tests describe.
 
 use selfbench_machine::{Fact, Files, cpu_limit, facts, memory_bytes, memory_limit_bytes, storage};
 use std::collections::BTreeMap;

@@ -101,7 +101,8 @@ fn check_line(text: &str) {
     );
 }
 
-/// What Markdown could act upon: a text in which characters after a backslash are replaced.
+/// Characters that Markdown could act upon: a text in which characters after a backslash are
+/// replaced.
 fn effective(markdown: &str) -> String {
     let mut effective = String::new();
     let mut chars = markdown.chars();

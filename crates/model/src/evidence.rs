@@ -1,11 +1,11 @@
-//! What is stored with a run beside its record, as far as advice needs it.
+//! Results stored with a run beside its record, as far as advice needs them.
 
 use crate::observed::RunTable;
 use crate::setting::Setting;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is known about the circumstances of a run.
+/// Known circumstances of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     /// The settings under which it took place.
@@ -19,18 +19,18 @@ pub struct Evidence {
     pub writes: Option<bool>,
     /// Its intervals.
     pub course: Vec<CourseInterval>,
-    /// What the server and its machine did in its intervals.
+    /// Activity of the server and its machine in its intervals.
     pub server: Vec<ServerMoment>,
     /// For which part of the time of the clients' transactions their sessions waited for a CPU.
     pub run_queue_share: Option<f64>,
-    /// What its sessions waited for, the most frequent first.
+    /// Waits of its sessions, the most frequent first.
     pub waits: Vec<Waited>,
     /// How often all of them were sampled.
     pub wait_rounds: u64,
     /// How often they waited for locks in its intervals, in their order, and who held these. Intervals
     /// without such waits may be left out.
     pub lock_waits: Vec<LockWaits>,
-    /// What held up those that waited for locks.
+    /// Blockers of sessions that waited for locks.
     pub blocked: Vec<Blocked>,
 }
 
@@ -62,7 +62,7 @@ pub struct CourseInterval {
     pub storage_share: Option<f64>,
 }
 
-/// What the server and its machine did in an interval.
+/// Activity of the server and its machine in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServerMoment {
     /// Transactions per second in it.

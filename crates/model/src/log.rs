@@ -11,7 +11,7 @@ pub enum TransactionOutcome {
     Deadlock,
     /// With another error.
     Other,
-    /// It was not begun.
+    /// Skipped: not started.
     Skipped,
 }
 

@@ -1,4 +1,4 @@
-//! What the coordinator of a run has observed beside its clients.
+//! Observations of a run's coordinator beside its clients.
 
 use crate::profile::{RunProfile, RunStack};
 use crate::times::RunTimes;
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 /// Rows of what was observed, to be stored together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// What the server did in each interval.
+    /// Activity of the server in each interval.
     pub server_intervals: Vec<RunServerInterval>,
-    /// What the run ran on.
+    /// Environment of the run.
     pub environment: Vec<RunEnvironment>,
     /// The tables and indexes that it used.
     pub tables: Vec<RunTable>,
-    /// Where the time of the run went.
+    /// Time budget of the run.
     pub times: Option<RunTimes>,
     /// Stacks of the sampled processes.
     pub stacks: Vec<RunStack>,
     /// How complete these are.
     pub profiles: Vec<RunProfile>,
-    /// What sessions waited for.
+    /// Waits of sessions.
     pub waits: Vec<RunWait>,
-    /// What blocked them.
+    /// Blockers of these.
     pub blockers: Vec<RunBlocker>,
 }
 
@@ -44,25 +44,25 @@ pub struct RunTable {
     pub known_by: String,
     /// Bytes of its main fork before the run.
     pub bytes_before: Option<i64>,
-    /// The same after the run.
+    /// Bytes of its main fork after the run.
     pub bytes_after: Option<i64>,
     /// Live rows as the server estimates them, before.
     pub live_rows_before: Option<i64>,
-    /// The same after.
+    /// Live rows as the server estimates them, after.
     pub live_rows_after: Option<i64>,
     /// Dead rows as the server estimates them, before.
     pub dead_rows_before: Option<i64>,
-    /// The same after.
+    /// Dead rows as the server estimates them, after.
     pub dead_rows_after: Option<i64>,
     /// Bytes that a row takes on its page, estimated from the statistics of ANALYZE.
     pub row_bytes: Option<f64>,
     /// The last VACUUM or autovacuum before.
     pub last_vacuum_before: Option<String>,
-    /// The same after.
+    /// The last VACUUM or autovacuum after.
     pub last_vacuum_after: Option<String>,
     /// The last ANALYZE or autoanalyze before.
     pub last_analyze_before: Option<String>,
-    /// The same after.
+    /// The last ANALYZE or autoanalyze after.
     pub last_analyze_after: Option<String>,
     /// Autovacuums that ended during the run.
     pub autovacuums: Option<i64>,
@@ -120,7 +120,7 @@ pub struct RunEnvironment {
     pub run_id: i64,
     /// `server`, or `client` for the machine of clients whose target is elsewhere.
     pub machine: String,
-    /// What is known; ends with its unit if it has one.
+    /// Name of the fact; ends with its unit if it has one.
     pub name: String,
     /// Its value.
     pub value: String,
@@ -137,14 +137,14 @@ pub struct RunServerInterval {
     pub begins_s: f64,
     /// Its length.
     pub seconds: f64,
-    /// What happened in it.
+    /// Events in it.
     #[serde(flatten)]
     pub counts: ServerCounts,
     /// Whether a checkpoint began.
     pub checkpoint_begun: Option<bool>,
     /// Whether a checkpoint ended.
     pub checkpoint_ended: Option<bool>,
-    /// What was the case at its end.
+    /// State at its end.
     #[serde(flatten)]
     pub state: ServerState,
 }
@@ -258,17 +258,17 @@ counters! {
     }
 }
 
-/// What is the case at some moment.
+/// State of the server at some moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerState {
     /// Whether a checkpoint was in progress.
     pub checkpoint_active: Option<bool>,
-    /// What the checkpointer waited for, unless it was idle.
+    /// Wait of the checkpointer, unless it was idle.
     pub checkpoint_phase: Option<String>,
     /// Autovacuum workers at work.
     pub autovacuum_workers: Option<i32>,
-    /// What they did.
+    /// Activities of these.
     pub autovacuum: Option<Vec<String>>,
     /// Active sessions that do not belong to the run.
     pub other_sessions: Option<i32>,
@@ -317,7 +317,7 @@ pub struct RunBlocker {
     pub mode: Option<String>,
     /// The table or index.
     pub relation: Option<String>,
-    /// What held the lock.
+    /// Holder of the lock.
     pub blocker: String,
     /// Its process.
     pub blocker_pid: Option<i32>,

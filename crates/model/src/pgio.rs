@@ -124,7 +124,7 @@ pub struct PgioSession {
     pub failed: i64,
     /// The run's time.
     pub seconds: f64,
-    /// What it has used, if it could tell.
+    /// Usage of its session, if known.
     #[serde(flatten)]
     pub usage: Option<Usage>,
     /// Histogram of the time of reading a block, encoded; NULL unless

@@ -11,7 +11,7 @@ const DEVIATIONS: f64 = 3.0;
 /// The mean latency of a steady probe changes by a smaller fraction.
 const STEADY_SHARE: f64 = 0.25;
 
-/// That many transactions over the limit are no accident.
+/// Number of transactions over the limit that is not due to chance.
 const HOPELESS: u64 = 100;
 
 /// A run of such a search: what decides whether its rate is under the limit.

@@ -15,15 +15,14 @@ pub struct RunRecord {
     pub scripts: Vec<RunScript>,
     /// The commands of its scripts in order, if they were measured.
     pub statements: Vec<RunStatement>,
-    /// What it was as a run of pgio's workload, if it was one.
+    /// Run of pgio's workload, if it was one.
     pub pgio: Option<PgioRun>,
     /// Its sampled processes, and those that were not sampled, if it has a profile.
     pub profiles: Vec<RunProfile>,
 }
 
 impl RunRecord {
-    /// The same without its commands, if their texts are long: memory that processes share is
-    /// limited.
+    /// Drops the commands if their texts are long: memory that processes share is limited.
     pub fn abridged(mut self) -> RunRecord {
         const MAX_COMMANDS: usize = 500;
         const MAX_COMMAND_BYTES: usize = 64 << 10;
@@ -35,7 +34,7 @@ impl RunRecord {
     }
 }
 
-/// What the coordinator of a run answers its caller when it has ended.
+/// Answer of a run's coordinator to its caller at the end.
 #[derive(Serialize, Deserialize)]
 pub enum Reply {
     /// The result is stored, under this number.

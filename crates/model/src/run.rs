@@ -95,10 +95,10 @@ macro_rules! run {
             /// From the first worker's start until all clients were ready; with a connection for each
             /// transaction, the mean time that it took to make one.
             pub connection_ms: Option<f64>,
-            /// What the harness itself cost per transaction, in microseconds: CPU time of the client
-            /// workers in mode libpq, time outside of executor and commit in mode spi.
+            /// Cost of the harness per transaction, in microseconds: CPU time of the client workers
+            /// in mode libpq, time outside of executor and commit in mode spi.
             pub harness_us: Option<f64>,
-            /// The same as a part of the time that the client workers had, 0 to 1.
+            /// Cost of the harness as a share of the client workers' time, 0 to 1.
             pub harness_share: Option<f64>,
             /// For how long an old snapshot kept the run's dead rows from being removed.
             pub snapshot_held_s: Option<f64>,
@@ -116,7 +116,7 @@ macro_rules! run {
             pub errors: Vec<String>,
             /// Statements that matched no row in any sampled transaction.
             pub unmatched: Vec<String>,
-            /// What could not be observed, and why.
+            /// Observations that failed, and why.
             pub notes: Vec<String>,
             /// Whether the teardown has not been executed yet.
             pub teardown_due: bool,
@@ -126,7 +126,7 @@ macro_rules! run {
             pub segment: Option<i64>,
             /// When it was imported from a document; `None`: it is a run of this server.
             pub imported_at: Option<String>,
-            /// Where it was measured, if it was imported.
+            /// Origin, if it was imported.
             pub imported_from: Option<Origin>,
             /// All transactions together.
             #[serde(flatten)]
@@ -137,10 +137,10 @@ macro_rules! run {
 
 selfbench_catalog::run_options!(run! {});
 
-/// Where an imported run was measured.
+/// Origin of an imported run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
-    /// Which server: the system identifier of its cluster.
+    /// System identifier of its cluster.
     pub system_identifier: String,
     /// The name of the cluster, if it has one.
     pub cluster_name: Option<String>,

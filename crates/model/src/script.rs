@@ -12,7 +12,7 @@ pub struct RunScript {
     pub script_no: i32,
     /// Name.
     pub name: String,
-    /// As in the report's "transaction type".
+    /// Description, the "transaction type" of the report.
     pub description: String,
     /// The script as it was.
     #[serde(skip)]

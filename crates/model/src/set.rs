@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a set is for.
+/// Kind of a set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SetKind {
@@ -25,7 +25,7 @@ impl SetKind {
         }
     }
 
-    /// What messages call such a set.
+    /// Name of such a set in messages.
     pub const fn described(self) -> &'static str {
         match self {
             Self::Compare => "a comparison",
@@ -68,10 +68,10 @@ impl SetState {
     }
 }
 
-/// What is known of a set when it begins.
+/// Data of a set when it begins.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewSet {
-    /// What it is for.
+    /// Kind.
     pub kind: SetKind,
     /// The caller's label.
     pub label: Option<String>,
@@ -90,6 +90,6 @@ pub struct SetEnd {
     pub state: SetState,
     /// The error that ended it.
     pub error: Option<String>,
-    /// What it has found, if its runs alone do not tell.
+    /// Result, if its runs alone do not tell.
     pub result: Option<Value>,
 }

@@ -7,6 +7,6 @@ pub struct Setting {
     pub name: String,
     /// Its value, with its unit.
     pub value: String,
-    /// Where the value came from, as `pg_settings.source` says.
+    /// Source of the value, as in `pg_settings.source`.
     pub source: String,
 }

@@ -14,7 +14,7 @@ pub struct Strain {
     pub run_queue: Option<f64>,
     /// Time from the scheduled start of transactions to their begin, of their latency.
     pub lag: Option<f64>,
-    /// What its sessions were seen waiting for, except for their clients and for the schedule;
-    /// class `not waiting` included.
+    /// Waits of its sessions, except for their clients and for the schedule; class `not waiting`
+    /// included.
     pub waits: Vec<Waited>,
 }

@@ -1,4 +1,4 @@
-//! Where the time of a run went, as its processes and the kernel counted it.
+//! Time budget of a run, as its processes and the kernel counted it.
 
 use serde::{Deserialize, Serialize};
 

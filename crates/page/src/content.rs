@@ -1,5 +1,5 @@
-//! What a report says, before it becomes HTML, Markdown or text. Each kind of report is written once,
-//! as this; what a format cannot show, it says.
+//! Content of a report, before it becomes HTML, Markdown or text. Each kind of report is written
+//! once, as this; what a format cannot show, it says.
 
 use selfbench_chart::Chart;
 use selfbench_chart::number::thousands;
@@ -15,9 +15,9 @@ pub const MAX_ROWS: usize = 200;
 /// A report.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// What it is about.
+    /// Title.
     pub title: String,
-    /// The same in one more line.
+    /// Second line of the title.
     pub subtitle: String,
     /// Its parts in their order; the first one has the answer.
     pub sections: Vec<Section>,
@@ -30,7 +30,7 @@ pub struct Report {
 pub struct Section {
     /// The heading.
     pub heading: String,
-    /// What stands below.
+    /// Blocks below the heading.
     pub blocks: Vec<Block>,
 }
 
@@ -65,7 +65,7 @@ pub enum Block {
     Table(Table),
     /// A picture.
     Chart(Picture),
-    /// What is needed less often.
+    /// Details, folded.
     Folded(String, Vec<Block>),
 }
 
@@ -102,18 +102,18 @@ pub struct Figure {
 pub struct Remark {
     /// `error`, `warning` or `note`.
     pub severity: &'static str,
-    /// What is doubtful.
+    /// The doubt.
     pub finding: String,
-    /// What says so.
+    /// Evidence for it.
     pub evidence: String,
-    /// What to do; may be empty.
+    /// Remedy; may be empty.
     pub remedy: String,
 }
 
-/// What a query returns.
+/// Result of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// Which columns are numbers, by their types.
+    /// Whether each column is numeric, by its type.
     pub numbers: Vec<bool>,
     /// The rows, all with the same columns.
     pub rows: Vec<Row>,
@@ -122,9 +122,9 @@ pub struct Rows {
 /// Rows of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What the rows are.
+    /// Caption.
     pub caption: String,
-    /// Which columns are numbers, even if all of their values are NULL.
+    /// Whether each column is numeric, even if all of its values are NULL.
     pub numbers: Vec<bool>,
     /// The rows, all with the same columns.
     pub rows: Vec<Row>,
@@ -208,7 +208,7 @@ impl<'de> Deserialize<'de> for Row {
 pub struct Picture {
     /// The chart.
     pub chart: Chart,
-    /// What is drawn, unless a table shows it beside the chart.
+    /// Data of the chart, unless a table shows them beside it.
     pub table: Option<Table>,
     /// A query that returns the chart as SVG; may be empty.
     pub query: String,

@@ -18,7 +18,7 @@ const SCRIPT: Constant = constant(include_str!("dashboard.js"));
 /// All that the page shows.
 #[derive(Clone, Debug, Default)]
 pub struct Dashboard {
-    /// Who sees what, where and when.
+    /// Role, server and time of the page.
     pub origin: Origin,
     /// The newest runs, newest first.
     pub runs: Vec<Run>,
@@ -28,7 +28,7 @@ pub struct Dashboard {
     pub reports: Vec<Report>,
 }
 
-/// Who sees what, where and when.
+/// Role, server and time of the page.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Origin {
     /// The role with whose rights the tables were read.
@@ -52,7 +52,7 @@ pub struct Run {
     pub run_id: i64,
     /// Its label.
     pub label: Option<String>,
-    /// The same as an SQL literal, of a statement to copy.
+    /// Label as an SQL literal, for a statement to copy.
     #[serde(default)]
     pub label_literal: Option<String>,
     /// The set that it belongs to.
@@ -63,9 +63,9 @@ pub struct Run {
     pub state: String,
     /// Whether it ran to its end with all clients, by itself: then it counts in the course of its label.
     pub counts: bool,
-    /// What was run: scripts, mode, protocol, clients, and what else distinguishes workloads.
+    /// Workload: scripts, mode, protocol, clients, and what else distinguishes workloads.
     pub workload: String,
-    /// The same for all runs of the same workload: that text may be shortened.
+    /// Key of the workload, the same for all of its runs: `workload` may be shortened.
     pub workload_key: String,
     /// When it started, UTC.
     pub started_at: String,
@@ -102,9 +102,9 @@ pub struct Set {
     pub arms: i64,
     /// The one with the highest mean of transactions per second.
     pub fastest: Option<String>,
-    /// That mean.
+    /// The highest mean.
     pub fastest_tps: Option<f64>,
-    /// What it has found, in words.
+    /// Verdict, in words.
     pub verdict: Option<String>,
 }
 
@@ -242,7 +242,7 @@ impl Dashboard {
         }
     }
 
-    /// What a list leaves out.
+    /// Says how much of a list is shown, if not all.
     fn cut(&self, what: &str, shown: usize, all: u64) -> String {
         match all > shown as u64 {
             true => format!(

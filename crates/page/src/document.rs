@@ -14,7 +14,7 @@ const STYLE: Constant = constant(include_str!("style.css"));
 /// markup must have neither `style` attributes nor event handlers.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
-    /// What it is about: the title of the window and the heading.
+    /// Title of the window, and heading.
     pub title: &'a str,
     /// Stands below the heading.
     pub intro: Markup,

@@ -1,4 +1,4 @@
-//! What the report of a label says: its runs over time.
+//! Report of a label: its runs over time.
 
 use crate::content::{Block, Picture, Report, Row, Section, decimal, moment};
 use crate::source::Source;

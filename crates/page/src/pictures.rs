@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 
 /// The charts of a run that have something to draw.
 pub(crate) struct Pictures<'a> {
-    /// What is drawn.
+    /// Data.
     pub data: &'a RunData,
-    /// Which there are.
+    /// Charts with data.
     pub charts: &'a [RunChart],
 }
 
 impl Pictures<'_> {
-    /// Those of these charts that there are.
+    /// The wanted charts that have data.
     pub fn of(&self, wanted: &[RunChart]) -> Vec<Block> {
         let drawn = wanted.iter().filter(|chart| self.charts.contains(chart));
         drawn

@@ -1,4 +1,4 @@
-//! What the report of a run says.
+//! Report of a run.
 
 mod answer;
 mod details;

@@ -1,5 +1,5 @@
-//! What the report of sets says: of comparisons their arms, of sweeps how figures grow, of searches for
-//! capacity what was found. Several sets are drawn over each other.
+//! Report of sets: comparisons with their arms, sweeps with their curves, searches for capacity
+//! with their probes. Several sets are drawn over each other.
 
 mod overlaid;
 
@@ -90,7 +90,7 @@ impl Set {
     }
 }
 
-/// What a set has found.
+/// Section of a set.
 fn section<S: Source>(set: &Set, heading: String, source: &mut S) -> Result<Section, S::Error> {
     let mut blocks = Vec::new();
     match set.row.text("state") {
@@ -135,7 +135,7 @@ fn section<S: Source>(set: &Set, heading: String, source: &mut S) -> Result<Sect
     Ok(Section { heading, blocks })
 }
 
-/// What makes the figures of its runs doubtful, each reason once.
+/// Reasons to doubt the figures of its runs, each once.
 fn doubts<S: Source>(set: &Set, source: &mut S) -> Result<Vec<Block>, S::Error> {
     let rows = source.rows(&format!(
         "SELECT a.severity, a.finding, count(*) AS runs, min(r.run_id) AS run_id, \

@@ -1,4 +1,4 @@
-//! Where reports get from what they show.
+//! Source of the data of reports.
 
 use crate::content::{Row, Rows, Section, Table};
 
@@ -10,7 +10,7 @@ pub trait Source {
     /// The first rows of a query that returns them in full, up to one more than [`MAX_ROWS`](crate::MAX_ROWS).
     fn read(&mut self, query: &str) -> Result<Rows, Self::Error>;
 
-    /// The same without the kinds of the columns.
+    /// Returns the rows without the kinds of the columns.
     fn rows(&mut self, query: &str) -> Result<Vec<Row>, Self::Error> {
         Ok(self.read(query)?.rows)
     }

@@ -1,10 +1,11 @@
-//! What a run ran out of first: CPUs, clients, or something that its sessions wait for.
+//! Bottleneck of a run: CPUs, clients, or something that its sessions wait for.
 
 use selfbench_model::{Strain, Waited};
 
-/// CPUs of which less is idle are used up.
+/// Busy share of CPUs at which they are used up.
 const CPU_BUSY: f64 = 0.9;
-/// The same of clients. Their last transactions and the pauses between two take the rest.
+/// Busy share of clients at which they are used up. Their last transactions and the pauses between
+/// two take the rest.
 const CLIENTS_BUSY: f64 = 0.9;
 /// A run that waits longer for CPUs lacks them, even if the machine has others, as in a container.
 const RUN_QUEUE: f64 = 0.25;
@@ -19,13 +20,13 @@ const CLIENTS: &str = "clients";
 /// The name where nothing was in short supply.
 const NONE: &str = "none";
 
-/// What a run ran out of first.
+/// Bottleneck of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
     /// `CPU`, `clients`, a wait event such as `Lock:transactionid`, or `none` if nothing was in
     /// short supply.
     pub name: String,
-    /// What it means, as a part of a sentence.
+    /// Meaning, as a part of a sentence.
     pub meaning: String,
     /// The figures that say so.
     pub evidence: String,
@@ -43,7 +44,7 @@ impl Bottleneck {
     }
 }
 
-/// What a run ran out of first; `None` if it was not observed.
+/// Bottleneck of a run; `None` if it was not observed.
 ///
 /// All clients of a run are busy when its rate is too high, whatever the reason: they are the
 /// reason if CPUs are left and if the sessions do not wait for each other, so that more clients
@@ -107,7 +108,7 @@ fn contention(wait: &Waited) -> bool {
     )
 }
 
-/// What sessions waited for, with the share of all samples, the most frequent first.
+/// Waits of sessions, with the share of all samples, the most frequent first.
 fn events(strain: &Strain) -> Vec<(&Waited, f64)> {
     let all: i64 = strain.waits.iter().map(|wait| wait.samples).sum();
     let waits = strain.waits.iter().filter(|wait| wait.event.is_some());

@@ -4,8 +4,8 @@ use selfbench_model::{Mode, Run, RunTimes};
 use selfbench_stats::budget::{self, LatencyPart, Reading, Readings, Waits};
 use selfbench_stats::{ProcessTimes, TurnParts};
 
-/// Where the time of a run's transactions went; one part without a value if that is not known.
-/// `is_observed` is whether the run was to be observed, `times` and `waits` are what was seen of it.
+/// Time budget of a run's transactions; one part without a value if it is not known. `is_observed`
+/// says whether the run was to be observed, `times` and `waits` are its observations.
 pub fn time_budget(
     run: &Run,
     is_observed: bool,

@@ -1,11 +1,11 @@
-//! What a search for the highest rate under a limit of latency has found, in one sentence.
+//! Result of a search for the highest rate under a limit of latency, in one sentence.
 
 use crate::bottleneck::Bottleneck;
 use crate::number::{counted, shortest};
 use selfbench_model::Mode;
 use selfbench_stats::capacity::{Answer, Ended};
 
-/// What was searched, and found.
+/// A search and its result.
 #[derive(Clone, Debug)]
 pub struct Capacity<'a> {
     /// The percentile that was to stay under the limit.
@@ -16,13 +16,13 @@ pub struct Capacity<'a> {
     pub mode: Mode,
     /// Number of clients.
     pub clients: i32,
-    /// What was found, in transactions per second.
+    /// Result, in transactions per second.
     pub answer: Answer,
     /// The rate of the answer or, without one, the lowest that was probed.
     pub measured_at: f64,
     /// The percentile there, in milliseconds; `None` if too many transactions had no latency.
     pub percentile_ms: Option<f64>,
-    /// What the lowest rate over the limit ran out of.
+    /// Bottleneck of the lowest rate over the limit.
     pub bottleneck: Option<&'a Bottleneck>,
 }
 
@@ -73,7 +73,7 @@ fn allowed(percentile: f64) -> String {
     shortest(((100.0 - percentile) * 1e4).round() / 1e4)
 }
 
-/// What the probe of a rate has measured. `missed` is the part of the scheduled transactions that were
+/// Result of the probe of a rate. `missed` is the part of the scheduled transactions that were
 /// skipped, failed or not started.
 pub fn probed(rate: f64, percentile: f64, percentile_ms: Option<f64>, missed: f64) -> String {
     let found = match percentile_ms {

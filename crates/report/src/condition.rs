@@ -20,7 +20,7 @@ mod lexer;
 
 use lexer::{Lexer, Token};
 
-/// What a condition looks like, for hints.
+/// Form of a condition, for hints.
 pub const EXAMPLE: &str = "A condition is a figure, one of < <= > >= = <>, and a value, such as \
                            \"latency_p99_ms < 20\", \"p(99.9) < 20\" or \"state = finished\".";
 
@@ -36,12 +36,12 @@ const COMPARED: [&str; 5] = [
 /// Why a condition cannot be checked.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ConditionError {
-    /// It is not one.
+    /// Not a condition.
     #[error("invalid condition \"{condition}\"")]
     Syntax {
         /// Its text, abridged.
         condition: String,
-        /// What was expected, and where: a sentence.
+        /// Expected syntax and its position: a sentence.
         expected: String,
     },
     /// There is no such figure.
@@ -105,7 +105,7 @@ pub struct Condition {
     figure: String,
     percentile: Option<f64>,
     operator: Operator,
-    /// As it was written, without quotes; and as a number, if it is one.
+    /// Value as written, without quotes; and as a number, if it is one.
     value: (String, Option<f64>),
 }
 
@@ -120,7 +120,7 @@ pub struct Arm {
     pub figures: Map<String, Json>,
 }
 
-/// What a condition was checked against, and whether it holds.
+/// Measured value of a condition, and whether it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The condition; that of an arm begins with its name.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use selfbench_model::{LoggedTransaction, TransactionOutcome};
 use selfbench_stats::Moments;
 
-/// What of a run decides which fields a line has.
+/// Properties of a run that decide which fields a line has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LogFormat {
     /// Whether the run has a rate: lines have the schedule lag.

@@ -15,7 +15,7 @@ pub struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// That of a run.
+    /// Returns the working set of a run.
     pub fn of(pgio: &PgioRun) -> WorkingSet {
         WorkingSet {
             bytes: pgio.working_set_bytes,
@@ -24,7 +24,7 @@ impl WorkingSet {
         }
     }
 
-    /// What is measured, if it is not the storage, or not the storage alone.
+    /// Says what is measured, if it is not the storage, or not the storage alone.
     pub fn what_is_measured(&self) -> Option<String> {
         let fits = |limit: Option<i64>| limit.filter(|limit| self.bytes <= *limit);
         let bytes = size(self.bytes);
@@ -62,7 +62,7 @@ pub(crate) fn size(bytes: i64) -> String {
     format!("{number} {}", units[unit])
 }
 
-/// What was asked for.
+/// Requested parameters.
 pub(crate) fn parameters(pgio: &PgioRun) -> Vec<String> {
     let bytes = pgio.scale.saturating_mul(i64::from(pgio.block_bytes));
     let mut lines = vec![

@@ -1,4 +1,4 @@
-//! What a report says of the sampled processes of a run, and of those that were not sampled.
+//! Lines of a report on the sampled processes of a run, and on those that were not sampled.
 
 use crate::number::{counted, fixed};
 use selfbench_model::RunProfile;

@@ -7,7 +7,7 @@ use selfbench_stats::{Tally, summary};
 
 use crate::number::fixed;
 
-/// What of a run decides which figures a progress line has.
+/// Properties of a run that decide which figures a progress line has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ProgressOptions {
     /// Mode of the run, at the end of every line.

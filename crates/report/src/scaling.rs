@@ -1,5 +1,5 @@
-//! What a sweep over numbers of clients says, in one sentence: where throughput peaks, and from where
-//! on more clients mainly wait.
+//! Result of a sweep over numbers of clients, in one sentence: where throughput peaks, and from
+//! where on more clients mainly wait.
 
 use crate::capacity::significant;
 use crate::number::{counted, fixed};

@@ -1,4 +1,5 @@
-//! Which settings of a run its report shows: those that somebody has set and that may change figures.
+//! Settings of a run that its report shows: those that somebody has set and that may change
+//! figures.
 
 use selfbench_model::Setting;
 
@@ -31,7 +32,7 @@ const LEFT_OUT: [&str; 24] = [
     "timezone",
 ];
 
-/// The same for all settings whose names begin so.
+/// Prefixes of names of further settings to leave out.
 const FAMILIES: [&str; 8] = [
     "bonjour",
     "extension_",

@@ -75,7 +75,7 @@ fn start_of(sql: &str) -> String {
     }
 }
 
-/// What was asked for, and how much of it was done.
+/// Writes what was asked for, and how much of it was done.
 fn parameters(lines: &mut Lines, record: &RunRecord) {
     let run = &record.run;
     lines.push(match lines.style {
@@ -228,7 +228,7 @@ fn results(lines: &mut Lines, record: &RunRecord) {
     }
 }
 
-/// What the harness cost, if that is known.
+/// Writes the cost of the harness, if known.
 fn harness(lines: &mut Lines, run: &Run) {
     let (Some(us), Some(share)) = (run.harness_us, run.harness_share) else {
         return;
@@ -244,7 +244,7 @@ fn harness(lines: &mut Lines, run: &Run) {
     });
 }
 
-/// What `part` is of `total`, in percent. pgbench says NaN of 0 transactions.
+/// Share of `part` in `total`, in percent. pgbench says NaN of 0 transactions.
 fn percent(style: Style, part: u64, total: u64) -> f64 {
     match (style, total) {
         (Style::Full, 0) => 0.0,
@@ -416,7 +416,7 @@ fn percentiles(lines: &mut Lines, latency: &Latency, prefix: &str) {
     ));
 }
 
-/// What of the latency was time in `\sleep`, nothing if no transaction slept.
+/// Writes the part of the latency spent in `\sleep`; nothing if no transaction slept.
 fn sleep(lines: &mut Lines, figures: &Figures, prefix: &str) {
     if let Some(sleep_ms) = figures.sleep_avg_ms {
         let average_ms = figures.latency.latency_avg_ms.unwrap_or(0.0);
@@ -428,7 +428,7 @@ fn sleep(lines: &mut Lines, figures: &Figures, prefix: &str) {
     }
 }
 
-/// What pgbench does not report, and whether the run is complete.
+/// Writes what pgbench does not report, and whether the run is complete.
 fn additions(lines: &mut Lines, record: &RunRecord, evidence: &Evidence) {
     let run = &record.run;
     percentiles(lines, &run.figures.latency, "");

@@ -1,4 +1,4 @@
-//! What a comparison says in one sentence: the verdict on an arm.
+//! Verdict on an arm of a comparison, in one sentence.
 
 use crate::capacity::significant;
 use crate::number::counted;
@@ -13,7 +13,7 @@ const SMALLEST_P: f64 = 0.0001;
 /// Decimals of a ratio at most.
 const MAX_DECIMALS: usize = 6;
 
-/// What is compared.
+/// Compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Transactions per second: more is faster.
@@ -63,13 +63,13 @@ pub fn of_runs(comparison: Option<&Comparison>, measure: Measure) -> String {
     }
 }
 
-/// What stands instead of a verdict for the arm that others are compared with.
+/// Text in place of a verdict for the baseline.
 pub fn of_baseline(missing: usize) -> String {
     let missing = missing_runs(missing).map(|text| format!("; {text}"));
     format!("baseline{}", missing.unwrap_or_default())
 }
 
-/// That runs are missing, if any are.
+/// Says how many runs are missing, if any are.
 pub fn missing_runs(missing: usize) -> Option<String> {
     match missing {
         0 => None,
@@ -78,7 +78,7 @@ pub fn missing_runs(missing: usize) -> Option<String> {
     }
 }
 
-/// That rounds or runs had no transactions, if there are any.
+/// Says how many rounds or runs had no transactions, if any had none.
 fn left_out(comparison: &Comparison) -> Option<String> {
     let (left_out, runs) = match comparison.design {
         Design::Rounds => (comparison.left_out.len(), "round"),

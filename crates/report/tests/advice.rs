@@ -50,13 +50,13 @@ fn run(mode: Mode, description: &str) -> RunRecord {
     }
 }
 
-/// The same with some change.
+/// Applies a change to a record.
 fn changed(mut record: RunRecord, change: impl FnOnce(&mut Run)) -> RunRecord {
     change(&mut record.run);
     record
 }
 
-/// What is said about a run, with its evidence.
+/// Findings about a run, with its evidence.
 fn said_with(report: &RunRecord, evidence: &Evidence) -> Vec<String> {
     let said = advice(report, evidence);
     assert!(said.iter().all(|f| f.remedy.ends_with('.')), "{said:?}");

@@ -107,7 +107,7 @@ fn run(mode: Mode, server_version: &str, server_version_num: i32, tally: Tally) 
     }
 }
 
-/// What a report is made of.
+/// Input of a report.
 trait Reported {
     fn record(&self) -> RunRecord;
 }

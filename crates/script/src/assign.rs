@@ -27,7 +27,7 @@ pub enum SetError {
 }
 
 impl SetError {
-    /// What the message about the aborted client says.
+    /// Text for the message about the aborted client.
     pub fn summary(&self) -> &'static str {
         match self {
             Self::Evaluation(_) => "evaluation of meta-command failed",
@@ -92,7 +92,7 @@ impl SetCommand {
     }
 }
 
-/// Which results of a statement are stored.
+/// Results of a statement that are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     /// `\gset`: those of the last statement sent, which must return exactly one row.
@@ -114,9 +114,9 @@ impl StoreKind {
 /// `\gset` or `\aset`, attached to a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// Which of the two.
+    /// Kind.
     pub kind: StoreKind,
-    /// What the variables' names start with, before the columns' names.
+    /// Prefix of the variables' names, before the columns' names.
     pub prefix: String,
 }
 

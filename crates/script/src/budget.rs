@@ -4,8 +4,8 @@ use crate::error::{ScriptError, ScriptErrorKind};
 use crate::limits::{MAX_ELEMENTS, MAX_SCRIPT_BYTES, parser_memory};
 use crate::script::Action;
 
-/// What the scripts of a run may still take, and the function that is called between commands while
-/// they are parsed.
+/// Remaining bytes and elements for a run's scripts, and the function that is called between
+/// commands while they are parsed.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
     bytes: usize,

@@ -8,7 +8,7 @@ use crate::number::c_strtol;
 pub struct Builtin {
     /// The name that selects it, or any unambiguous start of which does.
     pub name: &'static str,
-    /// What reports call it.
+    /// Description in reports.
     pub description: &'static str,
     /// Its text.
     pub body: &'static str,

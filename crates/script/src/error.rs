@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::limits::MAX_SCRIPTS;
 
-/// What kind of error a [`ScriptError`] is.
+/// Kind of a [`ScriptError`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptErrorKind {
     /// The script is invalid.
@@ -24,7 +24,7 @@ pub enum ScriptErrorKind {
 /// source line and a caret under the column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Error)]
 pub struct ScriptError {
-    /// What kind of error it is.
+    /// Kind.
     pub kind: ScriptErrorKind,
     /// The description of the script, usually a file name.
     pub script: Box<str>,

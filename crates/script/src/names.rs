@@ -127,7 +127,8 @@ fn item(text: &str) -> Result<Item<'_>, NameError> {
     })
 }
 
-/// Where a text ends: before the first character outside of quotes that ends it, or with itself.
+/// End of a text: before the first character outside of quotes that satisfies `is_end`, or its
+/// length.
 fn ends(text: &str, is_end: impl Fn(char) -> bool) -> Result<usize, NameError> {
     let mut quoted = false;
     for (at, c) in text.char_indices() {
@@ -143,7 +144,7 @@ fn ends(text: &str, is_end: impl Fn(char) -> bool) -> Result<usize, NameError> {
     }
 }
 
-/// Where a character is outside of quotes for the last time.
+/// Last position of a character outside of quotes.
 fn last(text: &str, wanted: char) -> Result<Option<usize>, NameError> {
     let (mut found, mut from) = (None, 0);
     loop {

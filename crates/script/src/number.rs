@@ -184,13 +184,14 @@ fn scan_magnitude(text: &str) -> Option<Scanned<'_>> {
         .or_else(|| scan_decimal(text))
 }
 
-/// What follows `name`, in small or capital letters, at the start of a text.
+/// Rest of a text behind `name` at its start, in small or capital letters.
 fn strip_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(name.len())?;
     head.eq_ignore_ascii_case(name).then_some(rest)
 }
 
-/// What follows the `(...)` that NaN may have, with letters, digits and underscores inside.
+/// Rest of a text behind the `(...)` that NaN may have, with letters, digits and underscores
+/// inside.
 fn strip_payload(text: &str) -> &str {
     text.strip_prefix('(')
         .and_then(|inner| {

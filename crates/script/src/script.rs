@@ -1,4 +1,4 @@
-//! What scripts are once they are parsed: scripts, commands and what commands do. Data only.
+//! Parsed scripts: scripts, commands and their actions. Data only.
 //!
 //! Not here: the texts they come from (`parse.rs`), the set of scripts of a run (`workload.rs`), and
 //! the actions of meta commands (`assign.rs`, `shell.rs`, `sleep.rs`).
@@ -36,7 +36,7 @@ pub struct Command {
     /// The name of the meta command as typed, without backslash; `SQL` for statements. Messages
     /// about failed evaluations use it, other messages [`Command::name`].
     pub keyword: String,
-    /// What it does.
+    /// Action.
     pub action: Action,
 }
 
@@ -102,7 +102,7 @@ pub fn report_text(text: &str) -> &str {
     }
 }
 
-/// What a command does.
+/// Action of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Sends a statement.
@@ -113,7 +113,7 @@ pub enum Action {
     If {
         /// The condition; see [`Value::is_true`](crate::Value::is_true).
         condition: Expr,
-        /// Where to go on if it does not hold.
+        /// Jump if it does not hold.
         otherwise: Jump,
     },
     /// `\elif`: evaluated only when a [`Jump::Test`] leads to it. Reached from the command before
@@ -121,7 +121,7 @@ pub enum Action {
     Elif {
         /// The condition.
         condition: Expr,
-        /// Where to go on if it does not hold.
+        /// Jump if it does not hold.
         otherwise: Jump,
         /// The index of the `\endif`.
         end: usize,
@@ -210,7 +210,7 @@ pub enum Jump {
 pub struct SqlCommand {
     /// The position among the statements of all scripts, from 0; names prepared statements.
     pub number: usize,
-    /// Which results are stored in variables.
+    /// Results to be stored in variables.
     pub store: Option<Store>,
     template: Template,
 }

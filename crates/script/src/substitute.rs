@@ -13,7 +13,7 @@ pub(crate) struct Template {
     parameterized: String,
 }
 
-/// Where a variable is mentioned: its colon, and the end of its name.
+/// Mention of a variable: positions of its colon and of the end of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mention {
     start: usize,

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::number::{Fixed, write_double};
 
-/// What an expression evaluates to.
+/// Value of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// The unknown value.
@@ -57,7 +57,7 @@ impl Value {
         }
     }
 
-    /// As an integer; doubles are rounded, ties to even.
+    /// Converts to an integer; doubles are rounded, ties to even.
     ///
     /// # Errors
     /// For NULL, for booleans and for doubles out of range.
@@ -77,7 +77,7 @@ impl Value {
         }
     }
 
-    /// As a double.
+    /// Converts to a double.
     ///
     /// # Errors
     /// For NULL and for booleans.
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// As a boolean.
+    /// Converts to a boolean.
     ///
     /// # Errors
     /// For everything that is not one.

@@ -26,12 +26,12 @@ pub enum TextError {
     Malformed {
         /// The variable.
         name: String,
-        /// What it holds.
+        /// Value as text.
         text: String,
     },
 }
 
-/// Which of a variable's two forms count.
+/// Valid forms of a variable: value, text.
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
     #[default]
@@ -58,7 +58,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// As many unset variables as there are names in `symbols`.
+    /// Creates unset variables, one per name in `symbols`.
     pub fn new(symbols: &Symbols) -> Self {
         Self {
             by_slot: vec![Variable::default(); symbols.len()],

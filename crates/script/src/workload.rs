@@ -28,13 +28,13 @@ pub struct Workload {
 /// Variables that are read and never set; see [`Workload::unset_variables`].
 #[derive(Clone, Debug)]
 pub struct Unset<'w> {
-    /// Where each is mentioned first, in the order of the scripts.
+    /// First mention of each, in the order of the scripts.
     pub mentions: Vec<Mention<'w>>,
     /// Names that are set: automatic ones, and those that scripts set as far as they had to be known.
     pub known: Vec<String>,
 }
 
-/// Where a variable is mentioned.
+/// Position of a mention of a variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Mention<'w> {
     /// Its name.
@@ -178,7 +178,7 @@ impl WorkloadBuilder {
         Self::checking(protocol, || {})
     }
 
-    /// The same, with a function that is called for each command that is parsed, so that a long
+    /// Creates a builder with a function that is called for each parsed command, so that a long
     /// script does not keep its caller from handling interrupts. It may unwind.
     pub fn checking(protocol: Protocol, check: fn()) -> Self {
         Self {

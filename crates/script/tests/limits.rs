@@ -22,7 +22,7 @@ thread_local! {
     static PROBE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// What an allocation takes: the C library keeps a word beside it, in units of 16 bytes.
+/// Size of an allocation: the C library keeps a word beside it, in units of 16 bytes.
 fn real(size: usize) -> usize {
     (size + 8).next_multiple_of(16).max(32)
 }

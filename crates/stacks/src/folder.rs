@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::path::Path;
 
-/// So many different stacks of addresses are kept before their functions are looked up. Functions
+/// Number of different stacks of addresses kept before their functions are looked up. Functions
 /// have many addresses, so that far fewer stacks remain.
 const MAX_RAW: usize = 20_000;
-/// So many different stacks of functions are counted one by one.
+/// Number of different stacks of functions counted one by one.
 const MAX_FOLDED: usize = 100_000;
 /// The number of a file that is not known.
 const NO_FILE: u16 = u16::MAX;

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct Segment {
     /// Its address as the file states it.
     pub address: u64,
-    /// What is mapped there.
+    /// Mapped bytes.
     pub bytes: &'static [u8],
     /// Whether it has code.
     pub executable: bool,
@@ -29,11 +29,11 @@ impl Segment {
 /// absolute.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Where the file is.
+    /// Path of the file.
     pub path: String,
     /// The build id of what is mapped; empty if it has none.
     pub build_id: Vec<u8>,
-    /// What to add to an address for the absolute one.
+    /// Offset from an address to the absolute one.
     pub bias: u64,
     /// The addresses of its code.
     pub code: Range<u64>,
@@ -112,7 +112,7 @@ fn build_id(notes: &'static [u8], align: usize) -> Option<Vec<u8>> {
     None
 }
 
-/// Where the frames are that a header describes.
+/// Address of the frames that a header describes.
 fn frames_address(header: &Segment) -> Option<u64> {
     let bases = BaseAddresses::default().set_eh_frame_hdr(header.address);
     let parsed = EhFrameHdr::<EndianSlice<NativeEndian>>::new(header.bytes, NativeEndian)

@@ -1,4 +1,4 @@
-//! What a sampled process tells: its modules and its samples, as records of bytes.
+//! Records of a sampled process: its modules and its samples, as bytes.
 //!
 //! A record consists of words of eight bytes. The highest byte of the first word is its kind. The
 //! numbers of modules count from 0 within a process, in the order of their records.

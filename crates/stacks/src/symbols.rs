@@ -10,7 +10,7 @@ use object::{Endianness, Object, ObjectSection, ReadCache, ReadRef};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Where debug files are installed, below two hexadecimal digits of the build id.
+/// Directory of debug files, below two hexadecimal digits of the build id.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 /// How many functions before an address are looked at: a function may be within another one.
 const NESTED: usize = 16;
@@ -22,7 +22,7 @@ const MAX_NAME: usize = 200;
 pub struct Symbols {
     /// In the order of their starts.
     functions: Vec<Function>,
-    /// What their names are parts of.
+    /// Texts that contain the names.
     texts: [Vec<u8>; 2],
 }
 
@@ -31,7 +31,7 @@ pub struct Symbols {
 struct Function {
     start: u64,
     size: u32,
-    /// Which text has its name, and where in it.
+    /// Index of the text with its name, and offset in it.
     text: u8,
     name: u32,
 }
@@ -43,7 +43,7 @@ impl Symbols {
         Symbols::read_beside(Path::new(DEBUG_FILES), path, build_id)
     }
 
-    /// The same with debug files in another directory.
+    /// Reads the functions of a file with debug files in another directory.
     fn read_beside(debug_files: &Path, path: &Path, build_id: &[u8]) -> Option<Symbols> {
         let mut symbols = Symbols::default();
         symbols.add(&ReadCache::new(File::open(path).ok()?), build_id, 0)?;
@@ -137,7 +137,7 @@ fn name<'t>(texts: &'t [Vec<u8>; 2], function: &Function) -> &'t [u8] {
     &text[..length]
 }
 
-/// Where the debug file with a build id is, below the directory of all of them.
+/// Path of the debug file with a build id, below the directory of all of them.
 fn debug_file(debug_files: &Path, build_id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = build_id.split_first()?;
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();

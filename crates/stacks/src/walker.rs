@@ -24,7 +24,7 @@ pub struct Registers {
     pub lr: u64,
 }
 
-/// What walks the stacks of one process.
+/// Walker of the stacks of one process.
 pub struct Walker {
     unwinder: UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>,
     cache: CacheNative<MustNotAllocateDuringUnwind>,

@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
 
-/// What the handler uses.
+/// Data of the handler.
 struct Sampler {
     walker: Walker,
     records: Vec<u8>,
@@ -21,7 +21,7 @@ struct Sampler {
 static SAMPLER: AtomicPtr<Sampler> = AtomicPtr::new(std::ptr::null_mut());
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
-/// What is looked for.
+/// Function that the test looks for.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn spin_until_sampled(depth: u32) -> u64 {

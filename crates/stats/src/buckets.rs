@@ -30,8 +30,8 @@ const UNIT_MAGNITUDE: u32 = 6;
 /// `2 * 10^SIGNIFICANT_DIGITS`, so that a step of one is discernible up to that number of units.
 const SUB_BUCKET_MAGNITUDE: u32 = 11;
 
-/// The same layout with two significant digits and an eighth of the buckets, for figures that are
-/// numerous: the time of each command of each client.
+/// Layout with two significant digits and an eighth of the buckets, for figures that are numerous:
+/// the time of each command of each client.
 ///
 /// A first range of 256 buckets of 64 ns each, then 128 buckets for every further power of two, none
 /// of which is wider than 1/128 of the values in it.

@@ -21,7 +21,7 @@ use crate::{ProcessTimes, TurnParts};
 /// A reading that is not known, and why.
 pub type Reading<T> = Result<T, &'static str>;
 
-/// What was read of a run.
+/// Readings of a run.
 #[derive(Clone, Debug)]
 pub struct Readings {
     /// Mode spi: clients execute their statements themselves.
@@ -43,13 +43,13 @@ pub struct Readings {
     pub clients_ns: f64,
     /// Whether client workers have several clients each.
     pub shares_workers: bool,
-    /// What the processes that execute the statements have used.
+    /// Usage of the processes that execute the statements.
     pub sessions: Reading<ProcessTimes>,
-    /// What the client workers have used, in mode libpq.
+    /// Usage of the client workers, in mode libpq.
     pub workers: Reading<ProcessTimes>,
-    /// What clients have timed.
+    /// Times measured by clients.
     pub timed: TurnParts,
-    /// What sessions were seen to wait for.
+    /// Waits of sessions.
     pub waits: Reading<Waits>,
 }
 
@@ -66,11 +66,11 @@ pub struct Waits {
 /// A part of the mean latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LatencyPart {
-    /// What it is.
+    /// Name.
     pub component: String,
     /// Microseconds of a transaction; `None` if it is unknown.
     pub us: Option<f64>,
-    /// The same as a fraction of the mean latency.
+    /// Share of the mean latency.
     pub share: Option<f64>,
     /// How it was measured, or why it is unknown.
     pub measured: String,
@@ -291,7 +291,7 @@ const UNSCALED: Scale = Scale {
 /// Samples of waits as times.
 struct Sampled<'w> {
     waits: &'w Waits,
-    /// What a sample stands for, in microseconds of a transaction.
+    /// Microseconds of a transaction that a sample stands for.
     each_us: f64,
 }
 
@@ -304,7 +304,7 @@ impl<'w> Sampled<'w> {
         Sampled { waits, each_us }
     }
 
-    /// What all of them stand for, in microseconds of a transaction.
+    /// Microseconds of a transaction for all samples.
     fn total_us(&self) -> f64 {
         self.waiting() as f64 * self.each_us
     }

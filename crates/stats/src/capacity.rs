@@ -10,12 +10,12 @@
 
 /// Transactions of a probe that are over the limit if its share is just `1 - percentile`.
 const OVER_LIMIT: f64 = 100.0;
-/// So many probes of a rate agree before it is an edge.
+/// Number of probes of a rate that must agree before it is an edge.
 const AGREEING: usize = 2;
 /// After so many probes of a rate, the majority decides.
 const MAX_AT_EDGE: usize = 5;
 
-/// What is searched for, and how.
+/// Search to be done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// Share of the transactions that must be under the limit, such as 0.99.
@@ -48,7 +48,7 @@ impl Default for Plan {
     }
 }
 
-/// What a run with a rate has shown.
+/// Result of a run with a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
     /// The rate that it was asked for.
@@ -63,7 +63,7 @@ pub struct Probe {
     pub client_bound: bool,
 }
 
-/// What to do next.
+/// Next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// Make a probe.

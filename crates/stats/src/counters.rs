@@ -17,7 +17,7 @@ pub const HIGHEST_RATE: u64 = 50_000_000;
 
 const _: () = assert!(HIGHEST_RATE * (READ_EVERY_NS / 1_000_000_000) < 1 << 32);
 
-/// What an array of counters showed when it was last read.
+/// Values of an array of counters when it was last read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
     seen: Vec<u32>,
@@ -40,8 +40,8 @@ impl Counters {
         })
     }
 
-    /// What has been added to a counter since it was last read, if it shows `value` now. Panics if
-    /// there is no such counter.
+    /// Returns what has been added to a counter since it was last read, if it shows `value` now.
+    /// Panics if there is no such counter.
     #[inline]
     pub fn read(&mut self, index: usize, value: u32) -> u64 {
         let seen = std::mem::replace(&mut self.seen[index], value);

@@ -2,7 +2,7 @@
 
 use crate::units::NS_PER_MS;
 
-/// What is needed for the exact average, standard deviation and range of latencies.
+/// Sums for the exact average, standard deviation and range of latencies.
 ///
 /// The default, all zeros, is the empty series, so zeroed memory is one, too.
 ///
@@ -65,7 +65,7 @@ impl Moments {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// What has been added since `earlier`, an earlier state of the same series.
+    /// Returns what has been added since `earlier`, an earlier state of the same series.
     ///
     /// Count and sums are those of the difference and never below zero. Lowest and highest latency
     /// of a difference cannot be told from two totals: those of `self` are kept, which bound it

@@ -1,7 +1,7 @@
 //! Random numbers that follow from a seed, the same in all versions: of statistics that resample, and
 //! of sets of runs.
 
-/// What SplitMix64 (Steele, Lea and Flood, 2014) adds to its state for each number.
+/// Increment of SplitMix64's state (Steele, Lea and Flood, 2014) for each number.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The number that SplitMix64 makes of its state.

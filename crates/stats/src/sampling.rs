@@ -15,7 +15,7 @@ pub struct SampleTimes {
 }
 
 impl SampleTimes {
-    /// That many samples per second, which must be more than 0, from `begin_ns` on. `unit` is a
+    /// Times of `per_second` samples per second, more than 0, from `begin_ns` on. `unit` is a
     /// random number from 0 to 1, as for [`next`](Self::next).
     pub fn new(begin_ns: u64, per_second: f64, unit: f64) -> SampleTimes {
         let mut times = SampleTimes {

@@ -31,7 +31,7 @@ const RESEMBLANCE: [f64; 2] = [0.3, 0.2];
 /// A way in which a series is not steady.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// It rises or falls.
+    /// Rise or fall.
     Trend {
         /// By that much from the first to the last value, as a fraction of the median.
         change: f64,
@@ -45,7 +45,7 @@ pub enum Change {
         /// The median of the second part.
         after: f64,
     },
-    /// It goes up and down.
+    /// Cycle of ups and downs.
     Cycle {
         /// Number of values from one peak to the next.
         period: usize,
@@ -232,7 +232,7 @@ pub(crate) struct Line {
     pub slope: f64,
     /// The sum of the squared distances of the positions from the middle.
     pub squares: f64,
-    /// What the line leaves of the values.
+    /// Residuals of the values.
     pub rest: Vec<f64>,
 }
 

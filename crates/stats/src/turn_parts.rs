@@ -1,9 +1,9 @@
-//! Where the time of some transactions went, as the processes of clients timed it.
+//! Parts of the time of some transactions, as the processes of clients timed them.
 
 use crate::words::words;
 
 words! {
-    /// What was timed in some of the transactions of a client worker, in nanoseconds.
+    /// Times of some of the transactions of a client worker, in nanoseconds.
     ///
     /// The parts of a client of mode spi are CPU time: what its process waits for is in none of
     /// them. Those of mode libpq are time during which the answers of clients lay ready.

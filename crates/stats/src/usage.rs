@@ -1,4 +1,4 @@
-//! What a session has used of its server.
+//! Usage of the server by a session.
 
 use crate::units::NS_PER_MS;
 use crate::words::words;

@@ -12,7 +12,7 @@ pub(crate) trait Words: Copy {
     fn read(words: &[u64]) -> Self;
     /// Adds what another part of a run has counted.
     fn merge(&mut self, other: &Self);
-    /// What has been added since `earlier`, never below zero.
+    /// Returns what has been added since `earlier`, never below zero.
     fn minus(&self, earlier: &Self) -> Self;
 }
 
@@ -121,8 +121,8 @@ macro_rules! words {
                 $($crate::words::Words::merge(&mut self.$field, &other.$field);)*
             }
 
-            /// What has been added since `earlier`, an earlier state of the same counters; never
-            /// below zero.
+            /// Returns what has been added since `earlier`, an earlier state of the same counters;
+            /// never below zero.
             pub fn minus(&self, earlier: &Self) -> Self {
                 Self {
                     $($field: $crate::words::Words::minus(&self.$field, &earlier.$field),)*

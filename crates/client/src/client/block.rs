@@ -8,7 +8,7 @@ use crate::record::Record;
 use crate::run_plan::RunPlan;
 use crate::session::{Block, Outcome, Session};
 
-/// Where a client is with its block.
+/// State of a client's block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockState {
     /// About to execute a script within the block.

@@ -29,7 +29,7 @@ macro_rules! return_if_step {
     };
 }
 
-/// What the driver of a client is to do next.
+/// Next step of the driver of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Advance it again; others may go first.
@@ -41,9 +41,9 @@ pub enum Step {
         /// Clock reading in nanoseconds.
         until_ns: u64,
     },
-    /// It has finished.
+    /// The client has finished.
     Finished,
-    /// It cannot go on.
+    /// The client cannot go on.
     Aborted {
         /// pgbench's message.
         reason: String,

@@ -1,5 +1,5 @@
-//! What clients write about what they do: the steps that `debug` asks for, the errors that
-//! `verbose_errors` asks for, and the values of the function `debug`.
+//! Trace of clients: the steps that `debug` asks for, the errors that `verbose_errors` asks for,
+//! and the values of the function `debug`.
 
 use super::Client;
 use crate::control::Control;

@@ -3,7 +3,7 @@
 use crate::common::{Bench, script};
 use selfbench_client::Step;
 
-/// What a script sends in its only transaction.
+/// Statements that a script sends in its only transaction.
 fn sent(body: &str) -> Vec<String> {
     let workload = script(body);
     let mut bench = Bench::new(&workload);

@@ -1,11 +1,11 @@
-//! What a run tells only if it is asked to: single commands, the log, errors that do not abort.
+//! Details on request: single commands, the log, errors that do not abort.
 
 use crate::common::{
     Bench, Event, MS, at, deadlock, done, extended_script, failed, script, serialization_failure,
 };
 use selfbench_client::{Ending, Failure, LogEntry, Step, Transaction};
 
-/// What was recorded of single commands: index, milliseconds.
+/// Recorded commands: index, milliseconds.
 fn executed(bench: &Bench) -> Vec<(usize, u64)> {
     let command = |event: &Event| match event {
         Event::Executed(0, command, ns) => Some((*command, ns / MS)),

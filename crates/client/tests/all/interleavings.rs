@@ -57,7 +57,7 @@ fn answers(replies: Vec<Reply>, rollbacks_succeed: bool) -> impl FnMut(&str) -> 
     }
 }
 
-/// What the driver of a client does.
+/// An action of a client's driver.
 #[derive(Clone, Debug)]
 enum Act {
     Advance,

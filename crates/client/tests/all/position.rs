@@ -1,4 +1,4 @@
-//! Where a client is: the command that it executes.
+//! Position of a client: the command that it executes.
 
 use crate::common::{Bench, script, scripts, serialization_failure};
 use selfbench_client::{RunPlan, Step};

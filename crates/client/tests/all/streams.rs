@@ -1,10 +1,10 @@
-//! Which script each client executes, and with which random values.
+//! Scripts that each client executes, and their random values.
 
 use crate::common::{Bench, Event, builtin_script, plan, script, scripts};
 use selfbench_client::Step;
 use selfbench_script::{Streams, Workload};
 
-/// What all clients of a run send, by client.
+/// Statements that all clients of a run send, by client.
 fn sent(workload: &Workload, seed: u64, clients: usize, threads: usize) -> Vec<Vec<String>> {
     let streams = Streams::derive(seed, clients, threads, false);
     (0..clients)

@@ -30,7 +30,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// What the last run changed, of tps and of latency, if it counts.
+    /// Changes of tps and of latency by the last run, if it counts.
     fn changes(&self) -> [Option<LastValue>; 2] {
         match self.last().counts {
             true => [LastValue::of(&self.tps), LastValue::of(&self.latency)],

@@ -24,7 +24,7 @@ impl<S: Source> Tables<'_, S> {
     }
 }
 
-/// What is needed to repeat the run.
+/// Section of all that is needed to repeat the run.
 pub(super) fn what_was_run<S: Source>(
     record: &RunRecord,
     repeat: &str,
@@ -248,7 +248,7 @@ pub(super) fn profile<S: Source>(
     }))
 }
 
-/// What is needed less often.
+/// Section of details.
 pub(super) fn background<S: Source>(tables: &mut Tables<'_, S>) -> Result<Section, S::Error> {
     let mut blocks = Vec::new();
     for (summary, caption, query) in [

@@ -6,7 +6,7 @@ use crate::source::Source;
 use selfbench_chart::{About, CurvePoint, CurveSeries, Unit, curve};
 use serde_json::Value;
 
-/// What the horizontal axis of sweeps may have, the first of them that a grid has.
+/// Dimensions for the horizontal axis of sweeps; the first one that a grid has is used.
 const ACROSS: [&str; 3] = ["clients", "scale", "rate"];
 /// How finely a fitted curve is drawn.
 const STEPS: usize = 60;

@@ -8,7 +8,7 @@ use selfbench_stats::summary;
 
 /// A slower first interval belongs to the warm-up: less than this fraction of the others' median.
 const WARM_SHARE: f64 = 0.9;
-/// It distorts the figures if the run lacks more than this fraction of its transactions because of it.
+/// Fraction of a run's transactions; if more are missing, the figures are distorted.
 const DISTORTED_SHARE: f64 = 0.05;
 /// Chance explains a shortfall of so many standard deviations.
 const DEVIATIONS: f64 = 3.0;
@@ -18,7 +18,7 @@ const DEVIATION_OF_MEDIAN: f64 = 1.4826;
 const FEW_INTERVALS: usize = 5;
 /// Throughput that changes by a smaller fraction is steady; cycles by a smaller one than twice that.
 const STEADY_SHARE: f64 = 0.1;
-/// The same of the latency of runs with a rate, whose throughput is given.
+/// The smaller fraction for the latency of runs with a rate, whose throughput is given.
 const STEADY_LATENCY_SHARE: f64 = 0.25;
 
 pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {

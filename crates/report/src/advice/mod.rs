@@ -22,9 +22,9 @@ pub use setup::{Setup, is_measurement, known_before};
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Severity {
-    /// It limits what the figures say.
+    /// Limits what the figures say.
     Note,
-    /// It distorts the figures.
+    /// Distorts the figures.
     Warning,
     /// The figures are not those of the run that was asked for.
     Error,
@@ -46,11 +46,11 @@ impl Severity {
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
-    /// What is doubtful: the same text for all runs.
+    /// Finding: the same text for all runs.
     pub finding: &'static str,
     /// The figures of this run that say so.
     pub evidence: String,
-    /// What to do.
+    /// Remedy.
     pub remedy: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What the figures of a run say about themselves.
+//! Findings from the figures of a run itself.
 
 use super::Finding;
 use crate::number::counted;

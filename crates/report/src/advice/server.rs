@@ -1,4 +1,4 @@
-//! What the server and its machine did during a run.
+//! Findings about the server and its machine during a run.
 
 use super::{Finding, is_select_only, setup, writes};
 use crate::number::counted;

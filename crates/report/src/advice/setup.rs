@@ -1,10 +1,10 @@
-//! What is known before a run starts: its options, and settings of the server.
+//! Findings before a run starts: from its options and the settings of the server.
 
 use super::outcome::SHORT_SECONDS;
 use super::{Finding, Severity, writes};
 use selfbench_model::{Evidence, Mode, Run, RunRecord};
 
-/// What a run is about to do, and under which settings.
+/// Options and settings of a run.
 pub struct Setup<'s> {
     /// How its statements reach the server.
     pub mode: Mode,
@@ -20,8 +20,7 @@ pub struct Setup<'s> {
     pub setting: &'s dyn Fn(&str) -> Option<String>,
 }
 
-/// What the caller of a run is told when it starts, if it is to take long enough to be a measurement:
-/// the warnings about its setup.
+/// Warnings about the setup of a run that is long enough to be a measurement, for its caller.
 pub fn known_before(setup: &Setup, seconds: Option<f64>) -> Vec<Finding> {
     if !is_measurement(seconds) {
         return Vec::new();

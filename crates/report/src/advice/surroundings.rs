@@ -1,4 +1,4 @@
-//! What went on beside a run: snapshots, other runs, the harness.
+//! Findings about what ran beside a run: snapshots, other runs, the harness.
 
 use super::Finding;
 use selfbench_model::{Mode, Run, RunRecord};
@@ -49,7 +49,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
     all
 }
 
-/// What an old snapshot did to the run, if it was held for a considerable part of it.
+/// Effect of an old snapshot that was held for a considerable part of the run.
 fn held_snapshot(run: &Run) -> Option<Finding> {
     let (held_s, by) = (run.snapshot_held_s?, run.snapshot_held_by.as_ref()?);
     let seconds = run.seconds.unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! What the sessions of a run waited for: locks, their own and others', and storage.
+//! Findings about the waits of a run's sessions: locks, their own and others', and storage.
 
 use super::Finding;
 use selfbench_model::{CourseInterval, Evidence, LockWaits};
@@ -95,8 +95,8 @@ fn by_holder(waits: &[LockWaits]) -> (f64, f64) {
     (own, others)
 }
 
-/// What to say of this many of `all` samples that waited for locks of clients of the run, if they are `own`,
-/// or of others, if they matter.
+/// Finding about `samples` of `all` that waited for locks of clients of the run, if they are `own`,
+/// or of others; `None` if they do not matter.
 fn locked(evidence: &Evidence, all: f64, samples: f64, own: bool) -> Option<String> {
     let share = summary::ratio(samples, all)?;
     if share <= LOCKED_SHARE || samples < FEW_LOCKED {

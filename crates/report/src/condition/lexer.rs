@@ -5,7 +5,7 @@ use super::{ConditionError, Operator, abridged};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Word(String),
-    /// As it is written, and its value.
+    /// Number as written, and its value.
     Number(String, f64),
     /// In single quotes.
     Text(String),

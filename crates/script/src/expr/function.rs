@@ -12,7 +12,7 @@ use crate::value::Value;
 use super::arithmetic::{Arithmetic, Bitwise, Comparison, extreme, modulo};
 use super::error::EvalError;
 
-/// What a call in a program does. All but `Debug` give NULL if any argument is NULL.
+/// Function that a program calls. All but `Debug` give NULL if any argument is NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
     Arithmetic(Arithmetic),

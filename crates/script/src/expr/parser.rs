@@ -374,14 +374,14 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Which operand of an operator comes first in the program.
+/// Order of an operator's operands in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operands {
     AsWritten,
     Exchanged,
 }
 
-/// What can follow an operand.
+/// Operator behind an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Infix {
     Or,

@@ -18,7 +18,7 @@ pub struct EvalContext<'a> {
     pub debug: Option<&'a mut dyn FnMut(Value)>,
 }
 
-/// What the postfix operator IS tests for.
+/// Test of the postfix operator IS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     Null,
@@ -40,7 +40,7 @@ pub(super) enum Op {
     Is(Test),
     /// The left operand of AND is on top: keeps it and skips the right one if it decides.
     And(u32),
-    /// The same for OR.
+    /// Counterpart of `And` for OR.
     Or(u32),
     /// Makes sure that the right operand of AND or OR, on top, is boolean or NULL.
     CheckTruth,

@@ -1,4 +1,4 @@
-//! What expressions evaluate to, and which ones are refused.
+//! Values of expressions, and rejected expressions.
 
 use crate::common::{Client, shown};
 

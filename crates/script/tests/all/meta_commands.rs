@@ -1,4 +1,4 @@
-//! What meta commands do when they are executed.
+//! Execution of meta commands.
 
 use crate::common::{Client, parse};
 use selfbench_script::{Action, Command, EvalContext, Jump, Value, Variables, Workload};

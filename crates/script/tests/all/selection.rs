@@ -1,4 +1,4 @@
-//! Which scripts make up a run: builtins, weights, protocols.
+//! Selection of a run's scripts: builtins, weights, protocols.
 
 use selfbench_script::{Action, MAX_SCRIPTS, Protocol, WorkloadBuilder, builtin};
 

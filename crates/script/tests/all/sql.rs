@@ -1,4 +1,4 @@
-//! Where scripts are cut into statements, and what becomes of the variables in them.
+//! Splitting of scripts into statements, and variables in these.
 
 use crate::common::parse;
 use selfbench_script::{

@@ -7,7 +7,7 @@ use selfbench_script::{
 };
 use std::convert::Infallible;
 
-/// What an expression reads from a variable with this text.
+/// Value that an expression reads from a variable with this text.
 fn read(text: &str) -> String {
     let mut client = Client::with_seed(42);
     let slot = client.symbols.intern("v");

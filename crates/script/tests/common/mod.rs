@@ -1,4 +1,4 @@
-//! What the tests share: a parser of one script, and a client that evaluates expressions.
+//! Helpers of the tests: a parser of one script, and a client that evaluates expressions.
 
 #![allow(dead_code)]
 
@@ -60,7 +60,7 @@ impl Client {
     }
 }
 
-/// What `debug` prints for an expression: its value, or the messages of what is wrong with it.
+/// Output of `debug` for an expression: its value, or the messages of its errors.
 pub fn shown(text: &str) -> String {
     let mut client = Client::with_seed(42);
     if let Err(error) = Expr::parse(text, &mut client.symbols) {

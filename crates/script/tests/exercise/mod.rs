@@ -1,5 +1,5 @@
-//! What is done to any text in search of a panic, a hang or growing memory; shared with the fuzz
-//! targets, each of which uses one of these.
+//! Checks of any text for a panic, a hang or growing memory; shared with the fuzz targets, each of
+//! which uses one of these.
 
 #![allow(dead_code)]
 

@@ -37,12 +37,12 @@ const OUTLIER: f64 = 3.5;
 /// The median absolute deviation of normal values, as a fraction of their standard deviation.
 const MAD_OF_NORMAL: f64 = 0.674_489_750_196_081_7;
 
-/// What an interval says about a difference.
+/// Difference that an interval shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// The arm's figure is higher than the baseline's.
     Higher,
-    /// It is lower.
+    /// Lower than the baseline's.
     Lower,
     /// The interval contains 1, or there is none.
     NotSeen,
@@ -62,7 +62,7 @@ pub enum Design {
 /// An arm compared with its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What is compared.
+    /// Design of the comparison.
     pub design: Design,
     /// Number of rounds that are compared; of independent groups, the number of runs of the smaller one;
     /// of a single run, that of the others.
@@ -85,7 +85,7 @@ pub struct Comparison {
     /// Rounds, by their position, that have no ratio: a figure is 0, negative or not finite. Of runs that
     /// were not made in rounds, their positions among the arm's, then the baseline's.
     pub left_out: Vec<usize>,
-    /// What is needed to plan more rounds.
+    /// Spread, needed to plan more rounds.
     spread: Option<power::Spread>,
 }
 
@@ -96,7 +96,7 @@ impl Comparison {
         Self::resampled(rounds, resample::SAMPLES, seed)
     }
 
-    /// The same with another number of samples.
+    /// Compares with another number of samples.
     fn resampled(rounds: &[(f64, f64)], samples: usize, seed: u64) -> Option<Self> {
         let logarithms = rounds
             .iter()
@@ -179,7 +179,7 @@ impl Comparison {
         })
     }
 
-    /// What the interval, and nothing else, says.
+    /// Difference according to the interval alone.
     pub fn difference(&self) -> Difference {
         match (self.low, self.high) {
             (Some(low), _) if low > 1.0 => Difference::Higher,
@@ -295,7 +295,7 @@ impl Estimate {
 enum Errors {
     /// Student's t with that many degrees of freedom.
     Student(f64),
-    /// Those of samples, without their signs, in rising order.
+    /// Errors of samples, without their signs, in rising order.
     Resampled(Vec<f64>),
 }
 

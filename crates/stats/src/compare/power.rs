@@ -17,7 +17,8 @@ pub(super) struct Spread {
     pub(super) deviation: f64,
     /// Degrees of freedom of that deviation.
     pub(super) freedom: f64,
-    /// What a round adds to: in [`Design::Groups`] a run to each, in [`Design::Single`] one to the others.
+    /// Design, which says what a round adds: in [`Design::Groups`] a run to each, in
+    /// [`Design::Single`] one to the others.
     pub(super) design: Design,
 }
 

@@ -64,7 +64,7 @@ fn the_fit_with_equal_weights_is_the_published_one() {
     );
 }
 
-/// The same with `sigma=x`; intervals `p -+ stats.t.ppf(.975, 4) * np.sqrt(np.diag(c))`, cut at 0.
+/// Fit with `sigma=x`; intervals `p -+ stats.t.ppf(.975, 4) * np.sqrt(np.diag(c))`, cut at 0.
 #[test]
 fn relative_residuals_are_fitted_as_scipy_does() {
     let law = fit(&SDM).unwrap();

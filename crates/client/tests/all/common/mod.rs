@@ -1,4 +1,4 @@
-//! What the tests share: a session that answers as it is told, a clock that stands still unless it
+//! Helpers of the tests: a session that answers as it is told, a clock that stands still unless it
 //! is moved, a recorder that remembers, and a client between them.
 
 #![allow(dead_code)]
@@ -26,17 +26,17 @@ pub struct World {
     stop: Cell<bool>,
     /// Whether the driver has no other client.
     pub alone: Cell<bool>,
-    /// What the clock is moved by whenever it is read.
+    /// Nanoseconds that each reading advances the clock by.
     pub tick_ns: Cell<u64>,
     /// Command lines that were run, `?` before those whose output was asked for.
     pub shell: RefCell<Vec<String>>,
-    /// What shell commands write; `None` if they fail.
+    /// Output of shell commands; `None` if they fail.
     pub shell_output: RefCell<Option<&'static str>>,
     /// How long the client waits for them.
     pub shell_takes_ns: Cell<u64>,
     /// Whether the run is stopped while a shell command runs.
     pub stop_in_shell: Cell<bool>,
-    /// What was told.
+    /// Messages.
     pub told: RefCell<Vec<String>>,
 }
 
@@ -100,7 +100,7 @@ impl Control for World {
 pub struct Reply {
     /// How often the statement is still in progress when it is polled.
     pub waits: usize,
-    /// What the clock is moved by at the end of the statement.
+    /// Nanoseconds that the clock advances by at the end of the statement.
     pub ns: u64,
     pub outcome: Outcome,
     pub results: Vec<QueryResult>,
@@ -172,7 +172,7 @@ impl Reply {
         Self { results, ..self }
     }
 
-    /// Which of the statements sent together has failed.
+    /// Sets the index of the failed statement among those sent together.
     pub fn in_query(mut self, query: usize) -> Self {
         if let Outcome::Failed(error) = &mut self.outcome {
             error.query = query;
@@ -209,7 +209,7 @@ impl MockSession {
         self.sent.push(what);
     }
 
-    /// What a statement does to the transaction block.
+    /// Applies the effect of a statement on the transaction block.
     fn follow(&mut self, sql: &str, outcome: &Outcome) {
         let first_word = sql.trim_end_matches(';').to_lowercase();
         match outcome {
@@ -337,7 +337,7 @@ impl Session for MockSession {
     }
 }
 
-/// What was recorded.
+/// A recorded event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Succeeded(usize, Transaction),
@@ -357,7 +357,7 @@ pub enum Event {
 #[derive(Default)]
 pub struct Recorder(
     pub Vec<Event>,
-    /// Where the client was told to be: script and command.
+    /// Reported positions of the client: script and command.
     pub Vec<Option<(usize, usize)>>,
     /// How long before the time in which transactions count the first of them began.
     pub Option<u64>,
@@ -497,7 +497,7 @@ impl<'w> Bench<'w> {
         Self::with_seed(workload, 42)
     }
 
-    /// The same with another seed.
+    /// Client 0 of a run with another seed.
     pub fn with_seed(workload: &'w Workload, seed: u64) -> Self {
         Self::of(plan(workload), 0, &Streams::derive(seed, 1, 1, false))
     }
