@@ -27,13 +27,17 @@ SELECT r.label, e.key
 
 -- Merging
 SELECT bench.histogram_count(bench.merge_histograms(histogram)) FROM bench.runs;
-SELECT bench.histogram_count(bench_internal.merge_histograms(a.histogram, b.histogram)),
-       bench_internal.merge_histograms(a.histogram, b.histogram) = bench_internal.merge_histograms(b.histogram, a.histogram),
-       bench_internal.merge_histograms(a.histogram, NULL) = a.histogram,
-       bench_internal.merge_histograms(NULL, a.histogram) = a.histogram
-  FROM bench.runs a, bench.runs b WHERE a.label = 'a' AND b.label = 'b';
+SELECT bench.histogram_count(bench.merge_histograms(histogram ORDER BY label)),
+       bench.merge_histograms(histogram ORDER BY label) = bench.merge_histograms(histogram ORDER BY label DESC),
+       bench.merge_histograms(CASE label WHEN 'a' THEN histogram END ORDER BY label)
+         = (SELECT histogram FROM bench.runs WHERE label = 'a'),
+       bench.merge_histograms(CASE label WHEN 'a' THEN histogram END ORDER BY label DESC)
+         = (SELECT histogram FROM bench.runs WHERE label = 'a')
+  FROM bench.runs WHERE label IN ('a', 'b');
 SELECT bench.merge_histograms(histogram) IS NULL FROM bench.runs WHERE false;
-SELECT bench_internal.merge_histograms(NULL, NULL) IS NULL;
+SELECT bench.merge_histograms(NULL) IS NULL;
+SELECT label, bench.histogram_count(bench.merge_histograms(histogram) OVER (ORDER BY label))
+  FROM bench.runs WHERE label IN ('a', 'b') ORDER BY label;
 SELECT bench.histogram_count(NULL) IS NULL, bench.percentile(NULL, 50) IS NULL;
 -- all scripts of a run are the run
 SELECT label, bench.merge_histograms(s.histogram) = min(r.histogram::text)::bytea
@@ -58,8 +62,8 @@ SELECT public.error_of(format('SELECT bench.histogram_count(%L)', b)) FROM unnes
     '\x1c849313ffffffff', '\x1c849303ffffffff0000000000000003000000000000000100000000ffffffff3ff0000000000000'
 ]::bytea[]) b;
 SELECT public.error_of('SELECT bench.percentile(''\x00'', 50)');
-SELECT public.error_of('SELECT bench_internal.merge_histograms(''\x00'', ''\x01'')');
-SELECT public.error_of('SELECT bench.histogram_count(bench_internal.merge_histograms(''\x00'', NULL))');
+SELECT public.error_of('SELECT bench.merge_histograms(h) FROM (VALUES (''\x00''::bytea), (''\x01'')) v (h)');
+SELECT public.error_of('SELECT bench_internal.add_histogram(NULL, NULL)');
 
 -- A histogram that is truncated or changed in one place is rejected or read, and the
 -- server does not crash.
@@ -77,7 +81,7 @@ BEGIN
             BEGIN
                 n := bench.histogram_count(set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256));
                 PERFORM bench.percentile(set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256), 99);
-                PERFORM bench_internal.merge_histograms(h, set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256));
+                PERFORM bench.merge_histograms(b) FROM (VALUES (h), (set_byte(h, i, (get_byte(h, i) + 63 * v + 1) % 256))) m (b);
             EXCEPTION WHEN invalid_parameter_value THEN NULL;
             END;
         END LOOP;

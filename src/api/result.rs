@@ -1,6 +1,7 @@
 //! What is made of results: advice, percentiles; and deleting them.
 
 use super::live::{self, segment_of};
+use crate::backend::aggregate;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{self, Ids, age, argument};
 use crate::error::{Error, OrRaise, Result};
@@ -9,6 +10,7 @@ use crate::results::load::{exists, has_profile, load_evidence};
 use crate::results::waits::SeenWaits;
 use crate::security;
 use crate::server;
+use pgrx::Internal;
 use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -164,21 +166,27 @@ fn histogram_count(histogram: &[u8]) -> i64 {
     decode(histogram).or_raise().count() as i64
 }
 
-/// Transition function of the aggregate `bench.merge_histograms`.
+/// Transition function of the aggregate `bench.merge_histograms`. Its state is the decoded sum.
 #[pg_extern(sql = false)]
-fn merge_histograms(state: Option<&[u8]>, next: Option<&[u8]>) -> Option<Vec<u8>> {
+fn add_histogram(state: Internal, histogram: Option<&[u8]>, call: Call<'_>) -> Internal {
     (|| {
-        let (Some(state), Some(next)) = (state, next) else {
-            return Ok(state.or(next).map(<[u8]>::to_vec));
+        let Some(histogram) = histogram else {
+            return Ok(state);
         };
-        let mut sum = decode(state)?;
-        sum.merge(&decode(next)?)
-            .map_err(|e| Error::Limit(e.to_string()))?;
-        sum.encode()
-            .map(Some)
-            .map_err(|e| Error::Limit(e.to_string()))
+        let next = decode(histogram)?;
+        aggregate::change(&call, state, LatencyHistogram::new, |sum| {
+            sum.merge(&next).map_err(|e| Error::Limit(e.to_string()))
+        })
     })()
     .or_raise()
+}
+
+/// Final function of the aggregate.
+#[pg_extern(sql = false)]
+fn sum_of_histograms(state: Internal) -> Option<Vec<u8>> {
+    let sum = aggregate::read::<LatencyHistogram>(&state)?;
+    let encoded = sum.encode().map_err(|e| Error::Limit(e.to_string()));
+    Some(encoded.or_raise())
 }
 
 fn decode(bytes: &[u8]) -> Result<LatencyHistogram> {

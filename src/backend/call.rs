@@ -78,6 +78,11 @@ impl<'call> Call<'call> {
         unsafe { transaction::may_leave_call(self.info) }
     }
 
+    /// What the server passes for this call.
+    pub(super) fn info(&self) -> pg_sys::FunctionCallInfo {
+        self.info
+    }
+
     /// Reads the arguments. Fails if the declaration has one that `read` does not take.
     pub fn read<T>(&self, read: impl FnOnce(&mut Arguments<'call>) -> Result<T>) -> Result<T> {
         let mut arguments = self.arguments()?;

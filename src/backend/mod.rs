@@ -10,6 +10,7 @@
 //! its stacks; `fatal` keeps the FATAL error that ended the process.
 
 pub mod activity;
+pub mod aggregate;
 pub mod alarm;
 pub mod analysis;
 pub mod call;

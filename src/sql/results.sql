@@ -46,13 +46,15 @@ CREATE FUNCTION bench.histogram_count(histogram bytea) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'histogram_count_wrapper';
 COMMENT ON FUNCTION bench.histogram_count IS 'number of latencies in a stored histogram';
 
-CREATE FUNCTION bench_internal.merge_histograms(bytea, bytea) RETURNS bytea
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'merge_histograms_wrapper';
+CREATE FUNCTION bench_internal.add_histogram(internal, bytea) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'add_histogram_wrapper';
+CREATE FUNCTION bench_internal.sum_of_histograms(internal) RETURNS bytea
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'sum_of_histograms_wrapper';
 
 CREATE AGGREGATE bench.merge_histograms(bytea) (
-    SFUNC = bench_internal.merge_histograms,
-    STYPE = bytea,
-    COMBINEFUNC = bench_internal.merge_histograms,
+    SFUNC = bench_internal.add_histogram,
+    STYPE = internal,
+    FINALFUNC = bench_internal.sum_of_histograms,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bench.merge_histograms(bytea) IS 'histogram of all latencies of several stored histograms';
