@@ -368,11 +368,12 @@ SELECT observe, snapshot_held_s IS NULL, notes,
 SQL
 
 # Functions that read a run fail without one, as all do.
-foreach my $function (qw(waits profile time_budget advice report))
+foreach my $function (qw(top_waits top_functions time_budget advice chart))
 {
-	foreach my $case ([ 'NULL', '22004: run_id must not be null' ], [ '999999', '42704: run 999999 does not exist' ])
+	foreach my $case ([ 'NULL', '22004: run_ids? must not be null' ], [ '999999', '42704: run 999999 does not exist' ])
 	{
 		my ($argument, $error) = @$case;
+		$argument .= ", 'tps'" if $function eq 'chart';
 		my (undef, undef, $told) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT bench.$function($argument)");
 		like($told, qr/ERROR:  $error/, "bench.$function($argument)");
 	}
