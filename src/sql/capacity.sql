@@ -4,26 +4,45 @@
 /* bench.find_capacity has the arguments of bench.run, except those that say how long a run is and how
    fast: the search decides that. */
 CREATE FUNCTION bench.find_capacity(
-    latency_limit float8,
-    percentile    float8 DEFAULT 99,
-    tolerance     float8 DEFAULT 0.05,
+    latency_limit float8, -- highest latency in milliseconds
+    percentile float8 DEFAULT 99, -- percentile of the latency that must not exceed it, 50 to 99.99
+    tolerance float8 DEFAULT 0.05, -- largest relative distance between the highest rate under the limit and the lowest one over it
     {{arguments run_options except rate, latency_limit, transactions, progress, aggregate_interval, log, sampling_rate, log_prefix with duration = '10 s', warmup = '1 s'}},
-    OUT rate float8, OUT rate_low float8, OUT rate_high float8, OUT latency_ms float8,
-    OUT tps_without_rate float8, OUT limited_by text, OUT evidence text,
-    OUT verdict text, OUT run_ids bigint[], OUT set_id bigint
+    OUT rate float8, -- highest rate under the limit, in transactions per second; NULL if there is none
+    OUT rate_low float8, -- highest rate up to it of which no probe was over the limit
+    OUT rate_high float8, -- lowest rate above it of which all probes were over the limit
+    OUT latency_ms float8, -- percentile at this rate, or at the lowest rate that was probed
+    OUT tps_without_rate float8, -- transactions per second of the first run, which has no rate
+    OUT limited_by text, -- limit at the lowest rate over it: CPU, clients, a wait event, or none
+    OUT evidence text, -- figures from which this follows
+    OUT verdict text, -- result in words
+    OUT run_ids bigint[], -- runs in their order
+    OUT set_id bigint -- number of the set; NULL on a standby
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'find_capacity_wrapper';
-COMMENT ON FUNCTION bench.find_capacity IS 'find the highest rate at which a percentile of the latency stays under a limit, in milliseconds';
+COMMENT ON FUNCTION bench.find_capacity IS 'find the highest rate at which a percentile of the latency stays under a limit';
 
 CREATE FUNCTION bench.scaling(
-    set_id bigint,
-    OUT options jsonb, OUT clients int[], OUT tps float8[],
-    OUT lambda float8, OUT lambda_low float8, OUT lambda_high float8, -- tps of one client without the two below
-    OUT sigma float8, OUT sigma_low float8, OUT sigma_high float8, -- contention: what is done one after the other
-    OUT kappa float8, OUT kappa_low float8, OUT kappa_high float8, -- crosstalk: what grows with pairs of clients
-    OUT r_squared float8, OUT fits boolean,
-    OUT peak_clients float8, OUT peak_tps float8, OUT bend_clients float8,
-    OUT verdict text, OUT run_ids bigint[]
+    set_id bigint, -- number of a sweep over clients
+    OUT options jsonb, -- other options of the grid
+    OUT clients int[], -- numbers of clients
+    OUT tps float8[], -- mean transactions per second with each number
+    OUT lambda float8, -- transactions per second of one client; NULL with fewer than 4 numbers of clients, as the next eight
+    OUT lambda_low float8, -- lower end of its 95 % interval
+    OUT lambda_high float8, -- upper end of its 95 % interval
+    OUT sigma float8, -- contention: fraction of the work that clients do one after the other
+    OUT sigma_low float8, -- lower end of its 95 % interval
+    OUT sigma_high float8, -- upper end of its 95 % interval
+    OUT kappa float8, -- crosstalk: cost of each pair of clients, as a fraction of the work
+    OUT kappa_low float8, -- lower end of its 95 % interval
+    OUT kappa_high float8, -- upper end of its 95 % interval
+    OUT r_squared float8, -- fraction of the variance that the law explains
+    OUT fits boolean, -- whether the law describes the measurements
+    OUT peak_clients float8, -- number of clients with the highest throughput
+    OUT peak_tps float8, -- transactions per second with this number
+    OUT bend_clients float8, -- number of clients from which on latency grows with their number; NULL unless the law fits
+    OUT verdict text, -- result in words
+    OUT run_ids bigint[] -- runs of the row
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'scaling_wrapper';
 COMMENT ON FUNCTION bench.scaling IS 'how throughput of a sweep grows with the number of clients: the Universal Scalability Law';

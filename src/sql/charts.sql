@@ -1,13 +1,24 @@
 /* Charts of runs: as SVG, and as text for psql. */
 
-CREATE FUNCTION bench.chart(run_id bigint, name text) RETURNS text
+CREATE FUNCTION bench.chart(
+    run_id bigint, -- number of the run
+    name text -- chart, one of bench.charts
+) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'chart_wrapper';
 COMMENT ON FUNCTION bench.chart IS 'a chart of a run, as a document in SVG; bench.charts lists them';
 
-CREATE FUNCTION bench.charts(run_id bigint, OUT name text, OUT shows text) RETURNS SETOF record
+CREATE FUNCTION bench.charts(
+    run_id bigint, -- number of the run
+    OUT name text, -- name of the chart
+    OUT shows text -- contents of the chart
+) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 13 AS 'MODULE_PATHNAME', 'charts_wrapper';
 COMMENT ON FUNCTION bench.charts IS 'charts of a run for which there are data, and what each shows';
 
-CREATE FUNCTION bench.plot(run_id bigint, figure text DEFAULT 'tps', width int DEFAULT 80) RETURNS text
+CREATE FUNCTION bench.plot(
+    run_id bigint, -- number of the run
+    figure text DEFAULT 'tps', -- figure, such as tps, latency_p99 or wal
+    width int DEFAULT 80 -- width in characters, 30 to 1000
+) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'plot_wrapper';
-COMMENT ON FUNCTION bench.plot IS 'a figure of a run over time as text, in that many columns';
+COMMENT ON FUNCTION bench.plot IS 'a figure of a run over time as text';

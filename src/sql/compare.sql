@@ -2,21 +2,21 @@
    loses its privileges. */
 
 CREATE TYPE bench.compare_result AS (
-    arm        text,
-    runs       int, -- that count
-    tps        float8, -- geometric mean of the runs
-    ratio      float8, -- of tps to the baseline's in the same rounds; with a rate, of mean latency
-    ratio_low  float8, -- its interval of 95 %
-    ratio_high float8,
-    verdict    text,
-    set_id     bigint
+    arm        text, -- name of the arm
+    runs       int, -- runs that count
+    tps        float8, -- geometric mean of the transactions per second of the runs
+    ratio      float8, -- ratio of tps to the baseline's in the same rounds; with a rate, of mean latency
+    ratio_low  float8, -- lower end of the 95 % interval of ratio
+    ratio_high float8, -- upper end of the 95 % interval of ratio
+    verdict    text, -- comparison with the baseline in words
+    set_id     bigint -- number of the set; NULL on a standby
 );
 COMMENT ON TYPE bench.compare_result IS 'result row of bench.compare, rounded: an arm, and how it compares with the baseline; bench.arms has all figures';
 
 /* The options of bench.run are those of all arms. */
 CREATE FUNCTION bench.compare(
-    arms jsonb DEFAULT NULL,
-    repeats int DEFAULT 7,
+    arms jsonb DEFAULT NULL, -- array of objects of run options, with name and baseline; NULL: in the server, by socket, by TCP
+    repeats int DEFAULT 7, -- runs of each arm that count, 1 to 1000
     {{arguments run_options}}
 ) RETURNS SETOF bench.compare_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 3 AS 'MODULE_PATHNAME', 'compare_wrapper';
@@ -33,8 +33,14 @@ CREATE FUNCTION bench_internal.compare_figures(
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 6 AS 'MODULE_PATHNAME', 'compare_figures_wrapper';
 
 CREATE FUNCTION bench.compare_runs(
-    a bench.ids, b bench.ids,
-    OUT aspect text, OUT name text, OUT of_a text, OUT of_b text, OUT ratio float8, OUT finding text
+    a bench.ids, -- runs of one side
+    b bench.ids, -- runs of the other side
+    OUT aspect text, -- result, option, setting, hardware, size, wait or budget
+    OUT name text, -- name of the figure or of what differs
+    OUT of_a text, -- value of a
+    OUT of_b text, -- value of b
+    OUT ratio float8, -- ratio of b to a
+    OUT finding text -- result of the comparison in words
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 50
 SET search_path = pg_catalog, pg_temp
@@ -111,7 +117,9 @@ AS $$
 $$;
 COMMENT ON FUNCTION bench.compare_runs IS 'compare stored runs: figures, and what differed between them';
 
-CREATE FUNCTION bench.grant_to(role regrole) RETURNS void
+CREATE FUNCTION bench.grant_to(
+    role regrole -- role that gets the privileges
+) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'grant_to_wrapper';
 COMMENT ON FUNCTION bench.grant_to IS 'grant a role what it needs to run benchmarks and to see its own runs';
 

@@ -6,8 +6,8 @@
 
 CREATE FUNCTION bench.initialize(
     {{arguments initialize_options}},
-    OUT step    text,
-    OUT seconds float8
+    OUT step text, -- step
+    OUT seconds float8 -- time of the step
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_wrapper';
 COMMENT ON FUNCTION bench.initialize IS 'create and fill pgbench''s tables as pgbench -i does; returns the seconds of each step';
@@ -20,8 +20,8 @@ COMMENT ON FUNCTION bench.initialize IS 'create and fill pgbench''s tables as pg
  */
 CREATE FUNCTION bench.initialize_pgio(
     {{arguments initialize_pgio_options}},
-    OUT step    text,
-    OUT seconds float8
+    OUT step text, -- step
+    OUT seconds float8 -- time of the step
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_pgio_wrapper';
 COMMENT ON FUNCTION bench.initialize_pgio IS 'create and fill pgio''s tables, one row per block in random key order; size is that of each table, in blocks or as ''64MB''; returns the seconds of each step';

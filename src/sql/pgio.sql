@@ -5,17 +5,9 @@
    block has one row. */
 
 CREATE TYPE bench.pgio_result AS (
-    run_id                bigint,
-    state                 text,
-    tables                int,
-    threads_per_table     int,
-    scale                 bigint,
-    update_pct            int,
-    work_unit             int,
-    update_work_unit      int,
-    commit_every          int,
-    scan                  text,
-    working_set_bytes     bigint,
+    run_id                bigint, -- number of the run; NULL if it is not stored, on a standby
+    state                 text, -- state: starting, running, finished, canceled, failed or lost
+    {{attributes PgioRun only tables, threads_per_table, scale, update_pct, work_unit, update_work_unit, commit_every, scan, working_set_bytes}},
     {{attributes PgioRun from seconds to read_max_ms}}
 );
 COMMENT ON TYPE bench.pgio_result IS 'result row of bench.run_pgio';
@@ -40,8 +32,9 @@ LANGUAGE c VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'usage_wrapper';
 COMMENT ON FUNCTION bench.session_usage IS 'blocks, WAL and device bytes that the session has used since it started';
 
 CREATE VIEW bench.pgio_summary WITH (security_invoker = true) AS
-    SELECT p.run_id, r.label, r.state, r.mode, r.clients AS sessions, p.tables,
-           p.threads_per_table, p.scale, p.update_pct, p.work_unit, p.update_work_unit,
+    SELECT p.run_id, r.label, r.state, r.mode,
+           r.clients AS sessions, -- number of sessions
+           p.tables, p.threads_per_table, p.scale, p.update_pct, p.work_unit, p.update_work_unit,
            p.commit_every, p.working_set_pct, p.scan, p.working_set_bytes,
            p.shared_buffers_bytes, p.memory_bytes, r.created_at,
            {{names p.PgioRun from seconds to read_max_ms}},
@@ -52,7 +45,10 @@ COMMENT ON VIEW bench.pgio_summary IS 'runs of pgio''s workload, one row each';
 
 /* As in bench.pgio_runs, rates are NULL unless the usage of all sessions is known. */
 CREATE VIEW bench.pgio_table_summary WITH (security_invoker = true) AS
-    SELECT run_id, table_no, sessions, t.selects, t.updates, t.failed, t.seconds,
+    SELECT run_id, table_no,
+           sessions, -- number of sessions
+           t.selects, t.updates, t.failed,
+           t.seconds, -- longest measured time of a session in seconds
            (hit + read) / s AS logical_reads_per_s, hit / s AS cache_hits_per_s, read / s AS riops,
            device_read / s / block_bytes AS device_reads_per_s,
            device_read / s / 1e6 AS device_read_mb_per_s,

@@ -1,33 +1,37 @@
 /* Stacks of the sampled processes of runs with profile => true. */
 
 CREATE TABLE bench.run_stacks (
-    run_id  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    process text NOT NULL, -- kind of process
+    run_id  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    process text NOT NULL, -- kind of process, as in bench.run_profiles
     stack   text NOT NULL, -- functions from the root to the leaf, separated by semicolons
-    samples bigint NOT NULL
+    samples bigint NOT NULL -- samples with this stack
 );
 CREATE INDEX ON bench.run_stacks (run_id);
 COMMENT ON TABLE bench.run_stacks IS 'call stacks of the processes of runs with profile, and how often each was sampled';
 
 CREATE TABLE bench.run_profiles (
-    run_id     bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    process    text NOT NULL,
-    processes  int NOT NULL,
-    sampled    boolean NOT NULL,
-    cpu_ms     float8, -- of all of them; those not sampled are looked at five times a second
-    samples    bigint, -- of the measured time, each 5 ms of CPU time
+    run_id     bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    process    text NOT NULL, -- kind of process: spi client, client backend, libpq client, parallel worker or io worker
+    processes  int NOT NULL, -- number of processes of this kind
+    sampled    boolean NOT NULL, -- whether stacks were sampled; otherwise only CPU time is known
+    cpu_ms     float8, -- CPU time of these processes; of those not sampled, read five times a second
+    samples    bigint, -- samples of the measured time, one for each 5 ms of CPU time
     incomplete bigint, -- samples without the frames of the root
-    lost       bigint,
-    cost_ms    float8, -- CPU time of sampling, part of cpu_ms
+    lost       bigint, -- samples for which there was no room; cpu_ms includes them
+    cost_ms    float8, -- CPU time of sampling, a part of cpu_ms
     PRIMARY KEY (run_id, process)
 );
 COMMENT ON TABLE bench.run_profiles IS 'kinds of processes of runs with profile: how complete their stacks are, and what sampling cost';
 
 /* A function that calls itself counts once per stack. */
 CREATE FUNCTION bench.top_functions(
-    run_id bigint,
-    OUT process text, OUT function text,
-    OUT self_samples bigint, OUT self_share float8, OUT total_samples bigint, OUT total_share float8
+    run_id bigint, -- run with profile
+    OUT process text, -- kind of process, as in bench.run_profiles
+    OUT function text, -- name of the function
+    OUT self_samples bigint, -- samples in the function itself
+    OUT self_share float8, -- fraction of the samples of these processes
+    OUT total_samples bigint, -- samples in the function and in those that it calls
+    OUT total_share float8 -- fraction of the samples of these processes
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp

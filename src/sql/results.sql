@@ -1,48 +1,65 @@
 /* Reports, advice, histograms and views of results. */
 
 CREATE FUNCTION bench.report(
-    run_id  bigint    DEFAULT NULL,
-    format  text      DEFAULT 'text',
-    set_ids bench.ids DEFAULT NULL,
-    label   text      DEFAULT NULL
+    run_id bigint DEFAULT NULL, -- run to report
+    format text DEFAULT 'text', -- text, markdown, json or html
+    set_ids bench.ids DEFAULT NULL, -- sets to report
+    label text DEFAULT NULL -- label of the runs to report
 ) RETURNS SETOF text
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'report_wrapper';
 COMMENT ON FUNCTION bench.report IS 'report of a run, of sets of runs, or of the runs with a label; of the last run of this session or role without an argument: text in pgbench''s layout, a row per line; markdown, json or html, one row';
 
-CREATE FUNCTION bench.dashboard(inline int DEFAULT 0) RETURNS text
+CREATE FUNCTION bench.dashboard(
+    inline int DEFAULT 0 -- number of the newest runs whose reports are part of the page
+) RETURNS text
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dashboard_wrapper';
 COMMENT ON FUNCTION bench.dashboard IS 'HTML page over all runs and sets that the caller may see, with the reports of the newest inline runs';
 
 CREATE FUNCTION bench.advice(
-    run_id bigint,
-    OUT severity text, OUT finding text, OUT evidence text, OUT remedy text
+    run_id bigint, -- number of the run
+    OUT severity text, -- error, warning or note
+    OUT finding text, -- reason to distrust the figures
+    OUT evidence text, -- figures from which this follows
+    OUT remedy text -- proposal
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper';
 COMMENT ON FUNCTION bench.advice IS 'reasons to distrust the figures of a run, and what to do; no row if none are known';
 
 CREATE FUNCTION bench.time_budget(
-    run_ids bench.ids DEFAULT NULL,
-    set_id  bigint    DEFAULT NULL,
-    OUT component text, OUT us_per_transaction float8, OUT share float8, OUT measured text, OUT arm text, OUT runs bigint
+    run_ids bench.ids DEFAULT NULL, -- runs; of several, the means
+    set_id bigint DEFAULT NULL, -- set, for rows of each of its arms
+    OUT component text, -- part of the time
+    OUT us_per_transaction float8, -- microseconds per transaction; NULL if unknown
+    OUT share float8, -- fraction of the mean latency
+    OUT measured text, -- source of the figure, or why it is unknown
+    OUT arm text, -- arm of the set
+    OUT runs bigint -- number of runs
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'time_budget_wrapper';
 COMMENT ON FUNCTION bench.time_budget IS 'where the time of transactions went: parts that add up to the mean latency, of a run, as means of several runs, or for each arm of a set';
 
 /* Deletes runs that match all given arguments: a superuser's call all runs, others their own. */
 CREATE FUNCTION bench.delete_runs(
-    run_ids    bench.ids  DEFAULT NULL,
-    older_than bench.span DEFAULT NULL,
-    label      text       DEFAULT NULL,
-    OUT run_id bigint, OUT run_label text, OUT state text
+    run_ids bench.ids DEFAULT NULL, -- runs to delete
+    older_than bench.span DEFAULT NULL, -- least age, an interval or a number of seconds
+    label text DEFAULT NULL, -- label of the runs
+    OUT run_id bigint, -- run that was deleted
+    OUT run_label text, -- its label
+    OUT state text -- its state
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'delete_runs_wrapper';
 COMMENT ON FUNCTION bench.delete_runs IS 'delete runs that have ended, with all their rows';
 
-CREATE FUNCTION bench.percentile(histogram bytea, p float8) RETURNS float8
+CREATE FUNCTION bench.percentile(
+    histogram bytea, -- stored histogram
+    p float8 -- percentile, from 0 to 100
+) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'percentile_wrapper';
-COMMENT ON FUNCTION bench.percentile IS 'percentile (0 to 100) of a stored latency histogram, in milliseconds';
+COMMENT ON FUNCTION bench.percentile IS 'percentile of a stored latency histogram, in milliseconds';
 
-CREATE FUNCTION bench.histogram_count(histogram bytea) RETURNS bigint
+CREATE FUNCTION bench.histogram_count(
+    histogram bytea -- stored histogram
+) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'histogram_count_wrapper';
 COMMENT ON FUNCTION bench.histogram_count IS 'number of latencies in a stored histogram';
 
@@ -51,13 +68,14 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'add_histogram_wrapper'
 CREATE FUNCTION bench_internal.sum_of_histograms(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'sum_of_histograms_wrapper';
 
-CREATE AGGREGATE bench.merge_histograms(bytea) (
+CREATE AGGREGATE bench.merge_histograms(histogram bytea) (
     SFUNC = bench_internal.add_histogram,
     STYPE = internal,
     FINALFUNC = bench_internal.sum_of_histograms,
     PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bench.merge_histograms(bytea) IS 'histogram of all latencies of several stored histograms';
+COMMENT ON AGGREGATE bench.merge_histograms(bytea) IS 'histogram of all latencies of several stored histograms
+histogram: stored histogram';
 
 CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
     SELECT run_id, label, set_id, arm, round, state, mode, scripts, protocol, clients, jobs, scale, created_at,
@@ -71,10 +89,14 @@ CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
 COMMENT ON VIEW bench.run_summary IS 'runs, one row each';
 
 CREATE VIEW bench.storage WITH (security_invoker = true) AS
-    SELECT t.table_name, obj_description(t.oid, 'pg_class') AS contents, t.rows, t.bytes, t.index_bytes,
-           CASE WHEN t.of_runs THEN t.bytes / nullif(t.runs, 0) END AS bytes_per_run,
+    SELECT t.table_name, -- name of the table
+           obj_description(t.oid, 'pg_class') AS contents, -- description of its rows
+           t.rows, -- number of rows, estimated by the server
+           t.bytes, -- size with indexes and TOAST table
+           t.index_bytes, -- size of the indexes
+           CASE WHEN t.of_runs THEN t.bytes / nullif(t.runs, 0) END AS bytes_per_run, -- size divided by the number of runs
            CASE WHEN t.of_runs THEN 'SELECT * FROM bench.delete_runs(older_than => ''90 days'')'
-                WHEN t.table_name = 'scripts' THEN 'SELECT bench.drop_script(''name'')' END AS prune
+                WHEN t.table_name = 'scripts' THEN 'SELECT bench.drop_script(''name'')' END AS prune -- statement that deletes rows
       FROM (SELECT c.oid, c.relname::text AS table_name,
                    coalesce(nullif(pg_stat_get_live_tuples(c.oid), 0),
                             greatest(c.reltuples, 0)::bigint) AS rows,
@@ -88,10 +110,18 @@ CREATE VIEW bench.storage WITH (security_invoker = true) AS
 COMMENT ON VIEW bench.storage IS 'what the tables of the extension take, and how to prune them';
 
 CREATE VIEW bench.progress WITH (security_invoker = true) AS
-    SELECT r.run_id, r.label, r.mode, f.phase, round(least(e.done, 1)::numeric, 3) AS done_share,
-           round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS left_s,
-           f.transactions, f.interval_tps, f.interval_latency_avg_ms, f.waits_for, f.waiting_sessions,
-           f.failed, f.skipped, f.seconds, f.transactions / d.measured_s AS tps, f.latency_avg_ms,
+    SELECT r.run_id, r.label, r.mode,
+           f.phase, -- phase: starting, setup, warming up, running or storing
+           round(least(e.done, 1)::numeric, 3) AS done_share, -- fraction of the run that is done
+           round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS left_s, -- seconds left; NULL if they cannot be estimated
+           f.transactions,
+           f.interval_tps, -- successful transactions per second of the interval that ended last
+           f.interval_latency_avg_ms, -- mean latency of this interval
+           f.waits_for, -- most frequent wait event of this interval; NULL if no session waited
+           f.waiting_sessions, -- mean number of sessions that waited for it
+           f.failed, f.skipped,
+           f.seconds, -- seconds since the clients started, with the warm-up
+           f.transactions / d.measured_s AS tps, f.latency_avg_ms,
            r.scripts, r.clients, r.duration_s, r.transactions_per_client, w.warmup_s, r.coordinator_pid
       FROM bench.runs r, LATERAL bench_internal.live_figures(r.run_id, r.segment) f,
            /* Unknown during a warm-up until steady. */

@@ -7,14 +7,14 @@
    in a user mapping does not. */
 
 CREATE TYPE bench.run_result AS (
-    run_id         bigint,
-    state          text,
-    mode           text,
-    transactions   bigint,
-    failed         bigint,
-    tps            float8,
-    latency_avg_ms float8,
-    latency_p99_ms float8
+    run_id         bigint, -- number of the run; NULL if it is not stored, on a standby
+    state          text, -- state: starting, running, finished, canceled, failed or lost
+    mode           text, -- execution mode: spi or libpq
+    transactions   bigint, -- successful transactions
+    failed         bigint, -- failed transactions of all kinds
+    tps            float8, -- successful transactions per second
+    latency_avg_ms float8, -- mean latency
+    latency_p99_ms float8 -- 99th percentile of the latency
 );
 COMMENT ON TYPE bench.run_result IS 'result row of bench.run and bench.wait, rounded; bench.run_summary has all figures';
 
@@ -30,17 +30,25 @@ CREATE FUNCTION bench.start(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'start_wrapper';
 COMMENT ON FUNCTION bench.start IS 'start a benchmark that continues without the session, and return its run id';
 
-CREATE FUNCTION bench.wait(run_id bigint, timeout bench.span DEFAULT NULL) RETURNS SETOF bench.run_result
+CREATE FUNCTION bench.wait(
+    run_id bigint, -- run to wait for
+    timeout bench.span DEFAULT NULL -- longest time to wait, an interval or a number of seconds; NULL is no limit
+) RETURNS SETOF bench.run_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'wait_wrapper';
 COMMENT ON FUNCTION bench.wait IS 'wait for a run and return its result or, after the timeout, its figures so far';
 
-CREATE FUNCTION bench.cancel(run_id bigint) RETURNS boolean
+CREATE FUNCTION bench.cancel(
+    run_id bigint -- run to cancel
+) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'cancel_wrapper';
 COMMENT ON FUNCTION bench.cancel IS 'cancel a run; false if it was not in progress';
 
 /* Needs the target again if the run had one, except to give up: connection strings are not stored. */
-CREATE FUNCTION bench.finish_teardown(run_id bigint, target text DEFAULT NULL, give_up boolean DEFAULT false)
-RETURNS boolean
+CREATE FUNCTION bench.finish_teardown(
+    run_id bigint, -- run whose teardown is due
+    target text DEFAULT NULL, -- target of the run, if it had one
+    give_up boolean DEFAULT false -- whether the teardown is dropped instead of executed
+) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'finish_teardown_wrapper';
 COMMENT ON FUNCTION bench.finish_teardown IS 'execute the teardown that a run has left because of an error or a crash, or give it up; false if there is none';
 

@@ -4,22 +4,23 @@
    The session that drives a set holds a lock, by which others see that it does. */
 
 CREATE SEQUENCE bench.set_id_seq;
+COMMENT ON SEQUENCE bench.set_id_seq IS 'numbers of sets';
 
 CREATE TABLE bench.sets (
-    set_id        bigint PRIMARY KEY,
-    kind          text NOT NULL CHECK (kind IN ('compare', 'sweep', 'find_capacity')),
-    owner         regrole NOT NULL,
-    database_name name NOT NULL,
-    label         text,
-    options       jsonb NOT NULL, -- what it was asked for, with the defaults of all options
-    seed          text NOT NULL, -- the order of the runs and their seeds follow from it
-    planned_runs  int, -- NULL if not known before
-    state         text NOT NULL -- bench.set_summary shows which of those that are running are lost
+    set_id        bigint PRIMARY KEY, -- number of the set
+    kind          text NOT NULL CHECK (kind IN ('compare', 'sweep', 'find_capacity')), -- function that made it: compare, sweep or find_capacity
+    owner         regrole NOT NULL, -- role that made the set
+    database_name name NOT NULL, -- database in which it was called
+    label         text, -- label of the set and its runs
+    options       jsonb NOT NULL, -- arguments of the call, with the defaults of all options
+    seed          text NOT NULL, -- seed from which the order of the runs and their seeds follow
+    planned_runs  int, -- number of runs; NULL if not known before
+    state         text NOT NULL -- state as stored: running, finished, canceled, failed or lost; bench.set_summary also sees lost ones
         CHECK (state IN ('running', 'finished', 'canceled', 'failed', 'lost')),
-    started_at    timestamptz NOT NULL,
-    finished_at   timestamptz,
-    error         text,
-    result        jsonb -- what it has found, beside its runs
+    started_at    timestamptz NOT NULL, -- time of the call
+    finished_at   timestamptz, -- end of the set
+    error         text, -- error that ended the set
+    result        jsonb -- findings beside the runs
 );
 COMMENT ON TABLE bench.sets IS 'sets of runs that belong together, made by bench.compare, bench.sweep and bench.find_capacity';
 
@@ -35,8 +36,11 @@ SELECT pg_catalog.pg_extension_config_dump('bench.sets', '');
 CREATE VIEW bench.set_summary WITH (security_invoker = true) AS
     SELECT s.set_id, s.kind, s.label,
            CASE WHEN s.state = 'running' AND NOT bench_internal.is_locked('sets', s.set_id) THEN 'lost'
-                ELSE s.state END AS state,
-           s.planned_runs, r.finished_runs, r.other_runs, s.started_at, s.finished_at, s.owner,
+                ELSE s.state END AS state, -- state: running, finished, canceled, failed or lost
+           s.planned_runs,
+           r.finished_runs, -- runs that finished without aborted clients
+           r.other_runs, -- all other runs of the set
+           s.started_at, s.finished_at, s.owner,
            s.database_name, s.options, s.seed, s.error, s.result
       FROM bench.sets s,
            LATERAL (SELECT count(*) FILTER (WHERE r.state = 'finished' AND r.aborted_clients = 0) AS finished_runs,
@@ -45,59 +49,65 @@ CREATE VIEW bench.set_summary WITH (security_invoker = true) AS
 COMMENT ON VIEW bench.set_summary IS 'sets of runs, one row each';
 
 CREATE TYPE bench.arm AS (
-    arm                 text,
-    options             jsonb, -- of a sweep: those of its grid
-    runs                int, -- that count
-    tps                 float8, -- geometric mean of the runs, with its interval of 95 %, as the latencies below
-    tps_low             float8,
-    tps_high            float8,
-    ratio               float8, -- of a comparison: of tps to the baseline's in the same rounds; with a rate, of mean latency
-    ratio_low           float8,
-    ratio_high          float8,
-    p_value             float8, -- below 0.05 exactly if the interval of the ratio does not contain 1
-    verdict             text, -- of a sweep: why runs are missing
-    latency_avg_ms      float8,
-    latency_p50_ms      float8,
-    latency_p50_low_ms  float8,
-    latency_p50_high_ms float8,
-    latency_p95_ms      float8,
-    latency_p95_low_ms  float8,
-    latency_p95_high_ms float8,
-    latency_p99_ms      float8,
-    latency_p99_low_ms  float8,
-    latency_p99_high_ms float8,
-    scripts_ratio       float8, -- of several scripts: geometric mean of the ratios of their speed or, with a rate, latency
-    run_ids             bigint[],
+    arm                 text, -- name of the arm, or point of the grid
+    options             jsonb, -- options of the arm; of a sweep, those of its grid
+    runs                int, -- runs that count
+    tps                 float8, -- geometric mean of the transactions per second of the runs
+    tps_low             float8, -- lower end of the 95 % interval of tps
+    tps_high            float8, -- upper end of the 95 % interval of tps
+    ratio               float8, -- ratio of tps to the baseline's in the same rounds; with a rate, of mean latency; NULL for a sweep
+    ratio_low           float8, -- lower end of the 95 % interval of ratio
+    ratio_high          float8, -- upper end of the 95 % interval of ratio
+    p_value             float8, -- probability of such a ratio without a difference; below 0.05 exactly if the interval of the ratio does not contain 1
+    verdict             text, -- comparison with the baseline in words; of a sweep, why runs are missing
+    latency_avg_ms      float8, -- geometric mean of the mean latencies of the runs
+    latency_p50_ms      float8, -- geometric mean of the medians of the runs
+    latency_p50_low_ms  float8, -- lower end of its 95 % interval
+    latency_p50_high_ms float8, -- upper end of its 95 % interval
+    latency_p95_ms      float8, -- geometric mean of the 95th percentiles of the runs
+    latency_p95_low_ms  float8, -- lower end of its 95 % interval
+    latency_p95_high_ms float8, -- upper end of its 95 % interval
+    latency_p99_ms      float8, -- geometric mean of the 99th percentiles of the runs
+    latency_p99_low_ms  float8, -- lower end of its 95 % interval
+    latency_p99_high_ms float8, -- upper end of its 95 % interval
+    scripts_ratio       float8, -- geometric mean of the ratios of the speed of several scripts or, with a rate, of their latency
+    run_ids             bigint[], -- runs that count
     missing             bigint[], -- runs that do not count
-    set_id              bigint
+    set_id              bigint -- number of the set
 );
 COMMENT ON TYPE bench.arm IS 'result row of bench.arms: an arm of a comparison or a sweep';
 
-CREATE FUNCTION bench.arms(set_id bigint) RETURNS SETOF bench.arm
+CREATE FUNCTION bench.arms(
+    set_id bigint -- number of a comparison or sweep
+) RETURNS SETOF bench.arm
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'arms_wrapper';
 COMMENT ON FUNCTION bench.arms IS 'arms of a stored comparison or sweep, with the figures of their runs';
 
 CREATE TYPE bench.sweep_result AS (
-    arm            text,
-    runs           int, -- that count
-    tps            float8, -- means of the runs
-    latency_avg_ms float8,
-    latency_p99_ms float8,
-    verdict        text, -- why runs are missing
-    set_id         bigint
+    arm            text, -- point of the grid
+    runs           int, -- runs that count
+    tps            float8, -- mean of the transactions per second of the runs
+    latency_avg_ms float8, -- mean latency of the runs
+    latency_p99_ms float8, -- mean of the 99th percentiles of the runs
+    verdict        text, -- reason why runs are missing
+    set_id         bigint -- number of the set; NULL on a standby
 );
 COMMENT ON TYPE bench.sweep_result IS 'result row of bench.sweep, rounded: a point of the grid; bench.arms has all figures';
 
 /* The options of bench.run are those of all points. */
 CREATE FUNCTION bench.sweep(
-    grid jsonb,
-    repeats int DEFAULT 3,
-    initialize boolean DEFAULT false,
+    grid jsonb, -- object with an array of values for each option that varies
+    repeats int DEFAULT 3, -- runs of each point, 1 to 1000
+    initialize boolean DEFAULT false, -- whether the grid may have scale, which drops pgbench's tables
     {{arguments run_options}}
 ) RETURNS SETOF bench.sweep_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'sweep_wrapper';
 COMMENT ON FUNCTION bench.sweep IS 'run every combination of the values that a grid has for options';
 
-CREATE FUNCTION bench.resume(INOUT set_id bigint, OUT kind text, OUT made_runs int) RETURNS SETOF record
+CREATE FUNCTION bench.resume(
+    INOUT set_id bigint, -- number of the set
+    OUT kind text, -- function that made it: compare, sweep or find_capacity
+    OUT made_runs int -- number of runs that were made now
+) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'resume_wrapper';
 COMMENT ON FUNCTION bench.resume IS 'make the runs that a set has left after a cancel, an error or a crash';

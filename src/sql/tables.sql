@@ -5,13 +5,14 @@
    dropped, as a number. */
 
 CREATE SEQUENCE bench.run_id_seq;
+COMMENT ON SEQUENCE bench.run_id_seq IS 'numbers of runs';
 
 CREATE TABLE bench.scripts (
-    name        text NOT NULL,
-    description text,
-    body        text NOT NULL CHECK (octet_length(body) <= 16777216), -- the limit of a run
-    owner       regrole NOT NULL DEFAULT quote_ident(current_user)::regrole,
-    created_at  timestamptz NOT NULL DEFAULT now(),
+    name        text NOT NULL, -- name, unique among the scripts of its owner
+    description text, -- text that reports show
+    body        text NOT NULL CHECK (octet_length(body) <= 16777216), -- text in pgbench's language, at most the 16 MB of a run
+    owner       regrole NOT NULL DEFAULT quote_ident(current_user)::regrole, -- role that stored it
+    created_at  timestamptz NOT NULL DEFAULT now(), -- time at which it was stored
     PRIMARY KEY (owner, name)
 );
 COMMENT ON TABLE bench.scripts IS 'stored benchmark scripts';
@@ -25,46 +26,46 @@ CREATE TYPE bench.session_usage AS (
 COMMENT ON TYPE bench.session_usage IS 'result row of bench.session_usage: what a session has used';
 
 CREATE TABLE bench.runs (
-    run_id                  bigint PRIMARY KEY,
-    owner                   regrole NOT NULL,
-    database_name           name NOT NULL, -- database
-    set_id                  bigint, -- of bench.sets
-    arm                     text, -- arm of the set that it belonged to
-    round                   int, -- 0 is a warm-up, which does not count
-    state                   text NOT NULL -- how far it has come, or how it ended
+    run_id                  bigint PRIMARY KEY, -- number of the run
+    owner                   regrole NOT NULL, -- role that made the run
+    database_name           name NOT NULL, -- database in which it was called
+    set_id                  bigint, -- set that it belongs to, in bench.sets
+    arm                     text, -- arm of the set that it belongs to
+    round                   int, -- round of the set; of bench.compare, 0 is a warm-up, which does not count
+    state                   text NOT NULL -- state: starting, running, finished, canceled, failed or lost
         CHECK (state IN ('starting', 'running', 'finished', 'canceled', 'failed', 'lost')),
     -- Options, as they resulted: of a target host, port, dbname and user, never a password; as the connection
     -- of mode libpq to this server socket or tcp; max_warmup_s with a warm-up until steady only.
     {{columns run_options}},
-    warmup_steady           boolean, -- false: cut off at max_warmup_s
+    warmup_steady           boolean, -- whether a warm-up until steady became so; false: cut off at max_warmup_s
     backends                int NOT NULL, -- clients of mode spi that ran in backends
-    scale                   bigint NOT NULL, -- scale of the tables of initialize; of pgio_runs, blocks of each table
-    partition_method        text,
-    partitions              int,
-    server_version          text NOT NULL,
-    server_version_num      int NOT NULL, -- version of the server as a number
+    scale                   bigint NOT NULL, -- scale of pgbench's tables; of pgio's workload, blocks of each table
+    partition_method        text, -- method of partitioning of pgbench_accounts: range or hash
+    partitions              int, -- number of partitions of pgbench_accounts
+    server_version          text NOT NULL, -- version of the server that the clients used
+    server_version_num      int NOT NULL, -- the same version as a number
     extension_version       text NOT NULL, -- version of the extension that made the run
-    created_at              timestamptz NOT NULL, -- when it was called
-    started_at              timestamptz, -- start of the measured time or of the warm-up
-    finished_at             timestamptz, -- end
-    seconds                 float8, -- measured time
-    connection_ms           float8, -- time to connect or to start all clients
-    harness_us              float8, -- per transaction: CPU time of the client workers (libpq), time outside executor and commit (spi)
-    harness_share           float8, -- the same as a fraction of the elapsed time of the client workers
-    snapshot_held_s         float8, -- for how long an old snapshot kept the run's dead rows; NULL if unknown
-    snapshot_held_by        text, -- sessions of other roles are named only for roles with privileges of pg_read_all_stats
-    processors              int, -- CPUs of the server
-    other_runs              int NOT NULL, -- in progress on this server at the same time, of all roles
-    warmup_transactions     bigint NOT NULL, -- transactions of the warm-up, which count nowhere else
+    created_at              timestamptz NOT NULL, -- time of the call
+    started_at              timestamptz, -- start of the clients
+    finished_at             timestamptz, -- end of the last client
+    seconds                 float8, -- measured time in seconds, without the warm-up
+    connection_ms           float8, -- time until all clients were ready; with reconnect, mean time of connecting for a transaction
+    harness_us              float8, -- cost of the harness per transaction: CPU time of client workers (libpq), time outside executor and commit (spi)
+    harness_share           float8, -- the same as a fraction of the time of the client workers
+    snapshot_held_s         float8, -- time for which an old snapshot kept the run's dead rows; NULL if unknown
+    snapshot_held_by        text, -- holder of that snapshot; sessions of other roles only with privileges of pg_read_all_stats
+    processors              int, -- CPUs of this server that the run could use
+    other_runs              int NOT NULL, -- other runs on this server at the same time, of all roles
+    warmup_transactions     bigint NOT NULL, -- transactions that ended during the warm-up, successful or failed; no other figure has them
     aborted_clients         int NOT NULL, -- clients that stopped early
     errors                  text[] NOT NULL, -- error messages of clients and of the run
     unmatched               text[] NOT NULL, -- statements that matched or returned no row in any sampled transaction
-    notes                   text[] NOT NULL, -- what could not be observed, and why
-    teardown_due            boolean NOT NULL DEFAULT false, -- true until the teardown is done; see bench.finish_teardown
-    coordinator_pid         int,
-    segment                 bigint,
-    imported_at             timestamptz, -- NULL: a run of this server
-    imported_from           jsonb, -- "source" of the document
+    notes                   text[] NOT NULL, -- observations that were not possible, with reasons
+    teardown_due            boolean NOT NULL DEFAULT false, -- whether the teardown is still to be executed; see bench.finish_teardown
+    coordinator_pid         int, -- process ID of the coordinator
+    segment                 bigint, -- handle of the run's shared memory
+    imported_at             timestamptz, -- time at which it was imported; NULL: a run of this server
+    imported_from           jsonb, -- origin of an imported run, the "source" of its document
     {{columns Figures}}
 );
 CREATE INDEX ON bench.runs (label, run_id) WHERE label IS NOT NULL;
@@ -74,42 +75,42 @@ CREATE INDEX ON bench.runs (run_id) WHERE teardown_due;
 COMMENT ON TABLE bench.runs IS 'runs, with the figures of all their transactions';
 
 CREATE TABLE bench.run_scripts (
-    run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    script_no               int NOT NULL, -- position of the script in run_scripts
-    name                    text NOT NULL,
-    description             text NOT NULL,
-    body                    text NOT NULL,
-    weight                  bigint NOT NULL,
+    run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    script_no               int NOT NULL, -- number of the script in the run, from 0
+    name                    text NOT NULL, -- name of the script
+    description             text NOT NULL, -- description of the script
+    body                    text NOT NULL, -- text of the script
+    weight                  bigint NOT NULL, -- weight with which it was chosen
     {{columns Figures}},
     PRIMARY KEY (run_id, script_no)
 );
 COMMENT ON TABLE bench.run_scripts IS 'scripts of each run, with the figures of their transactions';
 
 CREATE TABLE bench.run_statements (
-    run_id            bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    script_no         int NOT NULL, -- position of the script in run_scripts
-    command_no        int NOT NULL, -- position of the command in the script
-    line              int NOT NULL, -- line of the script
+    run_id            bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    script_no         int NOT NULL, -- number of the script, as in bench.run_scripts
+    command_no        int NOT NULL, -- position of the command in the script, from 0
+    line              int NOT NULL, -- line of the script, from 1
     command           text NOT NULL, -- text of the command
-    executions        bigint NOT NULL,
-    failures          bigint NOT NULL,
-    retries           bigint NOT NULL, -- all retries
+    executions        bigint NOT NULL, -- successful executions
+    failures          bigint NOT NULL, -- transactions that failed at this command
+    retries           bigint NOT NULL, -- tries that were repeated because of this command
     {{columns Latency}},
-    histogram         bytea, -- of two significant digits
+    histogram         bytea, -- times of executions as a histogram of two significant digits, see bench.percentile
     PRIMARY KEY (run_id, script_no, command_no)
 );
 COMMENT ON TABLE bench.run_statements IS 'figures of each command of a run''s scripts, for runs with per_statement';
 
 CREATE TABLE bench.transactions (
-    run_id         bigint NOT NULL, -- of bench.runs
+    run_id         bigint NOT NULL, -- run that it belongs to, in bench.runs
     client         int NOT NULL, -- number of the client, from 0
-    transaction_no bigint NOT NULL,
-    script_no      int NOT NULL, -- position of the script in run_scripts
-    outcome        text NOT NULL,
-    ended_at       timestamptz NOT NULL,
-    latency_ms     float8,
-    lag_ms         float8,
-    retries        int NOT NULL -- all retries
+    transaction_no bigint NOT NULL, -- number of the transaction of the client
+    script_no      int NOT NULL, -- number of the script, as in bench.run_scripts
+    outcome        text NOT NULL, -- outcome: success, serialization, deadlock, other or skipped
+    ended_at       timestamptz NOT NULL, -- time of its end
+    latency_ms     float8, -- latency, from the scheduled start if there is a rate; NULL if it was skipped
+    lag_ms         float8, -- time from the scheduled to the actual start, with a rate
+    retries        int NOT NULL -- tries after the first
 );
 /* Rows are inserted in the order of their runs, many at a time. Vacuum summarizes them; a log would
    overflow the request queue of autosummarize. */
@@ -131,62 +132,49 @@ CREATE TRIGGER delete_log AFTER DELETE ON bench.runs REFERENCING OLD TABLE AS de
 FOR EACH STATEMENT EXECUTE FUNCTION bench_internal.delete_log();
 
 CREATE TABLE bench.run_intervals (
-    run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
+    run_id                  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
     interval_no             int NOT NULL, -- number of the interval, from 0
-    begins_s                float8 NOT NULL, -- from the start of the run
-    seconds                 float8 NOT NULL, -- length
+    begins_s                float8 NOT NULL, -- start of the interval, in seconds from the start of the run
+    seconds                 float8 NOT NULL, -- length of the interval in seconds
     {{columns Figures}},
-    blocks_hit              bigint, -- of pgio's workload in mode spi
-    blocks_read             bigint,
-    wal_bytes               bigint,
+    blocks_hit              bigint, -- blocks that pgio's sessions found in shared buffers; mode spi
+    blocks_read             bigint, -- blocks that pgio's sessions read into shared buffers; mode spi
+    wal_bytes               bigint, -- WAL of pgio's sessions; mode spi
     PRIMARY KEY (run_id, interval_no)
 );
 COMMENT ON TABLE bench.run_intervals IS 'figures of each run over time, from the start or the end of the warm-up';
 
 CREATE TABLE bench.run_settings (
-    run_id  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    name    text NOT NULL,
-    setting text,
-    source  text NOT NULL,
+    run_id  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    name    text NOT NULL, -- name of the setting
+    setting text, -- its value with unit, as SHOW prints it
+    source  text NOT NULL, -- origin of the value, as in pg_settings
     PRIMARY KEY (run_id, name)
 );
 COMMENT ON TABLE bench.run_settings IS 'settings of each run: those that differ from their defaults, and some others that affect performance';
 
 CREATE TABLE bench.pgio_runs (
-    run_id                bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE,
-    tables                int NOT NULL,
-    threads_per_table     int NOT NULL,
-    update_pct            int NOT NULL,
-    work_unit             int NOT NULL,
-    update_work_unit      int NOT NULL,
-    commit_every          int NOT NULL,
-    working_set_pct       float8 NOT NULL,
-    scan                  text NOT NULL,
-    scale                 bigint NOT NULL, -- blocks, hence rows and keys, of each table
-    block_bytes           int NOT NULL,
-    working_set_bytes     bigint NOT NULL,
-    shared_buffers_bytes  bigint,
-    memory_bytes          bigint,
-    {{columns PgioRun from seconds}}
+    run_id                bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    {{columns PgioRun from tables}}
 );
 COMMENT ON TABLE bench.pgio_runs IS 'runs of pgio''s workload, with the figures of all sessions together';
 
 CREATE TABLE bench.pgio_sessions (
-    run_id             bigint NOT NULL REFERENCES bench.pgio_runs ON DELETE CASCADE,
+    run_id             bigint NOT NULL REFERENCES bench.pgio_runs ON DELETE CASCADE, -- run that it belongs to
     client             int NOT NULL, -- number of the client, from 0
-    table_no           int NOT NULL, -- number of the table, from 1
-    selects            bigint NOT NULL,
-    select_avg_ms      float8,
-    select_max_ms      float8,
-    select_histogram   bytea, -- latencies of selects
-    updates            bigint NOT NULL,
-    update_avg_ms      float8,
-    update_max_ms      float8,
-    update_histogram   bytea, -- latencies of updates
+    table_no           int NOT NULL, -- number of its table, from 1
+    selects            bigint NOT NULL, -- loops that read
+    select_avg_ms      float8, -- mean time of loops that read
+    select_max_ms      float8, -- longest time of a loop that read
+    select_histogram   bytea, -- times of loops that read, see bench.percentile
+    updates            bigint NOT NULL, -- loops that updated
+    update_avg_ms      float8, -- mean time of loops that updated
+    update_max_ms      float8, -- longest time of a loop that updated
+    update_histogram   bytea, -- times of loops that updated, see bench.percentile
     failed             bigint NOT NULL, -- loops that failed
-    seconds            float8 NOT NULL, -- length
+    seconds            float8 NOT NULL, -- measured time of the session in seconds
     {{attributes Usage}},
-    read_histogram     bytea, -- times to read a block
+    read_histogram     bytea, -- times to read a block; NULL unless track_io_timing was on
     PRIMARY KEY (run_id, client)
 );
 COMMENT ON TABLE bench.pgio_sessions IS 'sessions of runs of pgio''s workload, with what each has used';

@@ -6,55 +6,55 @@
    where a name says so. Processes of the server report statistics at most once a second, and only
    between transactions: "up to 1 s late" is a count that may be in a later row than its cause. */
 CREATE TABLE bench.run_server_intervals (
-    run_id                         bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    interval_no                    int NOT NULL, -- as in bench.run_intervals
-    begins_s                       float8 NOT NULL, -- from the start of the run
-    seconds                        float8 NOT NULL, -- length
-    wal_bytes                      bigint, -- from the insert position
-    wal_records                    bigint, -- up to 1 s late
-    wal_fpi                        bigint, -- full-page images
-    blocks_hit                     bigint, -- in shared buffers
-    blocks_read                    bigint,
-    blocks_written                 bigint, -- with those by which files grew
-    blocks_hit_by_clients          bigint, -- by the run's clients in mode spi
-    blocks_read_by_clients         bigint,
-    wal_bytes_by_clients           bigint,
-    blocks_hit_by_autovacuum       bigint, -- PostgreSQL 16 and later
-    blocks_read_by_autovacuum      bigint,
-    blocks_written_by_autovacuum   bigint,
-    blocks_written_by_checkpointer bigint,
-    blocks_written_by_bgwriter     bigint,
-    blocks_written_by_backends     bigint, -- by all other processes; up to 1 s late
-    checkpoints_timed              bigint, -- counted at the end of a checkpoint if it does not pause between writes
-    checkpoints_requested          bigint, -- also because of max_wal_size
-    checkpoint_begun               boolean, -- NULL for targets
-    checkpoint_active              boolean, -- at the end of the interval
-    checkpoint_ended               boolean,
-    checkpoint_phase               text, -- what the checkpointer waited for at the end of the interval; NULL if it was idle or did not wait
-    autovacuum_workers             int, -- at the end of the interval
-    autovacuum                     text[], -- what they did
-    other_sessions                 int, -- active ones that do not belong to the run
-    temp_bytes                     bigint, -- up to 1 s late
-    deadlocks                      bigint,
-    cpu_user_ms                    bigint, -- of all CPUs of this server's machine
-    cpu_system_ms                  bigint,
-    cpu_idle_ms                    bigint,
-    cpu_iowait_ms                  bigint,
-    cpu_steal_ms                   bigint,
-    sessions_cpu_ms                bigint, -- of the processes that execute the clients' statements; NULL for targets
-    sessions_run_queue_ms          bigint, -- for which they waited for a CPU
-    workers_cpu_ms                 bigint, -- of the client workers of mode libpq
-    workers_run_queue_ms           bigint,
-    coordinator_cpu_ms             bigint,
-    device_reads                   bigint, -- of the devices that hold the data directory, WAL and tablespaces
-    device_read_bytes              bigint,
-    device_writes                  bigint,
-    device_write_bytes             bigint,
+    run_id                         bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    interval_no                    int NOT NULL, -- number of the interval, as in bench.run_intervals
+    begins_s                       float8 NOT NULL, -- start of the interval, in seconds from the start of the run
+    seconds                        float8 NOT NULL, -- length of the interval in seconds
+    wal_bytes                      bigint, -- WAL, from the insert position
+    wal_records                    bigint, -- WAL records; up to 1 s late
+    wal_fpi                        bigint, -- full-page images in WAL; up to 1 s late
+    blocks_hit                     bigint, -- blocks found in shared buffers; up to 1 s late
+    blocks_read                    bigint, -- blocks read into shared buffers; up to 1 s late
+    blocks_written                 bigint, -- blocks written from shared buffers, or by which files grew; up to 1 s late
+    blocks_hit_by_clients          bigint, -- blocks that the run's clients of mode spi found in shared buffers
+    blocks_read_by_clients         bigint, -- blocks that the run's clients of mode spi read into shared buffers
+    wal_bytes_by_clients           bigint, -- WAL of the run's clients of mode spi
+    blocks_hit_by_autovacuum       bigint, -- blocks that autovacuum found in shared buffers; PostgreSQL 16 and later
+    blocks_read_by_autovacuum      bigint, -- blocks that autovacuum read into shared buffers; PostgreSQL 16 and later
+    blocks_written_by_autovacuum   bigint, -- blocks that autovacuum wrote; PostgreSQL 16 and later
+    blocks_written_by_checkpointer bigint, -- blocks that the checkpointer wrote
+    blocks_written_by_bgwriter     bigint, -- blocks that the background writer wrote
+    blocks_written_by_backends     bigint, -- blocks that all other processes wrote; up to 1 s late
+    checkpoints_timed              bigint, -- checkpoints that began because of checkpoint_timeout
+    checkpoints_requested          bigint, -- checkpoints that began because of CHECKPOINT or max_wal_size
+    checkpoint_begun               boolean, -- whether a checkpoint began; NULL for targets
+    checkpoint_active              boolean, -- whether a checkpoint was in progress at the end of the interval
+    checkpoint_ended               boolean, -- whether a checkpoint ended
+    checkpoint_phase               text, -- wait event of the checkpointer at the end of the interval; NULL if it was idle or did not wait
+    autovacuum_workers             int, -- autovacuum workers at the end of the interval
+    autovacuum                     text[], -- commands of these workers
+    other_sessions                 int, -- active sessions at the end of the interval that do not belong to the run
+    temp_bytes                     bigint, -- bytes written to temporary files; up to 1 s late
+    deadlocks                      bigint, -- deadlocks; up to 1 s late
+    cpu_user_ms                    bigint, -- time of all CPUs of this server's machine in user mode
+    cpu_system_ms                  bigint, -- time of all CPUs in the kernel
+    cpu_idle_ms                    bigint, -- time of all CPUs without work
+    cpu_iowait_ms                  bigint, -- time of all CPUs without work while a task waited for a device
+    cpu_steal_ms                   bigint, -- time that a hypervisor gave to other machines
+    sessions_cpu_ms                bigint, -- CPU time of the processes that execute the clients' statements; NULL for targets and with reconnect
+    sessions_run_queue_ms          bigint, -- time that these processes waited for a CPU
+    workers_cpu_ms                 bigint, -- CPU time of the client workers of mode libpq
+    workers_run_queue_ms           bigint, -- time that the client workers waited for a CPU
+    coordinator_cpu_ms             bigint, -- CPU time of the coordinator
+    device_reads                   bigint, -- reads of the devices that hold the data directory, WAL and tablespaces
+    device_read_bytes              bigint, -- bytes read from these devices
+    device_writes                  bigint, -- writes to these devices
+    device_write_bytes             bigint, -- bytes written to these devices
     psi_cpu_some_ms                bigint, -- time in which some task waited for a CPU
-    psi_io_some_ms                 bigint,
-    psi_io_full_ms                 bigint,
-    psi_memory_some_ms             bigint,
-    psi_memory_full_ms             bigint,
+    psi_io_some_ms                 bigint, -- time in which some task waited for a device
+    psi_io_full_ms                 bigint, -- time in which all tasks that were not idle waited for a device
+    psi_memory_some_ms             bigint, -- time in which some task waited for memory
+    psi_memory_full_ms             bigint, -- time in which all tasks that were not idle waited for memory
     PRIMARY KEY (run_id, interval_no)
 );
 COMMENT ON TABLE bench.run_server_intervals IS 'what the server did in each interval of each run';
@@ -62,62 +62,62 @@ COMMENT ON TABLE bench.run_server_intervals IS 'what the server did in each inte
 /* One row for each fact that is known, as in bench.run_settings: runs compare by name, and other
    versions of the extension may know other facts. Numbers are in the unit that ends their name. */
 CREATE TABLE bench.run_environment (
-    run_id  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    machine text NOT NULL CHECK (machine IN ('server', 'client')), -- client: with a target
-    name    text NOT NULL,
-    value   text NOT NULL,
+    run_id  bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    machine text NOT NULL CHECK (machine IN ('server', 'client')), -- machine: server, or client with a target
+    name    text NOT NULL, -- name of the fact; numbers are in the unit that ends it
+    value   text NOT NULL, -- value of the fact
     PRIMARY KEY (run_id, machine, name)
 );
 COMMENT ON TABLE bench.run_environment IS 'what each run ran on: facts about the server and its machine';
 
 CREATE TABLE bench.run_tables (
-    run_id              bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    relation            bigint NOT NULL, -- its OID
-    schema_name         text NOT NULL,
-    name                text NOT NULL,
-    kind                text NOT NULL, -- table, index, materialized view or TOAST table
-    of_table            text, -- of an index, its table; of a TOAST table, its table with the schema
-    known_by            text NOT NULL, -- plans of clients in mode spi, or counters, which other sessions move, too
-    bytes_before        bigint, -- of the main fork
-    bytes_after         bigint,
-    live_rows_before    bigint, -- estimates of the server
-    live_rows_after     bigint,
-    dead_rows_before    bigint,
-    dead_rows_after     bigint,
-    row_bytes           float8, -- that a row takes on its page, estimated from the statistics of ANALYZE
-    last_vacuum_before  timestamptz, -- by VACUUM or autovacuum
-    last_vacuum_after   timestamptz,
-    last_analyze_before timestamptz,
-    last_analyze_after  timestamptz,
-    autovacuums         bigint, -- during the run; by all sessions, as all that follow
-    sequential_scans    bigint,
-    index_scans         bigint,
-    rows_inserted       bigint,
-    rows_updated        bigint,
-    rows_hot_updated    bigint,
-    rows_deleted        bigint,
+    run_id              bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    relation            bigint NOT NULL, -- OID of the relation
+    schema_name         text NOT NULL, -- schema of the relation
+    name                text NOT NULL, -- name of the relation
+    kind                text NOT NULL, -- kind: table, index, materialized view or TOAST table
+    of_table            text, -- table of an index; of a TOAST table, its table with the schema
+    known_by            text NOT NULL, -- plans, of clients in mode spi, or counters, which other sessions move, too
+    bytes_before        bigint, -- size of the main fork before the run
+    bytes_after         bigint, -- size of the main fork after the run
+    live_rows_before    bigint, -- live rows before the run, estimated by the server
+    live_rows_after     bigint, -- live rows after the run, estimated by the server
+    dead_rows_before    bigint, -- dead rows before the run, estimated by the server
+    dead_rows_after     bigint, -- dead rows after the run, estimated by the server
+    row_bytes           float8, -- space of a row on its page, estimated from the statistics of ANALYZE
+    last_vacuum_before  timestamptz, -- last VACUUM or autovacuum before the run
+    last_vacuum_after   timestamptz, -- last VACUUM or autovacuum when the run had ended
+    last_analyze_before timestamptz, -- last ANALYZE or autoanalyze before the run
+    last_analyze_after  timestamptz, -- last ANALYZE or autoanalyze when the run had ended
+    autovacuums         bigint, -- autovacuums during the run
+    sequential_scans    bigint, -- sequential scans during the run, of all sessions
+    index_scans         bigint, -- index scans during the run, of all sessions
+    rows_inserted       bigint, -- rows inserted during the run, by all sessions
+    rows_updated        bigint, -- rows updated during the run, by all sessions
+    rows_hot_updated    bigint, -- HOT updates during the run, by all sessions
+    rows_deleted        bigint, -- rows deleted during the run, by all sessions
     PRIMARY KEY (run_id, relation)
 );
 COMMENT ON TABLE bench.run_tables IS 'tables and indexes that each run used: sizes and statistics before and after it';
 
 CREATE TABLE bench.run_times (
-    run_id                   bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE,
-    clients_ms               float8 NOT NULL, -- of all clients, from the start of the measured time until each ended
-    busy_ms                  float8 NOT NULL, -- of it, from begin to end of all their transactions, also of those that failed or did not end, but not of one whose process was terminated
-    shell_ms                 float8, -- in \shell and \setshell of the successful ones, without CPU time of clients; NULL if they had none
-    sessions_cpu_ms          float8, -- of the processes that executed the statements
-    sessions_run_queue_ms    float8,
-    workers_cpu_ms           float8, -- of the client workers of mode libpq
-    workers_run_queue_ms     float8,
-    coordinator_cpu_ms       float8,
-    coordinator_run_queue_ms float8,
-    timed_transactions       bigint NOT NULL, -- transactions of which parts were timed; the parts follow
-    timed_plan_ms            float8 NOT NULL, -- CPU time of clients of mode spi, to timed_harness_ms
-    timed_executor_ms        float8 NOT NULL,
-    timed_commit_ms          float8 NOT NULL,
-    timed_session_ms         float8 NOT NULL,
-    timed_harness_ms         float8 NOT NULL,
-    timed_others_ms          float8 NOT NULL, -- mode libpq: answers lay ready while their worker served other clients
-    timed_run_queue_ms       float8 NOT NULL  -- and while it was on the run queue
+    run_id                   bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    clients_ms               float8 NOT NULL, -- time of all clients, from the start of the measured time until each ended
+    busy_ms                  float8 NOT NULL, -- part of clients_ms within transactions, also failed and unfinished ones, but not of a client whose process was terminated
+    shell_ms                 float8, -- time of successful transactions in \shell and \setshell, without CPU time of clients; NULL if they had none
+    sessions_cpu_ms          float8, -- CPU time of the processes that executed the statements
+    sessions_run_queue_ms    float8, -- time that these processes waited for a CPU
+    workers_cpu_ms           float8, -- CPU time of the client workers of mode libpq
+    workers_run_queue_ms     float8, -- time that the client workers waited for a CPU
+    coordinator_cpu_ms       float8, -- CPU time of the coordinator
+    coordinator_run_queue_ms float8, -- time that the coordinator waited for a CPU
+    timed_transactions       bigint NOT NULL, -- transactions that were timed part by part; all columns below are about them
+    timed_plan_ms            float8 NOT NULL, -- CPU time of parsing and planning, mode spi
+    timed_executor_ms        float8 NOT NULL, -- CPU time of the executor, mode spi
+    timed_commit_ms          float8 NOT NULL, -- CPU time of commit and abort, mode spi
+    timed_session_ms         float8 NOT NULL, -- CPU time of all else around statements, mode spi
+    timed_harness_ms         float8 NOT NULL, -- CPU time outside of the session, mode spi
+    timed_others_ms          float8 NOT NULL, -- time that answers were there while their worker served other clients, mode libpq
+    timed_run_queue_ms       float8 NOT NULL -- time that answers were there while their worker was on the run queue, mode libpq
 );
 COMMENT ON TABLE bench.run_times IS 'times of each run that bench.time_budget divides among its transactions';

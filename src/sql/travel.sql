@@ -65,7 +65,10 @@ AS $$
 $$;
 
 /* VOLATILE, so that it sees a run that the same statement has made. */
-CREATE FUNCTION bench.export_run(run_id bigint, without text[] DEFAULT '{}') RETURNS json
+CREATE FUNCTION bench.export_run(
+    run_id bigint, -- run that has ended
+    without text[] DEFAULT '{}' -- tables to leave out
+) RETURNS json
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET bytea_output = hex
@@ -155,9 +158,12 @@ COMMENT ON FUNCTION bench.export_run IS 'a run with all its rows as a JSON docum
 
 CREATE FUNCTION bench.export_schema() RETURNS json
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'export_schema_wrapper';
-COMMENT ON FUNCTION bench.export_schema IS 'JSON Schema of the documents of bench.export_run, bench.report and bench.report';
+COMMENT ON FUNCTION bench.export_schema IS 'JSON Schema of the documents of bench.export_run and bench.report';
 
-CREATE FUNCTION bench.import_run(document json, label text DEFAULT NULL) RETURNS bigint
+CREATE FUNCTION bench.import_run(
+    document json, -- document of bench.export_run
+    label text DEFAULT NULL -- label of the run; NULL is none
+) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'import_run_wrapper';
 COMMENT ON FUNCTION bench.import_run IS 'store the run of a document of bench.export_run, and return its new run id';
 

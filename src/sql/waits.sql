@@ -2,16 +2,16 @@
 
 /* What the sessions that serve the clients waited for, sampled wait_sample_rate times a second. */
 CREATE TABLE bench.run_waits (
-    run_id      bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    interval_no int NOT NULL, -- as in bench.run_intervals
-    class       text NOT NULL, -- wait_event_type of pg_stat_activity, or "not waiting", which does not mean on a CPU
-    event       text, -- wait_event; NULL if the session did not wait
-    script_no   int, -- what the client executed, as in bench.run_statements; NULL between transactions
-    command_no  int, -- position of the command in the script
-    query_id    bigint, -- of the statement that the session executed, with compute_query_id
-    samples     int NOT NULL, -- how often a session was seen so
-    rounds      int NOT NULL, -- how often all sessions were sampled in the interval
-    lasting     int NOT NULL DEFAULT 0 -- samples in the same wait of the same execution as the one before
+    run_id      bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    interval_no int NOT NULL, -- number of the interval, as in bench.run_intervals
+    class       text NOT NULL, -- wait event type, or "not waiting", which does not mean on a CPU
+    event       text, -- wait event; NULL if the session did not wait
+    script_no   int, -- script that the client executed, as in bench.run_statements; NULL between transactions
+    command_no  int, -- position of the command in the script, from 0
+    query_id    bigint, -- identifier of the statement that the session executed, with compute_query_id
+    samples     int NOT NULL, -- samples with these properties
+    rounds      int NOT NULL, -- times that all sessions were sampled in the interval
+    lasting     int NOT NULL DEFAULT 0 -- samples in the same wait of the same execution as the sample before
 );
 CREATE INDEX ON bench.run_waits (run_id, interval_no);
 COMMENT ON TABLE bench.run_waits IS 'what the sessions of each run waited for in each interval, sampled';
@@ -19,30 +19,34 @@ COMMENT ON TABLE bench.run_waits IS 'what the sessions of each run waited for in
 /* What blocked sessions that waited for locks, looked for at most once a second. What belongs to other
    sessions is NULL unless the role has privileges of pg_read_all_stats. */
 CREATE TABLE bench.run_blockers (
-    run_id              bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE,
-    interval_no         int NOT NULL, -- as in bench.run_intervals
-    script_no           int, -- of the blocked client
-    command_no          int, -- position of the command in the script
-    locktype            text NOT NULL, -- as in pg_locks
-    mode                text, -- in which the lock was wanted
-    relation            text, -- also of the row that a session waited for, if the server tells it
-    blocker             text NOT NULL, -- "own client", "prepared transaction", or a type of process
-    blocker_pid         int,
-    blocker_role        text,
-    blocker_application text,
-    blocker_state       text,
-    blocker_statement   text, -- its current or last one; the identifier of a prepared transaction
-    blocker_script_no   int, -- of an own client
-    blocker_command_no  int,
-    samples             int NOT NULL, -- how often a session was seen so
-    rounds              int NOT NULL -- how often blockers were looked for in the interval
+    run_id              bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    interval_no         int NOT NULL, -- number of the interval, as in bench.run_intervals
+    script_no           int, -- script of the blocked client, as in bench.run_statements
+    command_no          int, -- position of its command in the script, from 0
+    locktype            text NOT NULL, -- type of the lock, as in pg_locks
+    mode                text, -- mode in which the lock was wanted
+    relation            text, -- relation of the lock, also of a row that a session waited for, if the server tells it
+    blocker             text NOT NULL, -- kind of blocker: own client, prepared transaction, or a type of process
+    blocker_pid         int, -- process ID of the blocker
+    blocker_role        text, -- role of the blocker
+    blocker_application text, -- application_name of the blocker
+    blocker_state       text, -- state of the blocker, as in pg_stat_activity
+    blocker_statement   text, -- current or last statement of the blocker; identifier of a prepared transaction
+    blocker_script_no   int, -- script of a blocker that is an own client
+    blocker_command_no  int, -- position of its command in the script, from 0
+    samples             int NOT NULL, -- times that a session was seen so
+    rounds              int NOT NULL -- times that blockers were looked for in the interval
 );
 CREATE INDEX ON bench.run_blockers (run_id, interval_no);
 COMMENT ON TABLE bench.run_blockers IS 'what blocked the sessions of each run that waited for locks';
 
 CREATE FUNCTION bench.top_waits(
-    run_id bigint,
-    OUT class text, OUT event text, OUT samples bigint, OUT share float8, OUT sessions float8
+    run_id bigint, -- run with observe
+    OUT class text, -- wait event type, or "not waiting", which does not mean on a CPU
+    OUT event text, -- wait event; NULL if the sessions did not wait
+    OUT samples bigint, -- number of samples
+    OUT share float8, -- fraction of all samples
+    OUT sessions float8 -- mean number of sessions in this state
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp

@@ -14,8 +14,9 @@
 //! `with a = default, b = default` may follow. `{{arguments bench.f}}` are those of a function above. Lines between `{{each table of runs}}` and `{{end}}` are
 //! repeated for each table with a column `run_id`, whose name takes the place of `{{table}}`.
 
+use crate::comments::commented;
 use crate::lists::{Listed, Lists, options};
-use crate::{Column, Opt, sql_type, tables};
+use crate::{Opt, sql_type, tables};
 use std::fs;
 use std::path::Path;
 
@@ -60,23 +61,7 @@ pub fn script(root: &Path) -> Result<String, String> {
         expand(&read(&path)?, &lists, &mut script)
             .map_err(|error| format!("src/sql/{piece}.sql: {error}"))?;
     }
-    let script = each_table(&script);
-    Ok(script.clone() + &comments(&script))
-}
-
-/// Statements that give columns of tables and types the comments that stand behind them.
-fn comments(script: &str) -> String {
-    let mut statements = "\n".to_owned();
-    for table in tables(script) {
-        for Column { name, comment, .. } in table.columns.iter().filter(|c| !c.comment.is_empty()) {
-            let comment = comment.replace('\'', "''");
-            statements += &format!(
-                "COMMENT ON COLUMN bench.{}.{name} IS '{comment}';\n",
-                table.name
-            );
-        }
-    }
-    statements
+    commented(&each_table(&script))
 }
 
 /// Adds a piece to the script.
@@ -136,7 +121,7 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<(String, String)>, String> {
         let options = select(options(list)?, |option| option.name, selection)?;
         return options
             .into_iter()
-            .map(|option| Ok((argument(option, given)?, String::new())))
+            .map(|option| Ok((argument(option, given)?, as_comment(&meaning(option)))))
             .collect();
     }
     let columns = lists.columns(list)?;
@@ -169,6 +154,14 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<(String, String)>, String> {
         Ok((text, as_comment(comment)))
     };
     columns.into_iter().map(item).collect()
+}
+
+/// What an option is for, in short, with its unit.
+fn meaning(option: &Opt) -> String {
+    match option.of_type.contains("Interval") {
+        true => option.brief() + ", an interval or a number of seconds",
+        false => option.brief(),
+    }
 }
 
 /// A description as a comment in SQL, which does not begin with a capital letter.

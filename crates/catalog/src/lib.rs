@@ -2,6 +2,7 @@
 //! the install script of the pieces in `src/sql` and of these lists, and the tables of options in
 //! the documentation. It needs no server and no library.
 
+mod comments;
 mod documents;
 mod expand;
 mod lists;

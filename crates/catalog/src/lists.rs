@@ -83,7 +83,10 @@ impl Lists {
             });
             fields.collect()
         };
-        let of_pgio = PGIO.iter().map(|o| Field::new((o.name, o.of_type)));
+        let of_pgio = PGIO.iter().map(|option| Field {
+            comment: option.brief(),
+            ..Field::new((option.name, option.of_type))
+        });
         let mut lists = BTreeMap::from([
             ("run_options".to_owned(), stored(|_| true)),
             ("compared".to_owned(), stored(|option| option.is_compared)),

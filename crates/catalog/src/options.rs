@@ -13,8 +13,8 @@ use crate::Opt;
 macro_rules! run_options {
     ($make:ident! { $($before:tt)* }) => {
         $make! { $($before)* {
-            /// Names of scripts, separated by commas, each with `@` and a weight if that is not 1, such as
-            /// `select-only@9, simple-update`. NULL is `tpcb-like`. A name is `tpcb-like`, `simple-update`,
+            /// Names of scripts with weights, such as `select-only@9, simple-update`. They are separated by
+            /// commas; without `@`, the weight is 1. NULL is `tpcb-like`. A name is `tpcb-like`, `simple-update`,
             /// `select-only` or the beginning of one of these; else the name of a script that you stored with
             /// `bench.define_script`; `owner.name` for one that another role stored, with the owner as
             /// `regrole` prints it; with a slash, a file on the server (`pg_read_server_files`). Names are not
@@ -34,18 +34,18 @@ macro_rules! run_options {
             /// over 250 clients, or a third of `max_files_per_process`. More processes than CPUs take turns.
             /// In mode spi each client is a separate process.
             workers: Option<i32> => workers: i32;
-            /// Time during which transactions start: an interval, or a number of seconds. `10 s` unless
+            /// Time during which transactions start. An interval, or a number of seconds; `10 s` unless
             /// `transactions` is given.
             duration: Option<Interval>, "-T" => duration_s: Option<f64>;
             /// Number of transactions per client after the warm-up, including failed ones.
             transactions: Option<i64>, "-t" => transactions_per_client: Option<i64>;
             /// Query protocol: `simple`, `extended` or `prepared`. pgbench's default is `simple`.
             protocol: Protocol = Protocol::Prepared, "-M" => protocol: String;
-            /// Tables to vacuum before the run. `auto`: branches and tellers, and history is emptied, if it
+            /// Tables to vacuum before the run: `auto`, `always`, `none` or `all`. `auto`: branches and tellers, and history is emptied, if it
             /// has a built-in script; `always`: for all scripts (pgbench's default); `none`: nothing
             /// (`-n`); `all`: accounts as well (`-v`).
             vacuum: Vacuum = Vacuum::Auto => vacuum: String;
-            /// Time at the start of the run that does not count: an interval, or a number of seconds.
+            /// Time at the start of the run that does not count. An interval, or a number of seconds.
             /// Transactions that end in it do not count, and `duration` starts after it. NULL is until the run
             /// is steady, see [Warm-up until steady](#warm-up-until-steady).
             warmup: Option<Interval> = seconds(0) => warmup_s: f64;
@@ -114,11 +114,11 @@ macro_rules! run_options {
             /// Whether the call stacks of the processes that do the work are sampled. See `bench.run_stacks`,
             /// `bench.top_functions` and [Profiles](where-time-goes.md#profiles). Linux on x86_64 and aarch64.
             profile: bool = false => profile: bool;
-            /// How many times a second the clients' sessions are sampled for what they wait for. It happens at
-            /// random times, from 0, which turns it off, to 1000; on a `target` at most 5. See
+            /// Samples per second of what the clients' sessions wait for. From 0, which turns it off, to 1000,
+            /// at random times; on a `target` at most 5. See
             /// [Waits](where-time-goes.md#waits).
             wait_sample_rate: f64 = 20.0 => wait_sample_rate: f64;
-            /// How the connections of mode libpq reach this server. `socket`: the first of
+            /// Way of the connections of mode libpq to this server: `socket`, `tcp` or `auto`. `socket`: the first of
             /// `unix_socket_directories`; `tcp`: the first loopback address of `listen_addresses`, with TLS if
             /// the server offers it, as pgbench does; `auto`: `socket` if the server has one, else `tcp`.
             /// `bench.runs.connection` shows which one it was. Not with a `target`, whose connection string
@@ -132,8 +132,8 @@ macro_rules! run_options {
             /// SQL statements that are executed after the run, however it ends. See
             /// [below](#settings-setup-and-teardown).
             teardown: Option<String> => teardown: Option<String>;
-            /// Variables that scripts mention and nothing sets, in the protocols extended and prepared.
-            /// `error`: an error before the run starts; `pgbench`: NULL in statements, as in pgbench. See
+            /// Variables that scripts mention and nothing sets: `error` or `pgbench`. In the protocols extended
+            /// and prepared, `error`: an error before the run starts; `pgbench`: NULL in statements, as in pgbench. See
             /// [above](#undefined-variables).
             undefined_variables: UndefinedVariables = UndefinedVariables::Error => undefined_variables: String;
             /// Statements, or a whole script in pgbench's language, to run instead of `scripts`:
@@ -162,7 +162,7 @@ macro_rules! pgio_options {
             commit_every: i32 = 1;
             /// Percentage of each table's keys that is used.
             working_set_pct: f64 = 100.0;
-            /// How rows are looked for. `index`: an index scan, one block after the other, in the order of
+            /// Scan by which rows are looked for: `index`, `bitmap` or `auto`. `index`: an index scan, one block after the other, in the order of
             /// keys. `bitmap`: a bitmap heap scan, in the order of blocks, which prefetches as
             /// `effective_io_concurrency` allows. `auto`: the planner decides.
             scan: Scan = Scan::Index;

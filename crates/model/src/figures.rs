@@ -30,7 +30,7 @@ pub struct Figures {
     pub latency_sum_ms: f64,
     /// Sum of the squares of all latencies, in milliseconds squared.
     pub latency_sum_squares_ms2: f64,
-    /// Histogram of the latency, encoded; NULL if it is empty.
+    /// Histogram of the latency, see `bench.percentile`; NULL if it is empty.
     #[serde(skip)]
     pub histogram: Option<Vec<u8>>,
 }

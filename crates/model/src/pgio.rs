@@ -11,21 +11,21 @@ pub struct PgioRun {
     pub run_id: i64,
     /// Number of tables.
     pub tables: i32,
-    /// Sessions for each table.
+    /// Sessions of each table.
     pub threads_per_table: i32,
-    /// How many loops in a hundred update.
+    /// Percentage of loops that update.
     pub update_pct: i32,
-    /// How many keys further a loop reads.
+    /// Length of the key range of a loop that reads.
     pub work_unit: i32,
-    /// How many keys further a loop updates.
+    /// Length of the key range of a loop that updates.
     pub update_work_unit: i32,
-    /// Loops of a transaction.
+    /// Loops per transaction.
     pub commit_every: i32,
-    /// The part of each table's keys that was used, in percent.
+    /// Percentage of each table's keys that was used.
     pub working_set_pct: f64,
-    /// How rows were looked for: `index`, `bitmap` or `auto`.
+    /// Scan by which rows were looked for: `index`, `bitmap` or `auto`.
     pub scan: String,
-    /// Blocks of each table.
+    /// Blocks, and so rows and keys, of each table.
     pub scale: i64,
     /// Bytes of a block.
     pub block_bytes: i32,
@@ -35,7 +35,7 @@ pub struct PgioRun {
     pub shared_buffers_bytes: Option<i64>,
     /// Bytes of memory that the server's machine has, or may use; NULL for a target.
     pub memory_bytes: Option<i64>,
-    /// From the start, or the end of the warm-up, until the last session was done.
+    /// Measured time in seconds, from the start or the end of the warm-up.
     pub seconds: Option<f64>,
     /// Loops that read.
     pub selects: i64,
@@ -53,14 +53,13 @@ pub struct PgioRun {
     pub device_reads_per_s: Option<f64>,
     /// Bytes read from a block device per second, in megabytes of 10^6 bytes.
     pub device_read_mb_per_s: Option<f64>,
-    /// Bytes that were given to the operating system to be written to a block device, in megabytes.
+    /// Bytes that were given to the operating system to be written to a block device per second, in megabytes of 10^6 bytes.
     pub device_write_mb_per_s: Option<f64>,
-    /// Blocks that became dirty.
+    /// Blocks that became dirty per second.
     pub blocks_dirtied_per_s: Option<f64>,
-    /// Blocks that the sessions wrote: to make room for others, or by which a table grew.
+    /// Blocks that the sessions wrote per second: to make room for others, or by which a table grew.
     pub blocks_written_per_s: Option<f64>,
-    /// Blocks that the sessions threw out of shared buffers to make room for others; NULL before
-    /// PostgreSQL 18.
+    /// Blocks that the sessions evicted from shared buffers per second; NULL before PostgreSQL 18.
     pub blocks_evicted_per_s: Option<f64>,
     /// Bytes of WAL per second.
     pub wal_bytes_per_s: Option<f64>,
@@ -88,7 +87,7 @@ pub struct PgioRun {
     pub read_p99_ms: Option<f64>,
     /// Longest time of reading a block.
     pub read_max_ms: Option<f64>,
-    /// Histogram of the time of reading a block, encoded.
+    /// Histogram of the time of reading a block, see `bench.percentile`.
     #[serde(skip)]
     pub read_histogram: Option<Vec<u8>>,
 }

@@ -16,11 +16,11 @@ words! {
         pub blocks_hit: u64,
         /// Blocks read into shared buffers, from the operating system.
         pub blocks_read: u64,
-        /// Blocks that were clean before.
+        /// Blocks that became dirty.
         pub blocks_dirtied: u64,
-        /// Blocks that the session itself wrote: evicted ones, and those that extended a table.
+        /// Blocks that the session wrote: evicted ones, and those that extended a table.
         pub blocks_written: u64,
-        /// Blocks that it evicted from shared buffers, written or not.
+        /// Blocks that the session evicted from shared buffers, written or not; NULL before PostgreSQL 18.
         pub blocks_evicted: Option<u64>,
         /// Time of reading blocks; 0 unless the server measures it.
         #[serde(rename = "read_ms", with = "milliseconds")]
@@ -36,7 +36,7 @@ words! {
         pub wal_bytes: u64,
         /// Bytes read from a block device, not from the operating system's cache.
         pub device_read_bytes: Option<u64>,
-        /// Bytes that the operating system was to write to a block device.
+        /// Bytes passed to the operating system for writing.
         pub device_write_bytes: Option<u64>,
     }
 }
