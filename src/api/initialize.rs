@@ -138,7 +138,7 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
     pgrx::notice!("{}", closing_line(&steps, notifier.telling.in_pgbench));
     Ok(steps
         .into_iter()
-        .map(|(step, seconds)| (step.name().to_owned(), seconds))
+        .map(|(step, seconds)| (step.name(false).to_owned(), seconds))
         .collect())
 }
 
@@ -171,11 +171,7 @@ impl Notifier {
             let begun = header.step_ns.load(Relaxed);
             self.end_generation(begun);
             let step = self.steps[self.announced];
-            let announcement = match self.telling.in_pgbench {
-                true => step.announcement_in_pgbench(),
-                false => step.announcement(),
-            };
-            pgrx::notice!("{announcement}");
+            pgrx::notice!("{}", step.announcement(self.telling.in_pgbench));
             if step == InitializeStep::CreateTables && self.partitions > 0 {
                 pgrx::notice!("creating {} partitions...", self.partitions);
             }

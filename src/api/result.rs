@@ -34,9 +34,13 @@ fn require_profile(run_id: Option<i64>) {
 pub(super) fn tell_without_profile(run_id: i64) -> Result<()> {
     if !has_profile(run_id)? {
         let message = format!("run {run_id} has no profile");
-        ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
-            .set_hint("A run samples stacks with profile => true.")
-            .report(PgLogLevel::NOTICE);
+        ErrorReport::new(
+            PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
+            message,
+            pgrx::function_name!(),
+        )
+        .set_hint("A run samples stacks with profile => true.")
+        .report(PgLogLevel::NOTICE);
     }
     Ok(())
 }

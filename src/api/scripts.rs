@@ -39,7 +39,7 @@ fn warn_of_errors(name: &str, body: &str) -> Result<()> {
     ErrorReport::new(
         PgSqlErrorCode::ERRCODE_WARNING,
         format!("script \"{name}\" was stored with errors in protocol \"prepared\""),
-        "",
+        pgrx::function_name!(),
     )
     // A syntax error may quote all of the script.
     .set_detail(place + &first.message.chars().take(200).collect::<String>())

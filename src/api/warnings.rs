@@ -55,10 +55,14 @@ pub(super) fn notice(message: &'static str, detail: &str, hint: &str) {
     if !is_news(message) {
         return;
     }
-    ErrorReport::new(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message, "")
-        .set_detail(detail)
-        .set_hint(hint)
-        .report(PgLogLevel::NOTICE);
+    ErrorReport::new(
+        PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
+        message,
+        pgrx::function_name!(),
+    )
+    .set_detail(detail)
+    .set_hint(hint)
+    .report(PgLogLevel::NOTICE);
 }
 
 /// Warns the caller if waiting for the run affects it.
@@ -199,7 +203,7 @@ pub(super) fn tell_errors(run: &Run, hint: Option<String>) {
         let mut report = ErrorReport::new(
             PgSqlErrorCode::ERRCODE_OPERATOR_INTERVENTION,
             format!("{aborted}; its results are incomplete"),
-            "",
+            pgrx::function_name!(),
         )
         .set_detail(run.errors.join("\n"));
         if let Some(hint) = hint.filter(|_| run.aborted_clients > 0) {
@@ -208,7 +212,11 @@ pub(super) fn tell_errors(run: &Run, hint: Option<String>) {
         report.report(PgLogLevel::WARNING);
     } else if !run.errors.is_empty() {
         let text = run.errors.join("\n");
-        let mut report = ErrorReport::new(PgSqlErrorCode::ERRCODE_WARNING, text, "");
+        let mut report = ErrorReport::new(
+            PgSqlErrorCode::ERRCODE_WARNING,
+            text,
+            pgrx::function_name!(),
+        );
         if let Some(hint) = hint {
             report = report.set_hint(hint);
         }

@@ -663,7 +663,8 @@ impl Error {
         {
             sqlstate::raise_as(code);
         }
-        let mut report = ErrorReport::new(self.sqlstate(), self.to_string(), "");
+        let mut report =
+            ErrorReport::new(self.sqlstate(), self.to_string(), pgrx::function_name!());
         if let Some(detail) = self.detail() {
             report = report.set_detail(detail);
         }

@@ -1,4 +1,4 @@
-//! What the sessions of a run waited for, for reports, advice, charts and the time budget: by one query, which
+//! Waits of the sessions of a run, for reports, advice, charts and the time budget: by one query, which
 //! reads the rows of `bench.run_waits` once. A run of a day has more than a million.
 
 use super::json::query_json;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 const HAS_THE_TURN: &str = "(event LIKE 'Selfbench%'
     OR (class, event) IN (('Client', 'ClientRead'), ('Extension', 'Extension'))) IS TRUE";
 
-/// What is drawn instead of a class if the client has the turn.
+/// The name that is drawn instead of a class if the client has the turn.
 pub const BETWEEN: &str = "between statements";
 
 /// Moments of a chart over time, at most.
@@ -37,7 +37,7 @@ struct Group {
     locks: Option<f64>,
 }
 
-/// What sessions waited for in an interval.
+/// Waits of sessions in an interval.
 pub struct SeenInterval {
     /// The part of the samples in which they waited for storage.
     pub storage_share: Option<f64>,
@@ -45,7 +45,7 @@ pub struct SeenInterval {
     pub locks: Option<f64>,
 }
 
-/// What sessions waited for in a moment of a chart.
+/// Waits of sessions in a moment of a chart.
 #[derive(Default)]
 pub struct SeenMoment {
     /// How often all sessions were sampled.
@@ -54,7 +54,7 @@ pub struct SeenMoment {
     pub classes: HashMap<String, u64>,
 }
 
-/// What the sessions of a run waited for.
+/// Waits of the sessions of a run.
 #[derive(Default)]
 pub struct SeenWaits {
     /// By event, the most frequent first.
@@ -65,7 +65,7 @@ pub struct SeenWaits {
     pub moments: HashMap<i64, SeenMoment>,
     /// How often all sessions were sampled.
     pub rounds: u64,
-    /// What counts as waiting in a time budget: not what a session waits for while its client has the turn.
+    /// Waits that count in a time budget: those while the client of the session does not have the turn.
     pub waits: Waits,
 }
 

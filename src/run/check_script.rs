@@ -1,4 +1,4 @@
-//! What is wrong with a script, as far as that can be said without executing it.
+//! Errors and doubts of a script that can be told without executing it.
 
 use super::undefined;
 use crate::backend::analysis::{self, Checked};

@@ -110,8 +110,8 @@ AS $$
                    w.of_b / nullif(w.of_a, 0), NULL
               FROM waits w WHERE abs(coalesce(w.of_a, 0) - coalesce(w.of_b, 0)) >= 1
             UNION ALL
-            SELECT 'budget', 7, b.place, b.name, round(coalesce(b.of_a, 0)::numeric, 1) || ' us',
-                   round(coalesce(b.of_b, 0)::numeric, 1) || ' us', b.of_b / nullif(b.of_a, 0), NULL
+            SELECT 'budget', 7, b.place, b.name, round(b.of_a::numeric, 1) || ' us',
+                   round(b.of_b::numeric, 1) || ' us', b.of_b / nullif(b.of_a, 0), NULL
               FROM budgets b) d
      ORDER BY d.place, d.number, d.name COLLATE "C"
 $$;

@@ -202,7 +202,7 @@ DECLARE
     unknown text[];
     notes text[] := '{}';
     seen text[] := '{}';
-    place text := 'the document';
+    place text;
     state text; message text; detail text; hint text;
 BEGIN
     IF json_typeof(document) <> 'object' THEN
@@ -337,9 +337,11 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
         detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RAISE EXCEPTION USING ERRCODE = state,
-        MESSAGE = format('cannot import the document: %s', message),
-        DETAIL = concat_ws(' ', format('This is in %s.', place), nullif(detail, '')),
+    detail := concat_ws(' ', 'This is in ' || place || '.', nullif(detail, ''));
+    IF detail = '' THEN
+        detail := 'A document is a JSON object with "format", "format_version", "source", "run" and "tables".';
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = state, MESSAGE = format('cannot import the document: %s', message), DETAIL = detail,
         HINT = coalesce(nullif(hint, ''), 'Use documents of bench.export_run as they are.');
 END
 $$;

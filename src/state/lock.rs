@@ -12,7 +12,7 @@ use super::transaction::InTransaction;
 use crate::error::{Error, Result};
 use pgrx::pg_sys;
 
-/// What is locked, in the current database.
+/// Object of a lock, in the current database.
 #[derive(Clone, Copy, Debug)]
 pub enum Object {
     /// A set, by the session that drives it.

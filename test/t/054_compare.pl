@@ -147,6 +147,11 @@ is(query("SELECT name, of_a, of_b FROM bench.compare_runs($sides) WHERE aspect =
 is(query("SELECT c.ratio = v.ratio, starts_with(c.finding, 'b compared with a: ' || v.verdict || '; p ') FROM bench.compare_runs($sides) c, bench.arms($set) v WHERE c.name = 'tps' AND v.ratio IS NOT NULL"),
 	't|t', 'compare_runs: runs of the same rounds are compared by rounds');
 is(query("SELECT DISTINCT aspect FROM bench.compare_runs($sides) WHERE aspect IN ('result', 'option', 'budget') ORDER BY 1"), "budget\noption\nresult", 'compare_runs: aspects');
+query("SELECT bench.compare('[{\"mode\": \"spi\"}, {\"mode\": \"libpq\"}]', scripts => 'select-only', repeats => 1, transactions => 100)");
+my $of_modes = query('SELECT max(set_id) FROM bench.sets');
+my $modes = join ', ', map { "(SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $of_modes AND arm = 'mode=$_' AND round > 0)" } qw(spi libpq);
+is( query("SELECT name, of_a IS NULL, of_b IS NULL FROM bench.compare_runs($modes) WHERE aspect = 'budget' AND name IN ('other', 'wake-ups and socket') ORDER BY 1"),
+	"other|f|t\nwake-ups and socket|t|f", 'compare_runs: a mode does not have the parts of the other');
 like(query("SELECT finding FROM bench.compare_runs('{$first}', '{$second}') WHERE name = 'tps'"), qr/^b compared with a: single runs show no noise/, 'compare_runs: single runs');
 is(query("SELECT c FROM bench.compare_runs($first, $second) c"), query("SELECT c FROM bench.compare_runs(ARRAY[$first], '$second')  c"), 'compare_runs: numbers, arrays and texts');
 like(complaints("SELECT * FROM bench.compare_runs('1, x', $first)"), qr/ERROR:  22023: invalid value for option "a": "1, x"/, 'compare_runs: no number');

@@ -252,6 +252,8 @@ is( $node->safe_psql('postgres', "SELECT label = $hostile, errors[1] LIKE '%<scr
 	't|t', 'hostile texts are stored');
 my %reports = map { $_ => report($attacked, $_) } qw(text markdown json html);
 $reports{dashboard} = $node->safe_psql('postgres', 'SELECT bench.dashboard(inline => 1)');
+unlike($node->safe_psql('postgres', "SELECT bench.report(label => $hostile, format => 'markdown')"),
+	qr/returns one as SVG|```/, 'Markdown of a label has no queries of charts');
 $reports{label} = $node->safe_psql('postgres', "SELECT bench.report(label => $hostile, format => 'html')");
 foreach my $name (qw(html dashboard label))
 {

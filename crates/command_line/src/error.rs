@@ -53,7 +53,7 @@ impl Error {
 
     /// An error with the hint to read pgbench's help.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Syntax, message).hint("Try \"pgbench --help\" for more information.")
+        Self::new(ErrorKind::Syntax, message).hint("Try SELECT * FROM bench.pgbench('--help').")
     }
 
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {

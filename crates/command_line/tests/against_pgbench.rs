@@ -130,6 +130,9 @@ fn error_text(error: &Error) -> String {
         Some(hint) if hint.starts_with("Available builtin scripts:") => {
             text += &format!("{hint}\n\n");
         }
+        Some(hint) if hint.ends_with("bench.pgbench('--help').") => {
+            text += "hint: Try \"pgbench --help\" for more information.\n";
+        }
         Some(hint) => text += &format!("hint: {hint}\n"),
         None => {}
     }

@@ -2,7 +2,7 @@
 
 use selfbench_command_line::{Error, ErrorKind, parse};
 
-const USAGE: &str = "Try \"pgbench --help\" for more information.";
+const USAGE: &str = "Try SELECT * FROM bench.pgbench('--help').";
 const SCRIPTS: &str = "Available builtin scripts:\n      tpcb-like: <builtin: TPC-B (sort of)>\n  \
                        simple-update: <builtin: simple update>\n    \
                        select-only: <builtin: select only>";

@@ -61,50 +61,36 @@ impl InitializeStep {
         })
     }
 
-    /// The name in the closing line, such as `drop tables`.
-    pub const fn name(self) -> &'static str {
+    /// The name in the closing line, such as `drop tables`; in that of `pgbench -i` if `in_pgbench`, where
+    /// a client generates the rows.
+    pub const fn name(self, in_pgbench: bool) -> &'static str {
         match self {
+            Self::Generate if in_pgbench => "client-side generate",
+            Self::GenerateBySql if in_pgbench => "server-side generate",
             Self::DropTables => "drop tables",
             Self::CreateTables => "create tables",
-            Self::Generate => "generate rows",
+            Self::Generate | Self::GenerateRows => "generate rows",
             Self::GenerateBySql => "generate rows by SQL",
             Self::Vacuum => "vacuum",
             Self::PrimaryKeys => "primary keys",
             Self::ForeignKeys => "foreign keys",
-            Self::GenerateRows => "generate rows",
             Self::CreateIndexes => "create indexes",
         }
     }
 
-    /// The name in the closing line of `pgbench -i`, whose client generates the rows.
-    pub const fn name_in_pgbench(self) -> &'static str {
+    /// The notice when the step begins, such as `dropping old tables...`; that of `pgbench -i` if
+    /// `in_pgbench`.
+    pub const fn announcement(self, in_pgbench: bool) -> &'static str {
         match self {
-            Self::Generate => "client-side generate",
-            Self::GenerateBySql => "server-side generate",
-            other => other.name(),
-        }
-    }
-
-    /// The notice of `pgbench -i` when the step begins.
-    pub const fn announcement_in_pgbench(self) -> &'static str {
-        match self {
-            Self::Generate => "generating data (client-side)...",
-            Self::GenerateBySql => "generating data (server-side)...",
-            other => other.announcement(),
-        }
-    }
-
-    /// The notice when the step begins, such as `dropping old tables...`.
-    pub const fn announcement(self) -> &'static str {
-        match self {
+            Self::Generate if in_pgbench => "generating data (client-side)...",
+            Self::GenerateBySql if in_pgbench => "generating data (server-side)...",
             Self::DropTables => "dropping old tables...",
             Self::CreateTables => "creating tables...",
-            Self::Generate => "generating rows...",
+            Self::Generate | Self::GenerateRows => "generating rows...",
             Self::GenerateBySql => "generating rows by SQL...",
             Self::Vacuum => "vacuuming...",
             Self::PrimaryKeys => "creating primary keys...",
             Self::ForeignKeys => "creating foreign keys...",
-            Self::GenerateRows => "generating rows...",
             Self::CreateIndexes => "creating indexes...",
         }
     }

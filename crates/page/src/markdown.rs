@@ -19,10 +19,19 @@ impl Report {
         }
         if !charts.is_empty() {
             lines.extend(["## Charts".into(), String::new()]);
-            let words = "Markdown does not hold these charts. The HTML report has them all; a query returns one \
-                         as SVG.";
-            lines.push(words.into());
-            lines.push(block(&charts.join("\n")));
+            let queries: Vec<&str> = charts
+                .into_iter()
+                .filter(|query| !query.is_empty())
+                .collect();
+            let words = "Markdown does not hold these charts. The HTML report has them all";
+            if queries.is_empty() {
+                lines.extend([format!("{words}."), String::new()]);
+            } else {
+                lines.push(format!(
+                    "{words}; each of these queries returns one as SVG."
+                ));
+                lines.push(block(&queries.join("\n")));
+            }
         }
         lines.extend([paragraph(&self.footer), String::new()]);
         lines.join("\n")
@@ -30,7 +39,7 @@ impl Report {
 }
 
 /// Adds the lines of a block; of a chart, what it shows, and its query to `charts`.
-fn add(lines: &mut Vec<String>, charts: &mut Vec<String>, of: &Block) {
+fn add<'b>(lines: &mut Vec<String>, charts: &mut Vec<&'b str>, of: &'b Block) {
     match of {
         Block::Text(words) => lines.extend([paragraph(words), String::new()]),
         Block::Lead(words) => lines.extend([format!("**{}**", text(words)), String::new()]),
@@ -59,10 +68,7 @@ fn add(lines: &mut Vec<String>, charts: &mut Vec<String>, of: &Block) {
             let about = picture.chart.about();
             let (title, finding) = (text(&about.title), text(&about.finding));
             lines.extend([format!("**{title}** {finding}"), String::new()]);
-            charts.push(match picture.query.as_str() {
-                "" => format!("-- {}", about.title),
-                query => query.to_owned(),
-            });
+            charts.push(picture.query.as_str());
         }
         Block::Folded(summary, blocks) => {
             // GitHub renders what stands between these lines if they are surrounded by empty ones.
@@ -106,4 +112,53 @@ fn table(lines: &mut Vec<String>, table: &Table) {
 fn row(cells: impl Iterator<Item = String>) -> String {
     let cells: Vec<String> = cells.collect();
     format!("| {} |", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::{Picture, Section};
+    use selfbench_chart::{About, Unit, curve};
+
+    #[test]
+    fn queries_of_charts_are_told_where_there_are_some() {
+        let report = |queries: &[&str]| {
+            let picture = |query: &&str| {
+                let chart = curve(
+                    &About::default(),
+                    Unit::Count("run"),
+                    Unit::Count("tps"),
+                    &[],
+                );
+                let query = (*query).to_owned();
+                Block::Chart(Picture {
+                    chart,
+                    table: None,
+                    query,
+                })
+            };
+            let blocks = queries.iter().map(picture).collect();
+            Report {
+                title: "Runs".into(),
+                subtitle: String::new(),
+                sections: vec![Section {
+                    heading: "Results".into(),
+                    blocks,
+                }],
+                footer: String::new(),
+            }
+            .markdown()
+        };
+        let without = report(&["", ""]);
+        assert!(
+            without.contains("The HTML report has them all.\n"),
+            "{without}"
+        );
+        assert!(!without.contains("```"), "{without}");
+        let with = report(&["", "SELECT 1;"]);
+        assert!(
+            with.contains("returns one as SVG.\n\n```\nSELECT 1;\n```"),
+            "{with}"
+        );
+    }
 }

@@ -45,10 +45,7 @@ pub fn closing_line(steps: &[(InitializeStep, f64)], in_pgbench: bool) -> String
     let each: Vec<String> = steps
         .iter()
         .map(|(step, seconds)| {
-            let name = match in_pgbench {
-                true => step.name_in_pgbench(),
-                false => step.name(),
-            };
+            let name = step.name(in_pgbench);
             format!("{name} {} s", fixed(*seconds, 2))
         })
         .collect();

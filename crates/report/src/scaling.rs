@@ -37,12 +37,13 @@ impl Scaling {
         (modeled.1 > self.measured_peak()?.1).then_some(modeled)
     }
 
-    /// The number of clients that would reach the highest throughput if none had to wait for another:
+    /// The whole number of clients that would reach the highest throughput if none had to wait for another:
     /// from there on, latency grows with the number of clients. Only if the law fits.
     pub fn bend(&self) -> Option<f64> {
         let law = self.law.as_ref().filter(|law| law.fits)?;
         let alone = law.lambda.value;
-        (alone > 0.0).then_some(self.peak()?.1 / alone)
+        // The fit has fewer digits than the number.
+        (alone > 0.0).then_some((self.peak()?.1 / alone - 0.005).ceil())
     }
 
     /// The sentence.
@@ -88,7 +89,7 @@ impl Scaling {
         if let Some(bend) = self.bend() {
             parts.push(format!(
                 "latency grows with the number of clients from {} on",
-                significant(bend)
+                fixed(bend, 0)
             ));
         }
         parts.join("; ")
@@ -127,7 +128,7 @@ mod tests {
             found.verdict(),
             "the highest throughput measured is 3540 transactions per second with 8 clients; by the \
              Universal Scalability Law, it peaks with 9 clients at 3570; latency grows with the number \
-             of clients from 3.57 on"
+             of clients from 4 on"
         );
         assert!((tps - 3571.4).abs() < 0.1, "{tps}");
     }
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(
             found.verdict(),
             "the highest throughput measured is 3650 transactions per second with 8 clients; latency \
-             grows with the number of clients from 3.66 on"
+             grows with the number of clients from 4 on"
         );
         // As seen: 229,578 with 4 clients, and a law with a peak of 210,824 with 4.84.
         let seen = scaling(&[
@@ -170,7 +171,7 @@ mod tests {
         assert_eq!(
             found.verdict(),
             "the highest throughput measured is 5930 transactions per second with 8 clients; it still \
-             rises there; latency grows with the number of clients from 5.93 on"
+             rises there; latency grows with the number of clients from 6 on"
         );
     }
 

@@ -1,4 +1,4 @@
-//! What blocks the sessions that wait for locks. It is looked for only while some do, and not often:
+//! Blockers of the sessions that wait for locks. They are looked for only while some do, and not often:
 //! the server's lock manager is locked for a moment each time.
 
 use crate::backend::transaction::transaction;
@@ -104,7 +104,7 @@ struct Found(
     Option<String>,
     /// Process that blocks it; 0 if it is a prepared transaction.
     i32,
-    /// What it is.
+    /// Its kind.
     String,
     /// Its role.
     Option<String>,
@@ -126,7 +126,7 @@ pub struct Blockers {
     rounds: i32,
     /// By a row without counts.
     counts: Counts<RunBlocker>,
-    /// Those that there is no room for.
+    /// Number of blockers that there is no room for.
     others: u32,
 }
 

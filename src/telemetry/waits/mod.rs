@@ -1,5 +1,5 @@
-//! What the sessions that serve the clients wait for, sampled at random times, and what blocks those
-//! that wait for locks.
+//! Waits of the sessions that serve the clients, sampled at random times, and the blockers of those that wait
+//! for locks.
 //!
 //! Sessions of this server are read from its shared memory, those of a target from its activity view,
 //! see `target`. `samples` counts them, `names` has the names of waits, `blockers` looks for who holds a lock. Samples have
@@ -33,9 +33,9 @@ pub struct Rows {
     pub blockers: Vec<RunBlocker>,
 }
 
-/// What the samples observe, in notes.
+/// Name of the samples in notes.
 const WAITS: &str = "what sessions wait for";
-/// What `blockers` observes.
+/// Name of what `blockers` observes in notes.
 const BLOCKERS: &str = "what blocks sessions";
 
 /// Samples the sessions of a run, if that is wanted. What fails is off from then on.

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 /// The number of a name.
 pub type WaitNo = u32;
 
-/// What is counted if a session does not wait. It may use a CPU, or be ready to.
+/// Number that is counted if a session does not wait. It may use a CPU, or be ready to.
 pub const NOT_WAITING: WaitNo = 0;
-/// What is counted if there are too many names.
+/// Number that is counted if there are too many names.
 pub const OTHER: WaitNo = 1;
 
 /// At most this many names are told apart; the server has less than 300, but extensions have names,
@@ -31,7 +31,7 @@ impl WaitNames {
         }
     }
 
-    /// That of a wait on this server.
+    /// Number of a wait on this server.
     #[inline]
     pub fn of_number(&mut self, number: u32) -> Result<WaitNo> {
         match self.numbers.get(&number) {
@@ -50,7 +50,7 @@ impl WaitNames {
         Ok(wait)
     }
 
-    /// That of a wait by its names.
+    /// Number of a wait by its names.
     pub fn of_names(&mut self, class: &str, event: &str) -> WaitNo {
         let known = |(known_class, known_event): &(String, Option<String>)| {
             known_class == class && known_event.as_deref() == Some(event)

@@ -10,14 +10,14 @@ use std::collections::HashMap;
 /// At most this many rows of an interval tell statements apart.
 const MAX_ROWS: usize = 200;
 
-/// What a session was seen doing.
+/// State in which a session was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seen {
-    /// What it waited for.
+    /// Its wait.
     pub wait: WaitNo,
     /// Script and command of the client.
     pub position: Option<(u32, u32)>,
-    /// Of the statement that it executed.
+    /// Identifier of the statement that it executed.
     pub query_id: Option<i64>,
 }
 
@@ -29,11 +29,11 @@ pub struct Samples {
     rounds: u32,
     /// Whether the wait lasted since the last round tells samples apart, too.
     counts: Counts<(Seen, bool)>,
-    /// What there is no room for in `counts`, without statements.
+    /// Samples that there is no room for in `counts`, without statements.
     rest: Counts<WaitNo>,
     /// Process IDs of the sessions that waited for a lock in the last round.
     blocked: Vec<i32>,
-    /// What each session waited for in the last round, and in which execution of a command.
+    /// Wait of each session in the last round, and in which execution of a command it was.
     before: HashMap<i32, (WaitNo, u64)>,
 }
 

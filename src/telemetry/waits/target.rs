@@ -21,14 +21,14 @@ const HAS_QUERY_ID: i32 = 140_000;
 #[derive(Deserialize)]
 struct Row(i32, Option<String>, Option<String>, Option<i64>, bool);
 
-/// What a target may not show, and why, in notes.
+/// Name in notes of what a target may not show.
 pub const WHAT: &str = "waits of the target's sessions";
 pub const HIDDEN: &str = "the role may not see what they do";
 const NOT_SHOWN: &str = "its activity view does not have the processes that the clients know";
 
 /// The sessions on a target.
 pub struct TargetSessions {
-    /// What the column of query identifiers is.
+    /// Expression of the column of query identifiers.
     query_id: &'static str,
     /// Where the client of each process was when the target was asked, and in which execution.
     asked: HashMap<i32, (Option<(u32, u32)>, u64)>,

@@ -79,18 +79,19 @@ impl Finding {
     }
 }
 
-/// All reasons for doubt, the gravest first; none is no proof that all is well.
+/// All reasons for doubt, the gravest first, and of the same severity what was asked for before what
+/// went on meanwhile; none is no proof that all is well.
 pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     if record.run.is_in_progress() {
         return vec![outcome::in_progress(&record.run)];
     }
     let mut all = outcome::findings(record);
+    all.extend(setup::findings(record, evidence));
+    all.extend(waits::findings(evidence));
     all.extend(surroundings::findings(record));
     all.extend(server::findings(record, evidence));
-    all.extend(setup::findings(record, evidence));
     all.extend(course::findings(record, evidence));
     all.extend(tables::findings(record, evidence));
-    all.extend(waits::findings(evidence));
     all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     all
 }

@@ -16,7 +16,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
     all.extend(held_snapshot(run));
     if run.other_runs > 0 {
         all.push(Finding::warning(
-            "other runs slowed the run down, and it them",
+            "this run and others slowed each other down",
             match run.other_runs {
                 1 => "another run was in progress on this server at the same time".into(),
                 runs => {
