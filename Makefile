@@ -30,7 +30,7 @@ EXTRA_CLEAN       = $(PG_VERSIONS:%=$(CARGO_TARGET_DIR)/pg%) $(CARGO_TARGET_DIR)
   $(CARGO_TARGET_DIR)/browser demo.html
 
 .DEFAULT_GOAL := build
-.PHONY: build docs install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
+.PHONY: build docs reference install-library uninstall-library demo test test-browser soak bench fuzz help FORCE
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
@@ -79,6 +79,11 @@ $(SCRIPT): $(filter src/sql/% crates/%,$(SOURCES)) Makefile
 docs:
 	$(CATALOG) docs
 
+reference:
+	psql -XqAtf tools/reference.sql >docs/reference.md.new
+	@mv docs/reference.md.new docs/reference.md
+	$(CATALOG) docs
+
 install: install-library
 
 install-library: $(LIBRARY)
@@ -113,7 +118,9 @@ make              build the library and the install script
 make install      install both for the server of PG_CONFIG; DESTDIR is honored
 make installcheck run the tests on the running server that PGHOST and PGPORT name
 make uninstall    remove what make install installed
-make docs         write what the documentation has of the lists of options
+make docs         write what the documentation has of the lists of options and of errors
+make reference    write docs/reference.md, as a superuser of the running server that PGHOST
+                  and PGPORT name, where the extension is installed
 make demo         install what is missing, build, benchmark a scratch server in
                   both modes, print the reports, write one of them as a page, clean up
                   DEMO_SECONDS=5 DEMO_SCALE=10 DEMO_CLIENTS=2 DEMO_FILE=demo.html

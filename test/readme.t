@@ -1,7 +1,7 @@
 # Runs every command of README.md: each line of a ```sh block and each ```sql
 # block is one test.  Then runs the SQL of docs/*.md, one session per page, the commands of
 # crontab lines and those by which psql writes files, and checks that the pages name all
-# functions and options, and that the pictures of README.md have the figures of its text.  The
+# functions, that docs/reference.md is up to date, and that the pictures of README.md have the figures of its text.  The
 # environment names a server and an empty database for the SQL.
 #
 # Differences from entering the commands: runs last one second, sets have two rounds, searches
@@ -68,11 +68,15 @@ foreach my $page (glob 'docs/*.md')
 		shell_succeeds($line, "$page: $line") if $line =~ /^psql -XAtc .* > \w/;
 	}
 }
-my $pages = join '', map { slurp($_) } 'README.md', glob 'docs/*.md';
+my $pages = join '', map { slurp($_) } 'README.md', grep { $_ ne 'docs/reference.md' } glob 'docs/*.md';
 my @undocumented = grep { $pages !~ /\bbench\.$_\b/ } split ' ',
   qx(psql -XAtc "SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace");
 is("@undocumented", '', 'every function of schema bench is in README.md or docs/*.md');
 is($?, 0, 'functions listed');
+# Its errors are those of a source, which cargo test compares.
+succeeds("psql -XqAtf tools/reference.sql >$scratch/reference.md || exit 1
+sed '/<!-- errors/q' $scratch/reference.md >$scratch/generated.md
+sed '/<!-- errors/q' docs/reference.md | diff - $scratch/generated.md", 'docs/reference.md is up to date: make reference');
 
 # What make demo has written: a page, and the pictures of README.md.
 like(slurp("$scratch/demo.html"), qr/\A<!DOCTYPE html>.*<h1>Run \d+<\/h1>.*<\/html>\s*\z/s, 'make demo writes a page');

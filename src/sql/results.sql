@@ -112,16 +112,17 @@ COMMENT ON VIEW bench.storage IS 'what the tables of the extension take, and how
 CREATE VIEW bench.progress WITH (security_invoker = true) AS
     SELECT r.run_id, r.label, r.mode,
            f.phase, -- phase: starting, setup, warming up, running or storing
-           round(least(e.done, 1)::numeric, 3) AS done_share, -- fraction of the run that is done
-           round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS left_s, -- seconds left; NULL if they cannot be estimated
+           round(least(e.done, 1)::numeric, 3) AS done_share, -- fraction of the warm-up and the duration, or of the number of transactions, that is done
+           round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS left_s, -- seconds left, estimated from the rate so far if the run has a number of transactions; NULL if unknown, as during a warm-up until steady
            f.transactions,
-           f.interval_tps, -- successful transactions per second of the interval that ended last
+           f.interval_tps, -- successful transactions per second of the interval that ended last; aggregate_interval is its length
            f.interval_latency_avg_ms, -- mean latency of this interval
-           f.waits_for, -- most frequent wait event of this interval; NULL if no session waited
+           f.waits_for, -- most frequent wait of sessions in this interval, besides for their clients, such as Lock:transactionid; NULL if none waited
            f.waiting_sessions, -- mean number of sessions that waited for it
            f.failed, f.skipped,
            f.seconds, -- seconds since the clients started, with the warm-up
-           f.transactions / d.measured_s AS tps, f.latency_avg_ms,
+           f.transactions / d.measured_s AS tps, -- successful transactions per second since the end of the warm-up
+           f.latency_avg_ms, -- mean latency since the end of the warm-up
            r.scripts, r.clients, r.duration_s, r.transactions_per_client, w.warmup_s, r.coordinator_pid
       FROM bench.runs r, LATERAL bench_internal.live_figures(r.run_id, r.segment) f,
            /* Unknown during a warm-up until steady. */

@@ -28,7 +28,7 @@ CREATE TABLE bench.run_blockers (
     relation            text, -- relation of the lock, also of a row that a session waited for, if the server tells it
     blocker             text NOT NULL, -- kind of blocker: own client, prepared transaction, or a type of process
     blocker_pid         int, -- process ID of the blocker
-    blocker_role        text, -- role of the blocker
+    blocker_role        text, -- role of the blocker; of a prepared transaction, its owner
     blocker_application text, -- application_name of the blocker
     blocker_state       text, -- state of the blocker, as in pg_stat_activity
     blocker_statement   text, -- current or last statement of the blocker; identifier of a prepared transaction

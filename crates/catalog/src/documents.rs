@@ -1,7 +1,9 @@
 //! The parts of the documentation that follow from lists. A page has tables of options between
-//! `<!-- options: name of the list -->` and `<!-- end -->`; the JSON Schema ends with what follows from tables.
+//! `<!-- options: name of the list -->` and `<!-- end -->`, and that of errors between `<!-- errors -->` and
+//! `<!-- end -->`; the JSON Schema ends with what follows from tables.
 
 use crate::Opt;
+use crate::errors::errors;
 use crate::expand::{read, script};
 use crate::lists::options;
 use crate::schema::schema;
@@ -11,13 +13,14 @@ use std::path::{Path, PathBuf};
 
 /// The pages of a tree of sources that have such parts, with the text that they should have.
 pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, String> {
-    let mut documents = Vec::new();
+    let (mut documents, errors) = (Vec::new(), errors(root)?);
     let entries = fs::read_dir(root.join("docs")).map_err(|error| error.to_string())?;
     let paths = entries.map(|entry| Ok(entry.map_err(|error| error.to_string())?.path()));
     for path in paths.collect::<Result<Vec<_>, String>>()? {
         if path.extension().is_some_and(|extension| extension == "md") {
             let text = read(&path)?;
-            let written = page(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+            let written =
+                page(&text, &errors).map_err(|error| format!("{}: {error}", path.display()))?;
             documents.push((path, written));
         }
     }
@@ -27,20 +30,28 @@ pub fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, String> {
     Ok(documents)
 }
 
-fn page(text: &str) -> Result<String, String> {
-    let mut parts = text.split("<!-- options: ");
+fn page(text: &str, errors: &str) -> Result<String, String> {
+    let mut parts = text.split("<!-- ");
     let mut written = parts.next().unwrap_or_default().to_owned();
+    let mut is_open = false;
     for part in parts {
-        let (list, rest) = part.split_once(" -->\n").ok_or("a mark does not end")?;
-        let (_, after) = rest
-            .split_once("<!-- end -->")
-            .ok_or("no end behind a mark")?;
-        written += &format!(
-            "<!-- options: {list} -->\n{}<!-- end -->{after}",
-            table(options(list)?)
-        );
+        let (mark, _) = part.split_once(" -->").ok_or("a mark does not end")?;
+        if is_open && mark != "end" {
+            return Err("no end behind a mark".into());
+        }
+        let made = match mark.strip_prefix("options: ") {
+            Some(list) => Some(table(options(list)?)),
+            None => (mark == "errors").then(|| errors.to_owned()),
+        };
+        is_open = made.is_some();
+        written += &made.map_or(format!("<!-- {part}"), |made| {
+            format!("<!-- {mark} -->\n{made}")
+        });
     }
-    Ok(written)
+    match is_open {
+        true => Err("no end behind a mark".into()),
+        false => Ok(written),
+    }
 }
 
 fn table(options: &[Opt]) -> String {

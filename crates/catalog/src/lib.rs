@@ -4,6 +4,7 @@
 
 mod comments;
 mod documents;
+mod errors;
 mod expand;
 mod lists;
 mod options;
