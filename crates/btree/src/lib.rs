@@ -214,7 +214,7 @@ impl Tree {
         })
     }
 
-    /// How many levels get a page with a leaf.
+    /// Number of levels that get a page with a leaf.
     fn rise(&self, leaf: u64) -> usize {
         (self.uppers(leaf) - self.uppers(leaf.saturating_sub(1))) as usize
     }

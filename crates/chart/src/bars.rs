@@ -21,7 +21,7 @@ const LONGEST: usize = 150;
 pub struct Bar {
     /// Name, which may be the text of a statement.
     pub name: String,
-    /// How long the bar is; `None` if it is not known.
+    /// Length of the bar; `None` if it is not known.
     pub value: Option<f64>,
     /// Note behind the value; may be empty.
     pub note: String,
@@ -81,7 +81,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 pub struct Part {
     /// Name; it has the same color in all arms.
     pub name: String,
-    /// How long it is; `None` if it is not known.
+    /// Length; `None` if it is not known.
     pub value: Option<f64>,
 }
 

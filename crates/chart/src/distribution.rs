@@ -17,14 +17,14 @@ const ROW: f64 = 14.0;
 /// Width of a narrow chart in characters, by which names keep apart.
 const COLUMNS: f64 = 50.0;
 
-/// How many latencies there are in a range.
+/// Number of latencies in a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
     /// The lowest latency, in milliseconds.
     pub from_ms: f64,
     /// The highest latency.
     pub to_ms: f64,
-    /// How many there are.
+    /// Number of them.
     pub count: u64,
 }
 

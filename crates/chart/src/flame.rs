@@ -58,7 +58,7 @@ pub fn flame(about: &About, stacks: &[(String, u64)]) -> Chart {
     )
 }
 
-/// How many frames that are drawn are above each other.
+/// Number of drawn frames above each other.
 fn depth(frame: &Frame, total: f64) -> usize {
     let drawn = frame
         .called

@@ -18,7 +18,7 @@ const SHADES: usize = 8;
 /// Counts by time and latency.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatMap {
-    /// When each column begins, in seconds, and when the last one ends; one more than columns.
+    /// Begin of each column in seconds, and end of the last one; one more than columns.
     pub times: Vec<f64>,
     /// The bounds of the rows in milliseconds, rising; one more than rows.
     pub latencies_ms: Vec<f64>,

@@ -1,4 +1,4 @@
-//! How numbers read: units that fit a magnitude, figures in sentences.
+//! Readable numbers: units that fit a magnitude, figures in sentences.
 
 /// Unit of a figure; values are in the base unit named here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,7 +16,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// By what values up to this one are divided to be read easily, and what they are then called.
+    /// Divisor for values up to this one, and the name of the unit that results.
     pub fn of(self, highest: f64) -> (f64, String) {
         let time = |ms_per_base: f64| {
             let ms = highest * ms_per_base;

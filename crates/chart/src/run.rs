@@ -14,7 +14,7 @@ use crate::timeline::{lines, stack};
 pub struct RunData {
     /// The run.
     pub run_id: i64,
-    /// How it was run, such as `mode spi, 8 clients`.
+    /// Setup, such as `mode spi, 8 clients`.
     pub setup: String,
     /// Its time in seconds, with the warm-up.
     pub time: TimeAxis,
@@ -59,7 +59,7 @@ macro_rules! figures {
             /// All of them.
             pub const ALL: &[RunFigure] = &[$(RunFigure::$figure),*];
 
-            /// How users name it.
+            /// Name for users.
             pub fn name(self) -> &'static str {
                 match self { $(RunFigure::$figure => $name,)* }
             }
@@ -69,7 +69,7 @@ macro_rules! figures {
                 match self { $(RunFigure::$figure => $unit,)* }
             }
 
-            /// How legends name it.
+            /// Name in legends.
             pub fn label(self) -> &'static str {
                 match self { $(RunFigure::$figure => $label,)* }
             }
@@ -131,7 +131,7 @@ macro_rules! charts {
             /// All of them, in the order of a report.
             pub const ALL: &[RunChart] = &[$(RunChart::$chart),*];
 
-            /// How users name it.
+            /// Name for users.
             pub fn name(self) -> &'static str {
                 match self { $(RunChart::$chart => $name,)* }
             }

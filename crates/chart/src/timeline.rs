@@ -14,7 +14,7 @@ const HEIGHT: f64 = 150.0;
 /// Height of the strip that marks the spans of one kind.
 pub(crate) const STRIP: f64 = 5.0;
 
-/// How far the highest value may be from the lowest on a linear axis.
+/// Largest ratio of the highest value to the lowest on a linear axis.
 const LINEAR_RATIO: f64 = 50.0;
 
 /// Lines over time. Where a point is a range, the line is its mean, on an area from the lowest to the
@@ -233,7 +233,7 @@ fn rects<'a>(spans: impl Iterator<Item = &'a Span>, across: &Scale, y: f64, heig
     path
 }
 
-/// When the only span of a kind was, or how many there were.
+/// Time of the only span of a kind, or the number of spans.
 fn says<'a>(kind: SpanKind, spans: impl Iterator<Item = &'a Span>) -> String {
     let spans: Vec<&Span> = spans.collect();
     let seconds: f64 = spans.iter().map(|span| span.to - span.from).sum();

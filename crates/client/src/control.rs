@@ -24,12 +24,12 @@ pub trait Control {
     fn report(&self, line: &str);
 }
 
-/// How a command line of the shell ended.
+/// Outcome of a command line of the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShellEnd {
     /// Whether it was successful.
     pub successful: bool,
-    /// How long the client waited for it; without the CPU time that the client's process took to
+    /// Time that the client waited for it; without the CPU time that the client's process took to
     /// start it and to read what it wrote.
     pub waited_ns: u64,
 }

@@ -19,7 +19,7 @@ pub struct RunPlan<'w> {
     pub measure_ns: &'w AtomicU64,
     /// No transaction begins after this clock reading. It is stored before `measure_ns`.
     pub deadline_ns: &'w AtomicU64,
-    /// How often a transaction is tried; 0 means without limit.
+    /// Number of tries of a transaction; 0 means without limit.
     pub max_tries: u32,
     /// With a rate, the average time in µs between two scheduled starts of one thread.
     pub throttle_us: Option<f64>,
@@ -68,7 +68,7 @@ impl RunPlan<'_> {
         now_ns >= self.measure_ns.load(Relaxed)
     }
 
-    /// How long before the time in which transactions count a transaction began.
+    /// Time from a transaction's begin to the time in which transactions count.
     pub(crate) fn early_ns(&self, begin_ns: u64) -> u64 {
         self.measure_ns.load(Relaxed).saturating_sub(begin_ns)
     }
@@ -161,11 +161,11 @@ pub struct LogEntry {
     pub script: usize,
     /// Clock reading when the transaction ended, or was skipped.
     pub at_ns: u64,
-    /// How it ended.
+    /// Outcome.
     pub ending: Ending,
 }
 
-/// How a transaction ended, or why there was none.
+/// Outcome of a transaction, or the reason why there was none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Successfully.

@@ -7,7 +7,7 @@ use selfbench_stats::Usage;
 /// copies it several times before the next statement is sent.
 pub const MAX_VALUE_BYTES: usize = 16 << 20;
 
-/// How a statement, or another request to a session, ended.
+/// Outcome of a statement, or of another request to a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Successfully.

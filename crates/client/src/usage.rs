@@ -1,4 +1,4 @@
-//! When a client reads the resource usage of its session: before the first transaction that counts,
+//! Readings of a session's resource usage by its client: before the first transaction that counts,
 //! and when the client ends. The client's state machine waits meanwhile.
 
 use crate::context::Context;
@@ -9,7 +9,7 @@ use crate::session::{Block, Outcome, Session};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There is nothing to read, or nothing more.
+    /// Nothing to read, or nothing more.
     Off,
     /// To be read before the first transaction that counts.
     Due,

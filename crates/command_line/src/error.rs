@@ -25,7 +25,7 @@ pub enum ErrorKind {
     InvalidValue,
     /// Options that cannot be combined.
     Conflict,
-    /// There is no script of that name.
+    /// No script of that name.
     UnknownScript,
     /// A limit is exceeded.
     LimitExceeded,

@@ -53,7 +53,7 @@ pub struct Initialize {
     pub scale: i32,
     /// Fill factor of the tables in percent, 10 to 100.
     pub fillfactor: i32,
-    /// How accounts are partitioned, if they are.
+    /// Partitioning of accounts, if they are partitioned.
     pub partitioning: Option<Partitioning>,
     /// Whether to report progress less often.
     pub quiet: bool,
@@ -65,7 +65,7 @@ pub struct Initialize {
     pub index_tablespace: Option<String>,
 }
 
-/// How accounts are partitioned.
+/// Partitioning of accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partitioning {
     /// Number of partitions, 1 or more.
@@ -102,7 +102,7 @@ pub struct Run {
     pub jobs: i32,
     /// When it ends.
     pub limit: Limit,
-    /// How statements are sent.
+    /// Protocol of statements.
     pub protocol: Protocol,
     /// The user's variables, texts that are not empty, by name.
     pub variables: BTreeMap<String, String>,
@@ -178,7 +178,7 @@ pub enum Vacuum {
     All,
 }
 
-/// How transactions are logged.
+/// Log of transactions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
     /// The prefix of the file names.

@@ -110,7 +110,7 @@ impl Sources {
     pub fn complaints(&self) -> Vec<String> {
         let layers = self.layers();
         let place = |module: &Module| match module.first() {
-            // What lib.rs has is above all layers.
+            // Items of lib.rs are above all layers.
             None => Some(0),
             Some(first) => layers
                 .iter()

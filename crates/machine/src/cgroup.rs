@@ -17,7 +17,8 @@ pub(crate) fn add(files: &impl Files, facts: &mut Facts) {
     facts.add("cgroup_memory_limit_bytes", memory_limit_bytes(files));
 }
 
-/// How many CPUs the control groups of this process let it use at a time; `None` without limit.
+/// Number of CPUs that the control groups of this process let it use at a time; `None` without
+/// limit.
 pub fn cpu_limit(files: &impl Files) -> Option<f64> {
     directories(files, "cpu")
         .filter_map(|(version, group)| {
@@ -69,7 +70,7 @@ fn directories(files: &impl Files, controller: &str) -> impl Iterator<Item = (i3
             continue;
         };
         let Some(mount) = mount else { continue };
-        // What is mounted may be a part of the hierarchy.
+        // The mount may be a part of the hierarchy.
         let inside = Path::new(path).strip_prefix(&mount.root);
         let inside = inside.unwrap_or(Path::new("")).to_owned();
         let inner = mount.point.join(inside);

@@ -42,7 +42,7 @@ fn model(cpus: &str) -> Option<String> {
     Some(format!("implementer {implementer}, part {part}"))
 }
 
-/// How many different values the CPUs have in these lines together; `None` if one has none.
+/// Number of different values of the CPUs in these lines together; `None` if one has none.
 fn distinct(cpus: &str, names: &[&str]) -> Option<usize> {
     let mut found = BTreeSet::new();
     for cpu in cpus.split("\n\n").filter(|cpu| cpu.lines().any(begins_cpu)) {

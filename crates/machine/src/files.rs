@@ -41,7 +41,7 @@ pub(crate) fn value_of<'t>(line: &'t str, name: &str) -> Option<&'t str> {
     (found.trim_end() == name).then(|| value.trim())
 }
 
-/// How many numbers a list such as `0-3,8` has.
+/// Count of the numbers in a list such as `0-3,8`.
 pub(crate) fn list_length(list: &str) -> Option<usize> {
     list.split(',')
         .map(|range| {

@@ -27,7 +27,7 @@ fn replace(text: &str, is_replaced: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(seen)
 }
 
-/// How a character reads that is not seen.
+/// Text for an invisible character.
 pub(crate) fn code(c: char) -> String {
     format!("[U+{:04X}]", u32::from(c))
 }

@@ -155,7 +155,7 @@ impl Formatter for CopyText<'_> {
         writer: &mut W,
         escape: CharEscape,
     ) -> Result<()> {
-        // What follows a backslash of JSON or of an array is escaped by it; COPY doubles the backslash.
+        // A backslash of JSON or of an array escapes the next character; COPY doubles it.
         let quoted = self.in_json() || self.in_array;
         match escape {
             CharEscape::AsciiControl(0) => Ok(()),

@@ -21,14 +21,14 @@ pub struct Evidence {
     pub course: Vec<CourseInterval>,
     /// Activity of the server and its machine in its intervals.
     pub server: Vec<ServerMoment>,
-    /// For which part of the time of the clients' transactions their sessions waited for a CPU.
+    /// Share of the time of the clients' transactions in which their sessions waited for a CPU.
     pub run_queue_share: Option<f64>,
     /// Waits of its sessions, the most frequent first.
     pub waits: Vec<Waited>,
-    /// How often all of them were sampled.
+    /// Number of times that all of them were sampled.
     pub wait_rounds: u64,
-    /// How often they waited for locks in its intervals, in their order, and who held these. Intervals
-    /// without such waits may be left out.
+    /// Waits for locks in its intervals, in their order, and their holders. Intervals without such
+    /// waits may be left out.
     pub lock_waits: Vec<LockWaits>,
     /// Blockers of sessions that waited for locks.
     pub blocked: Vec<Blocked>,
@@ -79,29 +79,29 @@ pub struct ServerMoment {
     pub cpu_steal_ms: Option<f64>,
 }
 
-/// How often sessions of a run were seen waiting for something.
+/// Number of samples of a run's sessions that waited for something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waited {
     /// Class of the wait.
     pub class: String,
     /// The event, unless they did not wait.
     pub event: Option<String>,
-    /// How often.
+    /// Number of samples.
     pub samples: i64,
 }
 
-/// How often sessions of a run were seen waiting for locks in an interval.
+/// Number of samples of a run's sessions that waited for locks in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LockWaits {
     /// Samples of waits.
     pub samples: f64,
-    /// How often a client of the run was seen to hold such a lock. Holders are looked for less often.
+    /// Number of samples with a client of the run as the holder. Holders are looked for less often.
     pub own: f64,
-    /// How often something else was.
+    /// Number of samples with other holders.
     pub others: f64,
 }
 
-/// How often sessions of a run were seen waiting for a lock on something.
+/// Number of samples of a run's sessions that waited for a lock on something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Blocked {
     /// The table or index, if it is known.
@@ -110,6 +110,6 @@ pub struct Blocked {
     pub locktype: String,
     /// Whether a client of the run held the lock.
     pub own: bool,
-    /// How often.
+    /// Number of samples.
     pub samples: i64,
 }

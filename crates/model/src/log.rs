@@ -1,6 +1,6 @@
 //! The log of single transactions.
 
-/// How a logged transaction ended.
+/// Outcome of a logged transaction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TransactionOutcome {
     /// Successfully.
@@ -37,7 +37,7 @@ pub struct LoggedTransaction {
     pub count: u64,
     /// Index of the script.
     pub script: u16,
-    /// How it ended.
+    /// Outcome.
     pub outcome: TransactionOutcome,
     /// Its latency, if it was successful.
     pub latency_ns: u64,

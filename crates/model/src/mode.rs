@@ -1,8 +1,8 @@
-//! How a run's transactions reach the server: the modes of a run.
+//! Modes of a run: paths of its transactions to the server.
 
 use serde::{Deserialize, Serialize};
 
-/// How a run's transactions reach the server.
+/// Path of a run's transactions to the server.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {

@@ -17,7 +17,7 @@ pub struct Observed {
     pub times: Option<RunTimes>,
     /// Stacks of the sampled processes.
     pub stacks: Vec<RunStack>,
-    /// How complete these are.
+    /// Completeness of these.
     pub profiles: Vec<RunProfile>,
     /// Waits of sessions.
     pub waits: Vec<RunWait>,
@@ -162,8 +162,8 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// By how much each counter has grown since an earlier reading; unknown if one of the
-            /// two readings is, or if the counter has been reset.
+            /// Growth of each counter since an earlier reading; unknown if one of the two readings
+            /// is, or if the counter has been reset.
             pub fn since(&self, before: &$name) -> $name {
                 let grown = |after: Option<i64>, before: Option<i64>| {
                     after?.checked_sub(before?).filter(|grown| *grown >= 0)
@@ -291,9 +291,9 @@ pub struct RunWait {
     pub command_no: Option<i32>,
     /// Query identifier of the statement that the session executed.
     pub query_id: Option<i64>,
-    /// How often a session was seen so.
+    /// Number of samples that saw a session so.
     pub samples: i32,
-    /// How often all sessions were sampled in the interval.
+    /// Number of times that all sessions were sampled in the interval.
     pub rounds: i32,
     /// Samples that belong to a wait that lasted: the session was seen in the same wait of the same
     /// execution of its command the time before.
@@ -333,8 +333,8 @@ pub struct RunBlocker {
     pub blocker_script_no: Option<i32>,
     /// Its command.
     pub blocker_command_no: Option<i32>,
-    /// How often a session was seen so.
+    /// Number of samples that saw a session so.
     pub samples: i32,
-    /// How often it was looked for blockers in the interval.
+    /// Number of searches for blockers in the interval.
     pub rounds: i32,
 }

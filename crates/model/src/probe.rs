@@ -22,13 +22,13 @@ pub struct Probe {
     /// Transactions per second as they were scheduled; `None` if clients executed as many as they
     /// could.
     pub rate: Option<f64>,
-    /// How it ended.
+    /// Outcome.
     pub state: RunState,
     /// Clients that were aborted.
     pub aborted_clients: i32,
     /// The first error.
     pub error: Option<String>,
-    /// For how long transactions were scheduled, in seconds.
+    /// Time in which transactions were scheduled, in seconds.
     pub duration_s: f64,
     /// Successful transactions.
     pub transactions: u64,
@@ -45,7 +45,7 @@ pub struct Probe {
     pub percentile_ms: Option<f64>,
     /// Mean latency in each of its intervals; `None` without a transaction.
     pub course: Vec<Option<f64>>,
-    /// How much of what it needed was in use.
+    /// Utilization of the resources that it needed.
     pub strain: Strain,
 }
 
@@ -97,7 +97,7 @@ impl Probe {
         idle && self.total() >= HOPELESS && self.share_over() == 1.0
     }
 
-    /// How its latency changed while it lasted. Empty if it was steady, or if it had too few
+    /// Changes of its latency while it lasted. Empty if it was steady, or if it had too few
     /// intervals to tell.
     pub fn changes(&self) -> Vec<Change> {
         let known: Option<Vec<f64>> = self.course.iter().copied().collect();

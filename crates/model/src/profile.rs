@@ -11,7 +11,7 @@ pub struct RunStack {
     pub process: String,
     /// The names of functions from the root to the leaf, separated by semicolons.
     pub stack: String,
-    /// How often it was seen.
+    /// Number of samples.
     pub samples: i64,
 }
 
@@ -22,7 +22,7 @@ pub struct RunProfile {
     pub run_id: i64,
     /// The kind of process.
     pub process: String,
-    /// How many there were.
+    /// Number of them.
     pub processes: i32,
     /// Whether they were sampled.
     pub sampled: bool,

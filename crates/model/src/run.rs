@@ -5,7 +5,7 @@ use crate::mode::Mode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How far a run has come.
+/// State of a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
@@ -66,7 +66,7 @@ macro_rules! run {
             pub arm: Option<String>,
             /// The round of the set, 0 for a warm-up that does not count.
             pub round: Option<i32>,
-            /// How far it has come.
+            /// State.
             pub state: RunState,
             /// Clients of mode spi that ran in backends.
             pub backends: i32,
@@ -74,7 +74,7 @@ macro_rules! run {
             pub warmup_steady: Option<bool>,
             /// Scale of pgbench's tables.
             pub scale: i64,
-            /// How `pgbench_accounts` is partitioned.
+            /// Partitioning of `pgbench_accounts`.
             pub partition_method: Option<String>,
             /// Into how many partitions.
             pub partitions: Option<i32>,
@@ -100,9 +100,9 @@ macro_rules! run {
             pub harness_us: Option<f64>,
             /// Cost of the harness as a share of the client workers' time, 0 to 1.
             pub harness_share: Option<f64>,
-            /// For how long an old snapshot kept the run's dead rows from being removed.
+            /// Time for which an old snapshot kept the run's dead rows from being removed.
             pub snapshot_held_s: Option<f64>,
-            /// By whom, if one did.
+            /// Holder of that snapshot.
             pub snapshot_held_by: Option<String>,
             /// Processors of this server's machine that the run could use.
             pub processors: Option<i32>,
@@ -150,7 +150,7 @@ pub struct Origin {
     pub run_id: i64,
 }
 
-/// How notes of failures begin.
+/// Prefix of notes of failures.
 const FAILED_TO_OBSERVE: &str = "could not observe ";
 
 /// The note of a failure to observe something.
@@ -181,7 +181,7 @@ impl Run {
         matches!(self.state, RunState::Starting | RunState::Running)
     }
 
-    /// How a warm-up until steady ended, to be added to its length; empty for others.
+    /// End of a warm-up until steady, to be added to its length; empty for others.
     pub fn warmup_ended(&self) -> &'static str {
         match self.warmup_steady {
             None => "",

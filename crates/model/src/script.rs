@@ -37,7 +37,7 @@ pub struct RunStatement {
     pub line: i32,
     /// All of its text.
     pub command: String,
-    /// How often it was executed successfully.
+    /// Number of successful executions.
     pub executions: i64,
     /// Transactions that failed for good at this command.
     pub failures: i64,

@@ -42,11 +42,11 @@ impl SetKind {
     }
 }
 
-/// How far a set has come.
+/// State of a set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SetState {
-    /// Its function runs or, if no session drives it, was interrupted.
+    /// Running; lost, if no session drives it.
     Running,
     /// All runs have been made.
     Finished,
@@ -79,11 +79,11 @@ pub struct NewSet {
     pub options: Value,
     /// The seed from which the order of its runs and the seeds of their rounds follow.
     pub seed: u64,
-    /// How many runs it will have, if that is known.
+    /// Number of its runs, if that is known.
     pub planned_runs: Option<i32>,
 }
 
-/// How a set ended.
+/// End of a set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SetEnd {
     /// Finished, failed or canceled.

@@ -1,9 +1,9 @@
-//! How much of what a run needs was in use.
+//! Utilization of the resources that a run needs.
 
 use crate::evidence::Waited;
 use serde::{Deserialize, Serialize};
 
-/// How much of what a run needs was in use, as far as it was observed. Shares are fractions.
+/// Utilization of the resources that a run needs, as far as it was observed. Shares are fractions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Strain {
     /// Time in which clients executed transactions, of the time that all of them had.

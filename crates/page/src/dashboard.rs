@@ -39,9 +39,9 @@ pub struct Origin {
     pub server_version: String,
     /// When it was read, UTC.
     pub at: String,
-    /// How many runs the role may see.
+    /// Number of runs that the role may see.
     pub runs: u64,
-    /// How many sets.
+    /// Number of sets that it may see.
     pub sets: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct Run {
     pub set_id: Option<i64>,
     /// Its arm in that set.
     pub arm: Option<String>,
-    /// How it ended.
+    /// Outcome.
     pub state: String,
     /// Whether it ran to its end with all clients, by itself: then it counts in the course of its label.
     pub counts: bool,
@@ -69,7 +69,7 @@ pub struct Run {
     pub workload_key: String,
     /// When it started, UTC.
     pub started_at: String,
-    /// How long it measured.
+    /// Length of the measurement.
     pub seconds: Option<f64>,
     /// Transactions per second.
     pub tps: Option<f64>,
@@ -90,15 +90,15 @@ pub struct Set {
     pub kind: String,
     /// Its label.
     pub label: Option<String>,
-    /// How it ended.
+    /// Outcome.
     pub state: String,
-    /// How many runs it was to have, if that was known.
+    /// Number of planned runs, if that was known.
     pub planned_runs: Option<i64>,
-    /// How many have finished.
+    /// Number of finished runs.
     pub finished_runs: i64,
     /// When it started, UTC.
     pub started_at: String,
-    /// How many arms or points have runs that count.
+    /// Number of arms or points with runs that count.
     pub arms: i64,
     /// The one with the highest mean of transactions per second.
     pub fastest: Option<String>,
@@ -309,7 +309,7 @@ fn list(id: &str, heading: &str, text: &str, heads: &[(&str, bool)], rows: Marku
     }
 }
 
-/// How a run or a set ended; what did not finish is marked.
+/// State of a run or a set; marked unless it finished.
 fn state(state: &str) -> Markup {
     match state {
         "finished" => html! { (state) },

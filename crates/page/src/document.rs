@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 use selfbench_markup::{Constant, constant, finish};
 use sha2::{Digest, Sha256};
 
-/// How pages look, for all of them: light, dark, narrow, on paper.
+/// Style of all pages: light, dark, narrow, on paper.
 const STYLE: Constant = constant(include_str!("style.css"));
 
 /// An HTML document in one file.

@@ -135,7 +135,7 @@ impl Table {
         let has_text = columns.iter().any(|(_, is_number)| !is_number);
         let class = |is_number: bool| has_text.then_some(if is_number { "number" } else { "text" });
         html! {
-            // It can be scrolled by keys, too.
+            // The element can be scrolled by keys, too.
             div.scroll tabindex="0" role="group" aria-label=(self.caption) {
                 table.numbers[!has_text] {
                     caption { (self.caption) }

@@ -12,7 +12,7 @@ pub struct Capacity<'a> {
     pub percentile: f64,
     /// The limit in milliseconds.
     pub limit_ms: f64,
-    /// How transactions reached the server.
+    /// Path of transactions to the server.
     pub mode: Mode,
     /// Number of clients.
     pub clients: i32,

@@ -4,7 +4,7 @@
 use crate::number::fixed;
 use selfbench_model::InitializeStep;
 
-/// How far the generation of a table's rows has come, without a line end.
+/// Progress of the generation of a table's rows, without a line end.
 ///
 /// `done` of `total` rows of `table` took `elapsed_seconds`; what remains is extrapolated from
 /// that. pgbench names the table from version 17 on (`server_major`).

@@ -5,7 +5,7 @@ use crate::capacity::significant;
 use crate::number::{counted, fixed};
 use selfbench_stats::usl::{MIN_LEVELS, Usl};
 
-/// How throughput grows with the number of clients.
+/// Growth of throughput with the number of clients.
 #[derive(Clone, Debug)]
 pub struct Scaling {
     /// Numbers of clients with the mean throughput of each, by rising number.

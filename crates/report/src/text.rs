@@ -17,7 +17,7 @@ const COUNTS_ALL_OUTCOMES: i32 = 18;
 
 /// First major version that knows failures of other kinds than serialization and deadlock.
 const KNOWS_OTHER_FAILURES: i32 = 19;
-/// How many characters of a run's option "sql" are shown.
+/// Number of shown characters of a run's option "sql".
 const MAX_SQL_CHARS: usize = 72;
 
 /// Whose lines a report has.

@@ -1,4 +1,4 @@
-//! How much of its limits a run's scripts have used up while they are parsed.
+//! Budget of a run's scripts while they are parsed.
 
 use crate::error::{ScriptError, ScriptErrorKind};
 use crate::limits::{MAX_ELEMENTS, MAX_SCRIPT_BYTES, parser_memory};

@@ -95,9 +95,9 @@ pub enum BuiltinError {
     /// Several names start like that.
     #[error("ambiguous builtin name: {count} builtin scripts found for prefix \"{prefix}\"")]
     Ambiguous {
-        /// How many there are.
+        /// Number of them.
         count: usize,
-        /// How they start.
+        /// Common prefix.
         prefix: String,
     },
 }

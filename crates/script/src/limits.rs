@@ -1,4 +1,4 @@
-//! How large the scripts of a run may be, which bounds the memory that parsing them takes.
+//! Limits of the scripts of a run, which bound the memory that parsing them takes.
 
 /// The greatest number of scripts in a run.
 pub const MAX_SCRIPTS: usize = 128;

@@ -30,7 +30,7 @@ impl fmt::Display for Fixed {
     }
 }
 
-/// How SQL spells a double that has no digits.
+/// SQL's spelling of a double that has no digits.
 fn special_name(value: f64) -> Option<&'static str> {
     if value.is_finite() {
         return None;

@@ -1,4 +1,4 @@
-//! How a client sends its statements.
+//! Protocol by which a client sends its statements.
 
 use std::str::FromStr;
 

@@ -178,7 +178,7 @@ impl Action {
         }
     }
 
-    /// How many parts it has that take memory, besides its text.
+    /// Number of its parts that take memory, besides its text.
     pub(crate) fn elements(&self) -> usize {
         match self {
             Self::Sql(sql) => sql.parameters().len(),

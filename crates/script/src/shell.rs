@@ -12,7 +12,7 @@ use crate::variables::Variables;
 /// The greatest length of a command line, in bytes.
 const MAX_LENGTH: usize = 254;
 
-/// How much of the output is read at most, in bytes.
+/// Limit of the output that is read, in bytes.
 const MAX_OUTPUT: usize = 63;
 
 /// Why a shell command failed. `program` is the first word of the command line.
@@ -101,7 +101,7 @@ impl ShellCommand {
         })
     }
 
-    /// How many words there are.
+    /// Number of words.
     pub(crate) fn words(&self) -> usize {
         self.words.len()
     }

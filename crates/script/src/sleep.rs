@@ -39,7 +39,7 @@ impl SleepUnit {
     }
 }
 
-/// How many units to wait.
+/// Number of units to wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
     Literal(i32),
@@ -86,8 +86,8 @@ impl Sleep {
         }
     }
 
-    /// How long to wait, in µs; 0 means not at all. The product is kept in 32 bits, so that
-    /// 2148 s are nothing and 4295 s are 33 ms. `scratch` is overwritten.
+    /// Time to wait, in µs; 0 means not at all. The product is kept in 32 bits, so that 2148 s are
+    /// nothing and 4295 s are 33 ms. `scratch` is overwritten.
     ///
     /// # Errors
     /// If the amount is a variable that is unset or whose text does not start with a digit while

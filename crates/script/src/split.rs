@@ -88,7 +88,7 @@ impl<'a> Splitter<'a> {
                         self.emit(1);
                     }
                     _ => {
-                        // What has been read comes first; the backslash is found again.
+                        // The text read so far comes first; the backslash is found again.
                         return self.take_statement().or(Some(Piece::Backslash {
                             start: self.position,
                         }));
@@ -203,7 +203,7 @@ struct RoutineBody {
     depth: usize,
 }
 
-/// How far the first words of a statement agree with CREATE [OR REPLACE] FUNCTION | PROCEDURE.
+/// Progress in matching a statement's first words with CREATE [OR REPLACE] FUNCTION | PROCEDURE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum StatementStart {
     #[default]

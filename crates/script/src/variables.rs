@@ -94,7 +94,7 @@ impl Variables {
         }
     }
 
-    /// How many bytes the variable's text has at most.
+    /// Largest number of bytes of the variable's text.
     #[inline]
     pub(crate) fn room(&self, slot: Slot) -> usize {
         /// Bytes of the longest number.

@@ -28,7 +28,7 @@ pub struct Stack<K> {
     pub kind: K,
     /// The folded stack.
     pub stack: String,
-    /// How often the timer has expired there.
+    /// Number of times that the timer has expired there.
     pub samples: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct Folder<K> {
 struct Code {
     path: String,
     build_id: Vec<u8>,
-    /// Once it was read: its functions, if it could be.
+    /// Its functions if it could be read, once that was tried.
     symbols: Option<Option<Symbols>>,
 }
 

@@ -37,7 +37,7 @@ pub struct Module {
     pub bias: u64,
     /// The addresses of its code.
     pub code: Range<u64>,
-    /// How to unwind it, if it says so.
+    /// Unwinding information, if it has any.
     pub(crate) unwinding: Option<Unwinding>,
 }
 

@@ -17,7 +17,7 @@ const MODULE: u64 = 2;
 /// The longest path of a module in a record.
 const MAX_PATH: usize = 4095;
 
-/// How the frames of a sample end.
+/// End of the frames of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
     /// With the root: the stack is complete.

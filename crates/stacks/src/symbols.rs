@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Directory of debug files, below two hexadecimal digits of the build id.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
-/// How many functions before an address are looked at: a function may be within another one.
+/// Number of functions before an address that are looked at: a function may be within another one.
 const NESTED: usize = 16;
 /// The longest name.
 const MAX_NAME: usize = 200;

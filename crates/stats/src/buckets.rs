@@ -141,7 +141,7 @@ const fn width<const MAGNITUDE: u32>(index: usize) -> u64 {
     1 << (UNIT_MAGNITUDE + doublings::<MAGNITUDE>(index))
 }
 
-/// How often the width has doubled at a bucket.
+/// Number of doublings of the width up to a bucket.
 #[inline]
 const fn doublings<const MAGNITUDE: u32>(index: usize) -> u32 {
     (index >> (MAGNITUDE - 1)).saturating_sub(1) as u32

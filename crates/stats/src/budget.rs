@@ -56,10 +56,10 @@ pub struct Readings {
 /// Samples of what sessions wait for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
-    /// How often a session was looked at, waiting or not.
+    /// Number of samples of a session, waiting or not.
     pub samples: u64,
-    /// How often it waited for each class of events, waits for the client excluded, and how often it had
-    /// been seen in the same wait of the same execution the time before.
+    /// Number of samples with a wait for each class of events, waits for the client excluded, and
+    /// how often it had been seen in the same wait of the same execution the time before.
     pub classes: Vec<(String, u64, u64)>,
 }
 
@@ -72,13 +72,13 @@ pub struct LatencyPart {
     pub us: Option<f64>,
     /// Share of the mean latency.
     pub share: Option<f64>,
-    /// How it was measured, or why it is unknown.
+    /// Source of the figure, or the reason why it is unknown.
     pub measured: String,
 }
 
 /// Classes of waits of which a long command may have many short ones: two samples may show two of them.
 const SHORT: [&str; 2] = ["IO", "LWLock"];
-/// How many standard deviations samples may be off by chance.
+/// Number of standard deviations that samples may be off by chance.
 const DEVIATIONS: f64 = 3.0;
 /// Transactions that failed or did not end are worth a word above this fraction of the time.
 const CONSIDERABLE: f64 = 0.1;
@@ -130,7 +130,7 @@ fn spi(ledger: &mut Ledger, readings: &Readings) {
     match &readings.waits {
         Ok(waits) => {
             let sampled = Sampled::new(ledger, readings, waits);
-            // What is not CPU time, not run queue and not `\sleep` is waiting.
+            // Time that is not CPU time, run queue or `\sleep` is waiting.
             let scale = match readings.sessions {
                 Ok(_) => sampled.scale_to(blocked_us),
                 Err(_) => UNSCALED,

@@ -72,7 +72,7 @@ pub enum Step {
         rate: f64,
         /// Number of transactions that it has at least.
         transactions: u64,
-        /// How long it takes at that rate.
+        /// Time that it takes at that rate.
         seconds: f64,
     },
     /// The search has ended.
@@ -193,7 +193,7 @@ impl Search {
         (OVER_LIMIT / self.allowed() - 1e-6).ceil() as u64
     }
 
-    /// How many more probes may follow at most.
+    /// Largest number of further probes.
     pub fn probes_left(&self) -> usize {
         self.plan.max_probes.saturating_sub(self.probes)
     }
@@ -217,7 +217,7 @@ impl Search {
             self.tried.insert(at, tried);
         }
         let under = probe.over <= self.allowed() + 1e-12;
-        // What is measured may be shorter than planned by some transactions.
+        // A probe may be shorter than planned by some transactions.
         let long = probe.transactions as f64 >= 0.9 * self.transactions() as f64;
         let tried = &mut self.tried[at];
         match (under, probe.steady && long) {
@@ -336,7 +336,7 @@ mod tests {
         /// Transactions per second.
         mu: f64,
         limit_s: f64,
-        /// How much the speed varies from probe to probe.
+        /// Variation of the speed from probe to probe.
         noise: f64,
         /// The share of probes in which it stalls.
         stalls: f64,

@@ -21,7 +21,7 @@ const _: () = assert!(HIGHEST_RATE * (READ_EVERY_NS / 1_000_000_000) < 1 << 32);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
     seen: Vec<u32>,
-    /// How often counters have wrapped around, for those that have.
+    /// Number of wraparounds of each counter that had any.
     wraps: HashMap<usize, u64>,
 }
 

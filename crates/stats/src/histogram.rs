@@ -27,7 +27,7 @@ const MAX_NUMBER_LEN: usize = 9;
 /// Bytes of the largest histogram of this crate's bounds when decompressed.
 const MAX_PLAIN_LEN: usize = PLAIN_HEADER_LEN + MAX_NUMBER_LEN * BUCKETS;
 
-/// How many latencies fell into each bucket.
+/// Number of latencies in each bucket.
 ///
 /// Three significant digits between 64 ns and 24 h; takes a quarter of a megabyte of memory,
 /// independent of what is recorded.

@@ -2,11 +2,11 @@
 
 use crate::summary::median;
 
-/// How many values there must be before the last one.
+/// Number of values needed before the last one.
 pub const LEAST_EARLIER: usize = 5;
-/// How many of them count: older ones say less about what is usual now.
+/// Number of them that count: older ones say less about what is usual now.
 pub const MOST_EARLIER: usize = 14;
-/// How far from their median the last value must be, as a fraction.
+/// Least distance of the last value from their median, as a fraction.
 pub const LEAST_CHANGE: f64 = 0.1;
 
 /// The last value of a series beside those before it.
@@ -14,7 +14,7 @@ pub const LEAST_CHANGE: f64 = 0.1;
 pub struct LastValue {
     /// The last value.
     pub value: f64,
-    /// How many values before it count.
+    /// Number of values before it that count.
     pub earlier: usize,
     /// Their median.
     pub median: f64,

@@ -1,4 +1,4 @@
-//! How long a process has been on a CPU and how long it has waited for one, as Linux counts it.
+//! Times of a process on a CPU and waiting for one, as Linux counts them.
 
 use crate::words::words;
 

@@ -53,7 +53,7 @@ impl SampleTimes {
     }
 }
 
-/// How often each of several things was seen, of which only so many are told apart.
+/// Counts of several things, of which only so many are told apart.
 #[derive(Debug)]
 pub struct Counts<K> {
     counts: HashMap<K, u32>,

@@ -33,7 +33,7 @@ const RESEMBLANCE: [f64; 2] = [0.3, 0.2];
 pub enum Change {
     /// Rise or fall.
     Trend {
-        /// By that much from the first to the last value, as a fraction of the median.
+        /// Change from the first to the last value, as a fraction of the median.
         change: f64,
     },
     /// Its level changes once.
@@ -55,7 +55,7 @@ pub enum Change {
     },
 }
 
-/// How a series changes: a trend or a step, whichever describes it better, and a cycle. Changes by
+/// Changes of a series: a trend or a step, whichever describes it better, and a cycle. Changes by
 /// less than `least`, a fraction of the mean, are left out, and cycles of less than twice that.
 ///
 /// Empty if there are fewer than [`MIN_VALUES`], or if some are not finite.
@@ -192,10 +192,11 @@ fn cycle(values: &[f64], least: f64) -> Option<Change> {
     (swing.is_finite() && swing >= least).then_some(Change::Cycle { period, swing })
 }
 
-/// By how much autocorrelation raises the variance of a test, from what the tested change leaves.
+/// Factor by which autocorrelation raises the variance of a test, from the residuals of the tested
+/// change.
 pub(crate) fn inflation(rest: &[f64]) -> f64 {
     let (n, r) = (rest.len() as f64, autocorrelation(rest, 1));
-    // What independent values exceed in one of twenty cases.
+    // A bound that independent values exceed in one of twenty cases.
     if r.is_nan() || r < 1.645 / n.sqrt() {
         return 1.0;
     }
@@ -228,7 +229,7 @@ fn power(rest: &[f64], frequency: usize) -> f64 {
 pub(crate) struct Line {
     /// The mean of the series.
     pub mean: f64,
-    /// By how much the line rises from one value to the next.
+    /// Rise of the line from one value to the next.
     pub slope: f64,
     /// The sum of the squared distances of the positions from the middle.
     pub squares: f64,
@@ -322,7 +323,7 @@ mod tests {
             .collect()
     }
 
-    /// In how many of a hundred series something is found.
+    /// Percentage of series in which something is found.
     fn findings(n: usize, rounds: usize, mut next: impl FnMut(&mut Random, f64) -> f64) -> f64 {
         let mut random = Random::new(7);
         let mut found = 0;
@@ -419,7 +420,7 @@ mod tests {
             matches!(found[..], [Change::Cycle { period: 30, swing }] if swing > 0.7),
             "{found:?}"
         );
-        // The same that happens twice is no cycle.
+        // A pattern that occurs only twice is no cycle.
         let twice = series(60, 30.0, |i| if i % 30 < 2 { -800.0 } else { 0.0 });
         assert_eq!(changes(&twice, 0.05), []);
     }

@@ -1,4 +1,4 @@
-//! How transactions and commands ended, as clients count it.
+//! Outcomes of transactions and commands, as clients count them.
 
 use crate::moments::Moments;
 use crate::units::NS_PER_MS;

@@ -1,5 +1,5 @@
-//! How throughput grows with the number of clients: the Universal Scalability Law (Gunther, 1993; see
-//! his "Guerrilla Capacity Planning", 2007, chapters 4 to 6).
+//! Growth of throughput with the number of clients: the Universal Scalability Law (Gunther, 1993;
+//! see his "Guerrilla Capacity Planning", 2007, chapters 4 to 6).
 //!
 //! `X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))`: `lambda` is the throughput of one client;
 //! `sigma` the share of the work that clients do one after the other (contention); `kappa` what each

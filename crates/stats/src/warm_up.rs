@@ -1,4 +1,4 @@
-//! When a warm-up is over: a sequential rule for equally long intervals.
+//! End of a warm-up: a sequential rule for equally long intervals.
 //!
 //! * The beginning is cut by MSER-5 (White, Cobb and Spratt, 2000): of the means of 5 intervals each, as
 //!   many are cut as minimize the squared standard error of the mean of the others. The optimum must be
@@ -87,8 +87,8 @@ fn is_steady(means: &[f64]) -> bool {
     cut <= means.len() / 2 && change_bound(rest).is_some_and(|bound| bound < CHANGE)
 }
 
-/// By which fraction of the mean a straight line through the values changes at most, with a confidence
-/// of 95 %. `None` if that cannot be told.
+/// Largest change of a straight line through the values, as a fraction of the mean, with a
+/// confidence of 95 %. `None` if that cannot be told.
 fn change_bound(values: &[f64]) -> Option<f64> {
     if values.len() < MIN_MEANS {
         return None;

@@ -109,7 +109,7 @@ pub struct Client<'w> {
     sleep_ns: u64,
     /// Time in `\shell` and `\setshell`, too.
     shell_ns: u64,
-    /// How long it took to connect for the current transaction, if it has a connection of its own.
+    /// Time to connect for the current transaction, if it has a connection of its own.
     connection_ns: u64,
     /// The generator as it was at the beginning, for a retry.
     rng_at_begin: Rng,
@@ -121,7 +121,7 @@ pub struct Client<'w> {
     usage: UsageReader,
     /// Numbers of the statements whose preparation has been traced.
     traced_prepared: Vec<usize>,
-    /// How the client ended, until the last reading of its session's usage is complete.
+    /// Outcome of the client, until the last reading of its session's usage is complete.
     ending: Option<Step>,
 }
 
@@ -169,7 +169,8 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// Of the time in which transactions count, what the transaction in progress has taken until then.
+    /// Part of the time in which transactions count that the transaction in progress has taken so
+    /// far.
     pub fn unfinished_ns(&self, now_ns: u64, plan: &RunPlan<'_>) -> u64 {
         match self.in_transaction {
             true => {

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use selfbench_chart::sparkline;
 use selfbench_stats::last_value::{LEAST_CHANGE, LEAST_EARLIER, LastValue, MOST_EARLIER};
 
-/// How many values a curve shows.
+/// Number of values that a curve shows.
 const CURVE: usize = 40;
 
 /// Runs with the same label and the same workload, oldest first.

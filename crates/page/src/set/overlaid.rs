@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Dimensions for the horizontal axis of sweeps; the first one that a grid has is used.
 const ACROSS: [&str; 3] = ["clients", "scale", "rate"];
-/// How finely a fitted curve is drawn.
+/// Number of steps of a fitted curve.
 const STEPS: usize = 60;
 
 /// The throughput of all sweeps over what the first of them varies.

@@ -1,4 +1,4 @@
-//! How a run went from interval to interval: warm-up, and whether it was steady.
+//! Findings about the course of a run: warm-up, and whether it was steady.
 
 use super::Finding;
 use crate::number::shortest;

@@ -19,7 +19,7 @@ use selfbench_model::{Evidence, RunRecord};
 pub use outcome::missed_rate;
 pub use setup::{Setup, is_measurement, known_before};
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Severity {
     /// Limits what the figures say.
@@ -44,7 +44,7 @@ impl Severity {
 /// One reason for doubt, and what to do about it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Finding {
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
     /// Finding: the same text for all runs.
     pub finding: &'static str,

@@ -6,7 +6,7 @@ use selfbench_model::{Evidence, Mode, Run, RunRecord};
 
 /// Options and settings of a run.
 pub struct Setup<'s> {
-    /// How its statements reach the server.
+    /// Path of its statements to the server.
     pub mode: Mode,
     /// Descriptions of the scripts that can be chosen.
     pub scripts: &'s [&'s str],
@@ -65,7 +65,7 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
     all
 }
 
-/// How many clients of mode spi shared how many processors, if there were fewer of these.
+/// Numbers of clients of mode spi and of their processors, if there were fewer of these.
 pub(super) fn sharing(run: &Run) -> Option<String> {
     let processors = run.processors?;
     (run.mode == Mode::Spi && run.clients > processors)

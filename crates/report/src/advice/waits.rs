@@ -80,9 +80,9 @@ fn locks(evidence: &Evidence) -> Vec<Finding> {
     findings
 }
 
-/// How many samples waited for locks of the run's clients, and how many for those of others. Those of an
-/// interval are split as the holders that were seen in it. In an interval in which none was seen, they are
-/// those seen last, or first if none was seen before; without any, the clients of the run.
+/// Numbers of samples that waited for locks of the run's clients, and of others. Those of an
+/// interval are split as the holders that were seen in it. In an interval in which none was seen,
+/// they are those seen last, or first if none was seen before; without any, the clients of the run.
 fn by_holder(waits: &[LockWaits]) -> (f64, f64) {
     let own_share = |waits: &LockWaits| summary::ratio(waits.own, waits.own + waits.others);
     let mut share = waits.iter().find_map(own_share).unwrap_or(1.0);

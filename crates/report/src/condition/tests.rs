@@ -241,7 +241,7 @@ fn arms_are_named_in_any_way() {
         conditions,
         ["spi: ratio > 2", "\"a: \"\"b\"\" < 1\": ratio > 2"]
     );
-    // What nothing is checked on does not hold.
+    // A condition without a figure does not hold.
     let alone = Condition::parse("ratio > 2").and_then(|c| c.check_arms(&arms[..1]));
     assert!(matches!(alone, Err(ConditionError::Mismatch { .. })));
     // The name of an arm in an outcome can be used in a condition.

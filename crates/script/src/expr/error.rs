@@ -38,7 +38,7 @@ pub enum EvalError {
     MalformedProgram,
 }
 
-/// How many arguments a call can have when it is evaluated.
+/// Number of arguments that a call can have when it is evaluated.
 pub(crate) const MAX_ARGUMENTS: usize = 16;
 
 /// Why a text is not an expression.
@@ -73,10 +73,10 @@ pub enum SyntaxErrorKind {
     TooLong,
 }
 
-/// How deeply an expression can be nested; bounds the parser's use of its stack.
+/// Largest depth of an expression; bounds the parser's use of its stack.
 pub(crate) const MAX_DEPTH: usize = 1_000;
 
-/// How many operations an expression can have; bounds the time that parsing takes.
+/// Number of operations that an expression can have; bounds the time that parsing takes.
 pub(crate) const MAX_OPERATIONS: usize = 100_000;
 
 impl SyntaxErrorKind {

@@ -40,7 +40,7 @@ pub(super) enum Function {
     Sqrt,
 }
 
-/// How many arguments a function takes.
+/// Number of arguments that a function takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arity {
     Exactly(usize),

@@ -9,7 +9,7 @@ use super::function::{Arity, Function, NamedFunction, find_function};
 use super::lexer::{Lexer, Token};
 use super::program::{Expr, Op, Test, VariableRef};
 
-/// How tightly an operator binds, loosest first.
+/// Precedence of an operator, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Or,

@@ -90,7 +90,7 @@ impl Expr {
         self.variables.iter().map(|variable| variable.slot)
     }
 
-    /// How many operations the program has.
+    /// Number of operations of the program.
     pub(crate) fn operations(&self) -> usize {
         self.ops.len()
     }
@@ -174,7 +174,7 @@ fn stack_size(ops: &[Op]) -> usize {
         height = match op {
             Op::Constant(_) | Op::Variable(_) => height + 1,
             Op::Call(_, count) => (height + 1).saturating_sub(usize::from(*count)),
-            // What And and Or leave on the stack is in place of the right operand.
+            // And and Or leave a value in place of the right operand.
             Op::And(_) | Op::Or(_) | Op::Unless(_) | Op::Skip(_) => height.saturating_sub(1),
             Op::Is(_) | Op::CheckTruth | Op::TooManyArguments => height,
         };

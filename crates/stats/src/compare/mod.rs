@@ -48,7 +48,7 @@ pub enum Difference {
     NotSeen,
 }
 
-/// How the runs that are compared belong together.
+/// Grouping of the compared runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
     /// In rounds, each with a run of both.
@@ -77,7 +77,7 @@ pub struct Comparison {
     /// Probability of a ratio that is as far from 1, compared with its error, if there is no difference:
     /// below 0.05 exactly if the interval does not contain 1.
     pub p_value: Option<f64>,
-    /// By which fraction the ratio of a single round deviates: robust against outliers, the scaled
+    /// Relative deviation of the ratio of a single round: robust against outliers, the scaled
     /// median absolute deviation.
     pub noise: Option<f64>,
     /// Rounds, by their position in what was given, whose ratio is far from all others'.
@@ -290,8 +290,7 @@ impl Estimate {
     }
 }
 
-/// How far a mean may be from the true one, in standard errors: intervals and p values are both taken
-/// from it.
+/// Errors of a mean, in standard errors: intervals and p values are both taken from it.
 enum Errors {
     /// Student's t with that many degrees of freedom.
     Student(f64),

@@ -1,4 +1,4 @@
-//! How many rounds it takes to show a difference, and which difference some rounds can show.
+//! Number of rounds that show a difference, and the difference that some rounds can show.
 
 use super::{Design, t_quantile};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
@@ -10,7 +10,7 @@ const ASSURANCE: f64 = 0.8;
 /// More rounds are as good as infinitely many.
 const MAX_ROUNDS: usize = 1_000_000;
 
-/// How much the logarithms of ratios spread.
+/// Spread of the logarithms of ratios.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spread {
     /// Standard deviation of one round.

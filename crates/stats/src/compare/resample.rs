@@ -6,7 +6,7 @@ use crate::random::Random;
 /// Number of samples.
 pub(super) const SAMPLES: usize = 9_999;
 
-/// How many standard errors the means of resampled groups, whose true mean is known, are from it, without
+/// Errors of the means of resampled groups, whose true mean is known, in standard errors, without
 /// signs and in rising order.
 pub(super) fn errors(groups: &[&[f64]], estimate: &Estimate, count: usize, seed: u64) -> Vec<f64> {
     let mut random = Random::new(seed);

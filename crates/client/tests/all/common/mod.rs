@@ -32,7 +32,7 @@ pub struct World {
     pub shell: RefCell<Vec<String>>,
     /// Output of shell commands; `None` if they fail.
     pub shell_output: RefCell<Option<&'static str>>,
-    /// How long the client waits for them.
+    /// Nanoseconds that the client waits for them.
     pub shell_takes_ns: Cell<u64>,
     /// Whether the run is stopped while a shell command runs.
     pub stop_in_shell: Cell<bool>,
@@ -95,10 +95,10 @@ impl Control for World {
     }
 }
 
-/// How a session answers one statement.
+/// Answer of a session to one statement.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// How often the statement is still in progress when it is polled.
+    /// Number of polls that find the statement still in progress.
     pub waits: usize,
     /// Nanoseconds that the clock advances by at the end of the statement.
     pub ns: u64,
@@ -359,7 +359,7 @@ pub struct Recorder(
     pub Vec<Event>,
     /// Reported positions of the client: script and command.
     pub Vec<Option<(usize, usize)>>,
-    /// How long before the time in which transactions count the first of them began.
+    /// Time from the begin of the first transaction to the time in which they count.
     pub Option<u64>,
 );
 
@@ -568,7 +568,7 @@ impl<'w> Bench<'w> {
         panic!("the client does not end");
     }
 
-    /// Of the time in which transactions count, what the one in progress has taken.
+    /// Part of the time in which transactions count that the one in progress has taken.
     pub fn unfinished_ns(&self) -> u64 {
         self.client
             .unfinished_ns(self.world.now_ns.get(), &self.plan)
