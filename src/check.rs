@@ -168,7 +168,7 @@ pub fn age(option: &'static str, interval: Interval) -> Result<Interval> {
     Ok(interval)
 }
 
-/// As EXTRACT(epoch) has it, but for years: a month is 30 days, a day 24 hours.
+/// Microseconds as EXTRACT(epoch) counts them, but for years: a month is 30 days, a day 24 hours.
 fn microseconds(interval: &Interval) -> i128 {
     let days = i64::from(interval.months()) * 30 + i64::from(interval.days());
     i128::from(days) * 86_400 * i128::from(US_PER_SECOND) + i128::from(interval.micros())

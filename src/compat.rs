@@ -148,7 +148,7 @@ pub fn blocks_evicted() -> Option<u64> {
     }
 }
 
-/// How long it took to read and to write blocks of shared buffers.
+/// Times that it took to read and to write blocks of shared buffers.
 pub fn read_and_write_time(
     buffers: &pg_sys::BufferUsage,
 ) -> (pg_sys::instr_time, pg_sys::instr_time) {
@@ -379,14 +379,14 @@ pub unsafe fn run_to_end(execution: *mut pg_sys::QueryDesc) {
     }
 }
 
-/// What to do instead of running an execution with a limit of rows, 0 for none; the function runs it
-/// with any limit.
+/// Function that is called instead of running an execution with a limit of rows, 0 for none; it
+/// runs the execution with any limit.
 pub type InsteadOfRun = unsafe fn(*mut pg_sys::QueryDesc, u64, &dyn Fn(u64));
 
-/// That, and the hook of another library.
+/// That function, and the hook of another library.
 static RUN: OnceLock<(InsteadOfRun, pg_sys::ExecutorRun_hook_type)> = OnceLock::new();
 
-/// From now on, this process does that instead of running executions.
+/// Installs a function that this process calls instead of running executions.
 pub fn set_run_hook(instead: InsteadOfRun) {
     macro_rules! set_hook {
         ($($once:ident)?) => {{

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// What a process of ours waits for, as `pg_stat_activity` shows it: by name where extensions can
+/// Wait event of a process of ours, as `pg_stat_activity` shows it: by name where extensions can
 /// name their wait events (17 and newer), and as `Extension` elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub enum WaitEvent {
@@ -133,7 +133,7 @@ pub fn must_end() -> bool {
     }
 }
 
-/// How often a session that waits looks whether its client is still there.
+/// Period of a waiting session's checks whether its client is still connected.
 const CLIENT_CHECK_NS: u64 = 1_000_000_000;
 
 /// Requests this session to end if its client has closed the connection, as far as the system can

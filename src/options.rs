@@ -25,7 +25,7 @@ pub trait Options: Default {
     /// All of them.
     fn entries(&self) -> Vec<OptionValue>;
 
-    /// Those that a document gives: an object with a key for each. Values are read as SQL casts
+    /// Reads the options of a document: an object with a key for each. Values are read as SQL casts
     /// their text. Null is NULL, or does not give the option if that does not allow NULL.
     fn from_json(document: &Value) -> Result<Self> {
         let mut options = Self::default();
@@ -174,7 +174,7 @@ macro_rules! choice {
 
 pub(crate) use {choice, default_of, options};
 
-/// How an option is stored with a run.
+/// Conversion of an option to the column that stores it.
 pub trait Stored<T> {
     /// The value of its column.
     fn stored(&self) -> T;

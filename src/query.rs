@@ -68,7 +68,7 @@ fn texts_of_first_column(rows: SpiTupleTable) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// The same of a query with more columns: also whether each of those has a type of numbers.
+/// The first column of a query with more columns, and whether each of those is numeric.
 pub fn first_column_and_numbers(sql: &str, parameter: i64) -> Result<(Vec<String>, Vec<bool>)> {
     select(sql, None, &[parameter.into()], |rows| {
         let numbers =

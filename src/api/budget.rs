@@ -1,4 +1,4 @@
-//! Where the time of runs' transactions went.
+//! Time budgets of runs.
 
 use super::live;
 use crate::backend::call::{Call, OrRaiseIn};

@@ -105,7 +105,7 @@ pub(super) fn course_of(run_id: i64) -> Result<Option<String>> {
     Ok(text::bounds(&tps).map(|(low, high)| format!("tps over time: {line} {low} to {high}")))
 }
 
-/// What the caller's terminal can be assumed to show.
+/// Characters that the caller's terminal can be assumed to show.
 pub(super) fn glyphs() -> Result<Glyphs> {
     let encodings = query::first_row(
         "SELECT pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('client_encoding')",

@@ -10,7 +10,7 @@ use selfbench_model::{Figures, Observed, RunInterval, RunServerInterval, RunWait
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::LazyLock;
 
-/// How many transactions the generated intervals have: as many as fill a histogram of one of a busy
+/// Numbers of transactions of the generated intervals: as many as fill a histogram of one of a busy
 /// second, and fewer.
 const TRANSACTIONS: [u64; 5] = [0, 1, 20, 1000, 10_000];
 

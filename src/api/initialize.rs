@@ -18,11 +18,11 @@ use selfbench_model::InitializeStep;
 use selfbench_report::initialize::{closing_line, progress_line};
 use std::sync::atomic::Ordering::*;
 
-/// How often the number of rows is told.
+/// Time between notices of the number of rows.
 const PROGRESS_NS: u64 = 1_000_000_000;
 /// Room for what the loader tells: the names of all of pgio's tables, cut if need be.
 const MESSAGE_BYTES: usize = 16 << 10;
-/// How often, if it is to be quiet.
+/// Time between them if it is to be quiet.
 const QUIET_NS: u64 = 5_000_000_000;
 
 #[pg_extern(sql = false)]
@@ -46,7 +46,7 @@ fn initialize_pgio(
     TableIterator::new(seconds)
 }
 
-/// How an initialization is told.
+/// Options of the notices about an initialization.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Telling {
     /// Whether the number of rows is told less often.
@@ -147,7 +147,7 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
 struct Notifier {
     telling: Telling,
     steps: Vec<InitializeStep>,
-    /// Which tables have so many rows.
+    /// Tables that get these rows.
     tables: &'static str,
     rows: u64,
     partitions: i32,
@@ -163,7 +163,7 @@ impl Notifier {
         let now = clock::now_ns();
         let finished = header.phase() == Phase::Finished;
         let current = header.step.load(Acquire) as usize;
-        // What it tells, it tells before the first step.
+        // The loader sends all of its messages before the first step.
         for messages in segment.all_messages() {
             messages.read(|line| pgrx::notice!("{line}"));
         }
@@ -194,7 +194,7 @@ impl Notifier {
         }
     }
 
-    /// How often the number of rows is told.
+    /// Time between notices of the number of rows.
     fn every_ns(&self) -> u64 {
         match self.telling.quiet {
             true => QUIET_NS,

@@ -20,7 +20,7 @@ fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
     segment_of(run_id, handle).filter(is_visible)
 }
 
-/// As row-level security has it for the run's row.
+/// Whether row-level security shows the run's row.
 fn is_visible(segment: &Segment) -> bool {
     is_own(segment) || InTransaction::current().is_ok_and(|now| !catalog::hides_rows(now, c"runs"))
 }

@@ -251,7 +251,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     Ok(spec)
 }
 
-/// What -f names.
+/// Script that -f names.
 fn stored_or_file(name: &str, weight: i64) -> Result<ScriptSpec> {
     let found = match ScriptName::parse(name) {
         Ok(parsed) => scripts::stored_or_file(name, &parsed, weight)?,
@@ -293,7 +293,7 @@ fn target(connection: &Connection) -> Result<Option<String>> {
             || dbname.starts_with("postgresql://"))
     {
         let Some(mut parameters) = conninfo::parse(dbname) else {
-            // Whoever connects says what is wrong with it.
+            // The attempt to connect reports what is invalid in it.
             return Ok(Some(dbname.clone()));
         };
         for (key, value) in options {
@@ -305,7 +305,7 @@ fn target(connection: &Connection) -> Result<Option<String>> {
         }
         return Ok(Some(connection_string(&parameters)));
     }
-    // What is not given is that of this server and session, as libpq takes it from its own
+    // Missing parameters are those of this server and session, as libpq takes them from its own
     // environment.
     let here = Route::Auto.parameters()?;
     let mut parameters = here.clone();

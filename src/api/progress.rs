@@ -12,7 +12,7 @@ use selfbench_report::progress::{self, At, ProgressOptions};
 use selfbench_stats::Tally;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Which notices the caller gets while it waits.
+/// Notices for the caller while it waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// The time between progress lines, in microseconds; by default there are none.
@@ -24,7 +24,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Those that run options ask for.
+    /// Notices that run options ask for.
     pub fn of(options: &RunOptions) -> Result<Progress> {
         Ok(Progress {
             every_us: options.progress_us()?,

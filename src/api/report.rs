@@ -20,10 +20,10 @@ use selfbench_model::RunRecord;
 use selfbench_page::{MAX_ROWS, Report, Rows, Source, label_report, run_report, set_report};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-/// How a report is written.
+/// Format of a report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Format {
-    /// As pgbench reports, with more lines.
+    /// Text like pgbench's report, with more lines.
     Text,
     /// For an issue or a mail.
     Markdown,
@@ -190,7 +190,7 @@ fn document(sql: &str, parameter: DatumWithOid) -> Result<String> {
     text.ok_or(Error::NoRun)
 }
 
-/// What the report of a run says.
+/// Report of a run.
 pub(super) fn report_of(record: &RunRecord) -> Result<Report> {
     let run_id = record.run.run_id;
     let seen = SeenWaits::load(run_id)?;

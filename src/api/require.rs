@@ -55,7 +55,7 @@ fn require(
     )
 }
 
-/// The same for the arms of a stored comparison.
+/// Checks conditions on the arms of a stored comparison.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn require_set(

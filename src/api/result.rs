@@ -1,4 +1,4 @@
-//! What is made of results: advice, percentiles; and deleting them.
+//! Functions on stored results: advice, percentiles, deletion.
 
 use super::live::{self, segment_of};
 use crate::backend::aggregate;
@@ -24,7 +24,7 @@ fn require_run(run_id: Option<i64>) {
     visible(run_id).or_raise();
 }
 
-/// The same of a run, and tells the caller if its stacks were not sampled.
+/// Fails unless the caller may see the run, and tells it if its stacks were not sampled.
 #[pg_extern(sql = false)]
 fn require_profile(run_id: Option<i64>) {
     visible(run_id).and_then(tell_without_profile).or_raise();
@@ -54,7 +54,7 @@ fn visible(run_id: Option<i64>) -> Result<i64> {
     }
 }
 
-/// What makes the figures of a run doubtful that the caller may see, and what to do about it.
+/// Reasons to distrust the figures of a run that the caller may see, and remedies.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn advice(

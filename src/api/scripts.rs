@@ -57,7 +57,7 @@ fn drop_script(call: Call<'_>) {
     .or_raise_in(&call);
 }
 
-/// What is wrong with a script: line and column, where there are any, severity, message and hint.
+/// Errors and doubts in a script: line and column, where there are any, severity, message and hint.
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
 fn check_script(

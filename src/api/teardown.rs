@@ -1,4 +1,4 @@
-//! `bench.finish_teardown`: the teardown that a run has left.
+//! `bench.finish_teardown`: the teardown of a run that is still due.
 
 use super::live::segment_of;
 use crate::backend::call::{Call, OrRaiseIn};
@@ -32,7 +32,7 @@ fn finish_teardown(call: Call<'_>) -> bool {
     .or_raise_in(&call)
 }
 
-/// Ends the teardown that a run of the caller has left, without executing it; returns whether there
+/// Gives up the due teardown of a run of the caller, without executing it; returns whether there
 /// was one.
 fn forget(run_id: i64) -> Result<bool> {
     let left = left_by(run_id)?;
@@ -42,7 +42,7 @@ fn forget(run_id: i64) -> Result<bool> {
     Ok(left.is_some())
 }
 
-/// The teardown that a run of the caller has left, with its text, if there is one.
+/// The due teardown of a run of the caller, with its text, if there is one.
 fn left_by(run_id: i64) -> Result<Option<(String, Teardown)>> {
     server::require_writable("finish a teardown")?;
     let Some(mut left) = load::teardown(run_id)? else {
@@ -63,7 +63,7 @@ fn left_by(run_id: i64) -> Result<Option<(String, Teardown)>> {
     Ok(Some((text, left)))
 }
 
-/// Executes the teardown that a run of the caller has left, on the target if it had one; returns
+/// Executes the due teardown of a run of the caller, on the target if it had one; returns
 /// whether there was one.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// A caller that polls with a timeout up to this one, each time in a new transaction, does not
 /// affect the run.
 const HARMLESS_NS: u64 = 1_000_000_000;
-/// How often `bench.wait` checks whether the run has ended.
+/// Period of `bench.wait`'s checks whether the run has ended.
 const TICK: Duration = Duration::from_millis(100);
 
 #[pg_extern(sql = false)]

@@ -24,7 +24,7 @@ use std::convert::Infallible;
 use std::sync::atomic::Ordering::Relaxed;
 
 thread_local! {
-    /// What the caller has been told, while everything is to be told once.
+    /// Texts sent so far, if each is to be sent only once.
     static TOLD: RefCell<Option<BTreeSet<String>>> = const { RefCell::new(None) };
 }
 
@@ -93,7 +93,7 @@ pub(super) fn advise(spec: &RunSpec, horizon: &Horizon) {
 /// Tells the caller of a run that has started, and that takes long enough to be a measurement, what is
 /// wrong with its setup.
 pub(super) fn tell_setup(spec: &RunSpec, segment: &Segment) {
-    // What a target has set is not known here.
+    // The settings of a target are not known here.
     if spec.target.is_some() {
         return;
     }
@@ -119,13 +119,13 @@ pub(super) fn tell_setup(spec: &RunSpec, segment: &Segment) {
     }
 }
 
-/// Tells the caller of a run that has started which run has left its teardown.
+/// Tells the caller of a started run about another run whose teardown is still due.
 pub(super) fn tell_left_teardown(segment: &Segment) {
     let left = segment.header().left_teardown.load(Relaxed);
     if left != 0 {
         notice(
-            "a run has left its teardown undone",
-            &format!("Your run {left} ended without it, or it failed."),
+            "the teardown of an earlier run is still due",
+            &format!("Run {left} ended without its teardown, or the teardown failed."),
             &format!(
                 "Execute it with SELECT bench.finish_teardown({left}), or end it with give_up => \
                  true."

@@ -1,4 +1,4 @@
-//! What this process shows in `pg_stat_activity`: what it does for its task or, if it has none to
+//! Text of this process in `pg_stat_activity`: what it does for its task or, if it has none to
 //! show, its statement.
 
 use pgrx::pg_sys;

@@ -56,7 +56,7 @@ impl Alarm {
 
 #[cfg(not(target_os = "linux"))]
 impl Alarm {
-    /// None.
+    /// Returns `None`.
     pub fn new() -> Option<Alarm> {
         None
     }
@@ -69,7 +69,7 @@ impl Alarm {
     /// Does nothing.
     pub fn unset(&mut self) {}
 
-    /// None.
+    /// Returns -1.
     pub fn descriptor(&self) -> i32 {
         -1
     }

@@ -118,7 +118,7 @@ pub fn columns(sql: &str) -> Result<Option<Vec<String>>> {
     }
 }
 
-/// What the server says about a text without executing it.
+/// Result of analyzing a text without executing it.
 #[derive(Default)]
 pub struct Checked {
     /// Whether its statements change which names there are, as far as they were parsed.

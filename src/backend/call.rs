@@ -25,9 +25,9 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
 
-/// How long a text, an array or a document that is given to a function may be, in bytes; scripts
-/// have a limit of their own. They are copied before anything is known of them, and a copy for
-/// which there is no memory would end the process.
+/// Limit of a text, an array or a document that is given to a function, in bytes; scripts have a
+/// limit of their own. They are copied before anything is known of them, and a copy for which there
+/// is no memory would end the process.
 const MAX_BYTES: usize = 1 << 20;
 
 /// The current call of a function. It is the function's parameter in Rust, and stands for all of its
@@ -165,7 +165,7 @@ impl<'call> Call<'call> {
     }
 }
 
-/// What a call returns.
+/// Result of a call.
 pub trait OrRaiseIn<T> {
     /// Returns the value, or raises the error, with a hint that fits the arguments of the call.
     fn or_raise_in(self, call: &Call<'_>) -> T;
@@ -206,7 +206,7 @@ impl<'call> Arguments<'call> {
         self.value(name, at)
     }
 
-    /// The same; without such an argument, the default.
+    /// The value of an argument, by default `default`.
     pub fn take_or<T: Argument>(&mut self, name: &'static str, default: T) -> Result<T> {
         match self.find(name, T::SQL, T::oid())? {
             Some(at) => self.value(name, at),
@@ -238,7 +238,7 @@ impl<'call> Arguments<'call> {
         Ok(self.datum(at).map(document))
     }
 
-    /// Where an argument of that type stands; an error, if there is none.
+    /// Position of an argument of that type; an error, if there is none.
     fn required(&mut self, name: &'static str, sql: &str, oid: pg_sys::Oid) -> Result<usize> {
         self.find(name, sql, oid)?.ok_or_else(|| {
             Error::Mismatch(format!(
@@ -248,7 +248,7 @@ impl<'call> Arguments<'call> {
         })
     }
 
-    /// Where an argument stands, if it is declared with that type; an error, if it is with another.
+    /// Position of an argument, if it is declared with that type; an error, if it is with another.
     fn find(&mut self, name: &str, sql: &str, oid: pg_sys::Oid) -> Result<Option<usize>> {
         let Some(at) = self.declared.iter().position(|a| a.name == name) else {
             return Ok(None);
@@ -349,7 +349,7 @@ pub trait Argument: Sized {
     /// Its OID; a type of the extension that has just been dropped has none.
     fn oid() -> pg_sys::Oid;
 
-    /// What NULL is, if it is allowed.
+    /// Value for NULL, if it is allowed.
     fn null() -> Option<Self> {
         None
     }

@@ -23,7 +23,7 @@ static TERMINATED_NS: AtomicU64 = AtomicU64::new(0);
 /// Set if a later SIGTERM does not end the process either.
 static ENDS_ITSELF: AtomicBool = AtomicBool::new(false);
 
-/// For how long further SIGTERMs are the same request. At a shutdown, the postmaster signals each
+/// Time in which further SIGTERMs are the same request. At a shutdown, the postmaster signals each
 /// process and then its process group, and a caller that ends signals its coordinator, which may be
 /// about to store the run by then.
 const SAME_REQUEST_NS: u64 = 3_000_000_000;
@@ -46,8 +46,8 @@ pub fn enter_cooperative() {
     COOPERATIVE.store(true, Release);
 }
 
-/// The same for a process that ends its task within a limited time after the first SIGTERM, and has to
-/// use it: others do not end the process.
+/// Enters the mode of [`enter_cooperative`] for a process that ends its task in limited time after
+/// the first SIGTERM and must use it: later ones do not end the process.
 pub fn enter_ending_itself() {
     ENDS_ITSELF.store(true, Release);
     enter_cooperative();
@@ -109,7 +109,7 @@ unsafe extern "C-unwind" fn on_sigint(signal: i32) {
     }
 }
 
-/// What a signal does that is a request to end the task.
+/// Handles a signal that requests the end of the task.
 fn note_request(signal: i32) {
     ASKED_TO_END.store(true, Release);
     // SAFETY: the server's own handler of SIGINT, and setting one's own latch, are allowed in a signal

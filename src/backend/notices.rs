@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-/// Where they go.
+/// Receiver of the notices.
 static RECEIVER: OnceLock<fn(&str)> = OnceLock::new();
 /// The methods for sending messages that were installed before; null if none were replaced.
 static BEFORE: AtomicPtr<Methods> = AtomicPtr::new(std::ptr::null_mut());

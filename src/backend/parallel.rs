@@ -45,7 +45,7 @@ unsafe extern "C-unwind" fn plan(
 /// Receives the first row of an execution for SPI, and no other.
 #[repr(C)]
 struct FirstRow {
-    /// What the server sees.
+    /// Receiver as the server sees it.
     receiver: pg_sys::DestReceiver,
     spi: *mut pg_sys::DestReceiver,
     received: u64,

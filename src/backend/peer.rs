@@ -21,7 +21,7 @@ pub struct Peer {
     status: *const pg_sys::PgBackendStatus,
 }
 
-/// What a process is doing.
+/// Activity of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doing {
     /// The server's number of what it waits for; 0 if it does not wait.
@@ -53,7 +53,7 @@ impl Peer {
         self.pid
     }
 
-    /// What the process is doing; `None` if it has ended.
+    /// Activity of the process; `None` if it has ended.
     #[inline]
     pub fn doing(&self) -> Option<Doing> {
         // SAFETY: see the type's comment; single words, read as the activity views read them. The ID

@@ -1,5 +1,5 @@
-//! What every transaction of an SPI client calls, without the stack guard that the server's binding
-//! has for each single call and that takes longer than many of them. An error goes to the innermost
+//! Functions that every transaction of an SPI client calls, without the stack guard of the server's
+//! binding for each call, which takes longer than many of them. An error goes to the innermost
 //! guard, so that there must be one around the calls, and between it and them nothing that has to
 //! be dropped.
 

@@ -1,9 +1,9 @@
-//! What this process has used of the server, by the server's own counters.
+//! Usage of the server by this process, from the server's own counters.
 
 use crate::compat;
 use pgrx::pg_sys;
 
-/// What this process has used of blocks and WAL since it began.
+/// Blocks and WAL that this process has used since it began.
 pub fn usage() -> selfbench_stats::Usage {
     // SAFETY: counters of this process alone, which is not within a change of them.
     let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
@@ -36,7 +36,7 @@ pub struct Blocks {
     pub wal_bytes: u64,
 }
 
-/// What this process has used since it began.
+/// Blocks that this process has used since it began.
 #[inline]
 pub fn blocks() -> Blocks {
     // SAFETY: as in `usage`.

@@ -25,7 +25,7 @@ use remote::Remote;
 /// The first version that compiles expressions of queries.
 const HAS_JIT_FROM: i32 = 110000;
 
-/// How long to wait for the lock of a target, in milliseconds, if `lock_timeout` is not set.
+/// Time to wait for the lock of a target, in milliseconds, if `lock_timeout` is not set.
 const LOCK_WAIT_MS: i32 = 60_000;
 
 /// The lock against concurrent initializations of the same tables. It is not one of the tables, because
@@ -72,14 +72,14 @@ impl TablesLock {
 
 /// A database to run statements in.
 pub enum Database {
-    /// That of this worker.
+    /// The database of this worker.
     Here,
     /// A target.
     There(Box<Remote>),
 }
 
 impl Database {
-    /// That of the target or, if there is none, of this worker.
+    /// Opens the database of the target or, if there is none, of this worker.
     pub fn open(target: Option<&ConnectWith>) -> Result<Database> {
         Ok(match target {
             None => Database::Here,
@@ -120,8 +120,8 @@ impl Database {
         }
     }
 
-    /// The same with `search_path`, and the formats of values, pinned. Fails if it has to wait for a
-    /// lock, except for a moment.
+    /// Returns the first row, with `search_path` and the formats of values pinned. Fails if it has
+    /// to wait for a lock, except for a moment.
     pub fn pinned_row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
         let mut row = Vec::new();
         match self {
@@ -205,7 +205,7 @@ impl Database {
         }
     }
 
-    /// The same for a statement of the caller's, to which `statement_timeout` applies.
+    /// Executes one statement of the caller's, to which `statement_timeout` applies.
     pub fn execute_limited(&mut self, sql: &str) -> Result<()> {
         match self {
             Database::Here => statement::execute_limited(sql),

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use std::ffi::CStr;
 
-/// How many times two connections are compared: other users of the pool may separate them.
+/// Number of comparisons of two connections: other users of the pool may separate them.
 const LOOKS: usize = 5;
 /// The name of a statement that tells whether connections share what they prepare.
 const PROBE: &CStr = c"selfbench_probe";

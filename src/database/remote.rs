@@ -20,11 +20,11 @@ use std::ffi::{CStr, CString};
 
 /// The time limit for connecting, unless the connection's parameters have another one.
 const CONNECT_TIMEOUT_S: u64 = 60;
-/// How often a wait checks for interrupts, in milliseconds.
+/// Period of a wait's checks for interrupts, in milliseconds.
 const TICK_MS: i64 = 1000;
-/// How long a canceled statement may take to end.
+/// Time that a canceled statement may take to end.
 const CANCEL_GRACE_NS: u64 = 1_000_000_000;
-/// How often to check meanwhile, in milliseconds.
+/// Period of checks meanwhile, in milliseconds.
 const CANCEL_TICK_MS: i64 = 50;
 /// COPY data is passed to libpq in pieces of this many bytes.
 const COPY_BYTES: usize = 64 * 1024;
@@ -88,11 +88,11 @@ pub struct Remote {
     /// Position of the socket in the set.
     event: i32,
     connection: Connection,
-    /// What has arrived of an answer.
+    /// Answer in progress.
     asked: Option<Asked>,
 }
 
-/// What has arrived of an answer.
+/// An answer in progress.
 #[derive(Default)]
 struct Asked {
     row: Vec<Option<String>>,
@@ -233,8 +233,8 @@ impl Remote {
         self.flush().map(drop)
     }
 
-    /// What [`first_row`](Self::first_row) returns for the SQL that was sent, or `None` if not all of
-    /// that has arrived. Does not wait.
+    /// Returns the result of [`first_row`](Self::first_row) for the SQL that was sent, or `None` if
+    /// not all of it has arrived. Does not wait.
     pub fn answer(&mut self) -> Result<Option<Vec<Option<String>>>> {
         self.flush()?;
         self.connection
@@ -379,7 +379,7 @@ impl Remote {
             }
             match self.connection.next_result() {
                 None => return,
-                // It waits for data and ignores cancel requests.
+                // The server waits for data and ignores cancel requests.
                 Some(result) if result.status() == Status::Copy => {
                     if self.connection.put_copy_end(Some(c"canceled")).is_err() {
                         return;

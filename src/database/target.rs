@@ -11,7 +11,7 @@ use crate::pq::ConnectWith;
 use crate::pq::conninfo;
 use crate::security;
 
-/// After how many milliseconds the loss of an unreachable peer is noticed, if data was sent to it.
+/// Milliseconds until the loss of an unreachable peer is noticed, if data was sent to it.
 const TCP_USER_TIMEOUT_MS: &str = "30000";
 
 /// The connection parameters for a target, given as the name of a foreign server or as a connection

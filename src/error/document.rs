@@ -1,7 +1,7 @@
 //! The wording of errors in JSON documents.
 
-/// What is wrong with a document, by the parser's error: without its position, which is one in a text
-/// that the user has never seen, and without names of types that are not SQL's.
+/// Text of a parser's error in a document: without its position, which is one in a text that the
+/// user has never seen, and without names of types that are not SQL's.
 pub fn problem(error: &serde_json::Error) -> String {
     reworded(&error.to_string())
 }

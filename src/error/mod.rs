@@ -96,7 +96,7 @@ pub enum Error {
         needed: usize,
         free: usize,
         limit: i32,
-        /// What `max_connections` is to be at least for the clients to be backends instead.
+        /// Least `max_connections` with which the clients could be backends instead.
         connections: Option<i64>,
     },
     /// Figures of single commands would take too much shared memory.
@@ -248,7 +248,7 @@ pub enum Error {
     /// Another process executes the teardown of a run.
     #[error("the teardown of run {run_id} is in progress")]
     TeardownInProgress { run_id: i64 },
-    /// Statements of a teardown that a run has left have failed.
+    /// Statements of a due teardown have failed.
     #[error("the teardown of run {run_id} is still not done")]
     TeardownFailed { run_id: i64, failures: Vec<String> },
     /// The target for a teardown is not that of the run.
@@ -649,7 +649,7 @@ impl Error {
         )
     }
 
-    /// The same error of a part of what was asked for, such as an arm, which its message names.
+    /// Prefixes the message with a part of the request, such as an arm.
     pub fn within(&self, part: &str) -> Error {
         let mut report = self.report();
         report.message = format!("{part}: {}", report.message);

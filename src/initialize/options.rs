@@ -27,7 +27,7 @@ selfbench_catalog::initialize_options!(options! {
     pub struct InitializeOptions
 });
 
-/// How accounts are partitioned.
+/// Partitioning of accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PartitionMethod {
     /// By ranges of the account number.
@@ -36,10 +36,10 @@ pub enum PartitionMethod {
     Hash,
 }
 
-/// What the loader needs to know.
+/// Specification for the loader.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InitializeSpec {
-    /// Who initializes, and where.
+    /// Role and database.
     pub identity: Identity,
     /// Scale.
     pub scale: i64,
@@ -51,13 +51,13 @@ pub struct InitializeSpec {
     pub partitioning: Option<(i32, PartitionMethod)>,
     /// Whether tables are unlogged.
     pub unlogged: bool,
-    /// Where tables go.
+    /// Tablespace of tables.
     pub tablespace: Option<String>,
-    /// Where indexes go.
+    /// Tablespace of indexes.
     pub index_tablespace: Option<String>,
     /// The caller's session settings.
     pub settings: Settings,
-    /// Which server has the tables, if it is not this one.
+    /// Server with the tables, if it is not this one.
     pub target: Option<ConnectWith>,
     /// Processes that fill accounts, the loader among them; by default, the server's settings tell.
     pub workers: Option<i32>,
@@ -141,9 +141,9 @@ pub(super) struct CommonOptions<'o> {
     pub what: &'static str,
     /// The regular expression of their names.
     pub named: &'static str,
-    /// Where they go.
+    /// Tablespace of tables.
     pub tablespace: Option<&'o str>,
-    /// Where their indexes go.
+    /// Tablespace of their indexes.
     pub index_tablespace: Option<&'o str>,
     /// A connection string or the name of a foreign server.
     pub target: Option<&'o str>,

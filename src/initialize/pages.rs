@@ -53,7 +53,7 @@ SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catal
 /// The data that processes need to fill tables together.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Plan {
-    /// Who initializes, and where.
+    /// Role and database.
     pub identity: Identity,
     rows: i64,
     row: Row,
@@ -62,11 +62,11 @@ pub struct Plan {
     files_at_once: u64,
     /// Whether the role may add primary keys to the tables.
     pub may_add_keys: bool,
-    /// How the loader compresses WAL, and its page workers do.
+    /// WAL compression of the loader and its page workers.
     pub wal_compression: String,
 }
 
-/// What has been done about the primary keys of accounts when they are filled.
+/// Result of adding primary keys to accounts.
 #[derive(Debug, Default)]
 pub struct Keyed {
     /// Whether they have been added.
@@ -205,7 +205,7 @@ impl Plan {
         Plan::make(spec.identity, spec.rows(), layout, RowKind::Pgio, processes)
     }
 
-    /// That of so many rows in all files together.
+    /// Makes the plan for `rows` in all files together.
     fn make(
         identity: Identity,
         rows: i64,

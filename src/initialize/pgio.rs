@@ -14,10 +14,10 @@ use crate::query;
 use selfbench_script::permute;
 use serde::{Deserialize, Serialize};
 
-/// What the loader needs to know.
+/// Specification for the loader.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PgioSpec {
-    /// Who initializes, and where.
+    /// Role and database.
     pub identity: Identity,
     /// Number of tables.
     pub tables: i32,
@@ -27,15 +27,15 @@ pub struct PgioSpec {
     pub seed: u64,
     /// Whether tables are unlogged.
     pub unlogged: bool,
-    /// Where tables go.
+    /// Tablespace of tables.
     pub tablespace: Option<String>,
-    /// Where indexes go.
+    /// Tablespace of indexes.
     pub index_tablespace: Option<String>,
     /// Whether not to check that there is space for them; that of a target is never checked.
     pub force: bool,
     /// The caller's session settings.
     pub settings: Settings,
-    /// Which server has the tables, if it is not this one.
+    /// Server with the tables, if it is not this one.
     pub target: Option<ConnectWith>,
     /// Processes that fill tables, the loader among them; by default, the server's settings tell.
     pub workers: Option<i32>,
@@ -123,7 +123,7 @@ pub fn present() -> Result<Vec<String>> {
 pub struct ExistingTable {
     /// Its number.
     number: String,
-    /// What it shares with other tables.
+    /// Properties that other tables have, too.
     pub table: OldTable,
 }
 

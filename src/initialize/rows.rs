@@ -7,7 +7,7 @@ use crate::error::Result;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How often, in rows, progress is published.
+/// Number of rows between updates of the progress.
 const PROGRESS_ROWS: i64 = 10_000;
 
 /// One of pgbench's tables that are filled.
@@ -60,7 +60,7 @@ enum Content {
 
 /// The rows of a table, one after the other, in COPY's text format.
 pub struct Rows {
-    /// As SQL has it.
+    /// Name in SQL.
     table: String,
     content: Content,
     next: i64,

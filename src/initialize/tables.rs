@@ -183,7 +183,7 @@ pub fn announce_drop<'t>(old: impl IntoIterator<Item = &'t OldTable>) -> Option<
     (!tables.is_empty()).then(|| format!("tables to be dropped: {}", tables.join(", ")))
 }
 
-/// What a relation that is not an ordinary table is, by its kind.
+/// Says what a relation is that is not an ordinary table, by its kind.
 pub(super) fn not_a_table(relkind: &str) -> &'static str {
     match relkind {
         "v" => "it is a view",

@@ -22,7 +22,7 @@ pub fn compress() -> Result<Option<String>> {
     Ok(kept)
 }
 
-/// What a value of `wal_compression` costs a loader; `None` for LZ4.
+/// Note on the cost of a value of `wal_compression`; `None` for LZ4.
 pub fn cost(kept: &str) -> Option<String> {
     let cost = match kept {
         "lz4" => return None,

@@ -20,7 +20,7 @@ const THREADS: usize = 8;
 const STACK_BYTES: usize = 128 * 1024;
 /// Threads that have not ended.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
-/// How often, and for how many times that, a process that exits looks whether they have ended.
+/// Period and number of an exiting process's checks whether they have ended.
 const EXIT_TICK: Duration = Duration::from_millis(5);
 const EXIT_TICKS: usize = 200;
 

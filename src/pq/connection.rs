@@ -7,7 +7,7 @@ use super::text::text;
 use pq_sys as pq;
 use std::ffi::{CStr, CString, c_char, c_int};
 
-/// What a connection attempt waits for.
+/// Event that a connection attempt waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connecting {
     /// The socket must become readable.

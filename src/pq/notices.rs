@@ -1,10 +1,10 @@
-//! What servers say over the connections of this process.
+//! Notices of servers over the connections of this process.
 
 use super::text::text;
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 
-/// Where notices of the connections of this process go.
+/// Receiver of the notices of this process's connections.
 static NOTICES: OnceLock<fn(&str)> = OnceLock::new();
 
 /// Passes notices of all connections of this process, formatted as by psql, to a function that must

@@ -4,7 +4,7 @@ use super::text::text;
 use pq_sys as pq;
 use std::ffi::c_int;
 
-/// How a result ended.
+/// Status of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// A command without rows, or an empty query.
@@ -25,7 +25,7 @@ pub enum Status {
 pub struct PqResult(pub(super) *mut pq::PGresult);
 
 impl PqResult {
-    /// How it ended.
+    /// Status.
     #[inline]
     pub fn status(&self) -> Status {
         use pq::ExecStatusType::*;

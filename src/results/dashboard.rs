@@ -1,15 +1,15 @@
-//! What the page over all runs and sets shows, read with the rights of the caller.
+//! Data of the page over all runs and sets, read with the rights of the caller.
 
 use super::json::query_json;
 use crate::error::{Error, Result};
 use crate::server::literal_to_copy;
 use selfbench_page::dashboard::{Dashboard, Origin, Run};
 
-/// How many of the newest runs the page has.
+/// Number of the newest runs on the page.
 const MAX_RUNS: i64 = 5000;
-/// How many of the newest sets.
+/// Number of the newest sets on the page.
 const MAX_SETS: i64 = 500;
-/// How many reports can be part of it.
+/// Number of reports that can be part of it.
 pub const MAX_INLINE: i32 = 100;
 
 /// Reads what the page shows that the caller may see.

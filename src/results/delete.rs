@@ -6,11 +6,11 @@ use crate::server;
 use pgrx::datum::Interval;
 use pgrx::prelude::*;
 
-/// Which runs are to be deleted: those that all that is given applies to.
+/// Runs to be deleted: those that match all given criteria.
 pub struct Deletion {
     /// Their numbers.
     pub run_ids: Option<Vec<i64>>,
-    /// How long ago they were asked for, at least.
+    /// Least age.
     pub older_than: Option<Interval>,
     /// Their label.
     pub label: Option<String>,

@@ -15,7 +15,7 @@ use selfbench_model::{
 use serde::Serialize;
 use std::io::{Cursor, Read};
 
-/// So many bytes of rows are copied at once, or a few more.
+/// Bytes of rows to copy at once; a few more are possible.
 const BYTES_AT_ONCE: usize = 1 << 20;
 
 /// A row of a result table.

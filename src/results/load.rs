@@ -28,7 +28,7 @@ pub fn load(run_id: i64) -> Result<Option<RunRecord>> {
     };
     let mut scripts = rows::<RunScript>(run_id, "script_no")?;
     if scripts.is_empty() {
-        // They are stored at the end.
+        // Scripts are stored at the end of a run.
         scripts = planned_scripts(&run);
     }
     Ok(Some(RunRecord {
@@ -118,7 +118,7 @@ pub fn load_histogram(run_id: i64) -> Result<Option<LatencyHistogram>> {
         .map_err(|e| Error::BadHistogram(e.to_string()))
 }
 
-/// Where the time of a run went, if it was observed until its end.
+/// Time budget of a run, if it was observed until its end.
 pub fn load_times(run_id: i64) -> Result<Option<RunTimes>> {
     Ok(rows::<RunTimes>(run_id, "run_id")?.into_iter().next())
 }
@@ -164,7 +164,7 @@ pub fn teardown(run_id: i64) -> Result<Option<Teardown>> {
     Ok(rows.into_iter().next().map(teardown))
 }
 
-/// The first run of a role that has left its teardown, with the rights of the tables' owner.
+/// The first run of a role whose teardown is still due, with the rights of the tables' owner.
 pub fn left_teardown(role: u32) -> Result<Option<i64>> {
     as_owner(|| {
         query::first_value::<i64>(
@@ -195,8 +195,8 @@ fn planned_scripts(run: &Run) -> Vec<RunScript> {
     run.scripts.iter().map(planned).collect()
 }
 
-/// How many other runs are in progress on this server, of all roles and databases, and how many of
-/// this database that have ended since this one started.
+/// Number of other runs in progress on this server, of all roles and databases, plus those of this
+/// database that have ended since this one started.
 pub fn other_runs(run: &Run) -> Result<i32> {
     transaction(|| {
         let recorded = as_owner(|| {
@@ -212,8 +212,8 @@ pub fn other_runs(run: &Run) -> Result<i32> {
     })
 }
 
-/// How many other runs are in progress on this server, of all roles and databases. Reads no table
-/// of ours: a caller would keep its lock, and with it block `DROP EXTENSION`, until its run ends.
+/// Number of other runs in progress on this server, of all roles and databases. Reads no table of
+/// ours: a caller would keep its lock, and with it block `DROP EXTENSION`, until its run ends.
 pub fn runs_in_progress() -> Result<i32> {
     // Not every role sees what others' processes are.
     let count = as_owner(|| {
@@ -237,7 +237,7 @@ pub fn last_run_of_caller() -> Result<Option<i64>> {
     })
 }
 
-/// What is known about the circumstances of a run that the caller may see, with what was seen of its waits.
+/// Known circumstances of a run that the caller may see, with its waits.
 pub fn load_evidence(run_id: i64, seen: &SeenWaits) -> Result<Evidence> {
     let settings = query_json::<(String, String, String)>(
         "SELECT jsonb_build_array(name, setting, source)::text FROM bench.run_settings
@@ -281,9 +281,9 @@ pub fn load_evidence(run_id: i64, seen: &SeenWaits) -> Result<Evidence> {
     })
 }
 
-/// For which part of the time of the clients' transactions their sessions waited for a CPU; `None` if that
-/// was not measured, or no transaction was. With a rate, a client also waits for a CPU when it wakes up:
-/// that is schedule lag.
+/// Share of the time of the clients' transactions in which their sessions waited for a CPU; `None`
+/// if that was not measured, or no transaction was. With a rate, a client also waits for a CPU when
+/// it wakes up: that is schedule lag.
 fn run_queue_share(run_id: i64) -> Result<Option<f64>> {
     let shares = query_json::<f64>(
         "SELECT to_jsonb(least(w.run_queue_ms / w.transactions_ms, 1))::text
@@ -333,9 +333,9 @@ pub const SHORT: f64 = 0.1;
 struct Intervals {
     /// Their figures, but those of a last one that is [`SHORT`].
     course: Vec<CourseInterval>,
-    /// What the server did in these.
+    /// Activity of the server in these.
     server: Vec<ServerMoment>,
-    /// How often sessions waited for locks, of all intervals in which they did.
+    /// Waits for locks, of all intervals that had any.
     lock_waits: Vec<LockWaits>,
 }
 

@@ -20,7 +20,7 @@ pub struct SessionFigures<'s> {
     pub tallies: &'s [Tally],
     /// Its histograms by script; then that of reads, if they were measured.
     pub histograms: &'s [LatencyHistogram],
-    /// What it has used, if it could tell.
+    /// Usage of the session, if known.
     pub usage: Option<Usage>,
     /// The time during which that was counted.
     pub seconds: f64,

@@ -1,6 +1,6 @@
-//! What charts of a run need, with the rights of the caller: reduced by queries to some 800 moments, each
-//! with the lowest, the mean and the highest value, so that a day of seconds is drawn in a second and no
-//! spike is lost.
+//! Data for charts of a run, with the rights of the caller: reduced by queries to some 800 moments,
+//! each with the lowest, the mean and the highest value, so that a day of seconds is drawn in a
+//! second and no spike is lost.
 
 mod latency;
 mod waits;
@@ -36,9 +36,9 @@ struct Moment {
     autovacuum: Option<bool>,
 }
 
-/// What a run has done, as far as charts of these sources need it. Charts over time mark what the server
-/// did, so they all need its intervals. A run in progress comes with its figures so far. What was seen of its
-/// waits is read if it is needed and not given.
+/// Loads the data of a run for charts of these sources. Charts over time mark what the server did,
+/// so they all need its intervals. A run in progress comes with its figures so far. What was seen
+/// of its waits is read if it is needed and not given.
 pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<RunData> {
     let run_id = run.run_id;
     let has = |source: Source| sources.contains(&source);
@@ -63,7 +63,7 @@ pub fn load(run: &Run, sources: &[Source], seen: Option<&SeenWaits>) -> Result<R
     {
         let (clients, server) = (clients(run_id)?, server(run_id)?);
         data.spans = spans(run, &clients, &server);
-        // What the server did may have been read after the last client was done.
+        // The server's last interval may end after the last client was done.
         let ends = clients
             .iter()
             .chain(&server)
@@ -167,7 +167,7 @@ pub fn charts(run: &Run) -> Result<Vec<RunChart>> {
     Ok(RunChart::ALL.iter().filter(has_rows).copied().collect())
 }
 
-/// How a run was run, for the titles of its charts.
+/// Setup of a run, for the titles of its charts.
 fn setup(run: &Run) -> String {
     format!(
         "mode {}, {}",
@@ -285,7 +285,7 @@ fn server(run_id: i64) -> Result<Vec<Moment>> {
     )
 }
 
-/// What is marked in the time of a run.
+/// Marked spans of a run's time.
 fn spans(run: &Run, clients: &[Moment], server: &[Moment]) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut push = |kind, from, to| {

@@ -18,16 +18,16 @@ use serde_json::Value;
 /// A change of a set's row.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Change {
-    /// None: only a number for a set.
+    /// No change: only a number for a set.
     Number,
     /// Its beginning.
     Begin {
         /// Its number.
         set_id: i64,
-        /// What it is.
+        /// The new set.
         set: NewSet,
     },
-    /// Going on after an interruption.
+    /// Resuming a lost set.
     Resume {
         /// Its number.
         set_id: i64,
@@ -36,7 +36,7 @@ pub enum Change {
     End {
         /// Its number.
         set_id: i64,
-        /// How it ended.
+        /// Outcome.
         end: SetEnd,
     },
 }
@@ -118,18 +118,18 @@ pub fn lock(set_id: i64) -> Result<bool> {
 /// A set as it is stored.
 #[derive(Debug, Deserialize)]
 pub struct StoredSet {
-    /// What it is for.
+    /// Kind.
     pub kind: SetKind,
     /// The role that made it, if it still exists.
     pub owner: u32,
-    /// What it was asked for.
+    /// Options it was called with.
     pub options: Value,
     /// Its seed.
     #[serde(deserialize_with = "number")]
     pub seed: u64,
-    /// How far it has come; a set that was interrupted may still have the state `running`.
+    /// State; a lost set may still have `running`.
     pub state: String,
-    /// What it has found, if its runs alone do not tell.
+    /// Result, if its runs alone do not tell.
     pub result: Option<Value>,
 }
 

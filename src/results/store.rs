@@ -98,12 +98,12 @@ pub fn update(run: &Run) -> Result<()> {
     patiently(asked_to_end, || as_owner(|| update_row(run)))
 }
 
-/// The same of a run that has ended before it could begin.
+/// Stores the end of a run that has ended before it could begin.
 pub fn end_early(run: &Run) -> Result<()> {
     patiently(at_shutdown(), || as_owner(|| update_row(run)))
 }
 
-/// For how many seconds the end of a run is to be stored while the server shuts down, if another
+/// Seconds for which storing the end of a run is tried while the server shuts down, if another
 /// session, or a prepared transaction, has locked a table.
 const AT_SHUTDOWN_S: u32 = 5;
 
@@ -200,7 +200,7 @@ pub fn intervals(rows: &[RunInterval], observed: &Observed) -> Result<()> {
     })
 }
 
-/// The same in the current transaction.
+/// Stores intervals in the current transaction.
 pub fn add_intervals(rows: &[RunInterval], observed: &Observed) -> Result<()> {
     let Some(first) = rows.first() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! How connections reach this server: through a Unix-domain socket, or over TCP on a loopback
+//! Paths of connections to this server: through a Unix-domain socket, or over TCP on a loopback
 //! address.
 
 use crate::error::{Error, Result};

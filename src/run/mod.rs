@@ -1,4 +1,4 @@
-//! What a run is: its options, checked, and the specification that its workers get.
+//! Runs: their options, checked, and the specification that their workers get.
 
 pub mod check_script;
 pub mod loopback;

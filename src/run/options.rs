@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 pub const MAX_CLIENTS: i32 = 262_143;
 /// Scripts of a run that is given neither names nor statements.
 pub const DEFAULT_SCRIPTS: &str = "tpcb-like";
-/// What a run does that is given neither a duration nor a number of transactions.
+/// Duration of a run that is given neither a duration nor a number of transactions.
 const DEFAULT_DURATION_US: i64 = 10 * US_PER_SECOND;
 /// Samples of waits per second at most.
 const MAX_WAIT_SAMPLE_RATE: f64 = 1000.0;
@@ -90,7 +90,7 @@ impl RunOptions {
         self.specify(self.scripts()?)
     }
 
-    /// The same for these scripts, instead of those that are named.
+    /// Checks and specifies a run of these scripts, instead of those that are named.
     pub fn specify(&self, scripts: Vec<ScriptSpec>) -> Result<RunSpec> {
         let mode = self.mode;
         let clients = in_range("clients", self.clients, 1, MAX_CLIENTS)? as usize;
@@ -176,7 +176,7 @@ impl RunOptions {
                 aggregate_interval_s: s(aggregate_interval_us),
                 variables,
                 client_process: client_process.stored(),
-                // It may have a password; the coordinator tells which server it is.
+                // The string may have a password; the coordinator describes the server.
                 target: None,
                 teardown_due: self.teardown.is_some(),
                 ..self.row()
@@ -204,7 +204,7 @@ impl RunOptions {
                 hint: "Stacks can be sampled on Linux on x86_64 and aarch64.".into(),
             });
         }
-        // What is wrong with a script is told before anything starts.
+        // Reports errors of scripts before anything starts.
         let workload = spec.checked_workload()?;
         if workload.runs_programs() {
             security::require_server_program()?;
@@ -229,7 +229,7 @@ impl RunOptions {
         }
     }
 
-    /// What connections to the target are made with, if there is one.
+    /// Connection parameters of the target, if there is one.
     fn target(&self) -> Result<Option<ConnectWith>> {
         match &self.target {
             Some(_) if self.mode == Mode::Spi => Err(Error::OptionConflict {
@@ -270,7 +270,7 @@ impl RunOptions {
                 message: "option \"client_process\" needs mode \"spi\"".into(),
                 hint: "In mode \"libpq\" clients are connections.".into(),
             }),
-            // Who may not have backends has workers, or an error that says how many are missing.
+            // Roles that may not have backends get workers, or an error with the missing number.
             (Mode::Spi, ClientProcess::Auto) if !security::is_superuser() => {
                 Ok(ClientProcess::Worker)
             }
@@ -363,7 +363,7 @@ impl RunOptions {
         Ok(variables)
     }
 
-    /// How often the caller is told about the run's progress, in microseconds.
+    /// Time between progress lines for the caller, in microseconds.
     pub fn progress_us(&self) -> Result<Option<i64>> {
         match &self.progress {
             None => Ok(None),

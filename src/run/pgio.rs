@@ -21,7 +21,7 @@ pub const SELECT: &str = "pgio-select";
 pub const UPDATE: &str = "pgio-update";
 
 choice! {
-    /// How the server may look for the rows of a range of keys.
+    /// Access path to the rows of a range of keys.
     pub enum Scan {
         /// By an index scan: one block after the other, in the order of keys.
         Index = "index",
@@ -64,17 +64,17 @@ pub struct PgioSpec {
     pub tables: usize,
     /// Sessions for each table.
     pub threads_per_table: usize,
-    /// How many loops in a hundred update.
+    /// Percentage of loops that update.
     pub update_pct: i32,
-    /// How many keys further a loop reads.
+    /// Number of further keys that a loop reads.
     pub work_unit: i32,
-    /// How many keys further a loop updates.
+    /// Number of further keys that a loop updates.
     pub update_work_unit: i32,
     /// Loops of a transaction.
     pub commit_every: u32,
     /// The part of each table's keys that is used, in percent.
     pub working_set_pct: f64,
-    /// How rows are looked for.
+    /// Access path to the rows.
     pub scan: Scan,
 }
 
@@ -170,10 +170,10 @@ impl PgioSpec {
     }
 }
 
-/// What to do about a table that is missing in this database.
+/// Hint about a table that is missing in this database.
 pub const MISSING_HERE: &str = "Create pgio's tables with SELECT * FROM bench.initialize_pgio(), \
                                 or set search_path so that they are found.";
-/// What to do about one that is missing in a target.
+/// Hint about a table that is missing in a target.
 pub const MISSING_THERE: &str = "Create pgio's tables in the target with SELECT * FROM \
                                  bench.initialize_pgio(target => ...), or connect to where they \
                                  are found.";

@@ -65,7 +65,7 @@ impl PgioOptions {
             ..self.run.clone()
         };
         let mut spec = run.specify(pgio.scripts(1))?;
-        // What the caller has set for the session comes behind, and takes precedence.
+        // Settings of the caller's session come last and take precedence.
         let mut settings = pgio.scan.settings();
         settings.append(&mut spec.settings);
         spec.settings = settings;

@@ -52,7 +52,7 @@ fn arguments(name: &ScriptName) -> [DatumWithOid<'_>; 4] {
 pub struct ScriptSpec {
     /// Name it was chosen by.
     pub name: String,
-    /// As in the report's "transaction type".
+    /// Description, the report's "transaction type".
     pub description: String,
     /// The script.
     pub body: String,

@@ -70,7 +70,7 @@ const REFUSED: [(&str, &str, &str); 10] = [
     ),
 ];
 
-/// How the names of settings of sockets begin.
+/// Prefix of the names of settings of sockets.
 const OF_SOCKETS: &str = "tcp_";
 
 /// The settings of an option's value, tried out on the target or, without one, in this session.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 choice! {
-    /// In what processes the clients of mode spi run.
+    /// Processes in which the clients of mode spi run.
     pub enum ClientProcess {
         /// In background workers while there are any, then in backends if the caller may have those.
         Auto = "auto",
@@ -30,7 +30,7 @@ choice! {
 }
 
 choice! {
-    /// What is vacuumed before a run.
+    /// Vacuum before a run.
     pub enum Vacuum {
         /// The small tables, and history is emptied, if a built-in script uses them.
         Auto = "auto",
@@ -38,13 +38,14 @@ choice! {
         None = "none",
         /// Accounts as well, whatever the scripts are.
         All = "all",
-        /// As `Auto`, whatever the scripts are: what pgbench does by default.
+        /// Like `Auto`, whatever the scripts are: what pgbench does by default.
         Always = "always",
     }
 }
 
 choice! {
-    /// What variables are that scripts mention and nothing sets, in the protocols extended and prepared.
+    /// Treatment of variables that scripts mention and nothing sets, in the protocols extended and
+    /// prepared.
     pub enum UndefinedVariables {
         /// An error at the start of the run.
         Error = "error",
@@ -58,7 +59,7 @@ choice! {
 pub struct LogSpec {
     /// The part of the transactions that is logged; all of them if it is not given.
     pub sampling_rate: Option<f64>,
-    /// What the names of files in pgbench's format begin with; without it there are no files.
+    /// Prefix of the names of files in pgbench's format; without it there are no files.
     pub prefix: Option<String>,
     /// Whether the files have a line for each so many seconds instead of one for each transaction.
     /// Single transactions are not stored then.
@@ -68,7 +69,7 @@ pub struct LogSpec {
 /// Everything that the workers of a run need to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
-    /// Who runs, and where.
+    /// Role and database.
     pub identity: Identity,
     /// The row of the run as it is before the start: its options, and its place in a set.
     pub run: Run,
@@ -93,7 +94,7 @@ pub struct RunSpec {
     /// libpq's parameters for connections to this server, in mode libpq and for clients in
     /// backends.
     pub connection: Vec<(String, String)>,
-    /// What the clients connect to, if it is not this server over loopback.
+    /// Target of the clients, if it is not this server over loopback.
     pub target: Option<ConnectWith>,
     /// pgio's workload, if it is that. The scripts are those of its first table then.
     pub pgio: Option<PgioSpec>,
@@ -140,7 +141,7 @@ impl RunSpec {
 
     /// Latency above which a transaction is late.
     pub fn latency_limit_ns(&self) -> Option<u64> {
-        // What exceeds the clock is no limit that could be met with.
+        // A limit beyond the range of the clock is never exceeded.
         self.run
             .latency_limit_ms
             .map(|ms| (ms * 1e6).round().max(1.0) as u64)
@@ -151,12 +152,13 @@ impl RunSpec {
         self.run.max_tries as u32
     }
 
-    /// What is vacuumed first.
+    /// Vacuum before the run.
     pub fn vacuum(&self) -> Vacuum {
         Vacuum::named(&self.run.vacuum)
     }
 
-    /// In what processes clients of mode spi run; `Auto` and `Backend` only if the caller may have backends.
+    /// Processes in which clients of mode spi run; `Auto` and `Backend` only if the caller may have
+    /// backends.
     pub fn client_process(&self) -> ClientProcess {
         ClientProcess::named(&self.run.client_process)
     }
@@ -168,8 +170,8 @@ impl RunSpec {
             .unwrap_or(0..0)
     }
 
-    /// What each client connects with, in mode libpq. Over loopback the caller's session settings
-    /// are those of its clients; a target is another server and has its own.
+    /// Connection parameters of each client, in mode libpq. Over loopback the caller's session
+    /// settings are those of its clients; a target is another server and has its own.
     pub fn connect_with(&self) -> ConnectWith {
         match &self.target {
             Some(target) => {
@@ -209,7 +211,7 @@ impl RunSpec {
         settings.filter(|setting| setting.name == "search_path")
     }
 
-    /// How the clients' connections reach this server, in mode libpq without a target.
+    /// Path of the clients' connections to this server, in mode libpq without a target.
     pub fn route(&self) -> Option<Route> {
         if self.run.mode != Mode::Libpq || self.target.is_some() {
             return None;
@@ -223,14 +225,14 @@ impl RunSpec {
         parse(&self.scripts, WorkloadBuilder::new(self.protocol()))
     }
 
-    /// The same in the calling backend, which looks at interrupts meanwhile. A worker does not:
-    /// what it parses has been parsed before, and a request to cancel means nothing to it.
+    /// The parsed scripts in the calling backend, which handles interrupts meanwhile. A worker does
+    /// not: what it parses has been parsed before, and a request to cancel means nothing to it.
     pub fn checked_workload(&self) -> Result<Workload> {
         let builder = WorkloadBuilder::checking(self.protocol(), check_for_interrupts);
         parse(&self.scripts, builder)
     }
 
-    /// Which of several sets of scripts a client executes: they differ in the table that they use,
+    /// Number of the set of scripts that a client executes: they differ in the table that they use,
     /// and are alike otherwise.
     pub fn variant(&self, client: usize) -> usize {
         self.pgio.as_ref().map_or(0, |pgio| pgio.table_of(client))

@@ -58,7 +58,7 @@ pub fn of_statement(option: &str, statement: &str, error: Error) -> Error {
     .into()
 }
 
-/// As much of a text as an error shows.
+/// Beginning of a text, as shown in an error.
 fn beginning(text: &str) -> String {
     const SHOWN: usize = 200;
     match text.char_indices().nth(SHOWN) {

@@ -56,8 +56,8 @@ pub fn require_none(spec: &RunSpec, workload: &Workload) -> Result<()> {
     })
 }
 
-/// How to write it instead, if something seems to have been meant; `given` are names that are set
-/// besides those of scripts.
+/// Correction, if something seems to have been meant; `given` are names that are set besides those
+/// of scripts.
 pub fn remedy<'a>(
     mention: &Mention<'_>,
     unset: &'a Unset<'_>,

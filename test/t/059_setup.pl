@@ -206,7 +206,7 @@ foreach my $way ('spi', 'target')
 	is($value->("SELECT teardown FROM bench.runs WHERE run_id = $run"), 'DROP TABLE first; DROP TABLE missing; DROP TABLE IF EXISTS third', "$way: the teardown stays");
 	is($value->("SELECT count(*) FROM bench.advice($run) WHERE finding = 'the teardown of the run is undone'"), 1, "$way: advice");
 	(undef, $stderr) = $psql->(q{SELECT bench.run('one', transactions => 1)});
-	like($stderr, qr/NOTICE:  a run has left its teardown undone\nDETAIL:  Your run $run .*\nHINT:  .*bench\.finish_teardown\($run\)/, "$way: the next run tells");
+	like($stderr, qr/NOTICE:  the teardown of an earlier run is still due\nDETAIL:  Run $run ended without .*\nHINT:  .*bench\.finish_teardown\($run\)/, "$way: the next run tells");
 	(undef, $stderr) = $psql->(q{SELECT bench.run('one', transactions => 1)}, @tester);
 	unlike($stderr, qr/teardown/, "$way: but not those of others");
 	(undef, $stderr) = $psql->("SELECT bench.finish_teardown($run)", @tester);
@@ -338,7 +338,7 @@ foreach my $how ('immediate', 'fast')
 	$node->start;
 	is($exists->('first'), 't', "$how shutdown: nothing is torn down");
 	(undef, $stderr) = $psql->(q{SELECT bench.run('one', transactions => 1)});
-	like($stderr, qr/NOTICE:  a run has left its teardown undone\nDETAIL:  Your run $run /, "$how shutdown: the next run tells");
+	like($stderr, qr/NOTICE:  the teardown of an earlier run is still due\nDETAIL:  Run $run ended without /, "$how shutdown: the next run tells");
 	is($value->("SELECT state IN ('lost', 'canceled', 'failed') FROM bench.runs WHERE run_id = $run"), 't', "$how shutdown: the run is lost");
 	my @sessions = map { start_sql($node, "SELECT bench.finish_teardown($run)") } 1 .. 2;
 	my @outcomes = map { join '', (finish_sql($_))[ 0, 1 ] } @sessions;

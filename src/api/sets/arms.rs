@@ -24,13 +24,13 @@ const COMMON: [&str; 2] = ["seed", "progress"];
 /// An arm of a set.
 #[derive(Debug)]
 pub struct Arm {
-    /// What tells it from the others.
+    /// Name, unique in the set.
     pub name: String,
     /// Whether the others are compared with it.
     pub baseline: bool,
     /// Its options, those that are given for all included.
     pub options: RunOptions,
-    /// What is run; `None` if it cannot.
+    /// Specification; `None` if it cannot run.
     pub spec: Option<RunSpec>,
     /// Why it cannot run, by no fault of its options.
     pub cannot: Option<String>,
@@ -247,7 +247,7 @@ impl Arm {
         }
     }
 
-    /// What is stored of it: all of its options, with which it can be [parsed](parse) again.
+    /// Stored form: all of its options, with which it can be [parsed](parse) again.
     pub fn document(&self) -> Value {
         let mut object: Map<String, Value> = values(&self.options)
             .into_iter()

@@ -2,7 +2,7 @@
 //!
 //! The first run has no rate: clients execute as many transactions as they can. The others are
 //! probes, runs with a rate, which [`Search`] chooses. Everything follows from the options of the set
-//! and its runs in their order, so a search that was interrupted goes on where it was.
+//! and its runs in their order, so a lost search continues where it was.
 
 use super::{Found, Set, arms};
 use crate::api::launch::require_writable;
@@ -35,7 +35,7 @@ const INTERVALS: i64 = 20;
 /// the highest one. Clients that contend for rows execute more with a rate than without.
 const LOWEST: f64 = 1.0 / 32.0;
 const HIGHEST: f64 = 16.0;
-/// From that length of a probe on, the caller is told before the first how many there may be.
+/// Length of probes from which on the caller is told, before the first, how many there may be.
 const TOLD_FROM_S: f64 = 1.0;
 /// The number of probes at most.
 const MAX_PROBES: usize = 40;
@@ -76,10 +76,10 @@ impl CapacityOptions {
         })
     }
 
-    /// What the search has to know of a probe.
+    /// Result of a probe for the search.
     fn measured(&self, probe: &Probe, rate: f64, allowed: f64) -> capacity::Probe {
         let found = bottleneck(&probe.strain);
-        // What was not even begun in time counts as over the limit.
+        // Transactions that were not started in time count as over the limit.
         let missed = probe.misses_rate(allowed);
         let over = if missed { 1.0 } else { probe.share_over() };
         let steady = probe.changes().is_empty();
@@ -135,7 +135,7 @@ fn find_capacity(
         let options = call.read(CapacityOptions::take)?;
         let seed = check::seed(options.run.seed.as_ref())?;
         let mut search = FindCapacity { options, seed };
-        // What is wrong with the options is told before the set is stored.
+        // Reports invalid options before the set is stored.
         let spec = search.options.check()?;
         tell_unused_variables(std::iter::once(&spec))?;
         if spec.run.mode == Mode::Libpq {
@@ -172,7 +172,7 @@ fn find_capacity(
     ))
 }
 
-/// What a search returns, and what the row of its set keeps.
+/// Row that a search returns, and that the row of its set keeps.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
     rate: Option<f64>,
@@ -193,7 +193,7 @@ pub(super) struct FindCapacity {
 }
 
 impl FindCapacity {
-    /// What is stored of it.
+    /// Search of a stored set.
     pub(super) fn stored(set: &StoredSet) -> Result<FindCapacity> {
         Ok(FindCapacity {
             options: CapacityOptions::from_json(&set.options)?,
@@ -206,7 +206,7 @@ impl FindCapacity {
         self.options.check()
     }
 
-    /// What its clients connect to.
+    /// Target of its clients.
     pub(super) fn target(&self) -> Option<&str> {
         self.options.run.target.as_deref()
     }
@@ -277,7 +277,7 @@ struct Runs<'r, 'h> {
     options: &'r CapacityOptions,
     without_rate: RunSpec,
     seed: u64,
-    /// Runs that were made before an interruption, and were not asked for since.
+    /// Runs that were made before the set was lost, and were not asked for since.
     stored: VecDeque<Probe>,
     made: Vec<Probe>,
 }
@@ -299,7 +299,7 @@ impl Runs<'_, '_> {
         let probe = match self.stored.pop_front() {
             Some(probe) if probe.rate == spec.run.rate => probe,
             _ => {
-                // What else was made belongs to a search that went another way.
+                // Further stored probes belong to a search that took another course.
                 self.stored.clear();
                 self.make(spec)?
             }
@@ -343,7 +343,7 @@ impl Runs<'_, '_> {
         let probes = || self.made.iter().filter(|probe| probe.rate.is_some());
         let at = |wanted: f64| probes().filter(move |probe| probe.rate == Some(wanted));
         let rates = probes().filter_map(|probe| probe.rate);
-        // What stands in the way of a higher rate: the lowest one above it.
+        // The lowest probed rate above the answer shows what limits it.
         let above = rates.filter(|rate| answer.rate.is_none_or(|found| *rate > found));
         let above = above.reduce(f64::min);
         let measured_at = answer.rate.or(above).unwrap_or_default();

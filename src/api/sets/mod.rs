@@ -35,8 +35,8 @@ use serde_json::Value;
 
 /// The time between notices of how far a set has come, at least.
 const TELL_NS: u64 = 10_000_000_000;
-/// What a run takes beside its duration, for the estimate before the first one: its workers start,
-/// and results are stored.
+/// Time that a run takes beside its duration, for the estimate before the first one: its workers
+/// start, and results are stored.
 const OVERHEAD_S: f64 = 0.5;
 
 /// A set that this session drives.
@@ -56,11 +56,11 @@ pub(super) struct Set<'h> {
     made: usize,
 }
 
-/// What a set has found: rows to be returned, and what its row keeps beside its runs.
+/// Result of a set: rows to be returned, and what its row keeps beside its runs.
 pub(super) struct Found<T> {
-    /// What the function returns.
+    /// Rows that the function returns.
     pub rows: T,
-    /// What is stored.
+    /// Stored result.
     pub result: Option<Value>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn begin<T>(
         }
         None
     } else {
-        // The number comes first: without the lock, the set would seem to be interrupted.
+        // The number comes first: without the lock, the set would seem to be lost.
         let set_id = set_writer::write(Change::Number, horizon)?;
         require_lock(set_id)?;
         set_writer::write(Change::Begin { set_id, set: new }, horizon)?;
@@ -146,7 +146,7 @@ fn drive<T>(
             };
             let report = error.report().one_line();
             // The error is what the caller is told, whatever becomes of the row: without its end,
-            // the set is one that was interrupted.
+            // the set is a lost one.
             if let Err(unstored) = store_end(id, state, Some(report), None, horizon) {
                 pgrx::warning!("the end of the set could not be stored: {unstored}");
             }
@@ -238,7 +238,7 @@ impl Set<'_> {
         Ok(may.into_iter().map(|written| written.table).collect())
     }
 
-    /// What the waits of the set are waited with.
+    /// Horizon for the waits of the set.
     pub fn horizon(&self) -> &Horizon {
         self.horizon
     }

@@ -1,4 +1,4 @@
-//! What has come of the runs of a set: those that were made, and why others could not be.
+//! Outcomes of the runs of a set: those that were made, and why others could not be.
 
 use crate::error::Result;
 use crate::results::load;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The key under which a set's row keeps the errors of runs that could not be made.
 pub const FAILURES: &str = "failures";
 
-/// What has come of the runs of a set.
+/// Outcomes of the runs of a set.
 #[derive(Debug, Default)]
 pub struct Outcomes {
     /// The runs, by the names of their arms, in their order.
@@ -20,7 +20,7 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Those of a stored set so far, of runs that the caller may see.
+    /// Outcomes of a stored set so far, of runs that the caller may see.
     pub fn stored(set_id: i64, set: &StoredSet) -> Result<Outcomes> {
         let mut outcomes = Outcomes::default();
         for run_id in sets::run_ids(set_id)? {

@@ -1,4 +1,4 @@
-//! `bench.resume`: goes on with a set that was canceled, failed or interrupted.
+//! `bench.resume`: continues a set that was canceled, failed or lost.
 
 use super::capacity::FindCapacity;
 use super::compare::Comparison;
@@ -90,7 +90,7 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
 }
 
 /// Checks arms again, and that their scripts are still what earlier runs have executed.
-/// Then executes the teardowns that they have left.
+/// Then executes the teardowns that are still due.
 fn prepare(set_id: i64, series: &mut Series, outcomes: &Outcomes, horizon: &Horizon) -> Result<()> {
     series.check()?;
     for arm in &series.arms {
@@ -105,7 +105,7 @@ fn prepare(set_id: i64, series: &mut Series, outcomes: &Outcomes, horizon: &Hori
     Ok(())
 }
 
-/// Executes the teardowns that runs have left.
+/// Executes the teardowns of runs that are still due.
 fn finish_teardowns<'r>(
     runs: impl Iterator<Item = &'r RunRecord>,
     target: Option<&str>,

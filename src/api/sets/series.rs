@@ -65,7 +65,7 @@ impl Series {
         Ok(series)
     }
 
-    /// What is stored of it.
+    /// Stored form.
     pub fn document(&self) -> Map<String, Value> {
         let arms: Vec<Value> = self.arms.iter().map(Arm::document).collect();
         let members = [("repeats", json!(self.repeats)), ("arms", json!(arms))];
@@ -75,7 +75,7 @@ impl Series {
             .collect()
     }
 
-    /// What [`document`](Self::document) has stored.
+    /// Reads what [`document`](Self::document) has stored.
     pub fn stored(set: &StoredSet) -> Result<Series> {
         let repeats = set.option("repeats")?.as_i64();
         let repeats = repeats.and_then(|n| i32::try_from(n).ok());
@@ -181,7 +181,7 @@ impl Series {
         mix(self.seed, &[round as u64, u64::MAX])
     }
 
-    /// Which planned runs have not been made.
+    /// Planned runs that have not been made.
     pub fn left(&self, plan: &[Planned], outcomes: &Outcomes) -> Vec<Planned> {
         let done = outcomes.done();
         let is_left = |planned: &&Planned| {
@@ -242,7 +242,7 @@ impl Series {
         }
     }
 
-    /// What it has found, with its rows. Warns the caller if runs do not count.
+    /// Result, with its rows. Warns the caller if runs do not count.
     pub fn found<T>(&self, rows: T, outcomes: &Outcomes) -> Found<T> {
         self.warn_of_missing(outcomes);
         let cannot: Map<String, Value> = self
@@ -281,7 +281,7 @@ impl Series {
         }
     }
 
-    /// How many runs an arm lacks of which that many count.
+    /// Number of runs that an arm with `counting` runs lacks.
     pub fn missing(&self, counting: usize) -> usize {
         (self.repeats as usize).saturating_sub(counting)
     }

@@ -1,5 +1,5 @@
-//! What the runs of a comparison say: a row for each arm, with a verdict on it. The same rows are made
-//! of runs that have just ended and of stored ones.
+//! Verdicts of a comparison: a row for each arm. The same rows are made of runs that have just
+//! ended and of stored ones.
 
 use super::arms::Arm;
 use super::outcomes::Outcomes;
@@ -86,7 +86,7 @@ struct Latencies {
 }
 
 impl Latencies {
-    /// Those of runs.
+    /// Mean latencies of runs.
     fn of(runs: &BTreeMap<i32, &RunRecord>) -> Latencies {
         let p50 = mean(runs, |figures| figures.latency.latency_p50_ms);
         let p95 = mean(runs, |figures| figures.latency.latency_p95_ms);
@@ -176,7 +176,7 @@ fn compare(
     let pairs: Vec<(f64, f64)> = rounds
         .iter()
         .map(|(_, run, base)| {
-            // What is not a number is left out as such.
+            // Missing figures are NaN, which the comparison leaves out.
             let value = |record| figure(record).unwrap_or(f64::NAN);
             (value(run), value(base))
         })

@@ -21,14 +21,14 @@ pub fn list() -> Vec<Module> {
     modules
 }
 
-/// How many modules this process has loaded so far.
+/// Number of modules that this process has loaded so far.
 pub fn loaded() -> u64 {
     let mut loaded = 0;
     each(&mut |info, _| loaded = info.dlpi_adds);
     loaded
 }
 
-/// What the kernel has mapped as the vDSO.
+/// Bytes of the vDSO that the kernel has mapped.
 pub fn vdso() -> Option<&'static [u8]> {
     let mut found = None;
     each(&mut |info, path| {

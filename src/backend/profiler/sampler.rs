@@ -23,7 +23,7 @@ pub const IS_SUPPORTED: bool = true;
 /// CPU time between two samples. The kernel looks at such timers at its ticks, often 250 a second.
 pub const PERIOD_NS: u64 = 5_000_000;
 
-/// What the handler uses; null while this process is not sampled.
+/// Data of the handler; null while this process is not sampled.
 static SAMPLER: AtomicPtr<Sampler> = AtomicPtr::new(null_mut());
 /// Whether a sample had code of no module.
 static OUTDATED: AtomicBool = AtomicBool::new(false);
@@ -34,12 +34,12 @@ struct Sampler {
     sample: Sample,
     area: StackArea<'static>,
     header: &'static Header,
-    /// Where the stack ends; it grows down from there.
+    /// End of the stack; it grows down from there.
     stack_end: u64,
     timer: libc::timer_t,
 }
 
-/// What the rest of this process knows of its sampling.
+/// Sampling of this process, outside of the handler.
 struct Sampling {
     timer: libc::timer_t,
     modules: Vec<Module>,
@@ -114,7 +114,7 @@ pub fn without_sampling<T>(body: impl FnOnce() -> T) -> T {
     body()
 }
 
-/// What the kernel has mapped as the vDSO.
+/// Bytes of the vDSO that the kernel has mapped.
 pub fn vdso() -> Option<&'static [u8]> {
     modules::vdso()
 }
@@ -157,7 +157,7 @@ impl Sampling {
         let new: Vec<Module> = modules::list().into_iter().filter(|m| !known(m)).collect();
         let wanted = new.len();
         let added = recorded(new, &sampler.area);
-        // Those for which there was no room come next time.
+        // Modules for which there was no room are listed again next time.
         if added.len() == wanted {
             self.loaded = loaded;
         }
@@ -180,7 +180,7 @@ fn withdraw() -> Option<Box<Sampler>> {
     (!sampler.is_null()).then(|| unsafe { Box::from_raw(sampler) })
 }
 
-/// Where the stack of the calling thread ends.
+/// End of the calling thread's stack.
 fn stack_end() -> Option<u64> {
     // SAFETY: the attributes are filled before they are read, and destroyed once.
     unsafe {

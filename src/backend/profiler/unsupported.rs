@@ -1,11 +1,11 @@
-//! What a system without a sampler has instead.
+//! Stand-in for the sampler on systems without one.
 
 use crate::shared::Header;
 use crate::shared::stack_area::StackArea;
 
 /// Whether processes can be sampled.
 pub const IS_SUPPORTED: bool = false;
-/// None.
+/// No period.
 pub const PERIOD_NS: u64 = 0;
 
 pub(super) fn start(_: StackArea<'static>, _: &'static Header) -> Result<(), String> {
@@ -20,7 +20,7 @@ pub fn without_sampling<T>(body: impl FnOnce() -> T) -> T {
     body()
 }
 
-/// None.
+/// No vDSO.
 pub fn vdso() -> Option<&'static [u8]> {
     None
 }

@@ -27,7 +27,7 @@ pub struct File {
 }
 
 impl File {
-    /// That of an open relation; `None` if it is temporary.
+    /// File of an open relation; `None` if it is temporary.
     pub(super) fn of(relation: &PgRelation) -> Option<File> {
         // SAFETY: an open relation.
         let class = unsafe { &*relation.rd_rel };
@@ -155,7 +155,7 @@ pub(super) fn open(oid: pg_sys::Oid) -> Option<PgRelation> {
     }
 }
 
-/// How to write pages.
+/// Mode of writing pages.
 #[derive(Clone, Copy)]
 pub struct WriteMode {
     /// Whether they extend the file.
@@ -171,7 +171,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// That many pages, all zero.
+    /// Allocates `count` pages, all zero.
     pub fn new(count: usize) -> Pages {
         // Neither can fail: the size is small, and the alignment a power of two.
         let layout = Layout::array::<[u8; PAGE]>(count.max(1))

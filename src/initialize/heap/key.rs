@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 /// The block of a B-tree that says where its root is.
 const METAPAGE: u32 = 0;
-/// What its contents begin with, and the version of the format whose pages are known here.
+/// Magic number at its start, and the version of the format whose pages are known here.
 const MAGIC: u32 = 0x0005_3162;
 const VERSION: u32 = 4;
 
-/// How the contents of a metapage begin.
+/// Beginning of the contents of a metapage.
 #[repr(C)]
 struct Meta {
     magic: u32,
@@ -34,7 +34,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// That of an open table, if it is on the first column, is as the server creates it, and is the
+    /// Key of an open table, if it is on the first column, is as the server creates it, and is the
     /// only index.
     pub(super) fn of_table(relation: &PgRelation) -> Option<Key> {
         // SAFETY: an open relation; the list is a copy.

@@ -131,8 +131,8 @@ impl Rows {
     }
 }
 
-/// How many transactions had which latency when. Without MATERIALIZED, a plan made for few rows may compute
-/// the width of the columns again for each interval.
+/// Numbers of transactions by time and latency. Without MATERIALIZED, a plan made for few rows may
+/// compute the width of the columns again for each interval.
 pub fn heat(run: &Run) -> Result<HeatMap> {
     let Some(rows) = Rows::of(run, HEAT_ROWS) else {
         return Ok(HeatMap::default());

@@ -1,4 +1,4 @@
-//! What the sessions of a run waited for, for charts.
+//! Waits of a run's sessions, for charts.
 
 use crate::error::Result;
 use crate::query;
@@ -66,7 +66,7 @@ pub fn series(run_id: i64, seen: &SeenWaits) -> Result<Vec<Series>> {
         let names: Vec<&str> = others.iter().map(|(class, _)| *class).collect();
         series.push(of("others", &names));
     }
-    // What clients take for themselves is above what the server does.
+    // Time of the clients is drawn above the waits of the server.
     series.sort_by_key(|series| series.name == BETWEEN);
     Ok(series)
 }
