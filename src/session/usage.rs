@@ -1,5 +1,5 @@
-//! What a session has used, as the process that serves it counts it: exact, unlike statistics that
-//! all processes of a database share.
+//! Usage of the server by a session, as the process that serves it counts it: exact, unlike
+//! statistics that all processes of a database share.
 //!
 //! In mode spi the process is the client's own. A session of mode libpq asks its server process by
 //! `bench.session_usage()`, which a target has only if the extension is there.
@@ -11,16 +11,16 @@ use selfbench_client::{Column, ColumnValue, QueryResult};
 use selfbench_stats::Usage;
 use serde_json::{Map, Number, Value};
 
-/// What a connection is asked; the columns are those of [`Usage`].
+/// Query for the usage of a connection; the columns are those of [`Usage`].
 pub const QUERY: &std::ffi::CStr = c"SELECT * FROM bench.session_usage()";
 
-/// What this process has used since it began.
+/// Usage of this process since it began.
 pub fn of_process() -> Usage {
     let mut usage = backend::usage::usage();
     // The kernel's account of this process; other systems have none.
     if let Ok(text) = std::fs::read_to_string("/proc/self/io") {
         usage.device_read_bytes = field(&text, "read_bytes");
-        // What is written counts in "write_bytes" by whole folios of the page cache, which may be
+        // "write_bytes" counts whole folios of the page cache, which may be
         // two megabytes for a block.
         usage.device_write_bytes = field(&text, "wchar");
     }
@@ -34,7 +34,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
         .and_then(|(_, value)| value.trim().parse().ok())
 }
 
-/// What a server process has answered to [`QUERY`].
+/// Usage in a server process's answer to [`QUERY`].
 pub fn of_answer(results: &[QueryResult]) -> Option<Usage> {
     let column = |column: &Column| {
         let value = match &column.value {

@@ -13,7 +13,7 @@ pub type ScriptCounters = SharedWords<{ Tally::WORDS }>;
 /// need no bracket.
 pub type CommandCounters = SharedWords<{ CommandTally::WORDS }>;
 
-/// Where a client stands.
+/// State of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ClientState {
@@ -61,7 +61,7 @@ pub struct ClientSlot {
 }
 
 impl ClientSlot {
-    /// Where the client stands.
+    /// Returns the state of the client.
     pub fn state(&self) -> ClientState {
         match self.state.load(Acquire) {
             0 => ClientState::Active,
@@ -151,8 +151,8 @@ impl ClientSlot {
         [&self.blocks_hit, &self.blocks_read, &self.wal_bytes].map(|words| words.load(Relaxed))
     }
 
-    /// What the client's session has used for the transactions that count; `None` if it was
-    /// not read both before and after them.
+    /// Returns the session's usage for the transactions that count; `None` if it was not read both
+    /// before and after them.
     pub fn usage(&self) -> Option<Usage> {
         let [begins, ends] = [&self.usage_begins, &self.usage_ends].map(WordsOnce::get);
         Some(Usage::from_words(ends?).minus(&Usage::from_words(begins?)))
@@ -204,7 +204,7 @@ impl ClientSlot {
         }
     }
 
-    /// What the session had used before the transactions that count, once it has been read.
+    /// Returns the session's usage before the transactions that count, once it has been read.
     pub(super) fn used_before(&self) -> Option<Usage> {
         self.usage_begins.get().map(Usage::from_words)
     }

@@ -1,5 +1,5 @@
-//! What a client worker says about its own cost: how much of its time went into the harness and not
-//! into what is measured.
+//! Cost of a client worker: the part of its time that went into the harness and not into what is
+//! measured.
 //!
 //! In mode libpq the worker is nothing but harness: its cost is its CPU time, system calls
 //! included. In mode spi the worker is the server as well, so that a CPU clock cannot tell them
@@ -34,7 +34,7 @@ impl Account {
         self.parts.set(parts.to_words());
     }
 
-    /// What the worker has timed in some of its transactions.
+    /// Times of some of the worker's transactions.
     pub fn parts(&self) -> Option<TurnParts> {
         self.parts.get().map(TurnParts::from_words)
     }
@@ -56,7 +56,7 @@ impl Account {
         self.of_ns.store(effort.of_ns, Release);
     }
 
-    /// What the worker has found; `None` if it did not come to that, or had nothing to measure.
+    /// The worker's cost; `None` if the worker did not get that far or had nothing to measure.
     pub fn get(&self) -> Option<Effort> {
         let of_ns = self.of_ns.load(Acquire);
         (of_ns > 0).then(|| Effort {
@@ -67,13 +67,13 @@ impl Account {
     }
 }
 
-/// What the harness cost, in nanoseconds.
+/// Cost of the harness, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// What the harness took: CPU time in mode libpq, time outside of the session in mode spi.
+    /// Time of the harness: CPU time in mode libpq, time outside of the session in mode spi.
     pub harness_ns: u64,
-    /// What it is a part of: the time from the start barrier until the clients had ended in mode
-    /// libpq, that of the turns that were timed in mode spi.
+    /// Time that this is a part of: the time from the start barrier until the clients had ended in
+    /// mode libpq, that of the turns that were timed in mode spi.
     pub of_ns: u64,
     /// Transactions that ended in the turns that were timed; 0 in mode libpq, where all time is.
     pub turns: u64,
@@ -113,7 +113,7 @@ impl Stopwatch {
         }
     }
 
-    /// What this process has cost since.
+    /// Returns the cost of this process since the start.
     pub fn stop(self) -> Effort {
         Effort {
             harness_ns: clock::cpu_ns().saturating_sub(self.cpu_ns),

@@ -11,7 +11,7 @@ const OUTCOMES: [TransactionOutcome; 5] = [
     TransactionOutcome::Skipped,
 ];
 
-/// Which of the outcomes it is, in the ring.
+/// Code of an outcome in the ring.
 fn code(outcome: TransactionOutcome) -> u8 {
     outcome as u8
 }
@@ -26,7 +26,7 @@ pub struct RingEntry {
     pub client: u32,
     /// Index of the script.
     pub script: u16,
-    /// How it ended.
+    /// Outcome.
     pub outcome: TransactionOutcome,
     /// The client's count of transactions, this one included.
     pub count: u64,

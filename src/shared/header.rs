@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, 
 /// Marks a segment as ours; changes whenever the layout does.
 pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x09");
 
-/// What a task does.
+/// Kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum TaskKind {
@@ -40,7 +40,7 @@ impl TaskKind {
     }
 }
 
-/// How far a task has come. Only its coordinator or loader moves it, and only forward.
+/// Phase of a task. Only its coordinator or loader moves it, and only forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Phase {
@@ -60,7 +60,7 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum Stop {
-    /// None.
+    /// No request.
     No = 0,
     /// `bench.cancel`, or Ctrl-C in the caller.
     Requested = 1,
@@ -88,7 +88,7 @@ pub struct Header {
     pub(super) statements: u32,
     /// Oid of the role that the task belongs to.
     pub role: u32,
-    /// What only processes of the task know.
+    /// Secret that only processes of the task know.
     pub secret: u64,
     pub(super) spec_len: u64,
     pub(super) total_len: u64,
@@ -101,14 +101,14 @@ pub struct Header {
     pub run_id: AtomicI64,
     /// Clock reading when the start barrier opened.
     pub start_ns: AtomicU64,
-    /// From when on transactions count: the start plus the warm-up, or `UNKNOWN_NS` until the run is
-    /// steady, if that ends the warm-up.
+    /// Time from which on transactions count: the start plus the warm-up, or `UNKNOWN_NS` until the
+    /// run is steady, if that ends the warm-up.
     pub measure_ns: AtomicU64,
     /// No transaction starts after this; `u64::MAX` if the run is limited by a count.
     pub deadline_ns: AtomicU64,
     /// The figures of the interval that ended last.
     pub last_interval: LastInterval,
-    /// What most sessions waited for in that interval.
+    /// Most frequent wait in that interval.
     pub top_wait: TopWaitSlot,
     /// Value of the variable `scale`: pgbench's scale, the number of keys of pgio's tables, or what
     /// the user specified.
@@ -135,18 +135,18 @@ pub struct Header {
     /// Whether the run's setup may have begun, and its teardown has not ended: its coordinator
     /// outlives the caller.
     pub owes_teardown: AtomicBool,
-    /// Another run of the role that has left its teardown; 0 if there is none.
+    /// Another run of the role whose teardown is still due; 0 if there is none.
     pub left_teardown: AtomicI64,
     /// Sessions that have been given up, because they did not end their statements when canceled.
     pub sessions_left: AtomicU32,
-    /// What the plans of clients of mode spi use.
+    /// Relations that plans of clients of mode spi use.
     pub relations: Relations,
     /// Why the caller ends the task, unless it was asked to.
     pub cause: OnceText<REASON_BYTES>,
 }
 
 impl Header {
-    /// How far the task has come.
+    /// Returns the phase of the task.
     pub fn phase(&self) -> Phase {
         match self.phase.load(Acquire) {
             0 => Phase::Launched,

@@ -1,4 +1,4 @@
-//! What a segment consists of, and where each part begins.
+//! Parts of a segment, and their offsets.
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::Header;

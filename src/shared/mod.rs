@@ -1,4 +1,4 @@
-//! What the processes of one task share: a dynamic shared memory segment per task.
+//! Shared memory of the processes of one task: a dynamic segment per task.
 //!
 //! A task is a run, an initialization or the storing of a set's row. Its segment is made by the caller's backend, which
 //! writes the task's specification into it and hands its number to the coordinator as

@@ -1,4 +1,4 @@
-//! What a client writes after each transaction.
+//! Figures that a client writes after each transaction.
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::entry::RingEntry;
@@ -52,7 +52,7 @@ impl<'s> Recorder<'s> {
         }
     }
 
-    /// What the session had used before the transactions that count, once it has been read.
+    /// Returns the session's usage before the transactions that count, once it has been read.
     pub fn used_before(&self) -> Option<Usage> {
         self.slot.used_before()
     }
@@ -208,7 +208,7 @@ impl Record for Recorder<'_> {
         let Some(ring) = self.log else { return };
         let was_half_full = ring.is_half_full();
         let (bytes, length) = RingEntry::of(entry).to_bytes();
-        // What is logged is complete: a client waits between two transactions if the coordinator
+        // The log is complete: a client waits between two transactions if the coordinator
         // is behind.
         let waited = ring.write_or_wait(
             &bytes[..length],

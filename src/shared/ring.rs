@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
 
-/// How long a writer waits for room before it tries again.
+/// Time that a writer waits for room before it tries again.
 const ROOM_WAIT: Duration = Duration::from_millis(10);
 
 /// The counters in front of a ring's bytes: each on a cache line of its own, since another process
@@ -51,7 +51,7 @@ impl<'s> Ring<'s> {
         }
     }
 
-    /// How many bytes wait to be read.
+    /// Number of bytes that wait to be read.
     pub fn waiting(&self) -> usize {
         let written = self.head.written.0.load(Acquire);
         written.wrapping_sub(self.head.read.0.load(Acquire)) as usize
@@ -97,7 +97,7 @@ impl<'s> Ring<'s> {
         }
     }
 
-    /// How many entries were lost so.
+    /// Number of entries lost for lack of room.
     pub fn lost(&self) -> u64 {
         self.head.lost.0.load(Relaxed)
     }

@@ -311,7 +311,7 @@ impl Segment {
         Some(StackArea { head, ring })
     }
 
-    /// Which statements match rows, by their numbers.
+    /// Statements that match rows, by their numbers.
     pub fn statement_rows(&self) -> &[StatementRows] {
         // SAFETY: in bounds, aligned, valid for all bytes.
         unsafe {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 /// Room for the reason why a worker or a client gave up.
 pub const REASON_BYTES: usize = 1024;
 
-/// Where a client worker stands.
+/// State of a client worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum WorkerState {
@@ -31,13 +31,13 @@ pub struct Worker {
     state: AtomicU32,
     /// The process.
     pub process: ProcessRef,
-    /// What it cost.
+    /// Its cost.
     pub account: Account,
     failure: OnceText<REASON_BYTES>,
 }
 
 impl Worker {
-    /// Where the worker stands.
+    /// Returns the state of the worker.
     pub fn state(&self) -> WorkerState {
         match self.state.load(Acquire) {
             0 => WorkerState::Absent,

@@ -1,8 +1,8 @@
-//! Which statements match rows, in the transactions that are sampled.
+//! Statements that match rows, in the transactions that are sampled.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// What is known of one statement; all zero is nothing.
+/// Data on the rows of one statement; all zero is nothing.
 #[repr(C)]
 pub struct StatementRows {
     /// Executions that neither matched nor returned a row, before one that did.
@@ -24,7 +24,7 @@ impl StatementRows {
         }
     }
 
-    /// How many executions there were if none had a row; else 0.
+    /// Number of executions if none had a row; else 0.
     pub fn in_vain(&self) -> u32 {
         match self.matched.load(Relaxed) {
             0 => self.in_vain.load(Relaxed),

@@ -1,4 +1,4 @@
-//! What most sessions waited for in the interval that ended last, for processes that watch a run.
+//! Most frequent wait in the interval that ended last, for processes that watch a run.
 
 use super::seqlock::{Sequence, SharedWords};
 
@@ -6,12 +6,12 @@ use super::seqlock::{Sequence, SharedWords};
 const WORDS: usize = 16;
 const BYTES: usize = WORDS * size_of::<u64>();
 
-/// What most sessions wait for, beside for their clients.
+/// The wait of most sessions, beside for their clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopWait {
     /// Class and event, as in `Lock:transactionid`.
     pub name: String,
-    /// How many sessions waited for it, on average over the interval.
+    /// Number of sessions that waited for it, on average over the interval.
     pub sessions: f64,
 }
 
@@ -46,7 +46,7 @@ impl TopWaitSlot {
         });
     }
 
-    /// It; `None` if no session waited, and before the first interval has ended.
+    /// Returns the wait; `None` if no session waited, and before the first interval has ended.
     pub fn get(&self) -> Option<TopWait> {
         let (mut sessions, mut words) = ([0], [0; WORDS]);
         self.sequence.read(|| {

@@ -6,7 +6,7 @@ use super::segment::Segment;
 const BURST: f64 = 2000.0;
 /// and after these at most this many per second.
 const LINES_PER_SECOND: f64 = 200.0;
-/// How often it reports how many lines were suppressed.
+/// Time between reports of the number of suppressed lines.
 const SUMMARY_NS: u64 = 1_000_000_000;
 
 /// Reads the rings of all workers.
@@ -56,7 +56,7 @@ impl Watcher {
         }
     }
 
-    /// The same at the end, when all writers have ended.
+    /// Passes the last lines, when all writers have ended.
     pub fn end(&mut self, segment: &Segment, now_ns: u64, mut show: impl FnMut(&str)) {
         self.pass(segment, now_ns, &mut show);
         self.report_suppressed(segment, show);

@@ -1,4 +1,4 @@
-//! What the catalogs say, by the server's own look-ups.
+//! Look-ups in the catalogs, by the server's own functions.
 
 use super::transaction::InTransaction;
 use pgrx::pg_sys;

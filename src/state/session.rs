@@ -87,7 +87,7 @@ pub fn in_recovery() -> bool {
     unsafe { pg_sys::RecoveryInProgress() }
 }
 
-/// Where in WAL recovery would start after the checkpoint that has begun last.
+/// Position in WAL where recovery would start after the checkpoint that has begun last.
 pub fn redo_position() -> i64 {
     // SAFETY: reads shared memory.
     unsafe { pg_sys::GetRedoRecPtr() as i64 }

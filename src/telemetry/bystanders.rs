@@ -16,7 +16,7 @@ const WORKERS: &str = "
 SELECT coalesce(json_agg(json_build_array(pid, backend_type, coalesce(leader_pid, 0)))::text, '[]')
   FROM pg_stat_activity WHERE backend_type IN ('parallel worker', 'io worker')";
 
-/// What was seen so far.
+/// Processes seen so far.
 #[derive(Default)]
 pub struct Bystanders {
     seen: BTreeMap<i32, Seen>,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// A part of the query, which a server may not have or not allow: a query of one row, whose columns
 /// are fields of [`Reading`].
 pub struct QueryPart {
-    /// What it reads, for a note.
+    /// Name of what it reads, for a note.
     pub what: &'static str,
     /// Whether it shows what other roles' sessions do.
     pub is_privileged: bool,
@@ -16,7 +16,7 @@ pub struct QueryPart {
     pub sql: &'static str,
 }
 
-/// What is read at some moment.
+/// Values read at some moment.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Reading {
@@ -30,7 +30,7 @@ pub struct Reading {
     pub ended_checkpoint: Option<i64>,
     /// Position in WAL from which recovery would start after it.
     pub ended_redo: Option<i64>,
-    /// The same of the checkpoint that has begun last.
+    /// Position in WAL where recovery would start after the checkpoint that has begun last.
     pub redo: Option<i64>,
 }
 
@@ -61,7 +61,7 @@ const DATABASES: QueryPart = QueryPart {
             FROM pg_stat_database",
 };
 
-/// What [`SESSIONS`] reads.
+/// Name of what [`SESSIONS`] reads.
 pub const SESSIONS_WHAT: &str =
     "other sessions, autovacuum workers and what the checkpointer waits for";
 

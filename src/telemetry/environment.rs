@@ -1,4 +1,5 @@
-//! What a run ran on: facts about the server, and about the machines of the server and of the clients.
+//! Environment of a run: facts about the server, and about the machines of the server and of the
+//! clients.
 //!
 //! Facts about hardware, kernel and file systems are those that every user of the machine can see. The
 //! path of the data directory is shown to roles that the server shows it to.

@@ -10,7 +10,7 @@ use std::path::Path;
 /// Bytes of a sector, the unit of the kernel's counters, whatever the device's is.
 const SECTOR_BYTES: u64 = 512;
 
-/// What of the machine can be read.
+/// Readable counters of the machine.
 pub struct Machine {
     cpu: bool,
     pressure: bool,

@@ -1,4 +1,4 @@
-//! What the coordinator of a run observes beside the clients.
+//! Observations of a run's coordinator beside the clients.
 //!
 //! [`Telemetry`] has all observers: `snapshots` detects snapshots that distort the figures, `server`
 //! reads counters in each interval: those of the server by the query in `counters`, those of its
@@ -47,9 +47,9 @@ use tables::RelationStates;
 use target::TargetConnection;
 use waits::Waits;
 
-/// How long to wait for a target's last answer.
+/// Time to wait for a target's last answer.
 const LAST_ANSWER_NS: u64 = 1_000_000_000;
-/// How often to look for it.
+/// Period of checks for it.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The observers of one run.
@@ -320,15 +320,15 @@ impl<'r> Telemetry<'r> {
     }
 }
 
-/// What is looked at when the clients of a target have ended, in notes.
+/// Name in notes of the look at a target when its clients have ended.
 const TARGET: &str = "the target after the run";
-/// What `snapshots` observes, in notes.
+/// Name in notes of what `snapshots` observes.
 const SNAPSHOTS: &str = "held snapshots";
-/// What `environment` observes, in notes.
+/// Name in notes of what `environment` observes.
 const ENVIRONMENT: &str = "what the run runs on";
-/// What `tables` observes, in notes.
+/// Name in notes of what `tables` observes.
 const TABLES: &str = "the tables that the run uses";
-/// What `server` observes, in notes.
+/// Name in notes of what `server` observes.
 const SERVER: &str = "the server's statistics";
-/// What `stacks` observes, in notes.
+/// Name in notes of what `stacks` observes.
 const STACKS: &str = "stacks";

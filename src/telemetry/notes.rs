@@ -1,4 +1,4 @@
-//! What could not be observed, and why: said once, stored with the run.
+//! Notes on failed observations and their reasons: said once, stored with the run.
 
 use crate::backend::transaction::abort;
 use crate::error::{Result, catch};

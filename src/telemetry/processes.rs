@@ -100,7 +100,7 @@ struct Process {
     kept: Option<(Source, KeptFile)>,
     /// Its times where the measured time begins.
     begin: Option<ProcessTimes>,
-    /// As last read.
+    /// Its times as last read.
     last: Option<ProcessTimes>,
 }
 
@@ -137,20 +137,20 @@ impl Process {
         if ended.is_some() {
             self.kept = None;
         }
-        // What a process that is gone was last known to have used remains.
+        // The last reading of a process that is gone remains.
         if let Some(now) = ended.or_else(|| self.read()) {
             self.last = Some(now);
         }
     }
 
-    /// What it has used in the measured time.
+    /// Times used in the measured time.
     fn used(&self) -> Option<ProcessTimes> {
         Some(self.last?.minus(&self.begin?))
     }
 }
 
-/// What processes have used since the measured time began. `None` if there are no such processes,
-/// or if nothing is known of them.
+/// Times that processes have used since the measured time began. `None` if there are no such
+/// processes, or if nothing is known of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Used {
     /// The processes that execute the clients' statements: the clients of mode spi, the sessions of
@@ -216,7 +216,7 @@ impl Processes {
         self.coordinator.update(None);
     }
 
-    /// What each group has used from the begin of the measured time until the last reading.
+    /// Times of each group from the begin of the measured time until the last reading.
     pub fn used(&self) -> Used {
         Used {
             sessions: sum(self.sessions.iter().map(|(_, process)| process)),
@@ -226,7 +226,7 @@ impl Processes {
     }
 }
 
-/// What these processes have used together; `None` if that is not known of one of them.
+/// Sum of the times of these processes; `None` if that of one is not known.
 fn sum<'p>(processes: impl IntoIterator<Item = &'p Process>) -> Option<ProcessTimes> {
     let used = processes.into_iter().map(Process::used);
     used.reduce(|sum, next| {

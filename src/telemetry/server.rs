@@ -1,5 +1,5 @@
-//! What the server and its machine do in each interval of a run, as differences of counters: nothing
-//! is ever reset.
+//! Activity of the server and its machine in each interval of a run, as differences of counters:
+//! nothing is ever reset.
 //!
 //! Counters are read when an interval ends. A target is asked without waiting for it: its answer
 //! arrives later, and if that takes longer than an interval, a row covers several.
@@ -25,7 +25,7 @@ use selfbench_model::{RunServerInterval, ServerCounts};
 use selfbench_stats::ProcessTimes;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How the server's counters are read.
+/// Query for the server's counters.
 enum Query {
     /// On this server, with the rights of the extension's owner: roles see their runs' rows only, and
     /// of other sessions' secrets only what [`counters`] gives them.
@@ -55,7 +55,7 @@ pub struct ServerIntervals {
     /// The interval that has ended and whose counters have not been read; the inner `None` is the
     /// time before the first one.
     ended: Option<Option<Period>>,
-    /// The same of an interval for whose counters the target was asked, and when.
+    /// The interval for whose counters the target was asked, and when.
     asked: Option<(Option<Period>, u64)>,
 }
 

@@ -66,9 +66,9 @@ SELECT txid_snapshot_xmax(txid_current_snapshot())::text,
           FROM pg_replication_slots WHERE xmin IS NOT NULL
        ) h (pid, oldest, who, begin, of_standby)";
 
-/// Who keeps what: process id (0 if it is none), oldest transaction id, description if the role may
-/// know it; when its transaction began, and how many seconds ago, if that is known; whether it speaks for a
-/// standby.
+/// Holder of a snapshot: process id (0 if it is none), oldest transaction id, description if the
+/// role may know it; when its transaction began, and how many seconds ago, if that is known;
+/// whether it speaks for a standby.
 #[derive(Deserialize)]
 struct Holder(
     i32,
@@ -130,7 +130,7 @@ impl Sample {
     }
 }
 
-/// Who holds a snapshot: process id, or the name of what is no process.
+/// Identity of a holder: process ID, or a name for a holder that is no process.
 type By = (i32, Option<String>);
 
 /// A holder in several samples, with the oldest transaction ID that it keeps, and when its transaction
@@ -143,11 +143,12 @@ struct Held {
     /// Whether more than one sample has it. One that only one sample has is not older than
     /// transactions of the run, as far as known.
     is_old: bool,
-    /// How long it must last to count, unless it lasts from the first sample to the last one.
+    /// Least time that it must last to count, unless it lasts from the first sample to the last
+    /// one.
     least_ns: u64,
     /// Whether the first sample has it.
     is_first: bool,
-    /// What it is; `None` if the role may not know it.
+    /// Description; `None` if the role may not know it.
     who: Option<String>,
 }
 
@@ -166,7 +167,7 @@ pub struct Snapshots {
     holders: BTreeMap<Key, Held>,
     /// When old snapshots were held, in order and without overlaps: begins and ends.
     spans: Vec<(u64, u64)>,
-    /// For how long each held them, in nanoseconds, and what it is.
+    /// Nanoseconds for which each held them, and its description.
     by: BTreeMap<By, (u64, Option<String>)>,
     /// When the run ended, if that is known.
     end_ns: u64,
@@ -257,7 +258,7 @@ impl Snapshots {
         Ok(())
     }
 
-    /// Who held snapshots, those that did for the longest time first.
+    /// Names of those that held snapshots, the longest first.
     fn named(self) -> String {
         let mut by: Vec<_> = self.by.into_iter().collect();
         by.sort_by_key(|(_, (ns, _))| std::cmp::Reverse(*ns));
@@ -349,7 +350,7 @@ impl Snapshots {
         let (ns, who) = self.by.entry(by).or_default();
         *ns += to_ns - from_ns;
         *who = held.who;
-        // None that is there ends later than this one.
+        // This span ends last: merges it with those that overlap.
         while let Some((from, to)) = self.spans.pop_if(|(_, to)| *to >= from_ns) {
             from_ns = from.min(from_ns);
             to_ns = to.max(to_ns);

@@ -24,7 +24,7 @@ enum Process {
 }
 
 impl Process {
-    /// As `backend_type` of `pg_stat_activity`, without the name of the extension.
+    /// Name as in `backend_type` of `pg_stat_activity`, without that of the extension.
     fn name(self) -> &'static str {
         match self {
             Process::SpiClient => "spi client",

@@ -108,7 +108,7 @@ const SEND_STATISTICS: &str = "SELECT '' FROM pg_stat_force_next_flush()";
 /// The first version that has this.
 const SENDS_FROM: i32 = 150000;
 
-/// What is counted; `None` if the server does not count it for a relation of that kind.
+/// Counters; `None` if the server does not count this for a relation of that kind.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq)]
 struct Counters {
     autovacuums: Option<i64>,
@@ -191,7 +191,7 @@ pub struct RelationStates {
     states: BTreeMap<i64, State>,
     /// Whether there may be more than are looked at.
     is_full: bool,
-    /// Those that could not be looked at.
+    /// Relations that could not be looked at.
     locked: BTreeSet<i64>,
     /// When counters of the database were last reset.
     reset_at: Option<String>,
@@ -303,8 +303,8 @@ impl RelationStates {
         Ok(planned.largest(rows, notes))
     }
 
-    /// The same without a look after the run: those that plans name, as they were before it. It is not
-    /// known which partitions of a table were used, so all are there.
+    /// Tables that plans name, as they were before the run, without a look after it. It is not
+    /// known which partitions of a table were used, so all are included.
     pub fn only_before(&self, run_id: i64, segment: &Segment) -> UsedTables {
         let planned = Planned::of(segment);
         let used = self
@@ -316,9 +316,9 @@ impl RelationStates {
         planned.largest(rows, Vec::new())
     }
 
-    /// What relations of a later moment have replaced, with the same names: by DROP and CREATE, by REINDEX
-    /// CONCURRENTLY, or as TOAST tables of what was written anew. Their counters do not go on: those of the
-    /// old ones, or what sessions had not yet sent of them, are lost.
+    /// Relations replaced by those of a later moment, with the same names: by DROP and CREATE, by
+    /// REINDEX CONCURRENTLY, or as TOAST tables of what was written anew. Their counters do not go
+    /// on: those of the old ones, or what sessions had not yet sent of them, are lost.
     fn replaced_by(&self, after: &RelationStates) -> BTreeMap<i64, &State> {
         let is_in = |states: &RelationStates, state: &State| {
             states.is_full
@@ -368,7 +368,7 @@ impl RelationStates {
         }
     }
 
-    /// What is known of a relation without a look at it after the run.
+    /// Row of a relation without a look at it after the run.
     fn row_before(
         &self,
         run_id: i64,
@@ -434,7 +434,7 @@ impl Planned {
         self.relations.contains(&state.main_table)
     }
 
-    /// The same, or a table that its table is a partition of, or inherits from.
+    /// Whether they name its table, or one that its table is a partition of or inherits from.
     fn has_parent_of(&self, state: &State) -> bool {
         let mut parents = state.parents.iter();
         self.has_table_of(state) || parents.any(|oid| self.relations.contains(oid))

@@ -5,17 +5,17 @@ use crate::clock;
 use crate::database::remote::Remote;
 use crate::error::Result;
 
-/// How often to look whether an answer has arrived.
+/// Period of checks whether an answer has arrived.
 const LOOK_EVERY_NS: u64 = 5_000_000;
 
-/// Who asks.
+/// Observer that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
-    /// What the server does in each interval.
+    /// Activity of the server in each interval.
     Server,
-    /// What sessions wait for.
+    /// Waits of sessions.
     Waits,
-    /// What blocks them.
+    /// Blockers of sessions.
     Blockers,
 }
 

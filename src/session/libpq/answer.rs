@@ -12,7 +12,7 @@ pub(super) struct Answer {
     pub(super) query: usize,
     /// Whether results are kept.
     pub(super) store: bool,
-    /// Those that were kept.
+    /// Kept results.
     pub(super) results: Vec<QueryResult>,
     /// The first error.
     pub(super) failure: Option<SqlError>,
@@ -85,8 +85,8 @@ impl Answer {
     }
 }
 
-/// How many rows a statement matched or returned; `None` if it failed, is of a kind that does neither,
-/// or inserts.
+/// Number of rows that a statement matched or returned; `None` if it failed, is of a kind that does
+/// neither, or inserts.
 pub(super) fn matched(result: &PqResult) -> Option<u64> {
     let tag = result.command_tag();
     let (command, rows) = tag.rsplit_once(' ')?;
@@ -96,7 +96,7 @@ pub(super) fn matched(result: &PqResult) -> Option<u64> {
     }
 }
 
-/// What `\gset` and `\aset` need of a result.
+/// Result as `\gset` and `\aset` need it.
 fn kept(result: &PqResult) -> QueryResult {
     let rows = result.rows();
     let mut last_row = Vec::new();

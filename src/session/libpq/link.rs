@@ -8,9 +8,9 @@ use std::rc::Rc;
 /// One connection after the other, with the state of the socket.
 pub(super) struct Link {
     connection: Option<Connection>,
-    /// How many connections there have been.
+    /// Number of connections so far.
     generation: u64,
-    /// What connections are made with, if they are made during the run.
+    /// Parameters of connections that are made during the run.
     connect_with: Rc<ConnectWith>,
     /// Whether the socket has something to read.
     pub(super) readable: bool,
@@ -51,7 +51,7 @@ impl Link {
         self.connection.as_ref().map(Connection::address)
     }
 
-    /// What cancels what the server is executing; `None` if there is no connection.
+    /// Cancel request for the statement in progress; `None` if there is no connection.
     pub(super) fn cancel(&self) -> Option<Cancel> {
         Cancel::of(self.connection.as_ref()?)
     }

@@ -8,7 +8,7 @@ use std::ffi::c_char;
 pub(super) struct ParameterTexts {
     /// The texts one after the other, each with a zero byte at its end.
     pub(super) texts: String,
-    /// Where each begins; `None` is NULL.
+    /// Offset of each; `None` is NULL.
     starts: Vec<Option<usize>>,
     pub(super) pointers: Vec<*const c_char>,
 }

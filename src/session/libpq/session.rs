@@ -14,10 +14,10 @@ use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-/// What the connection is busy with.
+/// Activity of the connection.
 enum Activity {
     Nothing,
-    /// It is being made, and waits for this.
+    /// Connecting: waits for this event.
     Connecting(Connecting),
     /// The statement is being prepared; its execution follows.
     Preparing(usize),
@@ -42,7 +42,7 @@ pub struct LibpqSession {
     pipeline: Option<usize>,
     answer: Answer,
     outcome: Option<Outcome>,
-    /// Which statements match rows.
+    /// Statements that match rows.
     rows: &'static [StatementRows],
     /// Transactions that have ended.
     transactions: u64,
@@ -129,7 +129,7 @@ impl LibpqSession {
         self.link.address()
     }
 
-    /// What cancels that, if there is a connection.
+    /// Cancel request for the statement in progress, if there is a connection.
     pub fn cancel(&self) -> Option<Cancel> {
         self.link.cancel()
     }
@@ -363,7 +363,7 @@ impl Session for LibpqSession {
                 }
                 let sql = CString::new(command.parameterized()).unwrap_or_default();
                 if self.pipeline.is_some() {
-                    // It could not be prepared; this tells why, at the end of the pipeline.
+                    // The statement could not be prepared; this shows why when the pipeline ends.
                     let sent = self.link.with(|connection| {
                         connection.send_query_params(&sql, &self.parameters.pointers)
                     });

@@ -59,8 +59,8 @@ pub(super) unsafe fn define_portal(
     }
 }
 
-/// What `\gset` and `\aset` need of what a portal has executed: the row of a procedure that returns
-/// one, which the portal has kept.
+/// Result of a portal for `\gset` and `\aset`: the row of a procedure that returns one, which the
+/// portal has kept.
 ///
 /// # Safety
 /// In a transaction; the portal has run and given no row away.

@@ -1,15 +1,15 @@
-//! Which statements SPI does not execute: by their text, and by their parse tree.
+//! Statements that SPI does not execute: by their text, and by their parse tree.
 
 use pgrx::pg_sys;
 use std::ffi::CString;
 
-/// How a statement is executed.
+/// Kind of execution of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatementKind {
-    /// As transaction control; `exits` is whether a failed block accepts it.
+    /// Transaction control; `exits` is whether a failed block accepts it.
     Control { exits: bool },
-    /// As a utility command that must not have a snapshot: a snapshot fixes what SET TRANSACTION
-    /// sets, and LOCK must be able to precede it.
+    /// Utility command that must not have a snapshot: a snapshot fixes what SET TRANSACTION sets,
+    /// and LOCK must be able to precede it.
     Bare,
     /// Through a portal at top level: it can commit, or must be in a block.
     Portal,
@@ -81,8 +81,8 @@ pub(super) unsafe fn parse_utility(
     }
 }
 
-/// How the server's own statement loop would execute this statement. A failed block accepts
-/// what ends it or returns to a savepoint.
+/// Kind of execution by which the server's own statement loop would execute this statement. A
+/// failed block accepts what ends it or returns to a savepoint.
 ///
 /// # Safety
 /// The node is a parsed statement.

@@ -88,8 +88,8 @@ pub(super) fn in_statement<const METERED: bool>(
     Ok(())
 }
 
-/// What a backend does when it is ready for the next statement. It does not wait for one, so that
-/// idleness is reported only by [`SpiSession::rest`](super::SpiSession::rest). There are no
+/// Does what a backend does when it is ready for the next statement. It does not wait for one, so
+/// that idleness is reported only by [`SpiSession::rest`](super::SpiSession::rest). There are no
 /// notifications, since no client of mode spi can LISTEN.
 #[inline]
 pub(super) fn end_statement(state: &mut CommandState) {
@@ -108,6 +108,6 @@ pub(super) fn end_statement(state: &mut CommandState) {
             }
         }
     }
-    // What has committed must not be reported as canceled.
+    // A committed statement must not be reported as canceled.
     interrupts::check_between_statements();
 }

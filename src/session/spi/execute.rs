@@ -34,7 +34,7 @@ pub(super) struct Executor {
     text: String,
     /// For the execution of one statement; see [`plan`](super::plan).
     pub(super) memory: pg_sys::MemoryContext,
-    /// What saved plans use.
+    /// Relations that saved plans use.
     relations: &'static Relations,
 }
 

@@ -131,8 +131,8 @@ unsafe extern "C-unwind" fn utility(
     end_execution();
 }
 
-/// How many rows an execution matched or returned, if it is one of the statement that the client sent
-/// and not of a function or trigger that it calls, and does not insert.
+/// Number of rows that an execution matched or returned, if it is one of the statement that the
+/// client sent and not of a function or trigger that it calls, and does not insert.
 ///
 /// # Safety
 /// The execution has run.

@@ -30,13 +30,13 @@ pub(super) enum Part {
 struct Meter {
     /// The part that time is added to; `None` while nothing is timed.
     part: Cell<Option<Part>>,
-    /// How many executions are within each other.
+    /// Number of executions within each other.
     depth: Cell<u32>,
     /// The part in which the outermost of them began: a commit executes deferred triggers.
     around: Cell<Part>,
     /// The CPU clock where the part was entered.
     since_ns: Cell<u64>,
-    /// What a reading of the CPU clock takes.
+    /// Cost of a reading of the CPU clock.
     reading_ns: Cell<u64>,
     /// Time of each part.
     spent_ns: [Cell<u64>; 5],
@@ -79,7 +79,7 @@ pub(super) fn enter<const METERED: bool>(part: Part) {
     }
 }
 
-/// The same where that has to be found out.
+/// Enters a part if the parts of the transaction are timed, as found at run time.
 #[cold]
 pub(super) fn enter_if_metered(part: Part) {
     if METER.with(|meter| meter.part.get().is_some()) {
@@ -99,7 +99,7 @@ pub(super) fn begin() {
     });
 }
 
-/// What was timed since then.
+/// Ends the timing; returns the times since then.
 pub(super) fn end() -> TurnParts {
     METER.with(|meter| {
         meter.switch(None);
@@ -115,7 +115,7 @@ pub(super) fn end() -> TurnParts {
     })
 }
 
-/// What a reading of the CPU clock takes: each part contains one.
+/// Cost of a reading of the CPU clock; each part contains one.
 fn reading_ns() -> u64 {
     const READINGS: usize = 33;
     let readings: [u64; READINGS] = std::array::from_fn(|_| clock::thread_cpu_ns());
@@ -137,7 +137,7 @@ pub(super) fn begin_execution() {
     });
 }
 
-/// It ends. A cursor may end that another transaction has begun.
+/// The execution ends. A cursor may end that another transaction has begun.
 pub(super) fn end_execution() {
     METER.with(|meter| {
         if meter.part.get() == Some(Part::Executor) {

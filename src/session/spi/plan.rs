@@ -11,7 +11,7 @@ use crate::shared::Relations;
 use pgrx::pg_sys;
 use selfbench_script::{Slot, Variables};
 
-/// How a parameter's text becomes a value.
+/// Conversion of a parameter's text to a value.
 struct Parameter {
     oid: pg_sys::Oid,
     input: pg_sys::FmgrInfo,

@@ -1,4 +1,4 @@
-//! What goes through SPI itself: its preparation, its execution, its result.
+//! Queries through SPI itself: its preparation, its execution, its result.
 
 use super::errors::check_spi;
 use super::plan::ParameterValues;
@@ -77,7 +77,7 @@ pub(super) fn options(values: pg_sys::ParamListInfo, collect: bool) -> pg_sys::S
     }
 }
 
-/// What `\gset` and `\aset` need of what SPI has just executed.
+/// Result of the last SPI execution for `\gset` and `\aset`.
 ///
 /// # Safety
 /// Connected to SPI, after an execution that was successful.

@@ -29,7 +29,7 @@ pub struct SpiSession {
     executor: Executor,
     pipeline: Option<Pipeline>,
     outcome: Option<Outcome>,
-    /// As last read.
+    /// Usage as last read.
     usage: Usage,
 }
 
@@ -136,8 +136,8 @@ impl SpiSession {
     }
 }
 
-/// What the session does for its trait; `METERED` is whether the parts of the transaction are timed,
-/// see [`meter`].
+/// Methods behind the trait; `METERED` is whether the parts of the transaction are timed, see
+/// [`meter`].
 impl SpiSession {
     /// Executes a statement.
     #[inline]
