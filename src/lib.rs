@@ -5,28 +5,28 @@
 //! A file uses its own folder and the layers below, never one above, and no two files import each
 //! other, not even by way of others. A test, `crates/layers`, reads the order here, top to bottom:
 //!
-//! | layer | what it is |
+//! | layer | content |
 //! |---|---|
-//! | `api` | what SQL calls: unpack, validate, call, return |
+//! | `api` | SQL functions: unpack, validate, call, return |
 //! | `worker` | processes: who starts whom, how each enters and leaves |
-//! | `telemetry` | what the coordinator of a run observes beside the clients |
+//! | `telemetry` | observations of a run's coordinator beside the clients |
 //! | `initialize` | tables and their filling |
 //! | `results` | rows of results |
 //! | `session` | the two ways in which a client's statements reach a server |
-//! | `run` | what a run is: options, specification |
+//! | `run` | runs: options, specification |
 //! | `database` | this server or a target, for everything that is not measured |
 //! | `options` | lists of options: structs, defaults, reading them from calls and documents |
-//! | `backend` | how a process of ours behaves as a server process |
+//! | `backend` | behavior of our processes as server processes |
 //! | `shared` | the memory of a task |
 //! | `copy` | filling a table by the server's COPY |
 //! | `check` | checks of single values that functions are given |
 //! | `server` | facts about this server and session |
-//! | `security` | who may do what, and with whose rights it is done |
+//! | `security` | privileges, and the role with which something is done |
 //! | `query` | reading queries of our own |
 //! | `state` | this process's transaction, settings and identity, behind safe functions |
 //! | `pq` | libpq behind a safe interface |
-//! | `latch` | what a process waits for: its latch and the flags of signals |
-//! | `compat` | all that differs between versions of the server |
+//! | `latch` | waits of a process: its latch and the flags of signals |
+//! | `compat` | differences between versions of the server |
 //! | `error` | every error that a user can meet |
 //! | `clock` | the one clock of a run |
 

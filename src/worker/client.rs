@@ -16,8 +16,8 @@ use selfbench_script::{Streams, Workload};
 use std::ops::Range;
 use std::sync::atomic::Ordering::*;
 
-/// What a client uses outside of its session: the shared clock, the run's stop request, the shell,
-/// the messages to the caller.
+/// Services for a client outside of its session: the shared clock, the run's stop request, the
+/// shell, the messages to the caller.
 pub struct ClientControl<'s> {
     header: &'s Header,
     messages: Option<Messages<'s>>,

@@ -26,9 +26,9 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::time::Duration;
 
-/// How long clients may take to stop when requested, before they are terminated.
+/// Time that clients may take to stop when requested, before they are terminated.
 const TERMINATE_NS: u64 = 1_500_000_000;
-/// How often to check whether they have exited.
+/// Period of checks whether they have exited.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The processes of the clients of a run. Drop ends them and waits until they have exited.
@@ -67,7 +67,7 @@ impl ClientProcesses {
         Ok(started)
     }
 
-    /// How many of them are backends.
+    /// Number of them that are backends.
     pub fn backends(&self) -> usize {
         self.0
             .processes
@@ -233,7 +233,7 @@ impl ClientProcess {
         let parameter = |number: i64| CString::new(number.to_string()).unwrap_or_default();
         let handle = parameter(i64::from(segment.handle()));
         let secret = parameter(segment.header().secret as i64);
-        // So few bytes are always sent at once; a failure shows as the end of the backend.
+        // A message this short is sent at once; a failure shows as the end of the backend.
         let _ = connection.send_query_params(
             c"CALL bench_internal.spi_client($1, $2)",
             &[handle.as_ptr(), secret.as_ptr()],

@@ -26,17 +26,17 @@ use selfbench_model::{Reply, Run, RunState};
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
-/// How long before it comes clients are told of the end of a warm-up until steady.
+/// Time between telling clients the end of a warm-up until steady and that end.
 const NOTICE_NS: u64 = 10_000_000;
 
 /// Why a run ends early if its coordinator was asked to end.
 const TERMINATED: &str = "its coordinator was terminated";
 
-/// What a coordinator needs from the start barrier, at which all clients wait, to the stored result.
+/// State of a coordinator from the start barrier, at which all clients wait, to the stored result.
 pub struct Conductor<'r> {
     /// The run's memory.
     pub segment: &'r Segment,
-    /// What the run is.
+    /// Specification of the run.
     pub spec: &'r RunSpec,
     /// Whether it is stored.
     pub stores: bool,
@@ -44,7 +44,7 @@ pub struct Conductor<'r> {
     pub clients: &'r ClientProcesses,
     /// The log of its transactions, if there is one.
     pub logbook: Option<Logbook>,
-    /// What is observed beside the clients.
+    /// Observers beside the clients.
     pub telemetry: Telemetry<'r>,
 }
 
@@ -147,7 +147,7 @@ impl Conductor<'_> {
         let interval_ns = self.spec.aggregate_interval_us() as u64 * 1000;
         let mut warming_up = WarmingUp::new(self.segment, self.spec);
         let mut deadline_ns = header.deadline_ns.load(Relaxed);
-        // What is left until the deadline belongs to the interval before, if it is too short for a rate.
+        // A rest before the deadline that is too short for a rate belongs to the interval before.
         let short_ns = (interval_ns as f64 * SHORT) as u64;
         let mut next = header.measure_ns.load(Relaxed).saturating_add(interval_ns);
         loop {
@@ -183,8 +183,8 @@ impl Conductor<'_> {
                 run.warmup_s = warmed_up_s(header, measure_ns);
             }
             let mut drains = Logbook::is_pressing(self.segment);
-            // What clients do after the deadline belongs to the last interval before it, also if that
-            // is late. No interval ends when only processes of clients are left.
+            // Work after the deadline belongs to the last interval before it, also if that is late. No
+            // interval ends when only processes of clients are left.
             if now >= next && now.saturating_add(short_ns) < deadline_ns {
                 let have_all_ended = reading::ended_ns(self.segment).is_some();
                 if !have_all_ended && let Some(period) = collector.end_interval(now) {
@@ -264,8 +264,8 @@ impl Conductor<'_> {
     }
 }
 
-/// From here on, a request to cancel the run, such as one that arrives after the run has noticed that
-/// it is to end, no longer cancels statements of the coordinator.
+/// Makes requests to cancel the run, such as one that arrives after the run has noticed that it is
+/// to end, no longer cancel statements of the coordinator.
 pub fn leave_cancels() {
     leave_canceling();
     enter_cooperative();
@@ -314,7 +314,7 @@ pub fn give_up(
     end_early(run, state, stored);
 }
 
-/// The same before it has any clients.
+/// Stores the failure of a run that has no clients yet.
 pub fn store_failure(segment: &Segment, mut run: Run, stored: bool, error: &Error) {
     abort();
     leave_cancels();

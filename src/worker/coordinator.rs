@@ -68,7 +68,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
         header.left_teardown.store(left.unwrap_or(0), Relaxed);
     }
     let run = transaction(|| Ok(describe(segment, spec, &database, run_id)))?;
-    // Who terminates this process from here on cancels what it does: the run is still to be stored, and its
+    // A SIGTERM cancels the run from here on: it is still to be stored, and its
     // teardown to be done.
     enter_cooperative();
     enter_canceling();
@@ -256,7 +256,7 @@ fn describe(segment: &Segment, spec: &RunSpec, database: &Database, run_id: i64)
     }
 }
 
-/// What pgbench vacuums before a run; the last one only on request.
+/// Statements of pgbench's vacuum before a run; the last one only on request.
 const PGBENCH_VACUUM: [&str; 4] = [
     "VACUUM pgbench_branches",
     "VACUUM pgbench_tellers",
@@ -286,7 +286,7 @@ fn vacuum(
         (true, _) => &PGBENCH_VACUUM[..3],
     };
     let of_pgbench = of_pgbench.iter().map(|statement| (*statement).to_owned());
-    // What another session has locked would have to be waited for.
+    // Skips tables that another session has locked instead of waiting for them.
     let others = spec.vacuum_tables.iter();
     let others = others.map(|table| format!("VACUUM (SKIP_LOCKED) {table}"));
     for statement in of_pgbench.chain(others) {

@@ -13,14 +13,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long to wait for processes to exit after SIGTERM.
+/// Time to wait for processes to exit after SIGTERM.
 const LIMIT_NS: u64 = 10_000_000_000;
-/// The same in an exit callback, where this process does not react to SIGTERM itself.
+/// Limit in an exit callback, where this process does not react to SIGTERM itself.
 const EXIT_LIMIT_NS: u64 = 6_000_000_000;
-/// How often to send SIGTERM again to processes that treat the first one as a request. A coordinator needs
-/// some time to end its clients and to store the run.
+/// Time between further SIGTERMs to processes that treat the first one as a request. A coordinator
+/// needs some time to end its clients and to store the run.
 const INSIST_NS: u64 = 4_000_000_000;
-/// How often to check whether they have exited.
+/// Period of checks whether they have exited.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Processes that this process has started. No method may raise an error.
@@ -37,7 +37,7 @@ pub trait Processes: 'static {
     /// Calls `each` for all remaining processes.
     fn for_each_left(&self, each: &mut dyn FnMut(Left));
 
-    /// How long to wait for them after SIGTERM was sent.
+    /// Time to wait for them after SIGTERM was sent.
     fn limit_ns(&self) -> u64 {
         match latch::is_exiting() {
             true => EXIT_LIMIT_NS,
@@ -56,7 +56,7 @@ pub enum Left<'p> {
 }
 
 impl Left<'_> {
-    /// That of a worker; `None` if it has ended.
+    /// Handle of a worker; `None` if it has ended.
     pub fn of_worker(worker: &WorkerHandle) -> Option<Left<'_>> {
         (worker.status() != WorkerStatus::Stopped).then_some(Left::Worker(worker))
     }
@@ -101,7 +101,7 @@ pub fn end(processes: &(impl Processes + ?Sized)) {
 /// Processes that were requested to exit.
 pub struct Termination {
     begin_ns: u64,
-    /// How often SIGTERM was sent again.
+    /// Number of further SIGTERMs.
     insisted: u64,
 }
 

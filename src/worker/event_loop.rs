@@ -25,20 +25,21 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How long statements in progress may continue when a run is stopped, before they are canceled.
+/// Time that statements in progress may continue when a run is stopped, before they are canceled.
 pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
-/// How long canceled statements may take to end.
+/// Time that canceled statements may take to end.
 const CANCEL_GRACE_NS: u64 = 2_000_000_000;
-/// The same on a target, to which many requests take longer, and where no other process ends them: not
-/// as long as the coordinator waits for this process.
+/// Limit on a target, which takes longer for many requests, and where no other process ends them:
+/// less than the time that the coordinator waits for this process.
 const TARGET_GRACE_NS: u64 = 8_000_000_000;
-/// How long requests for a target are sent before what they have not ended is terminated.
+/// Time for which cancel requests are sent to a target before the remaining sessions are
+/// terminated.
 const REQUESTS_NS: u64 = 1_000_000_000;
 /// The time between two terminations, each of which takes a connection and may be refused.
 const TERMINATE_EVERY_NS: u64 = 500_000_000;
 /// The time between two cancels of the same statement, which may not have begun at the first one.
 const CANCEL_EVERY_NS: u64 = 200_000_000;
-/// How often the worker checks meanwhile, in milliseconds.
+/// Period of the worker's checks meanwhile, in milliseconds.
 const STOP_TICK_MS: i64 = 50;
 /// The longest wait, in milliseconds, which the server stores in 32 bits.
 const LONGEST_WAIT_MS: i64 = 3_600_000;
@@ -197,12 +198,12 @@ struct EventLoop<'s, 'p> {
     segment: &'s Segment,
     control: ClientControl<'s>,
     plans: &'p [RunPlan<'p>],
-    /// Those of this worker, which its clients share.
+    /// Threads of this worker, which its clients share.
     threads: Vec<Thread>,
     clients: Vec<LibpqClient<'s, 'p>>,
     /// Clients that can go on at once, by position.
     queue: VecDeque<usize>,
-    /// How many clients have not ended.
+    /// Number of clients that have not ended.
     active: usize,
     /// When each client that sleeps wakes up, and its position; the first to wake up comes first.
     sleepers: BinaryHeap<Reverse<(u64, usize)>>,
@@ -216,7 +217,7 @@ struct EventLoop<'s, 'p> {
     canceled_ns: u64,
     /// The requests that cancel them on a target.
     requests: Option<Requests>,
-    /// What terminates sessions there.
+    /// Termination of the sessions there.
     termination: Option<SessionTermination>,
     /// When it began.
     terminated_ns: u64,
@@ -257,8 +258,8 @@ impl EventLoop<'_, '_> {
         }
     }
 
-    /// When the run must end: keeps clients from starting anything, and cancels statements that
-    /// take too long. Returns whether to continue.
+    /// Ends the run when it must end: keeps clients from starting anything, and cancels statements
+    /// that take too long. Returns whether to continue.
     fn answer_requests(&mut self) -> bool {
         let header = self.segment.header();
         // A terminated worker ends the run and cancels its statements: the server would not notice
@@ -311,7 +312,7 @@ impl EventLoop<'_, '_> {
             if !termination.advance() {
                 return;
             }
-            // It may have failed, for lack of a connection, or have had other sessions.
+            // The termination may have failed, for lack of a connection, or was for other sessions.
             self.termination = None;
         }
         if now - self.terminated_ns < TERMINATE_EVERY_NS {

@@ -32,7 +32,7 @@ pub struct Interval {
 pub struct Harvest {
     /// Latency counters, by set and histogram.
     counters: Counters,
-    /// Those of single commands, by set and command.
+    /// Latency counters of single commands, by set and command.
     command_counters: Counters,
     /// Latencies up to the last reading, by script; then those of reads, if they are measured.
     histograms: Vec<LatencyHistogram>,
@@ -42,7 +42,7 @@ pub struct Harvest {
     read_ns: u64,
     /// Figures of all scripts at the start of the current interval.
     tally: Tally,
-    /// What [`Interval::blocks`] counts, at that time.
+    /// Values of [`Interval::blocks`] at that time.
     blocks: [u64; 3],
     begins_ns: u64,
     number: i32,

@@ -19,19 +19,19 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// How often the caller checks its task while it waits.
+/// Period of the caller's checks of its task while it waits.
 const TICK: Duration = Duration::from_millis(100);
-/// The same while the task ends.
+/// Period of these checks while the task ends.
 const END_TICK: Duration = Duration::from_millis(20);
-/// How long to wait for a canceled task to end before its coordinator is terminated.
+/// Time to wait for a canceled task to end before its coordinator is terminated.
 const CANCEL_GRACE_NS: u64 = 10_000_000_000;
-/// The same if the caller itself must exit.
+/// Limit of that wait if the caller itself must exit.
 const LAST_GRACE_NS: u64 = 1_500_000_000;
 
 /// Why a task ends early if its caller does.
 pub const CALLER_ENDED: &str = "the session that waited for it has ended";
 
-/// The same if a timeout ends the caller's statement; the server's message.
+/// Reason if a timeout ends the caller's statement; the server's message.
 const TIMED_OUT: &str = "canceling statement due to statement timeout";
 
 /// A task that this backend has started. Dropping it cancels it unless it has finished, and awaits
@@ -151,7 +151,7 @@ impl Task {
         watched
     }
 
-    /// The same in a process that has no transaction.
+    /// Waits like [`wait`](Self::wait), in a process that has no transaction.
     pub fn watch(&self, until: Phase, mut tick: impl FnMut(&Segment) -> Result<()>) -> Result<()> {
         let header = self.segment().header();
         loop {
@@ -160,7 +160,7 @@ impl Task {
                 self.0.end();
                 check_for_interrupts();
             }
-            // It may finish between two checks.
+            // The task may finish between two checks.
             let gone = ending::are_gone(&*self.0);
             let phase = header.phase();
             if phase == Phase::Finished {

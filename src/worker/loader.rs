@@ -19,7 +19,7 @@ use crate::shared::{Header, Phase, Segment, Stop};
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
 
-/// What the loader returns: the seconds that each step took.
+/// Result of the loader: the seconds that each step took.
 pub type StepSeconds = Vec<f64>;
 
 /// Entry point of the process.
@@ -123,7 +123,7 @@ impl Steps {
     }
 }
 
-/// What `pg_stat_activity` shows during a step.
+/// Activity in `pg_stat_activity` during a step.
 fn activity_of(letter: char) -> &'static str {
     match letter {
         'd' => "dropping tables",

@@ -30,7 +30,7 @@ SELECT c.oid::pg_catalog.regclass::pg_catalog.text, l.mode
    AND NOT l.mode OPERATOR(pg_catalog.=) ANY ($2)
  LIMIT 1";
 
-/// What a task does to a table, and thus which of the caller's locks conflict with it.
+/// Access of a task to a table, which decides which of the caller's locks conflict with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Drops or truncates it: every lock conflicts.
@@ -70,7 +70,7 @@ pub fn require_none(tables: &[(&str, Access)]) -> Result<()> {
     Ok(())
 }
 
-/// How often to check whether workers wait for the caller's locks.
+/// Period of checks whether workers wait for the caller's locks.
 const CHECK_NS: u64 = 500_000_000;
 /// The time between checks is at least this many times that of a check: if hundreds of clients wait
 /// for locks, a check takes long and slows down the lock manager that they use.

@@ -1,33 +1,72 @@
-//! Background workers: which process starts which, and how each attaches to its task and exits.
+//! Processes: who starts whom, and what each does.
+//!
+//! A task is a run, an initialization, the storing of a set's row, or the setup or teardown of a
+//! run. Its processes share a segment of memory, see [`crate::shared`]:
 //!
 //! ```text
-//! caller's backend ── registers ──> coordinator ── registers ──> client workers
-//!        │                               │                              │
-//!        └───────────── the task's shared memory segment ───────────────┘
+//! caller's backend ─┬─> coordinator ─┬─> client workers: spi_client or libpq_client
+//!                   │                └─> statements, for setup and teardown
+//!                   ├─> statements, for a teardown that is still due
+//!                   ├─> loader ────────> page workers, with a segment of their own
+//!                   └─> set writer
 //! ```
 //!
-//! The caller waits for the task's phase, the coordinator for its workers' states; latches wake up
-//! both. Each process marks its own end in the segment, even when it is terminated, so that no
-//! process waits for one that has exited. A process that starts others ends them, see `ending`.
+//! All are background workers, but SPI clients may be backends. The caller waits for the task's
+//! phase, the coordinator for its workers' states; latches wake up both. Each process marks its
+//! own end in the segment, even when it is terminated, so that no process waits for one that has
+//! exited. A process that starts others ends them.
 //!
-//! `launch` is the caller's side; `locks` detects deadlocks with the caller's transaction. `entry`
-//! attaches a process to its task, `place` registers a client worker there. `coordinator` prepares
-//! a benchmark and `conduct` runs it: `client_process` manages the processes of its clients, `tables`
-//! checks tables, `checkpoint` requests one, `harvest` and `collector` collect the clients' counters, `logbook`
-//! stores their log. What it observes beside the clients is in `crate::telemetry`. `spi_client` and
-//! `libpq_client` are the clients, `event_loop` drives the latter, `client` is what they have in
-//! common; `timing` and `rounds` time some of their transactions, `warm_up` ends a warm-up when the run is steady, `sampled` starts the sampling of stacks, `shell` runs their shell commands, `notices` forwards server messages. `loader` runs an
-//! initialization, `statements` executes the setup and the teardown of a run, `fill` and `page_worker` fill its tables. `set_writer` stores the row of a set. `activity` is what these processes show
-//! in `pg_stat_activity`. How each of them behaves as a process of the server is in `crate::backend`,
-//! how they use this server or a target in `crate::database`.
+//! Every process:
 //!
-//! ```text
-//! caller's backend ── registers ──> loader ── registers ──> page workers
-//!        │                           │  │                        │
-//!        └─ segment of the task ─────┘  └── segment of the plan ─┘
-//! ```
+//! | file | content |
+//! |---|---|
+//! | `launch` | caller's side of a task: start, wait, cancel |
+//! | `locks` | deadlocks between workers and the caller's transaction |
+//! | `entry` | attaching the first process of a task to its segment, and giving the outcome |
+//! | `ending` | ending the processes that this one has started |
+//! | `activity` | texts in `pg_stat_activity` |
 //!
-//! The loader fills accounts and pgio's tables together with its page workers.
+//! The coordinator of a run:
+//!
+//! | file | content |
+//! |---|---|
+//! | `coordinator` | process: checks, vacuums and starts clients |
+//! | `client_process` | start, wait for and end of the clients' processes |
+//! | `tables` | existence and size of the tables |
+//! | `checkpoint` | checkpoint before the run |
+//! | `conduct` | start barrier, intervals, end, result |
+//! | `warm_up` | end of a warm-up when the run is steady |
+//! | `harvest` | reading of the clients' counters |
+//! | `collector` | rows made of these |
+//! | `logbook` | log of transactions |
+//! | `statements` | process for setup and teardown, and its start |
+//!
+//! Client workers:
+//!
+//! | file | content |
+//! |---|---|
+//! | `place` | slot of a client or page worker: taking it, start, leaving it |
+//! | `client` | parts of both kinds |
+//! | `spi_client` | process with one client that executes statements itself |
+//! | `timing` | sampled times of its transactions |
+//! | `libpq_client` | process with many clients over connections |
+//! | `event_loop` | loop over these connections |
+//! | `rounds` | sampled times of answers in this loop |
+//! | `shell` | `\shell` and `\setshell` |
+//! | `notices` | server messages for the caller |
+//! | `sampled` | sampling of stacks |
+//!
+//! Others:
+//!
+//! | file | content |
+//! |---|---|
+//! | `loader` | process for an initialization |
+//! | `fill` | filling of tables, by pages or by COPY |
+//! | `page_worker` | process that fills pages, and its start |
+//! | `set_writer` | process that stores the row of a set |
+//!
+//! Observers beside the clients are in [`crate::telemetry`], the behavior of a server process in
+//! [`crate::backend`], the use of this server or a target in [`crate::database`].
 
 mod activity;
 mod checkpoint;

@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Minimum number of pages per worker: filling them takes several times as long as starting a
 /// worker.
 const PAGES_PER_PROCESS: u64 = 4096;
-/// How often the loader checks its workers while it waits for them.
+/// Period of the loader's checks of its workers while it waits for them.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Entry point of the process.
@@ -74,8 +74,8 @@ fn look_around() {
     check_for_interrupts();
 }
 
-/// How many processes may fill tables, including the loader: `workers` if given, otherwise one per
-/// CPU, limited by `max_parallel_maintenance_workers` + 1.
+/// Number of processes that may fill tables, including the loader: `workers` if given, otherwise
+/// one per CPU, limited by `max_parallel_maintenance_workers` + 1.
 pub fn processes(asked: Option<i32>) -> usize {
     match asked {
         Some(asked) => asked.max(1) as usize,

@@ -1,4 +1,4 @@
-//! How long the answers of clients lie ready while their worker serves other clients or waits for a
+//! Time that answers of clients lie ready while their worker serves other clients or waits for a
 //! CPU.
 //!
 //! A worker of mode libpq goes round: it waits for events, then serves the clients whose answers have
@@ -50,16 +50,16 @@ pub struct Rounds {
     run_queue: OwnRunQueue,
     /// Counts them; `None` if none is timed.
     number: Option<u64>,
-    /// Where the round before the timed one began to serve its clients.
+    /// Begin of serving clients in the round before the timed one.
     before: Moment,
-    /// Where the wait for events of the timed round began, and where it ended.
+    /// Begin of the wait for events of the timed round, and its end.
     waits: Moment,
     woke: Moment,
     /// Answers that were served in the timed round, and the times until they were, since it woke.
     answers: u64,
     until_begin_ns: u64,
     until_end_ns: u64,
-    /// What was timed in the measured time.
+    /// Times in the measured time.
     pub parts: TurnParts,
 }
 
@@ -79,7 +79,7 @@ impl Rounds {
         }
     }
 
-    /// Before the worker waits for events. Gives whether the round that begins is timed.
+    /// Begins a round, before the worker waits for events. Returns whether the round is timed.
     #[inline]
     pub fn waits(&mut self) -> bool {
         let Some(number) = &mut self.number else {
@@ -93,7 +93,7 @@ impl Rounds {
         is_timed
     }
 
-    /// After the worker has waited for events.
+    /// Notes that the worker has waited for events.
     #[inline]
     pub fn woke(&mut self, is_timed: bool) {
         if is_timed {

@@ -12,7 +12,7 @@ use crate::shared::{Phase, SegmentLayout, TaskKind};
 use pgrx::{pg_guard, pg_sys};
 use serde::{Deserialize, Serialize};
 
-/// What the worker gets.
+/// Task of the worker.
 #[derive(Serialize, Deserialize)]
 struct Job {
     identity: Identity,

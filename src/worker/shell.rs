@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How often it checks for a stop request, in milliseconds.
+/// Period of its checks for a stop request, in milliseconds.
 const TICK_MS: i64 = 10;
 /// Standard output and standard error beyond this many bytes are discarded.
 const MAX_OUTPUT: usize = 4096;
@@ -63,7 +63,7 @@ pub fn run(
         match child.try_wait() {
             Ok(None) => {}
             Ok(Some(status)) => {
-                // What it wrote may not have been read yet.
+                // Some output may not have been read yet.
                 while output.read_one(0) | errors.read_one(0) {}
                 return Some(status.success());
             }
@@ -72,7 +72,7 @@ pub fn run(
     }
 }
 
-/// What a command writes to one of its streams.
+/// Output stream of a command.
 struct Pipe<'t> {
     /// Until its end has been read.
     file: Option<File>,

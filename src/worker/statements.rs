@@ -27,14 +27,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::*;
 
-/// What statements are for.
+/// Purpose of statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
-    /// They come before the run; the first error ends them.
+    /// Before the run; the first error ends them.
     Setup,
-    /// They come after the run; an error does not keep those behind it from being executed.
+    /// After the run; an error does not keep those behind it from being executed.
     Teardown,
-    /// The same, for a run that has left them.
+    /// The teardown of a lost run.
     LateTeardown,
 }
 
@@ -51,13 +51,13 @@ impl Purpose {
 /// Everything that the process needs to know.
 #[derive(Serialize, Deserialize)]
 pub struct Statements {
-    /// As whom, and where.
+    /// Role and database.
     pub identity: Identity,
     /// The caller's session settings.
     pub settings: Settings,
-    /// Where they are executed, if not in this database.
+    /// Target, if not this database.
     pub target: Option<ConnectWith>,
-    /// What they are for.
+    /// Purpose.
     pub purpose: Purpose,
     /// The statements.
     pub text: String,
@@ -207,7 +207,7 @@ fn execute(segment: &'static Segment, of: &Statements) -> Result<Vec<String>> {
     let failures = failures.take();
     if of.purpose != Purpose::Setup && of.run_id != 0 && failures.is_empty() {
         transaction(|| {
-            // What a statement has set must not end this process instead.
+            // A timeout set by a statement must not end this process.
             settings::apply(&vec![("transaction_timeout".into(), "0".into())])?;
             store::teardown_done(of.run_id)
         })?;

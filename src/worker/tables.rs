@@ -4,12 +4,12 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::run::{PgioSpec, RunSpec, ScriptSpec, pgio};
 
-/// What a run needs to know about its tables.
+/// Data on the tables of a run.
 #[derive(Default)]
 pub struct RunTables {
     /// Scale of pgbench's tables, or number of keys of each of pgio's.
     pub scale: i64,
-    /// How `pgbench_accounts` is partitioned: `range` or `hash`; `None` if it is not.
+    /// Partitioning of `pgbench_accounts`: `range` or `hash`; `None` if it is not partitioned.
     pub partition_method: Option<String>,
     /// Into how many partitions.
     pub partitions: Option<i32>,

@@ -1,4 +1,4 @@
-//! What a client of mode spi times of its transactions.
+//! Timing of the transactions of a client of mode spi.
 //!
 //! One transaction in [`SAMPLED`] is timed, see [`effort`](crate::shared::effort). From some of these on,
 //! the CPU time of the parts of a few transactions is measured instead, for the time budget.
@@ -16,28 +16,28 @@ const BURST: u64 = 4;
 /// Only so many of these count, the last ones. Timing parts is code of its own, and slow until it is
 /// in the processor's caches: in a select-only transaction of 7 us, by more than 1 us.
 const COUNTED: u64 = 2;
-/// What a burst takes in short transactions: eight readings of the CPU clock each, system calls of
-/// 0.4 us in a virtual machine.
+/// Cost of a burst in short transactions: eight readings of the CPU clock each, system calls of 0.4
+/// us in a virtual machine.
 const BURST_NS: u64 = BURST * 3_500;
 /// Timing parts takes at most one in so many nanoseconds.
 const SHARE: u64 = 1_000;
 /// One burst in at least and at most so many times [`SAMPLED`] transactions.
 const BURST_EVERY: RangeInclusive<u64> = 2..=256;
 
-/// What the client has timed.
+/// Times of the client.
 #[derive(Default)]
 pub struct Timing {
     /// Time of whole transactions, and outside of the session.
     pub effort: Effort,
     /// CPU time of parts, in the measured time.
     pub parts: TurnParts,
-    /// Which statements match rows.
+    /// Statements that match rows.
     rows: &'static [StatementRows],
     /// Whether parts are timed.
     dissects: bool,
     /// Number of the next transaction that is timed.
     next: u64,
-    /// How many transactions of a burst remain, with the next one.
+    /// Number of remaining transactions of a burst, with the next one.
     burst: u64,
     /// Time of the turns that the transaction in progress had.
     turns_ns: u64,

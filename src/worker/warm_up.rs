@@ -13,7 +13,7 @@ const INTERVALS: u64 = 3000;
 const SHORTEST_NS: u64 = 10_000_000;
 const LONGEST_NS: u64 = 1_000_000_000;
 
-/// How a warm-up ends.
+/// End of a warm-up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum WarmUpEnd {
     /// The run is steady.
@@ -62,7 +62,7 @@ impl<'s> WarmingUp<'s> {
         (self.last_ns + self.every_ns).min(self.ends_ns)
     }
 
-    /// How the warm-up ends, if it does at the clock reading `now_ns`.
+    /// End of the warm-up, if it comes at the clock reading `now_ns`.
     pub fn look(&mut self, now_ns: u64) -> Option<WarmUpEnd> {
         if now_ns < self.due_ns() {
             return None;
@@ -78,7 +78,7 @@ impl<'s> WarmingUp<'s> {
         self.last_ns = now_ns;
         let latency_s = latency_ns.wrapping_sub(self.latency_ns) as f64 / 1e9;
         let figure = match self.of_latency {
-            // It has no latency.
+            // No latency without transactions.
             true if added == 0.0 => None,
             true => Some(added / latency_s),
             false => Some(added / seconds),
