@@ -12,7 +12,7 @@ use crate::worker::launch::Task;
 use crate::worker::locks::{self, Access};
 use crate::worker::{logbook, sampled};
 
-/// From this number of clients of mode spi per processor on, the caller gets a notice.
+/// Number of clients of mode spi per processor from which on the caller gets a notice.
 const MANY_CLIENTS: i64 = 4;
 /// Maximum shared memory for the histograms of single commands.
 const MAX_COMMAND_BYTES: usize = 1 << 30;

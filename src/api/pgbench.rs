@@ -1,6 +1,6 @@
 //! `bench.pgbench`: a command line of pgbench, carried out here.
 //!
-//! What the command line means is `crates/command_line`'s business. Here it becomes the options of
+//! `crates/command_line` parses the command line. Here it becomes the options of
 //! a run or an initialization, and the result the lines that pgbench prints.
 
 use super::initialize::{self, Telling};

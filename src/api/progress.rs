@@ -143,7 +143,7 @@ impl Ticker {
         }
     }
 
-    /// After the start barrier has opened, reports if the blocks of pgio's workload fit into
+    /// Reports, after the start barrier has opened, if the blocks of pgio's workload fit into
     /// memory, and what the run measures in this case.
     fn tell_what_is_measured(&mut self, segment: &Segment) {
         let header = segment.header();

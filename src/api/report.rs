@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 enum Format {
     /// Text like pgbench's report, with more lines.
     Text,
-    /// For an issue or a mail.
+    /// Markdown, for an issue or a mail.
     Markdown,
     /// The document of `bench.export_run`.
     Json,

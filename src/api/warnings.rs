@@ -31,7 +31,7 @@ thread_local! {
 /// Ends [`each_once`] when it is dropped.
 pub(super) struct EachOnce(());
 
-/// From here on, tells the caller nothing twice: the runs of a set are alike.
+/// Makes messages to the caller unique from here on: the runs of a set are alike.
 pub(super) fn each_once() -> EachOnce {
     TOLD.set(Some(BTreeSet::new()));
     EachOnce(())

@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Whether this process shows what it does for its task.
 static SHOWS_TASK: AtomicBool = AtomicBool::new(false);
 
-/// From here on, this process is active with that text, until the next call. Statements and
-/// transactions of its own change neither.
+/// Shows this process as active with that text, until the next call. Statements and transactions of
+/// its own change neither.
 pub fn show(text: String) {
     SHOWS_TASK.store(true, Relaxed);
     report(&CString::new(text).unwrap_or_default());
 }
 
-/// From here on, this process is active with that statement.
+/// Shows this process as active with that statement.
 pub fn running(statement: &CStr) {
     if !SHOWS_TASK.load(Relaxed) {
         report(statement);
     }
 }
 
-/// From here on, this process is idle; its last statement stays.
+/// Shows this process as idle; its last statement stays.
 pub fn idle() {
     if !SHOWS_TASK.load(Relaxed) {
         // SAFETY: no text.

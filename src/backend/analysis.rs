@@ -351,7 +351,7 @@ impl NotedPlace {
         PLACE.store(i32::try_from(place).unwrap_or(0), Relaxed);
     }
 
-    /// In characters from 1.
+    /// Position in characters from 1.
     fn get(&self) -> Option<usize> {
         usize::try_from(PLACE.load(Relaxed))
             .ok()

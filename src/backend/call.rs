@@ -310,7 +310,7 @@ fn type_name(oid: pg_sys::Oid) -> String {
 }
 
 /// Fails if a text, or the texts of an array or a document, cannot be read: texts are UTF-8 here.
-/// Those of a database without an encoding may be anything, and those of a database with another
+/// Texts of a database without an encoding may be anything, and texts of a database with another
 /// encoding are not converted and have to be ASCII.
 ///
 /// # Safety

@@ -39,9 +39,9 @@ pub fn unblock_signals() {
     }
 }
 
-/// From here on, SIGTERM and SIGINT request this process to end the task instead of ending the
-/// process immediately. A SIGTERM that comes later than [`SAME_REQUEST_NS`] ends the process, because its
-/// current operation may take forever.
+/// Makes SIGTERM and SIGINT requests to end the task instead of ending this process immediately. A
+/// SIGTERM that comes later than [`SAME_REQUEST_NS`] ends the process, because its current
+/// operation may take forever.
 pub fn enter_cooperative() {
     COOPERATIVE.store(true, Release);
 }
@@ -53,7 +53,7 @@ pub fn enter_ending_itself() {
     enter_cooperative();
 }
 
-/// From here on, requests also cancel the statement in progress, without which the task can end, until
+/// Makes requests also cancel the statement in progress, without which the task can end, until
 /// [`leave_canceling`].
 pub fn enter_canceling() {
     CANCELS.store(true, Release);

@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 /// The planner of another library.
 static NEXT: OnceLock<pg_sys::planner_hook_type> = OnceLock::new();
 
-/// From now on, this process considers parallel plans for every query, and executes them in parallel
-/// where SPI wants a single row. The settings for parallel query apply.
+/// Makes this process consider parallel plans for every query, and execute them in parallel where
+/// SPI wants a single row. The settings for parallel query apply.
 pub fn consider_parallel_plans() {
     // SAFETY: a variable that only the main thread uses.
     unsafe {

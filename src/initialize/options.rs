@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub const ACCOUNTS: i64 = 100_000;
 /// Tellers per unit of scale.
 pub const TELLERS: i64 = 10;
-/// From this scale on, account numbers do not fit into an `int`.
+/// Least scale at which account numbers do not fit into an `int`.
 pub const BIGINT_SCALE: i64 = 20_000;
 
 /// Most processes that fill accounts; the server has no more slots for workers.

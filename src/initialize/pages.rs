@@ -117,7 +117,7 @@ impl RowRange {
 /// The bounds of a partition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
-    /// From, inclusive, and to, exclusive; without limit if `None`.
+    /// Range from, inclusive, and to, exclusive; without limit if `None`.
     Range(Option<i64>, Option<i64>),
     Hash {
         modulus: usize,

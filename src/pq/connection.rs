@@ -258,8 +258,8 @@ impl Connection {
         })
     }
 
-    /// From here on, commands are sent without waiting for the results of those before. Nothing
-    /// must be in progress.
+    /// Makes commands be sent without waiting for the results of those before. Nothing must be in
+    /// progress.
     pub fn enter_pipeline(&mut self) -> Result<(), Lost> {
         // SAFETY: the connection exists.
         sent(unsafe { pq::PQenterPipelineMode(self.conn) })

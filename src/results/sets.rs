@@ -199,7 +199,7 @@ pub struct Executed {
     pub arm: String,
     /// Position of the script among those of the run.
     pub script_no: i32,
-    /// Of its text, as [`digest`] gives it.
+    /// Digest of its text, as [`digest`] gives it.
     pub digest: String,
 }
 

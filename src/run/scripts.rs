@@ -1,6 +1,6 @@
 //! Scripts by name: the built-in ones, those that are stored in `bench.scripts`, and files.
 //!
-//! What a name means depends on its form and on who asks, never on what others have stored:
+//! The meaning of a name depends on its form and on the caller, never on what others have stored:
 //!
 //! * a start of a built-in script's name is that built-in script, or an error if several start so;
 //! * a name with a slash is a file of the server;

@@ -29,7 +29,7 @@ pub enum ClientState {
 const COUNTER_BITS: u32 = 24;
 const COUNTER: u64 = (1 << COUNTER_BITS) - 1;
 
-/// How much is kept of the message of a client's first statement that failed.
+/// Bytes kept of the message of a client's first statement that failed.
 const FAILURE_BYTES: usize = 256;
 
 /// A client's slot. Its counters follow it in memory.

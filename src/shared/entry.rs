@@ -16,7 +16,7 @@ fn code(outcome: TransactionOutcome) -> u8 {
     outcome as u8
 }
 
-/// In an entry's first byte: there is no lag and no retry, nor numbers for them.
+/// Flag of an entry's first byte: no lag and no retry, nor numbers for them.
 const PLAIN: u8 = 0x80;
 
 /// One logged transaction.
@@ -34,7 +34,7 @@ pub struct RingEntry {
     pub at_ns: u64,
     /// Its latency; 0 unless it was successful.
     pub latency_ns: u64,
-    /// From its scheduled start to its beginning; 0 unless it was successful and scheduled.
+    /// Time from its scheduled start to its beginning; 0 unless it was successful and scheduled.
     pub lag_ns: u64,
     /// Tries beyond the first.
     pub retries: u32,

@@ -47,7 +47,7 @@ pub struct Stacks<'r> {
 }
 
 impl<'r> Stacks<'r> {
-    /// Before the start barrier opens.
+    /// Creates the reader, before the start barrier opens.
     pub fn new(segment: &'r Segment, spec: &'r RunSpec) -> Stacks<'r> {
         Stacks {
             segment,

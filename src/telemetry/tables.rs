@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Of at most this many tables and indexes, the largest ones, and of their TOAST tables, the state is taken.
+/// Number of tables and indexes, the largest ones, whose state is taken, beside their TOAST tables.
 const MAX_RELATIONS: usize = 2000;
 /// At most this many rows are stored.
 const MAX_ROWS: usize = 500;
@@ -160,7 +160,7 @@ struct State {
     relation: i64,
     schema_name: String,
     name: String,
-    /// Of an index or a TOAST table, its table.
+    /// Table of an index or a TOAST table.
     of_table: Option<i64>,
     /// The table itself, or the one to which the index, the TOAST table or its index belongs.
     main_table: i64,
@@ -440,8 +440,7 @@ impl Planned {
         self.has_table_of(state) || parents.any(|oid| self.relations.contains(oid))
     }
 
-    /// Of the rows of a run, those that are stored: those of tables that plans name first, then the
-    /// largest ones.
+    /// Rows of a run that are stored: those of tables that plans name first, then the largest ones.
     fn largest(&self, mut rows: Vec<RunTable>, mut notes: Vec<&'static str>) -> UsedTables {
         if rows.len() > MAX_ROWS || self.is_full {
             notes.push(LARGEST_TABLES);

@@ -58,7 +58,7 @@ pub(super) struct Ready {
 /// The scripts of this worker's clients, which may have different variants.
 pub(super) struct Workloads {
     pub(super) all: Vec<Workload>,
-    /// By number: which variant each is.
+    /// Variant of each, by number.
     pub(super) variants: Vec<usize>,
 }
 

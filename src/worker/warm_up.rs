@@ -38,7 +38,7 @@ pub struct WarmingUp<'s> {
 }
 
 impl<'s> WarmingUp<'s> {
-    /// When the start barrier has opened; `None` if the length of the warm-up is fixed.
+    /// Starts when the start barrier has opened; `None` if the length of the warm-up is fixed.
     pub fn new(segment: &'s Segment, spec: &RunSpec) -> Option<Self> {
         if spec.warmup_us().is_some() {
             return None;

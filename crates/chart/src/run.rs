@@ -171,7 +171,7 @@ charts! {
 }
 
 impl RunChart {
-    /// Its figures over time, for a chart over time, named for a legend.
+    /// Figures over time, named for a legend, for a chart over time.
     pub fn series(self, data: &RunData) -> Vec<Series> {
         if self == RunChart::Waits {
             return data.waits.clone();

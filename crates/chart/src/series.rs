@@ -58,7 +58,7 @@ impl Range {
 /// A value in time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When, in seconds.
+    /// Time, in seconds.
     pub at: f64,
     /// `None` if it is not known, which leaves a gap.
     pub value: Option<Range>,
@@ -133,8 +133,8 @@ impl SpanKind {
 pub struct Span {
     /// Kind.
     pub kind: SpanKind,
-    /// When it began, in seconds.
+    /// Begin, in seconds.
     pub from: f64,
-    /// When it ended.
+    /// End.
     pub to: f64,
 }

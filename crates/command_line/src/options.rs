@@ -92,7 +92,7 @@ const NEVER: u32 = u32::MAX;
 
 use Section::{Common, Initialization, Ours, Run, Scripts};
 
-/// In the order in which messages list ambiguous ones.
+/// Options, in the order in which messages list ambiguous ones.
 #[rustfmt::skip]
 pub(crate) static OPTIONS: &[OptionSpec] = &[
     option(Id::Builtin, "builtin").letter('b').takes("NAME[@W]")
@@ -281,7 +281,7 @@ impl OptionSpec {
 /// Why a long name does not select an option.
 #[derive(Debug)]
 pub(crate) enum LookupError {
-    /// No option's name starts like that.
+    /// No name starts like that.
     Unknown,
     /// The names of all of these do.
     Ambiguous(Vec<&'static OptionSpec>),

@@ -1,4 +1,4 @@
-//! From a string to words, as a shell splits them.
+//! Words of a string, split as by a shell.
 
 use crate::error::{Error, ErrorKind};
 

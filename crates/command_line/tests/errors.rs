@@ -391,8 +391,8 @@ fn modes_of_operation() {
     }
 }
 
-/// Of several errors, the first one counts: options from left to right, then what they make
-/// together, in a fixed order.
+/// The first of several errors counts: options from left to right, then what they make together, in
+/// a fixed order.
 #[test]
 fn order() {
     for (line, start) in [

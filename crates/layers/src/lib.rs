@@ -3,7 +3,7 @@
 //!
 //! `imports` reads Rust as far as paths go; here they become edges between files. A module is
 //! named by its path below the crate: empty for `lib.rs`, `["run", "spec"]` for `run/spec.rs`.
-//! What a macro of another crate or a re-export makes of a path is not seen; a re-export is an
+//! Paths made by a macro of another crate or by a re-export are not seen; a re-export is an
 //! import of the file that has it.
 
 mod imports;

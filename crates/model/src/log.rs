@@ -41,7 +41,7 @@ pub struct LoggedTransaction {
     pub outcome: TransactionOutcome,
     /// Its latency, if it was successful.
     pub latency_ns: u64,
-    /// From its scheduled start to its beginning, if it was successful and there is a rate.
+    /// Time from its scheduled start to its beginning, if it was successful and there is a rate.
     pub lag_ns: Option<u64>,
     /// Tries beyond the first.
     pub retries: u32,

@@ -38,7 +38,7 @@ pub struct RunTable {
     pub name: String,
     /// `table`, `index`, `materialized view` or `TOAST table`.
     pub kind: String,
-    /// Of an index, its table; of a TOAST table, its table with the schema.
+    /// Table of an index; table of a TOAST table, with the schema.
     pub of_table: Option<String>,
     /// `plans` of the run's clients, or `counters`, which other sessions move, too.
     pub known_by: String,

@@ -58,7 +58,7 @@ macro_rules! run {
             /// The role that ran it: its number when the row is written, so that it may be renamed or
             /// dropped meanwhile, and its name when it is read.
             pub owner: String,
-            /// In which database.
+            /// The database.
             pub database_name: String,
             /// The set that it belongs to.
             pub set_id: Option<i64>,
@@ -82,7 +82,7 @@ macro_rules! run {
             pub server_version: String,
             /// The server, as a number.
             pub server_version_num: i32,
-            /// This extension.
+            /// Version of this extension.
             pub extension_version: String,
             /// When the run was asked for.
             pub created_at: String,
@@ -90,10 +90,10 @@ macro_rules! run {
             pub started_at: Option<String>,
             /// When the last client was done.
             pub finished_at: Option<String>,
-            /// From the start, or the end of the warm-up, until the last client was done.
+            /// Time from the start, or the end of the warm-up, until the last client was done.
             pub seconds: Option<f64>,
-            /// From the first worker's start until all clients were ready; with a connection for each
-            /// transaction, the mean time that it took to make one.
+            /// Time from the first worker's start until all clients were ready; with a connection
+            /// for each transaction, the mean time that it took to make one.
             pub connection_ms: Option<f64>,
             /// Cost of the harness per transaction, in microseconds: CPU time of the client workers
             /// in mode libpq, time outside of executor and commit in mode spi.
@@ -144,7 +144,7 @@ pub struct Origin {
     pub system_identifier: String,
     /// The name of the cluster, if it has one.
     pub cluster_name: Option<String>,
-    /// In which database it was stored.
+    /// Database in which it was stored.
     pub database: String,
     /// Its number there.
     pub run_id: i64,

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 pub struct RunTimes {
     /// The run.
     pub run_id: i64,
-    /// Of all clients, from the start of the measured time until each ended.
+    /// Time of all clients, from the start of the measured time until each ended.
     pub clients_ms: f64,
-    /// Of it, from begin to end of all transactions: failed ones, and those that did not end, included,
-    /// except one whose client's process was terminated.
+    /// Part of it from begin to end of all transactions: failed ones, and those that did not end,
+    /// included, except one whose client's process was terminated.
     pub busy_ms: f64,
-    /// In `\shell` and `\setshell` of the successful transactions, without the clients' own CPU time;
-    /// `None` if they had none.
+    /// Time in `\shell` and `\setshell` of the successful transactions, without the clients' own
+    /// CPU time; `None` if they had none.
     pub shell_ms: Option<f64>,
     /// CPU time of the processes that executed the statements.
     pub sessions_cpu_ms: Option<f64>,

@@ -21,7 +21,7 @@ pub struct Report {
     pub subtitle: String,
     /// Its parts in their order; the first one has the answer.
     pub sections: Vec<Section>,
-    /// By whom and when it was made.
+    /// Author and time.
     pub footer: String,
 }
 

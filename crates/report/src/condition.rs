@@ -44,7 +44,7 @@ pub enum ConditionError {
         /// Expected syntax and its position: a sentence.
         expected: String,
     },
-    /// There is no such figure.
+    /// Unknown figure.
     #[error("figure \"{figure}\" does not exist")]
     UnknownFigure {
         /// Its name.
@@ -60,7 +60,7 @@ pub enum ConditionError {
         /// A sentence that says why.
         why: String,
     },
-    /// There is no such arm.
+    /// Unknown arm.
     #[error("arm \"{arm}\" does not exist")]
     UnknownArm {
         /// Its name.

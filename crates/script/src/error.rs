@@ -14,7 +14,7 @@ pub enum ScriptErrorKind {
     Syntax,
     /// The scripts are larger than this crate accepts.
     Limit,
-    /// There is not enough memory for parsing the script.
+    /// Not enough memory for parsing the script.
     OutOfMemory,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct MetaLine<'a> {
     script: &'a str,
     /// The number of the line, for messages.
     number: usize,
-    /// With the line's end.
+    /// Text with the line's end.
     text: &'a str,
     keyword: &'a str,
     /// The offset after the keyword.

@@ -28,7 +28,7 @@ pub enum NameError {
     /// The text ends within quotes.
     #[error("a quoted name is not closed")]
     Unclosed,
-    /// There is something before or after the quotes of an identifier.
+    /// Text before or after the quotes of an identifier.
     #[error("quotes do not surround a whole name in {0}")]
     Misplaced(String),
     /// A weight is not valid.

@@ -22,7 +22,7 @@ pub enum Value {
 /// Why a value cannot be converted to another type.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum CoercionError {
-    /// There is no conversion between the types.
+    /// No conversion between the types.
     #[error("cannot coerce {from} to {to}")]
     Type {
         /// The type of the value.

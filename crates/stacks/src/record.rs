@@ -22,7 +22,7 @@ const MAX_PATH: usize = 4095;
 pub enum End {
     /// With the root: the stack is complete.
     Root = 0,
-    /// There was no room for more frames.
+    /// No room for more frames.
     Full = 1,
     /// The caller is unknown: code that is in no module, such as code that was compiled during
     /// execution, or without unwind tables.

@@ -20,7 +20,7 @@ const MAX_NAME: usize = 200;
 /// The functions of one file.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    /// In the order of their starts.
+    /// Functions in the order of their starts.
     functions: Vec<Function>,
     /// Texts that contain the names.
     texts: [Vec<u8>; 2],

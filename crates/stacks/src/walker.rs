@@ -28,7 +28,7 @@ pub struct Registers {
 pub struct Walker {
     unwinder: UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>,
     cache: CacheNative<MustNotAllocateDuringUnwind>,
-    /// In the order of their addresses.
+    /// Modules in the order of their addresses.
     known: Vec<Known>,
 }
 
@@ -40,7 +40,8 @@ struct Known {
 }
 
 impl Walker {
-    /// For a process with these modules. Their numbers in samples are their positions.
+    /// Creates a walker for a process with these modules. Their numbers in samples are their
+    /// positions.
     pub fn new(modules: &[Module]) -> Walker {
         let mut unwinder = UnwinderNative::new();
         let mut known = Vec::with_capacity(modules.len());

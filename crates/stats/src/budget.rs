@@ -390,7 +390,7 @@ fn lasting((class, samples, lasting): &(String, u64, u64)) -> u64 {
 /// The mean latency, and what has been taken from it.
 struct Ledger {
     latency_us: f64,
-    /// From begin to end of a transaction, per nanosecond of all of them.
+    /// Microseconds from begin to end of a transaction, per nanosecond of all of them.
     us_per_busy_ns: f64,
     left: f64,
     unknown: bool,

@@ -12,7 +12,7 @@
 const OVER_LIMIT: f64 = 100.0;
 /// Number of probes of a rate that must agree before it is an edge.
 const AGREEING: usize = 2;
-/// After so many probes of a rate, the majority decides.
+/// Number of probes of a rate after which the majority decides.
 const MAX_AT_EDGE: usize = 5;
 
 /// Search to be done.
@@ -157,7 +157,7 @@ impl Tried {
 #[derive(Clone, Debug)]
 pub struct Search {
     plan: Plan,
-    /// By rising rate.
+    /// Probes by rising rate.
     tried: Vec<Tried>,
     probes: usize,
 }

@@ -17,10 +17,10 @@ words! {
 }
 
 impl ProcessTimes {
-    /// From the content of `/proc/PID/schedstat`: nanoseconds on a CPU, nanoseconds on the run
+    /// Parses the content of `/proc/PID/schedstat`: nanoseconds on a CPU, nanoseconds on the run
     /// queue, and how often the process was given a CPU. The file is that of the process's first
-    /// thread, so that it covers a process with a single thread. A kernel that does not count writes
-    /// zeros: `None`, as for any other text.
+    /// thread, so that it covers a process with a single thread. A kernel that does not count
+    /// writes zeros: `None`, as for any other text.
     pub fn from_schedstat(text: &str) -> Option<ProcessTimes> {
         let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
         let mut next = || numbers.next()?.ok();
@@ -31,7 +31,7 @@ impl ProcessTimes {
         })
     }
 
-    /// From the content of `/proc/PID/stat`, whose CPU times are in ticks of that length; the run
+    /// Parses the content of `/proc/PID/stat`, whose CPU times are in ticks of that length; the run
     /// queue stays unknown.
     pub fn from_stat(text: &str, tick_ns: u64) -> Option<ProcessTimes> {
         // The second field is the program's name in parentheses, which may have any characters.

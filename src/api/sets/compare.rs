@@ -51,7 +51,7 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
     })
 }
 
-/// In this server, by socket and by TCP: what the way to the server costs.
+/// Arms in this server, by socket and by TCP: what the way to the server costs.
 fn default_arms(common: &RunOptions) -> Result<Value> {
     if common.mode != RunOptions::default().mode {
         return Err(Error::OptionConflict {

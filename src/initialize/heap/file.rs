@@ -205,8 +205,8 @@ impl Drop for Pages {
     }
 }
 
-/// From now on, this process compresses pages in WAL by that method, if the server supports it. The
-/// setting of other processes does not change.
+/// Makes this process compress pages in WAL by that method, if the server supports it. The setting
+/// of other processes does not change.
 pub fn compress_wal(method: &str) {
     let method = CString::new(method).unwrap_or_default();
     // SAFETY: sets a setting of this process. The level keeps the server from raising an error if

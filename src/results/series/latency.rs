@@ -74,7 +74,7 @@ pub fn latencies(run: &Run) -> Result<Latencies> {
 
 /// Ranges of latencies, each by the same factor above the one before.
 struct Rows {
-    /// In milliseconds, one more than rows.
+    /// Bounds of the rows in milliseconds, one more than rows.
     bounds: Vec<f64>,
     /// The row of each bucket of a histogram: a logarithm for each bucket in use of each histogram took
     /// most of the time of a chart.

@@ -140,7 +140,7 @@ impl LibpqSession {
         }
     }
 
-    /// After something was sent: goes on, or keeps the failure for the end of the pipeline.
+    /// Goes on after something was sent, or keeps the failure for the end of the pipeline.
     #[inline]
     fn sent(&mut self, activity: Activity, sent: Result<(), Lost>) {
         if self.pipeline.is_some() && !matches!(activity, Activity::EndingPipeline(_)) {

@@ -22,7 +22,7 @@ use std::ffi::CString;
 /// Executes the statements of one client.
 pub(super) struct Executor {
     protocol: Protocol,
-    /// By number; those that have been executed.
+    /// Statements that have been executed, by number.
     statements: Vec<Option<ExaminedStatement>>,
     /// The transaction command in progress.
     pub(super) state: CommandState,
@@ -32,14 +32,14 @@ pub(super) struct Executor {
     pub(super) results: Vec<QueryResult>,
     /// Reused for parameter values and substituted texts.
     text: String,
-    /// For the execution of one statement; see [`plan`](super::plan).
+    /// Memory for the execution of one statement; see [`plan`](super::plan).
     pub(super) memory: pg_sys::MemoryContext,
     /// Relations that saved plans use.
     relations: &'static Relations,
 }
 
 impl Executor {
-    /// For scripts with that many statements in all.
+    /// Creates an executor for scripts with that many statements in all.
     pub(super) fn new(
         protocol: Protocol,
         statements: usize,

@@ -1,9 +1,9 @@
 //! The CPU time of the parts of a transaction, for the few transactions whose parts are timed.
 //!
-//! What executes a statement has a constant parameter `METERED`; it enters the parts one after the
-//! other, so that other transactions have no instruction for it. The executor and utility commands
-//! are recognized by the server's hooks, see `hooks`: SPI parses, plans and executes in one call, and
-//! only the hooks can tell these apart.
+//! Functions that execute statements have a constant parameter `METERED` and enter the parts one
+//! after the other, so that other transactions have no instruction for it. The executor and utility
+//! commands are recognized by the server's hooks, see `hooks`: SPI parses, plans and executes in
+//! one call, and only the hooks can tell these apart.
 //!
 //! Waiting for locks, for the disk or for a CPU is no CPU time and hence in none of the parts.
 

@@ -41,7 +41,7 @@ impl Parameter {
 /// The parameters of a statement with their values.
 pub struct ParameterValues {
     each: Vec<Parameter>,
-    /// In the form that the executor takes, in the top context; null if there are none.
+    /// Values in the form that the executor takes, in the top context; null if there are none.
     values: pg_sys::ParamListInfo,
 }
 

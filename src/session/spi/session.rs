@@ -273,7 +273,7 @@ impl Session for SpiSession {
         self.end_pipeline_as::<false>();
     }
 
-    /// There is nothing to connect: the process is the session.
+    /// Does nothing: the process is the session.
     fn submit_connect(&mut self) {
         self.outcome = Some(Outcome::Done);
     }

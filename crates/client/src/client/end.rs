@@ -90,7 +90,7 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// After a transaction that ended at `now`: the next one, unless this was the last.
+    /// Begins the next transaction after one that ended at `now`, unless this was the last.
     #[inline]
     pub(super) fn next(
         &mut self,

@@ -68,7 +68,7 @@ enum State {
     AwaitResults,
     /// A pipeline is being started.
     StartPipeline,
-    /// In `\sleep`, from and until these clock readings.
+    /// Executing `\sleep`, from and until these clock readings.
     Sleep { since_ns: u64, until_ns: u64 },
     /// A rollback is in progress, after a failure that may be retried.
     RollBack(Failure),
@@ -85,7 +85,7 @@ enum State {
 pub struct Client<'w> {
     number: usize,
     variables: Variables,
-    /// For texts of variables.
+    /// Buffer for texts of variables.
     scratch: String,
     rng: Rng,
     state: State,

@@ -1,4 +1,4 @@
-//! From the choice of a script to the beginning of its transaction.
+//! Start of a transaction, from the choice of its script.
 
 use super::block::BlockState;
 use super::{Client, State, Step};

@@ -86,7 +86,7 @@ impl<'w> Client<'w> {
         step
     }
 
-    /// After a statement or a pipeline: goes on, or handles its error.
+    /// Goes on after a statement or a pipeline, or handles its error.
     #[inline]
     pub(super) fn conclude(
         &mut self,
@@ -103,8 +103,8 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// After a statement or a pipeline that failed: aborts the client, rolls back, tries again or
-    /// goes on with the next transaction.
+    /// Handles a failed statement or pipeline: aborts the client, rolls back, tries again or goes
+    /// on with the next transaction.
     #[cold]
     #[inline(never)]
     fn handle_error(
@@ -147,8 +147,7 @@ impl<'w> Client<'w> {
         self.retry_or_fail(failure, context)
     }
 
-    /// After a failure, outside of any block: retries the transaction if that may help and is
-    /// allowed.
+    /// Retries a failed transaction, outside of any block, if that may help and is allowed.
     fn retry_or_fail(
         &mut self,
         failure: Failure,

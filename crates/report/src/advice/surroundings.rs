@@ -3,9 +3,9 @@
 use super::Finding;
 use selfbench_model::{Mode, Run, RunRecord};
 
-/// In mode libpq: client workers that used more of the time that they had were the limit.
+/// Share of used time from which on client workers are the limit, in mode libpq.
 const BUSY_SHARE: f64 = 0.9;
-/// In mode spi: a harness that takes more of the clients' time shows in the figures.
+/// Share of the clients' time from which on the harness shows in the figures, in mode spi.
 const OUTSIDE_SHARE: f64 = 0.2;
 /// A snapshot that is held for a smaller part of the run does not matter much.
 const HELD_SHARE: f64 = 0.1;

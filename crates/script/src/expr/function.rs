@@ -44,7 +44,7 @@ pub(super) enum Function {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arity {
     Exactly(usize),
-    /// This many, and then possibly a seed, in place of which the variable `default_seed` stands.
+    /// This many, and an optional seed, by default the variable `default_seed`.
     OptionalSeed(usize),
     AtLeastOne,
 }

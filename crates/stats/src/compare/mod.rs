@@ -28,9 +28,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 const LEVEL: f64 = 0.05;
 /// Probability that an interval contains the true value.
 pub const CONFIDENCE: f64 = 1.0 - LEVEL;
-/// From that number of rounds on, intervals are those of the bootstrap.
+/// Number of rounds from which on intervals are those of the bootstrap.
 pub const BOOTSTRAP_FROM: usize = 20;
-/// With fewer values, none is called an outlier.
+/// Least number of values with which one can be an outlier.
 const OUTLIERS_FROM: usize = 5;
 /// More than that many deviations from the median is an outlier (Iglewicz and Hoaglin, 1993).
 const OUTLIER: f64 = 3.5;
@@ -261,7 +261,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// Of one group, or of the first of two minus the second.
+    /// Estimates the mean of one group, or of the first of two minus the second.
     fn of(groups: &[&[f64]], design: Design) -> Self {
         let (mut difference, mut squared, mut rest) = (0.0, Some(0.0), 0.0);
         // A single run is presumed to have the noise of the others.

@@ -348,7 +348,7 @@ pub enum Event {
     Executed(usize, usize, u64),
     CommandFailed(usize, usize, bool),
     Logged(LogEntry),
-    /// With the number of things that the session had been told to do.
+    /// Begin of usage, with the number of requests to the session so far.
     UsageBegins(u64),
     /// See there.
     UsageEnds(u64),
