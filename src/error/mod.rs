@@ -42,7 +42,7 @@ pub enum Error {
         value: String,
         valid: String,
     },
-    /// There is no such option.
+    /// Unknown option.
     #[error("unknown option \"{name}\"")]
     UnknownOption {
         name: String,
@@ -563,8 +563,8 @@ impl Error {
                 name: "run_ids" | "a" | "b",
             } => Some("Runs are listed in bench.run_summary.".into()),
             Error::SettingDiffers { .. } => Some(
-                "What begins the client's session has changed it: a connection pooler, a login \
-                 event trigger, or a library that defines the setting and refuses the value."
+                "A connection pooler, a login event trigger, or a library that defines the setting \
+                 has changed it."
                     .into(),
             ),
             Error::UnknownSet { .. }
@@ -591,15 +591,14 @@ impl Error {
                     .into(),
             ),
             Error::RunInProgress { .. } => {
-                Some("End it with bench.cancel, or wait for it with bench.wait.".into())
+                Some("Cancel it with bench.cancel, or wait for it with bench.wait.".into())
             }
             Error::TeardownFailed { run_id, .. } => Some(format!(
-                "Remove what keeps its statements from being executed and repeat the call. If \
-                 there is nothing left to do, end the teardown with SELECT \
+                "Fix the cause and repeat the call, or end the teardown with SELECT \
                  bench.finish_teardown({run_id}, give_up => true)."
             )),
             Error::RunDeleted { .. } => Some(
-                "Use bench.cancel to end a run, and bench.delete_runs to delete runs that have \
+                "Use bench.cancel to cancel a run, and bench.delete_runs to delete runs that have \
                  ended."
                     .into(),
             ),

@@ -107,7 +107,7 @@ BEGIN
     ELSIF run.state IN ('starting', 'running') THEN
         IF bench_internal.is_live($1, run.segment) THEN
             RAISE object_in_use USING MESSAGE = format('run %s is in progress', $1),
-                HINT = 'End it with bench.cancel, or wait for it with bench.wait.';
+                HINT = 'Cancel it with bench.cancel, or wait for it with bench.wait.';
         END IF;
         run.state := 'lost';
     END IF;

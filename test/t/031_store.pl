@@ -254,7 +254,7 @@ is(as('cleaner', "SELECT * FROM bench.delete_runs(label => 'cleaner', older_than
 	"$mine|cleaner|finished", 'its own');
 my $going = as('cleaner', "SELECT bench.start('select-only', duration => '10 min', vacuum => 'none', label => 'going')");
 fails_ok($_, "SELECT bench.delete_runs(run_ids => '{$going}')",
-	qr/ERROR:  55006: run $going is in progress.*HINT:  End it with bench\.cancel/s, "one in progress: $_") foreach ('cleaner', $root);
+	qr/ERROR:  55006: run $going is in progress.*HINT:  Cancel it with bench\.cancel/s, "one in progress: $_") foreach ('cleaner', $root);
 # A caller that waits in a run locks no result table.
 my $waiting = start_sql($node, "SELECT state FROM bench.run('select-only', duration => '10 min', vacuum => 'none', label => 'waiting')");
 $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM bench.runs WHERE label = 'waiting' AND state = 'running'");

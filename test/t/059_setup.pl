@@ -204,7 +204,7 @@ foreach my $way ('spi', 'target')
 		"$way: an error in the teardown");
 	is($exists->('first') . $exists->('third'), 'ff', "$way: the other statements are executed");
 	is($value->("SELECT teardown FROM bench.runs WHERE run_id = $run"), 'DROP TABLE first; DROP TABLE missing; DROP TABLE IF EXISTS third', "$way: the teardown stays");
-	is($value->("SELECT count(*) FROM bench.advice($run) WHERE finding = 'the teardown of the run is undone'"), 1, "$way: advice");
+	is($value->("SELECT count(*) FROM bench.advice($run) WHERE finding = 'the teardown of the run is still due'"), 1, "$way: advice");
 	(undef, $stderr) = $psql->(q{SELECT bench.run('one', transactions => 1)});
 	like($stderr, qr/NOTICE:  the teardown of an earlier run is still due\nDETAIL:  Run $run ended without .*\nHINT:  .*bench\.finish_teardown\($run\)/, "$way: the next run tells");
 	(undef, $stderr) = $psql->(q{SELECT bench.run('one', transactions => 1)}, @tester);
@@ -363,7 +363,7 @@ $node->safe_psql('second', "CREATE EXTENSION pg_selfbench; SELECT setval('bench.
 $node->psql('second', q{SELECT bench.define_script('one', 'SELECT 1');
 	SELECT bench.run('one', transactions => 1, teardown => 'DROP TABLE missing')});
 (undef, undef, $stderr) = $node->psql('second', q{SELECT bench.run('one', transactions => 1)});
-like($stderr, qr/DETAIL:  Your run $run /, 'the teardown of a run with the same number in another database is undone');
+like($stderr, qr/DETAIL:  Run $run ended /, 'the teardown of a run with the same number in another database is still due');
 signal_sql($session, 'INT');
 (undef, $stderr) = finish_sql($session);
 like($stderr, qr/canceling statement due to user request/, 'an attempt is canceled');

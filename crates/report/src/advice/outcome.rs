@@ -50,7 +50,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
         let teardown = run.teardown.as_deref().unwrap_or_default();
         let statement = teardown.trim().lines().next().unwrap_or_default();
         all.push(Finding::warning(
-            "the teardown of the run is undone",
+            "the teardown of the run is still due",
             statement.chars().take(100).collect(),
             "Execute it with bench.finish_teardown, or end it with give_up => true: what the setup \
              has changed affects other runs.",
