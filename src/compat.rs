@@ -383,7 +383,7 @@ pub unsafe fn run_to_end(execution: *mut pg_sys::QueryDesc) {
 /// runs the execution with any limit.
 pub type InsteadOfRun = unsafe fn(*mut pg_sys::QueryDesc, u64, &dyn Fn(u64));
 
-/// That function, and the hook of another library.
+/// The installed function, and the hook of another library.
 static RUN: OnceLock<(InsteadOfRun, pg_sys::ExecutorRun_hook_type)> = OnceLock::new();
 
 /// Installs a function that this process calls instead of running executions.

@@ -78,7 +78,7 @@ impl<'call> Call<'call> {
         unsafe { transaction::may_leave_call(self.info) }
     }
 
-    /// What the server passes for this call.
+    /// Returns the data that the server passes for this call.
     pub(super) fn info(&self) -> pg_sys::FunctionCallInfo {
         self.info
     }

@@ -48,9 +48,9 @@ pub struct SeenInterval {
 /// Waits of sessions in a moment of a chart.
 #[derive(Default)]
 pub struct SeenMoment {
-    /// How often all sessions were sampled.
+    /// Number of times that all sessions were sampled.
     pub rounds: u64,
-    /// How often a session was seen in each class, [`BETWEEN`] among them.
+    /// Number of samples in each class, [`BETWEEN`] among them.
     pub classes: HashMap<String, u64>,
 }
 
@@ -63,7 +63,7 @@ pub struct SeenWaits {
     pub intervals: HashMap<i64, SeenInterval>,
     /// By moment of a chart.
     pub moments: HashMap<i64, SeenMoment>,
-    /// How often all sessions were sampled.
+    /// Number of times that all sessions were sampled.
     pub rounds: u64,
     /// Waits that count in a time budget: those while the client of the session does not have the turn.
     pub waits: Waits,

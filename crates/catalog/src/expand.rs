@@ -156,7 +156,7 @@ fn items(name: &str, lists: &Lists) -> Result<Vec<(String, String)>, String> {
     columns.into_iter().map(item).collect()
 }
 
-/// What an option is for, in short, with its unit.
+/// Short description of an option, with its unit.
 fn meaning(option: &Opt) -> String {
     match option.of_type.contains("Interval") {
         true => option.brief() + ", an interval or a number of seconds",

@@ -22,7 +22,7 @@ const MAX_ROWS: usize = 50;
 /// At most this many sessions are examined.
 const MAX_SESSIONS: usize = 1000;
 
-/// Who blocks these processes: for each that waits for a lock, and each process or prepared
+/// Blockers of these processes: for each that waits for a lock, and each process or prepared
 /// transaction that holds it, what a [`Found`] has.
 ///
 /// Of the sessions that wait for a row, one waits for the end of the transaction that has changed it
@@ -122,7 +122,7 @@ struct Found(
 pub struct Blockers {
     due_ns: u64,
     asked_ns: u64,
-    /// How often it was looked for them.
+    /// Number of searches.
     rounds: i32,
     /// By a row without counts.
     counts: Counts<RunBlocker>,

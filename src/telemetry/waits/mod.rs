@@ -53,7 +53,7 @@ struct Sampler {
     samples: Samples,
 }
 
-/// Where the sessions are.
+/// Server of the sessions.
 enum Source {
     /// On this server, by client; `None` if the client has none or it has not been found yet.
     Here(Vec<Option<Peer>>),

@@ -25,7 +25,7 @@ pub struct Seen {
 pub struct Samples {
     /// Names of waits.
     pub names: WaitNames,
-    /// How often the sessions were sampled.
+    /// Number of times that the sessions were sampled.
     rounds: u32,
     /// Whether the wait lasted since the last round tells samples apart, too.
     counts: Counts<(Seen, bool)>,

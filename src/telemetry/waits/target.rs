@@ -30,7 +30,7 @@ const NOT_SHOWN: &str = "its activity view does not have the processes that the 
 pub struct TargetSessions {
     /// Expression of the column of query identifiers.
     query_id: &'static str,
-    /// Where the client of each process was when the target was asked, and in which execution.
+    /// Position of each process's client when the target was asked, and its execution.
     asked: HashMap<i32, (Option<(u32, u32)>, u64)>,
     /// Whether the target has shown any of the processes, and whether it was ever asked for them.
     has_shown: bool,
