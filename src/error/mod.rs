@@ -42,7 +42,7 @@ pub enum Error {
         value: String,
         valid: String,
     },
-    /// Unknown option.
+    /// No option has this name.
     #[error("unknown option \"{name}\"")]
     UnknownOption {
         name: String,
