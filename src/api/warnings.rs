@@ -247,7 +247,7 @@ pub(super) fn tell_unused_variables<'s>(specs: impl Iterator<Item = &'s RunSpec>
     let mut names = BTreeSet::new();
     let mut workloads = Vec::new();
     for spec in specs.filter(|spec| !spec.run.variables.is_empty()) {
-        names.extend(spec.run.variables.iter().map(|(name, _)| name));
+        names.extend(spec.run.variables.keys());
         workloads.push(spec.checked_workload()?);
     }
     let is_used = |name: &str| workloads.iter().any(|w| w.symbols.find(name).is_some());

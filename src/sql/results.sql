@@ -82,7 +82,7 @@ CREATE VIEW bench.run_summary WITH (security_invoker = true) AS
            seconds,
            {{names Figures to sleep_avg_ms}},
            {{names run_options except label, mode, scripts, protocol, clients, jobs}},
-           connection_ms, harness_us, harness_share, snapshot_held_s, snapshot_held_by, warmup_steady,
+           connection_ms, overhead_us, overhead_share, snapshot_held_s, snapshot_held_by, warmup_steady,
            warmup_transactions, aborted_clients, owner, database_name, server_version_num, started_at, finished_at,
            errors, notes, imported_at, imported_from
       FROM bench.runs;

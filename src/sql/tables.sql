@@ -50,8 +50,8 @@ CREATE TABLE bench.runs (
     finished_at             timestamptz, -- end of the last client
     seconds                 float8, -- measured time in seconds, without the warm-up
     connection_ms           float8, -- time until all clients were ready; with reconnect, mean time of connecting for a transaction
-    harness_us              float8, -- cost of the harness per transaction: CPU time of client workers (libpq), time outside executor and commit (spi)
-    harness_share           float8, -- the same as a fraction of the time of the client workers
+    overhead_us              float8, -- overhead of clients per transaction: CPU time of client workers (libpq), time outside executor and commit (spi)
+    overhead_share           float8, -- the same as a fraction of the time of the client workers
     snapshot_held_s         float8, -- time for which an old snapshot kept the run's dead rows; NULL if unknown
     snapshot_held_by        text, -- holder of that snapshot; sessions of other roles only with privileges of pg_read_all_stats
     processors              int, -- CPUs of this server that the run could use

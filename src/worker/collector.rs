@@ -290,8 +290,8 @@ fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut R
         }
     };
     let us = effort.harness_ns as f64 / 1e3;
-    run.harness_us = (transactions > 0).then(|| us / transactions as f64);
-    run.harness_share = Some(effort.harness_ns as f64 / effort.of_ns as f64);
+    run.overhead_us = (transactions > 0).then(|| us / transactions as f64);
+    run.overhead_share = Some(effort.harness_ns as f64 / effort.of_ns as f64);
 }
 
 /// The statements that matched no row in any of the transactions that were sampled.

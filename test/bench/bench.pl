@@ -668,7 +668,7 @@ sub grow
 					  : $clients > $workers ? ($kb - $first * $workers) / ($clients - $workers) : undef;
 					return {
 						mode => $mode, clients => $clients, workers => $workers, tps => $run->{tps},
-						harness_us => $run->{harness_us}, harness_share => $run->{harness_share},
+						overhead_us => $run->{overhead_us}, overhead_share => $run->{overhead_share},
 						private_kb => $kb, kb_per_client => $per_client
 					};
 				});
@@ -703,7 +703,7 @@ sub checked_run
 	die "run $run->{run_id}: $run->{state}, $lost lost, @{$run->{errors}}\n"
 	  if $run->{state} ne 'finished' || $lost || @{ $run->{errors} };
 	positive($run->{transactions});
-	return { tps => positive($run->{tps}), cpu => $run->{harness_us}, map { $_ => $run->{$_} } qw(harness_us harness_share) };
+	return { tps => positive($run->{tps}), cpu => $run->{overhead_us}, map { $_ => $run->{$_} } qw(overhead_us overhead_share) };
 }
 
 # pgio's two tables, in a database of their own, with its loop; made once.
@@ -1080,7 +1080,7 @@ sub show
 	foreach my $g (@by_clients)
 	{
 		printf "%-6s %8d %8d %11s %22s %20d %18s\n", @{$g}{qw(mode clients workers)},
-		  shown($g->{tps}), shown($g->{harness_us}), $g->{private_kb}, shown($g->{kb_per_client});
+		  shown($g->{tps}), shown($g->{overhead_us}), $g->{private_kb}, shown($g->{kb_per_client});
 	}
 	printf "\n%-12s %10s %10s\n", 'initialize', 'seconds', 'MB of WAL' if @by_scale;
 	printf "scale %-6d %10s %10s\n", $_->{scale}, shown($_->{seconds}), shown($_->{wal_mb})

@@ -18,7 +18,7 @@ sub cpu_ns
 	return $ns;
 }
 
-# What harness_us of a run in mode libpq should be, from outside: CPU time of its
+# What overhead_us of a run in mode libpq should be, from outside: CPU time of its
 # worker, whose start is seen late, and which is stopped before its end.
 sub seen_from_outside
 {
@@ -46,11 +46,11 @@ foreach my $mode (qw(spi libpq))
 		$run = $node->safe_psql('postgres',
 			"SELECT run_id FROM bench.run(mode => '$mode', clients => 2, transactions => 400 * $_[0])");
 		return $node->safe_psql('postgres',
-			"SELECT harness_us < latency_avg_ms * 1000 FROM bench.run_summary WHERE run_id = $run") eq 't';
+			"SELECT overhead_us < latency_avg_ms * 1000 FROM bench.run_summary WHERE run_id = $run") eq 't';
 	});
 	is( $node->safe_psql(
 			'postgres', qq{
-			SELECT harness_us > 0, harness_share > 0, harness_share <= 1
+			SELECT overhead_us > 0, overhead_share > 0, overhead_share <= 1
 			FROM bench.run_summary WHERE run_id = $run}),
 		't|t|t',
 		"$mode: the harness is measured");
@@ -73,7 +73,7 @@ foreach my $mode (qw(spi libpq))
 	}
 	is( $node->safe_psql(
 			'postgres', qq{
-			SELECT c.harness_share > 2 * s.harness_share, s.harness_share < 0.5, c.harness_us > s.harness_us
+			SELECT c.overhead_share > 2 * s.overhead_share, s.overhead_share < 0.5, c.overhead_us > s.overhead_us
 			FROM bench.runs c, bench.runs s
 			WHERE c.label = '$mode client' AND s.label = '$mode server'}),
 		't|t|t',
@@ -86,7 +86,7 @@ foreach my $mode (qw(spi libpq))
 is( $node->safe_psql(
 		'postgres', q{
 		SELECT bench.run(transactions => 3, label => 'few');
-		SELECT harness_us IS NULL, harness_share IS NULL FROM bench.runs WHERE label = 'few'}) =~ s/.*\n//sr,
+		SELECT overhead_us IS NULL, overhead_share IS NULL FROM bench.runs WHERE label = 'few'}) =~ s/.*\n//sr,
 	't|t',
 	'spi: too few transactions');
 
@@ -96,7 +96,7 @@ SKIP:
 	skip 'no /proc/PID/schedstat here', 1 if !defined $at_least;
 	is( $node->safe_psql(
 			'postgres', qq{
-			SELECT harness_us * transactions * 1000 BETWEEN $at_least * 0.8 AND $at_most * 1.25
+			SELECT overhead_us * transactions * 1000 BETWEEN $at_least * 0.8 AND $at_most * 1.25
 			FROM bench.runs WHERE label = 'watched'}),
 		't',
 		'libpq: the CPU time is what the kernel says');

@@ -97,9 +97,9 @@ macro_rules! run {
             pub connection_ms: Option<f64>,
             /// Cost of the harness per transaction, in microseconds: CPU time of the client workers
             /// in mode libpq, time outside of executor and commit in mode spi.
-            pub harness_us: Option<f64>,
+            pub overhead_us: Option<f64>,
             /// Cost of the harness as a share of the client workers' time, 0 to 1.
-            pub harness_share: Option<f64>,
+            pub overhead_share: Option<f64>,
             /// Time for which an old snapshot kept the run's dead rows from being removed.
             pub snapshot_held_s: Option<f64>,
             /// Holder of that snapshot.

@@ -230,7 +230,7 @@ fn results(lines: &mut Lines, record: &RunRecord) {
 
 /// Writes the cost of the harness, if known.
 fn harness(lines: &mut Lines, run: &Run) {
-    let (Some(us), Some(share)) = (run.harness_us, run.harness_share) else {
+    let (Some(us), Some(share)) = (run.overhead_us, run.overhead_share) else {
         return;
     };
     let (us, percent) = (fixed(us, 2), fixed(100.0 * share, 1));

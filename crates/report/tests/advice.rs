@@ -33,8 +33,8 @@ fn run(mode: Mode, description: &str) -> RunRecord {
             max_tries: 1,
             duration_s: Some(60.0),
             seconds: Some(60.0),
-            harness_us: Some(5.0),
-            harness_share: Some(0.1),
+            overhead_us: Some(5.0),
+            overhead_share: Some(0.1),
             processors: Some(10),
             warmup_s: 5.0,
             figures: figures.clone(),
@@ -116,8 +116,8 @@ fn nothing_to_say() {
         assert!(said(&run(mode, TPCB_LIKE)).is_empty());
         assert!(said(&run(mode, SELECT_ONLY)).is_empty());
         let unknown = changed(run(mode, TPCB_LIKE), |run| {
-            run.harness_us = None;
-            run.harness_share = None;
+            run.overhead_us = None;
+            run.overhead_share = None;
         });
         assert!(said(&unknown).is_empty());
     }
@@ -126,7 +126,7 @@ fn nothing_to_say() {
 #[test]
 fn the_limits_themselves_are_no_reason() {
     let mut report = run(Mode::Libpq, TPCB_LIKE);
-    report.run.harness_share = Some(0.9);
+    report.run.overhead_share = Some(0.9);
     report.run.seconds = Some(10.0);
     report.run.figures.counts.transactions = 99;
     report.run.figures.counts.deadlock_failures = 1;
@@ -143,7 +143,7 @@ fn the_limits_themselves_are_no_reason() {
 fn a_harness_that_is_the_limit() {
     let busy = |mode, share| {
         changed(run(mode, SELECT_ONLY), |run| {
-            run.harness_share = Some(share);
+            run.overhead_share = Some(share);
         })
     };
     assert_one(&busy(Mode::Libpq, 0.93), "busy for 93% of the time");

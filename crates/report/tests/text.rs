@@ -872,8 +872,8 @@ tps = 10928.961749 (without initial connection time)",
 #[test]
 fn cost_of_the_harness() {
     let with = |mode| Run {
-        harness_us: Some(6.254),
-        harness_share: Some(0.3718),
+        overhead_us: Some(6.254),
+        overhead_share: Some(0.3718),
         ..run_on_15(mode, succeeded(10, 0.286, 0.350))
     };
     let line_after_tps = |report: &Run| {

@@ -121,10 +121,10 @@ fn figures(run: &Run) -> Vec<Figure> {
         }
     }
     add("mean schedule lag", figures.lag_avg_ms.map(decimal), "ms");
-    let harness = run
-        .harness_share
+    let overhead = run
+        .overhead_share
         .map(|share| format!("{:.1}", 100.0 * share));
-    add("harness, of clients' time", harness, "%");
+    add("overhead, of clients' time", overhead, "%");
     all
 }
 

@@ -26,7 +26,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
             "Execute one run after the other; bench.wait waits for a run.",
         ));
     }
-    match (run.mode, run.harness_share) {
+    match (run.mode, run.overhead_share) {
         (Mode::Libpq, Some(share)) if share > BUSY_SHARE => all.push(Finding::warning(
             "the client workers, not the server, may have limited the run",
             format!("they were busy for {:.0}% of the time", 100.0 * share),
