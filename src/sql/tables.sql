@@ -43,7 +43,7 @@ CREATE TABLE bench.runs (
     partition_method        text, -- method of partitioning of pgbench_accounts: range or hash
     partitions              int, -- number of partitions of pgbench_accounts
     server_version          text NOT NULL, -- version of the server that the clients used
-    server_version_num      int NOT NULL, -- the same version as a number
+    server_version_num      int NOT NULL, -- version of the server as a number
     extension_version       text NOT NULL, -- version of the extension that made the run
     created_at              timestamptz NOT NULL, -- time of the call
     started_at              timestamptz, -- start of the clients
@@ -51,7 +51,7 @@ CREATE TABLE bench.runs (
     seconds                 float8, -- measured time in seconds, without the warm-up
     connection_ms           float8, -- time until all clients were ready; with reconnect, mean time of connecting for a transaction
     overhead_us              float8, -- overhead of clients per transaction: CPU time of client workers (libpq), time outside executor and commit (spi)
-    overhead_share           float8, -- the same as a fraction of the time of the client workers
+    overhead_share           float8, -- overhead of clients as a fraction of the elapsed time of client workers (libpq) or of transactions (spi)
     snapshot_held_s         float8, -- time for which an old snapshot kept the run's dead rows; NULL if unknown
     snapshot_held_by        text, -- holder of that snapshot; sessions of other roles only with privileges of pg_read_all_stats
     processors              int, -- CPUs of this server that the run could use
