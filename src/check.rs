@@ -115,7 +115,12 @@ pub struct Ids(pub String);
 pub fn ids(name: &'static str, given: Option<Ids>) -> Result<Vec<i64>> {
     let Ids(text) = argument(name, given)?;
     let text = text.trim();
-    let list = text.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
+    // An array whose first subscript is not 1 begins with its bounds.
+    let array = match text.split_once('=') {
+        Some((bounds, array)) if bounds.starts_with('[') => array,
+        _ => text,
+    };
+    let list = array.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
     let (mut ids, mut seen) = (Vec::new(), HashSet::new());
     for part in list.unwrap_or(text).split(',').map(str::trim) {
         if part.eq_ignore_ascii_case("null") {

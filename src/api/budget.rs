@@ -48,9 +48,8 @@ fn time_budget(
         };
         let mut rows = Vec::new();
         for (arm, run_ids) in arms {
-            let runs = run_ids.len() as i64;
-            let parts = means(&run_ids)?.into_iter();
-            rows.extend(parts.map(|part| {
+            let (parts, runs) = means(&run_ids)?;
+            rows.extend(parts.into_iter().map(|part| {
                 (
                     part.component,
                     part.us,
@@ -67,34 +66,42 @@ fn time_budget(
     TableIterator::new(rows)
 }
 
-/// The parts of the mean latency of several runs: the means of each, which add up as those of one do.
-fn means(run_ids: &[i64]) -> Result<Vec<LatencyPart>> {
-    let mut means: Vec<LatencyPart> = Vec::new();
+/// The parts of the mean latency of several runs, as means that add up as those of one do, and the number
+/// of these runs: those whose parts are not known are left out if there are others.
+fn means(run_ids: &[i64]) -> Result<(Vec<LatencyPart>, i64)> {
+    let mut budgets = Vec::new();
     for run_id in run_ids {
         let run = live::visible(*run_id)?.run;
-        for part in load::time_budget(&run, &SeenWaits::load(*run_id)?)? {
-            match means
-                .iter_mut()
-                .find(|mean| mean.component == part.component)
-            {
-                Some(mean) => {
-                    mean.us = [mean.us, part.us]
-                        .into_iter()
-                        .flatten()
-                        .reduce(|a, b| a + b);
-                }
-                None => means.push(part),
+        budgets.push(load::time_budget(&run, &SeenWaits::load(*run_id)?)?);
+    }
+    let is_known = |parts: &Vec<LatencyPart>| parts.iter().any(|part| part.us.is_some());
+    if budgets.iter().any(is_known) {
+        budgets.retain(is_known);
+    }
+    let runs = budgets.len();
+    let mut means: Vec<LatencyPart> = Vec::new();
+    for part in budgets.into_iter().flatten() {
+        let known = means
+            .iter_mut()
+            .find(|mean| mean.component == part.component);
+        match known {
+            Some(mean) => {
+                mean.us = [mean.us, part.us]
+                    .into_iter()
+                    .flatten()
+                    .reduce(|a, b| a + b)
             }
+            None => means.push(part),
         }
     }
-    if run_ids.len() > 1 {
+    if runs > 1 {
         for mean in &mut means {
-            mean.us = mean.us.map(|us| us / run_ids.len() as f64);
+            mean.us = mean.us.map(|us| us / runs as f64);
         }
         let total: f64 = means.iter().filter_map(|mean| mean.us).sum();
         for mean in &mut means {
             mean.share = mean.us.filter(|_| total > 0.0).map(|us| us / total);
         }
     }
-    Ok(means)
+    Ok((means, runs as i64))
 }

@@ -67,11 +67,16 @@ const FORMATS: [(&str, Format); 4] = [
 fn report(call: Call<'_>) -> SetOfIterator<'static, String> {
     let text = (|| {
         let (run_id, format, set_ids, label) = call.read(|arguments| {
+            // NULL is no default: it is what a query finds that finds nothing.
+            let run_id: i64 = argument("run_id", arguments.take("run_id")?)?;
+            let format = Format::take(arguments)?;
+            let Ids(set_ids) = argument("set_ids", arguments.take("set_ids")?)?;
+            let label: String = argument("label", arguments.take("label")?)?;
             Ok((
-                arguments.take::<Option<i64>>("run_id")?,
-                Format::take(arguments)?,
-                arguments.take::<Option<Ids>>("set_ids")?,
-                arguments.take::<Option<String>>("label")?,
+                Some(run_id).filter(|run_id| *run_id != 0),
+                format,
+                Some(Ids(set_ids)).filter(|ids| !ids.0.is_empty()),
+                Some(label).filter(|label| !label.is_empty()),
             ))
         })?;
         let text = match (run_id, set_ids, label) {

@@ -72,12 +72,18 @@ fn result<T: Serialize>(type_name: &str, row: &T) -> Result<Composite> {
     composite(type_name, &row)
 }
 
-/// A figure with the digits that repeated runs could confirm: milliseconds to the microsecond, all
-/// others to five digits.
+/// A figure with the digits that repeated runs could confirm: milliseconds to the microsecond, or to
+/// three digits below one, all others to five digits.
 fn rounded(name: &str, value: f64) -> f64 {
     let decimals = match value.abs() {
-        _ if name.ends_with("_ms") => 3,
-        size if size > 0.0 => (4.0 - size.log10().floor()).clamp(0.0, 12.0) as usize,
+        size if size > 0.0 => {
+            let (digits, least) = if name.ends_with("_ms") {
+                (2.0, 3.0)
+            } else {
+                (4.0, 0.0)
+            };
+            (digits - size.log10().floor()).clamp(least, 12.0) as usize
+        }
         _ => 0,
     };
     format!("{value:.decimals$}").parse().unwrap_or(value)

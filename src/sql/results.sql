@@ -1,10 +1,10 @@
 /* Reports, advice, histograms and views of results. */
 
 CREATE FUNCTION bench.report(
-    run_id bigint DEFAULT NULL, -- run to report
+    run_id bigint DEFAULT 0, -- run to report; 0 is the last run
     format text DEFAULT 'text', -- text, markdown, json or html
-    set_ids bench.ids DEFAULT NULL, -- sets to report
-    label text DEFAULT NULL -- label of the runs to report
+    set_ids bench.ids DEFAULT '', -- sets to report
+    label text DEFAULT '' -- label of the runs to report
 ) RETURNS SETOF text
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 50 AS 'MODULE_PATHNAME', 'report_wrapper';
 COMMENT ON FUNCTION bench.report IS 'report of a run, of sets of runs, or of the runs with a label; of the last run of this session or role without an argument: text in pgbench''s layout, a row per line; markdown, json or html, one row';

@@ -91,6 +91,13 @@ CREATE FUNCTION bench_internal.ids(int[]) RETURNS bench.ids
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
 CREATE FUNCTION bench_internal.ids(bigint[]) RETURNS bench.ids
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+CREATE FUNCTION bench_internal.ids(smallint) RETURNS bench.ids
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+CREATE FUNCTION bench_internal.ids(numeric) RETURNS bench.ids
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN $1::pg_catalog.text::bench.ids;
+CREATE CAST (varchar AS bench.ids) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (smallint AS bench.ids) WITH FUNCTION bench_internal.ids(smallint) AS IMPLICIT;
+CREATE CAST (numeric AS bench.ids) WITH FUNCTION bench_internal.ids(numeric) AS IMPLICIT;
 CREATE CAST (int AS bench.ids) WITH FUNCTION bench_internal.ids(int) AS IMPLICIT;
 CREATE CAST (bigint AS bench.ids) WITH FUNCTION bench_internal.ids(bigint) AS IMPLICIT;
 CREATE CAST (int[] AS bench.ids) WITH FUNCTION bench_internal.ids(int[]) AS IMPLICIT;

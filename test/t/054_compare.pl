@@ -175,6 +175,15 @@ like(complaints("SELECT * FROM bench.time_budget($first, set_id => $set)"), qr/E
 like(complaints('SELECT * FROM bench.time_budget()'), qr/ERROR:  22004: run_ids must not be null/, 'budgets of nothing');
 is(query("SELECT (SELECT sum(us_per_transaction) FROM bench.time_budget(ARRAY[$first, $second])) > 0, (SELECT min(runs) FROM bench.time_budget('$first, $second'))"),
 	't|2', 'a budget of several runs');
+my $unobserved = query("SELECT run_id FROM bench.run('select-only', transactions => 10, observe => false)");
+is(query("SELECT count(*) FROM (SELECT * FROM bench.time_budget('$first, $unobserved') EXCEPT SELECT * FROM bench.time_budget($first)) d"), 0,
+	'runs whose budget is not known are left out');
+is(query("SELECT count(DISTINCT t::text) FROM (VALUES (1)) v, LATERAL (SELECT array_agg(b.component) FROM bench.time_budget('[0:0]={$first}'::bigint[]) b
+	UNION ALL SELECT array_agg(b.component) FROM bench.time_budget(${first}::numeric) b UNION ALL SELECT array_agg(b.component) FROM bench.time_budget('$first'::varchar) b) t"),
+	1, 'numbers of any type');
+query(q(SELECT bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'select-only', clients => 2, jobs => 1, repeats => 1, transactions => 5)));
+is(query('SELECT DISTINCT arm, jobs FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets) ORDER BY 1'), "mode=libpq|1\nmode=spi|2",
+	'options of a mode are those of the arms that have it');
 
 # On a standby nothing is stored, and the rows are there.
 $node->backup('base');

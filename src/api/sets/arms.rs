@@ -5,7 +5,7 @@ use crate::check::invalid;
 use crate::database::target;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::run::{RunOptions, RunSpec};
+use crate::run::{Mode, RunOptions, RunSpec};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -129,6 +129,13 @@ fn with_options(common: &RunOptions, object: &Map<String, Value>) -> Result<RunO
             });
         }
         options.set_given(name, value, &OWN)?;
+    }
+    // An arm that chooses its mode does without what is given for all and other modes have.
+    if object.contains_key("mode") && options.mode == Mode::Spi {
+        let given = |name| object.contains_key(name);
+        options.jobs = options.jobs.filter(|_| given("jobs"));
+        options.workers = options.workers.filter(|_| given("workers"));
+        options.reconnect &= given("reconnect");
     }
     Ok(options)
 }

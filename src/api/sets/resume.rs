@@ -149,7 +149,7 @@ fn require_left(set_id: i64, set: &StoredSet, left: usize) -> Result<i32> {
     }
     Err(Error::OptionConflict {
         message: format!("set {set_id} is complete"),
-        hint: "Its rows are those of bench.arms or bench.arms; that of a search is in \
+        hint: "Its rows are those of bench.arms; that of a search is in \
                bench.set_summary."
             .into(),
     })
