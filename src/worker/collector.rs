@@ -199,12 +199,15 @@ fn conclude_run(
     run.seconds = Some(seconds);
     run.figures = Figures::of(&total, &all, seconds);
     if run.all_failed() {
-        let failures =
-            (0..spec.clients()).find_map(|client| segment.client(client).0.first_failure());
+        let mut clients = (0..spec.clients()).map(|client| segment.client(client).0);
+        // A message has its severity, detail and hint, too.
+        let first = clients.find_map(|client| client.first_failure());
+        let line = first.as_deref().and_then(|text| text.lines().next());
+        let message = line.map(|line| line.split_once(":  ").map_or(line, |(_, message)| message));
         run.errors.push(format!(
-            "all {} transactions failed, the first with {}",
+            "all transactions failed ({}), the first with: {}",
             total.counts.failed(),
-            failures.as_deref().unwrap_or("an unknown error")
+            message.unwrap_or("an unknown error")
         ));
     }
     run.unmatched = unmatched(segment, spec);

@@ -229,7 +229,8 @@ sub bench
 	my $label = 'differential ' . ++$runs;
 	my $sql = ($run{before} // '') . "DELETE FROM bench.scripts;\n" . <<"SQL";
 \\o /dev/null
-$define
+SET client_min_messages = error;
+${define}RESET client_min_messages;
 SELECT count(*) FROM bench.run($names, vacuum => 'none', undefined_variables => 'pgbench',
                                label => '$label', $run{options});
 \\o
@@ -249,7 +250,7 @@ SQL
 		status     => $found->{aborted_clients} > 0 ? 2 : 0,
 		debug      => debug_lines($stderr),
 		# pgbench says that in its report only.
-		errors     => [ grep { !/^all \d+ transactions failed, / } @{ $found->{errors} } ],
+		errors     => [ grep { !/^all transactions failed \(/ } @{ $found->{errors} } ],
 		counts     => { map { $_ => $found->{$_} } qw(transactions failed retried retries) },
 		statements => statements($records, 'pg_selfbench'),
 		rows       => $rows // '',
