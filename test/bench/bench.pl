@@ -471,7 +471,7 @@ sub day
 				};
 				$timed->('store', $store->($run));
 				$timed->('read', "COPY (SELECT * FROM bench.$_ WHERE run_id = $run) TO '/dev/null'") foreach @tables;
-				$timed->('read', "SELECT * FROM bench.$_($run)") foreach qw(advice time_budget report waits);
+				$timed->('read', "SELECT * FROM bench.$_($run)") foreach qw(advice time_budget report top_waits);
 				my $page = timed_page("SELECT bench.report($run, 'html')");
 				sql("SELECT * FROM bench.delete_runs(run_ids => '{$run}')");
 				return { %seconds, %$page };

@@ -274,7 +274,8 @@ unlike($reports{json}, qr/[\x00-\x08\x0b-\x1f\x7f]/, 'hostile json: no control c
 foreach (
 	[ "$spi, 'pdf'", qr/22023.*format.*"pdf".*\n.*"text", "markdown", "json", "html"/s, 'format' ],
 	[ "$spi, NULL", qr/22004|22023/, 'no format' ],
-	[ "0, 'html'", qr/42704.*run 0 does not exist/, 'no run' ])
+	[ "-1, 'html'", qr/42704.*run -1 does not exist/, 'no run' ],
+	[ "NULL, 'html'", qr/22004: run_id must not be null/, 'no number' ])
 {
 	my ($arguments, $error, $name) = @$_;
 	my ($status, undef, $stderr) =
