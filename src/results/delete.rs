@@ -56,18 +56,30 @@ impl Deletion {
 pub fn delete(run_ids: Vec<i64>) -> Result<Vec<(i64, Option<String>, String)>> {
     as_owner(|| {
         Spi::connect_mut(|client| {
-            let (mut deleted, mut set_ids) = (Vec::new(), Vec::new());
-            for row in client.update(
-                "DELETE FROM bench.runs WHERE run_id = ANY ($1)
-                 RETURNING run_id, label, state, set_id",
-                None,
-                &[run_ids.into()],
-            )? {
-                let run_id = row.get::<i64>(1)?.unwrap_or_default();
-                let state = row.get::<String>(3)?.unwrap_or_default();
-                deleted.push((run_id, row.get::<String>(2)?, state));
-                set_ids.extend(row.get::<i64>(4)?);
-            }
+            // Two sessions that delete runs of a set do so one after the other; a set in progress stays.
+            let set_ids = client
+                .update(
+                    "SELECT set_id FROM bench.sets
+                      WHERE set_id IN (SELECT set_id FROM bench.runs WHERE run_id = ANY ($1))
+                        AND NOT bench_internal.is_locked('sets', set_id)
+                      ORDER BY set_id FOR NO KEY UPDATE",
+                    None,
+                    &[run_ids.clone().into()],
+                )?
+                .map(|row| Ok(row.get::<i64>(1)?.unwrap_or_default()))
+                .collect::<Result<Vec<_>>>()?;
+            let deleted = client
+                .update(
+                    "DELETE FROM bench.runs WHERE run_id = ANY ($1) RETURNING run_id, label, state",
+                    None,
+                    &[run_ids.into()],
+                )?
+                .map(|row| {
+                    let run_id = row.get::<i64>(1)?.unwrap_or_default();
+                    let state = row.get::<String>(3)?.unwrap_or_default();
+                    Ok((run_id, row.get::<String>(2)?, state))
+                })
+                .collect::<Result<Vec<_>>>()?;
             client.update(
                 "DELETE FROM bench.sets s
                   WHERE s.set_id = ANY ($1) AND NOT bench_internal.is_locked('sets', s.set_id)

@@ -137,6 +137,19 @@ is( query(q(BEGIN; SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": 
 		SELECT count(*) > 0 FROM bench.delete_runs(label => 'once'); COMMIT; SELECT count(*) FROM bench.sets WHERE label = 'once')),
 	"2\nt\n0", 'in the transaction that has made them');
 
+# Two sessions delete half of them each.
+query(q(SELECT count(*) FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'select-only', repeats => 1, transactions => 1)));
+$set = query('SELECT max(set_id) FROM bench.sets');
+my $half = "SELECT count(*) > 0 FROM bench.delete_runs((SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND arm =";
+my $first = $node->background_psql('postgres');
+$first->query_safe("BEGIN; $half 'a'))");
+my $second = start_sql($node, "$half 'b'))", name => 'second');
+wait_for($node, "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'second' AND wait_event_type = 'Lock'");
+$first->query_safe('COMMIT');
+$first->quit;
+is((finish_sql($second))[0], 't', 'the second session deletes its half');
+is(query("SELECT count(*) FROM bench.sets WHERE set_id = $set"), 0, 'and the set');
+
 nothing_left_ok($node, 'at the end');
 $node->stop;
 done_testing();
