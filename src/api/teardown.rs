@@ -95,6 +95,7 @@ pub(super) fn finish(run_id: i64, target: Option<&str>, horizon: &Horizon) -> Re
         purpose: Purpose::LateTeardown,
         text,
         run_id,
+        table: 0,
         described: left.target,
     };
     let task = statements.launch()?;

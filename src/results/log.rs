@@ -1,10 +1,10 @@
 //! Storing the log of single transactions.
 
-use super::store::hold;
+use super::store::{as_storer, hold};
 use crate::backend::transaction::transaction;
 use crate::copy::{CopyTarget, copy_in};
 use crate::error::Result;
-use crate::security::{as_owner, without_triggers};
+use crate::security::without_triggers;
 use crate::server;
 use pgrx::prelude::*;
 use selfbench_model::{LoggedTransaction, TransactionOutcome};
@@ -45,7 +45,7 @@ pub fn store(run_id: i64, rows: Vec<LoggedTransaction>) -> Result<()> {
     };
     transaction(|| {
         Spi::run("SET LOCAL synchronous_commit = off")?;
-        as_owner(|| {
+        as_storer(|| {
             hold(run_id)?;
             // Looking their run up for each of them would take longer than storing them.
             without_triggers(|| copy_in(&target, Box::new(source)))

@@ -11,17 +11,56 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::security::{as_owner, with_lock_timeout, without_triggers};
 use crate::server;
+use crate::state::catalog::own_table;
 use crate::state::lock::{Object, Until};
 use crate::state::transaction::InTransaction;
 use pgrx::prelude::*;
 use selfbench_model::{Observed, PgioSession, Run, RunInterval, RunRecord};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The next run's number.
+/// OID of the table in which the run of this process is stored; 0 in other processes.
+static TABLE: AtomicU32 = AtomicU32::new(0);
+
+/// The OID of the table in which the run of this process is stored; 0 if it is not stored.
+pub fn table() -> u32 {
+    TABLE.load(Relaxed)
+}
+
+/// Makes it the table in which the run of this process is stored.
+pub fn set_table(table: u32) {
+    TABLE.store(table, Relaxed);
+}
+
+fn table_of_runs() -> Result<u32> {
+    let table = own_table(InTransaction::current()?, c"runs").ok_or(Error::ExtensionDropped)?;
+    Ok(table.to_u32())
+}
+
+/// Runs `body`, which stores something of the run of this process, with the rights of the tables' owner.
+///
+/// # Errors
+/// If the extension was dropped and created again: a run in the new tables may have the same number.
+pub(super) fn as_storer<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    as_owner(|| {
+        if table() != 0 {
+            // The table stays the same until the end of the transaction.
+            Spi::run("LOCK TABLE bench.runs IN ROW SHARE MODE")?;
+            if table() != table_of_runs()? {
+                return Err(Error::ExtensionDropped);
+            }
+        }
+        body()
+    })
+}
+
+/// The next run's number; the run will be stored in the present tables.
 pub fn next_run_id() -> Result<i64> {
     transaction(|| {
         as_owner(|| {
-            query::first_value::<i64>("SELECT nextval('bench.run_id_seq')", &[])?
-                .ok_or_else(|| Error::Limit("no run number".into()))
+            let run_id = query::first_value::<i64>("SELECT nextval('bench.run_id_seq')", &[])?
+                .ok_or_else(|| Error::Limit("no run number".into()))?;
+            set_table(table_of_runs()?);
+            Ok(run_id)
         })
     })
 }
@@ -29,7 +68,7 @@ pub fn next_run_id() -> Result<i64> {
 /// Stores the row of a run that begins.
 pub fn begin(run: &Run) -> Result<()> {
     transaction(|| {
-        as_owner(|| {
+        as_storer(|| {
             // Runs whose coordinator is gone will never be finished by it.
             Spi::run(
                 "UPDATE bench.runs SET state = 'lost'
@@ -54,7 +93,7 @@ pub fn settings(run_id: i64, of_target: Option<&str>, of_clients: &[ClientSettin
                 &[],
             )?,
         };
-        as_owner(|| {
+        as_storer(|| {
             Spi::run_with_args(
                 "INSERT INTO bench.run_settings (run_id, name, setting, source)
                  SELECT $1, s.name, s.setting, s.source
@@ -95,12 +134,12 @@ pub fn settings_query() -> Result<Option<String>> {
 /// Brings the stored row of a run up to date. As all that stores something of a run, fails if its
 /// row has been deleted.
 pub fn update(run: &Run) -> Result<()> {
-    patiently(asked_to_end, || as_owner(|| update_row(run)))
+    patiently(asked_to_end, || as_storer(|| update_row(run)))
 }
 
 /// Stores the end of a run that has ended before it could begin.
 pub fn end_early(run: &Run) -> Result<()> {
-    patiently(at_shutdown(), || as_owner(|| update_row(run)))
+    patiently(at_shutdown(), || as_storer(|| update_row(run)))
 }
 
 /// Seconds for which storing the end of a run is tried while the server shuts down, if another
@@ -154,7 +193,7 @@ pub fn give_up_teardown(run_id: i64) -> Result<()> {
 
 /// Notes in the current transaction that the teardown of a run is not due any more.
 pub fn teardown_done(run_id: i64) -> Result<()> {
-    as_owner(|| {
+    as_storer(|| {
         Ok(Spi::run_with_args(
             "UPDATE bench.runs SET teardown_due = false WHERE run_id = $1",
             &[run_id.into()],
@@ -165,7 +204,7 @@ pub fn teardown_done(run_id: i64) -> Result<()> {
 /// Adds errors to those of a stored run.
 pub fn add_errors(run_id: i64, errors: Vec<String>) -> Result<()> {
     transaction(|| {
-        as_owner(|| {
+        as_storer(|| {
             Ok(Spi::run_with_args(
                 "UPDATE bench.runs SET errors = errors || $2 WHERE run_id = $1",
                 &[run_id.into(), errors.into()],
@@ -205,7 +244,7 @@ pub fn add_intervals(rows: &[RunInterval], observed: &Observed) -> Result<()> {
     let Some(first) = rows.first() else {
         return Ok(());
     };
-    as_owner(|| {
+    as_storer(|| {
         hold(first.run_id)?;
         insert_rows(rows, observed)
     })
@@ -222,7 +261,7 @@ pub struct RemainingRows {
 /// Stores the end of a run, as soon as nobody has locked its tables.
 pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> Result<()> {
     patiently(at_shutdown(), || {
-        as_owner(|| {
+        as_storer(|| {
             update_row(&record.run)?;
             insert(&record.scripts)?;
             insert(&record.statements)?;

@@ -63,6 +63,8 @@ pub struct Statements {
     pub text: String,
     /// The run; 0 if it is not stored.
     pub run_id: i64,
+    /// OID of the table in which it is stored; 0 if the caller keeps the table from being dropped.
+    pub table: u32,
     /// The target of the run, as its row names it.
     pub described: Option<String>,
 }
@@ -113,6 +115,7 @@ fn around(
         purpose,
         text: text.to_owned(),
         run_id,
+        table: store::table(),
         described: None,
     };
     let header = segment.header();
@@ -142,6 +145,7 @@ pub extern "C-unwind" fn pg_selfbench_statements_main(argument: pg_sys::Datum) {
         segment.header().statements_pid.store(pid, Relaxed);
         let statements: Statements = segment.spec()?;
         connect(statements.identity);
+        store::set_table(statements.table);
         transaction(|| settings::apply(&statements.settings))?;
         execute(segment, &statements)
     });

@@ -121,6 +121,26 @@ foreach my $again ('', '; CREATE EXTENSION pg_selfbench')
 	}
 }
 
+# A run of a dropped extension does not end as the run of the new one that has the same number.
+query('DROP EXTENSION pg_selfbench');
+query("CREATE EXTENSION pg_selfbench; $scripts");
+{
+	my ($starter, $keeper) = at_gate("SELECT bench.start('gate', transactions => 1, label => 'old', teardown => 'SELECT 1')");
+	is((finish_sql($starter))[0], 1, 'number of the run of the old extension');
+	my $log = -s $node->logfile;
+	query('DROP EXTENSION pg_selfbench');
+	query("CREATE EXTENSION pg_selfbench; $scripts; SELECT bench.grant_to('plain')");
+	is(query("SELECT run_id FROM bench.run('one', transactions => 2, label => 'new', teardown => 'DROP TABLE not_there')"), 1, 'the run of the new one has the same');
+	$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+	$keeper->quit;
+	ok(wait_until_quiet($node), 'the old run ends');
+	is(query('SELECT label, state, transactions, teardown_due, cardinality(errors) FROM bench.runs'), 'new|finished|2|t|2', 'the row is that of the new run');
+	is(query('SELECT name FROM bench.run_scripts'), 'one', 'and so is the script');
+	like(substr(slurp_file($node->logfile), $log), qr/run 1 of pg_selfbench: results could not be stored: extension "pg_selfbench" was dropped or re-created/,
+		'the log tells of the old run');
+	query('SELECT bench.finish_teardown(1, give_up => true)');
+}
+
 # Arms that always fail: no run was made, and the error says why.
 query('SELECT bench.initialize()');
 my ($caller, $keeper) = at_gate(q(SELECT * FROM bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'select-only', repeats => 3, transactions => 1, setup => 'SELECT pg_advisory_xact_lock_shared(1)')));
