@@ -141,7 +141,9 @@ pub(super) fn tell_canceled(spec: &RunSpec, segment: &Segment, error: &Error) {
     if run_id == 0 || !error.is_cancel() || spec.run.arm.is_some() {
         return;
     }
-    if header.start_ns.load(Relaxed) != 0 {
+    if header.ended.load(Relaxed) {
+        pgrx::notice!("run {run_id} had already ended; see bench.report({run_id})");
+    } else if header.start_ns.load(Relaxed) != 0 {
         pgrx::notice!("run {run_id} was canceled; its results so far: bench.report({run_id})");
     } else if spec.run.setup.is_some() || spec.run.teardown.is_some() {
         pgrx::notice!("run {run_id} was canceled before it began");

@@ -80,6 +80,11 @@ pub fn asked_to_end() -> bool {
     ASKED_TO_END.load(Acquire)
 }
 
+/// Whether a SIGTERM did, not a SIGINT alone.
+pub fn was_terminated() -> bool {
+    TERMINATED_NS.load(Acquire) != 0
+}
+
 unsafe extern "C-unwind" fn on_sigterm(signal: i32) {
     let is_request = || {
         let now = clock::now_ns();

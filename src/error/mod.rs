@@ -580,7 +580,7 @@ impl Error {
             Error::LostRun { .. } => Some("Check the server log, then repeat the run.".into()),
             Error::NoRun => Some("Start one with bench.run.".into()),
             Error::ExtensionDropped => {
-                Some("Create the extension again if it is missing, then repeat the benchmark.".into())
+                Some("Create the extension again if it is missing, commit, and repeat the benchmark.".into())
             }
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Some("Check the server log for the reason.".into())

@@ -9,7 +9,7 @@ use super::top_wait::TopWaitSlot;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x09");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x0a");
 
 /// Kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +135,8 @@ pub struct Header {
     /// Whether the run's setup may have begun, and its teardown has not ended: its coordinator
     /// outlives the caller.
     pub owes_teardown: AtomicBool,
+    /// Whether the run is stored as one that was not canceled, whatever comes in its teardown.
+    pub ended: AtomicBool,
     /// Another run of the role whose teardown is still due; 0 if there is none.
     pub left_teardown: AtomicI64,
     /// Sessions that have been given up, because they did not end their statements when canceled.

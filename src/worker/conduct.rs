@@ -9,6 +9,7 @@ use super::logbook::Logbook;
 use super::warm_up::{WarmUpEnd, WarmingUp};
 use crate::backend::interrupts::{
     asked_to_end, check_for_interrupts, end_task_if_canceled, enter_cooperative, leave_canceling,
+    was_terminated,
 };
 use crate::backend::transaction::abort;
 use crate::clock;
@@ -28,9 +29,6 @@ use std::time::Duration;
 
 /// Time between telling clients the end of a warm-up until steady and that end.
 const NOTICE_NS: u64 = 10_000_000;
-
-/// Why a run ends early if its coordinator was asked to end.
-const TERMINATED: &str = "its coordinator was terminated";
 
 /// State of a coordinator from the start barrier, at which all clients wait, to the stored result.
 pub struct Conductor<'r> {
@@ -125,7 +123,10 @@ impl Conductor<'_> {
         run.segment = None;
         if stores {
             match store::finish(&record, &rows, &observed) {
-                Ok(()) => return Ok(Reply::Stored(record.run.run_id)),
+                Ok(()) => {
+                    note_end(segment, &record.run);
+                    return Ok(Reply::Stored(record.run.run_id));
+                }
                 Err(error) => {
                     let told = tell_unstored(&record.run, &error);
                     record.run.errors.push(told);
@@ -237,7 +238,7 @@ impl Conductor<'_> {
         if stop == Stop::Abandoned {
             Some(CALLER_ENDED.into())
         } else if asked_to_end() && stop == Stop::No {
-            Some(TERMINATED.into())
+            Some(by_signal())
         } else if let Some(worker) = workers.find(|worker| worker.state() == WorkerState::Died) {
             let what = "a client worker was terminated";
             Some(match worker.failure() {
@@ -277,7 +278,7 @@ pub fn caught<T>(segment: &Segment, body: impl FnOnce() -> Result<T>) -> Result<
     catch(body).map_err(|error| {
         let header = segment.header();
         let reason = match header.stop() {
-            Stop::No => asked_to_end().then(|| TERMINATED.into()),
+            Stop::No => asked_to_end().then(by_signal),
             Stop::Abandoned => Some(CALLER_ENDED.into()),
             Stop::Terminated => None,
             Stop::Requested => Some(on_request(header)),
@@ -289,6 +290,14 @@ pub fn caught<T>(segment: &Segment, body: impl FnOnce() -> Result<T>) -> Result<
             None => error,
         }
     })
+}
+
+/// Why a run ends early if a signal asked its coordinator to end.
+fn by_signal() -> String {
+    match was_terminated() {
+        true => "its coordinator was terminated".into(),
+        false => "its coordinator was canceled".into(),
+    }
 }
 
 /// Why a run was requested to end.
@@ -311,7 +320,7 @@ pub fn give_up(
     run.errors.push(error.report().one_line());
     run.errors
         .extend(stopped.err().map(|e| e.report().one_line()));
-    end_early(run, state, stored);
+    end_early(segment, run, state, stored);
 }
 
 /// Stores the failure of a run that has no clients yet.
@@ -320,19 +329,28 @@ pub fn store_failure(segment: &Segment, mut run: Run, stored: bool, error: &Erro
     leave_cancels();
     run.errors.push(error.report().one_line());
     let state = state_after(segment, error);
-    end_early(run, state, stored);
+    end_early(segment, run, state, stored);
 }
 
-fn end_early(mut run: Run, state: RunState, stored: bool) {
+fn end_early(segment: &Segment, mut run: Run, state: RunState, stored: bool) {
     if !stored {
         return;
     }
     run.state = state;
     run.coordinator_pid = None;
     run.segment = None;
-    if let Err(error) = store::end_early(&run) {
-        tell_unstored(&run, &error);
+    match store::end_early(&run) {
+        Ok(()) => note_end(segment, &run),
+        Err(error) => {
+            tell_unstored(&run, &error);
+        }
     }
+}
+
+/// Notes that a run is stored as one that has ended by itself.
+fn note_end(segment: &Segment, run: &Run) {
+    let ended = run.state != RunState::Canceled;
+    segment.header().ended.store(ended, Relaxed);
 }
 
 /// The state of a run that an error has ended: `canceled` if it was canceled, else `failed`.

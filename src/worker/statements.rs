@@ -12,20 +12,26 @@ use super::entry;
 use super::launch::Task;
 use crate::backend::fatal;
 use crate::backend::identity::{Identity, connect};
+use crate::backend::interrupts::was_terminated;
 use crate::backend::process::at_exit;
 use crate::backend::settings::{self, Settings};
 use crate::backend::transaction::{abort, transaction};
+use crate::clock;
 use crate::database::Database;
 use crate::error::{Error, Result, catch};
 use crate::pq::ConnectWith;
 use crate::results::store;
 use crate::run::{RunSpec, statements};
 use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
-use pgrx::{pg_guard, pg_sys};
+use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::*;
+
+/// Time in which the process must connect if the coordinator was terminated: DROP DATABASE ... WITH (FORCE)
+/// keeps it from connecting, and waits for the coordinator for 5 s.
+const CONNECT_NS: u64 = 2_000_000_000;
 
 /// Purpose of statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,9 +126,15 @@ fn around(
     };
     let header = segment.header();
     let task = statements.launch()?;
+    let begun_ns = clock::now_ns();
     let ended = task.watch(Phase::Finished, |executing| {
         let pid = executing.header().statements_pid.load(Relaxed);
         header.statements_pid.store(pid, Relaxed);
+        if pid == 0 && was_terminated() && clock::now_ns() - begun_ns > CONNECT_NS {
+            return Err(Error::Limit(
+                "its process could not connect to the database, which may be being dropped".into(),
+            ));
+        }
         if purpose == Purpose::Setup && header.stop() != Stop::No {
             return Err(Error::Canceled {
                 by: "before it started".into(),
@@ -141,10 +153,10 @@ fn around(
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_statements_main(argument: pg_sys::Datum) {
     entry::perform(argument, "the process of its statements", |segment| {
-        let pid = std::process::id() as i32;
-        segment.header().statements_pid.store(pid, Relaxed);
         let statements: Statements = segment.spec()?;
         connect(statements.identity);
+        let pid = std::process::id() as i32;
+        segment.header().statements_pid.store(pid, Relaxed);
         store::set_table(statements.table);
         transaction(|| settings::apply(&statements.settings))?;
         execute(segment, &statements)
@@ -196,6 +208,11 @@ fn execute(segment: &'static Segment, of: &Statements) -> Result<Vec<String>> {
         if error.is_cancel() && header.stop() != Stop::No {
             return Err(error);
         }
+        // Such as that of a statement_timeout which the setup has set: nobody has canceled the run.
+        let error = match error.is_cancel() {
+            true => Error::server(Sqlstate::ERRCODE_OPERATOR_INTERVENTION, error.to_string()),
+            false => error,
+        };
         let error = statements::of_statement(option, &statement, error);
         match of.purpose {
             Purpose::Setup => return Err(error),

@@ -305,7 +305,17 @@ foreach my $way ('spi', 'libpq', 'target')
 	like($stderr, qr/canceling statement due to statement timeout/, "$way, setup: a timeout of the caller");
 	$done->("$way, setup: a timeout of the caller", 'canceled');
 	like($value->('SELECT errors FROM bench.runs ORDER BY run_id DESC LIMIT 1'), qr/canceling statement due to statement timeout/, "$way, setup: why");
+	(undef, $stderr) = $psql->("SELECT bench.run('rest', transactions => 1, $ways{$way}, setup => 'CREATE TABLE first (); SET statement_timeout = 100; SELECT pg_sleep(600)', $around)");
+	like($stderr, qr/ERROR:  setup failed: canceling statement due to statement timeout\n/, "$way, setup: a timeout of its own");
+	$done->("$way, setup: a timeout of its own", 'failed');
+	(undef, $stderr) = $psql->("SET statement_timeout = '3 s'; SELECT bench.run('one', transactions => 1, $ways{$way}, setup => 'CREATE TABLE first ()', teardown => 'SET statement_timeout = 0; SELECT pg_sleep(4); DROP TABLE first')");
+	like($stderr, qr/NOTICE: +run (\d+) had already ended; see bench\.report\(\1\)\n.*ERROR: +canceling statement due to statement timeout/, "$way, teardown: a timeout of the caller");
+	$done->("$way, teardown: a timeout of the caller", 'finished');
 	my $run = $value->("SELECT bench.start('rest', transactions => 1, $ways{$way}, $short)");
+	$value->("SELECT pg_cancel_backend(coordinator_pid) FROM bench.runs WHERE run_id = $run");
+	$done->("$way: pg_cancel_backend", 'canceled');
+	like($value->("SELECT errors FROM bench.runs WHERE run_id = $run"), qr/canceled: its coordinator was canceled/, "$way: why");
+	$run = $value->("SELECT bench.start('rest', transactions => 1, $ways{$way}, $short)");
 	is($value->("SELECT bench.cancel($run)"), 't', "$way: bench.cancel");
 	$done->("$way: bench.cancel", 'canceled');
 	$run = $value->("SELECT bench.start('rest', transactions => 1, $ways{$way}, $short)");
@@ -371,6 +381,23 @@ nothing_left_ok($node, 'an attempt is canceled');
 is($exists->('first'), 't', 'the teardown is still not done');
 $node->safe_psql('postgres', 'DELETE FROM first');
 is($value->("SELECT bench.finish_teardown($run)"), 't', 'the next one does it');
+# DROP DATABASE ... WITH (FORCE) does not wait for a teardown, which can no longer connect.
+$node->safe_psql('postgres', 'DROP DATABASE second');
+my @phases = (
+	"setup => 'SELECT pg_sleep(600)', teardown => 'SELECT 1'",
+	"teardown => 'SELECT 1'",
+	"duration => '1 s', teardown => 'SELECT pg_sleep(600)'");
+foreach my $phase (@phases)
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE second');
+	$node->safe_psql('second', 'CREATE EXTENSION pg_selfbench');
+	$session = start_sql($node, q{SELECT bench.run(sql => 'SELECT pg_sleep(} . ($phase =~ /duration/ ? 0.1 : 600) . ")', $phase)", database => 'second');
+	$sleeps->();
+	my (undef, undef, $stderr) = $node->psql('postgres', 'DROP DATABASE second WITH (FORCE)');
+	is($stderr, '', "DROP DATABASE: $phase");
+	finish_sql($session);
+	nothing_left_ok($node, "DROP DATABASE: $phase");
+}
 nothing_left_ok($node, 'at the end');
 
 done_testing();
