@@ -113,7 +113,8 @@ fn perform(wanted: &Run, horizon: &Horizon) -> Result<Vec<String>> {
     if wanted.debug && wanted.mode == Mode::Libpq {
         tell_connection(wanted, &spec);
     }
-    let record = run::perform(&spec, progress, horizon).map_err(point_to_initialization)?;
+    let performed = run::perform(&spec, progress, horizon);
+    let record = performed.map_err(|error| point_to_initialization(error, &spec))?;
     // pgbench says that in its report only.
     if !record.run.is_complete() || !record.run.all_failed() {
         warnings::tell_errors(&record.run, warnings::remedy(&spec, &record.run)?);
@@ -158,14 +159,20 @@ fn tell_connection(wanted: &Run, spec: &RunSpec) {
     );
 }
 
-/// Says about missing tables what pgbench says.
-fn point_to_initialization(error: Error) -> Error {
+/// Adds the hint of pgbench to an error about missing tables.
+fn point_to_initialization(error: Error, spec: &RunSpec) -> Error {
     match error {
         Error::Server(mut report) if report.sqlstate == UNDEFINED_TABLE => {
+            let (database, here) = match &spec.target {
+                Some(target) => (target.get("dbname").unwrap_or_default().to_owned(), ""),
+                None => (
+                    server::database_name(),
+                    " Here, that is bench.pgbench('-i').",
+                ),
+            };
             report.hint = Some(format!(
-                "Perhaps you need to do initialization (\"pgbench -i\") in database \"{}\". Here, \
-                 that is bench.pgbench('-i').",
-                server::database_name()
+                "Perhaps you need to do initialization (\"pgbench -i\") in database \
+                 \"{database}\".{here}"
             ));
             Error::Server(report)
         }

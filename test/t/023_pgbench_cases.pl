@@ -116,6 +116,8 @@ sub agree
 my (undef, $missing) = bench_pgbench('-S -t 1');
 like($missing, qr/ERROR:  .*\n(?:.*\n)*HINT:  Perhaps you need to do initialization \("pgbench -i"\) in database "postgres"/,
 	'run without tables');
+(undef, undef, $missing) = $node->psql('postgres', q{SELECT bench.pgbench('-S -n -t 1 template1')});
+like($missing, qr/HINT:  Perhaps you need to do initialization \("pgbench -i"\) in database "template1"\.?$/m, 'missing tables of another database');
 
 #
 # Initialization with all options, and steps that are asked for in more than one way.
