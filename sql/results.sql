@@ -63,7 +63,6 @@ SELECT public.error_of(format('SELECT bench.histogram_count(%L)', b)) FROM unnes
 ]::bytea[]) b;
 SELECT public.error_of('SELECT bench.percentile(''\x00'', 50)');
 SELECT public.error_of('SELECT bench.merge_histograms(h) FROM (VALUES (''\x00''::bytea), (''\x01'')) v (h)');
-SELECT public.error_of('SELECT bench_internal.add_histogram(NULL, NULL)');
 
 -- A histogram that is truncated or changed in one place is rejected or read, and the
 -- server does not crash.
