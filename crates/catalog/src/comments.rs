@@ -33,8 +33,8 @@ pub fn commented(script: &str) -> Result<String, String> {
             comment(view, name, found.unwrap_or_default());
         }
     }
-    let mut script = script.to_owned();
-    for (function, definition) in created(&script.clone(), "FUNCTION") {
+    let mut written = script.to_owned();
+    for (function, definition) in created(script, "FUNCTION") {
         let mut lines = Vec::new();
         for Item { text, comment } in items(definition).into_iter().filter(|i| !i.text.is_empty()) {
             let mut words = text.split_whitespace();
@@ -46,16 +46,16 @@ pub fn commented(script: &str) -> Result<String, String> {
             lines.push(format!("\n{name}: {}", escaped(&comment)));
         }
         let begin = format!("\nCOMMENT ON FUNCTION bench.{function} IS '");
-        let end = script
+        let end = written
             .find(&begin)
-            .and_then(|at| Some(at + script[at..].find("';\n")?));
+            .and_then(|at| Some(at + written[at..].find("';\n")?));
         match end {
-            Some(end) => script.insert_str(end, &lines.concat()),
+            Some(end) => written.insert_str(end, &lines.concat()),
             None => missing.push(function.to_owned()),
         }
     }
     match missing.is_empty() {
-        true => Ok(script + "\n" + &statements),
+        true => Ok(written + "\n" + &statements),
         false => Err(format!("no comment: {}", missing.join(", "))),
     }
 }

@@ -11,8 +11,9 @@
 //! | `literals` | names of columns as texts |
 //!
 //! The selection is one of `from a`, `to b`, `from a to b`, `only a, b`, `except a, b`; for arguments,
-//! `with a = default, b = default` may follow. `{{arguments bench.f}}` are those of a function above. Lines between `{{each table of runs}}` and `{{end}}` are
-//! repeated for each table with a column `run_id`, whose name takes the place of `{{table}}`.
+//! `with a = default, b = default` may follow. `{{arguments bench.f}}` are those of a function above.
+//! Lines between `{{each table of runs}}` and `{{end}}` are repeated for each table with a column `run_id`,
+//! whose name takes the place of `{{table}}`.
 
 use crate::comments::commented;
 use crate::lists::{Listed, Lists, options};

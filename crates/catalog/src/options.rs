@@ -162,9 +162,9 @@ macro_rules! pgio_options {
             commit_every: i32 = 1;
             /// Percentage of each table's keys that is used.
             working_set_pct: f64 = 100.0;
-            /// Scan by which rows are looked for: `index`, `bitmap` or `auto`. `index`: an index scan, one block after the other, in the order of
-            /// keys. `bitmap`: a bitmap heap scan, in the order of blocks, which prefetches as
-            /// `effective_io_concurrency` allows. `auto`: the planner decides.
+            /// Scan by which rows are looked for: `index`, `bitmap` or `auto`. `index`: an index scan, one
+            /// block after the other, in the order of keys. `bitmap`: a bitmap heap scan, in the order of
+            /// blocks, which prefetches as `effective_io_concurrency` allows. `auto`: the planner decides.
             scan: Scan = Scan::Index;
         } }
     };
@@ -263,7 +263,7 @@ macro_rules! table {
             pgbench: first(&[$($pgbench)?]),
             column: first(&[$(stringify!($column))?]),
             column_type: first(&[$(stringify!($stored))?]),
-            is_compared: $($(stringify!($not_compared).is_empty() &&)?)? true,
+            is_compared: first(&[$($(stringify!($not_compared))?)?]).is_none(),
         }),*];
     };
 }

@@ -63,7 +63,7 @@ fn table(begun: &str) -> Option<Table> {
         let definition = definition.trim_end().trim_end_matches(',');
         let (name, rest) = definition.trim_start().split_once(' ').unwrap_or_default();
         match columns.last_mut() {
-            // This comment continues the one before.
+            // A line that is indented further continues the definition before.
             Some(last) if line.starts_with("     ") => {
                 last.definition += &format!(" {}", definition.trim())
             }

@@ -25,15 +25,6 @@ impl SetKind {
         }
     }
 
-    /// Name of such a set in messages.
-    pub const fn described(self) -> &'static str {
-        match self {
-            Self::Compare => "a comparison",
-            Self::Sweep => "a sweep",
-            Self::FindCapacity => "a search for capacity",
-        }
-    }
-
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<SetKind> {
         [Self::Compare, Self::Sweep, Self::FindCapacity]
