@@ -111,9 +111,8 @@ pub fn seed(seed: Option<&Seed>) -> Result<u64> {
 #[derive(Clone, Debug)]
 pub struct Ids(pub String);
 
-/// These numbers, at least one, in the order given, each once.
-pub fn ids(name: &'static str, given: Option<Ids>) -> Result<Vec<i64>> {
-    let Ids(text) = argument(name, given)?;
+/// The numbers that an argument names, at least one, in the order given, each once.
+pub fn ids(name: &'static str, Ids(text): &Ids) -> Result<Vec<i64>> {
     let text = text.trim();
     // An array whose first subscript is not 1 begins with its bounds.
     let array = match text.split_once('=') {

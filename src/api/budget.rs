@@ -8,6 +8,7 @@ use crate::results::load;
 use crate::results::sets;
 use crate::results::waits::SeenWaits;
 use pgrx::prelude::*;
+use selfbench_report::readable;
 use selfbench_stats::budget::LatencyPart;
 
 /// The parts of the mean latency of runs, or of the runs of each arm of a set, that the caller may see.
@@ -44,7 +45,10 @@ fn time_budget(
                 sets::load(set_id)?;
                 sets::runs_of_arms(set_id)?
             }
-            (run_ids, None) => vec![(None, check::ids("run_ids", run_ids)?)],
+            (run_ids, None) => {
+                let run_ids = check::argument("run_ids", run_ids)?;
+                vec![(None, check::ids("run_ids", &run_ids)?)]
+            }
         };
         let mut rows = Vec::new();
         for (arm, run_ids) in arms {
@@ -52,8 +56,8 @@ fn time_budget(
             rows.extend(parts.into_iter().map(|part| {
                 (
                     part.component,
-                    part.us,
-                    part.share,
+                    part.us.map(|us| readable("us", us)),
+                    part.share.map(|share| readable("share", share)),
                     part.measured,
                     arm.clone(),
                     runs,

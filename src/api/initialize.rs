@@ -16,6 +16,7 @@ use crate::worker::locks::{self, Access};
 use pgrx::prelude::*;
 use selfbench_model::InitializeStep;
 use selfbench_report::initialize::{closing_line, progress_line};
+use selfbench_report::readable;
 use std::sync::atomic::Ordering::*;
 
 /// Time between notices of the number of rows.
@@ -138,7 +139,7 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
     pgrx::notice!("{}", closing_line(&steps, notifier.telling.in_pgbench));
     Ok(steps
         .into_iter()
-        .map(|(step, seconds)| (step.name(false).to_owned(), seconds))
+        .map(|(step, seconds)| (step.name(false).to_owned(), readable("seconds", seconds)))
         .collect())
 }
 

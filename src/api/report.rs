@@ -70,17 +70,17 @@ fn report(call: Call<'_>) -> SetOfIterator<'static, String> {
             // NULL is no default: it is what a query finds that finds nothing.
             let run_id: i64 = argument("run_id", arguments.take("run_id")?)?;
             let format = Format::take(arguments)?;
-            let Ids(set_ids) = argument("set_ids", arguments.take("set_ids")?)?;
+            let set_ids: Ids = argument("set_ids", arguments.take("set_ids")?)?;
             let label: String = argument("label", arguments.take("label")?)?;
             Ok((
                 Some(run_id).filter(|run_id| *run_id != 0),
                 format,
-                Some(Ids(set_ids)).filter(|ids| !ids.0.is_empty()),
+                Some(set_ids).filter(|ids| !ids.0.is_empty()),
                 Some(label).filter(|label| !label.is_empty()),
             ))
         })?;
         let text = match (run_id, set_ids, label) {
-            (None, Some(set_ids), None) => of_sets(set_ids, format)?,
+            (None, Some(set_ids), None) => of_sets(&check::ids("set_ids", &set_ids)?, format)?,
             (None, None, Some(label)) => of_label(&label, format)?,
             (run_id, None, None) => {
                 let record = match run_id {
@@ -114,8 +114,7 @@ fn report(call: Call<'_>) -> SetOfIterator<'static, String> {
 const MAX_SETS: usize = 100;
 
 /// The report of sets.
-fn of_sets(set_ids: Ids, format: Format) -> Result<String> {
-    let set_ids = check::ids("set_ids", Some(set_ids))?;
+fn of_sets(set_ids: &[i64], format: Format) -> Result<String> {
     let first = match set_ids[..] {
         [first, ..] if set_ids.len() <= MAX_SETS => first,
         _ => {
@@ -124,7 +123,7 @@ fn of_sets(set_ids: Ids, format: Format) -> Result<String> {
             return Err(invalid("set_ids", sets, &valid));
         }
     };
-    for set_id in &set_ids {
+    for set_id in set_ids {
         sets::load(*set_id)?;
     }
     if format == Format::Json {
@@ -132,7 +131,7 @@ fn of_sets(set_ids: Ids, format: Format) -> Result<String> {
     }
     let repeats = set_ids.iter().map(|set_id| repeat::of_set(*set_id));
     let repeats = repeats.collect::<Result<Vec<String>>>()?;
-    let report = set_report(&set_ids, &repeats, &mut Stored)?;
+    let report = set_report(set_ids, &repeats, &mut Stored)?;
     written(&report.ok_or(Error::UnknownSet { set_id: first })?, format)
 }
 

@@ -6,7 +6,7 @@ use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{self, Ids, age, argument};
 use crate::error::{Error, OrRaise, Result};
 use crate::results::delete::{self, Deletion};
-use crate::results::load::{exists, has_profile, load_evidence};
+use crate::results::load::{first_unknown, has_profile, load_evidence};
 use crate::results::waits::SeenWaits;
 use crate::security;
 use crate::server;
@@ -48,9 +48,9 @@ pub(super) fn tell_without_profile(run_id: i64) -> Result<()> {
 /// The run, if the caller may see it.
 fn visible(run_id: Option<i64>) -> Result<i64> {
     let run_id = argument("run_id", run_id)?;
-    match exists(run_id)? {
-        true => Ok(run_id),
-        false => Err(Error::UnknownRun { run_id }),
+    match first_unknown(&[run_id])? {
+        None => Ok(run_id),
+        Some(run_id) => Err(Error::UnknownRun { run_id }),
     }
 }
 
@@ -100,13 +100,12 @@ fn delete_runs(
                 arguments.take::<Option<String>>("label")?,
             ))
         })?;
-        let run_ids: Option<Vec<i64>> = match run_ids {
-            Some(ids) => Some(check::ids("run_ids", Some(ids))?),
-            None => None,
-        };
+        let run_ids = run_ids
+            .map(|run_ids| check::ids("run_ids", &run_ids))
+            .transpose()?;
         server::require_writable_transaction("delete runs")?;
-        for run_id in run_ids.iter().flatten() {
-            visible(Some(*run_id))?;
+        if let Some(run_id) = first_unknown(run_ids.as_deref().unwrap_or_default())? {
+            return Err(Error::UnknownRun { run_id });
         }
         if run_ids.is_none() && older_than.is_none() && label.is_none() {
             return Err(Error::OptionConflict {
@@ -138,7 +137,10 @@ fn delete_runs(
 /// The numbers that an argument names; for functions in SQL.
 #[pg_extern(sql = false)]
 fn numbers_of(call: Call<'_>) -> SetOfIterator<'static, i64> {
-    let ids = call.read(|arguments| check::ids("ids", arguments.take("ids")?));
+    let ids = call.read(|arguments| {
+        let ids = argument("ids", arguments.take("ids")?)?;
+        check::ids("ids", &ids)
+    });
     SetOfIterator::new(ids.or_raise_in(&call))
 }
 

@@ -40,11 +40,12 @@ pub fn load(run_id: i64) -> Result<Option<RunRecord>> {
     }))
 }
 
-/// Whether there is such a run that the caller may see.
-pub fn exists(run_id: i64) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT FROM bench.runs WHERE run_id = $1)";
-    let exists = with_pinned_settings(|| query::first_value::<bool>(sql, &[run_id.into()]))?;
-    Ok(exists == Some(true))
+/// The first of these numbers, in their order, of which there is no run that the caller may see.
+pub fn first_unknown(run_ids: &[i64]) -> Result<Option<i64>> {
+    let sql = "SELECT g.run_id FROM unnest($1) WITH ORDINALITY g (run_id, place)
+                WHERE NOT EXISTS (SELECT FROM bench.runs r WHERE r.run_id = g.run_id)
+                ORDER BY g.place LIMIT 1";
+    with_pinned_settings(|| query::first_value::<i64>(sql, &[run_ids.to_vec().into()]))
 }
 
 /// Whether a run that the caller may see was to be observed.
@@ -92,7 +93,7 @@ pub fn load_figures(run_id: i64) -> Result<Map<String, Value>> {
 /// The arms of a stored comparison, with the figures of `bench.arms`.
 pub fn load_arms(set_id: i64) -> Result<Vec<Arm>> {
     let rows = query_json::<(String, bool, Map<String, Value>)>(
-        "SELECT jsonb_build_array(arm, verdict LIKE 'baseline%', to_jsonb(v))::text
+        "SELECT jsonb_build_array(arm, verdict IS NOT NULL AND verdict LIKE 'baseline%', to_jsonb(v))::text
            FROM bench.arms($1) v",
         set_id,
     )?;

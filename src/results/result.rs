@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::query::{self, Composite};
 use crate::security::with_pinned_settings;
 use selfbench_model::{PgioRun, Run, RunState};
+use selfbench_report::readable;
 use serde::Serialize;
 
 /// A run as `bench.run_result`.
@@ -36,7 +37,7 @@ pub fn pgio_result(state: RunState, pgio: &PgioRun) -> Result<Composite> {
         run_id: Option<i64>,
         state: RunState,
     }
-    composite(
+    result(
         "bench.pgio_result",
         &PgioResult {
             pgio,
@@ -66,27 +67,10 @@ fn result<T: Serialize>(type_name: &str, row: &T) -> Result<Composite> {
     let mut row = serde_json::to_value(row).map_err(unprintable)?;
     for (name, value) in row.as_object_mut().into_iter().flatten() {
         if let Some(number) = value.as_f64().filter(|_| value.is_f64()) {
-            *value = rounded(name, number).into();
+            *value = readable(name, number).into();
         }
     }
     composite(type_name, &row)
-}
-
-/// A figure with the digits that repeated runs could confirm: milliseconds to the microsecond, or to
-/// three digits below one, all others to five digits.
-fn rounded(name: &str, value: f64) -> f64 {
-    let decimals = match value.abs() {
-        size if size > 0.0 => {
-            let (digits, least) = if name.ends_with("_ms") {
-                (2.0, 3.0)
-            } else {
-                (4.0, 0.0)
-            };
-            (digits - size.log10().floor()).clamp(least, 12.0) as usize
-        }
-        _ => 0,
-    };
-    format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
 /// A value of a composite type.

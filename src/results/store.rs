@@ -32,8 +32,7 @@ pub fn set_table(table: u32) {
 }
 
 fn table_of_runs() -> Result<u32> {
-    let table = own_table(InTransaction::current()?, c"runs").ok_or(Error::ExtensionDropped)?;
-    Ok(table.to_u32())
+    Ok(own_table(InTransaction::current()?, c"runs")?.to_u32())
 }
 
 /// Runs `body`, which stores something of the run of this process, with the rights of the tables' owner.

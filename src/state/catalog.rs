@@ -1,6 +1,7 @@
 //! Look-ups in the catalogs, by the server's own functions.
 
 use super::transaction::InTransaction;
+use crate::error::{Error, Result};
 use pgrx::pg_sys;
 use std::ffi::{CStr, CString};
 
@@ -46,21 +47,26 @@ pub fn type_of_extension(name: &CStr) -> pg_sys::Oid {
     }
 }
 
-/// The OID of a table of the extension, whatever the rights of the current role; `None` if it has been
-/// dropped. Takes no lock.
-pub fn own_table(_: InTransaction, name: &CStr) -> Option<pg_sys::Oid> {
+/// The OID of a table of the extension, whatever the rights of the current role. Takes no lock.
+///
+/// # Errors
+/// If the extension has been dropped.
+pub fn own_table(_: InTransaction, name: &CStr) -> Result<pg_sys::Oid> {
     // SAFETY: looks into the catalogs, in a transaction; both names end in a zero byte.
     let oid = unsafe {
         let schema = pg_sys::get_namespace_oid(c"bench".as_ptr(), true);
         pg_sys::get_relname_relid(name.as_ptr(), schema)
     };
-    (oid != pg_sys::InvalidOid).then_some(oid)
+    match oid {
+        pg_sys::InvalidOid => Err(Error::ExtensionDropped),
+        oid => Ok(oid),
+    }
 }
 
 /// Whether row-level security of a table of the extension applies to the current role: not to a
 /// superuser, to a role with BYPASSRLS, or to the owner.
 pub fn hides_rows(now: InTransaction, table: &CStr) -> bool {
-    own_table(now, table).is_none_or(|table| {
+    own_table(now, table).map_or(true, |table| {
         // SAFETY: looks into the catalogs, in a transaction; raises no error.
         let security = unsafe { pg_sys::check_enable_rls(table, pg_sys::InvalidOid, true) };
         security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32

@@ -9,7 +9,7 @@
 
 use super::catalog::own_table;
 use super::transaction::InTransaction;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use pgrx::pg_sys;
 
 /// Object of a lock, in the current database.
@@ -54,7 +54,7 @@ impl Object {
     }
 
     fn tag(self, now: InTransaction) -> Result<pg_sys::LOCKTAG> {
-        let table = |name| own_table(now, name).ok_or(Error::ExtensionDropped);
+        let table = |name| own_table(now, name);
         let (class, number, part) = match self {
             Object::Set(set_id) => (table(c"sets")?, set_id as u32, 1),
             Object::Teardown(run_id) => (table(c"runs")?, run_id as u32, 1),

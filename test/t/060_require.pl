@@ -88,6 +88,10 @@ one: tps > 0
 one: verdict = baseline
 "a: ""b""": ratio > 0
 CONDITIONS
+my $sweep = $node->safe_psql('postgres',
+	q(SELECT max(set_id) FROM bench.sweep('{"clients": [1, 2]}', scripts => 'select-only', repeats => 1, transactions => 5)));
+is($node->safe_psql('postgres', qq(SELECT * FROM bench.require_set($sweep, 'tps > 0', '"clients=2": runs = 1') LIMIT 3 OFFSET 2)),
+	'"clients=2": runs = 1|1', 'conditions on the points of a sweep');
 foreach my $case (
 	[ "$set_id, 'one: runs = 2', 'runs > 2'", qr/P0004: set $set_id does not meet 2 of 3 conditions/ ],
 	[ "$set_id, 'one: ratio = 1'", qr/one: ratio = 1: unknown, not met/ ],

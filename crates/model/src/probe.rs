@@ -68,6 +68,16 @@ impl Probe {
         }
     }
 
+    /// The percentile in milliseconds, on the side of the limit on which the transactions that were
+    /// counted as over it put it: it comes from a histogram, whose precision may put it on the other one.
+    pub fn percentile_beside(&self, limit_ms: f64, allowed: f64) -> Option<f64> {
+        let ms = self.percentile_ms?;
+        Some(match self.share_over() <= allowed {
+            true => ms.min(limit_ms),
+            false => ms.max(limit_ms),
+        })
+    }
+
     /// The part of the scheduled transactions that were skipped, failed or, if the rate is
     /// [missed](Self::misses_rate), not started.
     pub fn share_missed(&self, allowed: f64) -> f64 {
@@ -137,6 +147,22 @@ mod tests {
         };
         assert!((unstarted.share_missed(0.01) - 0.1).abs() < 1e-9);
         assert_eq!(Probe::default().share_over(), 1.0);
+    }
+
+    #[test]
+    fn a_percentile_is_on_the_side_of_the_limit_that_was_counted() {
+        let with = |percentile_ms, late| {
+            let probe = Probe {
+                percentile_ms,
+                late,
+                ..probe()
+            };
+            probe.percentile_beside(20.0, 0.01)
+        };
+        assert_eq!(with(Some(20.004), 100), Some(20.0));
+        assert_eq!(with(Some(19.996), 101), Some(20.0));
+        assert_eq!(with(Some(12.0), 100), Some(12.0));
+        assert_eq!(with(None, 101), None);
     }
 
     #[test]

@@ -59,7 +59,9 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
     let because = capacity.bottleneck.map(|bottleneck| &bottleneck.meaning);
     match (capacity.answer.ended, because) {
         (Ended::NeverBroken, _) => parts.push("no higher rate was tried".into()),
-        (Ended::OutOfProbes, _) => parts.push("the probes contradict each other".into()),
+        (Ended::OutOfProbes, _) => parts.push(
+            "the probes contradict each other: give a longer duration or a higher tolerance".into(),
+        ),
         (Ended::Found | Ended::ClientBound, Some(meaning)) => {
             parts.push(format!("above, {meaning}"))
         }
@@ -76,21 +78,22 @@ fn allowed(percentile: f64) -> String {
 /// Result of the probe of a rate. `missed` is the part of the scheduled transactions that were
 /// skipped, failed or not started.
 pub fn probed(rate: f64, percentile: f64, percentile_ms: Option<f64>, missed: f64) -> String {
-    let found = match percentile_ms {
-        Some(ms) => format!("p{} is {} ms", shortest(percentile), significant(ms)),
-        None => format!("p{} is unknown", shortest(percentile)),
-    };
-    let rate = significant(rate);
+    let found =
+        percentile_ms.map(|ms| format!("p{} is {} ms", shortest(percentile), significant(ms)));
     let missed_percent = 100.0 * missed;
-    match missed_percent > 100.0 - percentile {
-        true => format!(
-            "{rate} transactions per second: {found}, more than {} % of the transactions were skipped, \
-             failed or not started ({} %)",
-            allowed(percentile),
-            significant(missed_percent)
-        ),
-        false => format!("{rate} transactions per second: {found}"),
-    }
+    let missed = (missed_percent > 100.0 - percentile).then(|| {
+        format!(
+            "{} % of the transactions were skipped, failed or not started, more than {} %",
+            significant(missed_percent),
+            allowed(percentile)
+        )
+    });
+    let parts: Vec<String> = [found, missed].into_iter().flatten().collect();
+    format!(
+        "{} transactions per second: {}",
+        significant(rate),
+        parts.join(", ")
+    )
 }
 
 /// A number with three significant digits, or more if its integral part has them.
@@ -170,7 +173,9 @@ mod tests {
             "p99 stays under 10 ms up to 3120 transactions per second in mode spi with 8 clients; \
              no higher rate was tried"
         );
-        assert!(ended(Ended::OutOfProbes, None).ends_with("; the probes contradict each other"));
+        assert!(ended(Ended::OutOfProbes, None).ends_with(
+            "; the probes contradict each other: give a longer duration or a higher tolerance"
+        ));
     }
 
     #[test]
@@ -201,8 +206,8 @@ mod tests {
         );
         assert_eq!(
             probed(12_345.0, 99.9, None, 0.0345),
-            "12300 transactions per second: p99.9 is unknown, more than 0.1 % of the transactions were \
-             skipped, failed or not started (3.45 %)"
+            "12300 transactions per second: 3.45 % of the transactions were skipped, failed or not \
+             started, more than 0.1 %"
         );
     }
 

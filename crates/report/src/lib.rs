@@ -22,6 +22,6 @@ pub mod verdict;
 pub use advice::{Finding, Setup, Severity, advice, is_measurement, known_before, missed_rate};
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use budget::time_budget;
-pub use number::counted;
+pub use number::{counted, readable};
 pub use settings::is_shown;
 pub use text::{Style, lines, text};

@@ -19,6 +19,22 @@ pub fn shortest(value: f64) -> String {
     format!("{value}")
 }
 
+/// A figure of that name with the digits that repeated runs could confirm: milliseconds to the
+/// microsecond, or to three digits below one, all others to five digits.
+pub fn readable(name: &str, value: f64) -> f64 {
+    let decimals = match value.abs() {
+        size if size > 0.0 => {
+            let (digits, least) = match name.ends_with("_ms") {
+                true => (2.0, 3.0),
+                false => (4.0, 0.0),
+            };
+            (digits - size.log10().floor()).clamp(least, 12.0) as usize
+        }
+        _ => 0,
+    };
+    format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
 /// A number of things, of which `noun` is one.
 pub fn counted(number: impl Display, noun: &str) -> String {
     let number = number.to_string();
@@ -49,6 +65,16 @@ mod tests {
     fn shortest_has_no_needless_decimals() {
         assert_eq!(shortest(99.9), "99.9");
         assert_eq!(shortest(60.0), "60");
+    }
+
+    #[test]
+    fn a_figure_has_the_digits_that_are_known() {
+        assert_eq!(readable("tps", 229_578.123), 229_578.0);
+        assert_eq!(readable("ratio", 0.123_456), 0.123_46);
+        assert_eq!(readable("latency_ms", 12.345_678), 12.346);
+        assert_eq!(readable("latency_ms", 0.001_234_5), 0.001_23);
+        assert_eq!(readable("tps", 0.0), 0.0);
+        assert!(readable("tps", f64::NAN).is_nan());
     }
 
     #[test]

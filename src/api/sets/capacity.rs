@@ -20,6 +20,7 @@ use pgrx::prelude::*;
 use selfbench_model::{NewSet, Probe, RunState, SetKind};
 use selfbench_report::bottleneck;
 use selfbench_report::capacity::{Capacity, probed, significant, verdict};
+use selfbench_report::readable;
 use selfbench_stats::capacity::{self, Answer, Ended, Plan, Search, Step};
 use serde::Serialize;
 use serde_json::Value;
@@ -158,12 +159,13 @@ fn find_capacity(
         })
     })()
     .or_raise_in(&call);
+    let figure = |name, value: Option<f64>| value.map(|value| readable(name, value));
     TableIterator::once((
-        row.rate,
-        row.rate_low,
-        row.rate_high,
-        row.latency_ms,
-        row.tps_without_rate,
+        figure("rate", row.rate),
+        figure("rate_low", row.rate_low),
+        figure("rate_high", row.rate_high),
+        figure("latency_ms", row.latency_ms),
+        figure("tps_without_rate", row.tps_without_rate),
         row.limited_by,
         row.evidence,
         row.verdict,
@@ -244,7 +246,7 @@ impl FindCapacity {
         let probe_s = runs.without_rate.duration_us().unwrap_or(0) as f64 / US_PER_SECOND as f64;
         if probe_s >= TOLD_FROM_S {
             pgrx::notice!(
-                "most searches take 10 to 15 probes, each of {} or longer",
+                "most searches take 10 to 15 probes, none more than {MAX_PROBES}, each of {} or longer",
                 super::span(probe_s)
             );
         }
@@ -347,7 +349,10 @@ impl Runs<'_, '_> {
         let above = rates.filter(|rate| answer.rate.is_none_or(|found| *rate > found));
         let above = above.reduce(f64::min);
         let measured_at = answer.rate.or(above).unwrap_or_default();
-        let percentile_ms = median(at(measured_at).map(|probe| probe.percentile_ms));
+        let limit_ms = self.options.run.latency_limit.unwrap_or_default();
+        let allowed = 1.0 - self.options.percentile / 100.0;
+        let percentile_ms =
+            median(at(measured_at).map(|probe| probe.percentile_beside(limit_ms, allowed)));
         let failing = at(above.unwrap_or(measured_at)).next();
         let found = failing.and_then(|probe| bottleneck(&probe.strain));
         Row {
@@ -358,7 +363,7 @@ impl Runs<'_, '_> {
             tps_without_rate: tps,
             verdict: verdict(&Capacity {
                 percentile: self.options.percentile,
-                limit_ms: self.options.run.latency_limit.unwrap_or_default(),
+                limit_ms,
                 mode: self.without_rate.run.mode,
                 clients: self.without_rate.clients() as i32,
                 answer: *answer,

@@ -163,7 +163,7 @@ fn drive<T>(
 
 /// The OID of the table of sets: another one if the extension was dropped and created again.
 fn table_of_sets() -> Result<pg_sys::Oid> {
-    own_table(InTransaction::current()?, c"sets").ok_or(Error::ExtensionDropped)
+    own_table(InTransaction::current()?, c"sets")
 }
 
 fn store_end(

@@ -111,7 +111,7 @@ impl Side {
 }
 
 fn side(name: &'static str, run_ids: Option<Ids>) -> Result<Side> {
-    let mut run_ids = check::ids(name, run_ids)?;
+    let mut run_ids = check::ids(name, &check::argument(name, run_ids)?)?;
     run_ids.sort_unstable();
     let mut side = Side {
         runs: Vec::new(),
