@@ -1,19 +1,20 @@
 //! Inserting rows into the result tables, and updating that of a run.
 //!
 //! Rows are inserted by COPY, their columns by the names of their fields: a day of intervals has many.
-//! The row of a run is replaced by one that is passed as JSON.
+//! The row of a run is replaced by one that is passed as JSON. Both are made of the same values.
 
-use super::json::{json, names, unprintable};
+use super::json::{fields, storable};
 use crate::copy::{CopyTarget, copy_in};
 use crate::error::{Error, Result};
-use crate::server;
 use pgrx::prelude::*;
 use selfbench_model::{
-    CopyLine, PgioRun, PgioSession, Run, RunBlocker, RunEnvironment, RunInterval, RunProfile,
-    RunScript, RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait,
+    PgioRun, PgioSession, Run, RunBlocker, RunEnvironment, RunInterval, RunProfile, RunScript,
+    RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait, bytea, push_copy_line,
 };
 use serde::Serialize;
+use serde_json::{Map, Value};
 use std::io::{Cursor, Read};
+use std::mem::take;
 
 /// Bytes of rows to copy at once; a few more are possible.
 const BYTES_AT_ONCE: usize = 1 << 20;
@@ -24,23 +25,15 @@ pub trait Row: Serialize {
     const TABLE: &'static str;
 
     /// The columns that are not among the row's fields.
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+    fn large(&self) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
-}
-
-/// The value of such a column.
-pub enum Large<'r> {
-    /// A text.
-    Text(&'r str),
-    /// Bytes.
-    Bytes(Option<&'r [u8]>),
 }
 
 impl Row for Run {
     const TABLE: &'static str = "bench.runs";
 
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+    fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("histogram", bytes(&self.figures.histogram))]
     }
 }
@@ -48,9 +41,9 @@ impl Row for Run {
 impl Row for RunScript {
     const TABLE: &'static str = "bench.run_scripts";
 
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+    fn large(&self) -> Vec<(&'static str, Value)> {
         vec![
-            ("body", Large::Text(&self.body)),
+            ("body", storable(&self.body).into()),
             ("histogram", bytes(&self.figures.histogram)),
         ]
     }
@@ -59,7 +52,7 @@ impl Row for RunScript {
 impl Row for RunStatement {
     const TABLE: &'static str = "bench.run_statements";
 
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+    fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("histogram", bytes(&self.histogram))]
     }
 }
@@ -67,7 +60,7 @@ impl Row for RunStatement {
 impl Row for RunInterval {
     const TABLE: &'static str = "bench.run_intervals";
 
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+    fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("histogram", bytes(&self.figures.histogram))]
     }
 }
@@ -107,7 +100,7 @@ impl Row for RunBlocker {
 impl Row for PgioRun {
     const TABLE: &'static str = "bench.pgio_runs";
 
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+    fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("read_histogram", bytes(&self.read_histogram))]
     }
 }
@@ -115,7 +108,7 @@ impl Row for PgioRun {
 impl Row for PgioSession {
     const TABLE: &'static str = "bench.pgio_sessions";
 
-    fn large(&self) -> Vec<(&'static str, Large<'_>)> {
+    fn large(&self) -> Vec<(&'static str, Value)> {
         vec![
             ("select_histogram", bytes(&self.select_histogram)),
             ("update_histogram", bytes(&self.update_histogram)),
@@ -124,40 +117,45 @@ impl Row for PgioSession {
     }
 }
 
-fn bytes(histogram: &Option<Vec<u8>>) -> Large<'_> {
-    Large::Bytes(histogram.as_deref())
+fn bytes(histogram: &Option<Vec<u8>>) -> Value {
+    histogram.as_deref().map_or(Value::Null, bytea)
+}
+
+/// The columns of a row.
+fn columns<R: Row>(row: &R) -> Result<Map<String, Value>> {
+    let mut columns = fields(row)?;
+    columns.extend(
+        row.large()
+            .into_iter()
+            .map(|(name, value)| (name.into(), value)),
+    );
+    Ok(columns)
+}
+
+/// Names of columns, with a comma in between.
+fn names(columns: &Map<String, Value>) -> String {
+    let names: Vec<&str> = columns.keys().map(String::as_str).collect();
+    names.join(",")
 }
 
 /// Inserts rows.
 pub fn insert<R: Row>(rows: &[R]) -> Result<()> {
-    let (mut columns, mut lines) = (String::new(), Vec::new());
+    let (mut names_of_lines, mut lines) = (String::new(), String::new());
     for row in rows {
-        let line = line(row)?;
+        let columns = columns(row)?;
+        let names = names(&columns);
         // Rows may lack fields, which are NULL then.
-        if line.columns != columns || lines.len() >= BYTES_AT_ONCE {
-            copy::<R>(&columns, std::mem::take(&mut lines))?;
-            columns = line.columns;
+        if names != names_of_lines || lines.len() >= BYTES_AT_ONCE {
+            copy::<R>(&names_of_lines, take(&mut lines))?;
+            names_of_lines = names;
         }
-        lines.extend(line.values);
-        lines.push(b'\n');
+        push_copy_line(columns.values(), &mut lines);
     }
-    copy::<R>(&columns, lines)
-}
-
-/// A row as a line for COPY.
-fn line<R: Row>(row: &R) -> Result<CopyLine> {
-    let mut line = CopyLine::of(row, !server::stores_unicode()).map_err(unprintable)?;
-    for (name, value) in row.large() {
-        match value {
-            Large::Text(text) => line.push_text(name, text).map_err(unprintable)?,
-            Large::Bytes(bytes) => line.push_bytes(name, bytes),
-        }
-    }
-    Ok(line)
+    copy::<R>(&names_of_lines, lines)
 }
 
 /// Copies lines into a table.
-fn copy<R: Row>(columns: &str, lines: Vec<u8>) -> Result<()> {
+fn copy<R: Row>(columns: &str, lines: String) -> Result<()> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -174,19 +172,15 @@ fn copy<R: Row>(columns: &str, lines: Vec<u8>) -> Result<()> {
 
 /// Replaces the stored row of a run; fails if it has been deleted.
 pub fn update(run: &Run) -> Result<()> {
-    let columns: Vec<String> = names(run)?
-        .iter()
-        .filter(|name| *name != "run_id")
-        .map(|name| format!("{name} = n.{name}"))
-        .collect();
+    let mut columns = columns(run)?;
+    columns.remove("run_id");
+    let names = names(&columns);
     let sql = format!(
-        "UPDATE bench.runs r SET {}, histogram = $2
-           FROM json_populate_record(NULL::bench.runs, $1::json) n
-          WHERE r.run_id = n.run_id RETURNING r.run_id",
-        columns.join(", ")
+        "UPDATE bench.runs
+            SET ({names}) = (SELECT {names} FROM json_populate_record(NULL::bench.runs, $1::json))
+          WHERE run_id = $2 RETURNING run_id"
     );
-    let histogram = run.figures.histogram.as_deref();
-    let arguments = [json(run)?.into(), histogram.into()];
+    let arguments = [Value::from(columns).to_string().into(), run.run_id.into()];
     let updated = Spi::connect_mut(|client| {
         client
             .update(sql.as_str(), None, &arguments)

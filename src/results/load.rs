@@ -1,7 +1,7 @@
 //! Reading the result tables, with the rights of the caller: row security decides.
 
 use super::insert::Row;
-use super::json::{names, parsed, query_json};
+use super::json::{fields, parsed, query_json};
 use super::waits::SeenWaits;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
@@ -69,7 +69,11 @@ pub fn load_any(run_id: i64) -> Result<Option<RunRecord>> {
 
 /// The rows of a run in a table, in that order.
 fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result<Vec<R>> {
-    let (table, columns) = (R::TABLE, names(&R::default())?.join(", "));
+    let columns: Vec<String> = fields(&R::default())?
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    let (table, columns) = (R::TABLE, columns.join(", "));
     query_json(
         &format!(
             "SELECT to_jsonb(r)::text

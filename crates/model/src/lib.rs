@@ -1,10 +1,9 @@
 //! A run and its results, as rows: the result tables have their columns, reports
 //! print them. Nothing here measures, stores or prints anything.
 //!
-//! Rows are written as lines for COPY and read as JSON, by the names of their fields. Histograms and
+//! Rows are written and read by the names of their fields. Histograms and
 //! scripts may be large: they are separate columns, and are not read back.
 
-mod copy_text;
 mod evidence;
 mod figures;
 mod interval;
@@ -20,10 +19,10 @@ mod script;
 mod set;
 mod setting;
 mod step;
+mod stored;
 mod strain;
 mod times;
 
-pub use copy_text::{CopyLine, ascii};
 pub use evidence::{Blocked, CourseInterval, Evidence, LockWaits, ServerMoment, Waited};
 pub use figures::{Figures, Latency, encoded};
 pub use interval::{INTERVALS_PER_BATCH, RunInterval};
@@ -42,5 +41,6 @@ pub use script::{RunScript, RunStatement};
 pub use set::{NewSet, SetEnd, SetKind, SetState};
 pub use setting::Setting;
 pub use step::InitializeStep;
+pub use stored::{bytea, make_storable, push_copy_line, storable};
 pub use strain::Strain;
 pub use times::RunTimes;
