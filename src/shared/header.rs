@@ -1,6 +1,7 @@
 //! The head of a segment: what a task is, how far it has come, and requests to end it.
 
 use super::last_interval::LastInterval;
+use super::layout::SegmentLayout;
 use super::once_text::OnceText;
 use super::process::ProcessRef;
 use super::relations::Relations;
@@ -9,7 +10,7 @@ use super::top_wait::TopWaitSlot;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x0a");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x0b");
 
 /// Kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,24 +75,13 @@ pub enum Stop {
 #[repr(C, align(64))]
 pub struct Header {
     pub(super) magic: u64,
+    pub(super) spec_len: u64,
     pub(super) kind: u32,
-    pub(super) workers: u32,
-    pub(super) clients: u32,
-    pub(super) scripts: u32,
-    pub(super) commands: u32,
-    pub(super) message_bytes: u32,
-    pub(super) log_bytes: u32,
-    pub(super) client_histograms: bool,
-    pub(super) reads: bool,
-    pub(super) sampled: u32,
-    pub(super) stack_bytes: u32,
-    pub(super) statements: u32,
+    pub(super) layout: SegmentLayout,
     /// Oid of the role that the task belongs to.
     pub role: u32,
     /// Secret that only processes of the task know.
     pub secret: u64,
-    pub(super) spec_len: u64,
-    pub(super) total_len: u64,
     phase: AtomicU32,
     stop: AtomicU32,
     /// Workers that have claimed a slot.

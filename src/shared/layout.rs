@@ -1,4 +1,5 @@
-//! Parts of a segment, and their offsets.
+//! Parts of a segment: `SegmentLayout::parts` is the list of them, with the number and the size of their
+//! elements. Offsets, checks of indexes and the size of the segment follow from it.
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::Header;
@@ -8,13 +9,21 @@ use super::stack_area::StackHead;
 use super::statement_rows::StatementRows;
 use selfbench_stats::LatencyCounters;
 use selfbench_stats::buckets::coarse;
+use std::marker::PhantomData;
 use std::sync::atomic::AtomicU32;
 
 /// Room for the outcome: a report with the longest list of scripts fits.
 pub(super) const OUTCOME_BYTES: usize = 512 * 1024;
 
-/// Sizes of the parts.
+/// Alignment of the parts, and of elements with bytes behind them.
+const ALIGN: usize = 128;
+
+/// Histogram of two significant digits.
+pub type CoarseHistogram = [AtomicU32; coarse::BUCKETS];
+
+/// Sizes of the parts; the header has a copy.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct SegmentLayout {
     /// Client worker processes.
     pub workers: usize,
@@ -40,32 +49,68 @@ pub struct SegmentLayout {
     pub statements: usize,
 }
 
-pub(super) struct Offsets {
-    pub(super) spec: usize,
-    pub(super) outcome: usize,
-    pub(super) workers: usize,
-    pub(super) clients: usize,
-    pub(super) client_stride: usize,
-    pub(super) histograms: usize,
-    pub(super) command_histograms: usize,
-    pub(super) messages: usize,
-    pub(super) logs: usize,
-    pub(super) stacks: usize,
-    pub(super) statement_rows: usize,
-    pub(super) total: usize,
+/// An array in a segment.
+pub(super) struct Part<T> {
+    pub(super) count: usize,
+    /// Bytes that follow each element.
+    pub(super) behind: usize,
+    pub(super) begin: usize,
+    stride: usize,
+    elements: PhantomData<T>,
 }
 
-/// Size of a ring with that many bytes; 0 without any.
-pub(super) fn ring_stride(bytes: usize) -> Option<usize> {
-    match bytes {
-        0 => Some(0),
-        _ => Some(bytes.checked_add(size_of::<RingHead>() + 127)? & !127),
+impl<T> Part<T> {
+    /// Places `count` elements behind `end`, and moves `end` behind them; `None` if a number overflows.
+    fn place(end: &mut usize, count: usize, behind: usize) -> Option<Part<T>> {
+        const { assert!(align_of::<T>() <= ALIGN) };
+        let begin = end.checked_next_multiple_of(ALIGN)?;
+        let stride = match behind {
+            0 => size_of::<T>(),
+            _ => size_of::<T>()
+                .checked_add(behind)?
+                .checked_next_multiple_of(ALIGN)?,
+        };
+        *end = begin.checked_add(count.checked_mul(stride)?)?;
+        Some(Part {
+            count,
+            behind,
+            begin,
+            stride,
+            elements: PhantomData,
+        })
+    }
+
+    /// Offset of an element. Panics if there is none with that number.
+    pub(super) fn offset(&self, index: usize) -> usize {
+        assert!(index < self.count);
+        self.begin + index * self.stride
+    }
+
+    fn bytes(&self) -> usize {
+        self.count * self.stride
     }
 }
 
-/// Size of an area for stacks with that many bytes.
-pub(super) fn stack_stride(bytes: usize) -> Option<usize> {
-    size_of::<StackHead>().checked_add(ring_stride(bytes)?)
+/// The parts behind the header. Their types are valid for all bytes.
+pub(super) struct Parts {
+    /// Text of the specification.
+    pub(super) spec: Part<u8>,
+    /// Text of the outcome.
+    pub(super) outcome: Part<u8>,
+    pub(super) workers: Part<Worker>,
+    /// Clients, with their counters by script and by command behind them.
+    pub(super) clients: Part<ClientSlot>,
+    pub(super) histograms: Part<LatencyCounters>,
+    pub(super) command_histograms: Part<CoarseHistogram>,
+    /// Rings for messages, by worker.
+    pub(super) messages: Part<RingHead>,
+    /// Rings for the log, by worker.
+    pub(super) logs: Part<RingHead>,
+    /// Areas for stacks, by sampled process.
+    pub(super) stacks: Part<StackHead>,
+    pub(super) statement_rows: Part<StatementRows>,
+    /// Size of the segment.
+    pub(super) total: usize,
 }
 
 impl SegmentLayout {
@@ -97,53 +142,35 @@ impl SegmentLayout {
         self.scripts + usize::from(self.reads)
     }
 
-    /// Bytes of the histograms of single commands: one in each set for each command. `None` if the
-    /// number overflows.
+    /// Bytes of the histograms of single commands. `None` if the number overflows.
     pub fn command_histogram_bytes(&self) -> Option<usize> {
-        self.histogram_sets()
-            .checked_mul(self.commands)?
-            .checked_mul(size_of::<[AtomicU32; coarse::BUCKETS]>())
+        Some(self.parts(0)?.command_histograms.bytes())
     }
 
-    pub(super) fn offsets(&self, spec_len: usize) -> Option<Offsets> {
-        let align = |n: usize| n.checked_add(127).map(|n| n & !127);
-        let spec = align(size_of::<Header>())?;
-        let outcome = align(spec.checked_add(spec_len)?)?;
-        let workers = align(outcome.checked_add(OUTCOME_BYTES)?)?;
-        let clients = align(workers.checked_add(self.workers.checked_mul(size_of::<Worker>())?)?)?;
-        let client_stride = align(
-            size_of::<ClientSlot>()
-                .checked_add(self.scripts.checked_mul(size_of::<ScriptCounters>())?)?
-                .checked_add(self.commands.checked_mul(size_of::<CommandCounters>())?)?,
-        )?;
-        let histograms = align(clients.checked_add(self.clients.checked_mul(client_stride)?)?)?;
-        let counters = self
-            .histogram_sets()
-            .checked_mul(self.histograms())?
-            .checked_mul(size_of::<LatencyCounters>())?;
-        let command_histograms = align(histograms.checked_add(counters)?)?;
-        let messages = align(command_histograms.checked_add(self.command_histogram_bytes()?)?)?;
-        let message_rings = self.workers.checked_mul(ring_stride(self.message_bytes)?)?;
-        let logs = messages.checked_add(message_rings)?;
-        let log_rings = self.workers.checked_mul(ring_stride(self.log_bytes)?)?;
-        let stacks = logs.checked_add(log_rings)?;
-        let areas = self.sampled.checked_mul(stack_stride(self.stack_bytes)?)?;
-        let statement_rows = align(stacks.checked_add(areas)?)?;
-        let rows = self.statements.checked_mul(size_of::<StatementRows>())?;
-        let total = statement_rows.checked_add(rows)?;
-        Some(Offsets {
-            spec,
-            outcome,
-            workers,
-            clients,
-            client_stride,
-            histograms,
-            command_histograms,
-            messages,
-            logs,
-            stacks,
-            statement_rows,
-            total,
+    /// The parts of a segment with a specification of that length, in order. `None` if a number
+    /// overflows.
+    pub(super) fn parts(&self, spec_len: usize) -> Option<Parts> {
+        let sets = self.histogram_sets();
+        let histograms = sets.checked_mul(self.histograms())?;
+        let command_histograms = sets.checked_mul(self.commands)?;
+        let by_script = self.scripts.checked_mul(size_of::<ScriptCounters>())?;
+        let by_command = self.commands.checked_mul(size_of::<CommandCounters>())?;
+        let counters = by_script.checked_add(by_command)?;
+        let rings = |bytes| if bytes > 0 { self.workers } else { 0 };
+        let mut end = size_of::<Header>();
+        let end = &mut end;
+        Some(Parts {
+            spec: Part::place(end, spec_len, 0)?,
+            outcome: Part::place(end, OUTCOME_BYTES, 0)?,
+            workers: Part::place(end, self.workers, 0)?,
+            clients: Part::place(end, self.clients, counters)?,
+            histograms: Part::place(end, histograms, 0)?,
+            command_histograms: Part::place(end, command_histograms, 0)?,
+            messages: Part::place(end, rings(self.message_bytes), self.message_bytes)?,
+            logs: Part::place(end, rings(self.log_bytes), self.log_bytes)?,
+            stacks: Part::place(end, self.sampled, self.stack_bytes)?,
+            statement_rows: Part::place(end, self.statements, 0)?,
+            total: *end,
         })
     }
 }

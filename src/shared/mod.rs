@@ -5,21 +5,16 @@
 //! `bgw_main_arg`; the coordinator does the same with its client workers. The segment lives as
 //! long as some process has it mapped.
 //!
-//! ```text
-//! Header | specification | outcome | Worker[workers] | Client[clients] | histograms
-//!        | rings for messages[workers] | rings for the log[workers] | areas for stacks
-//!        | rows of statements
-//! ```
-//!
 //! Every word that changes while the task runs is atomic and has one writer, except a few request
-//! flags; there are no locks. `segment` maps the memory, `layout` has the sizes and offsets of its
-//! parts. `header` is the head of the segment, `slots` those of workers, `client_slot` that of a
-//! client, `ring` a queue of bytes. `recorder` is what a client writes per transaction, `reading`
-//! how other processes read it (see `seqlock`). `messages` are lines that clients send, `watcher`
-//! reads them; `entry` is an entry of the log of transactions. `effort` is a worker's own cost,
-//! `last_interval` the figures of an interval, `top_wait` what sessions waited for in it, `once_text` a
-//! text that is written once, `relations` a set of tables, `statement_rows` which statements match rows. `process` refers to other processes, to wake
-//! or signal them. `stack_area` takes the stacks of a sampled process.
+//! flags; there are no locks. `segment` maps the memory, `layout` lists its parts with their sizes.
+//! `header` is the head of the segment, `slots` those of workers, `client_slot` that of a client,
+//! `ring` a queue of bytes. `recorder` is what a client writes per transaction, `reading` how other
+//! processes read it (see `seqlock`). `messages` are lines that clients send, `watcher` reads them;
+//! `entry` is an entry of the log of transactions. `effort` is a worker's own cost, `last_interval`
+//! the figures of an interval, `top_wait` what sessions waited for in it, `once_text` a text that is
+//! written once, `relations` a set of tables, `statement_rows` which statements match rows.
+//! `process` refers to other processes, to wake or signal them. `stack_area` takes the stacks of a
+//! sampled process.
 
 pub mod client_slot;
 pub mod effort;

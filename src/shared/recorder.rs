@@ -3,6 +3,7 @@
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::entry::RingEntry;
 use super::header::{Header, Stop};
+use super::layout::CoarseHistogram;
 use super::ring::Ring;
 use super::segment::Segment;
 use crate::latch;
@@ -10,7 +11,7 @@ use selfbench_client::{Failure, LogEntry, Record, Transaction};
 use selfbench_script::Workload;
 use selfbench_stats::buckets::coarse;
 use selfbench_stats::{CommandTally, Counts, LatencyCounters, Tally, Usage};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The writer of one client's slot. It counts in memory of its own, and copies that into the slot.
 pub struct Recorder<'s> {
@@ -21,7 +22,7 @@ pub struct Recorder<'s> {
     reads: Option<&'s LatencyCounters>,
     commands: &'s [CommandCounters],
     command_tallies: Vec<CommandTally>,
-    command_histograms: Vec<&'s [AtomicU32; coarse::BUCKETS]>,
+    command_histograms: Vec<&'s CoarseHistogram>,
     /// Index of each script's first command among all commands.
     first_commands: Vec<usize>,
     log: Option<Ring<'s>>,

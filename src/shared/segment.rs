@@ -2,29 +2,26 @@
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
 use super::header::{Header, MAGIC, Phase, TaskKind};
-use super::layout::{OUTCOME_BYTES, Offsets, SegmentLayout, ring_stride, stack_stride};
+use super::layout::{CoarseHistogram, OUTCOME_BYTES, Part, Parts, SegmentLayout};
 use super::messages::Messages;
 use super::ring::{Ring, RingHead};
 use super::slots::Worker;
-use super::stack_area::{StackArea, StackHead};
+use super::stack_area::StackArea;
 use super::statement_rows::StatementRows;
 use crate::error::{Error, Report, Result};
 use crate::state::session;
 use pgrx::pg_sys;
 use selfbench_stats::LatencyCounters;
-use selfbench_stats::buckets::coarse;
 use serde::{Serialize, de::DeserializeOwned};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::Ordering::*;
 
 /// A mapped segment.
 pub struct Segment {
     base: NonNull<u8>,
-    dsm: *mut pg_sys::dsm_segment,
+    mapping: Mapping,
     layout: SegmentLayout,
-    offsets: Offsets,
-    /// Whether dropping unmaps it; a worker keeps it until it exits.
-    owned: AtomicBool,
+    parts: Parts,
 }
 
 impl Segment {
@@ -38,49 +35,32 @@ impl Segment {
     ) -> Result<Segment> {
         let spec = serde_json::to_vec(spec)
             .map_err(|e| Error::Limit(format!("cannot describe the task: {e}")))?;
-        let offsets = layout.offsets(spec.len()).ok_or_else(too_large)?;
+        let parts = layout.parts(spec.len()).ok_or_else(too_large)?;
         let secret = session::random()
             .ok_or_else(|| Error::Limit("could not generate a random number".into()))?;
         // SAFETY: dsm_create either raises an error or returns a mapped segment of that size.
-        let (dsm, base) = unsafe {
-            let dsm = pg_sys::dsm_create(offsets.total, 0);
-            (dsm, pg_sys::dsm_segment_address(dsm).cast::<u8>())
-        };
-        let base = NonNull::new(base).ok_or_else(too_large)?;
+        let dsm = unsafe { pg_sys::dsm_create(parts.total, 0) };
+        let mapping = Mapping { dsm, owned: true };
+        let base = mapping.base().ok_or_else(too_large)?;
         // SAFETY: the segment has `total` bytes, starts on a page, and no other process knows it yet.
         // All-zero bytes are valid for every part; the header's plain fields are set once, here.
         unsafe {
-            base.as_ptr().write_bytes(0, offsets.total);
-            let header = base.as_ptr().cast::<Header>();
+            base.as_ptr().write_bytes(0, parts.total);
+            let header = base.cast::<Header>().as_ptr();
             (*header).magic = MAGIC;
             (*header).kind = kind as u32;
-            (*header).workers = layout.workers as u32;
-            (*header).clients = layout.clients as u32;
-            (*header).scripts = layout.scripts as u32;
-            (*header).commands = layout.commands as u32;
-            (*header).message_bytes = layout.message_bytes as u32;
-            (*header).log_bytes = layout.log_bytes as u32;
-            (*header).client_histograms = layout.client_histograms;
-            (*header).reads = layout.reads;
-            (*header).sampled = layout.sampled as u32;
-            (*header).stack_bytes = layout.stack_bytes as u32;
-            (*header).statements = layout.statements as u32;
+            (*header).layout = layout;
             (*header).role = pg_sys::GetUserId().to_u32();
             (*header).secret = secret;
             (*header).spec_len = spec.len() as u64;
-            (*header).total_len = offsets.total as u64;
-            std::ptr::copy_nonoverlapping(
-                spec.as_ptr(),
-                base.as_ptr().add(offsets.spec),
-                spec.len(),
-            );
+            let target = base.as_ptr().add(parts.spec.begin);
+            std::ptr::copy_nonoverlapping(spec.as_ptr(), target, spec.len());
         }
         let segment = Segment {
             base,
-            dsm,
+            mapping,
             layout,
-            offsets,
-            owned: AtomicBool::new(true),
+            parts,
         };
         segment.header().deadline_ns.store(u64::MAX, Relaxed);
         Ok(segment)
@@ -92,72 +72,53 @@ impl Segment {
     /// uses that mapping and must not outlive it: it is for the duration of a call.
     pub fn attach(handle: u32) -> Option<Segment> {
         // SAFETY: dsm_find_mapping returns null unless this process has mapped the segment, and
-        // dsm_attach for a segment that is gone, else a mapping; the header is read only after its
-        // size and magic number have been checked, and its plain fields never change after
-        // creation.
-        unsafe {
+        // dsm_attach for a segment that is gone, else a mapping.
+        let mapping = unsafe {
             let mapped = pg_sys::dsm_find_mapping(handle);
             let owned = mapped.is_null();
-            let dsm = if owned {
-                pg_sys::dsm_attach(handle)
-            } else {
-                mapped
+            let dsm = match owned {
+                true => pg_sys::dsm_attach(handle),
+                false => mapped,
             };
             if dsm.is_null() {
                 return None;
             }
-            let length = pg_sys::dsm_segment_map_length(dsm);
-            let base = NonNull::new(pg_sys::dsm_segment_address(dsm).cast::<u8>());
-            let ours = base.and_then(|base| {
-                let header = base.as_ptr().cast::<Header>();
-                if length < size_of::<Header>()
-                    || (*header).magic != MAGIC
-                    || (*header).total_len as usize > length
-                {
-                    return None;
-                }
-                let header = &*header;
-                let layout = SegmentLayout {
-                    workers: header.workers as usize,
-                    clients: header.clients as usize,
-                    scripts: header.scripts as usize,
-                    commands: header.commands as usize,
-                    message_bytes: header.message_bytes as usize,
-                    log_bytes: header.log_bytes as usize,
-                    client_histograms: header.client_histograms,
-                    reads: header.reads,
-                    sampled: header.sampled as usize,
-                    stack_bytes: header.stack_bytes as usize,
-                    statements: header.statements as usize,
-                };
-                let offsets = layout.offsets(header.spec_len as usize)?;
-                Some(Segment {
-                    base,
-                    dsm,
-                    layout,
-                    offsets,
-                    owned: AtomicBool::new(owned),
-                })
-            });
-            if ours.is_none() && owned {
-                pg_sys::dsm_detach(dsm);
+            Mapping { dsm, owned }
+        };
+        let base = mapping.base()?;
+        // SAFETY: the segment is mapped.
+        let length = unsafe { pg_sys::dsm_segment_map_length(mapping.dsm) };
+        // SAFETY: the header is read only after its size and magic number have been checked, and its
+        // plain fields never change after creation.
+        let (layout, spec_len) = unsafe {
+            let header = base.cast::<Header>().as_ptr();
+            if length < size_of::<Header>() || (*header).magic != MAGIC {
+                return None;
             }
-            ours
-        }
+            ((*header).layout, (*header).spec_len as usize)
+        };
+        let parts = layout
+            .parts(spec_len)
+            .filter(|parts| parts.total <= length)?;
+        Some(Segment {
+            base,
+            mapping,
+            layout,
+            parts,
+        })
     }
 
     /// Keeps the mapping until this process exits; for workers.
     pub fn pin_mapping(self) -> &'static Segment {
-        self.owned.store(false, Relaxed);
         // SAFETY: the segment is mapped; pinning only takes the mapping from the resource owner.
-        unsafe { pg_sys::dsm_pin_mapping(self.dsm) };
+        unsafe { pg_sys::dsm_pin_mapping(self.mapping.dsm) };
         Box::leak(Box::new(self))
     }
 
     /// The number by which others attach.
     pub fn handle(&self) -> u32 {
         // SAFETY: the segment is mapped.
-        unsafe { pg_sys::dsm_segment_handle(self.dsm) }
+        unsafe { pg_sys::dsm_segment_handle(self.mapping.dsm) }
     }
 
     /// Sizes of the parts.
@@ -174,11 +135,8 @@ impl Segment {
 
     /// The task's specification.
     pub fn spec<S: DeserializeOwned>(&self) -> Result<S> {
-        let len = self.header().spec_len as usize;
-        // SAFETY: written once, before any other process knew the segment.
-        let bytes =
-            unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(self.offsets.spec), len) };
-        serde_json::from_slice(bytes)
+        // Written once, before any other process knew the segment.
+        serde_json::from_slice(self.slice(&self.parts.spec))
             .map_err(|e| Error::Limit(format!("cannot read the task's specification: {e}")))
     }
 
@@ -194,7 +152,7 @@ impl Segment {
         }
         // SAFETY: the coordinator is the only writer, and readers wait for the phase.
         unsafe {
-            let target = self.base.as_ptr().add(self.offsets.outcome);
+            let target = self.pointer(&self.parts.outcome, 0);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
         }
         self.header().outcome_len.store(bytes.len() as u64, Release);
@@ -207,15 +165,12 @@ impl Segment {
             return None;
         }
         let len = self.header().outcome_len.load(Acquire) as usize;
-        // SAFETY: published before the phase was, and never written again.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(
-                self.base.as_ptr().add(self.offsets.outcome),
-                len.min(OUTCOME_BYTES),
-            )
-        };
+        // Published before the phase was, and never written again.
+        let bytes = self.slice(&self.parts.outcome);
         Some(
-            match serde_json::from_slice::<std::result::Result<T, Report>>(bytes) {
+            match serde_json::from_slice::<std::result::Result<T, Report>>(
+                &bytes[..len.min(bytes.len())],
+            ) {
                 Ok(Ok(value)) => Ok(value),
                 Ok(Err(report)) => Err(report.into()),
                 Err(e) => Err(Error::Limit(format!("cannot read the task's outcome: {e}"))),
@@ -231,16 +186,7 @@ impl Segment {
 
     /// One worker's slot. Panics if there is no such worker.
     pub fn worker(&self, index: usize) -> &Worker {
-        assert!(index < self.layout.workers);
-        // SAFETY: in bounds, aligned, and valid for all bytes.
-        unsafe {
-            &*self
-                .base
-                .as_ptr()
-                .add(self.offsets.workers)
-                .cast::<Worker>()
-                .add(index)
-        }
+        self.element(&self.parts.workers, index)
     }
 
     /// All workers' slots.
@@ -250,29 +196,22 @@ impl Segment {
 
     /// One client's slot: its head and its counters by script. Panics if there is no such client.
     pub fn client(&self, index: usize) -> (&ClientSlot, &[ScriptCounters]) {
-        assert!(index < self.layout.clients);
-        // SAFETY: in bounds, aligned (the stride is a multiple of 128), valid for all bytes.
-        unsafe {
-            let head = self
-                .base
-                .as_ptr()
-                .add(self.offsets.clients + index * self.offsets.client_stride);
-            let counters = head.add(size_of::<ClientSlot>()).cast::<ScriptCounters>();
-            (
-                &*head.cast(),
-                std::slice::from_raw_parts(counters, self.layout.scripts),
-            )
-        }
+        let counters = self.behind(&self.parts.clients, index).cast();
+        // SAFETY: room for them is behind the slot, aligned like it, and valid for all bytes.
+        let counters = unsafe { std::slice::from_raw_parts(counters, self.layout.scripts) };
+        (self.element(&self.parts.clients, index), counters)
     }
 
     /// One client's counters of single commands, those of all scripts one after the other; none
     /// unless they are measured. Panics if there is no such client.
     pub fn commands(&self, client: usize) -> &[CommandCounters] {
-        let (_, scripts) = self.client(client);
+        let scripts = self
+            .behind(&self.parts.clients, client)
+            .cast::<ScriptCounters>();
         // SAFETY: they stand behind the client's other counters, in bounds, and are aligned like
         // those, and valid for all bytes.
         unsafe {
-            let first = scripts.as_ptr().add(scripts.len()).cast();
+            let first = scripts.add(self.layout.scripts).cast();
             std::slice::from_raw_parts(first, self.layout.commands)
         }
     }
@@ -284,91 +223,110 @@ impl Segment {
 
     /// The messages of a worker; `None` if the task has none, and if there is no such worker.
     pub fn messages(&self, worker: usize) -> Option<Messages<'_>> {
-        if worker >= self.layout.workers {
-            return None;
-        }
-        self.ring(self.offsets.messages, self.layout.message_bytes, worker)
-            .map(Messages)
+        self.ring(&self.parts.messages, worker, |head| head)
+            .map(|(_, ring)| Messages(ring))
     }
 
     /// The log of a worker; `None` without a log. The coordinator alone reads it.
     pub fn log(&self, worker: usize) -> Option<Ring<'_>> {
-        assert!(worker < self.layout.workers);
-        self.ring(self.offsets.logs, self.layout.log_bytes, worker)
+        self.ring(&self.parts.logs, worker, |head| head)
+            .map(|(_, ring)| ring)
     }
 
     /// The area for the stacks of a process; `None` if it is not sampled. The coordinator alone
     /// reads it.
     pub fn stack_area(&self, process: usize) -> Option<StackArea<'_>> {
-        if process >= self.layout.sampled {
-            return None;
-        }
-        let bytes = self.layout.stack_bytes;
-        let begin = self.offsets.stacks + process * stack_stride(bytes)?;
-        // SAFETY: in bounds and aligned (all sizes are multiples of 128), valid for all bytes.
-        let head = unsafe { &*self.base.as_ptr().add(begin).cast::<StackHead>() };
-        let ring = self.ring(begin + size_of::<StackHead>(), bytes, 0)?;
-        Some(StackArea { head, ring })
+        self.ring(&self.parts.stacks, process, |head| &head.ring)
+            .map(|(head, ring)| StackArea { head, ring })
     }
 
     /// Statements that match rows, by their numbers.
     pub fn statement_rows(&self) -> &[StatementRows] {
-        // SAFETY: in bounds, aligned, valid for all bytes.
-        unsafe {
-            let first = self.base.as_ptr().add(self.offsets.statement_rows);
-            std::slice::from_raw_parts(first.cast(), self.layout.statements)
-        }
-    }
-
-    fn ring(&self, rings: usize, bytes: usize, worker: usize) -> Option<Ring<'_>> {
-        let stride = ring_stride(bytes).filter(|stride| *stride > 0)?;
-        // SAFETY: in bounds, aligned (the stride is a multiple of 128), zeroed memory is an empty
-        // ring, and the callers say who writes and who reads.
-        unsafe {
-            let head = self.base.as_ptr().add(rings + worker * stride);
-            let content = head.add(size_of::<RingHead>());
-            Some(Ring::new(&*head.cast(), content, bytes))
-        }
+        self.slice(&self.parts.statement_rows)
     }
 
     /// The latency counters of one script in a set, or those of reads, which stand behind the last
     /// script. Panics if there is no such pair.
     pub fn histogram(&self, set: usize, number: usize) -> &LatencyCounters {
-        let (sets, each) = (self.layout.histogram_sets(), self.layout.histograms());
-        assert!(set < sets && number < each);
-        let index = set * each + number;
-        // SAFETY: in bounds, aligned, valid for all bytes.
-        unsafe {
-            let first = self
-                .base
-                .as_ptr()
-                .add(self.offsets.histograms)
-                .cast::<LatencyCounters>();
-            &*first.add(index)
-        }
+        let each = self.layout.histograms();
+        assert!(number < each);
+        self.element(&self.parts.histograms, set * each + number)
     }
 
     /// The latency counters of one command in a set, of two significant digits. Panics if there is
     /// no such pair.
-    pub fn command_histogram(&self, set: usize, command: usize) -> &[AtomicU32; coarse::BUCKETS] {
-        let (sets, each) = (self.layout.histogram_sets(), self.layout.commands);
-        assert!(set < sets && command < each);
-        // SAFETY: in bounds, aligned, valid for all bytes.
-        unsafe {
-            let first = self
-                .base
-                .as_ptr()
-                .add(self.offsets.command_histograms)
-                .cast::<[AtomicU32; coarse::BUCKETS]>();
-            &*first.add(set * each + command)
+    pub fn command_histogram(&self, set: usize, command: usize) -> &CoarseHistogram {
+        let each = self.layout.commands;
+        assert!(command < each);
+        self.element(&self.parts.command_histograms, set * each + command)
+    }
+
+    /// The ring of an element that has the ring's head, with the element; `None` if there is none
+    /// with that number.
+    fn ring<T>(
+        &self,
+        part: &Part<T>,
+        index: usize,
+        head: impl FnOnce(&T) -> &RingHead,
+    ) -> Option<(&T, Ring<'_>)> {
+        if index >= part.count {
+            return None;
         }
+        let element = self.element(part, index);
+        let bytes = self.behind(part, index);
+        // SAFETY: the bytes are behind the element, zeroed memory is an empty ring, and the callers
+        // say who writes and who reads.
+        let ring = unsafe { Ring::new(head(element), bytes, part.behind) };
+        Some((element, ring))
+    }
+
+    /// An element of a part. Panics if there is none with that number.
+    fn element<T>(&self, part: &Part<T>, index: usize) -> &T {
+        // SAFETY: the types of parts are valid for all bytes, and their words are atomic.
+        unsafe { &*self.pointer(part, index) }
+    }
+
+    /// The elements of a part without bytes behind them.
+    fn slice<T>(&self, part: &Part<T>) -> &[T] {
+        assert_eq!(part.behind, 0);
+        // SAFETY: as for an element; they stand one after the other.
+        unsafe {
+            let first = self.base.as_ptr().add(part.begin).cast();
+            std::slice::from_raw_parts(first, part.count)
+        }
+    }
+
+    /// The bytes behind an element of a part. Panics if there is no element with that number.
+    fn behind<T>(&self, part: &Part<T>, index: usize) -> *mut u8 {
+        // SAFETY: the element is within the segment.
+        unsafe { self.pointer(part, index).add(1).cast() }
+    }
+
+    /// The place of an element of a part, aligned. Panics if there is none with that number.
+    fn pointer<T>(&self, part: &Part<T>, index: usize) -> *mut T {
+        // SAFETY: all parts are within the segment, as was checked when it was mapped.
+        unsafe { self.base.as_ptr().add(part.offset(index)).cast() }
     }
 }
 
-impl Drop for Segment {
+/// A segment that is mapped in this process. It goes when the value is dropped, unless another value
+/// owns it.
+struct Mapping {
+    dsm: *mut pg_sys::dsm_segment,
+    owned: bool,
+}
+
+impl Mapping {
+    fn base(&self) -> Option<NonNull<u8>> {
+        // SAFETY: the segment is mapped.
+        NonNull::new(unsafe { pg_sys::dsm_segment_address(self.dsm) }.cast())
+    }
+}
+
+impl Drop for Mapping {
     fn drop(&mut self) {
-        if self.owned.load(Relaxed) {
-            // SAFETY: mapped by us and not pinned.
+        if self.owned {
+            // SAFETY: mapped by us, and not dropped if it is pinned.
             unsafe { pg_sys::dsm_detach(self.dsm) };
         }
     }

@@ -5,7 +5,7 @@
 //! counted.
 
 use super::once_text::OnceText;
-use super::ring::Ring;
+use super::ring::{Ring, RingHead};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// Bytes of the ring of each of so many processes: samples of more than 300 ms of CPU time, even of
@@ -25,6 +25,7 @@ pub(super) struct StackHead {
     cost_ns: AtomicU64,
     lost: AtomicU64,
     failure: OnceText<REASON_BYTES>,
+    pub(super) ring: RingHead,
 }
 
 /// One area.
