@@ -3,8 +3,8 @@
 //! For each request, libpq opens a connection and blocks until the server has closed it, forever if
 //! the server hangs. So threads send the requests, several at the same time: a busy server takes a
 //! while to accept a connection. The threads must not run code of the server, so they block all
-//! signals: their handlers belong to the server. A process that exits waits for them, but not for
-//! long: one that a server keeps waiting is in a system call.
+//! signals: their handlers belong to the server. No thread is joined. A process that exits waits for
+//! them, but not for long: one that a server keeps waiting is in a system call.
 
 use super::connection::Connection;
 use pgrx::{pg_guard, pg_sys};
@@ -53,32 +53,17 @@ impl Drop for Cancel {
     }
 }
 
-/// Requests that are being sent.
-pub struct Requests(Arc<Queue>);
-
-struct Queue {
-    waiting: Mutex<Vec<Cancel>>,
-    /// Requests that have not been sent.
-    left: AtomicUsize,
-}
-
-impl Queue {
-    fn next(&self) -> Option<Cancel> {
-        self.waiting.lock().ok()?.pop()
-    }
-
-    fn send(&self) {
-        while let Some(cancel) = self.next() {
-            cancel.ask();
-            self.left.fetch_sub(1, Release);
-        }
-    }
-}
+/// Requests that are being sent, which each of their threads refers to.
+pub struct Requests(Arc<Mutex<Vec<Cancel>>>);
 
 impl Requests {
-    /// Whether all have been sent.
+    /// Whether no thread sends any of them.
     pub fn are_sent(&self) -> bool {
-        self.0.left.load(Acquire) == 0
+        Arc::strong_count(&self.0) == 1
+    }
+
+    fn next(&self) -> Option<Cancel> {
+        self.0.lock().ok()?.pop()
     }
 }
 
@@ -91,10 +76,7 @@ pub fn in_background(cancels: Vec<Cancel>) -> Requests {
         pg_sys::on_proc_exit(Some(await_threads), pg_sys::Datum::null());
     });
     let threads = cancels.len().min(THREADS);
-    let queue = Arc::new(Queue {
-        left: AtomicUsize::new(cancels.len()),
-        waiting: Mutex::new(cancels),
-    });
+    let requests = Requests(Arc::new(Mutex::new(cancels)));
     // SAFETY: all-zero signal sets are valid, and filled in before they are used. A thread inherits
     // the mask of the one that starts it, which gets its own back.
     unsafe {
@@ -103,12 +85,14 @@ pub fn in_background(cancels: Vec<Cancel>) -> Requests {
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         for _ in 0..threads {
-            let queue = Arc::clone(&queue);
+            let of_thread = Requests(Arc::clone(&requests.0));
             RUNNING.fetch_add(1, Relaxed);
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
             let thread = thread.spawn(move || {
-                queue.send();
-                drop(queue);
+                while let Some(cancel) = of_thread.next() {
+                    cancel.ask();
+                }
+                drop(of_thread);
                 RUNNING.fetch_sub(1, Release);
             });
             // Without a thread, the connections are only closed.
@@ -118,7 +102,7 @@ pub fn in_background(cancels: Vec<Cancel>) -> Requests {
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
     }
-    Requests(queue)
+    requests
 }
 
 /// Waits for the threads in a process that exits: it takes down what they may use.

@@ -9,9 +9,9 @@
 //! backends.
 
 use super::ending::{self, Left, Owned, Processes, Termination};
-use super::event_loop::STOP_GRACE_NS;
 use super::libpq_client::connect_client;
 use super::logbook::Logbook;
+use super::stragglers::STOP_GRACE_NS;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;

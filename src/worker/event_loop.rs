@@ -3,15 +3,13 @@
 use super::client::{ClientControl, plan, streams};
 use super::place::Place;
 use super::rounds::Rounds;
+use super::stragglers::Stragglers;
 use crate::backend::alarm::Alarm;
 use crate::backend::events::{Event, EventSet};
 use crate::backend::interrupts::{asked_to_end, check_for_interrupts};
-use crate::backend::peer;
 use crate::check::list;
 use crate::clock;
-use crate::database::terminate::SessionTermination;
 use crate::error::Result;
-use crate::pq::cancel::{self, Requests};
 use crate::pq::{ConnectWith, Connection};
 use crate::run::RunSpec;
 use crate::session::LibpqSession;
@@ -25,21 +23,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Time that statements in progress may continue when a run is stopped, before they are canceled.
-pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
-/// Time that canceled statements may take to end.
-const CANCEL_GRACE_NS: u64 = 2_000_000_000;
-/// Limit on a target, which takes longer for many requests, and where no other process ends them:
-/// less than the time that the coordinator waits for this process.
-const TARGET_GRACE_NS: u64 = 8_000_000_000;
-/// Time for which cancel requests are sent to a target before the remaining sessions are
-/// terminated.
-const REQUESTS_NS: u64 = 1_000_000_000;
-/// The time between two terminations, each of which takes a connection and may be refused.
-const TERMINATE_EVERY_NS: u64 = 500_000_000;
-/// The time between two cancels of the same statement, which may not have begun at the first one.
-const CANCEL_EVERY_NS: u64 = 200_000_000;
-/// Period of the worker's checks meanwhile, in milliseconds.
+/// Period of the worker's checks once the run is stopped, in milliseconds.
 const STOP_TICK_MS: i64 = 50;
 /// The longest wait, in milliseconds, which the server stores in 32 bits.
 const LONGEST_WAIT_MS: i64 = 3_600_000;
@@ -107,8 +91,6 @@ struct LibpqClient<'s, 'p> {
     answered: bool,
     /// Whether it sleeps.
     sleeps: bool,
-    /// Whether its session is being terminated.
-    terminated: bool,
 }
 
 pub(super) fn run(place: &Place, ready: Ready) {
@@ -153,7 +135,6 @@ pub(super) fn run(place: &Place, ready: Ready) {
                 queued: true,
                 answered: false,
                 sleeps: false,
-                terminated: false,
             }
         })
         .collect();
@@ -173,13 +154,8 @@ pub(super) fn run(place: &Place, ready: Ready) {
         active: clients.len(),
         sleepers: BinaryHeap::with_capacity(clients.len()),
         clients,
-        stopped_ns: None,
-        canceled_ns: 0,
-        requests: None,
-        termination: None,
-        terminated_ns: 0,
-        connect_with,
-        is_here: spec.target.is_none(),
+        target: spec.target.is_some().then_some(connect_with),
+        stragglers: None,
         rounds: Rounds::new(observes && several),
         reads_times: observes && spec.target.is_none(),
     };
@@ -211,19 +187,10 @@ struct EventLoop<'s, 'p> {
     /// Whether the event set still has the sockets of connections that are gone.
     outdated: bool,
     alarm: Option<Alarm>,
-    /// When the run was seen to be stopped.
-    stopped_ns: Option<u64>,
-    /// When the statements that were still in progress were canceled last.
-    canceled_ns: u64,
-    /// The requests that cancel them on a target.
-    requests: Option<Requests>,
-    /// Termination of the sessions there.
-    termination: Option<SessionTermination>,
-    /// When it began.
-    terminated_ns: u64,
-    connect_with: Rc<ConnectWith>,
-    /// Whether the sessions are on this server.
-    is_here: bool,
+    /// How to connect to the target, if the run has one.
+    target: Option<Rc<ConnectWith>>,
+    /// Statements in progress, as soon as the run is stopped.
+    stragglers: Option<Stragglers>,
     rounds: Rounds,
     /// Whether to read the times of the sessions' processes when clients end.
     reads_times: bool,
@@ -270,92 +237,20 @@ impl EventLoop<'_, '_> {
         if header.stop() == Stop::No {
             return true;
         }
-        let now = clock::now_ns();
-        match self.stopped_ns {
-            // Wait for the outcome of statements in progress: a committed transaction counts.
-            None => {
-                self.stopped_ns = Some(now);
-                self.sleepers.clear();
-                for (i, d) in self.clients.iter_mut().enumerate() {
-                    d.sleeps = false;
-                    if !d.queued {
-                        d.queued = true;
-                        self.queue.push_back(i);
-                    }
+        let Some(stragglers) = &mut self.stragglers else {
+            self.stragglers = Some(Stragglers::new(self.target.clone()));
+            self.sleepers.clear();
+            for (i, d) in self.clients.iter_mut().enumerate() {
+                d.sleeps = false;
+                if !d.queued {
+                    d.queued = true;
+                    self.queue.push_back(i);
                 }
             }
-            Some(since) => {
-                let waited = now - since;
-                let grace_ns = match self.is_here {
-                    true => CANCEL_GRACE_NS,
-                    false => TARGET_GRACE_NS,
-                };
-                if waited > STOP_GRACE_NS + grace_ns {
-                    return false;
-                }
-                let is_due = waited > STOP_GRACE_NS || header.stop() == Stop::Abandoned;
-                if is_due && now - self.canceled_ns > CANCEL_EVERY_NS {
-                    self.canceled_ns = now;
-                    self.cancel_statements();
-                }
-                if !self.is_here && waited > STOP_GRACE_NS + REQUESTS_NS {
-                    self.terminate_sessions(now);
-                }
-            }
-        }
-        true
-    }
-
-    /// Terminates the sessions on a target that are still executing, those of one server at a time.
-    fn terminate_sessions(&mut self, now: u64) {
-        if let Some(termination) = &mut self.termination {
-            if !termination.advance() {
-                return;
-            }
-            // The termination may have failed, for lack of a connection, or was for other sessions.
-            self.termination = None;
-        }
-        if now - self.terminated_ns < TERMINATE_EVERY_NS {
-            return;
-        }
-        let mut address = None;
-        let mut pids = Vec::new();
-        for d in &mut self.clients {
-            let session = d.session.as_ref().filter(|session| session.is_executing());
-            let Some(session) = session else {
-                continue;
-            };
-            let of_session = session.address();
-            if address.is_none() {
-                address.clone_from(&of_session);
-            }
-            if of_session.is_some() && of_session == address {
-                pids.push(session.backend_pid());
-                d.terminated = true;
-            }
-        }
-        let Some(address) = address else {
-            return;
+            return true;
         };
-        let mut with = ConnectWith::clone(&self.connect_with);
-        for (keyword, value) in address {
-            with.set(keyword, &value);
-        }
-        self.terminated_ns = now;
-        self.termination = Some(SessionTermination::begin(&with, pids));
-    }
-
-    /// Cancels all statements in progress. On this server, a signal does that at once; a request
-    /// takes a connection and a process of the server, for which many busy sessions leave no CPU.
-    fn cancel_statements(&mut self) {
         let sessions = self.clients.iter().filter_map(|d| d.session.as_ref());
-        let executing = sessions.filter(|session| session.is_executing());
-        if self.is_here {
-            executing.for_each(|session| peer::cancel_statement(session.backend_pid()));
-        } else if self.requests.as_ref().is_none_or(Requests::are_sent) {
-            let cancels = executing.filter_map(LibpqSession::cancel).collect();
-            self.requests = Some(cancel::in_background(cancels));
-        }
+        stragglers.end(sessions, header.stop() == Stop::Abandoned)
     }
 
     /// Advances the clients that can continue, each by one step, so that none keeps the others
@@ -405,8 +300,12 @@ impl EventLoop<'_, '_> {
                     self.sleepers.push(Reverse((until_ns, i)));
                 }
                 Step::Finished | Step::Aborted { .. } => {
+                    let stragglers = &self.stragglers;
+                    let is_terminated = stragglers
+                        .as_ref()
+                        .is_some_and(|s| s.has_terminated(d.backend_pid));
                     let reason = match &step {
-                        Step::Aborted { reason } if !d.terminated => Some(reason.as_str()),
+                        Step::Aborted { reason } if !is_terminated => Some(reason.as_str()),
                         _ => None,
                     };
                     let (head, _) = self.segment.client(d.number);
@@ -463,7 +362,7 @@ impl EventLoop<'_, '_> {
             self.queue.push_back(i);
             timeout_ms = 0;
         }
-        if self.stopped_ns.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
+        if self.stragglers.is_some() && !(0..=STOP_TICK_MS).contains(&timeout_ms) {
             timeout_ms = STOP_TICK_MS;
         }
         if let Some(alarm) = &mut self.alarm

@@ -51,6 +51,7 @@
 //! | `timing` | sampled times of its transactions |
 //! | `libpq_client` | process with many clients over connections |
 //! | `event_loop` | loop over these connections |
+//! | `stragglers` | end of statements that outlast a stopped run |
 //! | `rounds` | sampled times of answers in this loop |
 //! | `shell` | `\shell` and `\setshell` |
 //! | `notices` | server messages for the caller |
@@ -94,6 +95,7 @@ pub mod set_writer;
 pub mod shell;
 pub mod spi_client;
 pub mod statements;
+mod stragglers;
 pub mod tables;
 mod timing;
 mod warm_up;
