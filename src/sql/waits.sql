@@ -58,7 +58,7 @@ AS $$
          WHERE r.run_id = $1
          GROUP BY GROUPING SETS ((class, event), (interval_no)))
     SELECT class, event, samples, round(samples / sum(samples) OVER (), 4),
-           round(samples / (SELECT sum(rounds) FROM w WHERE NOT is_event), 4)
+           round(samples::numeric / (SELECT sum(rounds) FROM w WHERE NOT is_event), 4)
       FROM w
      WHERE is_event
      ORDER BY samples DESC, class COLLATE "C", event COLLATE "C" NULLS FIRST

@@ -298,6 +298,8 @@ foreach my $options ("mode => 'spi'", "mode => 'libpq'", "client_process => 'bac
 	);
 	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 	my $coordinator = latest_run($node, 'orphans')->{coordinator_pid};
+	# One that is killed while it holds a lock of the server's memory leaves all that wait for it.
+	usleep(1000) until slurp_file("/proc/$coordinator/stat") =~ /\) S /;
 	kill 'KILL', $postmaster, $coordinator;
 	my $left = 1;
 	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
