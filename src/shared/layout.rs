@@ -2,7 +2,6 @@
 //! elements. Offsets, checks of indexes and the size of the segment follow from it.
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
-use super::header::Header;
 use super::ring::RingHead;
 use super::slots::Worker;
 use super::stack_area::StackHead;
@@ -144,12 +143,12 @@ impl SegmentLayout {
 
     /// Bytes of the histograms of single commands. `None` if the number overflows.
     pub fn command_histogram_bytes(&self) -> Option<usize> {
-        Some(self.parts(0)?.command_histograms.bytes())
+        Some(self.parts(0, 0)?.command_histograms.bytes())
     }
 
-    /// The parts of a segment with a specification of that length, in order. `None` if a number
-    /// overflows.
-    pub(super) fn parts(&self, spec_len: usize) -> Option<Parts> {
+    /// The parts of a segment with a header and a specification of these lengths, in order. `None` if a
+    /// number overflows.
+    pub(super) fn parts(&self, header_len: usize, spec_len: usize) -> Option<Parts> {
         let sets = self.histogram_sets();
         let histograms = sets.checked_mul(self.histograms())?;
         let command_histograms = sets.checked_mul(self.commands)?;
@@ -157,7 +156,7 @@ impl SegmentLayout {
         let by_command = self.commands.checked_mul(size_of::<CommandCounters>())?;
         let counters = by_script.checked_add(by_command)?;
         let rings = |bytes| if bytes > 0 { self.workers } else { 0 };
-        let mut end = size_of::<Header>();
+        let mut end = header_len;
         let end = &mut end;
         Some(Parts {
             spec: Part::place(end, spec_len, 0)?,

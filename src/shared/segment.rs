@@ -35,7 +35,9 @@ impl Segment {
     ) -> Result<Segment> {
         let spec = serde_json::to_vec(spec)
             .map_err(|e| Error::Limit(format!("cannot describe the task: {e}")))?;
-        let parts = layout.parts(spec.len()).ok_or_else(too_large)?;
+        let parts = layout
+            .parts(size_of::<Header>(), spec.len())
+            .ok_or_else(too_large)?;
         let secret = session::random()
             .ok_or_else(|| Error::Limit("could not generate a random number".into()))?;
         // SAFETY: dsm_create either raises an error or returns a mapped segment of that size.
@@ -98,7 +100,7 @@ impl Segment {
             ((*header).layout, (*header).spec_len as usize)
         };
         let parts = layout
-            .parts(spec_len)
+            .parts(size_of::<Header>(), spec_len)
             .filter(|parts| parts.total <= length)?;
         Some(Segment {
             base,
