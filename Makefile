@@ -11,7 +11,7 @@ DATA_built = $(SCRIPT)
 REGRESS     = test_setup catalog errors results scripts pgio_tables pgio
 ISOLATION   = rollback
 TAP_TESTS   = test/t
-PROVE_TESTS ?= $(TAP_TESTS)/*.pl
+PROVE_TESTS ?= $(TAP_TESTS)/*/*.pl
 
 ISOLATION_OPTS = --load-extension=$(EXTENSION)
 

@@ -16,7 +16,7 @@ my $secret = 'pW9kq2Zx';
 
 # The operating system user of the server has a password in a file, which is not for
 # other roles.  All statements of this test would be logged otherwise.
-my $pgpass = "$PostgreSQL::Test::Utils::tmp_check/020_pgpass";
+my $pgpass = "$PostgreSQL::Test::Utils::tmp_check/pgpass";
 append_to_file($pgpass, "*:*:*:keeper:$secret\n");
 chmod 0600, $pgpass;
 $ENV{PGPASSFILE} = $pgpass;

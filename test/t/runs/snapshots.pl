@@ -151,7 +151,7 @@ held_ok('SELECT * FROM RUN()', qr/^$/, 'nobody');
 held_ok("SELECT * FROM RUN(, mode => 'libpq')", qr/^$/, 'nobody, libpq');
 held_ok('DO $$ BEGIN PERFORM RUN(); END $$', qr/^the calling statement$/, 'caller');
 held_ok("DO \$\$ BEGIN PERFORM RUN(, mode => 'libpq', target => '$connstr'); END \$\$",
-	qr/^process \d+ \(role \w+, 033_snapshots.pl\)$/, 'caller, as the target sees it');
+	qr/^process \d+ \(role \w+, snapshots.pl\)$/, 'caller, as the target sees it');
 my $holder = $node->background_psql('postgres');
 $holder->query_safe("SET application_name = 'holder'");
 $holder->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
