@@ -154,7 +154,7 @@ SKIP:
 	}
 	my ($errors, $stderr) = ('', '');
 	my $done = IPC::Run::run(
-		[ $python, "$FindBin::RealBin/../lib/validate.py", "$directory/schema", sort values %file ],
+		[ $python, "$FindBin::RealBin/../../lib/validate.py", "$directory/schema", sort values %file ],
 		'>', \$errors, '2>', \$stderr);
 	ok($done, 'all documents are read') or diag($stderr);
 	my $errors_of = sub { return join "\n", $errors =~ /^\Q$file{$_[0]}\E: (.*)$/mg };
