@@ -15,11 +15,6 @@ use selfbench_model::{Figures, RunRecord, RunScript, RunState};
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The segment of a run in progress, if the caller may see the run.
-fn live_segment(run_id: i64, handle: Option<i64>) -> Option<Segment> {
-    segment_of(run_id, handle).filter(is_visible)
-}
-
 /// Whether row-level security shows the run's row.
 fn is_visible(segment: &Segment) -> bool {
     is_own(segment) || InTransaction::current().is_ok_and(|now| !catalog::hides_rows(now, c"runs"))
@@ -30,12 +25,23 @@ pub(super) fn is_own(segment: &Segment) -> bool {
     segment.header().role == session::role().to_u32()
 }
 
-/// The segment of a run in progress, whoever the caller is.
-pub(super) fn segment_of(run_id: i64, handle: Option<i64>) -> Option<Segment> {
-    let segment = Segment::attach(u32::try_from(handle?).ok()?)?;
-    let header = segment.header();
-    (header.is_run() && header.run_id.load(Relaxed) == run_id && goes_on(&segment))
-        .then_some(segment)
+/// Passes the segment of a run in progress to `look`, whoever the caller is; `None` if the run is not
+/// in progress.
+pub(super) fn look_at<T>(
+    run_id: i64,
+    handle: Option<i64>,
+    look: impl FnOnce(&Segment) -> T,
+) -> Option<T> {
+    Segment::look(u32::try_from(handle?).ok()?, |segment| {
+        let header = segment.header();
+        let is_it = header.is_run() && header.run_id.load(Relaxed) == run_id && goes_on(segment);
+        is_it.then(|| look(segment))
+    })?
+}
+
+/// Whether a run is in progress, with that segment.
+pub(super) fn is_in_progress(run_id: i64, handle: Option<i64>) -> bool {
+    look_at(run_id, handle, |_| ()).is_some()
 }
 
 /// Whether the run of a segment has not ended.
@@ -48,7 +54,9 @@ pub(super) fn goes_on(segment: &Segment) -> bool {
 /// its coordinator is on the primary.
 #[pg_extern(sql = false)]
 fn is_live(run_id: Option<i64>, segment: Option<i64>) -> bool {
-    run_id.is_some_and(|id| server::in_recovery() || live_segment(id, segment).is_some())
+    run_id.is_some_and(|id| {
+        server::in_recovery() || look_at(id, segment, is_visible).unwrap_or_default()
+    })
 }
 
 /// A run in progress: phase, seconds since the start barrier opened, transactions, failures,
@@ -75,26 +83,30 @@ fn live_figures(
     ),
 > {
     let row = run_id.and_then(|run_id| {
-        let segment = live_segment(run_id, segment)?;
-        let header = segment.header();
-        let tally = reading::read_total(&segment);
-        let last = header.last_interval.get();
-        let (waits_for, waiting) = match header.top_wait.get() {
-            Some(top) => (Some(top.name), Some(top.sessions)),
-            None => (None, None),
-        };
-        Some((
-            phase(header).to_owned(),
-            seconds_since(header.start_ns.load(Relaxed), &segment),
-            tally.counts.transactions as i64,
-            tally.counts.failed() as i64,
-            tally.counts.skipped as i64,
-            (tally.latency.count > 0).then(|| tally.latency.mean_ms()),
-            last.map(|last| last.tps),
-            last.and_then(|last| last.latency_avg_ms),
-            waits_for,
-            waiting,
-        ))
+        look_at(run_id, segment, |segment| {
+            if !is_visible(segment) {
+                return None;
+            }
+            let header = segment.header();
+            let tally = reading::read_total(segment);
+            let last = header.last_interval.get();
+            let (waits_for, waiting) = match header.top_wait.get() {
+                Some(top) => (Some(top.name), Some(top.sessions)),
+                None => (None, None),
+            };
+            Some((
+                phase(header).to_owned(),
+                seconds_since(header.start_ns.load(Relaxed), segment),
+                tally.counts.transactions as i64,
+                tally.counts.failed() as i64,
+                tally.counts.skipped as i64,
+                (tally.latency.count > 0).then(|| tally.latency.mean_ms()),
+                last.map(|last| last.tps),
+                last.and_then(|last| last.latency_avg_ms),
+                waits_for,
+                waiting,
+            ))
+        })?
     });
     TableIterator::new(row)
 }
@@ -130,9 +142,14 @@ pub(super) fn load(run_id: i64) -> Result<Option<RunRecord>> {
     let Some(record) = found.as_mut().filter(in_progress) else {
         return Ok(found);
     };
-    match segment_of(run_id, record.run.segment) {
-        Some(segment) if is_visible(&segment) => add_figures(record, &segment)?,
-        Some(_) => {}
+    let looked = look_at(run_id, record.run.segment, |segment| {
+        match is_visible(segment) {
+            true => add_figures(record, segment),
+            false => Ok(()),
+        }
+    });
+    match looked {
+        Some(added) => added?,
         // The coordinator of a standby's row is on the primary.
         None if server::in_recovery() => {}
         None => {

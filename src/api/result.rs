@@ -1,6 +1,6 @@
 //! Functions on stored results: advice, percentiles, deletion.
 
-use super::live::{self, segment_of};
+use super::live;
 use crate::backend::aggregate;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{self, Ids, age, argument};
@@ -124,7 +124,7 @@ fn delete_runs(
         .lock()?;
         if let Some((run_id, _)) = found
             .iter()
-            .find(|(run_id, segment)| segment_of(*run_id, *segment).is_some())
+            .find(|(run_id, segment)| live::is_in_progress(*run_id, *segment))
         {
             return Err(Error::RunInProgress { run_id: *run_id });
         }

@@ -1,7 +1,7 @@
 //! `bench.run`, `bench.start` and `bench.cancel`.
 
 use super::launch::begin_advised;
-use super::live::{is_own, segment_of};
+use super::live::{is_own, look_at};
 use super::progress::{Progress, Ticker};
 use super::report;
 use super::warnings::{self, advise, remedy};
@@ -15,7 +15,7 @@ use crate::results::result::run_result;
 use crate::run::{RunOptions, RunSpec};
 use crate::security;
 use crate::server;
-use crate::shared::Phase;
+use crate::shared::{Phase, Segment};
 use crate::worker::{launch, spi_client};
 use pgrx::prelude::*;
 use selfbench_model::{Reply, Run, RunRecord};
@@ -80,18 +80,19 @@ fn cancel(run_id: Option<i64>) -> bool {
         let Some(record) = load::load(run_id)? else {
             return Err(Error::UnknownRun { run_id });
         };
-        let Some(segment) = segment_of(run_id, record.run.segment) else {
-            return Ok(false);
+        let cancel = |segment: &Segment| {
+            // Row-level security hides those of others, unless it does not apply to the caller.
+            if !is_own(segment) && !security::is_superuser() {
+                return Err(Error::Denied {
+                    what: format!("run {run_id}"),
+                    hint: "Only the role that started it and superusers may cancel it.".into(),
+                });
+            }
+            launch::cancel(segment);
+            Ok(())
         };
-        // Row-level security hides those of others, unless it does not apply to the caller.
-        if !is_own(&segment) && !security::is_superuser() {
-            return Err(Error::Denied {
-                what: format!("run {run_id}"),
-                hint: "Only the role that started it and superusers may cancel it.".into(),
-            });
-        }
-        launch::cancel(&segment);
-        Ok(true)
+        let canceled = look_at(run_id, record.run.segment, cancel);
+        Ok(canceled.transpose()?.is_some())
     })()
     .or_raise()
 }

@@ -1,6 +1,6 @@
 //! `bench.finish_teardown`: the teardown of a run that is still due.
 
-use super::live::segment_of;
+use super::live::is_in_progress;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::backend::identity::Identity;
@@ -57,7 +57,7 @@ fn left_by(run_id: i64) -> Result<Option<(String, Teardown)>> {
             hint: "Only the role that ran it may execute or end it.".into(),
         });
     }
-    if segment_of(run_id, left.segment).is_some() {
+    if is_in_progress(run_id, left.segment) {
         return Err(Error::RunInProgress { run_id });
     }
     Ok(Some((text, left)))

@@ -1,6 +1,6 @@
 //! `bench.wait`: waiting for a run that another session may have started.
 
-use super::live::{self, segment_of};
+use super::live;
 use super::run::{conclude, once};
 use super::warnings::advise;
 use crate::backend::call::{Call, OrRaiseIn};
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::latch::{self, WaitEvent};
 use crate::results::result::run_result;
 use crate::server;
+use crate::shared::Segment;
 use crate::worker::locks::DeadlockCheck;
 use crate::worker::own_segment;
 use pgrx::datum::Interval;
@@ -72,25 +73,27 @@ pub(super) fn await_end(run_id: i64, limit: Option<u64>, horizon: &Horizon) -> R
             hint: "Wait for it there.".into(),
         });
     }
-    if let Some(segment) = segment_of(run_id, found.run.segment) {
+    let wait = |segment: &Segment| -> Result<()> {
         let mut advised = false;
         let mut deadlock_check = DeadlockCheck::new();
-        while live::goes_on(&segment) {
+        while live::goes_on(segment) {
             let waited = clock::now_ns() - begin;
             if !advised && waited >= HARMLESS_NS {
                 advised = true;
                 advise(&segment.spec()?, horizon);
             }
-            deadlock_check.check(&segment)?;
+            deadlock_check.check(segment)?;
             if limit.is_some_and(|limit| waited >= limit) {
-                return load_run(run_id);
+                break;
             }
             latch::end_without_client();
             check_for_interrupts();
             horizon.release();
             latch::wait(TICK, WaitEvent::Task);
         }
-    }
+        Ok(())
+    };
+    live::look_at(run_id, found.run.segment, wait).transpose()?;
     load_run(run_id)
 }
 

@@ -68,25 +68,34 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Maps the segment of that number; `None` if there is none, or it is not one of ours.
-    ///
-    /// If this process has it mapped already, as a client that looks at its own run has, the value
-    /// uses that mapping and must not outlive it: it is for the duration of a call.
+    /// Maps the segment of that number; `None` if there is none, it is not one of ours, or this process
+    /// has mapped it already.
     pub fn attach(handle: u32) -> Option<Segment> {
-        // SAFETY: dsm_find_mapping returns null unless this process has mapped the segment, and
-        // dsm_attach for a segment that is gone, else a mapping.
-        let mapping = unsafe {
-            let mapped = pg_sys::dsm_find_mapping(handle);
-            let owned = mapped.is_null();
-            let dsm = match owned {
-                true => pg_sys::dsm_attach(handle),
-                false => mapped,
-            };
-            if dsm.is_null() {
-                return None;
-            }
-            Mapping { dsm, owned }
+        if !mapped(handle).is_null() {
+            return None;
+        }
+        // SAFETY: dsm_attach returns null for a segment that is gone, else a mapping.
+        let dsm = unsafe { pg_sys::dsm_attach(handle) };
+        if dsm.is_null() {
+            return None;
+        }
+        Segment::check(Mapping { dsm, owned: true })
+    }
+
+    /// Passes the segment of that number to `look`; `None` if there is none, or it is not one of ours.
+    /// If this process has mapped it, as a client that looks at its own run has, that mapping is used:
+    /// it stays at least as long as the call.
+    pub fn look<T>(handle: u32, look: impl FnOnce(&Segment) -> T) -> Option<T> {
+        let dsm = mapped(handle);
+        let segment = match dsm.is_null() {
+            true => Segment::attach(handle)?,
+            false => Segment::check(Mapping { dsm, owned: false })?,
         };
+        Some(look(&segment))
+    }
+
+    /// The segment of a mapping, if it is one of ours.
+    fn check(mapping: Mapping) -> Option<Segment> {
         let base = mapping.base()?;
         // SAFETY: the segment is mapped.
         let length = unsafe { pg_sys::dsm_segment_map_length(mapping.dsm) };
@@ -332,6 +341,12 @@ impl Drop for Mapping {
             unsafe { pg_sys::dsm_detach(self.dsm) };
         }
     }
+}
+
+/// The mapping of a segment in this process; null if there is none.
+fn mapped(handle: u32) -> *mut pg_sys::dsm_segment {
+    // SAFETY: it only searches the mappings of this process.
+    unsafe { pg_sys::dsm_find_mapping(handle) }
 }
 
 fn too_large() -> Error {
