@@ -71,32 +71,7 @@ pub const SESSIONS_WHAT: &str =
 const SESSIONS: QueryPart = QueryPart {
     what: SESSIONS_WHAT,
     is_privileged: true,
-    sql: "SELECT count(*) FILTER (
-                     WHERE state = 'active' AND leader_pid IS NULL
-                       AND wait_event_type IS DISTINCT FROM 'Extension'
-                       AND backend_type NOT IN ('autovacuum worker', 'walsender',
-                                                'pg_selfbench coordinator')
-                       AND pid <> pg_backend_pid()
-                       AND pid NOT IN (SELECT unnest(:pids))) AS other_sessions,
-                 count(*) FILTER (WHERE backend_type = 'autovacuum worker') AS autovacuum_workers,
-                 coalesce(json_agg(w.does) FILTER (WHERE w.does IS NOT NULL), '[]') AS autovacuum,
-                 min(wait_event) FILTER (WHERE backend_type = 'checkpointer'
-                                           AND wait_event_type <> 'Activity') AS checkpoint_phase
-            FROM pg_stat_get_activity(NULL) a
-            LEFT JOIN LATERAL (
-                SELECT CASE WHEN pg_has_role(:role, 'pg_read_all_stats', 'USAGE')
-                            THEN substr(a.query, length('autovacuum: ') + 1)
-                                 || CASE WHEN a.datid <> d.oid THEN
-                                        (SELECT format(' in database %I', o.datname)
-                                           FROM pg_database o WHERE o.oid = a.datid)
-                                    ELSE '' END
-                            ELSE (SELECT 'VACUUM ' || v.relid::regclass
-                                    FROM pg_stat_get_progress_info('VACUUM') v
-                                   WHERE v.pid = a.pid AND v.datid = d.oid
-                                     AND has_table_privilege(:role, v.relid, 'SELECT'))
-                       END
-                  FROM pg_database d WHERE d.datname = current_database()) w (does)
-              ON a.backend_type = 'autovacuum worker'",
+    sql: include_str!("sessions.sql"),
 };
 
 /// Blocks are those of tables and indexes in shared buffers. Before PostgreSQL 16 the server does not
@@ -104,48 +79,8 @@ const SESSIONS: QueryPart = QueryPart {
 const fn blocks(version_num: i32) -> QueryPart {
     let what = "blocks hit, read and written";
     let sql = match version_num {
-        180_000.. => {
-            "SELECT sum(hits)::bigint AS blocks_hit,
-                    (sum(read_bytes) / b.size)::bigint AS blocks_read,
-                    (sum(w.bytes) / b.size)::bigint AS blocks_written,
-                    sum(hits) FILTER (WHERE autovacuum)::bigint AS blocks_hit_by_autovacuum,
-                    (sum(read_bytes) FILTER (WHERE autovacuum) / b.size)::bigint
-                        AS blocks_read_by_autovacuum,
-                    (sum(w.bytes) FILTER (WHERE autovacuum) / b.size)::bigint
-                        AS blocks_written_by_autovacuum,
-                    (sum(w.bytes) FILTER (WHERE backend_type = 'checkpointer') / b.size)::bigint
-                        AS blocks_written_by_checkpointer,
-                    (sum(w.bytes) FILTER (WHERE backend_type = 'background writer') / b.size)::bigint
-                        AS blocks_written_by_bgwriter,
-                    (sum(w.bytes) FILTER (WHERE backend_type NOT IN ('checkpointer', 'background writer')
-                                            AND NOT autovacuum) / b.size)::bigint
-                        AS blocks_written_by_backends
-               FROM pg_stat_io,
-                    LATERAL (SELECT backend_type LIKE 'autovacuum%') v (autovacuum),
-                    LATERAL (SELECT coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)) w (bytes),
-                    (SELECT current_setting('block_size')::int) b (size)
-              WHERE object = 'relation'
-              GROUP BY b.size"
-        }
-        160_000.. => {
-            "SELECT sum(hits)::bigint AS blocks_hit,
-                    sum(reads)::bigint AS blocks_read,
-                    sum(w.blocks)::bigint AS blocks_written,
-                    sum(hits) FILTER (WHERE autovacuum)::bigint AS blocks_hit_by_autovacuum,
-                    sum(reads) FILTER (WHERE autovacuum)::bigint AS blocks_read_by_autovacuum,
-                    sum(w.blocks) FILTER (WHERE autovacuum)::bigint AS blocks_written_by_autovacuum,
-                    sum(w.blocks) FILTER (WHERE backend_type = 'checkpointer')::bigint
-                        AS blocks_written_by_checkpointer,
-                    sum(w.blocks) FILTER (WHERE backend_type = 'background writer')::bigint
-                        AS blocks_written_by_bgwriter,
-                    sum(w.blocks) FILTER (WHERE backend_type NOT IN ('checkpointer', 'background writer')
-                                            AND NOT autovacuum)::bigint
-                        AS blocks_written_by_backends
-               FROM pg_stat_io,
-                    LATERAL (SELECT backend_type LIKE 'autovacuum%') v (autovacuum),
-                    LATERAL (SELECT coalesce(writes, 0) + coalesce(extends, 0)) w (blocks)
-              WHERE object = 'relation'"
-        }
+        180_000.. => include_str!("blocks_18.sql"),
+        160_000.. => include_str!("blocks_16.sql"),
         _ => {
             "SELECT (SELECT sum(blks_hit)::bigint FROM pg_stat_database) AS blocks_hit,
                     (SELECT sum(blks_read)::bigint FROM pg_stat_database) AS blocks_read,
