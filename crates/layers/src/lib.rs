@@ -22,177 +22,130 @@ impl Sources {
     /// Reads all files below a directory that has `lib.rs`.
     pub fn read(root: &Path) -> std::io::Result<Sources> {
         let mut sources = Sources::default();
-        sources.read_folder(root, &mut Vec::new())?;
+        let mut folders = vec![root.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    let text = std::fs::read_to_string(&path)?;
+                    sources.add(path.strip_prefix(root).unwrap_or(&path), text);
+                }
+            }
+        }
         Ok(sources)
     }
 
-    fn read_folder(&mut self, folder: &Path, module: &mut Module) -> std::io::Result<()> {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            module.push(stem.into_owned());
-            if path.is_dir() {
-                self.read_folder(&path, module)?;
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path)?;
-                let is_of_folder = matches!(module.last().map(String::as_str), Some("lib" | "mod"));
-                let of = if is_of_folder {
-                    &module[..module.len() - 1]
-                } else {
-                    &module[..]
-                };
-                self.0.insert(of.to_vec(), text);
-            }
-            module.pop();
-        }
-        Ok(())
-    }
-
-    /// Sources given by module and text, such as `("run::spec", "use crate::error;")`.
-    pub fn of(files: &[(&str, &str)]) -> Sources {
-        let module = |path: &str| {
-            let names = path.split("::").filter(|name| !name.is_empty());
-            names.map(str::to_owned).collect()
-        };
-        let file = |(path, text): &(&str, &str)| (module(path), text.to_string());
-        Sources(files.iter().map(file).collect())
+    /// Adds the text of a file, such as `run/spec.rs`.
+    pub fn add(&mut self, file: &Path, text: String) {
+        let names = file.with_extension("");
+        let mut module: Module = names
+            .iter()
+            .map(|name| name.to_string_lossy().into())
+            .collect();
+        module.pop_if(|last| last == "lib" || last == "mod");
+        self.0.insert(module, text);
     }
 
     /// The layers from top to bottom, from the table in the documentation of `lib.rs`: the lines
     /// that begin with a name in backquotes.
-    pub fn layers(&self) -> Vec<String> {
+    pub fn layers(&self) -> Vec<&str> {
         let text = self.0.get(&Module::new()).map_or("", String::as_str);
         text.lines()
             .filter_map(|line| line.strip_prefix("//! | `"))
-            .filter_map(|line| Some(line.split_once('`')?.0.to_owned()))
+            .filter_map(|line| Some(line.split_once('`')?.0))
             .collect()
     }
 
     /// The other files that each file imports from.
     pub fn imports(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
-        self.0
-            .iter()
-            .map(|(module, text)| {
-                let imported = imports::paths(text, module)
-                    .iter()
-                    .flat_map(|path| self.files(module, path))
-                    .filter(|file| *file != module)
-                    .collect();
-                (module, imported)
-            })
-            .collect()
+        let of_file = |(module, text): (_, &String)| {
+            let paths = imports::paths(text, module);
+            let files = paths.iter().flat_map(|path| self.files(module, path));
+            (module, files.filter(|file| *file != module).collect())
+        };
+        self.0.iter().map(of_file).collect()
     }
 
     /// The files that a path leads to: the one of the longest module on its way. A glob leads to
     /// the modules that it brings into scope, too.
     fn files(&self, of: &Module, path: &[String]) -> Vec<&Module> {
-        let (path, is_glob) = match path.split_last() {
-            Some((last, rest)) if last == "*" => (rest, true),
-            _ => (path, false),
-        };
-        let found = (0..=path.len())
-            .rev()
-            .find_map(|length| self.0.get_key_value(&path[..length]));
-        let Some((file, _)) = found else {
+        let names = path.strip_suffix(&["*".to_owned()]).unwrap_or(path);
+        let file = |length| self.0.get_key_value(&names[..length]);
+        let Some((file, _)) = (0..=names.len()).rev().find_map(file) else {
             return Vec::new();
         };
-        let mut files = vec![file];
-        if is_glob && file != of && file.len() == path.len() {
-            let is_child =
-                |module: &&Module| module.split_last().is_some_and(|(_, p)| p == &file[..]);
-            files.extend(self.0.keys().filter(is_child));
-        }
-        files
+        let is_brought = |module: &&Module| {
+            names.len() < path.len()
+                && file != of
+                && file == names
+                && module
+                    .split_last()
+                    .is_some_and(|(_, parent)| parent == names)
+        };
+        std::iter::once(file)
+            .chain(self.0.keys().filter(is_brought))
+            .collect()
     }
 
     /// Violations of the layers: modules missing from the list or listed without need, imports from
     /// a layer above, and circles of files. Empty if there are none.
     pub fn complaints(&self) -> Vec<String> {
-        let layers = self.layers();
-        let place = |module: &Module| match module.first() {
-            // Items of lib.rs are above all layers.
-            None => Some(0),
-            Some(first) => layers
-                .iter()
-                .position(|layer| layer == first)
-                .map(|at| at + 1),
-        };
         let mut complaints = Vec::new();
-        let modules: BTreeSet<&String> =
-            self.0.keys().filter_map(|module| module.first()).collect();
-        for module in &modules {
-            match layers.iter().filter(|layer| layer == module).count() {
-                0 => complaints.push(format!("{module} is not in the list of layers")),
-                1 => {}
-                _ => complaints.push(format!("{module} is twice in the list of layers")),
-            }
-        }
-        for layer in layers.iter().filter(|layer| !modules.contains(layer)) {
+        let layers = self.layers();
+        let modules: BTreeSet<&str> = self
+            .0
+            .keys()
+            .filter_map(|m| Some(m.first()?.as_str()))
+            .collect();
+        let mut listed = layers.clone();
+        listed.sort_unstable();
+        if !modules.iter().eq(&listed) {
             complaints.push(format!(
-                "the list of layers has {layer}, which does not exist"
+                "the modules are {modules:?}, and the layers {listed:?}"
             ));
         }
-        for (module, imported) in self.imports() {
-            // The list itself stands in lib.rs, which imports nothing.
-            for import in imported {
-                if let (Some(own), Some(other)) = (place(module), place(import))
-                    && other < own
-                {
-                    complaints.push(format!(
-                        "{} imports from {}, which is in a layer above",
-                        name(module),
-                        name(import)
-                    ));
-                }
+        let imports = self.imports();
+        // Items of lib.rs are above all layers.
+        let layer = |module: &Module| {
+            layers
+                .iter()
+                .position(|layer| Some(*layer) == module.first().map(String::as_str))
+        };
+        for (module, imported) in &imports {
+            for import in imported
+                .iter()
+                .filter(|import| layer(import) < layer(module))
+            {
+                complaints.push(format!(
+                    "{} imports from {}, which is in a layer above",
+                    name(module),
+                    name(import)
+                ));
             }
         }
-        for circle in self.circles() {
-            let files: Vec<_> = circle.into_iter().map(name).collect();
-            complaints.push(format!("these files form a circle: {}", files.join(", ")));
+        let circles = circles(imports);
+        if !circles.is_empty() {
+            complaints.push(format!("these files form circles: {}", circles.join(", ")));
         }
         complaints
     }
-
-    /// The sets of files of which each imports each other, by way of others of the set.
-    pub fn circles(&self) -> Vec<Vec<&Module>> {
-        let imports = self.imports();
-        let reaches: BTreeMap<_, _> = imports
-            .keys()
-            .map(|from| (*from, reach(&imports, from)))
-            .collect();
-        let mut seen = BTreeSet::new();
-        let mut circles = Vec::new();
-        for (module, reached) in &reaches {
-            if !reached.contains(module) || !seen.insert(*module) {
-                continue;
-            }
-            let circle: Vec<_> = reached
-                .iter()
-                .copied()
-                .filter(|other| reaches[other].contains(module))
-                .collect();
-            seen.extend(&circle);
-            circles.push(circle);
-        }
-        circles
-    }
 }
 
-/// All files that one imports, and those that they import, and so on.
-fn reach<'m>(
-    imports: &BTreeMap<&'m Module, BTreeSet<&'m Module>>,
-    from: &'m Module,
-) -> BTreeSet<&'m Module> {
-    let mut reached = BTreeSet::new();
-    let mut waiting = vec![from];
-    while let Some(module) = waiting.pop() {
-        for next in &imports[module] {
-            if reached.insert(*next) {
-                waiting.push(next);
-            }
+/// The files that import each other, by way of others too, and those between them.
+fn circles(mut imports: BTreeMap<&Module, BTreeSet<&Module>>) -> Vec<String> {
+    loop {
+        let left: BTreeSet<_> = imports.keys().copied().collect();
+        imports
+            .values_mut()
+            .for_each(|imported| imported.retain(|file| left.contains(file)));
+        let imported: BTreeSet<_> = imports.values().flatten().copied().collect();
+        imports.retain(|file, imports| !imports.is_empty() && imported.contains(file));
+        if imports.len() == left.len() {
+            return imports.into_keys().map(name).collect();
         }
     }
-    reached
 }
 
 /// The module as Rust writes it.

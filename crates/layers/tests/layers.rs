@@ -7,10 +7,9 @@ use std::path::Path;
 fn the_extension_keeps_to_its_layers() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src");
     let sources = Sources::read(&root).expect("the sources can be read");
-    let layers = sources.layers();
     assert!(
-        layers.len() > 10,
-        "no list of layers in src/lib.rs: {layers:?}"
+        sources.layers().len() > 10,
+        "no list of layers in src/lib.rs"
     );
     assert!(
         sources
@@ -23,38 +22,49 @@ fn the_extension_keeps_to_its_layers() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-const LIST: &str =
-    "//! | layer | what it is |\n//! |---|---|\n//! | `top` | above |\n//! | `low` | below |\n";
-
+/// Complaints about files, such as `low/part.rs`, beside a list of the layers `top` and `low`.
 fn complaints(files: &[(&str, &str)]) -> Vec<String> {
-    Sources::of(files).complaints()
+    let list = "//! | layer |\n//! |---|\n//! | `top` |\n//! | `low` |\nmod top; mod low;";
+    let mut sources = Sources::default();
+    for (file, text) in [("lib.rs", list), ("top/mod.rs", ""), ("low/mod.rs", "")]
+        .iter()
+        .chain(files)
+    {
+        sources.add(Path::new(file), text.to_string());
+    }
+    sources.complaints()
 }
 
 #[test]
 fn imports_from_below_and_within_a_folder_are_fine() {
     let files = [
-        ("", LIST),
-        ("top", "mod part; use crate::low; pub use part::Part;"),
         (
-            "top::part",
+            "top/mod.rs",
+            "mod part; use crate::low; pub use part::Part;",
+        ),
+        (
+            "top/part.rs",
             "use super::other::Other; fn f() { crate::low::g() }",
         ),
-        ("top::other", "#[cfg(test)] mod tests { use super::*; }"),
-        ("low", ""),
+        ("top/other.rs", "#[cfg(test)] mod tests { use super::*; }"),
     ];
-    assert!(complaints(&files).is_empty(), "{:?}", complaints(&files));
+    assert_eq!(complaints(&files), [""; 0]);
 }
 
 #[test]
 fn an_import_from_above() {
     for text in [
         "use crate::top;",
-        "use crate::{top::Part};",
+        "use crate::{low::{self, part}, top::Part as Other};",
         "use crate::*;",
         "fn f() -> crate::top::Part { todo!() }",
+        "fn f() { g!(\"{}\", crate::top::f::<u8>()) }",
+        "#[serde(with = \"crate::top::json\")] struct S;",
         "use super::top as other;",
+        "mod tests { use super::super::top::f; }",
+        "mod tests { mod inner { use super::super::super::{top}; } }",
     ] {
-        let found = complaints(&[("", LIST), ("top", ""), ("low", text)]);
+        let found = complaints(&[("low/mod.rs", text)]);
         let expected = "low imports from top, which is in a layer above";
         assert!(
             found.iter().any(|found| found == expected),
@@ -62,50 +72,49 @@ fn an_import_from_above() {
         );
     }
     assert_eq!(
-        complaints(&[("", LIST), ("top", ""), ("low", "use crate::CONSTANT;")]),
+        complaints(&[("low/mod.rs", "use crate::CONSTANT;")]),
         ["low imports from the root of the crate, which is in a layer above"]
     );
     assert_eq!(
-        complaints(&[
-            ("", LIST),
-            ("top", ""),
-            ("low", ""),
-            ("low::part", "use super::super::top::f;")
-        ]),
+        complaints(&[("low/part.rs", "use super::super::top::f;")]),
         ["low::part imports from top, which is in a layer above"]
     );
 }
 
 #[test]
+fn what_is_no_import() {
+    for text in [
+        "// use crate::top;\n/* crate::top /* crate::top */ crate::top */",
+        "/// See `crate::top`.\nfn f() {}",
+        "const A: &str = \"crate::top is text\"; const B: &str = r#\"\" crate::top \"#;",
+        "const QUOTE: char = '\"'; const TEXT: &str = \" crate::top \"; const OTHER: char = '\\'';",
+        "pub(in crate::top) fn f(self) { self.g() } pub(super) fn h() {}",
+    ] {
+        assert_eq!(complaints(&[("low/mod.rs", text)]), [""; 0], "{text}");
+    }
+}
+
+#[test]
 fn a_list_that_is_not_that_of_the_folders() {
     assert_eq!(
-        complaints(&[("", LIST), ("top", ""), ("middle::part", "")]),
-        [
-            "middle is not in the list of layers",
-            "the list of layers has low, which does not exist"
-        ]
+        complaints(&[("middle.rs", "")]),
+        ["the modules are {\"low\", \"middle\", \"top\"}, and the layers [\"low\", \"top\"]"]
     );
-    let twice = format!("{LIST}//! | `top` | again |");
-    assert_eq!(
-        complaints(&[("", &twice), ("top", ""), ("low", "")]),
-        ["top is twice in the list of layers"]
-    );
+    let twice = "//! | `top` |\n//! | `low` |\n//! | `top` |";
+    assert_eq!(complaints(&[("lib.rs", twice)]).len(), 1);
 }
 
 #[test]
 fn circles_of_files() {
     assert_eq!(
         complaints(&[
-            ("", LIST),
-            ("top::a", "use super::b::B;"),
-            ("top::b", "fn f() { super::c::f() }"),
-            ("top::c", "use super::a;"),
-            ("low", "mod part; pub use part::Part;"),
-            ("low::part", "use super::Part;"),
+            ("top/a.rs", "use super::b::B;"),
+            ("top/b.rs", "fn f() { super::c::f() }"),
+            ("top/c.rs", "use super::a;"),
+            ("top/d.rs", "use super::a;"),
+            ("low/mod.rs", "mod part; pub use part::Part;"),
+            ("low/part.rs", "use super::Part;"),
         ]),
-        [
-            "these files form a circle: low, low::part",
-            "these files form a circle: top::a, top::b, top::c"
-        ]
+        ["these files form circles: low, low::part, top::a, top::b, top::c"]
     );
 }
