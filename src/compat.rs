@@ -185,13 +185,13 @@ pub unsafe fn process_status(index: i32) -> *mut pg_sys::LocalPgBackendStatus {
     }
 }
 
-/// The entry of a process in the array that the activity views read; `None` if it has none.
+/// Distance from this process's entry in the array that the activity views read to that of another
+/// process; `None` if that one has no entry.
 ///
 /// # Safety
-/// `proc` must point into the server's array of processes, and this process must have an entry.
-pub unsafe fn status_of(proc: *const pg_sys::PGPROC) -> Option<*const pg_sys::PgBackendStatus> {
-    // SAFETY: the caller's promise. The array itself is not visible to extensions: its entries are
-    // found by the distance from this process's.
+/// `proc` must point into the server's array of processes.
+pub unsafe fn entry_distance(proc: *const pg_sys::PGPROC) -> Option<isize> {
+    // SAFETY: the caller's promise.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         let (mine, its) = (
@@ -207,7 +207,7 @@ pub unsafe fn status_of(proc: *const pg_sys::PGPROC) -> Option<*const pg_sys::Pg
         );
         #[cfg(any(feature = "pg17", feature = "pg18"))]
         let is_one = its >= 0 && its < pg_sys::MaxBackends as isize;
-        is_one.then(|| pg_sys::MyBEEntry.offset(its - mine).cast_const())
+        is_one.then(|| its - mine)
     }
 }
 

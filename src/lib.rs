@@ -23,6 +23,7 @@
 //! | `server` | facts about this server and session |
 //! | `security` | privileges, and the role with which something is done |
 //! | `query` | reading queries of our own |
+//! | `private` | private state of the server |
 //! | `state` | this process's transaction, settings and identity, behind safe functions |
 //! | `pq` | libpq behind a safe interface |
 //! | `latch` | waits of a process: its latch and the flags of signals |
@@ -51,6 +52,8 @@ mod latch;
 mod options;
 #[allow(unsafe_code)]
 mod pq;
+#[allow(unsafe_code)]
+mod private;
 mod query;
 mod results;
 mod run;

@@ -67,7 +67,7 @@ unsafe impl SqlTranslatable for Call<'_> {
 impl<'call> Call<'call> {
     /// Whether and how the caller may stop holding back the removal of dead rows. To be asked before
     /// anything else is done.
-    pub fn horizon(&self) -> Horizon {
+    pub fn horizon(&self) -> Horizon<'call> {
         // SAFETY: the information on the current call.
         unsafe { Horizon::of_call(self.info) }
     }

@@ -14,39 +14,51 @@
 //! cases, the snapshot stays advertised, and the caller gets a notice.
 
 use crate::compat;
+use crate::private;
 use pgrx::pg_catalog::pg_proc::PgProc;
 use pgrx::pg_sys;
+use std::marker::PhantomData;
 
 /// Whether this backend may reset its advertised `xmin`.
-pub struct Horizon {
-    releasable: bool,
+pub struct Horizon<'call> {
+    /// The snapshot of the calling statement, if it may be released.
+    snapshot: Option<pg_sys::Snapshot>,
+    call: PhantomData<&'call ()>,
 }
 
-impl Horizon {
+impl<'call> Horizon<'call> {
     /// Examines the statement that called the function with this call information.
     ///
     /// # Safety
-    /// `fcinfo` must be the call information of the current call.
-    pub unsafe fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Horizon {
+    /// `fcinfo` must be the call information of the current call, which lasts for `'call`.
+    pub unsafe fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Horizon<'call> {
         // SAFETY: the caller's promise.
-        let releasable = unsafe { is_releasable(fcinfo) };
-        Horizon { releasable }
+        let snapshot = unsafe { is_releasable(fcinfo).then(|| pg_sys::GetActiveSnapshot()) };
+        Horizon {
+            snapshot,
+            call: PhantomData,
+        }
     }
 
     /// Whether the `xmin` of the statement's snapshot can be reset.
     pub fn releasable(&self) -> bool {
-        self.releasable
+        self.snapshot.is_some()
     }
 
-    /// Resets the advertised `xmin`. To be called before each wait, because catalog look-ups in
-    /// between advertise a new, current one.
+    /// Resets the advertised `xmin`, unless another snapshot than the statement's is in use. To be
+    /// called before each wait, because catalog look-ups in between advertise a new, current one.
     pub fn release(&self) {
-        if self.releasable {
-            // SAFETY: a single aligned word that only this process writes; others read it without
-            // a lock, and the server itself clears it in this way when no snapshot is left.
-            unsafe {
-                pg_sys::InvalidateCatalogSnapshot();
-                (&raw mut (*pg_sys::MyProc).xmin).write_volatile(pg_sys::InvalidTransactionId);
+        let Some(snapshot) = self.snapshot else {
+            return;
+        };
+        // SAFETY: within the call, whose statement has an active snapshot. What the statement does
+        // with it has been examined, and the catalog snapshot is taken again when it is needed.
+        unsafe {
+            pg_sys::InvalidateCatalogSnapshot();
+            if pg_sys::GetActiveSnapshot() == snapshot
+                && pg_sys::ThereAreNoPriorRegisteredSnapshots()
+            {
+                private::reset_xmin();
             }
         }
     }

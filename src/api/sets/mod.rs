@@ -45,7 +45,7 @@ pub(super) struct Set<'h> {
     pub id: Option<i64>,
     /// The OID of the table of sets.
     table: pg_sys::Oid,
-    horizon: &'h Horizon,
+    horizon: &'h Horizon<'h>,
     progress: Progress,
     begun_ns: u64,
     told_ns: u64,
@@ -239,7 +239,7 @@ impl Set<'_> {
     }
 
     /// Horizon for the waits of the set.
-    pub fn horizon(&self) -> &Horizon {
+    pub fn horizon(&self) -> &Horizon<'_> {
         self.horizon
     }
 

@@ -1,6 +1,7 @@
 //! Writing finished pages to WAL and files without shared buffers.
 
-use super::storage::{Checkpoints, FileId};
+use super::storage::FileId;
+use crate::private::DelayedCheckpoints;
 use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
 use pgrx::{PgRelation, check_for_interrupts, pg_sys};
 use serde::{Deserialize, Serialize};
@@ -121,7 +122,7 @@ impl File {
             *pointer = pages.page(index);
         }
         let pointers = &mut pointers[..count];
-        let _checkpoints = self.needs_wal().then(Checkpoints::delay);
+        let _checkpoints = self.needs_wal().then(DelayedCheckpoints::new);
         // SAFETY: finished pages of this process; the file is there as long as the transaction that
         // created it, in this process or the one that waits for this one, and nobody else writes
         // these blocks. Errors are raised and abort the load.

@@ -193,24 +193,3 @@ impl FileId {
         }
     }
 }
-
-/// While it lives, checkpoints whose redo position lies behind WAL that this process has written
-/// since wait. Must be made in a transaction.
-pub(super) struct Checkpoints(());
-
-impl Checkpoints {
-    /// Keeps them from going on.
-    pub(super) fn delay() -> Checkpoints {
-        // SAFETY: this process's own entry; others only read these flags. They need no lock, since
-        // writing WAL takes one.
-        unsafe { (*pg_sys::MyProc).delayChkptFlags |= pg_sys::DELAY_CHKPT_START as c_int };
-        Checkpoints(())
-    }
-}
-
-impl Drop for Checkpoints {
-    fn drop(&mut self) {
-        // SAFETY: as above.
-        unsafe { (*pg_sys::MyProc).delayChkptFlags &= !(pg_sys::DELAY_CHKPT_START as c_int) };
-    }
-}

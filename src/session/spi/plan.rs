@@ -7,6 +7,7 @@
 
 use crate::backend::statement::new_portal;
 use crate::backend::unguarded;
+use crate::private;
 use crate::shared::Relations;
 use pgrx::pg_sys;
 use selfbench_script::{Slot, Variables};
@@ -154,9 +155,8 @@ impl SavedPlan {
                 (Some(source), 1) => source,
                 _ => std::ptr::null_mut(),
             };
-            if !source.is_null() {
-                // The columns of a prepared statement never change.
-                (*source).fixed_result = true;
+            if let Some(source) = source.as_mut() {
+                private::fix_result(source);
             }
             SavedPlan { plan, source }
         }
