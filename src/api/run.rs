@@ -60,15 +60,13 @@ fn spi_client(segment: Option<i64>, secret: Option<i64>, call: Call<'_>) {
     (|| {
         let segment = check::argument("segment", segment)?;
         let secret = check::argument("secret", secret)?;
-        if !call.may_leave() {
-            return Err(Error::Misplaced {
-                message: "bench_internal.spi_client can only be called at top level, outside of a \
-                          transaction block"
-                    .into(),
-                hint: "This procedure is for internal use by runs.".into(),
-            });
-        }
-        spi_client::run_client(u32::try_from(segment).unwrap_or(0), secret as u64)
+        let own = call.at_top_level().ok_or_else(|| Error::Misplaced {
+            message: "bench_internal.spi_client can only be called at top level, outside of a \
+                      transaction block"
+                .into(),
+            hint: "This procedure is for internal use by runs.".into(),
+        })?;
+        spi_client::run_client(own, u32::try_from(segment).unwrap_or(0), secret as u64)
     })()
     .or_raise_in(&call);
 }

@@ -5,7 +5,7 @@
 //! has been updated, the call fails with an error; no value is read as another type.
 
 use super::horizon::Horizon;
-use super::transaction;
+use super::transaction::TopLevelCall;
 use crate::check::{self, Ids, Seed, interval_text, invalid};
 use crate::error::{Error, OrRaise, Result, catch, problem};
 use crate::query;
@@ -72,10 +72,10 @@ impl<'call> Call<'call> {
         unsafe { Horizon::of_call(self.info) }
     }
 
-    /// Whether a procedure may end its transaction; see [`transaction::may_leave_call`].
-    pub fn may_leave(&self) -> bool {
+    /// The `CALL` of a procedure, if it may end its transaction.
+    pub fn at_top_level(&self) -> Option<TopLevelCall<'call>> {
         // SAFETY: as above.
-        unsafe { transaction::may_leave_call(self.info) }
+        unsafe { TopLevelCall::find(self.info) }
     }
 
     /// Returns the data that the server passes for this call.

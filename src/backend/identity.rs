@@ -26,10 +26,15 @@ impl Identity {
     }
 }
 
-/// Connects this worker to the database as the calling role.
+/// Connects this worker to the database as the calling role, once.
 pub fn connect(identity: Identity) {
-    // SAFETY: called once per worker, outside of any transaction.
+    // SAFETY: a process without a database that executes our code is a worker that has not connected,
+    // and is not in a transaction.
     unsafe {
+        assert!(
+            pg_sys::MyDatabaseId == pg_sys::InvalidOid,
+            "this process has connected"
+        );
         pg_sys::BackgroundWorkerInitializeConnectionByOid(
             pg_sys::Oid::from(identity.database),
             pg_sys::Oid::from(identity.role),

@@ -104,45 +104,41 @@ fn parse(state: &[u8]) -> Option<Settings> {
 /// Applies them to this worker, with the privileges of the calling role, until the process exits.
 /// Settings that the role may not set, because the session set them as another role, or that only a
 /// connection can set, remain unchanged.
-///
-/// Must be called in a transaction.
 pub fn apply(settings: &Settings) -> Result<()> {
+    let transaction = InTransaction::current()?;
     for (name, value) in settings {
-        set(name, value, pg_sys::DEBUG1 as i32);
+        set(transaction, name, value, pg_sys::DEBUG1 as i32);
     }
     Ok(())
 }
 
 /// Applies the settings of clients to this process, until it exits. Raises an error if one of them
 /// cannot be set, and fails if one has another value than expected.
-///
-/// Must be called in a transaction.
 pub fn apply_exactly<'s>(settings: impl IntoIterator<Item = &'s ClientSetting>) -> Result<()> {
+    let transaction = InTransaction::current()?;
     for setting in settings {
-        set(&setting.name, &setting.value, PgLogLevel::ERROR as i32);
-        setting.require(session::shown(InTransaction::current()?, &setting.name))?;
+        let (name, value) = (&setting.name, &setting.value);
+        set(transaction, name, value, PgLogLevel::ERROR as i32);
+        setting.require(session::shown(transaction, name))?;
     }
     Ok(())
 }
 
 /// Fails unless this session has these settings.
-///
-/// Must be called in a transaction.
 pub fn require(settings: &[ClientSetting]) -> Result<()> {
+    let transaction = InTransaction::current()?;
     for setting in settings {
-        setting.require(session::shown(InTransaction::current()?, &setting.name))?;
+        setting.require(session::shown(transaction, &setting.name))?;
     }
     Ok(())
 }
 
 impl ClientSetting {
     /// Tries a setting out in this session, which keeps its own value.
-    ///
-    /// Must be called in a transaction.
     pub fn try_out(name: &str, value: &str) -> Result<ClientSetting> {
         let transaction = InTransaction::current()?;
         tried(transaction, || {
-            set(name, value, PgLogLevel::ERROR as i32);
+            set(transaction, name, value, PgLogLevel::ERROR as i32);
             Ok(ClientSetting {
                 name: session::setting_name(transaction, name),
                 value: value.to_owned(),
@@ -166,9 +162,7 @@ impl ClientSetting {
 
 /// Sets a setting of this session, with the privileges of its role; what keeps it from being set is
 /// reported at this level.
-///
-/// Must be called in a transaction.
-fn set(name: &str, value: &str, level: i32) {
+fn set(_: InTransaction, name: &str, value: &str, level: i32) {
     let (Ok(name), Ok(value)) = (CString::new(name), CString::new(value)) else {
         return;
     };

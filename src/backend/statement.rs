@@ -63,8 +63,6 @@ pub fn new_memory_context(name: &'static std::ffi::CStr) -> pg_sys::MemoryContex
 
 /// Fails unless [`execute_alone`] can execute what `sql` says, as far as parsing shows: it raises an
 /// error of syntax, and a worker has no client to copy rows from or to.
-///
-/// Must be called in a transaction.
 pub fn require_possible_alone(sql: &str) -> Result<()> {
     let unsupported = |what: &str| {
         let report = Report {
@@ -97,6 +95,7 @@ pub fn require_possible_alone(sql: &str) -> Result<()> {
 
 /// Executes the statements of `sql` in the current transaction, each through a separate portal.
 pub fn execute(sql: &str) -> Result<()> {
+    InTransaction::current()?;
     let text = CString::new(sql).unwrap_or_default();
     activity::running(&text);
     // SAFETY: parse, analyze, plan and run as the server's simple query protocol does; errors are

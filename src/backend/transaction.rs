@@ -6,6 +6,8 @@ use crate::compat;
 use crate::error::{Result, catch};
 use crate::latch::forget_cancel;
 use pgrx::pg_sys;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Runs `body` in a new transaction with a snapshot, commits if it succeeds and aborts if it fails,
 /// whether by a returned error or by one that PostgreSQL raised.
@@ -49,13 +51,59 @@ pub fn has_written() -> bool {
     unsafe { pg_sys::GetTopTransactionIdIfAny() != pg_sys::InvalidTransactionId }
 }
 
-/// Whether a procedure was called by a `CALL` that a client has sent outside of a transaction
-/// block: only then, the procedure may end its transaction. A call in a procedure or DO block is
-/// not atomic either, but SPI and the state of the procedural language depend on its transaction.
-///
+/// A `CALL` that a client has sent outside of a transaction block: only then, the procedure may end
+/// its transaction. A call in a procedure or DO block is not atomic either, but SPI and the state of
+/// the procedural language depend on its transaction.
+pub struct TopLevelCall<'call>(PhantomData<&'call ()>);
+
+/// A `CALL` whose transaction has ended: this process begins and ends transactions itself.
+pub struct LeftCall<'call>(PhantomData<&'call ()>);
+
+/// Whether this process has left its call.
+static HAS_LEFT: AtomicBool = AtomicBool::new(false);
+
+impl<'call> TopLevelCall<'call> {
+    /// That which called the procedure, if it is one.
+    ///
+    /// # Safety
+    /// `fcinfo` must be the call information of the current call, which lasts for `'call`.
+    pub unsafe fn find(fcinfo: pg_sys::FunctionCallInfo) -> Option<TopLevelCall<'call>> {
+        // SAFETY: the caller's promise.
+        unsafe { is_top_level_call(fcinfo) }.then_some(TopLevelCall(PhantomData))
+    }
+
+    /// Commits its transaction, as a procedure's COMMIT does.
+    pub fn leave(self) -> LeftCall<'call> {
+        // SAFETY: what a procedure's COMMIT does in such a call, and no timeout of the calling
+        // statement must end what the client executes.
+        unsafe {
+            pg_sys::HoldPinnedPortals();
+            pg_sys::ForgetPortalSnapshots();
+            pg_sys::CommitTransactionCommand();
+            timeouts::disable_timeout(timeouts::STATEMENT_TIMEOUT, false);
+        }
+        HAS_LEFT.store(true, Relaxed);
+        LeftCall(PhantomData)
+    }
+}
+
+impl LeftCall<'_> {
+    /// Begins the transaction in which the `CALL` ends. Raises an error in a transaction.
+    pub fn reenter(self) {
+        // SAFETY: in a call that the client has sent, as its statements begin.
+        unsafe { pg_sys::StartTransactionCommand() };
+    }
+}
+
+impl Drop for LeftCall<'_> {
+    fn drop(&mut self) {
+        HAS_LEFT.store(false, Relaxed);
+    }
+}
+
 /// # Safety
 /// `fcinfo` must be the call information of the current call.
-pub unsafe fn may_leave_call(fcinfo: pg_sys::FunctionCallInfo) -> bool {
+unsafe fn is_top_level_call(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     // SAFETY: the caller's promise; the context of a call, if it is that of CALL, says so. The
     // active portal is that of the statement that the client has sent, with its statements.
     unsafe {
@@ -81,29 +129,19 @@ pub unsafe fn may_leave_call(fcinfo: pg_sys::FunctionCallInfo) -> bool {
     }
 }
 
-/// Commits the transaction of the `CALL` that this backend executes, as a procedure's COMMIT does;
-/// from here on, this process begins and ends transactions itself.
-pub fn leave_call() {
-    // SAFETY: in a procedure that was called in a non-atomic context; what a procedure's COMMIT
-    // does, and no timeout of the calling statement must end what the client executes.
-    unsafe {
-        pg_sys::HoldPinnedPortals();
-        pg_sys::ForgetPortalSnapshots();
-        pg_sys::CommitTransactionCommand();
-        timeouts::disable_timeout(timeouts::STATEMENT_TIMEOUT, false);
-    }
-}
-
-/// Begins the transaction in which the `CALL` ends.
-pub fn reenter_call() {
-    // SAFETY: outside of a transaction.
-    unsafe { pg_sys::StartTransactionCommand() };
-}
-
-/// Aborts the current transaction, in any state after an error, and leaves any transaction block.
+/// Aborts the current transaction, in any state after an error, and leaves any transaction block. Only
+/// a worker can do that, or a backend that [has left its call](LeftCall): elsewhere, the transaction is
+/// that of the calling statement.
 pub fn abort() {
     // SAFETY: made for being called after an error; does nothing outside of a transaction.
-    unsafe { pg_sys::AbortOutOfAnyTransaction() };
+    unsafe {
+        let is_own = pg_sys::MyBackendType != pg_sys::BackendType::B_BACKEND;
+        assert!(
+            is_own || HAS_LEFT.load(Relaxed),
+            "the transaction is the caller's"
+        );
+        pg_sys::AbortOutOfAnyTransaction();
+    }
 }
 
 /// Recovers from an error as the server's main loop does: aborts the transaction, whose block stays
@@ -112,8 +150,12 @@ pub fn abort() {
 /// The main loop also disables all timeouts. The abort disables those that a client of mode spi
 /// enables, except the statement's. The timeout that checks the connection must stay enabled,
 /// because no other statement would enable it again.
-pub fn recover() {
-    // SAFETY: after an error, outside of any statement. Nothing must interrupt it.
+///
+/// # Safety
+/// In a process that executes statements at top level, after the error of one of them: nothing that
+/// belongs to the transaction may be used any more.
+pub unsafe fn recover() {
+    // SAFETY: the caller's promise. Nothing must interrupt it.
     unsafe {
         pg_sys::InterruptHoldoffCount += 1;
         timeouts::disable_timeout(timeouts::STATEMENT_TIMEOUT, false);

@@ -8,6 +8,7 @@ use super::timing::Timing;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::check_between_statements;
 use crate::backend::profiler;
+use crate::backend::transaction::TopLevelCall;
 use crate::backend::usage::{self, Blocks};
 use crate::backend::{settings, transaction};
 use crate::clock;
@@ -51,16 +52,16 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
     }
 }
 
-/// Runs one client of the run with that segment and secret, in a backend that executes only `CALL`,
-/// at top level and outside of transaction blocks.
-pub fn run_client(segment: u32, secret: u64) -> Result<()> {
+/// Runs one client of the run with that segment and secret, in a backend that executes only this
+/// `CALL`.
+pub fn run_client(call: TopLevelCall<'_>, segment: u32, secret: u64) -> Result<()> {
     let Some(place) = Place::join(segment, secret) else {
         return Err(Error::Misplaced {
             message: "no run of the current role waits for a client".into(),
             hint: "This procedure is for internal use by runs.".into(),
         });
     };
-    transaction::leave_call();
+    let left = call.leave();
     refuse_listen();
     let served = catch(|| {
         let spec: RunSpec = place.segment.spec()?;
@@ -74,7 +75,7 @@ pub fn run_client(segment: u32, secret: u64) -> Result<()> {
         Ok(()) => place.leave(None),
         Err(error) => place.leave(Some(error.report())),
     }
-    transaction::reenter_call();
+    left.reenter();
     served
 }
 

@@ -73,9 +73,11 @@ impl SpiSession {
         let report = error.report();
         // SAFETY: reads this process's transaction state, which is still that of the error.
         let in_block = unsafe { pg_sys::IsTransactionBlock() };
-        transaction::recover();
-        // SAFETY: nothing uses the statement's memory any more.
-        unsafe { pg_sys::MemoryContextReset(self.executor.memory) };
+        // SAFETY: between statements; nothing uses the memory of the one that failed any more.
+        unsafe {
+            transaction::recover();
+            pg_sys::MemoryContextReset(self.executor.memory);
+        }
         self.executor.state.started = false;
         meter::enter_if_metered(Part::Statement);
         end_statement(&mut self.executor.state);
