@@ -70,8 +70,8 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Those of the process with that ID, if it takes part in transactions. This goes through the
-    /// server's array of processes, with a lock.
+    /// The entries of the process with that ID, if it takes part in transactions. This goes through
+    /// the server's array of processes, with a lock.
     pub fn find(pid: i32) -> Option<Entries> {
         // SAFETY: null, or points into the array. The array of states is not visible to extensions:
         // an entry is found by its distance from this process's.

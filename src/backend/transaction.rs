@@ -63,7 +63,7 @@ pub struct LeftCall<'call>(PhantomData<&'call ()>);
 static HAS_LEFT: AtomicBool = AtomicBool::new(false);
 
 impl<'call> TopLevelCall<'call> {
-    /// That which called the procedure, if it is one.
+    /// The call of the procedure, if it is at top level.
     ///
     /// # Safety
     /// `fcinfo` must be the call information of the current call, which lasts for `'call`.

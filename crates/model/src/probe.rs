@@ -68,11 +68,20 @@ impl Probe {
         }
     }
 
-    /// The percentile in milliseconds, on the side of the limit on which the transactions that were
-    /// counted as over it put it: it comes from a histogram, whose precision may put it on the other one.
-    pub fn percentile_beside(&self, limit_ms: f64, allowed: f64) -> Option<f64> {
+    /// The part of the transactions that counts as over the limit: all of them if the rate is
+    /// [missed](Self::misses_rate).
+    pub fn counted_over(&self, allowed: f64) -> f64 {
+        match self.misses_rate(allowed) {
+            true => 1.0,
+            false => self.share_over(),
+        }
+    }
+
+    /// The percentile in milliseconds, on the side of the limit on which it was counted to be: it comes
+    /// from a histogram, whose precision may put it on the other one.
+    pub fn percentile_beside(&self, limit_ms: f64, is_under: bool) -> Option<f64> {
         let ms = self.percentile_ms?;
-        Some(match self.share_over() <= allowed {
+        Some(match is_under {
             true => ms.min(limit_ms),
             false => ms.max(limit_ms),
         })
@@ -157,12 +166,17 @@ mod tests {
                 late,
                 ..probe()
             };
-            probe.percentile_beside(20.0, 0.01)
+            probe.percentile_beside(20.0, probe.counted_over(0.01) <= 0.01)
         };
         assert_eq!(with(Some(20.004), 100), Some(20.0));
         assert_eq!(with(Some(19.996), 101), Some(20.0));
         assert_eq!(with(Some(12.0), 100), Some(12.0));
         assert_eq!(with(None, 101), None);
+        let unstarted = Probe {
+            transactions: 9_000,
+            ..probe()
+        };
+        assert_eq!(unstarted.counted_over(0.01), 1.0);
     }
 
     #[test]

@@ -187,6 +187,11 @@ impl Search {
         1.0 - self.plan.percentile
     }
 
+    /// Whether a rate is under the limit in which that share of the transactions was over it.
+    pub fn is_under(&self, over: f64) -> bool {
+        over <= self.allowed() + 1e-12
+    }
+
     /// Number of transactions that a probe has at least: a percentile needs 100 beyond it.
     pub fn transactions(&self) -> u64 {
         // 1 - 0.99 is slightly more than 0.01.
@@ -216,7 +221,7 @@ impl Search {
             };
             self.tried.insert(at, tried);
         }
-        let under = probe.over <= self.allowed() + 1e-12;
+        let under = self.is_under(probe.over);
         // A probe may be shorter than planned by some transactions.
         let long = probe.transactions as f64 >= 0.9 * self.transactions() as f64;
         let tried = &mut self.tried[at];

@@ -80,9 +80,7 @@ impl CapacityOptions {
     /// Result of a probe for the search.
     fn measured(&self, probe: &Probe, rate: f64, allowed: f64) -> capacity::Probe {
         let found = bottleneck(&probe.strain);
-        // Transactions that were not started in time count as over the limit.
-        let missed = probe.misses_rate(allowed);
-        let over = if missed { 1.0 } else { probe.share_over() };
+        let over = probe.counted_over(allowed);
         let steady = probe.changes().is_empty();
         let measured = probed(
             rate,
@@ -265,7 +263,7 @@ impl FindCapacity {
                 Step::Done(answer) => break answer,
             }
         };
-        let row = runs.row(&answer, most.tps);
+        let row = runs.row(&search, &answer, most.tps);
         Ok(Found {
             result: serde_json::to_value(&row).ok(),
             rows: row,
@@ -341,7 +339,7 @@ impl Runs<'_, '_> {
         probe.ok_or(Error::RunDeleted { run_id })
     }
 
-    fn row(&self, answer: &Answer, tps: Option<f64>) -> Row {
+    fn row(&self, search: &Search, answer: &Answer, tps: Option<f64>) -> Row {
         let probes = || self.made.iter().filter(|probe| probe.rate.is_some());
         let at = |wanted: f64| probes().filter(move |probe| probe.rate == Some(wanted));
         let rates = probes().filter_map(|probe| probe.rate);
@@ -350,9 +348,10 @@ impl Runs<'_, '_> {
         let above = above.reduce(f64::min);
         let measured_at = answer.rate.or(above).unwrap_or_default();
         let limit_ms = self.options.run.latency_limit.unwrap_or_default();
-        let allowed = 1.0 - self.options.percentile / 100.0;
-        let percentile_ms =
-            median(at(measured_at).map(|probe| probe.percentile_beside(limit_ms, allowed)));
+        let percentile_ms = median(at(measured_at).map(|probe| {
+            let is_under = search.is_under(probe.counted_over(search.allowed()));
+            probe.percentile_beside(limit_ms, is_under)
+        }));
         let failing = at(above.unwrap_or(measured_at)).next();
         let found = failing.and_then(|probe| bottleneck(&probe.strain));
         Row {
