@@ -14,7 +14,7 @@ use crate::error::{Error, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::options::seconds;
 use crate::pq::conninfo;
-use crate::run::spec::UndefinedVariables;
+use crate::run::spec::{UndefinedVariables, require_pgbench_scripts};
 use crate::run::{self as runs, LogSpec, Mode, Route, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::server;
 use pgrx::prelude::*;
@@ -246,6 +246,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
             ScriptSource::File(name) => stored_or_file(name, script.weight)?,
         });
     }
+    require_pgbench_scripts(&found, options.protocol)?;
     let mut spec = options.specify(found)?;
     if wanted.seed.is_some() {
         pgrx::notice!("setting random seed to {}", spec.seed);

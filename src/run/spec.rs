@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::options::choice;
 use crate::pq::ConnectWith;
 pub use selfbench_model::{Mode, Run};
-use selfbench_script::{Protocol, Workload, WorkloadBuilder, clients_per_thread};
+use selfbench_script::{Dialect, Protocol, Workload, WorkloadBuilder, clients_per_thread};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -294,6 +294,12 @@ fn with_settings<'s>(
         parameters: settings::add_to_connection(with.parameters.clone(), weak, strong),
         password_required: with.password_required,
     }
+}
+
+/// Fails if pgbench cannot parse the scripts, with its message.
+pub fn require_pgbench_scripts(scripts: &[ScriptSpec], protocol: Protocol) -> Result<()> {
+    let builder = WorkloadBuilder::checking(protocol, check_for_interrupts);
+    parse(scripts, builder.in_dialect(Dialect::Pgbench)).map(drop)
 }
 
 fn parse(scripts: &[ScriptSpec], mut builder: WorkloadBuilder) -> Result<Workload> {

@@ -1,4 +1,5 @@
-//! pgbench's script language: text to commands, expressions, variables and random numbers.
+//! pgbench's script language, with some random functions more: text to commands, expressions, variables
+//! and random numbers.
 //!
 //! Pure computation: no files, no clock, no server. The texts of error messages are pgbench's.
 
@@ -6,6 +7,7 @@ mod assign;
 mod budget;
 pub mod builtin;
 mod conditions;
+mod dialect;
 mod distribution;
 mod error;
 mod expr;
@@ -28,6 +30,7 @@ mod variables;
 mod workload;
 
 pub use assign::{InvalidName, SetCommand, SetError, Store, StoreKind};
+pub use dialect::Dialect;
 pub use distribution::{DistributionError, DrawRange};
 pub use error::{BuiltinError, ScriptError, ScriptErrorKind, WeightError, WorkloadError};
 pub use expr::{EvalContext, EvalError, Expr, SyntaxError, SyntaxErrorKind};

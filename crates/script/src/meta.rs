@@ -1,6 +1,7 @@
 //! Parses the lines of meta commands.
 
 use crate::assign::{AssignmentTarget, SetCommand, StoreKind};
+use crate::dialect::Dialect;
 use crate::error::ScriptError;
 use crate::expr::{Expr, SyntaxError, blank_length, continuation_length, parse_prefix};
 use crate::number::c_atoi;
@@ -28,6 +29,7 @@ pub(crate) struct MetaLine<'a> {
     script: &'a str,
     /// The number of the line, for messages.
     number: usize,
+    dialect: Dialect,
     /// Text with the line's end.
     text: &'a str,
     keyword: &'a str,
@@ -45,12 +47,13 @@ struct Word<'a> {
 impl<'a> MetaLine<'a> {
     /// The line at the start of `text`, which starts with a backslash. `script` and `number` are
     /// its place, for messages.
-    pub(crate) fn new(script: &'a str, number: usize, text: &'a str) -> Self {
+    pub(crate) fn new(script: &'a str, number: usize, dialect: Dialect, text: &'a str) -> Self {
         let text = &text[..logical_line_length(text)];
         let keyword = word_at(text, 1);
         Self {
             script,
             number,
+            dialect,
             text,
             keyword: keyword.text,
             arguments: keyword.start + keyword.text.len(),
@@ -135,7 +138,7 @@ impl<'a> MetaLine<'a> {
 
     /// Parses the expression from `start` to the end of the line.
     fn expression(&self, start: usize, symbols: &mut Symbols) -> Result<Expr, ScriptError> {
-        match parse_prefix(&self.text[start..], symbols) {
+        match parse_prefix(&self.text[start..], self.dialect, symbols) {
             Ok((expr, _)) => Ok(expr),
             Err(SyntaxError { kind, end }) => Err(ScriptError {
                 column: u32::try_from(self.text[..start + end].chars().count()).ok(),

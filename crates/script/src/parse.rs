@@ -3,6 +3,7 @@
 use crate::assign::Store;
 use crate::budget::{self, Budget};
 use crate::conditions;
+use crate::dialect::Dialect;
 use crate::error::ScriptError;
 use crate::meta::{Meta, MetaLine};
 use crate::protocol::Protocol;
@@ -25,6 +26,7 @@ pub(crate) fn parse_script(
     description: &str,
     body: &str,
     protocol: Protocol,
+    dialect: Dialect,
     symbols: &mut Symbols,
     sql_commands: &mut usize,
     budget: &mut Budget,
@@ -59,7 +61,7 @@ pub(crate) fn parse_script(
                 *sql_commands += 1;
             }
             Piece::Backslash { start } => {
-                let line = MetaLine::new(description, lines.at(start), &body[start..]);
+                let line = MetaLine::new(description, lines.at(start), dialect, &body[start..]);
                 splitter.resume_at(start + line.length());
                 if line.keyword().is_empty() {
                     continue;

@@ -1,6 +1,7 @@
 //! The set of scripts of a run, and the builder that collects it from texts.
 
 use crate::budget::Budget;
+use crate::dialect::Dialect;
 use crate::error::{ScriptError, WeightError, WorkloadError};
 use crate::limits::MAX_SCRIPTS;
 use crate::parse::parse_script;
@@ -169,6 +170,7 @@ impl Workload {
 #[derive(Clone, Debug)]
 pub struct WorkloadBuilder {
     workload: Workload,
+    dialect: Dialect,
     budget: Budget,
 }
 
@@ -183,6 +185,7 @@ impl WorkloadBuilder {
     pub fn checking(protocol: Protocol, check: fn()) -> Self {
         Self {
             budget: Budget::new(check),
+            dialect: Dialect::Extended,
             workload: Workload {
                 scripts: Vec::new(),
                 symbols: Symbols::new(),
@@ -191,6 +194,11 @@ impl WorkloadBuilder {
                 protocol,
             },
         }
+    }
+
+    /// The builder for scripts in that dialect; without it, [`Dialect::Extended`].
+    pub fn in_dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
     }
 
     /// Parses a script and adds it. `name` is what it was asked for by, `description` what
@@ -221,6 +229,7 @@ impl WorkloadBuilder {
             description,
             body,
             workload.protocol,
+            self.dialect,
             &mut workload.symbols,
             &mut workload.sql_commands,
             &mut self.budget,

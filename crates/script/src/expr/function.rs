@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::f64::consts::PI;
 
+use crate::dialect::Dialect;
 use crate::distribution::DrawRange;
 use crate::hash;
 use crate::rng::Rng;
@@ -36,6 +37,11 @@ pub(super) enum Function {
     Random,
     RandomExponential,
     RandomGaussian,
+    RandomNurand,
+    RandomSpecial,
+    RandomYcsb,
+    RandomYcsbScrambled,
+    RandomZipf,
     RandomZipfian,
     Sqrt,
 }
@@ -49,7 +55,7 @@ pub(super) enum Arity {
     AtLeastOne,
 }
 
-/// Name, meaning and arity of every function that can be called by name.
+/// Name, meaning and arity of every function of pgbench's.
 const FUNCTIONS: [(&str, Function, Arity); 21] = [
     ("abs", Function::Abs, Arity::Exactly(1)),
     ("debug", Function::Debug, Arity::Exactly(1)),
@@ -86,6 +92,19 @@ const FUNCTIONS: [(&str, Function, Arity); 21] = [
     ("sqrt", Function::Sqrt, Arity::Exactly(1)),
 ];
 
+/// The same of the functions that pgbench lacks.
+const MORE_FUNCTIONS: [(&str, Function, Arity); 5] = [
+    ("random_nurand", Function::RandomNurand, Arity::Exactly(4)),
+    ("random_special", Function::RandomSpecial, Arity::Exactly(2)),
+    ("random_ycsb", Function::RandomYcsb, Arity::Exactly(3)),
+    (
+        "random_ycsb_scrambled",
+        Function::RandomYcsbScrambled,
+        Arity::Exactly(2),
+    ),
+    ("random_zipf", Function::RandomZipf, Arity::Exactly(3)),
+];
+
 /// A function as a call in a script names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NamedFunction {
@@ -94,10 +113,15 @@ pub(super) struct NamedFunction {
     pub(super) arity: Arity,
 }
 
-/// Looks a function up by name, in any case of letters.
-pub(super) fn find_function(name: &str) -> Option<NamedFunction> {
+/// Looks a function of a dialect up by name, in any case of letters.
+pub(super) fn find_function(name: &str, dialect: Dialect) -> Option<NamedFunction> {
+    let more: &[_] = match dialect {
+        Dialect::Pgbench => &[],
+        Dialect::Extended => &MORE_FUNCTIONS,
+    };
     FUNCTIONS
         .iter()
+        .chain(more)
         .find(|(candidate, ..)| name.eq_ignore_ascii_case(candidate))
         .map(|(name, function, arity)| NamedFunction {
             name,
@@ -147,6 +171,22 @@ impl Function {
             (Self::RandomGaussian, &[lo, hi, parameter]) => {
                 let range = draw_range(lo, hi)?;
                 Ok(Value::Int(range.gaussian(rng, parameter.to_double()?)?))
+            }
+            (Self::RandomNurand, &[a, lo, hi, c]) => {
+                let range = draw_range(lo, hi)?;
+                Ok(Value::Int(range.nurand(rng, a.to_int()?, c.to_int()?)?))
+            }
+            (Self::RandomSpecial, &[lo, hi]) => Ok(Value::Int(draw_range(lo, hi)?.special(rng))),
+            (Self::RandomYcsb, &[lo, hi, theta]) => {
+                let range = draw_range(lo, hi)?;
+                Ok(Value::Int(range.ycsb(rng, theta.to_double()?)?))
+            }
+            (Self::RandomYcsbScrambled, &[lo, hi]) => {
+                Ok(Value::Int(draw_range(lo, hi)?.ycsb_scrambled(rng)))
+            }
+            (Self::RandomZipf, &[lo, hi, exponent]) => {
+                let range = draw_range(lo, hi)?;
+                Ok(Value::Int(range.zipf(rng, exponent.to_double()?)?))
             }
             (Self::RandomZipfian, &[lo, hi, parameter]) => {
                 let range = draw_range(lo, hi)?;

@@ -1,5 +1,6 @@
 //! The grammar of expressions; translates while it reads (precedence climbing).
 
+use crate::dialect::Dialect;
 use crate::symbols::{Slot, Symbols};
 use crate::value::Value;
 
@@ -30,7 +31,7 @@ impl Expr {
     /// # Errors
     /// If the text is not an expression, or one beyond the limits on nesting and length.
     pub fn parse(text: &str, symbols: &mut Symbols) -> Result<Self, SyntaxError> {
-        let (expr, end) = parse_prefix(text, symbols)?;
+        let (expr, end) = parse_prefix(text, Dialect::Extended, symbols)?;
         if end < text.len() {
             return Err(SyntaxError {
                 kind: SyntaxErrorKind::Syntax,
@@ -45,11 +46,13 @@ impl Expr {
 /// one. Also returns the offset after that line's end.
 pub(crate) fn parse_prefix(
     text: &str,
+    dialect: Dialect,
     symbols: &mut Symbols,
 ) -> Result<(Expr, usize), SyntaxError> {
     let mut parser = Parser {
         lexer: Lexer::new(text),
         token: Token::EndOfLine,
+        dialect,
         symbols,
         ops: Vec::new(),
         variables: Vec::new(),
@@ -72,6 +75,7 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     /// The token that has been read but not used.
     token: Token<'a>,
+    dialect: Dialect,
     symbols: &'a mut Symbols,
     ops: Vec<Op>,
     variables: Vec<VariableRef>,
@@ -245,7 +249,7 @@ impl<'a> Parser<'a> {
     }
 
     fn call(&mut self, name: &str) -> Result<(), Stop> {
-        let Some(function) = find_function(name) else {
+        let Some(function) = find_function(name, self.dialect) else {
             let kind = SyntaxErrorKind::UnknownFunction(name.to_owned());
             return Err(self.stop(kind));
         };

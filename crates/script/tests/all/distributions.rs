@@ -121,6 +121,21 @@ fn bounds_and_parameters_are_checked() {
             "random range is too large",
         ),
         (
+            "random_zipf(1,10,0)",
+            "zipf exponent must be greater than 0 and at most 1000 (not 0.000000)",
+        ),
+        (
+            "random_zipf(1,10,1001)",
+            "zipf exponent must be greater than 0 and at most 1000 (not 1001.000000)",
+        ),
+        (
+            "random_ycsb(1,10,1)",
+            "ycsb parameter must be between 0 and 1, both excluded (not 1.000000)",
+        ),
+        ("random_ycsb_scrambled(2,1)", "empty range given to random"),
+        ("random_special(2,1)", "empty range given to random"),
+        ("random_nurand(-1,1,2,0)", "empty range given to random"),
+        (
             "random_gaussian(0,10,1.9)",
             "gaussian parameter must be at least 2.000000 (not 1.900000)",
         ),
@@ -149,4 +164,141 @@ fn bounds_and_parameters_are_checked() {
     ] {
         assert_eq!(shown(text), message, "{text}");
     }
+}
+
+/// Fails if 200,000 values of an expression, from 1 on, do not have these probabilities (chi-square, with
+/// one chance in 10,000 of a false alarm if the seed were not fixed).
+fn has_probabilities(text: &str, probabilities: &[f64]) {
+    const DRAWS: usize = 200_000;
+    let mut client = Client::with_seed(20);
+    let mut counts = vec![0.0; probabilities.len()];
+    for _ in 0..DRAWS {
+        counts[client.int(text) as usize - 1] += 1.0;
+    }
+    let total: f64 = probabilities.iter().sum();
+    assert!((total - 1.0).abs() < 1e-9, "{text}: {total}");
+    let mut statistic = 0.0;
+    let mut cells = 0;
+    for (count, probability) in counts.iter().zip(probabilities) {
+        let expected = probability * DRAWS as f64;
+        if expected == 0.0 {
+            assert_eq!(*count, 0.0, "{text}");
+        } else {
+            statistic += (count - expected) * (count - expected) / expected;
+            cells += 1;
+        }
+    }
+    let degrees = f64::from(cells - 1);
+    // Wilson and Hilferty, "The distribution of chi-square", 1931; 3.72 is the normal quantile.
+    let spread = 2.0 / (9.0 * degrees);
+    let most = degrees * (1.0 - spread + 3.72 * spread.sqrt()).powi(3);
+    assert!(statistic < most, "{text}: {statistic} of {most}");
+}
+
+#[test]
+fn zipf_of_any_exponent() {
+    for exponent in [0.1, 0.5, 0.99, 1.0, 1.001, 1.5, 3.0] {
+        let weights: Vec<f64> = (1..=100).map(|k| f64::from(k).powf(-exponent)).collect();
+        let sum: f64 = weights.iter().sum();
+        let probabilities: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
+        has_probabilities(&format!("random_zipf(1, 100, {exponent})"), &probabilities);
+    }
+    let mut client = Client::with_seed(1);
+    for (text, lo, hi) in [
+        ("random_zipf(5, 5, 0.5)", 5, 5),
+        (
+            "random_zipf(-3, 9223372036854775803, 0.000001)",
+            -3,
+            i64::MAX - 4,
+        ),
+        ("random_zipf(0, 9223372036854775806, 1000)", 0, 0),
+    ] {
+        for _ in 0..1_000 {
+            let value = client.int(text);
+            assert!((lo..=hi).contains(&value), "{text}: {value}");
+        }
+    }
+}
+
+/// Gray's generator has intervals of its own: the probability of each rank is the length of the part of
+/// (0, 1) that it maps to the rank.
+#[test]
+fn ycsb_by_its_intervals() {
+    let (count, theta) = (1000, 0.99);
+    let zeta: f64 = (1..=count).map(|i| f64::from(i).powf(-theta)).sum();
+    let n = f64::from(count);
+    let second = 1.0 + 0.5f64.powf(theta);
+    let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - second / zeta);
+    // Where the rank becomes at least k.
+    let begin = |k: i32| match k {
+        0 => 0.0,
+        1 => 1.0 / zeta,
+        k => {
+            let u = ((f64::from(k) / n).powf(1.0 - theta) - 1.0 + eta) / eta;
+            u.max(second / zeta)
+        }
+    };
+    let end = |k: i32| if k + 1 == count { 1.0 } else { begin(k + 1) };
+    let mut probabilities: Vec<f64> = (0..count).map(|k| end(k) - begin(k)).collect();
+    probabilities[1] = begin(2).max(second / zeta) - begin(1);
+    has_probabilities("random_ycsb(1, 1000, 0.99)", &probabilities);
+    for text in ["random_ycsb(1, 1, 0.5)", "random_ycsb(1, 2, 0.5)"] {
+        let mut client = Client::with_seed(1);
+        assert!((0..1_000).all(|_| (1..=2).contains(&client.int(text))));
+    }
+}
+
+/// The most frequent of any number of keys has 3.78 % of all draws, as rank 0 of 10^10 items.
+#[test]
+fn scrambled_ycsb_has_one_hot_key() {
+    let mut client = Client::with_seed(3);
+    let mut counts = std::collections::HashMap::new();
+    for _ in 0..100_000 {
+        *counts
+            .entry(client.int("random_ycsb_scrambled(1, 1000000)"))
+            .or_insert(0) += 1;
+    }
+    let hottest = counts.into_iter().max_by_key(|(_, count)| *count).unwrap();
+    // 1 + the hash of rank 0, modulo the number of keys.
+    assert_eq!(
+        hottest.0,
+        1 + client.int("mod(abs(hash_fnv1a(0, 0)), 1000000)")
+    );
+    // 3,778 expected, with a standard deviation of 60.
+    assert!((3_500..4_050).contains(&hottest.1), "{}", hottest.1);
+}
+
+#[test]
+fn special_has_a_hot_center() {
+    // 10001 values: the width is 10000, the center begins at 4950 and is 101 wide.
+    let mut client = Client::with_seed(4);
+    let (mut hot, mut cold) = (0, 0);
+    for _ in 0..100_000 {
+        match client.int("random_special(0, 10000)") {
+            4975..=5051 => hot += 1,
+            value => {
+                assert!((0..=10_000).contains(&value));
+                cold += 1;
+            }
+        }
+    }
+    // A mean of twelve uniform draws has a standard deviation of 833, so some fall into the center, too:
+    // 0.75 + 0.25 * 0.0368 are hot.
+    let share = f64::from(hot) / f64::from(hot + cold);
+    assert!((0.754..0.764).contains(&share), "{share}");
+    for text in ["random_special(7, 7)", "random_special(7, 8)"] {
+        assert!((0..1_000).all(|_| (7..=8).contains(&client.int(text))));
+    }
+}
+
+#[test]
+fn nurand_by_enumeration() {
+    // NURand(3, 1, 10) with C = 5: all pairs of draws.
+    let mut probabilities = vec![0.0; 10];
+    for a in 0..=3 {
+        for x in 1..=10 {
+            probabilities[((a | x) + 5) % 10] += 1.0 / 40.0;
+        }
+    }
+    has_probabilities("random_nurand(3, 1, 10, 5)", &probabilities);
 }

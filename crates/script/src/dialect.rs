@@ -1,0 +1,10 @@
+//! What of the script language is understood.
+
+/// The script language with or without what pgbench lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// pgbench's language: all else is an error, with pgbench's message.
+    Pgbench,
+    /// With the functions that pgbench lacks.
+    Extended,
+}
