@@ -11,7 +11,7 @@ use crate::query;
 use crate::server;
 use crate::shared::{Phase, Segment, SegmentLayout, TaskKind};
 use crate::worker::launch::Task;
-use crate::worker::loader::StepSeconds;
+use crate::worker::load::loader::StepSeconds;
 use crate::worker::locks::{self, Access};
 use pgrx::prelude::*;
 use selfbench_model::InitializeStep;

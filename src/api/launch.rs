@@ -8,9 +8,10 @@ use crate::security;
 use crate::server;
 use crate::shared::{SegmentLayout, TaskKind};
 use crate::shared::{messages, stack_area};
+use crate::worker::clients::sampled;
+use crate::worker::coordinator::logbook;
 use crate::worker::launch::Task;
 use crate::worker::locks::{self, Access};
-use crate::worker::{logbook, sampled};
 
 /// Number of clients of mode spi per processor from which on the caller gets a notice.
 const MANY_CLIENTS: i64 = 4;

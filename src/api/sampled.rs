@@ -2,7 +2,7 @@
 
 use crate::check;
 use crate::error::OrRaise;
-use crate::worker::sampled;
+use crate::worker::clients::sampled;
 use pgrx::prelude::*;
 
 #[pg_extern(sql = false)]

@@ -12,7 +12,7 @@ use crate::results::load::{self, Teardown};
 use crate::results::store;
 use crate::server;
 use crate::shared::Phase;
-use crate::worker::statements::{Purpose, Statements};
+use crate::worker::coordinator::statements::{Purpose, Statements};
 use pgrx::prelude::*;
 
 #[pg_extern(sql = false)]

@@ -137,7 +137,7 @@ impl Drop for Running {
 }
 
 /// Kills the running command, if any, and its process group. May be called in exit callbacks.
-pub(super) fn end() {
+pub fn end() {
     if let Some(group) = Pid::from_raw(GROUP.load(Relaxed)) {
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -1,11 +1,9 @@
 //! The coordinator of a run: checks what the run needs, starts the clients and prepares everything;
 //! `conduct` takes over where the start barrier opens.
 
-use super::activity::{show, show_clients};
 use super::checkpoint;
 use super::client_process::ClientProcesses;
 use super::conduct::{Conductor, caught, give_up, leave_cancels, store_failure};
-use super::entry;
 use super::logbook::Logbook;
 use super::statements;
 use super::tables::{self, RunTables};
@@ -21,6 +19,8 @@ use crate::run::{RunSpec, Vacuum};
 use crate::server;
 use crate::shared::{Segment, Stop};
 use crate::telemetry::Telemetry;
+use crate::worker::activity::{show, show_clients};
+use crate::worker::entry;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_model::{Reply, Run};
 use selfbench_script::Protocol;

@@ -4,11 +4,11 @@
 //! On connections, libpq's notice receiver gets them. A client of mode spi has no connection: the
 //! messages that its process would send to a client arrive here.
 
-use super::entry::my_segment;
-use super::place::Place;
 use crate::backend::notices::{self, Redirected};
 use crate::latch;
 use crate::pq;
+use crate::worker::entry::my_segment;
+use crate::worker::place::Place;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 /// Number of this worker in the segment of this process.

@@ -6,10 +6,7 @@
 //! executed in the caller's transaction, and because what they do to their session must not reach
 //! the coordinator's.
 
-use super::activity::show;
 use super::conduct::leave_cancels;
-use super::entry;
-use super::launch::Task;
 use crate::backend::fatal;
 use crate::backend::identity::{Identity, connect};
 use crate::backend::interrupts::was_terminated;
@@ -23,6 +20,9 @@ use crate::pq::ConnectWith;
 use crate::results::store;
 use crate::run::{RunSpec, statements};
 use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
+use crate::worker::activity::show;
+use crate::worker::entry;
+use crate::worker::launch::Task;
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;

@@ -3,7 +3,6 @@
 
 use super::client::{ClientControl, check_rights, plan, streams};
 use super::notices;
-use super::place::Place;
 use super::timing::Timing;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::check_between_statements;
@@ -18,6 +17,7 @@ use crate::run::RunSpec;
 use crate::session::{SpiSession, refuse_listen};
 use crate::shared::recorder::Recorder;
 use crate::telemetry::processes;
+use crate::worker::place::Place;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Context, Step};
 use selfbench_script::Workload;

@@ -1,11 +1,11 @@
 //! The checkpoint before a run: all runs that begin with one are equally far from the next one, and
 //! write full-page images again.
 
-use super::activity::show;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::run::RunSpec;
 use crate::shared::{Segment, Stop};
+use crate::worker::activity::show;
 
 /// The first version of the server with a role that may request checkpoints.
 const FIRST_WITH_ROLE: i32 = 150_000;

@@ -8,10 +8,7 @@
 //! connection comes from the server's operating system user, so only superusers may have clients in
 //! backends.
 
-use super::ending::{self, Left, Owned, Processes, Termination};
-use super::libpq_client::connect_client;
 use super::logbook::Logbook;
-use super::stragglers::STOP_GRACE_NS;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::{WorkerHandle, no_slot};
 use crate::clock;
@@ -21,6 +18,9 @@ use crate::latch::{self, WaitEvent};
 use crate::pq::{ConnectWith, Connection, Status};
 use crate::run::{ClientProcess as Wanted, Mode, RunSpec};
 use crate::shared::{Segment, Stop, WorkerState};
+use crate::worker::clients::libpq_client::connect_client;
+use crate::worker::clients::stragglers::STOP_GRACE_NS;
+use crate::worker::ending::{self, Left, Owned, Processes, Termination};
 use rustix::process::{Pid, Signal};
 use std::cell::RefCell;
 use std::ffi::CString;

@@ -1,7 +1,6 @@
 //! Common parts of client workers of both modes: their plan, their random streams, and the
 //! interface of clients to their process.
 
-use super::place::Place;
 use super::shell;
 use crate::backend::interrupts::asked_to_end;
 use crate::backend::{profiler, transaction};
@@ -11,6 +10,7 @@ use crate::run::RunSpec;
 use crate::security;
 use crate::shared::messages::Messages;
 use crate::shared::{Header, Stop};
+use crate::worker::place::Place;
 use selfbench_client::{Control, RunPlan, ShellEnd, Thread};
 use selfbench_script::{Streams, Workload};
 use std::ops::Range;

@@ -4,9 +4,6 @@
 //! The loader creates a separate segment for them, with the plan as its specification. All
 //! processes take parts of the plan from a counter in the segment's header until none is left.
 
-use super::activity::show;
-use super::ending::{self, Left, Owned, Processes};
-use super::place::Place;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::check_for_interrupts;
 use crate::backend::process::WorkerHandle;
@@ -18,6 +15,9 @@ use crate::latch::{self, WaitEvent};
 use crate::server;
 use crate::shared::{Header, Segment, SegmentLayout, Stop, TaskKind, WorkerState};
 use crate::state::session;
+use crate::worker::activity::show;
+use crate::worker::ending::{self, Left, Owned, Processes};
+use crate::worker::place::Place;
 use pgrx::{pg_guard, pg_sys};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::*;

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Time that statements in progress may continue when a run is stopped, before they are canceled.
-pub(super) const STOP_GRACE_NS: u64 = 200_000_000;
+pub const STOP_GRACE_NS: u64 = 200_000_000;
 /// Time that canceled statements may take to end.
 const CANCEL_GRACE_NS: u64 = 2_000_000_000;
 /// Limit on a target, which takes longer for many requests, and where no other process ends them:

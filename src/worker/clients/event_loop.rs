@@ -1,7 +1,6 @@
 //! The event loop of a libpq client worker over the connections of its clients.
 
 use super::client::{ClientControl, plan, streams};
-use super::place::Place;
 use super::rounds::Rounds;
 use super::stragglers::Stragglers;
 use crate::backend::alarm::Alarm;
@@ -16,6 +15,7 @@ use crate::session::LibpqSession;
 use crate::shared::recorder::Recorder;
 use crate::shared::{Segment, Stop};
 use crate::telemetry::processes;
+use crate::worker::place::Place;
 use selfbench_client::{Client, Context, RunPlan, Step, Thread};
 use selfbench_script::Workload;
 use std::cmp::Reverse;

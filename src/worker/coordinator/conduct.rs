@@ -1,10 +1,8 @@
 //! Conducting a run whose clients are ready: opens the start barrier, takes the figures at each
 //! interval, ends the run and stores its result. Errors become part of the result.
 
-use super::activity::{show, show_clients};
 use super::client_process::ClientProcesses;
 use super::collector::Collector;
-use super::launch::CALLER_ENDED;
 use super::logbook::Logbook;
 use super::warm_up::{WarmUpEnd, WarmingUp};
 use crate::backend::interrupts::{
@@ -22,6 +20,8 @@ use crate::server;
 use crate::shared::watcher::Watcher;
 use crate::shared::{Header, Phase, Segment, Stop, WorkerState, reading};
 use crate::telemetry::Telemetry;
+use crate::worker::activity::{show, show_clients};
+use crate::worker::launch::CALLER_ENDED;
 use selfbench_client::UNKNOWN_NS;
 use selfbench_model::{Reply, Run, RunState};
 use std::sync::atomic::Ordering::*;

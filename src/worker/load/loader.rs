@@ -1,8 +1,6 @@
 //! The loader: the worker that initializes pgbench's tables, each step in transactions of its own,
 //! or pgio's, in this server or in a target.
 
-use super::activity::show;
-use super::entry;
 use super::fill;
 use crate::backend::identity::connect;
 use crate::backend::transaction::transaction;
@@ -16,6 +14,8 @@ use crate::initialize::rows::{Rows, Table};
 use crate::initialize::tables::{Tables, announce_drop};
 use crate::initialize::{InitializeSpec, Job, PgioSpec, space, wal};
 use crate::shared::{Header, Phase, Segment, Stop};
+use crate::worker::activity::show;
+use crate::worker::entry;
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
 

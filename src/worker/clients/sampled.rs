@@ -6,7 +6,6 @@
 //! it ends, or at the first sample after the run. Sessions of a target are processes of another
 //! server, and those with one transaction each are too many.
 
-use super::place::Place;
 use crate::backend::profiler;
 use crate::database::remote::Remote;
 use crate::error::{Error, Result};
@@ -14,6 +13,7 @@ use crate::pq::Connection;
 use crate::run::{Mode, RunSpec};
 use crate::server;
 use crate::shared::{Phase, Segment};
+use crate::worker::place::Place;
 
 /// The number of sampled processes.
 pub fn count(spec: &RunSpec) -> usize {

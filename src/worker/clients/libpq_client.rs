@@ -1,11 +1,9 @@
 //! A libpq client worker: one background worker, many clients, one event loop over their
 //! connections. It drives one or several of what pgbench calls threads.
 
-use super::activity::show_clients;
 use super::client::check_rights;
 use super::event_loop::{Ready, Workloads, run};
 use super::notices;
-use super::place::Place;
 use super::sampled;
 use crate::backend::identity::connect;
 use crate::backend::interrupts::{asked_to_end, enter_ending_itself, ignore_cancels};
@@ -18,6 +16,8 @@ use crate::pq::{ConnectWith, Connection};
 use crate::run::RunSpec;
 use crate::shared::Stop;
 use crate::shared::effort::Stopwatch;
+use crate::worker::activity::show_clients;
+use crate::worker::place::Place;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_script::clients_per_thread;
 use std::rc::Rc;
@@ -131,11 +131,7 @@ fn open_session(spec: &RunSpec, client: usize, with: &ConnectWith) -> Result<Con
 
 /// Connects a client to the server. `remedy` is the advice if this process has too many
 /// connections.
-pub(super) fn connect_client(
-    client: usize,
-    with: &ConnectWith,
-    remedy: &str,
-) -> Result<Connection> {
+pub fn connect_client(client: usize, with: &ConnectWith, remedy: &str) -> Result<Connection> {
     remote::connect(with, remedy).map_err(|error| match error {
         NotConnected::Failed(message, sqlstate) => Error::Connect {
             client,
