@@ -110,20 +110,19 @@ CREATE VIEW bench.storage WITH (security_invoker = true) AS
 COMMENT ON VIEW bench.storage IS 'what the tables of the extension take, and how to prune them';
 
 CREATE VIEW bench.progress WITH (security_invoker = true) AS
-    SELECT r.run_id, r.label, r.mode,
+    SELECT r.run_id, r.label,
            f.phase, -- phase: starting, setup, warming up, running or storing
            round(least(e.done, 1)::numeric, 3) AS done_share, -- fraction of the warm-up and the duration, or of the number of transactions, that is done
            round((CASE WHEN e.left_s < 0 THEN 0 ELSE e.left_s END)::numeric, 1) AS left_s, -- seconds left, estimated from the rate so far if the run has a number of transactions; NULL if unknown, as during a warm-up until steady
-           f.transactions,
-           f.interval_tps, -- successful transactions per second of the interval that ended last; aggregate_interval is its length
-           f.interval_latency_avg_ms, -- mean latency of this interval
+           round((f.transactions / d.measured_s)::numeric, 1) AS tps, -- successful transactions per second since the end of the warm-up
+           round(f.latency_avg_ms::numeric, 3) AS latency_avg_ms, -- mean latency since the end of the warm-up
+           round(f.interval_tps::numeric, 1) AS interval_tps, -- successful transactions per second of the interval that ended last; aggregate_interval is its length
+           f.failed,
            f.waits_for, -- most frequent wait of sessions in this interval, besides for their clients, such as Lock:transactionid; NULL if none waited
-           f.waiting_sessions, -- mean number of sessions that waited for it
-           f.failed, f.skipped,
-           f.seconds, -- seconds since the clients started, with the warm-up
-           f.transactions / d.measured_s AS tps, -- successful transactions per second since the end of the warm-up
-           f.latency_avg_ms, -- mean latency since the end of the warm-up
-           r.scripts, r.clients, r.duration_s, r.transactions_per_client, w.warmup_s, r.coordinator_pid
+           round(f.waiting_sessions::numeric, 1) AS waiting_sessions, -- mean number of sessions that waited for it
+           round(f.interval_latency_avg_ms::numeric, 3) AS interval_latency_avg_ms, -- mean latency of this interval
+           f.transactions, f.skipped,
+           round(f.seconds::numeric, 2) AS seconds -- seconds since the clients started, with the warm-up
       FROM bench.runs r, LATERAL bench_internal.live_figures(r.run_id, r.segment) f,
            /* Unknown during a warm-up until steady. */
            LATERAL (SELECT CASE WHEN r.max_warmup_s IS NULL OR r.warmup_steady IS NOT NULL
@@ -136,4 +135,4 @@ CREATE VIEW bench.progress WITH (security_invoker = true) AS
                            coalesce(d.planned_s - f.seconds,
                                     (d.planned - d.ended) * d.measured_s / nullif(d.ended, 0)) AS left_s) e
      WHERE r.state IN ('starting', 'running');
-COMMENT ON VIEW bench.progress IS 'runs in progress, with their current figures';
+COMMENT ON VIEW bench.progress IS 'runs in progress, with their current figures, rounded; bench.runs has their options';
