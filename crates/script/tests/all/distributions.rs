@@ -169,11 +169,16 @@ fn bounds_and_parameters_are_checked() {
 /// Fails if 200,000 values of an expression, from 1 on, do not have these probabilities (chi-square, with
 /// one chance in 10,000 of a false alarm if the seed were not fixed).
 fn has_probabilities(text: &str, probabilities: &[f64]) {
+    has_probabilities_in(|value| value as usize - 1, text, probabilities);
+}
+
+/// The same for probabilities of cells that values belong to.
+fn has_probabilities_in(cell: impl Fn(i64) -> usize, text: &str, probabilities: &[f64]) {
     const DRAWS: usize = 200_000;
     let mut client = Client::with_seed(20);
     let mut counts = vec![0.0; probabilities.len()];
     for _ in 0..DRAWS {
-        counts[client.int(text) as usize - 1] += 1.0;
+        counts[cell(client.int(text))] += 1.0;
     }
     let total: f64 = probabilities.iter().sum();
     assert!((total - 1.0).abs() < 1e-9, "{text}: {total}");
@@ -289,6 +294,39 @@ fn special_has_a_hot_center() {
     for text in ["random_special(7, 7)", "random_special(7, 8)"] {
         assert!((0..1_000).all(|_| (7..=8).contains(&client.int(text))));
     }
+}
+
+/// Probability that the sum of twelve uniform draws from (0, 1) is below `x` (Irwin and Hall).
+fn sum_of_twelve(x: f64) -> f64 {
+    if x > 6.0 {
+        return 1.0 - sum_of_twelve(12.0 - x);
+    }
+    let (mut sum, mut binomial, mut factorial) = (0.0, 1.0, 1.0);
+    for k in 0..12 {
+        let k = f64::from(k);
+        sum += binomial * (x - k).max(0.0).powi(12);
+        binomial *= (k - 12.0) / (k + 1.0);
+        factorial *= k + 1.0;
+    }
+    sum / factorial
+}
+
+#[test]
+fn special_by_its_two_parts() {
+    // 10001 values. The hot part is uniform from 4950 + 101 / 4 to 4950 + 101: 75 values, and three
+    // quarters of the one before them. All values near it are cells of their own.
+    let hot = |x: f64| ((x - 4950.0) / 101.0).clamp(0.25, 1.0) - 0.25;
+    let cold = |x: f64| 0.25 * sum_of_twelve((x * 12.0 / 10_000.0).min(12.0));
+    let below = |value: i64| hot(value as f64) + cold(value as f64);
+    let mut begins = vec![0, 2500, 3000, 3500, 3750, 4000, 4250, 4500, 4750, 4900];
+    begins.extend(4960..=5060);
+    begins.extend([5100, 5250, 5500, 5750, 6000, 6250, 6500, 7000, 7500]);
+    let ends = begins[1..].iter().chain(&[10_001]);
+    let probabilities: Vec<f64> = std::iter::zip(&begins, ends)
+        .map(|(begin, end)| below(*end) - below(*begin))
+        .collect();
+    let cell = |value: i64| begins.partition_point(|begin| *begin <= value) - 1;
+    has_probabilities_in(cell, "random_special(0, 10000)", &probabilities);
 }
 
 #[test]
