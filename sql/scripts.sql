@@ -18,6 +18,13 @@ SELECT * FROM bench.check_script(E'\\set n 1\nSELECT * FROM t_:n;\nSELECT 1 \\; 
 SELECT * FROM bench.check_script(E'SELECT 1 \\; SELECT 2;');
 SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms');
 SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms', protocol => 'simple');
+-- What pgbench lacks: random functions, \template, and variables as quoted literals.
+SELECT * FROM bench.check_script(E'\\set z random_zipf(1, 10, 0.5)\n\\template t ##-@@\nSELECT :''t'', :z;');
+SELECT * FROM bench.check_script(E'\\template t #\nSELECT '':''''t'' AS a,\n :''tt'', :''t'' AS b FROM;');
+SELECT * FROM bench.check_script(E'\\template 1a #\n\\template t');
+SELECT * FROM bench.check_script(E'\\template 1a #\nSELECT :''t''');
+SELECT p AS protocol, line, column_no, message
+FROM unnest('{simple,extended,prepared}'::text[]) p, LATERAL bench.check_script(E'SELECT 1;\nSELECT :''x'', ''a'':''x'' FROM', protocol => p);
 -- Parameters of the script's own, and names that no variable can have: pgbench parses these, and its clients abort.
 SELECT * FROM bench.check_script(
     E'\\set a 1\nSELECT :a, $1, ''é'', $2;\nPREPARE p AS SELECT $1;\nEXPLAIN SELECT $1;\nCALL p((SELECT $3));\nSELECT ''$1'', a$1 FROM t');
@@ -111,6 +118,13 @@ COMMIT;
 SELECT state FROM bench.run('locks', transactions => 1, setup => 'ALTER TABLE locked ADD b int DEFAULT 1');
 DROP TABLE locked;
 SELECT count(bench.drop_script(name)) FROM unnest('{misspelt,two,clock,unknown,sure,locks}'::text[]) name;
+
+-- Variables as quoted literals, in all protocols.
+SELECT p AS protocol, state, transactions
+FROM unnest('{simple,extended,prepared}'::text[]) p,
+     LATERAL bench.run(sql => E'\\template t #@\'s\nSELECT 1 / (length(:''t'') = 4 AND :''v'' = chr(92) || \'\'\'\')::int', mode => 'spi',
+                       transactions => 2, protocol => p, variables => jsonb_build_object('v', E'\\\''));
+SELECT public.error_of($$SELECT bench.run(sql => E'\\template name @\nSELECT :''nam'', '':''''nam''''''')$$);
 
 -- Variables that no script mentions, once for all runs of a set.
 SELECT transactions FROM bench.run(sql => E'\\set b 1\nSELECT :a', transactions => 1, variables => '{"a": 1, "b": 2, "c": 3, "scale": 4}');

@@ -251,6 +251,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     if wanted.seed.is_some() {
         pgrx::notice!("setting random seed to {}", spec.seed);
     }
+    spec.pgbench_language = true;
     spec.debug = wanted.debug;
     spec.scale = Some(wanted.scale.map_or(1, i64::from));
     if let Some(LogSpec { aggregate_s, .. }) = &mut spec.log {

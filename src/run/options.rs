@@ -183,6 +183,7 @@ impl RunOptions {
             },
             scripts,
             statements: 0,
+            pgbench_language: false,
             debug: false,
             scale: None,
             log: self.log_spec()?,

@@ -77,6 +77,8 @@ pub struct RunSpec {
     pub scripts: Vec<ScriptSpec>,
     /// Number of statements in the scripts.
     pub statements: usize,
+    /// Whether the scripts are in pgbench's language, without what it lacks.
+    pub pgbench_language: bool,
     /// Whether each step of each client is told.
     pub debug: bool,
     /// The scale that the scripts are told and the report shows, if no table says another.
@@ -222,14 +224,22 @@ impl RunSpec {
 
     /// The scripts, parsed. Every process parses for itself; the result is the same.
     pub fn workload(&self) -> Result<Workload> {
-        parse(&self.scripts, WorkloadBuilder::new(self.protocol()))
+        let builder = WorkloadBuilder::new(self.protocol());
+        parse(&self.scripts, builder.in_dialect(self.dialect()))
     }
 
     /// The parsed scripts in the calling backend, which handles interrupts meanwhile. A worker does
     /// not: what it parses has been parsed before, and a request to cancel means nothing to it.
     pub fn checked_workload(&self) -> Result<Workload> {
         let builder = WorkloadBuilder::checking(self.protocol(), check_for_interrupts);
-        parse(&self.scripts, builder)
+        parse(&self.scripts, builder.in_dialect(self.dialect()))
+    }
+
+    fn dialect(&self) -> Dialect {
+        match self.pgbench_language {
+            true => Dialect::Pgbench,
+            false => Dialect::Extended,
+        }
     }
 
     /// Number of the set of scripts that a client executes: they differ in the table that they use,

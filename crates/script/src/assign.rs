@@ -1,9 +1,11 @@
-//! The commands that assign to variables: `\set`, `\gset` and `\aset`.
+//! The commands that assign to variables: `\set`, `\template`, `\gset` and `\aset`.
 
 use thiserror::Error;
 
 use crate::expr::{EvalContext, EvalError, Expr};
+use crate::rng::Rng;
 use crate::symbols::{Slot, Symbols, valid_variable_name};
+use crate::variables::Variables;
 
 /// A name that cannot be assigned to.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -89,6 +91,38 @@ impl SetCommand {
     /// The name of the variable.
     pub fn name(&self) -> &str {
         &self.target.name
+    }
+}
+
+/// `\template`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateCommand {
+    pub(crate) target: AssignmentTarget,
+    pub(crate) template: String,
+}
+
+impl TemplateCommand {
+    /// Assigns the template with a random digit in place of each `#` and a random small letter in place
+    /// of each `@`, drawn in their order.
+    ///
+    /// # Errors
+    /// If the variable's name is invalid.
+    pub fn execute(&self, variables: &mut Variables, rng: &mut Rng) -> Result<(), InvalidName> {
+        variables.set_text_with(self.target.slot()?, |text| {
+            text.reserve(self.template.len());
+            let mut draw = |first: u8, last: u8| {
+                let drawn = rng.range(i64::from(first), i64::from(last));
+                char::from(u8::try_from(drawn).unwrap_or(first))
+            };
+            for character in self.template.chars() {
+                text.push(match character {
+                    '#' => draw(b'0', b'9'),
+                    '@' => draw(b'a', b'z'),
+                    other => other,
+                });
+            }
+        });
+        Ok(())
     }
 }
 

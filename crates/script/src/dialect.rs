@@ -5,6 +5,6 @@
 pub enum Dialect {
     /// pgbench's language: all else is an error, with pgbench's message.
     Pgbench,
-    /// With the functions that pgbench lacks.
+    /// With the functions, the meta command and the mentions of variables that pgbench lacks.
     Extended,
 }

@@ -1,4 +1,4 @@
-//! pgbench's script language, with some random functions more: text to commands, expressions, variables
+//! pgbench's script language, with some functions and commands more: text to commands, expressions, variables
 //! and random numbers.
 //!
 //! Pure computation: no files, no clock, no server. The texts of error messages are pgbench's.
@@ -13,6 +13,7 @@ mod error;
 mod expr;
 mod hash;
 mod limits;
+mod mentions;
 mod meta;
 pub mod names;
 mod number;
@@ -29,7 +30,7 @@ mod value;
 mod variables;
 mod workload;
 
-pub use assign::{InvalidName, SetCommand, SetError, Store, StoreKind};
+pub use assign::{InvalidName, SetCommand, SetError, Store, StoreKind, TemplateCommand};
 pub use dialect::Dialect;
 pub use distribution::{DistributionError, DrawRange};
 pub use error::{BuiltinError, ScriptError, ScriptErrorKind, WeightError, WorkloadError};

@@ -1,6 +1,6 @@
 //! Parses the lines of meta commands.
 
-use crate::assign::{AssignmentTarget, SetCommand, StoreKind};
+use crate::assign::{AssignmentTarget, SetCommand, StoreKind, TemplateCommand};
 use crate::dialect::Dialect;
 use crate::error::ScriptError;
 use crate::expr::{Expr, SyntaxError, blank_length, continuation_length, parse_prefix};
@@ -83,6 +83,8 @@ impl<'a> MetaLine<'a> {
         let is = |name: &str| self.keyword.eq_ignore_ascii_case(name);
         let action = if is("set") {
             self.set(symbols)?
+        } else if is("template") && self.dialect == Dialect::Extended {
+            self.template(symbols)?
         } else if is("if") {
             Action::If {
                 condition: self.expression(self.arguments, symbols)?,
@@ -134,6 +136,20 @@ impl<'a> MetaLine<'a> {
         let expr = self.expression(name.start + name.text.len(), symbols)?;
         let target = AssignmentTarget::new(self.keyword, name.text, symbols);
         Ok(Action::Set(SetCommand { target, expr }))
+    }
+
+    /// Parses `\template`; the template is the rest of the line without blanks at its ends.
+    fn template(&self, symbols: &mut Symbols) -> Result<Action, ScriptError> {
+        let name = word_at(self.text, self.arguments);
+        let template = without_continuations(&self.text[name.start + name.text.len()..]);
+        let template = template.trim_matches(is_blank);
+        if template.is_empty() {
+            return Err(self.error("missing argument"));
+        }
+        Ok(Action::Template(TemplateCommand {
+            target: AssignmentTarget::new(self.keyword, name.text, symbols),
+            template: template.to_owned(),
+        }))
     }
 
     /// Parses the expression from `start` to the end of the line.
@@ -292,8 +308,7 @@ fn word_at(line: &str, position: usize) -> Word<'_> {
     let start = position + blank_length(&line[position..]);
     let mut end = start;
     while let Some(next) = line[end..].chars().next() {
-        let is_blank = matches!(next, ' ' | '\t' | '\r' | '\x0b' | '\x0c' | '\n');
-        if is_blank || continuation_length(&line[end..]) > 0 {
+        if is_blank(next) || continuation_length(&line[end..]) > 0 {
             break;
         }
         end += next.len_utf8();
@@ -302,6 +317,26 @@ fn word_at(line: &str, position: usize) -> Word<'_> {
         text: &line[start..end],
         start,
     }
+}
+
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\r' | '\x0b' | '\x0c' | '\n')
+}
+
+/// The text without the backslashes and line ends that continue its line.
+fn without_continuations(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(offset) = rest.find('\\') {
+        let (before, backslash) = rest.split_at(offset);
+        joined.push_str(before);
+        let length = continuation_length(backslash);
+        if length == 0 {
+            joined.push('\\');
+        }
+        rest = &backslash[length.max(1)..];
+    }
+    joined + rest
 }
 
 /// The length of an optional sign and the digits after it.

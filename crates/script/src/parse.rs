@@ -38,7 +38,7 @@ pub(crate) fn parse_script(
     while let Some(piece) = splitter.next_piece() {
         match piece {
             Piece::Sql { text, start } => {
-                let template = Template::new(text.clone(), symbols, budget.elements())
+                let template = Template::new(text.clone(), dialect, symbols, budget.elements())
                     .ok_or_else(|| budget::too_many(description))?;
                 if protocol.has_parameters() && template.slots().len() > MAX_PARAMETERS {
                     let message = format!(

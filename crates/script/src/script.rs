@@ -3,7 +3,7 @@
 //! Not here: the texts they come from (`parse.rs`), the set of scripts of a run (`workload.rs`), and
 //! the actions of meta commands (`assign.rs`, `shell.rs`, `sleep.rs`).
 
-use crate::assign::{InvalidName, SetCommand, Store};
+use crate::assign::{InvalidName, SetCommand, Store, TemplateCommand};
 use crate::expr::Expr;
 use crate::shell::{SetShellCommand, ShellCommand};
 use crate::sleep::Sleep;
@@ -46,6 +46,7 @@ impl Command {
         match &self.action {
             Action::Sql(_) => "SQL",
             Action::Set(_) => "set",
+            Action::Template(_) => "template",
             Action::If { .. } => "if",
             Action::Elif { .. } => "elif",
             Action::Else { .. } => "else",
@@ -109,6 +110,8 @@ pub enum Action {
     Sql(SqlCommand),
     /// Assigns to a variable.
     Set(SetCommand),
+    /// Assigns a random text to a variable.
+    Template(TemplateCommand),
     /// `\if`: goes on with the next command if the condition holds, otherwise at `otherwise`.
     If {
         /// The condition; see [`Value::is_true`](crate::Value::is_true).
@@ -153,6 +156,7 @@ impl Action {
     pub fn invalid_name(&self) -> Option<InvalidName> {
         let target = match self {
             Self::Set(set) => &set.target,
+            Self::Template(template) => &template.target,
             Self::SetShell(shell) => &shell.target,
             _ => return None,
         };
@@ -170,7 +174,8 @@ impl Action {
             Self::Sleep(sleep) => sleep.slot().into_iter().collect(),
             Self::Shell(shell) => shell.slots().collect(),
             Self::SetShell(shell) => shell.command().slots().collect(),
-            Self::Else { .. }
+            Self::Template(_)
+            | Self::Else { .. }
             | Self::EndIf
             | Self::StartPipeline
             | Self::SyncPipeline
@@ -186,7 +191,8 @@ impl Action {
             Self::If { condition, .. } | Self::Elif { condition, .. } => condition.operations(),
             Self::Shell(shell) => shell.words(),
             Self::SetShell(shell) => shell.command().words(),
-            Self::Else { .. }
+            Self::Template(_)
+            | Self::Else { .. }
             | Self::EndIf
             | Self::Sleep(_)
             | Self::StartPipeline
@@ -230,7 +236,7 @@ impl SqlCommand {
     }
 
     /// Replaces the contents of `out` by the statement with the variables' texts in place of
-    /// their names; unknown variables stay as they are. Allocates only to make `out` grow, with one
+    /// their names, as literals in place of `:'name'`; unknown variables stay as they are. Allocates only to make `out` grow, with one
     /// byte to spare.
     ///
     /// # Errors

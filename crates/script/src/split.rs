@@ -251,17 +251,18 @@ impl RoutineBody {
     }
 }
 
-fn prefix_length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
+/// The length of the characters that a text starts with and that belong to something.
+pub(crate) fn prefix_length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|c| !belongs(c)).unwrap_or(text.len())
 }
 
 /// The length of a line without its end.
-fn line_length(text: &str) -> usize {
+pub(crate) fn line_length(text: &str) -> usize {
     prefix_length(text, |c| c != '\n' && c != '\r')
 }
 
 /// The length of a nested comment; all of the text if it does not end.
-fn comment_length(text: &str) -> usize {
+pub(crate) fn comment_length(text: &str) -> usize {
     let mut depth = 0usize;
     let mut position = 0;
     while let Some(offset) = text[position..].find(['/', '*']) {
@@ -285,7 +286,7 @@ fn comment_length(text: &str) -> usize {
 
 /// The length of a quoted text up to its closing quote; all of the text if it does not end. A
 /// doubled quote ends one text and starts the next, which comes to the same.
-fn quoted_length(text: &str, quote: char) -> usize {
+pub(crate) fn quoted_length(text: &str, quote: char) -> usize {
     text[1..]
         .find(quote)
         .map_or(text.len(), |offset| offset + 2)
@@ -293,7 +294,7 @@ fn quoted_length(text: &str, quote: char) -> usize {
 
 /// The length of a string with backslash escapes, from its opening quote on, with the parts that
 /// continue it on following lines.
-fn escape_string_length(text: &str) -> usize {
+pub(crate) fn escape_string_length(text: &str) -> usize {
     let mut position = 1;
     while let Some(offset) = text[position..].find(['\'', '\\']) {
         position += offset;
@@ -334,7 +335,7 @@ fn continuation_length(text: &str) -> Option<usize> {
 
 /// The length of a number or of a single dot. Junk behind a number, a word or the `e-` of an
 /// exponent without digits, belongs to it: it is neither keyword, nor quote, nor comment.
-fn number_length(text: &str) -> usize {
+pub(crate) fn number_length(text: &str) -> usize {
     let digits = |from: usize| prefix_length(&text[from..], |c| c.is_ascii_digit());
     let mut length = digits(0);
     if text[length..].starts_with('.') && !text[length..].starts_with("..") {
@@ -358,7 +359,7 @@ fn number_length(text: &str) -> usize {
 }
 
 /// The length of the word that a text starts with, 0 without one.
-fn word_length(text: &str) -> usize {
+pub(crate) fn word_length(text: &str) -> usize {
     if text.starts_with(is_name_start) {
         prefix_length(text, |c| is_name_part(c) || c == '$')
     } else {
@@ -368,7 +369,7 @@ fn word_length(text: &str) -> usize {
 
 /// The length of a string in dollar quotes, all of the text if it does not end; of a parameter;
 /// or of the single dollar sign if it starts neither.
-fn dollar_length(text: &str) -> usize {
+pub(crate) fn dollar_length(text: &str) -> usize {
     let parameter = prefix_length(&text[1..], |c| c.is_ascii_digit());
     if parameter > 0 {
         return 1 + parameter + word_length(&text[1 + parameter..]);

@@ -1,6 +1,8 @@
-//! Variables in SQL: where a statement mentions them, and the two ways to fill them in.
+//! Variables in SQL: the two ways to fill them in.
 
-use crate::symbols::{Slot, Symbols, is_name_part, is_name_start};
+use crate::dialect::Dialect;
+use crate::mentions::{Mention, find_mentions};
+use crate::symbols::{Slot, Symbols};
 use crate::variables::Variables;
 use thiserror::Error;
 
@@ -13,23 +15,21 @@ pub(crate) struct Template {
     parameterized: String,
 }
 
-/// Mention of a variable: positions of its colon and of the end of its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Mention {
-    start: usize,
-    end: usize,
-}
-
 impl Template {
     /// Finds the mentions in a statement, at most `most`; their names get slots. `None` if there
     /// are more.
-    pub(crate) fn new(text: String, symbols: &mut Symbols, most: usize) -> Option<Self> {
-        let mentions = find_mentions(&text, most)?;
+    pub(crate) fn new(
+        text: String,
+        dialect: Dialect,
+        symbols: &mut Symbols,
+        most: usize,
+    ) -> Option<Self> {
+        let mentions = find_mentions(&text, dialect, most)?;
         let mut slots = Vec::with_capacity(mentions.len());
         let mut parameterized = String::with_capacity(text.len());
         let mut copied = 0;
         for mention in &mentions {
-            slots.push(symbols.intern(&text[mention.start + 1..mention.end]));
+            slots.push(symbols.intern(mention.name(&text)));
             parameterized.push_str(&text[copied..mention.start]);
             parameterized.push('$');
             parameterized.push_str(&slots.len().to_string());
@@ -96,13 +96,21 @@ impl Template {
         out: &mut String,
     ) -> Result<(), StatementTooLong> {
         out.clear();
-        let rooms: usize = self.slots.iter().map(|slot| variables.room(*slot)).sum();
+        let mentions = || self.mentions.iter().zip(&self.slots);
+        let rooms = mentions().map(|(mention, slot)| match mention.is_quoted {
+            true => variables.quoted_room(*slot),
+            false => variables.room(*slot),
+        });
         // A zero byte may follow.
-        reserve(out, self.text.len() + rooms + 1)?;
+        reserve(out, self.text.len() + rooms.sum::<usize>() + 1)?;
         let mut copied = 0;
-        for (mention, slot) in self.mentions.iter().zip(&self.slots) {
+        for (mention, slot) in mentions() {
             out.push_str(&self.text[copied..mention.start]);
-            if !variables.write_text(*slot, out) {
+            let is_set = match mention.is_quoted {
+                true => variables.write_quoted(*slot, out),
+                false => variables.write_text(*slot, out),
+            };
+            if !is_set {
                 out.push_str(&self.text[mention.start..mention.end]);
             }
             copied = mention.end;
@@ -130,31 +138,4 @@ pub(crate) fn reserve(out: &mut String, bytes: usize) -> Result<(), StatementToo
         return Err(StatementTooLong);
     }
     out.try_reserve(bytes).map_err(|_| StatementTooLong)
-}
-
-/// A colon starts a mention if a name follows; a run of colons that no name follows directly
-/// behind its first is skipped as a whole, so that `::type` is none. `None` if there are more than
-/// `most`.
-fn find_mentions(text: &str, most: usize) -> Option<Vec<Mention>> {
-    let mut mentions = Vec::new();
-    let mut position = 0;
-    while let Some(offset) = text[position..].find(':') {
-        let start = position + offset;
-        let rest = &text[start + 1..];
-        if rest.starts_with(is_name_start) {
-            let length = rest.find(|c| !is_name_part(c)).unwrap_or(rest.len());
-            position = start + 1 + length;
-            if mentions.len() == most {
-                return None;
-            }
-            mentions.push(Mention {
-                start,
-                end: position,
-            });
-        } else {
-            let length = rest.find(|c| c != ':').unwrap_or(rest.len());
-            position = start + 1 + length;
-        }
-    }
-    Some(mentions)
 }

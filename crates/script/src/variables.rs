@@ -31,6 +31,9 @@ pub enum TextError {
     },
 }
 
+/// The characters that are doubled in a quoted literal; backslashes make it one with escapes.
+const DOUBLED: [char; 2] = ['\'', '\\'];
+
 /// Valid forms of a variable: value, text.
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
@@ -73,9 +76,14 @@ impl Variables {
 
     /// Gives the variable a text; an expression that reads it decides about its type.
     pub fn set_text(&mut self, slot: Slot, text: &str) {
+        self.set_text_with(slot, |buffer| buffer.push_str(text));
+    }
+
+    /// Gives the variable the text that `write` appends to the buffer of its text, which is empty.
+    pub(crate) fn set_text_with(&mut self, slot: Slot, write: impl FnOnce(&mut String)) {
         let variable = self.entry(slot);
         variable.text.clear();
-        variable.text.push_str(text);
+        write(&mut variable.text);
         variable.state = State::Text;
     }
 
@@ -116,6 +124,37 @@ impl Variables {
             // Writing into a String cannot fail.
             State::Typed(value) => _ = write!(out, "{value}"),
             State::Text | State::TypedText(_) => out.push_str(&variable.text),
+        }
+        true
+    }
+
+    /// Largest number of bytes of the variable's text as a quoted literal.
+    pub(crate) fn quoted_room(&self, slot: Slot) -> usize {
+        let text = self.by_slot.get(slot.index()).map(|v| v.text.as_str());
+        self.room(slot) + text.map_or(0, |text| text.matches(DOUBLED).count()) + "E''".len()
+    }
+
+    /// Appends the text that [`Variables::write_text`] appends, as a quoted literal: one that means the
+    /// same whatever `standard_conforming_strings` is.
+    pub(crate) fn write_quoted(&self, slot: Slot, out: &mut String) -> bool {
+        let Some(variable) = self.by_slot.get(slot.index()) else {
+            return false;
+        };
+        match variable.state {
+            State::Unset => return false,
+            // Writing into a String cannot fail; values have no quotes.
+            State::Typed(value) => _ = write!(out, "'{value}'"),
+            State::Text | State::TypedText(_) => {
+                let text = &variable.text;
+                out.push_str(if text.contains('\\') { "E'" } else { "'" });
+                for piece in text.split_inclusive(DOUBLED) {
+                    out.push_str(piece);
+                    if piece.ends_with(DOUBLED) {
+                        out.push_str(&piece[piece.len() - 1..]);
+                    }
+                }
+                out.push('\'');
+            }
         }
         true
     }

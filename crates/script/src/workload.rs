@@ -89,6 +89,7 @@ impl Workload {
         for (_, command) in self.each_command() {
             let target = match &command.action {
                 Action::Set(set) => &set.target,
+                Action::Template(template) => &template.target,
                 Action::SetShell(shell) => &shell.target,
                 Action::Sql(sql) => {
                     stores.extend(sql.store.as_ref().map(|store| (sql, store)));

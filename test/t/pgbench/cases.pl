@@ -438,6 +438,8 @@ foreach (
 	[ 1, 'function of ours, hash',    '\set i random_ycsb_scrambled(1, 10)' ],
 	[ 1, 'function of ours, special', '\if random_special(1, 10) = 1' ],
 	[ 1, 'function of ours, nurand',  '\set i RANDOM_NURAND(255, 0, 999, 7)' ],
+	[ 1, 'command of ours, template', '\template i ##-@@' ],
+	[ 1, 'command of ours, words',    '\template i ' . join(' ', ('#') x 255) ],
 	[ 2, 'permute, size',             '\set i permute(0, 0)' ],
 	[ 2, 'gset, no row',              'select where false \gset' ],
 	[ 2, 'gset, two rows',            'select 1 as a union select 2 order by 1 \gset' ],
@@ -466,6 +468,24 @@ foreach (
 	  . ' -Dminint=-9223372036854775808 -M prepared' . files(1 => $body);
 	my (undef, $told, $status) = agree($name, $options, modes => $expected == 1 ? 'libpq' : 'libpq spi');
 	is($status, $expected, "$name: pgbench fails as expected") or diag $told;
+}
+
+
+# In pgbench's language, a colon before a string belongs to SQL: to slices of arrays, or it is an error.
+foreach my $protocol (qw(simple extended prepared))
+{
+	my $options = "-n -t 2 -D foo=7 -M $protocol";
+	my $body    = "select (array[1, 2, 3])[1:'2'] as a, length(':''foo''') + length(\$\$:'foo'\$\$) as b /* :'foo' */ -- :'foo'\n\\gset\n"
+	  . "\\set x debug(:b)\n";
+	my ($report, $told, $status) = agree("colons before strings, $protocol", $options . files(1 => $body));
+	is($status, 0, "colons before strings, $protocol: no error") or diag $told;
+	foreach my $name (qw(foo nosuch))
+	{
+		(undef, $told, $status) =
+		  agree("quoted variable $name, $protocol", $options . files(1 => "select length(:'$name');"));
+		like($told, qr/syntax error at or near ":"/, "quoted variable $name, $protocol: an error");
+		is($status, 2, "quoted variable $name, $protocol: fails in the run");
+	}
 }
 
 

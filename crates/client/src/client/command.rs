@@ -83,6 +83,17 @@ impl<'w> Client<'w> {
                 }
                 self.complete(self.command + 1, context);
             }
+            Action::Template(template) => {
+                if let Err(error) = template.execute(&mut self.variables, &mut self.rng) {
+                    let message = error.to_string();
+                    return Some(self.abort_meta(
+                        command.name(),
+                        &message,
+                        "assignment of meta-command failed",
+                    ));
+                }
+                self.complete(self.command + 1, context);
+            }
             Action::If {
                 condition,
                 otherwise,

@@ -34,6 +34,11 @@ fn evaluation() {
 #[test]
 fn assignment() {
     check(
+        "\\Template 1a #",
+        "Template: invalid variable name: \"1a\"; client 0 aborted in command 0 (template) of script 0; \
+         assignment of meta-command failed",
+    );
+    check(
         "\\set 1a 1",
         "set: invalid variable name: \"1a\"; client 0 aborted in command 0 (set) of script 0; \
          assignment of meta-command failed",

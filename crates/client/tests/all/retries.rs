@@ -57,6 +57,20 @@ fn failures_do_not_abort() {
 }
 
 #[test]
+fn a_retry_repeats_the_draws_of_templates() {
+    let workload = script("\\template t it's @#\nselect :'t';\n\\template t @\nselect :'t';");
+    let mut bench = Bench::new(&workload);
+    bench.plan.max_tries = 2;
+    bench.answer_in_turn([done(), serialization_failure()]);
+    assert_eq!(bench.run_transactions(2), Step::Finished);
+    let sent = bench.sent();
+    assert_eq!(sent.len(), 6);
+    assert_eq!(sent[..2], sent[2..4]);
+    assert_ne!(sent[..2], sent[4..]);
+    assert!(sent[0].starts_with("select 'it''s "), "{}", sent[0]);
+}
+
+#[test]
 fn a_retry_repeats_the_random_draws() {
     let workload = script("\\set r random(1, 1000)\nselect :r;");
     let mut bench = Bench::new(&workload);

@@ -16,6 +16,19 @@ fn gset_stores_the_row() {
 }
 
 #[test]
+fn stored_texts_are_quoted() {
+    let workload = script("select 1 \\gset\nselect :'a', :'b', :'null', :'c';");
+    let mut bench = Bench::new(&workload);
+    let row = rows(
+        1,
+        &[("a", Some("it's")), ("b", Some("C:\\é")), ("null", None)],
+    );
+    bench.answer_in_turn([done().returning([row])]);
+    assert_eq!(bench.run_transactions(1), Step::Finished);
+    assert_eq!(bench.sent()[1], r"select 'it''s', E'C:\\é', '', :'c';");
+}
+
+#[test]
 fn gset_looks_at_the_last_result_only() {
     let workload = script("select 1 as a \\; select 2 as a \\gset\nselect :a;");
     let mut bench = Bench::new(&workload);

@@ -1,7 +1,10 @@
 //! Execution of meta commands.
 
 use crate::common::{Client, parse};
-use selfbench_script::{Action, Command, EvalContext, Jump, Value, Variables, Workload};
+use selfbench_script::{
+    Action, Command, Dialect, EvalContext, Jump, Protocol, Value, Variables, Workload,
+    WorkloadBuilder,
+};
 
 fn first(workload: &Workload) -> &Command {
     &workload.scripts[0].commands[0]
@@ -30,6 +33,7 @@ fn run(body: &str) -> Vec<String> {
                 sent.push(text.trim().to_owned());
             }
             Action::Set(set) => set.execute(&mut context).unwrap(),
+            Action::Template(template) => template.execute(&mut variables, &mut rng).unwrap(),
             Action::Elif { end, .. } if !tested => next = *end,
             Action::Else { end } => next = *end,
             Action::If {
@@ -101,6 +105,68 @@ fn invalid_names_fail_when_they_are_assigned_to() {
     assert_eq!(error.summary(), "assignment of meta-command failed");
     assert_eq!(first(&workload).keyword, "SET");
     assert_eq!(first(&workload).name(), "set");
+}
+
+#[test]
+fn templates() {
+    let mut client = Client::with_seed(42);
+    let digits: [i64; 3] = std::array::from_fn(|_| client.int("random(0, 9)"));
+    let letters: String = (0..2)
+        .map(|_| char::from(b'a' + client.int("random(0, 25)") as u8))
+        .collect();
+    let [first, second, third] = digits;
+    let drawn = format!("{first}{second}{third}-{letters}");
+    assert_eq!(
+        run("\\template t ###-@@\nselect :'t', :t"),
+        [format!("select '{drawn}', {drawn}")]
+    );
+    // Other characters draw nothing.
+    assert_eq!(
+        run("\\Template t\t it's :v \\x; \\\n é -- 1 \t\r\nselect :'t', :'r'\\set r 1"),
+        [r"select E'it''s :v \\x;  é -- 1', :'r'"]
+    );
+    assert_eq!(
+        run("\\template t #\n\\set n random(0, 9)\n\\template t #:n\nselect :'t', :n"),
+        [format!("select '{third}:n', {second}")]
+    );
+    // Expressions read a number in it.
+    assert_eq!(
+        run("\\template t 1#\n\\set n :t + 0\nselect :n"),
+        [format!("select 1{first}")]
+    );
+}
+
+#[test]
+fn invalid_templates() {
+    let message = |dialect: Dialect, line: &str| {
+        let mut builder = WorkloadBuilder::new(Protocol::Simple).in_dialect(dialect);
+        builder.add("F", "F", line, 1).unwrap_err().summary()
+    };
+    for (line, expected) in [
+        ("\\template", "missing argument in command \"template\""),
+        (
+            "\\TEMPLATE t \t\\\n",
+            "missing argument in command \"TEMPLATE\"",
+        ),
+    ] {
+        assert_eq!(message(Dialect::Extended, line), expected);
+    }
+    assert_eq!(
+        message(Dialect::Pgbench, "\\template t #"),
+        "invalid command in command \"template\""
+    );
+
+    let workload = parse("\\template 1a #");
+    let Action::Template(template) = &first(&workload).action else {
+        panic!("not a template");
+    };
+    let mut client = Client::with_seed(42);
+    let error = template
+        .execute(&mut client.variables, &mut client.rng)
+        .unwrap_err();
+    assert_eq!(error.to_string(), "template: invalid variable name: \"1a\"");
+    assert_eq!(first(&workload).action.invalid_name(), Some(error));
+    assert_eq!(client.rng, Client::with_seed(42).rng);
 }
 
 /// The duration of `\sleep ARGUMENTS` in µs, with the variable v holding a text.

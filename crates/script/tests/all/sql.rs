@@ -2,7 +2,7 @@
 
 use crate::common::parse;
 use selfbench_script::{
-    Action, Protocol, SqlCommand, StoreKind, Value, Variables, Workload, WorkloadBuilder,
+    Action, Dialect, Protocol, SqlCommand, StoreKind, Value, Variables, Workload, WorkloadBuilder,
 };
 
 fn texts(body: &str) -> Vec<String> {
@@ -103,7 +103,125 @@ fn substituted_text() {
         "select ::v, :::v, NULL::int, : v;"
     );
     assert_eq!(sent("select :{?v};", Value::Int(1)), "select FALSE;");
-    assert_eq!(sent("select :'v';", Value::Int(1)), "select :'v';");
+}
+
+/// The first statement as it is sent, with this text in the variable v.
+fn sent_with(text: &str, body: &str) -> String {
+    let workload = parse(body);
+    let mut variables = Variables::new(&workload.symbols);
+    if let Some(slot) = workload.symbols.find("v") {
+        variables.set_text(slot, text);
+    }
+    let mut out = String::new();
+    let sql = statements(&workload).next().unwrap();
+    sql.simple_text(&variables, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn quoted_variables() {
+    let body = "select :'v', :v, :'w', 'x'||:'v'::text;";
+    assert_eq!(
+        sent(body, Value::Int(-1)),
+        "select '-1', -1, :'w', 'x'||'-1'::text;"
+    );
+    assert_eq!(sent("select :'v';", Value::Null), "select 'NULL';");
+    for (text, literal) in [
+        ("", "''"),
+        ("a b", "'a b'"),
+        ("it's", "'it''s'"),
+        ("'", "''''"),
+        (r"\", r"E'\\'"),
+        (r"C:\'é", r"E'C:\\''é'"),
+        ("日本 :v :'v' $1", "'日本 :v :''v'' $1'"),
+    ] {
+        assert_eq!(
+            sent_with(text, "select f(a:=:'v')"),
+            format!("select f(a:={literal})")
+        );
+    }
+}
+
+#[test]
+fn where_variables_are_quoted() {
+    for (body, expected) in [
+        ("select :'v' -- :'v'\n, :'v'", "select § -- :'v'\n, §"),
+        (
+            "select /* :'v' /* */ :'v' */ :'v'",
+            "select /* :'v' /* */ :'v' */ §",
+        ),
+        ("select ' :''v'' ', :'v'", "select ' :''v'' ', §"),
+        (
+            r"select E'\' :''v''', n'a', :'v'",
+            r"select E'\' :''v''', n'a', §",
+        ),
+        (
+            "select $a$:'v'$a$, $$:'v'$$, :'v'",
+            "select $a$:'v'$a$, $$:'v'$$, §",
+        ),
+        ("select \":'v'\", :'v' as a", "select \":'v'\", § as a"),
+        (
+            "select a[:'v'], (:'v'), -:'v',:'v'",
+            "select a[§], (§), -§,§",
+        ),
+        ("select 1e-:'v', $1, .:'v'", "select 1e-§, $1, .§"),
+        ("select 1:'v', a:'v', é:'v', a$:'v', \"a\":'v', 'a':'v'", ""),
+        ("select ::'v', :::'v', : 'v', :'v w', :'', :'1', :'v", ""),
+        ("select :'v'a, :'v'1, :'v''', :'v'\"a\", :'v'$1", ""),
+        // With standard_conforming_strings off, the first string ends behind the colon.
+        (r"select 'a\' :'v', :'v'", ""),
+        (r"select 'a\b', 'a\\', :'v'", r"select 'a\b', 'a\\', §"),
+    ] {
+        let expected = if expected.is_empty() { body } else { expected };
+        assert_eq!(sent_with("it's", body), expected.replace('§', "'it''s'"));
+        let workload = parse(body);
+        let sql = statements(&workload).next().unwrap();
+        let mut parameterized = expected.to_owned();
+        for number in 1..=sql.parameters().len() {
+            parameterized = parameterized.replacen('§', &format!("${number}"), 1);
+        }
+        assert_eq!(sql.parameterized(), parameterized);
+        // In pgbench's language, it stays as it is.
+        let mut builder = WorkloadBuilder::new(Protocol::Simple).in_dialect(Dialect::Pgbench);
+        builder.add("F", "F", body, 1).unwrap();
+        let workload = builder.finish().unwrap();
+        let sql = statements(&workload).next().unwrap();
+        assert_eq!(sql.parameterized(), body);
+    }
+}
+
+#[test]
+fn quoted_and_plain_variables_are_parameters_in_order() {
+    let workload = parse("select ':v', :'w', :v::text, :'vé' where ':a';");
+    let sql = statements(&workload).next().unwrap();
+    assert_eq!(
+        sql.parameterized(),
+        "select '$1', $2, $3::text, $4 where '$5';"
+    );
+    let names: Vec<&str> = sql
+        .parameters()
+        .iter()
+        .map(|slot| workload.symbols.name(*slot))
+        .collect();
+    assert_eq!(names, ["v", "w", "v", "vé", "a"]);
+    let place = |text: &str| sql.text().find(text).unwrap();
+    let parameter = sql.parameterized().find("$4").unwrap();
+    assert_eq!(sql.text_offset(parameter), place(":'vé'"));
+    assert_eq!(sql.text_offset(parameter + 3), place("where"));
+}
+
+#[test]
+fn quoted_variables_have_room() {
+    let workload = parse("select :'v'");
+    let mut variables = Variables::new(&workload.symbols);
+    let slot = workload.symbols.find("v").unwrap();
+    variables.set_text(slot, &r"'\".repeat(10_000));
+    let sql = statements(&workload).next().unwrap();
+    let mut out = String::new();
+    sql.simple_text(&variables, &mut out).unwrap();
+    assert_eq!(out.len(), "select E''".len() + 40_000);
+    // One byte more, and what the mention took.
+    assert!((out.len() + 1..out.len() + 16).contains(&out.capacity()));
 }
 
 #[test]
@@ -223,6 +341,7 @@ fn positions_in_the_script() {
             'y',
         ),
         ("select :{?ab}, §q, :aé;", 'q'),
+        ("select :'a', ':b', §q, :'aé';", 'q'),
     ] {
         let place = script.find('§').unwrap();
         let script = script.replace('§', "");

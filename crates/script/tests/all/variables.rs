@@ -203,6 +203,11 @@ fn variables_that_no_script_sets() {
             "a 1, b 2, c 4",
         ),
         ("\\set x :x + 1", ""),
+        (
+            "\\template x #\nSELECT :'x', ':a :',\n :'y', :'a', :'given'",
+            "a 2, y 3",
+        ),
+        ("SELECT 1 AS y \\gset\nSELECT :'z', :'y';", "z 2"),
         ("\\shell echo :s\nSELECT now()::text;", "s 1"),
     ] {
         assert_eq!(unset(script), expected, "{script}");

@@ -37,6 +37,7 @@ pub fn script(body: &str, protocol: Protocol) {
                 assert!(sql.first_line().len() <= 127);
             }
             Action::Set(set) => _ = set.execute(&mut context),
+            Action::Template(template) => _ = template.execute(&mut variables, &mut rng),
             Action::If { condition, .. } | Action::Elif { condition, .. } => {
                 _ = condition.eval(&mut context);
             }
