@@ -1,0 +1,280 @@
+//! Families: their texts, parsed.
+
+use crate::error::WorkloadError;
+use crate::manifest::{Manifest, Mix, MixScript};
+use selfbench_script::statements;
+use std::collections::BTreeMap;
+
+/// Texts of a family that the library has.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// Name of the family.
+    pub name: &'static str,
+    /// `manifest.json`.
+    pub manifest: &'static str,
+    /// `schema.sql`.
+    pub schema: &'static str,
+    /// `load.sql`.
+    pub load: &'static str,
+    /// `finish.sql`.
+    pub finish: &'static str,
+    /// `checks.sql`.
+    pub checks: &'static str,
+    /// Names and texts of the scripts.
+    pub scripts: &'static [(&'static str, &'static str)],
+}
+
+/// Family of workloads.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub manifest: Manifest,
+    /// Statements that create tables and procedures.
+    pub schema: Vec<String>,
+    /// Queries of the rows, in order.
+    pub load: Vec<LoadQuery>,
+    /// Statements behind the load.
+    pub finish: Vec<String>,
+    /// Conditions on the rows.
+    pub checks: Vec<Check>,
+    /// Scripts by the name of their file.
+    pub scripts: BTreeMap<String, String>,
+}
+
+/// Query of rows of a table, which is executed for each part. Its parameters are the part, from 0, the
+/// scale, the seed, and the values of variables and constants as `jsonb`; its columns are those of the
+/// table.
+///
+/// In `load.sql` it follows a line such as `-- customer: 10 * :scale parts of 3000 rows`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadQuery {
+    /// The table.
+    pub table: String,
+    /// Expression for the number of parts.
+    pub parts: String,
+    /// Expression for the number of rows of a part, at most.
+    pub rows: String,
+    /// The query.
+    pub sql: String,
+}
+
+/// Condition: a query of rows that violate it.
+///
+/// In `checks.sql` it follows a line such as `-- name: description`; `-- name (after load only): description`
+/// says that runs need not keep it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Its name.
+    pub name: String,
+    /// The condition in words.
+    pub description: String,
+    /// Whether it holds after a load only.
+    pub after_load_only: bool,
+    /// The query.
+    pub sql: String,
+}
+
+/// Families that the library has.
+pub fn families() -> &'static [Source] {
+    const FAMILIES: &[Source] = &include!(concat!(env!("OUT_DIR"), "/families.rs"));
+    FAMILIES
+}
+
+/// The family of the library that has a mix of that name, or that name.
+///
+/// # Errors
+/// If its texts are not valid.
+pub fn find_mix(name: &str) -> Result<Option<(Family, Option<Mix>)>, WorkloadError> {
+    for source in families() {
+        let family = Family::parse(source)?;
+        let mix = family.manifest.mixes.iter().find(|mix| mix.name == name);
+        if let Some(mix) = mix.cloned() {
+            return Ok(Some((family, Some(mix))));
+        }
+        if family.name == name {
+            return Ok(Some((family, None)));
+        }
+    }
+    Ok(None)
+}
+
+impl Family {
+    /// Parses the texts of a family.
+    ///
+    /// # Errors
+    /// The first that is not valid.
+    pub fn parse(source: &Source) -> Result<Family, WorkloadError> {
+        let manifest: Manifest = serde_json::from_str(source.manifest)
+            .map_err(|error| WorkloadError::Manifest(error.to_string()))?;
+        let scripts: BTreeMap<String, String> = source
+            .scripts
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect();
+        for script in manifest.mixes.iter().flat_map(|mix| &mix.scripts) {
+            if !scripts.contains_key(script.file()) {
+                return Err(WorkloadError::ScriptMissing(script.file().to_owned()));
+            }
+        }
+        Ok(Family {
+            name: source.name.to_owned(),
+            manifest,
+            schema: split("schema.sql", source.schema)?,
+            load: load_queries(source.load)?,
+            finish: split("finish.sql", source.finish)?,
+            checks: checks(source.checks)?,
+            scripts,
+        })
+    }
+
+    /// Text of a script of a mix.
+    pub fn body(&self, script: &MixScript) -> &str {
+        self.scripts.get(script.file()).map_or("", String::as_str)
+    }
+}
+
+/// Statements of a text.
+fn split(file: &'static str, text: &str) -> Result<Vec<String>, WorkloadError> {
+    statements(text).map_err(|offset| WorkloadError::Text {
+        file,
+        message: format!("a backslash at byte {offset}"),
+    })
+}
+
+/// Parts of a text that begin with a line for which `header` gives something, each with its statement.
+fn headed<T>(
+    file: &'static str,
+    text: &str,
+    header: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<(T, String)>, WorkloadError> {
+    let invalid = |message: String| WorkloadError::Text { file, message };
+    let mut parts: Vec<(T, String)> = Vec::new();
+    for line in text.lines() {
+        match line.strip_prefix("-- ").and_then(&header) {
+            Some(found) => parts.push((found, String::new())),
+            None => match parts.last_mut() {
+                Some((_, sql)) => {
+                    sql.push_str(line);
+                    sql.push('\n');
+                }
+                None if line.trim().is_empty() || line.starts_with("--") => {}
+                None => return Err(invalid(format!("no header above \"{line}\""))),
+            },
+        }
+    }
+    for (_, sql) in &mut parts {
+        match &split(file, sql)?[..] {
+            [one] => *sql = one.trim_end_matches(';').to_owned(),
+            _ => return Err(invalid("a header needs one query".into())),
+        }
+    }
+    Ok(parts)
+}
+
+fn load_queries(text: &str) -> Result<Vec<LoadQuery>, WorkloadError> {
+    let header = |line: &str| {
+        let (table, rest) = line.split_once(": ")?;
+        let (parts, rows) = rest.strip_suffix(" rows")?.split_once(" parts of ")?;
+        Some((table.to_owned(), parts.to_owned(), rows.to_owned()))
+    };
+    let found = headed("load.sql", text, header)?;
+    let query = |((table, parts, rows), sql)| LoadQuery {
+        table,
+        parts,
+        rows,
+        sql,
+    };
+    Ok(found.into_iter().map(query).collect())
+}
+
+fn checks(text: &str) -> Result<Vec<Check>, WorkloadError> {
+    let header = |line: &str| {
+        let (name, description) = line.split_once(": ")?;
+        let (name, after_load_only) = match name.strip_suffix(" (after load only)") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let is_name = !name.contains(' ');
+        is_name.then(|| (name.to_owned(), after_load_only, description.to_owned()))
+    };
+    let found = headed("checks.sql", text, header)?;
+    let check = |((name, after_load_only, description), sql)| Check {
+        name,
+        description,
+        after_load_only,
+        sql,
+    };
+    Ok(found.into_iter().map(check).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Given, Values};
+    use selfbench_script::{Protocol, WorkloadBuilder};
+
+    #[test]
+    fn families_are_valid() {
+        let mut names = Vec::new();
+        for source in families() {
+            let family =
+                Family::parse(source).unwrap_or_else(|error| panic!("{}: {error}", source.name));
+            let manifest = &family.manifest;
+            names.push(family.name.clone());
+            names.extend(manifest.mixes.iter().map(|mix| mix.name.clone()));
+            let mut values = Values::of(manifest, 3, &Given::new()).unwrap();
+            values.draw(&manifest.load_constants, 1).unwrap();
+            values.draw(&manifest.run_constants, 2).unwrap();
+            for query in &family.load {
+                let count = |text: &str| {
+                    let mut rng = selfbench_script::Rng::from_seed(0);
+                    values.evaluate(&query.table, text, &mut rng).unwrap()
+                };
+                assert!(
+                    count(&query.parts) > 0 && count(&query.rows) > 0,
+                    "{}",
+                    query.table
+                );
+            }
+            for mix in &manifest.mixes {
+                let mut builder = WorkloadBuilder::new(Protocol::Prepared);
+                for script in &mix.scripts {
+                    let body = family.body(script);
+                    builder
+                        .add(&script.name, &script.name, body, script.weight)
+                        .unwrap();
+                }
+                let workload = builder.finish().unwrap();
+                let columns = |_: &selfbench_script::SqlCommand| Ok::<_, ()>(None);
+                let unset = workload
+                    .unset_variables(|name| values.0.contains_key(name), columns)
+                    .unwrap();
+                assert!(
+                    unset.mentions.is_empty(),
+                    "{}: {:?}",
+                    mix.name,
+                    unset.mentions
+                );
+            }
+        }
+        names.sort();
+        let count = names.len();
+        names.dedup();
+        assert!(names.len() + 1 >= count, "a name is taken twice: {names:?}");
+    }
+
+    #[test]
+    fn headers_and_queries() {
+        let text = "-- a: 2 * :scale parts of 10 rows\nSELECT 1\n  FROM x;\n-- b: 1 parts of 5 rows\nSELECT 2;\n";
+        let found = load_queries(text).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].parts, "2 * :scale");
+        assert_eq!(found[0].rows, "10");
+        assert_eq!(found[1].sql, "SELECT 2");
+        assert!(load_queries("SELECT 1;").is_err());
+        let found = checks("-- sums (after load only): all is well\nSELECT 1;\n").unwrap();
+        assert!(found[0].after_load_only && found[0].name == "sums");
+    }
+}

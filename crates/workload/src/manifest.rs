@@ -1,0 +1,129 @@
+//! Manifests: the description of a family.
+
+use serde::{Deserialize, Serialize};
+
+/// Description of a family, as `manifest.json` has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Description in a line.
+    pub description: String,
+    /// Name of the unit of scale, such as `warehouse`.
+    pub unit: String,
+    /// Greatest scale.
+    pub max_scale: i64,
+    /// Sizes.
+    pub size: Size,
+    /// Variables of the scripts and of the load; each may refer to `scale` and to those before it.
+    #[serde(default)]
+    pub variables: Vec<Variable>,
+    /// Constants that are drawn once for a load, with its seed.
+    #[serde(default)]
+    pub load_constants: Vec<Constant>,
+    /// Constants that are drawn once for a run, with its seed.
+    #[serde(default)]
+    pub run_constants: Vec<Constant>,
+    /// Variable of a script that is 1 if its transaction was rolled back on purpose.
+    #[serde(default)]
+    pub rolled_back: Option<String>,
+    /// Mixes of scripts.
+    pub mixes: Vec<Mix>,
+}
+
+/// Sizes of a family in megabytes of 2^20 bytes.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Size {
+    /// Tables per unit of scale.
+    pub table_mb: f64,
+    /// Indexes per unit of scale.
+    pub index_mb: f64,
+    /// Tables whatever the scale is.
+    #[serde(default)]
+    pub fixed_table_mb: f64,
+    /// Indexes whatever the scale is.
+    #[serde(default)]
+    pub fixed_index_mb: f64,
+}
+
+/// Variable of a family: an integer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Description in a line.
+    pub description: String,
+    /// Expression for its value where none is given.
+    pub default: String,
+    /// Least value.
+    pub min: i64,
+    /// Greatest value.
+    pub max: i64,
+    /// Query for its value in tables that another tool has made.
+    #[serde(default)]
+    pub detect: Option<String>,
+}
+
+/// Constant of a load or a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constant {
+    /// Its name.
+    pub name: String,
+    /// Expression for its value.
+    pub value: String,
+}
+
+/// Mix of scripts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mix {
+    /// Its name, unique among the mixes of all families.
+    pub name: String,
+    /// Description in a line.
+    pub description: String,
+    /// Its scripts.
+    pub scripts: Vec<MixScript>,
+    /// Defaults of options of runs.
+    #[serde(default)]
+    pub options: MixOptions,
+}
+
+/// Script of a mix.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MixScript {
+    /// Its name in the mix.
+    pub name: String,
+    /// Its file without `.sql`; that of the name if not given.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Relative frequency.
+    pub weight: i64,
+    /// Name of the transaction in reports.
+    #[serde(default)]
+    pub transaction: Option<String>,
+    /// Limit of the 90th percentile of its latency, in milliseconds.
+    #[serde(default)]
+    pub limit_ms: Option<f64>,
+}
+
+impl MixScript {
+    /// Name of its file without `.sql`.
+    pub fn file(&self) -> &str {
+        self.file.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Defaults of options of runs of a mix.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MixOptions {
+    /// Tries of a transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tries: Option<i32>,
+    /// Whether errors end transactions only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continue_on_error: Option<bool>,
+}
