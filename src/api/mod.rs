@@ -21,3 +21,4 @@ mod teardown;
 mod travel;
 mod wait;
 mod warnings;
+mod workloads;

@@ -216,7 +216,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         }),
         rate: wanted.rate,
         latency_limit: wanted.latency_limit_us.map(|us| us as f64 / 1000.0),
-        max_tries: wanted.max_tries,
+        max_tries: Some(wanted.max_tries),
         variables: Some(
             variables
                 .map(|(name, text)| (name.clone(), text.clone().into()))
@@ -231,7 +231,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
             Mode::Spi => here(&wanted.connection).map(|()| None)?,
         },
         reconnect: wanted.reconnect,
-        continue_on_error: wanted.continue_on_error,
+        continue_on_error: Some(wanted.continue_on_error),
         exit_on_abort: wanted.exit_on_abort,
         per_statement: wanted.report_per_command,
         failures_detailed: wanted.failures_detailed,

@@ -31,6 +31,7 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
         settings_from(evidence, "run").map(|s| (s.name.clone(), s.value.as_str().into()));
     columns.insert("settings".into(), Value::Object(of_clients.collect()));
     let mut arguments = Vec::new();
+    let of_workload = run.scripts.iter().any(|name| name.contains(':'));
     for option in defaults {
         if !known.iter().any(|name| name == option.name)
             || (run.mode == Mode::Spi && OF_CONNECTIONS.contains(&option.name))
@@ -48,6 +49,7 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
             arguments.push("warmup => NULL".to_owned());
         } else if let Some(value) = stored(&columns, option.name)
             && value != option.value
+            && !(is_implied(option.name, &value) && !of_workload)
         {
             arguments.push(format!("{} => {}", option.name, literal(&value)));
         }
@@ -61,6 +63,15 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
         .collect();
     lines.push(call(function, &arguments));
     Ok(lines.join("\n"))
+}
+
+/// Whether an option of which a workload may have a default has the value that it has without one.
+fn is_implied(option: &str, value: &Value) -> bool {
+    match option {
+        "max_tries" => *value == 1,
+        "continue_on_error" => *value == false,
+        _ => false,
+    }
 }
 
 /// The statement that repeats a set: with the options that all of its runs have in common, and with what

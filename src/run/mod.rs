@@ -10,6 +10,7 @@ mod settings;
 pub mod spec;
 pub mod statements;
 pub mod undefined;
+pub mod workload;
 
 pub use loopback::Route;
 pub use options::{DEFAULT_SCRIPTS, RunOptions};

@@ -6,6 +6,7 @@ use super::scripts::{ScriptSpec, user_script};
 use super::spec::{ClientProcess, LogSpec, Mode, Run, RunSpec, UndefinedVariables, Vacuum};
 use super::statements;
 use super::undefined;
+use super::workload;
 use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
 use crate::check::{
@@ -74,6 +75,7 @@ macro_rules! known_later {
 
 known_later! {
     Option<String> => Vec<String>,
+    Option<bool> => bool,
     Option<i32> => i32,
     Option<Interval> => Option<f64>,
     Option<Interval> => f64,
@@ -125,13 +127,6 @@ impl RunOptions {
                 &format!("A number from 0, which turns it off, to {MAX_WAIT_SAMPLE_RATE}."),
             ));
         }
-        in_range("max_tries", self.max_tries, 0, i32::MAX)?;
-        if self.max_tries == 0 && duration_us.is_none() && self.latency_limit.is_none() {
-            return Err(Error::OptionConflict {
-                message: "an unlimited number of tries needs another limit".into(),
-                hint: "Give \"latency_limit\" or \"duration\" with max_tries => 0.".into(),
-            });
-        }
         let given = [
             ("reconnect", self.reconnect),
             ("jobs", self.jobs.is_some()),
@@ -148,6 +143,17 @@ impl RunOptions {
 
         server::require_login_role()?;
         let target = self.target()?;
+        let prepared = workload::prepare(&scripts, &variables, seed, target.as_ref())?;
+        let of_mix = prepared.as_ref().map(|prepared| prepared.options);
+        let of_mix = of_mix.unwrap_or_default();
+        let max_tries = self.max_tries.or(of_mix.max_tries).unwrap_or(1);
+        in_range("max_tries", max_tries, 0, i32::MAX)?;
+        if max_tries == 0 && duration_us.is_none() && self.latency_limit.is_none() {
+            return Err(Error::OptionConflict {
+                message: "an unlimited number of tries needs another limit".into(),
+                hint: "Give \"latency_limit\" or \"duration\" with max_tries => 0.".into(),
+            });
+        }
         let client_process = self.client_process()?;
         self.check_route()?;
         let connection = match mode {
@@ -174,6 +180,11 @@ impl RunOptions {
                 warmup_s: warmup_us.map_or(0.0, s),
                 max_warmup_s: warmup_us.is_none().then_some(s(max_warmup_us)),
                 aggregate_interval_s: s(aggregate_interval_us),
+                max_tries,
+                continue_on_error: self
+                    .continue_on_error
+                    .or(of_mix.continue_on_error)
+                    .unwrap_or_default(),
                 variables,
                 client_process: client_process.stored(),
                 // The string may have a password; the coordinator describes the server.
@@ -185,7 +196,7 @@ impl RunOptions {
             statements: 0,
             pgbench_language: false,
             debug: false,
-            scale: None,
+            scale: prepared.as_ref().map(|prepared| prepared.scale),
             log: self.log_spec()?,
             vacuum_tables: Vec::new(),
             seed,
@@ -209,6 +220,15 @@ impl RunOptions {
         let workload = spec.checked_workload()?;
         if workload.runs_programs() {
             security::require_server_program()?;
+        }
+        // Those that no script mentions would be told to be unused.
+        let values = prepared.iter().flat_map(|prepared| &prepared.values.0);
+        let is_mentioned = |name: &str| name != "scale" && workload.symbols.find(name).is_some();
+        for (name, value) in values.filter(|(name, _)| is_mentioned(name)) {
+            let variables = &mut spec.run.variables;
+            variables
+                .entry(name.clone())
+                .or_insert_with(|| value.to_string());
         }
         if self.undefined_variables == UndefinedVariables::Error {
             undefined::require_none(&spec, &workload)?;
@@ -469,9 +489,9 @@ impl RunOptions {
         let mut scripts = Vec::with_capacity(list.len());
         let mut bytes = 0;
         for item in &list {
-            let script = super::scripts::find(item)?;
+            let found = super::scripts::find(item)?;
             // Before all of them are in memory.
-            bytes += script.body.len();
+            bytes += found.iter().map(|script| script.body.len()).sum::<usize>();
             if bytes > MAX_SCRIPT_BYTES {
                 return Err(invalid(
                     "scripts",
@@ -479,7 +499,7 @@ impl RunOptions {
                     "All scripts of a run together have a length of at most 16 MB.",
                 ));
             }
-            scripts.push(script);
+            scripts.extend(found);
         }
         if scripts.iter().all(|script| script.weight == 0) {
             return Err(invalid(

@@ -112,6 +112,7 @@ impl PgioSpec {
             weight: i64::from(weight),
             builtin: false,
             writes,
+            workload: None,
         };
         let select = script(
             SELECT,

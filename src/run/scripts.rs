@@ -3,6 +3,7 @@
 //! The meaning of a name depends on its form and on the caller, never on what others have stored:
 //!
 //! * a start of a built-in script's name is that built-in script, or an error if several start so;
+//! * the name of a mix of the catalog stands for its scripts, `mix:script` for one of them;
 //! * a name with a slash is a file of the server;
 //! * `owner.name` is the script that this role has stored, with the owner as `regrole` prints it;
 //! * any other name is a script that the caller has stored.
@@ -11,8 +12,10 @@
 //! whoever executes it. Whoever may call the functions may use every stored script, with rights of
 //! their own; only a script's owner may replace or drop it.
 
+use super::workload::{self, MixName};
 use crate::backend::interrupts::check_for_interrupts;
 use crate::error::{Error, Result};
+use crate::options::nearest;
 use crate::query;
 use crate::security::{as_owner, require_server_files};
 use crate::server;
@@ -62,6 +65,8 @@ pub struct ScriptSpec {
     pub builtin: bool,
     /// Whether it is known to write.
     pub writes: bool,
+    /// The mix of the catalog that it is of.
+    pub workload: Option<MixName>,
 }
 
 impl ScriptSpec {
@@ -74,17 +79,21 @@ impl ScriptSpec {
     }
 }
 
-/// The script that an item of a list means.
-pub fn find(item: &Item) -> Result<ScriptSpec> {
+/// The scripts that an item of a list means: one, or all of a mix.
+pub fn find(item: &Item) -> Result<Vec<ScriptSpec>> {
     let of_statement = match item.text.trim().contains(char::is_whitespace) {
         true => " A statement is given as sql => '...'.",
         false => "",
     };
+    let mixes: Vec<String> = workload::mixes().collect();
+    let meant = nearest(&item.name.name, mixes.iter().map(String::as_str));
+    let meant = meant.map(|mix| format!("Perhaps you meant \"{mix}\". "));
+    let meant = meant.unwrap_or_default();
     let unknown = |message: String| Error::UnknownScript {
         message,
         hint: format!(
-            "Built-in scripts are {}; stored ones are listed in bench.scripts. A script of another \
-             role is written owner.name, a file with a slash.{of_statement}",
+            "{meant}Built-in scripts are {}; stored ones are listed in bench.scripts, workloads in \
+             bench.workloads. A script of another role is written owner.name, a file with a slash.{of_statement}",
             builtin::list()
                 .iter()
                 .map(|b| b.name)
@@ -97,11 +106,18 @@ pub fn find(item: &Item) -> Result<ScriptSpec> {
         Some(_) => Err(BuiltinError::Unknown(item.text.to_owned())),
     };
     match own_name {
-        Ok(script) => Ok(built_in(script, item.weight)),
-        Err(error @ BuiltinError::Ambiguous { .. }) => Err(unknown(error.to_string())),
-        Err(BuiltinError::Unknown(_)) => stored_or_file(item.text, &item.name, item.weight)?
-            .ok_or_else(|| unknown(format!("script \"{}\" does not exist", item.text))),
+        Ok(script) => return Ok(vec![built_in(script, item.weight)]),
+        Err(error @ BuiltinError::Ambiguous { .. }) => return Err(unknown(error.to_string())),
+        Err(BuiltinError::Unknown(_)) => {}
     }
+    if item.name.owner.is_none()
+        && let Some(scripts) = workload::scripts(&item.name.name, item.weight)?
+    {
+        return Ok(scripts);
+    }
+    stored_or_file(item.text, &item.name, item.weight)?
+        .map(|script| vec![script])
+        .ok_or_else(|| unknown(format!("script \"{}\" does not exist", item.text)))
 }
 
 /// The stored script or file that a name means, which was written as `text`; `None` if no such
@@ -161,6 +177,7 @@ pub fn user_script(name: &str, description: String, body: String, weight: i64) -
         weight,
         builtin: false,
         writes,
+        workload: None,
     }
 }
 
@@ -203,6 +220,7 @@ pub fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
         weight,
         builtin: true,
         writes: script.name != "select-only",
+        workload: None,
     }
 }
 

@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 /// The pieces in the order of creation.
-const PIECES: [&str; 17] = [
+const PIECES: [&str; 18] = [
     "schema",
     "tables",
     "telemetry",
@@ -31,6 +31,7 @@ const PIECES: [&str; 17] = [
     "runs",
     "scripts",
     "initialize",
+    "workloads",
     "results",
     "charts",
     "require",

@@ -70,14 +70,15 @@ macro_rules! run_options {
             /// already late before they start are skipped.
             latency_limit: Option<f64>, "-L" => latency_limit_ms: Option<f64>;
             /// Maximum number of tries of a transaction after serialization failures and deadlocks; 0 means no
-            /// limit and needs a duration or a latency limit.
-            max_tries: i32 = 1, "--max-tries" => max_tries: i32;
+            /// limit and needs a duration or a latency limit. NULL: 1, or what the workload of the scripts says.
+            max_tries: Option<i32>, "--max-tries" => max_tries: i32;
             /// Variables for scripts, a JSON object such as `{"scale": 10}`.
             variables: Option<Value>, "-D" => variables: BTreeMap<String, String>;
             /// A new connection for each transaction; mode libpq only.
             reconnect: bool = false, "-C" => reconnect: bool;
-            /// Errors of statements end their transaction, not their client.
-            continue_on_error: bool = false, "--continue-on-error" => continue_on_error: bool;
+            /// Errors of statements end their transaction, not their client. NULL: false, or what the workload of
+            /// the scripts says.
+            continue_on_error: Option<bool>, "--continue-on-error" => continue_on_error: bool;
             /// The run stops when a client aborts.
             exit_on_abort: bool = false, "--exit-on-abort" => exit_on_abort: bool;
             /// Figures of each command, in `bench.run_statements`, with percentiles. Takes 17 kB of shared

@@ -129,6 +129,17 @@ impl Family {
         })
     }
 
+    /// Tables of the family: those that are loaded, in order.
+    pub fn tables(&self) -> Vec<String> {
+        let mut tables: Vec<String> = Vec::new();
+        for query in &self.load {
+            if !tables.contains(&query.table) {
+                tables.push(query.table.clone());
+            }
+        }
+        tables
+    }
+
     /// Text of a script of a mix.
     pub fn body(&self, script: &MixScript) -> &str {
         self.scripts.get(script.file()).map_or("", String::as_str)

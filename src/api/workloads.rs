@@ -1,0 +1,181 @@
+//! `bench.workloads`, `bench.workload_script` and `bench.check_workload`.
+
+use crate::backend::call::{Call, OrRaiseIn};
+use crate::check::{argument, seed};
+use crate::error::{Error, OrRaise, Result};
+use crate::query;
+use crate::run::workload;
+use pgrx::prelude::*;
+use selfbench_workload::{Check, Family, Mix, families};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+type Rows<T> = TableIterator<'static, T>;
+
+#[allow(clippy::type_complexity)]
+#[pg_extern(sql = false)]
+fn workloads() -> Rows<(
+    name!(family, String),
+    name!(mix, String),
+    name!(description, String),
+    name!(unit, String),
+    name!(table_mb, f64),
+    name!(index_mb, f64),
+    name!(tables, Vec<String>),
+    name!(scripts, pgrx::JsonB),
+    name!(variables, pgrx::JsonB),
+    name!(options, pgrx::JsonB),
+)> {
+    let families = families().iter().map(Family::parse);
+    let families: Result<Vec<Family>> = families.map(|f| f.map_err(workload::faulty)).collect();
+    let rows = families.or_raise().into_iter().flat_map(|family| {
+        let mixes = family.manifest.mixes.clone().into_iter();
+        mixes
+            .map(|mix| {
+                (
+                    family.name.clone(),
+                    mix.name.clone(),
+                    mix.description.clone(),
+                    family.manifest.unit.clone(),
+                    family.manifest.size.table_mb,
+                    family.manifest.size.index_mb,
+                    family.tables(),
+                    pgrx::JsonB(scripts_of(&mix)),
+                    pgrx::JsonB(variables_of(&family)),
+                    pgrx::JsonB(serde_json::to_value(mix.options).unwrap_or_default()),
+                )
+            })
+            .collect::<Vec<_>>()
+    });
+    TableIterator::new(rows.collect::<Vec<_>>())
+}
+
+fn scripts_of(mix: &Mix) -> Value {
+    let scripts = mix.scripts.iter();
+    scripts
+        .map(|script| (script.name.clone(), json!(script.weight)))
+        .collect()
+}
+
+fn variables_of(family: &Family) -> Value {
+    let variables = family.manifest.variables.iter();
+    variables
+        .map(|variable| {
+            let facts = json!({
+                "description": variable.description,
+                "default": variable.default,
+                "min": variable.min,
+                "max": variable.max,
+            });
+            (variable.name.clone(), facts)
+        })
+        .collect()
+}
+
+#[pg_extern(sql = false)]
+fn workload_script(
+    call: Call<'_>,
+) -> TableIterator<'static, (name!(body, String), name!(defines, String))> {
+    let row = (|| {
+        let (mix, script, variables, wanted_seed): (
+            Option<String>,
+            Option<String>,
+            Option<Value>,
+            _,
+        ) = call.read(|arguments| {
+            Ok((
+                arguments.take("mix")?,
+                arguments.take("script")?,
+                arguments.take("variables")?,
+                arguments.take("seed")?,
+            ))
+        })?;
+        let (name, script) = (argument("mix", mix)?, argument("script", script)?);
+        let given = numbers(variables.as_ref());
+        let scripts = workload::scripts(&format!("{name}:{script}"), 1)?;
+        let Some(found) = scripts.and_then(|scripts| scripts.into_iter().next()) else {
+            workload::named(&name)?;
+            return Err(Error::UnknownScript {
+                message: format!("workload \"{name}\" has no script \"{script}\""),
+                hint: "bench.workloads lists the scripts of each mix.".into(),
+            });
+        };
+        let wanted_seed: Option<crate::check::Seed> = wanted_seed;
+        let seed = seed(wanted_seed.as_ref())?;
+        let prepared = workload::prepare(std::slice::from_ref(&found), &given, seed, None)?;
+        let values = prepared
+            .map(|prepared| prepared.values.0)
+            .unwrap_or_default();
+        let defines = values
+            .iter()
+            .map(|(name, value)| format!("-D {name}={value}"));
+        let defines: Vec<String> = defines.collect();
+        Ok((found.body, defines.join(" ")))
+    })()
+    .or_raise_in(&call);
+    TableIterator::once(row)
+}
+
+/// The texts of a JSON object's values.
+fn numbers(variables: Option<&Value>) -> BTreeMap<String, String> {
+    let variables = variables.and_then(Value::as_object);
+    variables
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.clone(), value.to_string().trim_matches('"').to_owned()))
+        .collect()
+}
+
+#[allow(clippy::type_complexity)]
+#[pg_extern(sql = false)]
+fn check_workload(
+    call: Call<'_>,
+) -> Rows<(
+    name!(condition, String),
+    name!(description, String),
+    name!(holds, Option<bool>),
+    name!(violations, Option<i64>),
+    name!(example, Option<String>),
+)> {
+    let rows = (|| {
+        let name: Option<String> = call.read(|arguments| arguments.take("workload"))?;
+        let (family, _) = workload::named(&argument("workload", name)?)?;
+        let of_table = format!("SELECT pg_catalog.to_regclass('{0}')::pg_catalog.text", workload::TABLE);
+        let is_loaded = query::first_row(&of_table)?.into_iter().flatten().next().is_some();
+        let is_unknown = |check: &Check| !is_loaded && check.sql.contains(workload::TABLE);
+        // One statement has one snapshot.
+        let columns: Vec<String> = family
+            .checks
+            .iter()
+            .map(|check| {
+                if is_unknown(check) {
+                    return "NULL".to_owned();
+                }
+                format!(
+                    "(SELECT pg_catalog.concat(pg_catalog.count(*), ' ', pg_catalog.min(t::pg_catalog.text)) \
+                     FROM ({}) t)",
+                    check.sql
+                )
+            })
+            .collect();
+        let row = query::first_row(&format!("SELECT {}", columns.join(",\n")))?;
+        let rows = family.checks.into_iter().zip(row).map(|(check, found)| {
+            let Some(found) = found else {
+                let reason = "the tables have not been loaded by bench.initialize";
+                return (check.name, check.description, None, None, Some(reason.to_owned()));
+            };
+            let (count, example) = found.split_once(' ').unwrap_or((&found, ""));
+            let violations: i64 = count.parse().unwrap_or(0);
+            let holds = match violations {
+                0 => Some(true),
+                _ if check.after_load_only => None,
+                _ => Some(false),
+            };
+            let example = (!example.is_empty()).then(|| example.to_owned());
+            (check.name, check.description, holds, Some(violations), example)
+        });
+        Ok(rows.collect::<Vec<_>>())
+    })()
+    .or_raise_in(&call);
+    TableIterator::new(rows)
+}

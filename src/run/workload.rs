@@ -1,0 +1,321 @@
+//! Workloads of the catalog in a run: the scripts of a mix, and the values of their variables, which come
+//! from the tables.
+
+use super::scripts::{ScriptSpec, user_script};
+use crate::backend::activity;
+use crate::database::remote::Remote;
+use crate::error::{Error, Result};
+use crate::options::nearest;
+use crate::pq::ConnectWith;
+use crate::query::{self, quote_literal};
+use selfbench_workload::{
+    Family, Given, Mix, MixOptions, Values, WorkloadError, families, find_mix,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The table beside a family's tables that says what they hold.
+pub const TABLE: &str = "bench_workload";
+
+/// Mix of the catalog that a script belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MixName {
+    /// Name of the family.
+    pub family: String,
+    /// Name of the mix.
+    pub mix: String,
+}
+
+/// Values that the scripts of a workload need.
+pub struct Prepared {
+    /// Scale of the tables.
+    pub scale: i64,
+    /// Variables and constants.
+    pub values: Values,
+    /// Defaults of options of runs.
+    pub options: MixOptions,
+}
+
+/// Names of all mixes.
+pub fn mixes() -> impl Iterator<Item = String> {
+    let families = families()
+        .iter()
+        .filter_map(|source| Family::parse(source).ok());
+    families.flat_map(|family| family.manifest.mixes.into_iter().map(|mix| mix.name))
+}
+
+/// The scripts of a mix, or the one that `mix:script` names, with their weights times `weight`; `None` if
+/// there is no such mix.
+pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
+    let (mix_name, script) = match name.split_once(':') {
+        Some((mix, script)) => (mix, Some(script)),
+        None => (name, None),
+    };
+    let Some((family, mix)) = find_mix(mix_name).map_err(faulty)? else {
+        return Ok(None);
+    };
+    let Some(mix) = mix else {
+        let mixes: Vec<_> = family
+            .manifest
+            .mixes
+            .iter()
+            .map(|mix| mix.name.as_str())
+            .collect();
+        return Err(Error::UnknownScript {
+            message: format!("\"{name}\" is a family of workloads, not a mix of scripts"),
+            hint: format!("Its mixes are {}.", mixes.join(", ")),
+        });
+    };
+    let of_mix = mix.scripts.iter().map(|script| ScriptSpec {
+        weight: script.weight.saturating_mul(weight),
+        workload: Some(MixName {
+            family: family.name.clone(),
+            mix: mix.name.clone(),
+        }),
+        ..user_script(
+            &format!("{}:{}", mix.name, script.name),
+            script
+                .transaction
+                .clone()
+                .unwrap_or_else(|| script.name.clone()),
+            family.body(script).to_owned(),
+            1,
+        )
+    });
+    let Some(script) = script else {
+        return Ok(Some(of_mix.collect()));
+    };
+    let found = of_mix
+        .zip(&mix.scripts)
+        .find(|(_, listed)| listed.name == script);
+    match found {
+        Some((spec, _)) => Ok(Some(vec![ScriptSpec { weight, ..spec }])),
+        None => {
+            let names: Vec<_> = mix
+                .scripts
+                .iter()
+                .map(|script| script.name.as_str())
+                .collect();
+            Err(Error::UnknownScript {
+                message: format!("mix \"{mix_name}\" has no script \"{script}\""),
+                hint: format!("Its scripts are {}.", names.join(", ")),
+            })
+        }
+    }
+}
+
+/// The values for scripts, if they are of a workload: `given` by the user, of the tables that the session
+/// or the target finds, and drawn with the seed of the run.
+pub fn prepare(
+    scripts: &[ScriptSpec],
+    given: &BTreeMap<String, String>,
+    seed: u64,
+    target: Option<&ConnectWith>,
+) -> Result<Option<Prepared>> {
+    let mut names = scripts.iter().filter_map(|script| script.workload.as_ref());
+    let Some(first) = names.next() else {
+        return Ok(None);
+    };
+    if let Some(other) = names.find(|name| name.family != first.family) {
+        return Err(Error::OptionConflict {
+            message: format!(
+                "scripts of the workloads \"{}\" and \"{}\" cannot be mixed",
+                first.mix, other.mix
+            ),
+            hint: "A run has scripts of one family of workloads, besides your own.".into(),
+        });
+    }
+    let Some((family, Some(mix))) = find_mix(&first.mix).map_err(faulty)? else {
+        return Ok(None);
+    };
+    values(&family, &mix, given, seed, target).map(Some)
+}
+
+/// The values for the scripts of a mix.
+pub fn values(
+    family: &Family,
+    mix: &Mix,
+    given: &BTreeMap<String, String>,
+    seed: u64,
+    target: Option<&ConnectWith>,
+) -> Result<Prepared> {
+    let manifest = &family.manifest;
+    let constants = || {
+        manifest
+            .load_constants
+            .iter()
+            .chain(&manifest.run_constants)
+    };
+    let given = |wanted: &str| -> Result<Option<i64>> {
+        let Some(text) = given.get(wanted) else {
+            return Ok(None);
+        };
+        text.parse().map(Some).map_err(|_| Error::OptionConflict {
+            message: format!(
+                "variable \"{wanted}\" of workload \"{}\" is not an integer",
+                mix.name
+            ),
+            hint: "Give an integer, or leave it out to get that of the tables.".into(),
+        })
+    };
+    let found = match target {
+        None => find(family, &mut |sql| query::first_row(sql), &given)?,
+        Some(target) => activity::unchanged(|| {
+            let mut remote = Remote::connect(target)?;
+            find(family, &mut |sql| remote.first_row(sql), &given)
+        })?,
+    };
+    let mut values = match found {
+        Found::Loaded(values) => values,
+        Found::Foreign(detected) => {
+            let told: Vec<String> = detected
+                .iter()
+                .map(|(n, v)| format!("{n} is {v}"))
+                .collect();
+            pgrx::notice!(
+                "the tables of workload \"{}\" have not been loaded by bench.initialize: {}",
+                family.name,
+                told.join(", ")
+            );
+            let scale = scale_of(family, &detected)?;
+            let mut values = Values::of(manifest, scale, &detected).map_err(faulty)?;
+            values
+                .draw(&manifest.load_constants, seed)
+                .map_err(faulty)?;
+            values
+        }
+    };
+    values.draw(&manifest.run_constants, seed).map_err(faulty)?;
+    for constant in constants() {
+        if let Some(value) = given(&constant.name)? {
+            values.0.insert(constant.name.clone(), value);
+        }
+    }
+    Ok(Prepared {
+        scale: values.0.get("scale").copied().unwrap_or(1),
+        values,
+        options: mix.options,
+    })
+}
+
+/// What tables hold.
+enum Found {
+    /// Loaded here: all values.
+    Loaded(Values),
+    /// Made by another tool: variables as far as they are given or can be detected.
+    Foreign(Given),
+}
+
+fn find(
+    family: &Family,
+    first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
+    given: &dyn Fn(&str) -> Result<Option<i64>>,
+) -> Result<Found> {
+    let missing = |table: &str| Error::TableMissing {
+        table: table.to_owned(),
+        hint: format!(
+            "Create and fill the tables with SELECT * FROM bench.initialize('{}'), or set \
+             search_path so that they are found.",
+            family.name
+        ),
+    };
+    let mut variables = Given::new();
+    for variable in &family.manifest.variables {
+        if let Some(value) = given(&variable.name)? {
+            variables.insert(variable.name.clone(), value);
+        }
+    }
+    let exists = |row: Vec<Option<String>>| row.into_iter().next().flatten().is_some();
+    let of_table = format!("SELECT pg_catalog.to_regclass('{TABLE}')::pg_catalog.text");
+    if exists(first_row(&of_table)?) {
+        let row = first_row(&format!(
+            "SELECT w.scale::pg_catalog.text, w.variables::pg_catalog.text,
+                    w.constants::pg_catalog.text, w.loaded_at::pg_catalog.text
+               FROM {TABLE} w WHERE w.family OPERATOR(pg_catalog.=) {}",
+            quote_literal(&family.name)
+        ))?;
+        if let [Some(scale), stored, constants, loaded_at] = row.as_slice() {
+            if loaded_at.is_none() {
+                return Err(Error::TableEmpty {
+                    table: family
+                        .load
+                        .first()
+                        .map_or(String::new(), |query| query.table.clone()),
+                    hint: format!(
+                        "The load of the tables did not end. Repeat it with SELECT * FROM \
+                         bench.initialize('{}').",
+                        family.name
+                    ),
+                });
+            }
+            let numbers = |text: &Option<String>| -> Given {
+                let text = text.as_deref().unwrap_or("{}");
+                serde_json::from_str(text).unwrap_or_default()
+            };
+            let mut of_load = numbers(stored);
+            of_load.retain(|name, _| family.manifest.variables.iter().any(|v| v.name == *name));
+            of_load.extend(variables);
+            let scale = scale.parse().unwrap_or(1);
+            let mut values = Values::of(&family.manifest, scale, &of_load).map_err(faulty)?;
+            values.0.extend(numbers(constants));
+            return Ok(Found::Loaded(values));
+        }
+    }
+    for query in &family.load {
+        let of_table = format!(
+            "SELECT pg_catalog.to_regclass('{}')::pg_catalog.text",
+            query.table
+        );
+        if !exists(first_row(&of_table)?) {
+            return Err(missing(&query.table));
+        }
+    }
+    for variable in &family.manifest.variables {
+        if let (Some(detect), false) = (&variable.detect, variables.contains_key(&variable.name)) {
+            let value = first_row(&format!("SELECT ({detect})::pg_catalog.text"))?
+                .into_iter()
+                .next()
+                .flatten();
+            if let Some(value) = value.and_then(|text| text.parse().ok()) {
+                variables.insert(variable.name.clone(), value);
+            }
+        }
+    }
+    Ok(Found::Foreign(variables))
+}
+
+/// Scale of tables with these variables: the one at which defaults give the first of them.
+fn scale_of(family: &Family, detected: &Given) -> Result<i64> {
+    let at_one = Values::of(&family.manifest, 1, &Given::new()).map_err(faulty)?;
+    let mut variables = family.manifest.variables.iter();
+    let ratio = variables.find_map(|variable| {
+        let found = *detected.get(&variable.name)?;
+        let unit = *at_one.0.get(&variable.name)?;
+        (unit > 0).then(|| found / unit)
+    });
+    Ok(ratio.unwrap_or(1).max(1))
+}
+
+/// The family or mix of that name.
+pub fn named(name: &str) -> Result<(Family, Option<Mix>)> {
+    find_mix(name).map_err(faulty)?.ok_or_else(|| {
+        let families = families().iter().map(|source| source.name.to_owned());
+        let known: Vec<String> = families.chain(mixes()).collect();
+        let hint = match nearest(name, known.iter().map(String::as_str)) {
+            Some(name) => format!("Perhaps you meant \"{name}\". "),
+            None => String::new(),
+        };
+        Error::UnknownScript {
+            message: format!("workload \"{name}\" does not exist"),
+            hint: format!("{hint}bench.workloads lists all."),
+        }
+    })
+}
+
+/// The error for a fault of a workload.
+pub fn faulty(error: WorkloadError) -> Error {
+    Error::OptionConflict {
+        message: error.to_string(),
+        hint: "bench.workloads lists the variables of each workload with their ranges.".into(),
+    }
+}
