@@ -1,0 +1,15 @@
+-- Two updates, and a row replaced under its id, in a transaction block.
+-- A concurrent delete and insert of the same id ends in a unique violation, which rolls back.
+BEGIN;
+\set id CASE WHEN :distribution = 0 THEN random(1, :rows) ELSE random_special(1, :rows) END
+UPDATE sbtest1 SET k = k + 1 WHERE id = :id;
+\set id CASE WHEN :distribution = 0 THEN random(1, :rows) ELSE random_special(1, :rows) END
+\template c ###########-###########-###########-###########-###########-###########-###########-###########-###########-###########
+UPDATE sbtest1 SET c = :'c' WHERE id = :id;
+\set id CASE WHEN :distribution = 0 THEN random(1, :rows) ELSE random_special(1, :rows) END
+DELETE FROM sbtest1 WHERE id = :id;
+\set k CASE WHEN :distribution = 0 THEN random(1, :rows) ELSE random_special(1, :rows) END
+\template c ###########-###########-###########-###########-###########-###########-###########-###########-###########-###########
+\template pad ###########-###########-###########-###########-###########
+INSERT INTO sbtest1 (id, k, c, pad) VALUES (:id, :k, :'c', :'pad');
+COMMIT;

@@ -1,0 +1,1 @@
+ALTER TABLE usertable ADD PRIMARY KEY (ycsb_key);
