@@ -56,6 +56,23 @@ pub unsafe fn portal_run(portal: pg_sys::Portal, rows: std::ffi::c_long) {
     }
 }
 
+/// Runs a query to its end, once.
+///
+/// # Safety
+/// The executor must have been started for it.
+pub unsafe fn executor_run(query: *mut pg_sys::QueryDesc) {
+    // SAFETY: the caller's promise; a count of 0 is no limit.
+    unsafe {
+        pg_sys::ExecutorRun(
+            query,
+            pg_sys::ScanDirection::ForwardScanDirection,
+            0,
+            #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+            true,
+        );
+    }
+}
+
 /// Releases the replication slot that this process uses, and drops its temporary ones, as the server
 /// does after an error.
 ///

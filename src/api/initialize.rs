@@ -1,11 +1,15 @@
-//! `bench.initialize` and `bench.initialize_pgio`.
+//! `bench.initialize`, also for workloads, and `bench.initialize_pgio`.
 
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
+use crate::check::argument;
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::initialize::tables::TABLES;
-use crate::initialize::{InitializeOptions, InitializeSpec, Job, PgioOptions, pgio};
+use crate::initialize::tables::{TABLES, quote_identifier};
+use crate::initialize::workload::spec::WORKLOADS;
+use crate::initialize::{
+    InitializeOptions, InitializeSpec, Job, PgioOptions, WorkloadOptions, WorkloadSpec, pgio,
+};
 use crate::options::Options;
 use crate::query;
 use crate::server;
@@ -47,6 +51,20 @@ fn initialize_pgio(
     TableIterator::new(seconds)
 }
 
+#[pg_extern(sql = false)]
+fn initialize_workload(
+    call: Call<'_>,
+) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
+    let horizon = call.horizon();
+    let seconds = (|| {
+        let (workload, options): (Option<String>, WorkloadOptions) =
+            call.read(|arguments| Ok((arguments.take("workload")?, Options::take(arguments)?)))?;
+        let spec = options.check(&argument("workload", workload)?)?;
+        execute_workload(spec, &horizon)
+    })();
+    TableIterator::new(seconds.or_raise_in(&call))
+}
+
 /// Options of the notices about an initialization.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Telling {
@@ -64,14 +82,9 @@ pub(super) fn execute(
 ) -> Result<Vec<(String, f64)>> {
     if spec.target.is_none() {
         let schema = match spec.is_in_first_schema() {
-            true => query::first_value::<String>(
-                "SELECT pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text)
-                        OPERATOR(pg_catalog.||) '.'",
-                &[],
-            )?,
-            false => None,
+            true => first_schema()?,
+            false => String::new(),
         };
-        let schema = schema.unwrap_or_default();
         let tables = TABLES.map(|(table, _)| format!("{schema}{table}"));
         let tables: Vec<_> = tables
             .iter()
@@ -87,7 +100,7 @@ pub(super) fn execute(
             .filter_map(InitializeStep::from_letter)
             .collect(),
         // As pgbench does: the other tables are small.
-        tables: "pgbench_accounts",
+        tables: "pgbench_accounts".into(),
         rows: spec.accounts() as u64,
         partitions: spec.partitioning.map_or(0, |(count, _)| count),
         ..Notifier::default()
@@ -108,11 +121,44 @@ fn execute_pgio(options: &PgioOptions, horizon: &Horizon) -> Result<Vec<(String,
     }
     let notifier = Notifier {
         steps: InitializeStep::PGIO.to_vec(),
-        tables: "pgio's tables",
+        tables: "pgio's tables".into(),
         rows: spec.rows() as u64,
         ..Notifier::default()
     };
     perform(&Job::Pgio(spec), notifier, horizon)
+}
+
+/// Initializes the tables of a workload as specified; names and seconds of the steps.
+fn execute_workload(spec: WorkloadSpec, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
+    if spec.target.is_none() {
+        let schema = first_schema()?;
+        let qualified = |name: &str| format!("{schema}{}", quote_identifier(name));
+        let tables: Vec<_> = spec.tables.iter().map(|table| qualified(table)).collect();
+        let workloads = qualified(WORKLOADS);
+        let mut tables: Vec<_> = tables
+            .iter()
+            .map(|table| (table.as_str(), Access::Replace))
+            .collect();
+        tables.push((&workloads, Access::Write));
+        locks::require_none(&tables)?;
+    }
+    let notifier = Notifier {
+        steps: InitializeStep::WORKLOAD.to_vec(),
+        tables: format!("the tables of {}", spec.family),
+        rows: spec.rows() as u64,
+        ..Notifier::default()
+    };
+    perform(&Job::Workload(spec), notifier, horizon)
+}
+
+/// The first schema of `search_path` with a dot behind it, quoted for SQL; empty if there is none.
+fn first_schema() -> Result<String> {
+    let schema = query::first_value::<String>(
+        "SELECT pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text)
+                OPERATOR(pg_catalog.||) '.'",
+        &[],
+    )?;
+    Ok(schema.unwrap_or_default())
 }
 
 fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
@@ -149,7 +195,7 @@ struct Notifier {
     telling: Telling,
     steps: Vec<InitializeStep>,
     /// Tables that get these rows.
-    tables: &'static str,
+    tables: String,
     rows: u64,
     partitions: i32,
     /// Steps that have been announced.
@@ -212,7 +258,7 @@ impl Notifier {
     fn tell(&self, done: u64, elapsed_ns: u64) {
         let elapsed = elapsed_ns as f64 / 1e9;
         let server_major = server::version_num() / 10_000;
-        let line = progress_line(done, self.rows, self.tables, elapsed, server_major);
+        let line = progress_line(done, self.rows, &self.tables, elapsed, server_major);
         pgrx::notice!("{line}");
     }
 }

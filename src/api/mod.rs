@@ -10,6 +10,7 @@ mod live;
 mod pgbench;
 mod pgio;
 mod progress;
+mod random;
 mod report;
 mod require;
 mod result;

@@ -9,6 +9,7 @@ use super::transaction::finish;
 use crate::compat;
 use crate::error::{Report, Result, catch};
 use crate::latch::forget_cancel;
+use crate::state::text::c_text;
 use crate::state::transaction::{InTransaction, tried};
 use pgrx::{PgSqlErrorCode, pg_sys};
 use std::ffi::{CStr, CString};
@@ -90,6 +91,45 @@ pub fn require_possible_alone(sql: &str) -> Result<()> {
             }
         }
         Ok(())
+    })
+}
+
+/// What a statement creates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// A table of that name.
+    Table(String),
+    /// A function or procedure of that name.
+    Routine(String),
+}
+
+/// What a statement creates, as parsing shows; `None` if it is neither table nor routine. Names have no
+/// schema. Raises an error of syntax.
+pub fn created(sql: &str) -> Result<Option<Created>> {
+    tried(InTransaction::current()?, || {
+        let text = CString::new(sql).unwrap_or_default();
+        // SAFETY: the text ends in a zero byte; nodes are looked at as what they say they are, and
+        // names are copied.
+        unsafe {
+            let statements =
+                pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+            let Some(statement) = statements.get_ptr(0) else {
+                return Ok(None);
+            };
+            let node = (*statement).stmt;
+            if pgrx::is_a(node, pg_sys::NodeTag::T_CreateStmt) {
+                let relation = (*node.cast::<pg_sys::CreateStmt>()).relation;
+                return Ok(Some(Created::Table(c_text((*relation).relname))));
+            }
+            if pgrx::is_a(node, pg_sys::NodeTag::T_CreateFunctionStmt) {
+                let names = (*node.cast::<pg_sys::CreateFunctionStmt>()).funcname;
+                let names = pgrx::PgList::<pg_sys::Node>::from_pg(names);
+                let last = names.len().checked_sub(1).and_then(|at| names.get_ptr(at));
+                return Ok(last
+                    .map(|name| Created::Routine(c_text((*name.cast::<pg_sys::String>()).sval))));
+            }
+        }
+        Ok(None)
     })
 }
 

@@ -28,12 +28,23 @@ const HAS_JIT_FROM: i32 = 110000;
 /// Time to wait for the lock of a target, in milliseconds, if `lock_timeout` is not set.
 const LOCK_WAIT_MS: i32 = 60_000;
 
+/// Tables that initializations create.
+#[derive(Clone, Copy, Debug)]
+pub enum TablesKind {
+    /// pgbench's.
+    Pgbench,
+    /// pgio's.
+    Pgio,
+    /// Those of workloads, which share a table.
+    Workload,
+}
+
 /// The lock against concurrent initializations of the same tables. It is not one of the tables, because
 /// they are dropped and created while it is held.
 #[derive(Clone, Copy, Debug)]
 pub struct TablesLock {
-    /// Whether the tables are pgio's, not pgbench's.
-    pub pgio: bool,
+    /// The tables.
+    pub kind: TablesKind,
     /// The OID of their schema.
     pub schema: u32,
 }
@@ -42,15 +53,20 @@ impl TablesLock {
     /// Of this server.
     fn object(self) -> Object {
         let schema = self.schema.into();
-        match self.pgio {
-            false => Object::Pgbench(schema),
-            true => Object::Pgio(schema),
+        match self.kind {
+            TablesKind::Pgbench => Object::Pgbench(schema),
+            TablesKind::Pgio => Object::Pgio(schema),
+            TablesKind::Workload => Object::Workload(schema),
         }
     }
 
     /// The key of an advisory lock, the only kind that a target has.
     fn key(self) -> i64 {
-        let of_tables = if self.pgio { *b"pgio" } else { *b"pgb-" };
+        let of_tables = match self.kind {
+            TablesKind::Pgbench => *b"pgb-",
+            TablesKind::Pgio => *b"pgio",
+            TablesKind::Workload => *b"wkld",
+        };
         i64::from(u32::from_be_bytes(of_tables)) << 32 | i64::from(self.schema)
     }
 

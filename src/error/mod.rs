@@ -80,6 +80,12 @@ pub enum Error {
     /// No script of that name.
     #[error("{message}")]
     UnknownScript { message: String, hint: String },
+    /// No workload of that name.
+    #[error("workload \"{name}\" does not exist")]
+    UnknownWorkload {
+        name: String,
+        nearest: Option<String>,
+    },
     /// A script does not parse.
     #[error("{0}")]
     Script(Box<ScriptError>),
@@ -297,6 +303,7 @@ impl Error {
             // No other error of the extension has it, and WHEN OTHERS does not catch it.
             Error::Unmet { .. } => Sqlstate::ERRCODE_ASSERT_FAILURE,
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::UnknownWorkload { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::Script(error) => match error.kind {
                 ScriptErrorKind::Syntax => Sqlstate::ERRCODE_SYNTAX_ERROR,
                 ScriptErrorKind::Limit => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
@@ -505,6 +512,10 @@ impl Error {
             Error::UnknownOption { nearest, .. } => Some(match nearest {
                 Some(name) => format!("Perhaps you meant the option \"{name}\"."),
                 None => "Options are those of bench.run.".into(),
+            }),
+            Error::UnknownWorkload { nearest, .. } => Some(match nearest {
+                Some(name) => format!("Perhaps you meant the workload \"{name}\"."),
+                None => "Workloads are listed in bench.workloads.".into(),
             }),
             Error::Mismatch(_) => Some(
                 "The extension and its library have different versions. Run ALTER EXTENSION \

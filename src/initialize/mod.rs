@@ -1,4 +1,5 @@
-//! Creating and filling pgbench's tables, as `pgbench -i` does, and pgio's (`pgio`): the options,
+//! Creating and filling pgbench's tables, as `pgbench -i` does, pgio's (`pgio`), and those of workloads
+//! (`workload`): the options,
 //! the statements of each step, and the rows. On this server, accounts and pgio's tables are
 //! written as finished pages if they have the storage that pgbench and pgio create: `pages` assigns
 //! rows to pages, `heap` builds and writes pages, `keys` those of primary keys. All other tables are
@@ -16,14 +17,17 @@ pub mod space;
 mod steps;
 pub mod tables;
 pub mod wal;
+pub mod workload;
 
 pub use options::{InitializeOptions, InitializeSpec};
 pub use pgio::PgioSpec;
 pub use pgio_options::PgioOptions;
+pub use workload::options::WorkloadOptions;
+pub use workload::spec::WorkloadSpec;
 
 use crate::backend::identity::Identity;
 use crate::backend::settings::Settings;
-use crate::database::{Database, TablesLock};
+use crate::database::{Database, TablesKind, TablesLock};
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use options::no_schema;
@@ -36,6 +40,8 @@ pub enum Job {
     Pgbench(InitializeSpec),
     /// Initialize pgio's tables.
     Pgio(PgioSpec),
+    /// Initialize the tables of a workload.
+    Workload(WorkloadSpec),
 }
 
 impl Job {
@@ -44,6 +50,7 @@ impl Job {
         match self {
             Job::Pgbench(spec) => spec.identity,
             Job::Pgio(spec) => spec.identity,
+            Job::Workload(spec) => spec.identity,
         }
     }
 
@@ -52,6 +59,7 @@ impl Job {
         match self {
             Job::Pgbench(spec) => &spec.settings,
             Job::Pgio(spec) => &spec.settings,
+            Job::Workload(spec) => &spec.settings,
         }
     }
 
@@ -60,6 +68,7 @@ impl Job {
         match self {
             Job::Pgbench(spec) => spec.rows(),
             Job::Pgio(spec) => spec.rows(),
+            Job::Workload(spec) => spec.rows(),
         }
     }
 
@@ -69,6 +78,7 @@ impl Job {
             && match self {
                 Job::Pgbench(spec) => spec.steps.contains('g') && !spec.unlogged,
                 Job::Pgio(spec) => !spec.unlogged,
+                Job::Workload(spec) => !spec.unlogged,
             }
     }
 
@@ -96,7 +106,11 @@ impl Job {
                     .into(),
             }),
             _ => Ok(TablesLock {
-                pgio: matches!(self, Job::Pgio(_)),
+                kind: match self {
+                    Job::Pgbench(_) => TablesKind::Pgbench,
+                    Job::Pgio(_) => TablesKind::Pgio,
+                    Job::Workload(_) => TablesKind::Workload,
+                },
                 schema: schema.ok_or_else(no_schema)?,
             }),
         }
@@ -107,6 +121,7 @@ impl Job {
         match self {
             Job::Pgbench(spec) => spec.target.as_ref(),
             Job::Pgio(spec) => spec.target.as_ref(),
+            Job::Workload(spec) => spec.target.as_ref(),
         }
     }
 }

@@ -135,12 +135,12 @@ impl InitializeOptions {
     }
 }
 
-/// Options that both kinds of tables have: where they are, and which processes fill them.
+/// Options that all kinds of tables have: where they are, and which processes fill them.
 pub(super) struct CommonOptions<'o> {
     /// The tables.
     pub what: &'static str,
     /// The regular expression of their names.
-    pub named: &'static str,
+    pub named: &'o str,
     /// Tablespace of tables.
     pub tablespace: Option<&'o str>,
     /// Tablespace of their indexes.

@@ -51,7 +51,7 @@ SELECT c.oid::pg_catalog.text, c.relkind::pg_catalog.text, p.partstrat::pg_catal
  WHERE c.oid OPERATOR(pg_catalog.=) {}::pg_catalog.regclass AND NOT c.relispartition";
 
 /// The data that processes need to fill tables together.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Role and database.
     pub identity: Identity,
@@ -88,7 +88,7 @@ impl Keyed {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Layout {
     /// Each file has a range of rows.
     Ranges(Vec<RowRange>),

@@ -10,6 +10,8 @@ use super::heap::{self, PAGE};
 use super::options::{ACCOUNTS, InitializeSpec, TELLERS};
 use super::pgio::{PgioSpec, Schema};
 use super::tables::Tables;
+use super::workload::spec::WorkloadSpec;
+use super::workload::tables::Schema as WorkloadSchema;
 use crate::error::{Error, Result};
 use crate::query;
 use crate::state::catalog::tablespace;
@@ -59,6 +61,17 @@ pub fn require_for_pgio(spec: &PgioSpec, schema: &Schema) -> Result<()> {
         !spec.unlogged,
         &old,
     )
+}
+
+/// Fails if the tables of a workload do not fit where the existing ones are dropped first.
+///
+/// Must be called in a transaction, in the server that has the tables.
+pub fn require_for_workload(spec: &WorkloadSpec, schema: &WorkloadSchema) -> Result<()> {
+    let named = spec.tablespace.as_deref();
+    let at = Place::Tablespace(tablespace(InTransaction::current()?, named, spec.unlogged));
+    let old: Vec<u32> = schema.old.iter().map(|old| old.oid).collect();
+    let (tables, indexes) = (spec.table_bytes, spec.index_bytes);
+    require(at, tables, at, indexes, !spec.unlogged, &old)
 }
 
 /// Fails if pgbench's tables do not fit, with the steps of an initialization. Existing tables give

@@ -170,6 +170,6 @@ pub(super) fn not_a_table(relkind: &str) -> &'static str {
 }
 
 /// A name, quoted for SQL.
-pub(super) fn quote_identifier(name: &str) -> String {
+pub fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -12,6 +12,15 @@ CREATE FUNCTION bench.initialize(
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_wrapper';
 COMMENT ON FUNCTION bench.initialize IS 'create and fill pgbench''s tables as pgbench -i does; returns the seconds of each step';
 
+CREATE FUNCTION bench.initialize(
+    workload text, -- name of a workload or of a mix of it, see bench.workloads
+    {{arguments initialize_workload_options}},
+    OUT step text, -- step
+    OUT seconds float8 -- time of the step
+) RETURNS SETOF record
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_workload_wrapper';
+COMMENT ON FUNCTION bench.initialize(text, int, jsonb, bench.seed, int, text, text, boolean, boolean) IS 'create and fill the tables of a workload in the first schema of search_path; returns the seconds of each step';
+
 /*
  * Creates tables pgio1, pgio2 and so on in the first schema of search_path.
  * "size" is the size of each table: a number of blocks such as '16384', or bytes

@@ -25,6 +25,8 @@ pub enum Object {
     Pgbench(pg_sys::Oid),
     /// pgio's tables in a schema, by the loader.
     Pgio(pg_sys::Oid),
+    /// The tables of workloads in a schema, by the loader.
+    Workload(pg_sys::Oid),
 }
 
 /// When a lock is released at the latest.
@@ -61,6 +63,7 @@ impl Object {
             Object::Imports(role) => (table(c"runs")?, role.to_u32(), 2),
             Object::Pgbench(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 1),
             Object::Pgio(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 2),
+            Object::Workload(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 3),
         };
         Ok(pg_sys::LOCKTAG {
             // SAFETY: a plain variable of this process.

@@ -34,21 +34,27 @@ pub fn commented(script: &str) -> Result<String, String> {
         }
     }
     let mut written = script.to_owned();
+    let mut seen: Vec<&str> = Vec::new();
     for (function, definition) in created(script, "FUNCTION") {
+        // Those of one name have their comments in the order of creation.
+        let before = seen.iter().filter(|name| **name == function).count();
+        seen.push(function);
         let mut lines = Vec::new();
         for Item { text, comment } in items(definition).into_iter().filter(|i| !i.text.is_empty()) {
             let mut words = text.split_whitespace();
             let name = words.find(|word| !["OUT", "INOUT", "VARIADIC"].contains(word));
-            let name = name.unwrap_or_default();
+            let name = name.unwrap_or_default().trim_matches('"');
             if comment.is_empty() {
                 missing.push(format!("{function}({name})"));
             }
             lines.push(format!("\n{name}: {}", escaped(&comment)));
         }
-        let begin = format!("\nCOMMENT ON FUNCTION bench.{function} IS '");
+        let begin = format!("\nCOMMENT ON FUNCTION bench.{function}");
         let end = written
-            .find(&begin)
-            .and_then(|at| Some(at + written[at..].find("';\n")?));
+            .match_indices(&begin)
+            .filter(|(at, _)| written[at + begin.len()..].starts_with([' ', '(']))
+            .nth(before)
+            .and_then(|(at, _)| Some(at + written[at..].find("';\n")?));
         match end {
             Some(end) => written.insert_str(end, &lines.concat()),
             None => missing.push(function.to_owned()),

@@ -13,7 +13,7 @@ mod tables;
 
 pub use documents::documents;
 pub use expand::script;
-pub use options::{INITIALIZE, INITIALIZE_PGIO, PGIO, RUN};
+pub use options::{INITIALIZE, INITIALIZE_PGIO, INITIALIZE_WORKLOAD, PGIO, RUN};
 pub use tables::{Column, Table, tables};
 
 /// An option of a SQL function.

@@ -1,7 +1,7 @@
 //! The lists: columns by the name of their list, which is one of options or a struct in Rust.
 
 use crate::expand::read;
-use crate::options::{INITIALIZE, INITIALIZE_PGIO, PGIO, RUN};
+use crate::options::{INITIALIZE, INITIALIZE_PGIO, INITIALIZE_WORKLOAD, PGIO, RUN};
 use crate::{Opt, sql_type};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,6 +65,7 @@ pub fn options(list: &str) -> Result<&'static [Opt], String> {
         "pgio_options" => PGIO,
         "initialize_options" => INITIALIZE,
         "initialize_pgio_options" => INITIALIZE_PGIO,
+        "initialize_workload_options" => INITIALIZE_WORKLOAD,
         _ => return Err(format!("there is no list {list}")),
     })
 }

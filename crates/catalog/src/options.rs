@@ -242,6 +242,34 @@ macro_rules! initialize_pgio_options {
     };
 }
 
+/// The options of `bench.initialize` for a workload.
+#[macro_export]
+macro_rules! initialize_workload_options {
+    ($make:ident! { $($before:tt)* }) => {
+        $make! { $($before)* {
+            /// Scale, in units of the workload.
+            scale: i32 = 1;
+            /// Variables of the workload, a JSON object of integers such as `{"items": 1000}`.
+            variables: Option<Value>;
+            /// Random seed, which determines the rows: an integer from 0 to 18446744073709551615,
+            /// `time` or `rand`. NULL is `time`.
+            seed: Option<Seed>;
+            /// Number of processes that fill tables, including the loader. NULL: one per CPU, at most
+            /// `max_parallel_maintenance_workers` + 1.
+            workers: Option<i32>;
+            /// Server to connect to: a connection string or the name of a foreign server. NULL is this server.
+            target: Option<String>;
+            /// Tablespace of the tables and their indexes.
+            tablespace: Option<String>;
+            /// Unlogged tables.
+            unlogged: bool = false;
+            /// Whether to drop tables with the names of the workload's that no initialization has made, and not
+            /// to check, before anything is dropped, that there is space.
+            force: bool = false;
+        } }
+    };
+}
+
 /// Makes a table of a list.
 macro_rules! table {
     (
@@ -291,4 +319,8 @@ initialize_options!(table! {
 initialize_pgio_options!(table! {
     /// The options of `bench.initialize_pgio`.
     INITIALIZE_PGIO
+});
+initialize_workload_options!(table! {
+    /// The options of `bench.initialize` for a workload.
+    INITIALIZE_WORKLOAD
 });

@@ -1,6 +1,8 @@
 //! Texts generated from the lists.
 
-use selfbench_catalog::{INITIALIZE, INITIALIZE_PGIO, PGIO, RUN, documents, script, tables};
+use selfbench_catalog::{
+    INITIALIZE, INITIALIZE_PGIO, INITIALIZE_WORKLOAD, PGIO, RUN, documents, script, tables,
+};
 use std::path::Path;
 
 fn root() -> &'static Path {
@@ -30,7 +32,8 @@ fn the_script_is_plain_text() {
 
 #[test]
 fn descriptions_are_sentences() {
-    for option in [RUN, PGIO, INITIALIZE, INITIALIZE_PGIO].concat() {
+    let lists = [RUN, PGIO, INITIALIZE, INITIALIZE_PGIO, INITIALIZE_WORKLOAD];
+    for option in lists.concat() {
         let text = option.text();
         assert!(
             text.starts_with(|c: char| c.is_ascii_uppercase()) && text.ends_with('.'),

@@ -17,9 +17,9 @@ pub enum InitializeStep {
     PrimaryKeys,
     /// `f`
     ForeignKeys,
-    /// Rows of pgio's tables
+    /// Rows of pgio's tables, or of a workload's
     GenerateRows,
-    /// Indexes of pgio's tables
+    /// Indexes of pgio's tables, or of a workload's
     CreateIndexes,
 }
 
@@ -32,6 +32,9 @@ impl InitializeStep {
         Self::CreateIndexes,
         Self::Vacuum,
     ];
+
+    /// The steps of the tables of a workload, in order.
+    pub const WORKLOAD: [Self; 5] = Self::PGIO;
 
     /// The step of a letter of pgbench's `-I`, `None` if there is none.
     pub const fn from_letter(letter: char) -> Option<Self> {

@@ -35,7 +35,7 @@ pub use dialect::Dialect;
 pub use distribution::{DistributionError, DrawRange};
 pub use error::{BuiltinError, ScriptError, ScriptErrorKind, WeightError, WorkloadError};
 pub use expr::{EvalContext, EvalError, Expr, SyntaxError, SyntaxErrorKind};
-pub use hash::permute;
+pub use hash::{fnv1a, permute};
 pub use limits::{MAX_ELEMENTS, MAX_SCRIPT_BYTES, MAX_SCRIPTS, parser_memory};
 pub use number::{c_atof, c_atoi, c_strtol, is_c_space};
 pub use protocol::{Protocol, ProtocolError};

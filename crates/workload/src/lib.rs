@@ -14,6 +14,7 @@
 mod error;
 mod family;
 mod manifest;
+pub mod random;
 mod values;
 
 pub use error::WorkloadError;

@@ -8,7 +8,9 @@ use crate::error::Result;
 use crate::initialize::pages::{Keyed, Plan};
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{self, Rows, Table};
-use crate::initialize::{InitializeSpec, PgioSpec};
+use crate::initialize::workload::parts::{Parts, with_settings};
+use crate::initialize::workload::tables::Schema as WorkloadSchema;
+use crate::initialize::{InitializeSpec, PgioSpec, WorkloadSpec};
 use crate::query::{self, quote_literal};
 use crate::shared::Header;
 use pgrx::pg_sys;
@@ -78,6 +80,16 @@ pub fn pgio(
         let (table, keys) = (schema.table(number), spec.keys(number));
         copy(database, Rows::of_pgio(table, keys, &header.rows_done))
     })
+}
+
+/// Fills the tables of a workload, in many transactions. `header` counts the rows.
+pub fn workload(
+    spec: &WorkloadSpec,
+    schema: &WorkloadSchema,
+    header: &'static Header,
+) -> Result<()> {
+    let processes = page_worker::processes(spec.workers);
+    with_settings(|| page_worker::insert(Parts::of(spec, schema), processes, header))
 }
 
 /// Fills a table within a transaction that has created or emptied it.

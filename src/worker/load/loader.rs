@@ -1,5 +1,5 @@
 //! The loader: the worker that initializes pgbench's tables, each step in transactions of its own,
-//! or pgio's, in this server or in a target.
+//! pgio's or those of a workload, in this server or in a target.
 
 use super::fill;
 use crate::backend::identity::connect;
@@ -12,7 +12,8 @@ use crate::initialize::pages::Keyed;
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
 use crate::initialize::tables::{Tables, announce_drop};
-use crate::initialize::{InitializeSpec, Job, PgioSpec, space, wal};
+use crate::initialize::workload::tables::Schema as WorkloadSchema;
+use crate::initialize::{InitializeSpec, Job, PgioSpec, WorkloadSpec, space, wal};
 use crate::shared::{Header, Phase, Segment, Stop};
 use crate::worker::activity::show;
 use crate::worker::entry;
@@ -64,6 +65,7 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
     match job {
         Job::Pgbench(spec) => pgbench(&mut database, &mut steps, spec, tell)?,
         Job::Pgio(spec) => pgio(&mut database, &mut steps, spec, tell)?,
+        Job::Workload(spec) => workload(&mut database, &mut steps, spec, tell)?,
     }
     steps.end();
     database.unlock(lock)?;
@@ -211,6 +213,46 @@ fn pgio(
         database.execute_alone(&schema.vacuum(number))?;
     }
     Ok(())
+}
+
+/// The new tables are committed together with a row that says that they are not loaded, and their rows in
+/// parts: after a failure or a crash, the row tells the next initialization to drop them.
+fn workload(
+    database: &mut Database,
+    steps: &mut Steps,
+    spec: &WorkloadSpec,
+    tell: impl Fn(&str),
+) -> Result<()> {
+    let schema = WorkloadSchema::enter(database, spec)?;
+    if let (Database::Here, false) = (&database, spec.force) {
+        transaction(|| space::require_for_workload(spec, &schema))?;
+    }
+    if let Some(line) = schema.announce_drop() {
+        tell(&line);
+    }
+    database.transaction(|database| {
+        steps.begin(activity_of('d'))?;
+        for statement in schema.drop() {
+            database.execute(&statement)?;
+        }
+        steps.begin(activity_of('t'))?;
+        for statement in schema.create(spec) {
+            database.execute(&statement)?;
+        }
+        Ok(())
+    })?;
+    steps.begin(activity_of('g'))?;
+    fill::workload(spec, &schema, steps.header)?;
+    steps.begin("indexes")?;
+    parallel::consider_parallel_plans();
+    for statement in &spec.finish {
+        database.execute_alone(statement)?;
+    }
+    steps.begin(activity_of('v'))?;
+    for table in &spec.tables {
+        database.execute_alone(&schema.vacuum(table))?;
+    }
+    database.execute_alone(&schema.complete(spec))
 }
 
 /// Step `g`: all or none of the rows. If the step `p` comes next, or behind `v` alone, the primary

@@ -1,5 +1,5 @@
-//! Filling tables with finished pages: page workers, and the loader, which starts them, fills pages
-//! itself and ensures that they have exited before its transaction ends.
+//! Filling tables with finished pages, or with rows of workloads: page workers, and the loader, which
+//! starts them, does the same itself and ensures that they have exited before it goes on.
 //!
 //! The loader creates a separate segment for them, with the plan as its specification. All
 //! processes take parts of the plan from a counter in the segment's header until none is left.
@@ -11,6 +11,7 @@ use crate::backend::transaction::{abort, transaction};
 use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
 use crate::initialize::pages::{Keyed, Plan};
+use crate::initialize::workload::parts::Parts;
 use crate::latch::{self, WaitEvent};
 use crate::server;
 use crate::shared::{Header, Segment, SegmentLayout, Stop, TaskKind, WorkerState};
@@ -19,6 +20,8 @@ use crate::worker::activity::show;
 use crate::worker::ending::{self, Left, Owned, Processes};
 use crate::worker::place::Place;
 use pgrx::{pg_guard, pg_sys};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
@@ -26,8 +29,19 @@ use std::time::Duration;
 /// Minimum number of pages per worker: filling them takes several times as long as starting a
 /// worker.
 const PAGES_PER_PROCESS: u64 = 4096;
+/// Minimum number of rows of a workload per worker, for the same reason.
+const ROWS_PER_PROCESS: u64 = 20_000;
 /// Period of the loader's checks of its workers while it waits for them.
 const TICK: Duration = Duration::from_millis(100);
+
+/// What the processes do together.
+#[derive(Serialize, Deserialize)]
+enum Work<'w> {
+    /// Fill pages, in one transaction each.
+    Pages(Cow<'w, Plan>),
+    /// Insert rows of a workload.
+    Rows(Cow<'w, Parts>),
+}
 
 /// Entry point of the process.
 #[pg_guard]
@@ -38,20 +52,29 @@ pub extern "C-unwind" fn pg_selfbench_page_worker_main(argument: pg_sys::Datum) 
         return;
     };
     let outcome = catch(|| {
-        let plan: Plan = place.segment.spec()?;
+        let work: Work = place.segment.spec()?;
         let header = place.segment.header();
-        connect(plan.identity);
+        let check = &mut || {
+            look_around();
+            if header.stop() != Stop::No {
+                return Err(canceled("on request"));
+            }
+            Ok(())
+        };
+        let (identity, wal_compression) = match &work {
+            Work::Pages(plan) => (plan.identity, &plan.wal_compression),
+            Work::Rows(parts) => (parts.identity, &parts.wal_compression),
+        };
+        connect(identity);
         show(header, "generating data");
-        heap::compress_wal(&plan.wal_compression);
-        transaction(|| {
-            take_part(&plan, header, &mut || {
-                look_around();
-                if header.stop() != Stop::No {
-                    return Err(canceled("on request"));
-                }
-                Ok(())
-            })
-        })
+        heap::compress_wal(wal_compression);
+        match &work {
+            Work::Pages(plan) => transaction(|| take_part(plan, header, check)),
+            Work::Rows(parts) => {
+                parts.prepare()?;
+                take_rows(parts, header, check)
+            }
+        }
     });
     abort();
     place.leave(outcome.err().map(|error| error.report()));
@@ -65,6 +88,14 @@ fn take_part(plan: &Plan, header: &Header, check: &mut dyn FnMut() -> Result<()>
     })?;
     header.keys_ns.fetch_add(keys_ns, Relaxed);
     Ok(())
+}
+
+/// Inserts parts of rows until none is left. `check` is called after each batch.
+fn take_rows(parts: &Parts, header: &Header, check: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    parts.work(|| header.parts_taken.fetch_add(1, Relaxed), &mut |rows| {
+        header.rows_done.fetch_add(rows, Relaxed);
+        check()
+    })
 }
 
 /// Processes interrupts, and exits if the postmaster has died: a process that never waits would
@@ -93,7 +124,7 @@ pub fn processes(asked: Option<i32>) -> usize {
 pub fn fill(plan: &Plan, processes: usize, task: &Header, keyed: &mut Keyed) -> Result<()> {
     plan.prepare();
     let others = (plan.pages() / PAGES_PER_PROCESS).min(processes as u64 - 1);
-    let crew = Crew::start(plan, others as usize, task)?;
+    let crew = Crew::start(&Work::Pages(Cow::Borrowed(plan)), others as usize, task)?;
     let header = crew.segment.header();
     take_part(plan, header, &mut || crew.check(task))?;
     crew.wait(task)?;
@@ -101,6 +132,21 @@ pub fn fill(plan: &Plan, processes: usize, task: &Header, keyed: &mut Keyed) -> 
     keyed.spent_ns += header.keys_ns.load(Relaxed) / processes;
     keyed.tables = plan.conclude();
     Ok(())
+}
+
+/// Inserts the rows of a workload, with at most that many processes, each part in a transaction. `task` is
+/// the header of the initialization. When it returns or fails, all workers have exited.
+///
+/// Must be called outside of a transaction.
+pub fn insert(parts: Parts, processes: usize, task: &Header) -> Result<()> {
+    let most = (parts.rows() / ROWS_PER_PROCESS).min(parts.count().saturating_sub(1));
+    let others = most.min(processes as u64 - 1);
+    let work = Work::Rows(Cow::Owned(parts));
+    let crew = Crew::start(&work, others as usize, task)?;
+    if let Work::Rows(parts) = &work {
+        take_rows(parts, crew.segment.header(), &mut || crew.check(task))?;
+    }
+    crew.wait(task)
 }
 
 /// The page workers of this process.
@@ -113,12 +159,12 @@ struct Crew {
 
 impl Crew {
     /// Starts up to `wanted` workers, as many as there are free slots.
-    fn start(plan: &Plan, wanted: usize, task: &Header) -> Result<Owned<Crew>> {
+    fn start(work: &Work, wanted: usize, task: &Header) -> Result<Owned<Crew>> {
         let layout = SegmentLayout {
             workers: wanted,
             ..SegmentLayout::default()
         };
-        let segment = Segment::create(TaskKind::Pages, layout, plan)?;
+        let segment = Segment::create(TaskKind::Pages, layout, work)?;
         segment.header().coordinator.set_to_me();
         let handle = segment.handle();
         let crew = Owned::new(Crew {

@@ -1,0 +1,34 @@
+SELECT coalesce((
+SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
+           c.relname::pg_catalog.text, c.relkind::pg_catalog.text, c.oid::pg_catalog.int8,
+           pg_catalog.format('%I.%I', n.nspname, c.relname),
+           CASE WHEN c.reltuples OPERATOR(pg_catalog.>) 0
+                THEN c.reltuples::pg_catalog.int8 END,
+           ARRAY(SELECT pg_catalog.concat_ws(' ', a.attname,
+                            pg_catalog.format_type(a.atttypid, a.atttypmod))
+                   FROM pg_catalog.pg_attribute a
+                  WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
+                    AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+                  ORDER BY a.attnum),
+           pg_catalog.pg_has_role(c.relowner, 'USAGE'),
+           c.relhastriggers OR c.relhasrules OR c.relrowsecurity))
+  FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+ WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()
+   AND c.relname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ({tables}::pg_catalog.text[]))::pg_catalog.text,
+  '[]'), coalesce((
+SELECT pg_catalog.json_agg(t.typname::pg_catalog.text)
+  FROM pg_catalog.pg_type t
+  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+ WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()
+   AND t.typrelid OPERATOR(pg_catalog.=) 0
+   AND t.typname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ({tables}::pg_catalog.text[])
+   AND NOT EXISTS (SELECT FROM pg_catalog.pg_type e
+                    WHERE e.typarray OPERATOR(pg_catalog.=) t.oid))::pg_catalog.text,
+  '[]'), coalesce((
+SELECT pg_catalog.json_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text)
+  FROM pg_catalog.pg_proc p
+  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
+ WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()
+   AND p.proname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ({routines}::pg_catalog.text[]))::pg_catalog.text,
+  '[]')

@@ -1,0 +1,212 @@
+//! The options of `bench.initialize` for a workload, checked.
+
+use super::spec::{RowQuery, WORKLOADS, WorkloadSpec};
+use crate::backend::identity::Identity;
+use crate::backend::settings;
+use crate::backend::statement::{self, Created};
+use crate::check::{self, Seed, in_range, invalid};
+use crate::error::{Error, Result};
+use crate::initialize::options::CommonOptions;
+use crate::options::{nearest, options};
+use selfbench_script::Rng;
+use selfbench_workload::{Family, Given, Manifest, Values, WorkloadError, families, find_mix};
+use serde_json::Value;
+
+/// Bytes of a megabyte of manifests.
+const MEGABYTE: f64 = (1 << 20) as f64;
+/// Most rows of a load.
+const MAX_ROWS: i64 = i64::MAX / 4;
+
+selfbench_catalog::initialize_workload_options!(options! {
+    /// The options of `bench.initialize` for a workload.
+    pub struct WorkloadOptions
+});
+
+impl WorkloadOptions {
+    /// Checks everything that can be checked before something is dropped, but for the space.
+    pub fn check(&self, workload: &str) -> Result<WorkloadSpec> {
+        let family = find(workload)?;
+        let manifest = &family.manifest;
+        let scale = i64::from(self.scale);
+        let scale = in_range("scale", scale, 1, manifest.max_scale)?;
+        let given = given(self.variables.as_ref())?;
+        let mut values = Values::of(manifest, scale, &given).map_err(|e| refused(&family, &e))?;
+        let seed = check::seed(self.seed.as_ref())?;
+        let variables = without_scale(&values);
+        values
+            .draw(&manifest.load_constants, seed)
+            .map_err(|error| broken(&family, &error))?;
+        let mut constants = without_scale(&values);
+        constants.retain(|name, _| !variables.contains_key(name));
+        let (mut tables, mut routines) = (Vec::new(), Vec::new());
+        for sql in &family.schema {
+            match statement::created(sql)? {
+                Some(Created::Table(name)) => tables.push(name),
+                Some(Created::Routine(name)) => routines.push(name),
+                None => {}
+            }
+        }
+        let queries = queries(&family, &values)?;
+        let named: Vec<_> = tables.iter().map(|name| escaped(name)).collect();
+        let common = CommonOptions {
+            what: "the tables of a workload",
+            named: &format!("^({}|{WORKLOADS})$", named.join("|")),
+            tablespace: self.tablespace.as_deref(),
+            index_tablespace: None,
+            target: self.target.as_deref(),
+            workers: self.workers,
+        };
+        let target = common.check(true)?;
+        if target.is_some() {
+            return Err(Error::OptionConflict {
+                message: "a workload cannot yet be loaded into a target".into(),
+                hint: "Leave \"target\" out, or call bench.initialize on the target.".into(),
+            });
+        }
+        let (table_bytes, index_bytes) = bytes(manifest, scale);
+        Ok(WorkloadSpec {
+            identity: Identity::current(),
+            family: family.name,
+            scale,
+            variables,
+            constants,
+            seed,
+            schema: family.schema,
+            tables,
+            routines,
+            queries,
+            finish: family.finish,
+            table_bytes,
+            index_bytes,
+            unlogged: self.unlogged,
+            tablespace: self.tablespace.clone(),
+            force: self.force,
+            settings: settings::of_session()?,
+            target,
+            workers: self.workers,
+        })
+    }
+}
+
+/// The family with a mix of that name, or with that name.
+fn find(workload: &str) -> Result<Family> {
+    let broken = |error: WorkloadError| Error::Limit(error.to_string());
+    if let Some((family, _)) = find_mix(workload).map_err(broken)? {
+        return Ok(family);
+    }
+    let mut names = Vec::new();
+    for source in families() {
+        let family = Family::parse(source).map_err(broken)?;
+        names.extend(family.manifest.mixes.into_iter().map(|mix| mix.name));
+        names.push(family.name);
+    }
+    Err(Error::UnknownWorkload {
+        name: workload.to_owned(),
+        nearest: nearest(workload, names.iter().map(String::as_str)).map(str::to_owned),
+    })
+}
+
+/// Variables that a user gives.
+fn given(variables: Option<&Value>) -> Result<Given> {
+    let valid = "A JSON object of integers, such as {\"items\": 1000}.";
+    let Some(document) = variables else {
+        return Ok(Given::new());
+    };
+    let Value::Object(entries) = document else {
+        return Err(invalid("variables", document.to_string(), valid));
+    };
+    entries
+        .iter()
+        .map(|(name, value)| match value.as_i64() {
+            Some(number) => Ok((name.clone(), number)),
+            None => Err(invalid(
+                "variables",
+                format!("\"{name}\" is {value}"),
+                valid,
+            )),
+        })
+        .collect()
+}
+
+/// The error for variables that a family does not accept.
+fn refused(family: &Family, error: &WorkloadError) -> Error {
+    let variables = &family.manifest.variables;
+    match error {
+        WorkloadError::UnknownVariable(name) => {
+            let names: Vec<_> = variables
+                .iter()
+                .map(|v| format!("\"{}\"", v.name))
+                .collect();
+            let valid = match names.is_empty() {
+                true => format!("Workload \"{}\" has no variables.", family.name),
+                false => format!("Workload \"{}\" has {}.", family.name, names.join(", ")),
+            };
+            invalid("variables", format!("unknown variable \"{name}\""), &valid)
+        }
+        WorkloadError::OutOfRange {
+            name,
+            value,
+            min,
+            max,
+        } => invalid(
+            "variables",
+            format!("\"{name}\" is {value}"),
+            &format!("The valid range is {min} to {max}."),
+        ),
+        error => broken(family, error),
+    }
+}
+
+fn broken(family: &Family, error: &WorkloadError) -> Error {
+    Error::Limit(format!("workload \"{}\": {error}", family.name))
+}
+
+fn without_scale(values: &Values) -> Given {
+    let mut values = values.0.clone();
+    values.remove("scale");
+    values
+}
+
+/// The queries with the numbers of their parts and rows.
+fn queries(family: &Family, values: &Values) -> Result<Vec<RowQuery>> {
+    let number = |table: &str, text: &str| {
+        // No generator: numbers of rows do not depend on the seed.
+        let number = values.evaluate(table, text, &mut Rng::from_seed(0));
+        let number = number.map_err(|error| broken(family, &error))?;
+        in_range("scale", number, 0, MAX_ROWS)
+    };
+    let query = |query: &selfbench_workload::LoadQuery| {
+        let parts = number(&query.table, &query.parts)? as u64;
+        let each = number(&query.table, &query.rows)? as u64;
+        Ok(RowQuery {
+            table: query.table.clone(),
+            sql: query.sql.clone(),
+            parts,
+            rows: parts.saturating_mul(each),
+        })
+    };
+    family.load.iter().map(query).collect()
+}
+
+/// Bytes of tables and of indexes.
+fn bytes(manifest: &Manifest, scale: i64) -> (u64, u64) {
+    let size = &manifest.size;
+    let bytes = |each: f64, fixed: f64| ((each * scale as f64 + fixed) * MEGABYTE) as u64;
+    (
+        bytes(size.table_mb, size.fixed_table_mb),
+        bytes(size.index_mb, size.fixed_index_mb),
+    )
+}
+
+/// A name in a regular expression.
+fn escaped(name: &str) -> String {
+    let special = |c: char| !c.is_alphanumeric() && c != '_';
+    let escape = |c| {
+        if special(c) {
+            format!("\\{c}")
+        } else {
+            c.to_string()
+        }
+    };
+    name.chars().map(escape).collect()
+}

@@ -1,0 +1,143 @@
+//! The parts of the rows of a workload, each of which a process inserts in a transaction.
+
+use super::insert::insert;
+use super::spec::{RowQuery, WorkloadSpec};
+use super::tables::Schema;
+use crate::backend::identity::Identity;
+use crate::backend::settings::{self, Settings};
+use crate::backend::transaction::transaction;
+use crate::error::Result;
+use crate::state::session::setting;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Settings of processes that make rows, on which rows could depend, or the time that they take: each part
+/// can be made again, and the initialization is not complete before the server has written what comes
+/// after them.
+const PINNED: [(&str, &str); 7] = [
+    ("search_path", "pg_catalog, pg_temp"),
+    ("TimeZone", "UTC"),
+    ("DateStyle", "ISO, YMD"),
+    ("IntervalStyle", "postgres"),
+    ("extra_float_digits", "1"),
+    ("jit", "off"),
+    ("synchronous_commit", "off"),
+];
+
+/// The rows of a workload, in parts that are numbered from 0.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Parts {
+    /// Role and database.
+    pub identity: Identity,
+    /// The caller's session settings.
+    settings: Settings,
+    /// Queries, whose tables are named as SQL has them.
+    queries: Vec<RowQuery>,
+    scale: i64,
+    seed: i64,
+    values: BTreeMap<String, i64>,
+    /// WAL compression of all processes.
+    pub wal_compression: String,
+}
+
+/// Arguments of a query of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `$1`
+    pub part: i64,
+    /// `$2`
+    pub scale: i64,
+    /// `$3`
+    pub seed: i64,
+    /// `$4`
+    pub values: &'a BTreeMap<String, i64>,
+}
+
+impl Parts {
+    /// All rows.
+    pub fn of(spec: &WorkloadSpec, schema: &Schema) -> Parts {
+        let named = |query: &RowQuery| RowQuery {
+            table: schema.table(&query.table),
+            ..query.clone()
+        };
+        Parts {
+            identity: spec.identity,
+            settings: spec.settings.clone(),
+            queries: spec.queries.iter().map(named).collect(),
+            scale: spec.scale,
+            seed: spec.seed as i64,
+            values: spec.values(),
+            wal_compression: setting(c"wal_compression").unwrap_or_default(),
+        }
+    }
+
+    /// Number of parts.
+    pub fn count(&self) -> u64 {
+        self.queries.iter().map(|query| query.parts).sum()
+    }
+
+    /// Number of rows, at most.
+    pub fn rows(&self) -> u64 {
+        let rows = self.queries.iter().map(|query| query.rows);
+        rows.fold(0, u64::saturating_add)
+    }
+
+    /// Prepares a new process for making rows.
+    pub fn prepare(&self) -> Result<()> {
+        transaction(|| {
+            settings::apply(&self.settings)?;
+            settings::apply(&pinned())
+        })
+    }
+
+    /// Makes rows until no part is left, with those that `next` gives. `done` gets the number of rows
+    /// again and again.
+    pub fn work(
+        &self,
+        next: impl Fn() -> u64,
+        done: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        while let Some((query, part)) = self.locate(next()) {
+            let arguments = Arguments {
+                part,
+                scale: self.scale,
+                seed: self.seed,
+                values: &self.values,
+            };
+            transaction(|| insert(&query.table, &query.sql, arguments, done))?;
+        }
+        Ok(())
+    }
+
+    /// The query of a part, and its number among those of the query.
+    fn locate(&self, number: u64) -> Option<(&RowQuery, i64)> {
+        let mut rest = number;
+        for query in &self.queries {
+            if rest < query.parts {
+                return Some((query, rest as i64));
+            }
+            rest -= query.parts;
+        }
+        None
+    }
+}
+
+fn pinned() -> Settings {
+    let texts = PINNED.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    texts.into()
+}
+
+/// Executes `body` with the settings of processes that make rows.
+pub fn with_settings<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let kept: Settings = PINNED
+        .iter()
+        .filter_map(|(name, _)| {
+            let c_name = std::ffi::CString::new(*name).ok()?;
+            Some(((*name).to_owned(), setting(&c_name)?))
+        })
+        .collect();
+    transaction(|| settings::apply(&pinned()))?;
+    let value = body()?;
+    transaction(|| settings::apply(&kept))?;
+    Ok(value)
+}

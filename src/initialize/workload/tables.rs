@@ -1,0 +1,234 @@
+//! The tables of a workload: existing ones, the statements of each step, and the table `bench_workload`.
+
+use super::spec::{WORKLOADS, WorkloadSpec};
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::initialize::options::no_schema;
+use crate::initialize::tables::{OldTable, announce_drop, not_a_table, quote_identifier};
+use crate::query::quote_literal;
+
+/// Columns of `bench_workload`, in the format of the query below.
+const COLUMNS: [&str; 7] = [
+    "family text",
+    "scale bigint",
+    "variables jsonb",
+    "seed bigint",
+    "constants jsonb",
+    "started_at timestamp with time zone",
+    "loaded_at timestamp with time zone",
+];
+
+/// Relations, types and routines with certain names in the schema where tables are created.
+const NAMED: &str = include_str!("named.sql");
+
+/// A relation: its name, kind, OID, qualified name, approximate number of rows and columns, whether it
+/// belongs to the current role, and whether it has triggers, rules or policies.
+type Named = (
+    String,
+    String,
+    u32,
+    String,
+    Option<i64>,
+    Vec<String>,
+    bool,
+    bool,
+);
+
+/// The schema of the tables, the first one of `search_path`, and what an initialization replaces in it.
+pub struct Schema {
+    /// Its name, quoted for SQL.
+    name: String,
+    /// Existing tables of the workload.
+    pub old: Vec<OldTable>,
+    /// Existing routines of the workload, as SQL names them.
+    routines: Vec<String>,
+}
+
+impl Schema {
+    /// Makes the first schema of `search_path` the only one, for the rest of this session, and finds what
+    /// is in it.
+    ///
+    /// # Errors
+    /// If something has the name of a table or routine that must not be replaced.
+    pub fn enter(database: &mut Database, spec: &WorkloadSpec) -> Result<Schema> {
+        let row = database.first_row("SELECT pg_catalog.current_schema()::pg_catalog.text")?;
+        let name = row.into_iter().next().flatten().ok_or_else(no_schema)?;
+        let name = quote_identifier(&name);
+        database.execute_alone(&format!("SET search_path = {name}, pg_temp"))?;
+        if let Some(tablespace) = &spec.tablespace {
+            let tablespace = quote_identifier(tablespace);
+            database.execute_alone(&format!("SET default_tablespace = {tablespace}"))?;
+        }
+        let mut schema = Schema {
+            name,
+            old: Vec::new(),
+            routines: Vec::new(),
+        };
+        schema.find(database, spec)?;
+        Ok(schema)
+    }
+
+    fn find(&mut self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
+        let mut names = spec.tables.clone();
+        names.push(WORKLOADS.into());
+        let sql = NAMED
+            .replace("{tables}", &array(&names))
+            .replace("{routines}", &array(&spec.routines));
+        let mut found = database
+            .first_row(&sql)?
+            .into_iter()
+            .map(Option::unwrap_or_default);
+        let mut next = || found.next().unwrap_or_default();
+        let (relations, types, routines) = (next(), next(), next());
+        let relations: Vec<Named> = serde_json::from_str(&relations).unwrap_or_default();
+        let types: Vec<String> = serde_json::from_str(&types).unwrap_or_default();
+        if let Some(relation) = types.into_iter().next() {
+            let why = "it is a type".into();
+            return Err(Error::NameTaken { relation, why });
+        }
+        let mut is_ours = false;
+        if let Some(row) = relations.iter().find(|row| row.0 == WORKLOADS) {
+            require_own(row)?;
+            is_ours = self.has_row(database, &spec.family)?;
+        }
+        let replaces = is_ours || spec.force;
+        let others = format!(
+            "{WORKLOADS} has no row of workload \"{}\" (force => true replaces it)",
+            spec.family
+        );
+        for (relation, kind, oid, name, rows, ..) in relations {
+            if relation == WORKLOADS {
+                continue;
+            }
+            let why = match kind.as_str() {
+                "r" | "p" if replaces => {
+                    self.old.push(OldTable { name, oid, rows });
+                    continue;
+                }
+                "r" | "p" => others.clone(),
+                kind => not_a_table(kind).into(),
+            };
+            return Err(Error::NameTaken { relation, why });
+        }
+        self.routines = serde_json::from_str(&routines).unwrap_or_default();
+        match self.routines.first() {
+            Some(routine) if !replaces => Err(Error::NameTaken {
+                relation: routine.clone(),
+                why: others,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an initialization has created tables of that family here.
+    fn has_row(&self, database: &mut Database, family: &str) -> Result<bool> {
+        let row = database.first_row(&format!(
+            "SELECT 'found' FROM {}.{WORKLOADS} w WHERE w.family OPERATOR(pg_catalog.=) {}",
+            self.name,
+            quote_literal(family)
+        ))?;
+        Ok(!row.is_empty())
+    }
+
+    /// The notice about tables that will be dropped; `None` if there are none.
+    pub fn announce_drop(&self) -> Option<String> {
+        announce_drop(&self.old)
+    }
+
+    /// The name of a table with its schema, quoted for SQL.
+    pub fn table(&self, table: &str) -> String {
+        format!("{}.{}", self.name, quote_identifier(table))
+    }
+
+    /// Statements that drop what is replaced.
+    pub fn drop(&self) -> Vec<String> {
+        let names: Vec<_> = self.old.iter().map(|old| old.name.as_str()).collect();
+        let tables = (!names.is_empty()).then(|| format!("DROP TABLE {}", names.join(", ")));
+        let routines = self.routines.iter();
+        let routines = routines.map(|routine| format!("DROP ROUTINE {routine}"));
+        routines.chain(tables).collect()
+    }
+
+    /// Statements that create the tables and routines, and the row of an initialization that has begun.
+    pub fn create(&self, spec: &WorkloadSpec) -> Vec<String> {
+        let mut statements = spec.schema.clone();
+        if spec.unlogged {
+            let names = spec.tables.iter().map(|table| self.table(table));
+            statements.extend(names.map(|table| format!("ALTER TABLE {table} SET UNLOGGED")));
+        }
+        let workloads = self.table(WORKLOADS);
+        let json = |values| quote_literal(&serde_json::json!(values).to_string());
+        statements.extend([
+            format!(
+                "CREATE TABLE IF NOT EXISTS {workloads} (family text PRIMARY KEY, scale bigint NOT NULL, \
+                 variables jsonb NOT NULL, seed bigint NOT NULL, constants jsonb NOT NULL, \
+                 started_at timestamptz NOT NULL, loaded_at timestamptz)"
+            ),
+            format!("DELETE FROM {workloads} {}", of_family(&spec.family)),
+            format!(
+                "INSERT INTO {workloads} (family, scale, variables, seed, constants, started_at) VALUES \
+                 ({}, {}, {}, {}, {}, pg_catalog.clock_timestamp())",
+                quote_literal(&spec.family),
+                spec.scale,
+                json(&spec.variables),
+                spec.seed as i64,
+                json(&spec.constants)
+            ),
+        ]);
+        statements
+    }
+
+    /// The statement that completes the row.
+    pub fn complete(&self, spec: &WorkloadSpec) -> String {
+        format!(
+            "UPDATE {} SET loaded_at = pg_catalog.clock_timestamp() {}",
+            self.table(WORKLOADS),
+            of_family(&spec.family)
+        )
+    }
+
+    /// Vacuums and analyzes a table.
+    pub fn vacuum(&self, table: &str) -> String {
+        format!("VACUUM ANALYZE {}", self.table(table))
+    }
+}
+
+fn of_family(family: &str) -> String {
+    format!(
+        "WHERE {WORKLOADS}.family OPERATOR(pg_catalog.=) {}",
+        quote_literal(family)
+    )
+}
+
+/// Fails unless a relation is the table `bench_workload` of this role. Another role's could execute
+/// anything as this one.
+fn require_own((relation, kind, _, _, _, columns, is_own, is_hooked): &Named) -> Result<()> {
+    let why = if kind != "r" {
+        not_a_table(kind).to_owned()
+    } else if *columns != COLUMNS {
+        format!(
+            "its columns are ({}), not ({})",
+            columns.join(", "),
+            COLUMNS.join(", ")
+        )
+    } else if !is_own {
+        "it belongs to another role".into()
+    } else if *is_hooked {
+        "it has triggers, rules or row-level security".into()
+    } else {
+        return Ok(());
+    };
+    Err(Error::NameTaken {
+        relation: relation.clone(),
+        why,
+    })
+}
+
+/// Texts as a literal of an array.
+fn array(texts: &[String]) -> String {
+    let quoted: Vec<_> = texts
+        .iter()
+        .map(|text| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
+        .collect();
+    quote_literal(&format!("{{{}}}", quoted.join(",")))
+}
