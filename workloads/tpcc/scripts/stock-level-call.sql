@@ -1,0 +1,5 @@
+-- Counts items of the last 20 orders of a district whose stock is below a threshold.
+\set w_id random(1, :warehouses)
+\set d_id random(1, 10)
+\set threshold random(10, 20)
+CALL tpcc_stock_level(:w_id, :d_id, :threshold, NULL);
