@@ -19,8 +19,8 @@ fn workloads() -> Rows<(
     name!(mix, String),
     name!(description, String),
     name!(unit, String),
-    name!(table_mb, f64),
-    name!(index_mb, f64),
+    name!(table_bytes, i64),
+    name!(index_bytes, i64),
     name!(tables, Vec<String>),
     name!(scripts, pgrx::JsonB),
     name!(variables, pgrx::JsonB),
@@ -37,8 +37,8 @@ fn workloads() -> Rows<(
                     mix.name.clone(),
                     mix.description.clone(),
                     family.manifest.unit.clone(),
-                    family.manifest.size.table_mb,
-                    family.manifest.size.index_mb,
+                    bytes(family.manifest.size.table_mb),
+                    bytes(family.manifest.size.index_mb),
                     family.tables(),
                     pgrx::JsonB(scripts_of(&mix)),
                     pgrx::JsonB(variables_of(&family)),
@@ -48,6 +48,10 @@ fn workloads() -> Rows<(
             .collect::<Vec<_>>()
     });
     TableIterator::new(rows.collect::<Vec<_>>())
+}
+
+fn bytes(mb: f64) -> i64 {
+    (mb * 1024.0 * 1024.0).round() as i64
 }
 
 fn scripts_of(mix: &Mix) -> Value {

@@ -1,8 +1,8 @@
 /* The catalog of workloads. */
 
 CREATE FUNCTION bench_internal.workloads(
-    OUT family text, OUT mix text, OUT description text, OUT unit text, OUT table_mb float8,
-    OUT index_mb float8, OUT tables text[], OUT scripts jsonb, OUT variables jsonb, OUT options jsonb
+    OUT family text, OUT mix text, OUT description text, OUT unit text, OUT table_bytes bigint,
+    OUT index_bytes bigint, OUT tables text[], OUT scripts jsonb, OUT variables jsonb, OUT options jsonb
 ) RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 20 AS 'MODULE_PATHNAME', 'workloads_wrapper';
 
@@ -11,8 +11,8 @@ CREATE VIEW bench.workloads AS
            w.mix, -- scripts, executed by bench.run
            w.description, -- what it does
            w.unit, -- unit of the scale
-           w.table_mb, -- megabytes of the tables for a unit
-           w.index_mb, -- megabytes of the indexes for a unit
+           w.table_bytes, -- size of the tables for a unit, without what they have whatever the scale is
+           w.index_bytes, -- size of the indexes for a unit
            w.tables, -- tables of the family
            w.scripts, -- names of the scripts with their weights
            w.variables, -- variables with their defaults and ranges
