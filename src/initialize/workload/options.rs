@@ -8,6 +8,7 @@ use crate::check::{self, Seed, in_range, invalid};
 use crate::error::{Error, Result};
 use crate::initialize::options::CommonOptions;
 use crate::options::{nearest, options};
+use crate::query;
 use selfbench_script::Rng;
 use selfbench_workload::{Family, Given, Manifest, Values, WorkloadError, families, find_mix};
 use serde_json::Value;
@@ -47,6 +48,7 @@ impl WorkloadOptions {
             }
         }
         let queries = queries(&family, &values)?;
+        require_functions(&queries)?;
         let named: Vec<_> = tables.iter().map(|name| escaped(name)).collect();
         let common = CommonOptions {
             what: "the tables of a workload",
@@ -186,6 +188,27 @@ fn queries(family: &Family, values: &Values) -> Result<Vec<RowQuery>> {
         })
     };
     family.load.iter().map(query).collect()
+}
+
+/// Fails if the current role may not execute the functions of schema `bench` that queries use.
+fn require_functions(queries: &[RowQuery]) -> Result<()> {
+    let texts: Vec<_> = queries.iter().map(|query| query.sql.as_str()).collect();
+    let missing = query::first_value::<String>(
+        "SELECT pg_catalog.min(p.proname::pg_catalog.text) FROM pg_catalog.pg_proc p
+          WHERE p.pronamespace OPERATOR(pg_catalog.=) 'bench'::pg_catalog.regnamespace
+            AND pg_catalog.strpos($1, pg_catalog.concat('bench.', p.proname, '('))
+                OPERATOR(pg_catalog.>) 0
+            AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE')",
+        &[texts.concat().into()],
+    )?;
+    match missing {
+        None => Ok(()),
+        Some(name) => Err(Error::Denied {
+            what: format!("function bench.{name}"),
+            hint: "Ask for the EXECUTE privilege on it: the rows of the workload are made with it."
+                .into(),
+        }),
+    }
 }
 
 /// Bytes of tables and of indexes.

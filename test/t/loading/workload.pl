@@ -1,0 +1,270 @@
+# Tables of workloads: their rows do not depend on the number of processes or on how they are inserted;
+# what is replaced and what is not; errors before anything is dropped; cancels, failures and crashes.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('workload', "autovacuum = off\nmax_worker_processes = 16\n");
+
+# Families with their tables, and a scale that takes moments.
+my %families = (
+	tpcc     => [ 1, qw(customer district history item new_order order_line orders stock warehouse) ],
+	sysbench => [ 3, 'sbtest1' ],
+	ycsb     => [ 1, 'usertable' ]);
+
+# Calls bench.initialize; the names of its steps.
+sub initialize
+{
+	my ($arguments, $before) = @_;
+	return $node->safe_psql('postgres',
+		($before // '') . ";SELECT string_agg(step, ', ') FROM bench.initialize($arguments)");
+}
+
+# The error of such a call.
+sub refused
+{
+	my ($arguments, $before) = @_;
+	my (undef, undef, $stderr) =
+	  $node->psql('postgres', ($before // '') . ";SELECT bench.initialize($arguments)");
+	return $stderr;
+}
+
+# A sum over the rows of each table of a family.
+sub rows_of
+{
+	my ($family, $schema) = @_;
+	my (undef, @tables) = @{ $families{$family} };
+	my @sums = map {
+		"SELECT '$_', count(*), sum(hashtextextended(t::text, 0)) FROM "
+		  . ($schema // 'public')
+		  . ".$_ t"
+	} @tables;
+	return $node->safe_psql('postgres', join(' UNION ALL ', @sums));
+}
+
+# The row of a family.
+sub loaded
+{
+	my ($family) = @_;
+	return $node->safe_psql('postgres',
+		"SELECT scale, seed, loaded_at > started_at FROM bench_workload WHERE family = '$family'");
+}
+
+my $steps = 'drop tables, create tables, generate rows, create indexes, vacuum';
+
+foreach my $family (sort keys %families)
+{
+	my ($scale, @tables) = @{ $families{$family} };
+	my %rows;
+	foreach my $workers (1, 2, 5)
+	{
+		is(initialize("'$family', scale => $scale, seed => '42', workers => $workers"),
+			$steps, "$family by $workers processes");
+		$rows{ rows_of($family) } = $workers;
+		is(loaded($family), "$scale|42|t", 'its row is complete');
+	}
+	is(keys %rows, 1, 'rows do not depend on the number of processes')
+	  or diag(join("\n", keys %rows));
+
+	# A check on each table: rows are inserted one by one.
+	$node->safe_psql('postgres', <<'SQL');
+CREATE SCHEMA checked;
+CREATE FUNCTION checked.add() RETURNS event_trigger LANGUAGE plpgsql AS $$
+DECLARE t record;
+BEGIN
+	FOR t IN SELECT objid::regclass AS name FROM pg_event_trigger_ddl_commands()
+	          WHERE command_tag = 'CREATE TABLE' AND object_identity !~ 'bench_workload' LOOP
+		EXECUTE format('ALTER TABLE %s ADD CHECK (true)', t.name);
+	END LOOP;
+END $$;
+CREATE EVENT TRIGGER add ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION checked.add();
+SQL
+	initialize("'$family', scale => $scale, seed => '42', workers => 2", 'SET search_path = checked');
+	like(
+		$node->safe_psql('postgres',
+			"SELECT count(*) FROM pg_constraint WHERE contype = 'c' AND connamespace = 'checked'::regnamespace"),
+		qr/^[1-9]/,
+		'tables have checks');
+	is(rows_of($family, 'checked'), (keys %rows)[0], 'rows of tables with checks are the same');
+	$node->safe_psql('postgres', 'DROP EVENT TRIGGER add; DROP SCHEMA checked CASCADE');
+
+	initialize("'$family', scale => $scale, seed => '43'");
+	isnt(rows_of($family), (keys %rows)[0], 'another seed gives other rows');
+
+	# What the manifest says of the size, to which the check of the space refers.
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tablename IN ("
+			  . join(',', map { "'$_'" } @tables) . ')'),
+		scalar @tables,
+		'all tables are there');
+}
+
+# Options.
+initialize("'ycsb', unlogged => true");
+is( $node->safe_psql('postgres',
+		"SELECT relpersistence FROM pg_class WHERE relname IN ('usertable', 'bench_workload') ORDER BY relname"),
+	"p\nu",
+	'tables are unlogged, the list of workloads is not');
+my $other = $node->basedir . '/other';
+mkdir $other or die;
+$node->safe_psql('postgres', "CREATE TABLESPACE other LOCATION '$other'");
+initialize("'ycsb', tablespace => 'other'");
+is( $node->safe_psql('postgres', <<'SQL'), '2|t', 'table and index are in the tablespace');
+SELECT count(*), bool_and(spcname = 'other') FROM pg_class c LEFT JOIN pg_tablespace t ON t.oid = reltablespace
+ WHERE c.oid = 'usertable'::regclass
+    OR c.oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'usertable'::regclass)
+SQL
+like(refused(q{'ycsb', variables => '{"records": 1001}'}), qr/^$|NOTICE/, 'a variable is given');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM usertable'), 1001, 'and used');
+
+# Errors come before anything is dropped.
+my $kept = rows_of('ycsb');
+my %errors = (
+	q{'ycbs'} => qr/workload "ycbs" does not exist\nHINT:.*"ycsb"/,
+	q{'what is this'} => qr/does not exist\nHINT:  Workloads are listed/,
+	q{workload => NULL} => qr/workload must not be null/,
+	q{'ycsb', scale => 0} => qr/"scale": 0/,
+	q{'ycsb', scale => -5} => qr/"scale": -5/,
+	q{'ycsb', scale => 2000000000} => qr/"scale": 2000000000|would not fit/,
+	q{'ycsb', variables => '{"record": 5}'} => qr/unknown variable "record".*"records"/s,
+	q{'ycsb', variables => '{"records": "5"}'} => qr/"records" is "5"/,
+	q{'ycsb', variables => '{"records": 0}'} => qr/"records" is 0.*valid range/s,
+	q{'ycsb', variables => '{"records": 1e30}'} => qr/"variables"/,
+	q{'ycsb', variables => '7'} => qr/"variables": 7/,
+	q{'ycsb', seed => 'x'} => qr/"seed": "x"/,
+	q{'ycsb', workers => 0} => qr/"workers": 0/,
+	q{'ycsb', tablespace => 'nowhere'} => qr/"tablespace": "nowhere"/,
+	q{'ycsb', target => 'host=nowhere'} => qr/cannot yet be loaded into a target/);
+like(refused($_), $errors{$_}, "error of $_") foreach sort keys %errors;
+is(rows_of('ycsb'), $kept, 'nothing was dropped');
+like(refused(q{'ycsb'}, 'SET search_path = nowhere'), qr/No schema of search_path exists/, 'no schema');
+like(
+	refused(q{'ycsb'}, 'SET search_path = pg_temp; CREATE TEMP TABLE x ()'),
+	qr/temporary|No schema/,
+	'a temporary schema');
+like(
+	refused(q{'ycsb'}, 'BEGIN; SELECT count(*) FROM usertable'),
+	qr/current transaction holds a lock/,
+	'a lock of the caller');
+
+# What others have made.
+sub in_schema
+{
+	my ($sql) = @_;
+	$node->safe_psql('postgres', "DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s; SET search_path = s; $sql");
+	return 'SET search_path = s';
+}
+my $in = in_schema('CREATE TABLE usertable (a int)');
+like(refused(q{'ycsb'}, $in), qr/refusing to replace "usertable".*no row of workload "ycsb"/, 'a table');
+is(initialize(q{'ycsb', force => true}, $in), $steps, 'a table, by force');
+like(refused(q{'ycsb'}, $in), qr/tables to be dropped: s\.usertable \(about 10000 rows\)/,
+	'tables of ours are dropped, and named before');
+foreach my $force ('', ', force => true')
+{
+	$in = in_schema('CREATE VIEW usertable AS SELECT 1');
+	like(refused("'ycsb'$force", $in), qr/"usertable": it is a view/, "a view$force");
+	$in = in_schema('CREATE FOREIGN DATA WRAPPER f; CREATE SERVER f FOREIGN DATA WRAPPER f; '
+		  . 'CREATE FOREIGN TABLE usertable (a int) SERVER f');
+	like(refused("'ycsb'$force", $in), qr/"usertable": it is a foreign table/, "a foreign table$force");
+	$node->safe_psql('postgres', 'DROP FOREIGN DATA WRAPPER f CASCADE');
+	$in = in_schema('CREATE SEQUENCE usertable');
+	like(refused("'ycsb'$force", $in), qr/"usertable": it is not a table/, "a sequence$force");
+	$in = in_schema("CREATE TYPE usertable AS ENUM ('a')");
+	like(refused("'ycsb'$force", $in), qr/"usertable": it is a type/, "a type$force");
+	$in = in_schema('CREATE TABLE bench_workload (a int)');
+	like(refused("'ycsb'$force", $in), qr/"bench_workload": its columns are/, "another list$force");
+	$in = in_schema('CREATE VIEW bench_workload AS SELECT 1');
+	like(refused("'ycsb'$force", $in), qr/"bench_workload": it is a view/, "a view as list$force");
+}
+
+# A role.
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE loader LOGIN;
+CREATE SCHEMA loader AUTHORIZATION loader;
+GRANT USAGE ON SCHEMA bench TO loader;
+GRANT EXECUTE ON FUNCTION bench.initialize(text, int, jsonb, bench.seed, int, text, text, boolean, boolean) TO loader;
+SQL
+my $as = 'SET ROLE loader; SET search_path = loader';
+like(refused(q{'ycsb'}, $as), qr/permission denied for function bench\./, 'functions are not granted');
+$node->safe_psql('postgres', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO loader');
+is(initialize(q{'ycsb'}, $as), $steps, 'a role loads');
+is($node->safe_psql('postgres', q{SELECT tableowner FROM pg_tables WHERE schemaname = 'loader'}),
+	"loader\nloader", 'the tables are its own');
+like(refused(q{'ycsb'}, 'SET ROLE loader; SET search_path = public'), qr/permission denied/, 'in its own schemas');
+$node->safe_psql('postgres', 'GRANT CREATE ON SCHEMA public TO loader');
+like(
+	refused(q{'ycsb', force => true}, 'SET ROLE loader; SET search_path = public'),
+	qr/"bench_workload": it belongs to another role/,
+	'not in the list of another role');
+
+# Rows that the table does not take.
+sub with_command
+{
+	my ($command) = @_;
+	$node->safe_psql('postgres', <<"SQL");
+CREATE OR REPLACE FUNCTION public.change() RETURNS event_trigger LANGUAGE plpgsql AS \$\$
+BEGIN
+	IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 's.usertable') THEN
+		$command;
+	END IF;
+END \$\$;
+CREATE EVENT TRIGGER change ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION public.change();
+SQL
+	my $stderr = refused(q{'ycsb', workers => 2}, in_schema(''));
+	$node->safe_psql('postgres', 'DROP EVENT TRIGGER change');
+	is($node->safe_psql('postgres', 'SELECT loaded_at IS NULL FROM s.bench_workload'),
+		't', 'the load is known to be incomplete');
+	return $stderr;
+}
+my $null = qr/null value in column "more" of relation "usertable" violates not-null constraint/;
+like(with_command('ALTER TABLE s.usertable ADD more int NOT NULL'), $null, 'NULL');
+like(with_command('ALTER TABLE s.usertable ADD more int NOT NULL, ADD CHECK (true)'), $null, 'NULL, one by one');
+like(with_command('ALTER TABLE s.usertable ADD CHECK (false)'), qr/violates check constraint/, 'a check');
+like(with_command('ALTER TABLE s.usertable DROP field9'), qr/INSERT has more expressions/, 'a column less');
+like(with_command('ALTER TABLE s.usertable ALTER field3 TYPE varchar(20)'), qr/value too long/, 'a value too long');
+is(initialize(q{'ycsb'}, 'SET search_path = s'), $steps, 'the next load replaces them');
+
+# A load that does not end.
+my %endings = (
+	'the caller is canceled' => sub { $node->safe_psql('postgres', "SELECT pg_cancel_backend($_[0])") },
+	'the caller is terminated' => sub { $node->safe_psql('postgres', "SELECT pg_terminate_backend($_[0])") },
+	'the loader is terminated' => sub {
+		$node->safe_psql('postgres',
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench loader'");
+	},
+	'a worker is terminated' => sub {
+		$node->safe_psql('postgres',
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker'");
+	},
+	'the server is killed' => sub { $node->stop('immediate'); $node->start });
+foreach my $ending (sort keys %endings)
+{
+	my $caller = $node->background_psql('postgres', on_error_stop => 0);
+	my $pid = $caller->query_safe('SELECT pg_backend_pid()');
+	$caller->query_until(qr/begun/, "\\echo begun\nSELECT bench.initialize('sysbench', scale => 300, workers => 2);\n");
+	$node->poll_query_until('postgres',
+		"SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'pg_selfbench page worker'")
+	  or die 'no worker';
+	$node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM sbtest1') or die 'no row';
+	$endings{$ending}->($pid);
+	eval { $caller->quit };
+	wait_until_quiet($node);
+	is( $node->safe_psql('postgres', "SELECT loaded_at IS NULL FROM bench_workload WHERE family = 'sysbench'"),
+		't', "$ending: the load is known to be incomplete");
+	is(initialize(q{'sysbench', scale => 1}), $steps, 'the next load replaces it');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM sbtest1'), 10_000, 'with all rows');
+}
+
+# Two at once take turns.
+my @loads = map { $node->background_psql('postgres') } 1 .. 2;
+$_->query_until(qr/begun/, "\\echo begun\nSELECT bench.initialize('ycsb');\n") foreach @loads;
+$_->quit foreach @loads;
+is($node->safe_psql('postgres', 'SELECT count(*) FROM usertable'), 10_000, 'two loads at once');
+
+nothing_left_ok($node, 'at the end');
+done_testing();
