@@ -42,7 +42,7 @@ WHERE t.typnamespace = 'bench'::regnamespace AND t.typcategory <> 'A' AND coales
 
 -- The lines of each object below its heading.
 CREATE TEMP VIEW texts AS
-SELECT o.kind_no, o.name,
+SELECT o.kind_no, o.kind, o.oid, o.name,
        concat_ws(E'\n',
          pg_temp.sentence(pg_temp.cell(split_part(obj_description(o.oid, o.classid::name), E'\n', 1))),
          CASE WHEN o.kind_no = 1 THEN
@@ -69,7 +69,7 @@ FROM objects o;
 
 -- Privileges of PUBLIC and of the role, for each kind of object.
 CREATE TEMP VIEW privileges AS
-SELECT o.kind_no, o.kind, o.name,
+SELECT DISTINCT o.kind_no, o.kind, o.name,
        (SELECT string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type COLLATE "C")
         FROM aclexplode(coalesce(o.acl, o.default_acl)) a WHERE a.grantee = 0) AS of_public,
        (SELECT string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type COLLATE "C")
@@ -95,8 +95,8 @@ SELECT concat_ws(E'\n', E'\n## ' || kind || E'\n' || CASE kind WHEN 'Functions' 
          E'\nArguments can be given by name: `bench.run(clients => 4)`. [Scripts and options](scripts-and-options.md) describes\n'
          'the options of runs in full, [Loading and pgio](loading-and-pgio.md) those of initializations and pgio''s workload.\n'
          ELSE '' END,
-         string_agg(format(E'### bench.%s\n\n%s', name, text), E'\n\n' ORDER BY name COLLATE "C"))
-FROM texts JOIN objects USING (kind_no, name) GROUP BY kind_no, kind ORDER BY kind_no;
+         string_agg(format(E'### bench.%s\n\n%s', name, text), E'\n\n' ORDER BY name COLLATE "C", oid))
+FROM texts GROUP BY kind_no, kind ORDER BY kind_no;
 SELECT $$
 ## Errors
 
