@@ -202,8 +202,8 @@ mod tests {
     fn values_stay_what_they_are() {
         assert_eq!(int(1, 2, 3, 0, 999_999), Ok(820_988));
         assert_eq!(text(1, 2, 3, 8, 8).as_deref(), Ok("Lyg0dwTp"));
-        assert_eq!(template(1, 2, 3, "a#-@@#"), "E");
-        assert_eq!(permutation(1, 2, 1000, 3), Ok(-1));
+        assert_eq!(template(1, 2, 3, "a#-@@#"), "a9-oz2");
+        assert_eq!(permutation(1, 2, 1000, 3), Ok(280));
     }
 
     #[test]
