@@ -14,6 +14,7 @@ use crate::error::{Error, Report, Result};
 use crate::initialize::InitializeOptions;
 use crate::options::seconds;
 use crate::pq::conninfo;
+use crate::run::script::built_in;
 use crate::run::spec::{UndefinedVariables, require_pgbench_scripts};
 use crate::run::{self as runs, LogSpec, Mode, Route, RunOptions, RunSpec, ScriptSpec, scripts};
 use crate::server;
@@ -242,7 +243,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     let mut found = Vec::with_capacity(wanted.scripts.len());
     for script in &wanted.scripts {
         found.push(match &script.source {
-            ScriptSource::Builtin(builtin) => scripts::built_in(builtin, script.weight),
+            ScriptSource::Builtin(builtin) => built_in(builtin, script.weight),
             ScriptSource::File(name) => stored_or_file(name, script.weight)?,
         });
     }

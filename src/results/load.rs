@@ -6,7 +6,7 @@ use super::waits::SeenWaits;
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
-use crate::run::scripts::has_writes;
+use crate::run::script::has_writes;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
     Blocked, CourseInterval, Evidence, LockWaits, PgioRun, Run, RunProfile, RunRecord, RunScript,

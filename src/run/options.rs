@@ -2,7 +2,7 @@
 //! [`RunSpec`], or the error that tells which option is wrong and what is valid.
 
 use super::loopback::Route;
-use super::scripts::{ScriptSpec, user_script};
+use super::script::{ScriptSpec, user_script};
 use super::spec::{ClientProcess, LogSpec, Mode, Run, RunSpec, UndefinedVariables, Vacuum};
 use super::statements;
 use super::undefined;

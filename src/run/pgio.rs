@@ -6,7 +6,7 @@
 //! `work_unit` keys further, as pgio does. The loops are transactions of two scripts, so that all
 //! that holds for scripts holds for them.
 
-use super::scripts::ScriptSpec;
+use super::script::ScriptSpec;
 use crate::backend::settings::Settings;
 use crate::error::{Error, Result};
 use crate::options::choice;

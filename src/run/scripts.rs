@@ -12,8 +12,8 @@
 //! whoever executes it. Whoever may call the functions may use every stored script, with rights of
 //! their own; only a script's owner may replace or drop it.
 
-use super::workload::{self, MixName};
-use crate::backend::interrupts::check_for_interrupts;
+use super::script::{ScriptSpec, built_in, parse, user_script};
+use super::workload;
 use crate::error::{Error, Result};
 use crate::options::nearest;
 use crate::query;
@@ -23,11 +23,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_script::builtin;
 use selfbench_script::names::{Item, ScriptName};
-use selfbench_script::{
-    Action, BuiltinError, Command, MAX_SCRIPT_BYTES, Protocol, ScriptError, Workload,
-    WorkloadBuilder,
-};
-use serde::{Deserialize, Serialize};
+use selfbench_script::{BuiltinError, MAX_SCRIPT_BYTES};
 use std::io::Read;
 
 /// The longest name, in bytes.
@@ -48,35 +44,6 @@ fn arguments(name: &ScriptName) -> [DatumWithOid<'_>; 4] {
         owner.is_some_and(|owner| owner.quoted).into(),
         server::role().into(),
     ]
-}
-
-/// One script of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ScriptSpec {
-    /// Name it was chosen by.
-    pub name: String,
-    /// Description, the report's "transaction type".
-    pub description: String,
-    /// The script.
-    pub body: String,
-    /// Relative probability of being chosen.
-    pub weight: i64,
-    /// Whether it is one of pgbench's own, which need pgbench's tables.
-    pub builtin: bool,
-    /// Whether it is known to write.
-    pub writes: bool,
-    /// The mix of the catalog that it is of.
-    pub workload: Option<MixName>,
-}
-
-impl ScriptSpec {
-    /// Its name, with the weight if that is not 1.
-    pub fn weighted_name(&self) -> String {
-        match self.weight {
-            1 => self.name.clone(),
-            weight => format!("{}@{weight}", self.name),
-        }
-    }
 }
 
 /// The scripts that an item of a list means: one, or all of a mix.
@@ -167,63 +134,6 @@ fn read(path: &str) -> Result<String, String> {
     String::from_utf8(body).map_err(|_| "it is not UTF-8 text".into())
 }
 
-/// A script of the user's.
-pub fn user_script(name: &str, description: String, body: String, weight: i64) -> ScriptSpec {
-    let writes = has_writes(name, &body).unwrap_or(false);
-    ScriptSpec {
-        name: name.into(),
-        description,
-        body,
-        weight,
-        builtin: false,
-        writes,
-        workload: None,
-    }
-}
-
-/// Whether some statement of a script is of a kind that writes; `None` if it cannot be parsed. What
-/// functions and queries do is not known before they do it.
-pub fn has_writes(name: &str, body: &str) -> Option<bool> {
-    parse(name, body).ok().map(|workload| writes(&workload))
-}
-
-fn writes(workload: &Workload) -> bool {
-    const WRITING: [&str; 8] = [
-        "insert", "update", "delete", "merge", "truncate", "create", "drop", "alter",
-    ];
-    let is_writing = |command: &Command| match &command.action {
-        Action::Sql(sql) => {
-            let word: String = sql
-                .text()
-                .chars()
-                .take_while(char::is_ascii_alphabetic)
-                .collect();
-            WRITING
-                .iter()
-                .any(|writing| word.eq_ignore_ascii_case(writing))
-        }
-        _ => false,
-    };
-    workload
-        .scripts
-        .iter()
-        .flat_map(|script| &script.commands)
-        .any(is_writing)
-}
-
-/// A built-in script.
-pub fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
-    ScriptSpec {
-        name: script.name.into(),
-        description: script.description.into(),
-        body: script.body.into(),
-        weight,
-        builtin: true,
-        writes: script.name != "select-only",
-        workload: None,
-    }
-}
-
 /// Stores a script of the caller's, or replaces it.
 pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
     server::require_writable_transaction("define scripts")?;
@@ -306,12 +216,4 @@ pub fn drop(name: &str) -> Result<()> {
                     .into(),
         }),
     }
-}
-
-/// Parses a single script, looking at interrupts. Limits of other protocols than the simple one
-/// show when it is run.
-pub fn parse(name: &str, body: &str) -> Result<Workload, ScriptError> {
-    let mut builder = WorkloadBuilder::checking(Protocol::Simple, check_for_interrupts);
-    builder.add(name, name, body, 1)?;
-    builder.finish()
 }

@@ -3,7 +3,7 @@
 
 use super::loopback::Route;
 use super::pgio::PgioSpec;
-use super::scripts::ScriptSpec;
+use super::script::ScriptSpec;
 use crate::backend::call::Choice;
 use crate::backend::identity::Identity;
 use crate::backend::interrupts::check_for_interrupts;

@@ -1,7 +1,7 @@
 //! Workloads of the catalog in a run: the scripts of a mix, and the values of their variables, which come
 //! from the tables.
 
-use super::scripts::{ScriptSpec, user_script};
+use super::script::{MixName, ScriptSpec, user_script};
 use crate::backend::activity;
 use crate::database::remote::Remote;
 use crate::error::{Error, Result};
@@ -11,20 +11,10 @@ use crate::query::{self, quote_literal};
 use selfbench_workload::{
     Family, Given, Mix, MixOptions, Values, WorkloadError, families, find_mix,
 };
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The table beside a family's tables that says what they hold.
 pub const TABLE: &str = "bench_workload";
-
-/// Mix of the catalog that a script belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MixName {
-    /// Name of the family.
-    pub family: String,
-    /// Name of the mix.
-    pub mix: String,
-}
 
 /// Values that the scripts of a workload need.
 pub struct Prepared {
@@ -301,13 +291,9 @@ pub fn named(name: &str) -> Result<(Family, Option<Mix>)> {
     find_mix(name).map_err(faulty)?.ok_or_else(|| {
         let families = families().iter().map(|source| source.name.to_owned());
         let known: Vec<String> = families.chain(mixes()).collect();
-        let hint = match nearest(name, known.iter().map(String::as_str)) {
-            Some(name) => format!("Perhaps you meant \"{name}\". "),
-            None => String::new(),
-        };
-        Error::UnknownScript {
-            message: format!("workload \"{name}\" does not exist"),
-            hint: format!("{hint}bench.workloads lists all."),
+        Error::UnknownWorkload {
+            name: name.to_owned(),
+            nearest: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
         }
     })
 }

@@ -4,12 +4,12 @@
 //! conversion of values. If rows only have to be stored, the plan without the step that inserts row by
 //! row gives the rows, and they are inserted many at a time, as COPY does.
 
-use super::parts::Arguments;
 use crate::backend::statement::new_memory_context;
 use crate::compat;
 use crate::error::{Error, Result};
 use crate::state::transaction::InTransaction;
 use pgrx::{IntoDatum, JsonB, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_guard, pg_sys};
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
@@ -20,6 +20,19 @@ const BATCH_BYTES: usize = 256 << 10;
 
 /// Memory for plans and rows of a query, reset for each.
 static CONTEXT: AtomicPtr<pg_sys::MemoryContextData> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Arguments of a query of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a> {
+    /// `$1`
+    pub part: i64,
+    /// `$2`
+    pub scale: i64,
+    /// `$3`
+    pub seed: i64,
+    /// `$4`
+    pub values: &'a BTreeMap<String, i64>,
+}
 
 /// Inserts the rows of a query into a table, which is named as SQL has it, in the current transaction.
 /// `done` gets the number of rows again and again.

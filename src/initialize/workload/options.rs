@@ -7,10 +7,11 @@ use crate::backend::statement::{self, Created};
 use crate::check::{self, Seed, in_range, invalid};
 use crate::error::{Error, Result};
 use crate::initialize::options::CommonOptions;
-use crate::options::{nearest, options};
+use crate::options::options;
 use crate::query;
+use crate::run::workload;
 use selfbench_script::Rng;
-use selfbench_workload::{Family, Given, Manifest, Values, WorkloadError, families, find_mix};
+use selfbench_workload::{Family, Given, Manifest, Values, WorkloadError};
 use serde_json::Value;
 
 /// Bytes of a megabyte of manifests.
@@ -26,7 +27,7 @@ selfbench_catalog::initialize_workload_options!(options! {
 impl WorkloadOptions {
     /// Checks everything that can be checked before something is dropped, but for the space.
     pub fn check(&self, workload: &str) -> Result<WorkloadSpec> {
-        let family = find(workload)?;
+        let family = workload::named(workload)?.0;
         let manifest = &family.manifest;
         let scale = i64::from(self.scale);
         let scale = in_range("scale", scale, 1, manifest.max_scale)?;
@@ -88,24 +89,6 @@ impl WorkloadOptions {
             workers: self.workers,
         })
     }
-}
-
-/// The family with a mix of that name, or with that name.
-fn find(workload: &str) -> Result<Family> {
-    let broken = |error: WorkloadError| Error::Limit(error.to_string());
-    if let Some((family, _)) = find_mix(workload).map_err(broken)? {
-        return Ok(family);
-    }
-    let mut names = Vec::new();
-    for source in families() {
-        let family = Family::parse(source).map_err(broken)?;
-        names.extend(family.manifest.mixes.into_iter().map(|mix| mix.name));
-        names.push(family.name);
-    }
-    Err(Error::UnknownWorkload {
-        name: workload.to_owned(),
-        nearest: nearest(workload, names.iter().map(String::as_str)).map(str::to_owned),
-    })
 }
 
 /// Variables that a user gives.

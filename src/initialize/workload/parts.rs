@@ -1,6 +1,6 @@
 //! The parts of the rows of a workload, each of which a process inserts in a transaction.
 
-use super::insert::insert;
+use super::insert::{Arguments, insert};
 use super::spec::{RowQuery, WorkloadSpec};
 use super::tables::Schema;
 use crate::backend::identity::Identity;
@@ -38,19 +38,6 @@ pub struct Parts {
     values: BTreeMap<String, i64>,
     /// WAL compression of all processes.
     pub wal_compression: String,
-}
-
-/// Arguments of a query of rows.
-#[derive(Clone, Copy, Debug)]
-pub struct Arguments<'a> {
-    /// `$1`
-    pub part: i64,
-    /// `$2`
-    pub scale: i64,
-    /// `$3`
-    pub seed: i64,
-    /// `$4`
-    pub values: &'a BTreeMap<String, i64>,
 }
 
 impl Parts {

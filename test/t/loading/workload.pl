@@ -43,7 +43,8 @@ sub rows_of
 		  . ($schema // 'public')
 		  . ".$_ t"
 	} @tables;
-	return $node->safe_psql('postgres', join(' UNION ALL ', @sums));
+	# Parallel processes return them in any order.
+	return $node->safe_psql('postgres', join(' UNION ALL ', @sums) . ' ORDER BY 1');
 }
 
 # The row of a family.

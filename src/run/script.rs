@@ -1,0 +1,109 @@
+//! One script of a run.
+
+use crate::backend::interrupts::check_for_interrupts;
+use selfbench_script::builtin;
+use selfbench_script::{Action, Command, Protocol, ScriptError, Workload, WorkloadBuilder};
+use serde::{Deserialize, Serialize};
+
+/// One script of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ScriptSpec {
+    /// Name it was chosen by.
+    pub name: String,
+    /// Description, the report's "transaction type".
+    pub description: String,
+    /// The script.
+    pub body: String,
+    /// Relative probability of being chosen.
+    pub weight: i64,
+    /// Whether it is one of pgbench's own, which need pgbench's tables.
+    pub builtin: bool,
+    /// Whether it is known to write.
+    pub writes: bool,
+    /// The mix of the catalog that it is of.
+    pub workload: Option<MixName>,
+}
+
+impl ScriptSpec {
+    /// Its name, with the weight if that is not 1.
+    pub fn weighted_name(&self) -> String {
+        match self.weight {
+            1 => self.name.clone(),
+            weight => format!("{}@{weight}", self.name),
+        }
+    }
+}
+
+/// Mix of the catalog that a script belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MixName {
+    /// Name of the family.
+    pub family: String,
+    /// Name of the mix.
+    pub mix: String,
+}
+
+/// A script of the user's.
+pub fn user_script(name: &str, description: String, body: String, weight: i64) -> ScriptSpec {
+    let writes = has_writes(name, &body).unwrap_or(false);
+    ScriptSpec {
+        name: name.into(),
+        description,
+        body,
+        weight,
+        builtin: false,
+        writes,
+        workload: None,
+    }
+}
+
+/// Whether some statement of a script is of a kind that writes; `None` if it cannot be parsed. What
+/// functions and queries do is not known before they do it.
+pub fn has_writes(name: &str, body: &str) -> Option<bool> {
+    parse(name, body).ok().map(|workload| writes(&workload))
+}
+
+fn writes(workload: &Workload) -> bool {
+    const WRITING: [&str; 8] = [
+        "insert", "update", "delete", "merge", "truncate", "create", "drop", "alter",
+    ];
+    let is_writing = |command: &Command| match &command.action {
+        Action::Sql(sql) => {
+            let word: String = sql
+                .text()
+                .chars()
+                .take_while(char::is_ascii_alphabetic)
+                .collect();
+            WRITING
+                .iter()
+                .any(|writing| word.eq_ignore_ascii_case(writing))
+        }
+        _ => false,
+    };
+    workload
+        .scripts
+        .iter()
+        .flat_map(|script| &script.commands)
+        .any(is_writing)
+}
+
+/// A built-in script.
+pub fn built_in(script: &builtin::Builtin, weight: i64) -> ScriptSpec {
+    ScriptSpec {
+        name: script.name.into(),
+        description: script.description.into(),
+        body: script.body.into(),
+        weight,
+        builtin: true,
+        writes: script.name != "select-only",
+        workload: None,
+    }
+}
+
+/// Parses a single script, looking at interrupts. Limits of other protocols than the simple one
+/// show when it is run.
+pub fn parse(name: &str, body: &str) -> Result<Workload, ScriptError> {
+    let mut builder = WorkloadBuilder::checking(Protocol::Simple, check_for_interrupts);
+    builder.add(name, name, body, 1)?;
+    builder.finish()
+}
