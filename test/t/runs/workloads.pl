@@ -1,0 +1,120 @@
+# Mixes of the catalog's workloads: their scripts, the values of their variables, both modes and all
+# protocols, tables of other tools, pgbench, wrong names and values.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $node = new_bench_node('workloads');
+my $sql = sub { $node->safe_psql('postgres', $_[0]) };
+my $error = sub { return ($node->psql('postgres', $_[0]))[2] };
+
+my @families = split /\n/, $sql->('SELECT DISTINCT family FROM bench.workloads ORDER BY 1');
+is("@families", 'sysbench tpcc ycsb', 'families');
+is($sql->('SELECT count(*) - count(DISTINCT mix), bool_and(table_bytes > 0 AND index_bytes > 0) FROM bench.workloads'), '0|t', 'mixes');
+
+# Before the tables are there.
+like($error->("SELECT * FROM bench.run('tpcc', transactions => 1)"),
+	qr/ERROR: .*relation "item" does not exist\nHINT: .*bench\.initialize\('tpcc'\)/, 'tables are missing');
+$sql->("SET client_min_messages = warning; SELECT bench.initialize('$_', seed => 1)") foreach @families;
+
+# All mixes in both modes and all protocols: what they have to, and the conditions hold.
+foreach my $mix (split /\n/, $sql->('SELECT mix FROM bench.workloads ORDER BY family, mix'))
+{
+	foreach my $mode (qw(spi libpq))
+	{
+		foreach my $protocol (qw(simple extended prepared))
+		{
+			is( $sql->("SELECT state, transactions + failed FROM bench.run('$mix', mode => '$mode', protocol => '$protocol',
+					clients => 2, transactions => 20)"),
+				'finished|40', "$mix, $mode, $protocol");
+		}
+	}
+}
+foreach my $family (@families)
+{
+	is($sql->("SELECT string_agg(condition, ', ') FROM bench.check_workload('$family') WHERE NOT holds"),
+		'', "$family: all conditions hold");
+}
+is($sql->(q{SELECT string_agg(condition, ', ') FROM bench.check_workload('tpcc') WHERE holds IS NULL}),
+	'condition-11', 'a condition of the load only is not judged');
+
+# The same rows in both modes, whatever the protocol: one client, one seed.
+my $sums = sub {
+	my @sums = map {
+		my $columns = $_->[1];
+		"SELECT '$_->[0]', sum(hashtextextended(($columns)::text, 0)) FROM $_->[0]"
+	} ([ 'stock', 'stock.*' ], [ 'district', 'district.*' ], [ 'new_order', 'new_order.*' ],
+		[ 'customer', 'c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data' ],
+		[ 'order_line', 'ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_quantity, ol_amount, ol_dist_info, ol_delivery_d IS NULL' ]);
+	return $sql->(join(' UNION ALL ', @sums) . ' ORDER BY 1');
+};
+my %rows;
+foreach my $way ("'tpcc', mode => 'spi'", "'tpcc', mode => 'libpq', protocol => 'simple'", "'tpcc-procedures', mode => 'spi', protocol => 'extended'", "'tpcc-procedures', mode => 'libpq'")
+{
+	$sql->("SET client_min_messages = warning; SELECT bench.initialize('tpcc', seed => 5)");
+	$sql->("SELECT bench.run($way, transactions => 300, seed => 9)");
+	$rows{$way} = $sums->();
+}
+my @different = keys %{ { map { $_ => 1 } values %rows } };
+is(scalar @different, 1, 'the same rows, from the client and by procedures, in both modes') or diag(explain(\%rows));
+
+# The pgbench program leaves them, too.
+$sql->("SET client_min_messages = warning; SELECT bench.initialize('tpcc', seed => 5)");
+my $defines;
+foreach my $script (split /\n/, $sql->(q{SELECT key FROM bench.workloads, jsonb_each(scripts) WHERE mix = 'tpcc'}))
+{
+	my $file = $node->basedir . "/$script.sql";
+	$defines = $sql->("SELECT defines FROM bench.workload_script('tpcc', '$script', seed => 9)");
+	my $body = $sql->("SELECT body FROM bench.workload_script('tpcc', '$script', seed => 9)");
+	append_to_file($file, $body);
+}
+my %weights = map { split /\|/ } split /\n/, $sql->(q{SELECT key, value FROM bench.workloads, jsonb_each(scripts) WHERE mix = 'tpcc'});
+my @in_order = qw(new-order payment order-status delivery stock-level);
+$node->command_ok(
+	[ 'pgbench', '-n', '-t', '300', '--random-seed=9', '-M', 'prepared', (split ' ', $defines),
+		(map { ('-f', $node->basedir . "/$_.sql\@$weights{$_}") } @in_order), 'postgres' ],
+	'the pgbench program runs the scripts');
+is($sums->(), (values %rows)[0], 'and leaves the same rows');
+
+# What the row of a run has.
+my $of_run = sub {
+	my ($arguments, $columns) = @_;
+	$sql->("SELECT bench.run($arguments, transactions => 1)");
+	return $sql->("SELECT $columns FROM bench.runs ORDER BY run_id DESC LIMIT 1");
+};
+# One script, weights, a mix beside a script of one's own.
+is( $of_run->(q{'tpcc:payment@3'}, 'scripts'),
+	'{tpcc:payment@3}', 'one script of a mix');
+is($of_run->(q{'tpcc'}, q{max_tries, continue_on_error}), '10|f', 'options of a mix');
+is($of_run->(q{'tpcc', max_tries => 1}, q{max_tries}), '1', 'options of the call');
+is($of_run->(q{'sysbench-insert'}, q{continue_on_error}), 't', 'options of another mix');
+is($of_run->(q{'tpcc'}, q{scale, variables ->> 'warehouses'}), '1|1', 'scale and variables of the tables');
+like($sql->(q{SELECT bench.report(run_id, 'json') FROM bench.run('tpcc', transactions => 1) }), qr/"nurand_last"/, 'constants are stored');
+
+# Wrong names and values.
+like($error->("SELECT bench.run('tpc-c')"), qr/script "tpc-c" does not exist\nHINT: .*Perhaps you meant "tpcc"/, 'a misspelt mix');
+like($error->("SELECT bench.run('tpcc:pay')"), qr/mix "tpcc" has no script "pay"\nHINT: .*payment/, 'a misspelt script');
+like($error->("SELECT bench.run('sysbench')"), qr/is a family of workloads.*\nHINT: .*sysbench-point-select/, 'a family');
+like($error->("SELECT bench.run('tpcc, ycsb-a')"), qr/cannot be mixed/, 'two families');
+like($error->(q{SELECT bench.run('tpcc', variables => '{"warehouses": "many"}')}), qr/"warehouses".* is not an integer/, 'a text for a variable');
+like($error->(q{SELECT bench.run('tpcc', variables => '{"warehouses": 0}')}), qr/must be between 1 and/, 'a variable out of range');
+like($error->("SELECT bench.check_workload('tpc')"), qr/workload "tpc" does not exist\nHINT: .*"tpcc"/, 'check_workload of an unknown one');
+like($error->("SELECT bench.workload_script('tpcc', NULL)"), qr/script/, 'NULL');
+
+# A load that did not end, and tables of another tool.
+$sql->('UPDATE bench_workload SET loaded_at = NULL');
+like($error->("SELECT bench.run('ycsb-c')"), qr/HINT: .*did not end/, 'a load that did not end');
+$sql->('DROP TABLE bench_workload');
+my ($status, $row, $notices) = $node->psql('postgres', "SELECT transactions FROM bench.run('sysbench-read-only', transactions => 5)");
+is($row, 5, 'tables without bench_workload');
+like($notices, qr/NOTICE: .*not been loaded by bench\.initialize: rows is \d+/, 'are accepted with a notice');
+
+# An injected violation is found.
+$sql->('UPDATE warehouse SET w_ytd = w_ytd + 1');
+is($sql->("SELECT string_agg(condition, ',') FROM bench.check_workload('tpcc') WHERE NOT holds"), 'condition-1,condition-8', 'a violation');
+
+done_testing();
