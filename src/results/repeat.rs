@@ -49,7 +49,7 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
             arguments.push("warmup => NULL".to_owned());
         } else if let Some(value) = stored(&columns, option.name)
             && value != option.value
-            && !(is_implied(option.name, &value) && !of_workload)
+            && (!is_implied(option.name, &value) || of_workload)
         {
             arguments.push(format!("{} => {}", option.name, literal(&value)));
         }

@@ -13,6 +13,7 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE "Another Role";
 SELECT bench.initialize();
 SELECT bench.initialize_pgio(size => '300');
+SELECT bench.initialize('ycsb', scale => 0.01);
 SELECT bench.define_script('mine', E'\\set n random(1, 10)\nSELECT :n;');
 -- The runs and sets that functions read.
 SELECT bench.run('mine, select-only@2', clients => 2, transactions => 50, per_statement => true, log => true,
@@ -42,6 +43,7 @@ my @calls = (
 	charts       => 'SELECT * FROM bench.charts(1)',
 	chart        => 'SELECT bench.chart(1, name) FROM bench.charts(1)',
 	check_script => q(SELECT * FROM bench.check_script(E'\\\\set x 1 +\nSELECT :x;')),
+	check_workload => q(SELECT * FROM bench.check_workload('ycsb')),
 	compare      => qq(SELECT arm, runs FROM bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'mine', repeats => 1, $quick)),
 	compare_runs => 'SELECT * FROM bench.compare_runs(ARRAY[1], ARRAY[2])',
 	dashboard    => q(SELECT bench.dashboard() ~ '</html>'),
@@ -59,6 +61,13 @@ my @calls = (
 	initialize      => q(SELECT step FROM bench.initialize(steps => 'v')),
 	initialize_pgio => q(SELECT step FROM bench.initialize_pgio(size => '300', seed => '1')),
 	merge_histograms => 'SELECT bench.merge_histograms(histogram) FROM bench.run_intervals WHERE run_id = 1',
+	random_int      => 'SELECT bench.random_int(1, 2, 3, 4, 500)',
+	random_nurand   => 'SELECT bench.random_nurand(1, 2, 3, 255, 0, 999, 44)',
+	random_permutation => 'SELECT bench.random_permutation(1, 2, 10, 3)',
+	random_real     => 'SELECT bench.random_real(1, 2, 3)',
+	random_special  => 'SELECT bench.random_special(1, 2, 3, 4, 500)',
+	random_template => q(SELECT bench.random_template(1, 2, 3, '##@ -')),
+	random_text     => 'SELECT bench.random_text(1, 2, 3, 4, 50)',
 	percentile      => 'SELECT bench.percentile(histogram, 99.9) FROM bench.runs WHERE run_id = 1',
 	pgbench         => q(SELECT line FROM bench.pgbench('-n -t 3 -S') line WHERE line ~ 'processed|protocol'),
 	plot            => 'SELECT bench.plot(1)',
@@ -77,7 +86,8 @@ my @calls = (
 	time_budget     => 'SELECT * FROM bench.time_budget(1) UNION ALL SELECT * FROM bench.time_budget(set_id => 1)',
 	top_functions   => 'SELECT * FROM bench.top_functions(1)',
 	top_waits       => 'SELECT * FROM bench.top_waits(1)',
-	wait            => 'SELECT * FROM bench.wait(1)');
+	wait            => 'SELECT * FROM bench.wait(1)',
+	workload_script => q(SELECT * FROM bench.workload_script('ycsb-a', 'read', seed => 1)));
 is($node->safe_psql('postgres', q(SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace ORDER BY 1)),
 	join("\n", sort(pairkeys(@calls))), 'each function is called');
 

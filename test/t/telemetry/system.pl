@@ -342,7 +342,7 @@ kill 'CONT', $coordinator;
 is(scalar(grep { $_ > $gone + 0.2 } $told =~ /progress: ([0-9.]+) s/g), 0, 'so do lines of progress') or diag($told);
 figures_ok($node, $run_id, 'with a coordinator that sleeps');
 is( $node->safe_psql('postgres', <<"SQL"), 't|t|t', 'so do the last interval, and samples of waits');
-SELECT abs(max(i.begins_s + i.seconds) - $gone) < 1e-6, max(s.begins_s + s.seconds) > $gone + 1,
+SELECT round(max(i.begins_s + i.seconds)::numeric, 2) = $gone, max(s.begins_s + s.seconds) > $gone + 1,
        (SELECT bool_and(samples = rounds)
           FROM (SELECT sum(samples) AS samples, max(rounds) AS rounds FROM bench.run_waits
                  WHERE run_id = $run_id GROUP BY interval_no) w)
