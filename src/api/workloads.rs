@@ -22,7 +22,7 @@ fn workloads() -> Rows<(
     name!(table_bytes, i64),
     name!(index_bytes, i64),
     name!(tables, Vec<String>),
-    name!(scripts, pgrx::JsonB),
+    name!(scripts, Vec<String>),
     name!(variables, pgrx::JsonB),
     name!(options, pgrx::JsonB),
 )> {
@@ -40,7 +40,7 @@ fn workloads() -> Rows<(
                     bytes(family.manifest.size.table_mb),
                     bytes(family.manifest.size.index_mb),
                     family.tables(),
-                    pgrx::JsonB(scripts_of(&mix)),
+                    scripts_of(&mix),
                     pgrx::JsonB(variables_of(&family)),
                     pgrx::JsonB(serde_json::to_value(mix.options).unwrap_or_default()),
                 )
@@ -54,10 +54,10 @@ fn bytes(mb: f64) -> i64 {
     (mb * 1024.0 * 1024.0).round() as i64
 }
 
-fn scripts_of(mix: &Mix) -> Value {
+fn scripts_of(mix: &Mix) -> Vec<String> {
     let scripts = mix.scripts.iter();
     scripts
-        .map(|script| (script.name.clone(), json!(script.weight)))
+        .map(|script| format!("{}@{}", script.name, script.weight))
         .collect()
 }
 

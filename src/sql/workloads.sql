@@ -2,7 +2,7 @@
 
 CREATE FUNCTION bench_internal.workloads(
     OUT family text, OUT mix text, OUT description text, OUT unit text, OUT table_bytes bigint,
-    OUT index_bytes bigint, OUT tables text[], OUT scripts jsonb, OUT variables jsonb, OUT options jsonb
+    OUT index_bytes bigint, OUT tables text[], OUT scripts text[], OUT variables jsonb, OUT options jsonb
 ) RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 20 AS 'MODULE_PATHNAME', 'workloads_wrapper';
 
@@ -14,7 +14,7 @@ CREATE VIEW bench.workloads AS
            w.table_bytes, -- size of the tables for a unit, without what they have whatever the scale is
            w.index_bytes, -- size of the indexes for a unit
            w.tables, -- tables of the family
-           w.scripts, -- names of the scripts with their weights
+           w.scripts, -- scripts with their weights, in order: name@weight
            w.variables, -- variables with their defaults and ranges
            w.options -- defaults of options of bench.run
       FROM bench_internal.workloads() w;

@@ -23,7 +23,7 @@ my $limit = $ENV{LIMIT} // 2 + $PostgreSQL::Test::Utils::timeout_default / 10;
 # Shared memory as files of the data directory, so that left-over segments show.
 my $node = new_bench_node('soak',
 	"fsync = off\ndynamic_shared_memory_type = mmap\nmax_worker_processes = 12\n");
-$node->safe_psql('postgres', 'SELECT bench.initialize(scale => 2)');
+$node->safe_psql('postgres', q(SELECT bench.initialize(scale => 2), bench.initialize('tpcc', scale => 1)));
 $node->safe_psql('postgres', <<'SQL');
 SELECT bench.define_script('fails', E'SELECT 1 / 0;'),
        bench.define_script('sleeps', E'SELECT pg_sleep(100);');
@@ -51,6 +51,8 @@ my %kinds = (
 	'backends' => "clients => 3, duration => '60 s', vacuum => 'none', client_process => 'backend'",
 	'vacuum'   => "clients => 3, duration => '60 s'",
 	'log'      => "clients => 3, duration => '60 s', vacuum => 'none', log => true",
+	'tpcc'     => "scripts => 'tpcc', clients => 3, duration => '60 s', mode => 'libpq'",
+	'tpcc-procedures' => "scripts => 'tpcc-procedures', clients => 3, duration => '60 s'",
 	'messages' =>
 	  "scripts => 'fails', clients => 2, duration => '60 s', vacuum => 'none', continue_on_error => true, verbose_errors => true",
 	'sleeping' => "scripts => 'sleeps', clients => 2, duration => '60 s', vacuum => 'none'");
@@ -151,6 +153,8 @@ note sprintf '%d endings: median %.2f s, 95 %% %.2f s, longest %.2f s; %d took m
 is($node->safe_psql('postgres', "SELECT state FROM bench.run('select-only', clients => 10, transactions => 5, client_process => 'worker')"),
 	'finished', 'all worker slots are free');
 next_run_ok($node, 'at the end');
+is($node->safe_psql('postgres', "SELECT string_agg(condition, ', ') FROM bench.check_workload('tpcc') WHERE NOT holds"),
+	'', 'the rows of a workload are right');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal/, 'nothing has crashed');
 $node->stop;
 done_testing();

@@ -1,5 +1,5 @@
 # Mixes of the catalog's workloads: their scripts, the values of their variables, both modes and all
-# protocols, tables of other tools, pgbench, wrong names and values.
+# protocols, tables of other tools, wrong names and values.
 use strict;
 use warnings;
 
@@ -41,44 +41,6 @@ foreach my $family (@families)
 }
 is($sql->(q{SELECT string_agg(condition, ', ') FROM bench.check_workload('tpcc') WHERE holds IS NULL}),
 	'condition-11', 'a condition of the load only is not judged');
-
-# The same rows in both modes, whatever the protocol: one client, one seed.
-my $sums = sub {
-	my @sums = map {
-		my $columns = $_->[1];
-		"SELECT '$_->[0]', sum(hashtextextended(($columns)::text, 0)) FROM $_->[0]"
-	} ([ 'stock', 'stock.*' ], [ 'district', 'district.*' ], [ 'new_order', 'new_order.*' ],
-		[ 'customer', 'c_w_id, c_d_id, c_id, c_balance, c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data' ],
-		[ 'order_line', 'ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_quantity, ol_amount, ol_dist_info, ol_delivery_d IS NULL' ]);
-	return $sql->(join(' UNION ALL ', @sums) . ' ORDER BY 1');
-};
-my %rows;
-foreach my $way ("'tpcc', mode => 'spi'", "'tpcc', mode => 'libpq', protocol => 'simple'", "'tpcc-procedures', mode => 'spi', protocol => 'extended'", "'tpcc-procedures', mode => 'libpq'")
-{
-	$sql->("SET client_min_messages = warning; SELECT bench.initialize('tpcc', seed => 5)");
-	$sql->("SELECT bench.run($way, transactions => 300, seed => 9)");
-	$rows{$way} = $sums->();
-}
-my @different = keys %{ { map { $_ => 1 } values %rows } };
-is(scalar @different, 1, 'the same rows, from the client and by procedures, in both modes') or diag(explain(\%rows));
-
-# The pgbench program leaves them, too.
-$sql->("SET client_min_messages = warning; SELECT bench.initialize('tpcc', seed => 5)");
-my $defines;
-foreach my $script (split /\n/, $sql->(q{SELECT key FROM bench.workloads, jsonb_each(scripts) WHERE mix = 'tpcc'}))
-{
-	my $file = $node->basedir . "/$script.sql";
-	$defines = $sql->("SELECT defines FROM bench.workload_script('tpcc', '$script', seed => 9)");
-	my $body = $sql->("SELECT body FROM bench.workload_script('tpcc', '$script', seed => 9)");
-	append_to_file($file, $body);
-}
-my %weights = map { split /\|/ } split /\n/, $sql->(q{SELECT key, value FROM bench.workloads, jsonb_each(scripts) WHERE mix = 'tpcc'});
-my @in_order = qw(new-order payment order-status delivery stock-level);
-$node->command_ok(
-	[ 'pgbench', '-n', '-t', '300', '--random-seed=9', '-M', 'prepared', (split ' ', $defines),
-		(map { ('-f', $node->basedir . "/$_.sql\@$weights{$_}") } @in_order), 'postgres' ],
-	'the pgbench program runs the scripts');
-is($sums->(), (values %rows)[0], 'and leaves the same rows');
 
 # What the row of a run has.
 my $of_run = sub {
