@@ -169,6 +169,38 @@ impl SavedQuery {
     }
 }
 
+/// The name of a cursor for the rows of a query with one column of bytes, in one transaction.
+pub struct Cursor(String);
+
+impl Cursor {
+    /// Begins to execute a query.
+    pub fn open(sql: &str, arguments: &[DatumWithOid]) -> Result<Cursor> {
+        with_snapshot(InTransaction::current()?, || {
+            Spi::connect(|client| {
+                let cursor = client.try_open_cursor(sql, arguments)?;
+                Ok(Cursor(cursor.detach_into_name()))
+            })
+        })
+    }
+
+    /// Fetches up to that many rows; returns their number, 0 at the end.
+    pub fn fetch(&self, most: i32, mut each: impl FnMut(&[u8])) -> Result<u64> {
+        InTransaction::current()?;
+        // Its end releases the rows.
+        Spi::connect(|client| {
+            let mut cursor = client.find_cursor(&self.0)?;
+            let mut rows = 0;
+            for row in cursor.fetch(most.into())? {
+                row.get::<&[u8]>(1)?.into_iter().for_each(&mut each);
+                rows += 1;
+            }
+            // Dropped, it would be closed.
+            cursor.detach_into_name();
+            Ok(rows)
+        })
+    }
+}
+
 /// Runs a query, reads its rows, and releases its locks.
 fn select<T>(
     query: impl for<'conn> Query<'conn>,

@@ -216,6 +216,8 @@ impl Notifier {
         }
         while self.announced < current {
             let begun = header.step_ns.load(Relaxed);
+            // How many rows there are may turn out at their end.
+            self.rows = self.rows.min(header.rows_total.load(Relaxed));
             self.end_generation(begun);
             let step = self.steps[self.announced];
             pgrx::notice!("{}", step.announcement(self.telling.in_pgbench));

@@ -60,12 +60,6 @@ impl WorkloadOptions {
             workers: self.workers,
         };
         let target = common.check(true)?;
-        if target.is_some() {
-            return Err(Error::OptionConflict {
-                message: "a workload cannot yet be loaded into a target".into(),
-                hint: "Leave \"target\" out, or call bench.initialize on the target.".into(),
-            });
-        }
         let (table_bytes, index_bytes) = bytes(manifest, scale);
         Ok(WorkloadSpec {
             identity: Identity::current(),

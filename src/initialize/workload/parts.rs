@@ -1,11 +1,13 @@
 //! The parts of the rows of a workload, each of which a process inserts in a transaction.
 
 use super::insert::{Arguments, insert};
+use super::lines::Lines;
 use super::spec::{RowQuery, WorkloadSpec};
 use super::tables::Schema;
 use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
 use crate::backend::transaction::transaction;
+use crate::database::remote::Remote;
 use crate::error::Result;
 use crate::state::session::setting;
 use serde::{Deserialize, Serialize};
@@ -85,15 +87,34 @@ impl Parts {
         done: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         while let Some((query, part)) = self.locate(next()) {
-            let arguments = Arguments {
-                part,
-                scale: self.scale,
-                seed: self.seed,
-                values: &self.values,
-            };
-            transaction(|| insert(&query.table, &query.sql, arguments, done))?;
+            transaction(|| insert(&query.table, &query.sql, self.arguments(part), done))?;
         }
         Ok(())
+    }
+
+    /// Makes all rows in this process and copies them into the tables of a target, each table's in one
+    /// transaction. `done` gets the number of rows again and again.
+    pub fn copy(&self, remote: &mut Remote, done: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        for query in &self.queries {
+            remote.execute("BEGIN")?;
+            for part in 0..query.parts {
+                transaction(|| {
+                    let lines = Lines::of(&query.sql, self.arguments(part as i64))?;
+                    lines.copy(remote, &query.table, done)
+                })?;
+            }
+            remote.execute("COMMIT")?;
+        }
+        Ok(())
+    }
+
+    fn arguments(&self, part: i64) -> Arguments<'_> {
+        Arguments {
+            part,
+            scale: self.scale,
+            seed: self.seed,
+            values: &self.values,
+        }
     }
 
     /// The query of a part, and its number among those of the query.

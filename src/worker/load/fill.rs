@@ -14,6 +14,7 @@ use crate::initialize::{InitializeSpec, PgioSpec, WorkloadSpec};
 use crate::query::{self, quote_literal};
 use crate::shared::Header;
 use pgrx::pg_sys;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// First server version for which pgbench also copies with FREEZE.
 const FREEZES: i32 = 140_000;
@@ -84,12 +85,19 @@ pub fn pgio(
 
 /// Fills the tables of a workload, in many transactions. `header` counts the rows.
 pub fn workload(
+    database: &mut Database,
     spec: &WorkloadSpec,
     schema: &WorkloadSchema,
     header: &'static Header,
 ) -> Result<()> {
-    let processes = page_worker::processes(spec.workers);
-    with_settings(|| page_worker::insert(Parts::of(spec, schema), processes, header))
+    let parts = Parts::of(spec, schema);
+    with_settings(|| match database {
+        Database::Here => page_worker::insert(parts, page_worker::processes(spec.workers), header),
+        Database::There(remote) => parts.copy(remote, &mut |rows| {
+            header.rows_done.fetch_add(rows, Relaxed);
+            Ok(())
+        }),
+    })
 }
 
 /// Fills a table within a transaction that has created or emptied it.

@@ -75,7 +75,7 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
 /// The steps of an initialization, reported to the caller as they start.
 struct Steps {
     header: &'static Header,
-    /// Rows of all tables.
+    /// Rows of all tables; at most, until they are there.
     rows: u64,
     begun_ns: Option<u64>,
     seconds: StepSeconds,
@@ -242,7 +242,8 @@ fn workload(
         Ok(())
     })?;
     steps.begin(activity_of('g'))?;
-    fill::workload(spec, &schema, steps.header)?;
+    fill::workload(database, spec, &schema, steps.header)?;
+    steps.rows = steps.header.rows_done.load(Relaxed);
     steps.begin("indexes")?;
     parallel::consider_parallel_plans();
     for statement in &spec.finish {

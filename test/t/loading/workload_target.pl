@@ -1,0 +1,230 @@
+# Workloads in another server: their tables are those that a load of this server creates, also with texts
+# that COPY quotes; what is replaced there; who may load them; loads that do not end; runs on them.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+my $secret = 'pW9kq2Zx';
+my $here   = new_bench_node('here', "autovacuum = off\nmax_worker_processes = 16\n");
+
+# The target needs no extension, and asks a role for a password.
+my $far = PostgreSQL::Test::Cluster->new('far');
+$far->init;
+$far->append_conf('postgresql.conf', "autovacuum = off\nlog_min_messages = fatal\n");
+my $hba = slurp_file($far->data_dir . '/pg_hba.conf');
+unlink $far->data_dir . '/pg_hba.conf';
+append_to_file($far->data_dir . '/pg_hba.conf', "local all guest scram-sha-256\n$hba");
+$far->start;
+$far->safe_psql('postgres', <<"SQL");
+CREATE ROLE guest LOGIN PASSWORD '$secret';
+CREATE ROLE trusted LOGIN PASSWORD '$secret';
+CREATE SCHEMA AUTHORIZATION guest;
+CREATE SCHEMA AUTHORIZATION trusted;
+SQL
+
+sub target
+{
+	my ($rest) = @_;
+	my $text = $far->connstr('postgres') . ($rest // '');
+	$text =~ s/'/''/g;
+	return "'$text'";
+}
+my $target = target();
+
+# SQL here: its standard output, and its notices and errors.
+sub here
+{
+	my ($sql, $user) = @_;
+	my ($status, $stdout, $stderr) =
+	  $here->psql('postgres', $sql, defined $user ? (extra_params => [ '-U', $user ]) : ());
+	return wantarray ? ($stdout, $stderr) : $stdout;
+}
+
+sub fails_ok
+{
+	my ($sql, $pattern, $name, $user) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my ($stdout, $stderr) = here($sql, $user);
+	return like($stderr, $pattern, $name) || diag($stdout);
+}
+
+# Loads a family; the names of its steps and the notices.
+sub initialize
+{
+	my ($arguments, $user) = @_;
+	return here("SELECT string_agg(step, ', ') FROM bench.initialize($arguments)", $user);
+}
+my $steps = 'drop tables, create tables, generate rows, create indexes, vacuum';
+
+# A sum over the rows of each table.
+sub rows_of
+{
+	my ($node, @tables) = @_;
+	my @sums = map { "SELECT '$_', count(*), sum(hashtextextended(t::text, 0)) FROM $_ t" } @tables;
+	return $node->safe_psql('postgres', join(' UNION ALL ', @sums) . ' ORDER BY 1');
+}
+
+# Columns, indexes, defaults and procedures, and whether tables have been vacuumed and analyzed.
+sub objects_of
+{
+	my ($node) = @_;
+	return $node->safe_psql('postgres', <<'SQL');
+SELECT c.relname, c.relpersistence, c.reltuples, c.relallvisible = c.relpages, a.attname, format_type(a.atttypid, a.atttypmod),
+       a.attnotnull, pg_get_expr(d.adbin, d.adrelid)
+  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+       LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+ WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'bench_workload' ORDER BY 1, a.attnum;
+SELECT pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class c ON c.oid = indrelid
+ WHERE relnamespace = 'public'::regnamespace ORDER BY 1;
+SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1;
+SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public' ORDER BY 1;
+SELECT family, scale, variables, seed, constants, loaded_at > started_at FROM bench_workload ORDER BY 1;
+SQL
+}
+
+sub incomplete_ok
+{
+	my ($name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($far->safe_psql('postgres', "SELECT loaded_at IS NULL FROM bench_workload WHERE family = 'sysbench'"),
+		't', "$name: the load is known to be incomplete");
+	fails_ok("SELECT bench.run('sysbench-point-select', mode => 'libpq', transactions => 1, target => $target)",
+		qr/load of the tables did not end/, "$name: no run on it");
+	is((initialize("'sysbench', target => $target"))[0], $steps, "$name: the next load replaces it");
+	return;
+}
+
+my %families = (
+	tpcc     => [ 1, qw(customer district history item new_order order_line orders stock warehouse) ],
+	sysbench => [ 3, 'sbtest1' ],
+	ycsb     => [ 1, 'usertable' ]);
+my @all = map { my (undef, @tables) = @$_; @tables } values %families;
+
+foreach my $family (sort keys %families)
+{
+	my ($scale, @tables) = @{ $families{$family} };
+	my $arguments = "'$family', scale => $scale, seed => '42'";
+	foreach my $where ('', ", target => $target")
+	{
+		my ($done, $stderr) = initialize($arguments . $where);
+		is($done, $steps, "$family$where");
+		my $count = join ' + ', map { "(SELECT count(*) FROM $_)" } @tables;
+		$count = ($where ? $far : $here)->safe_psql('postgres', "SELECT $count");
+		like($stderr, qr/ $count of $count tuples \(100%\)/, 'the last notice of rows counts them');
+	}
+	is(rows_of($far, @tables), rows_of($here, @tables), "$family: the same rows");
+}
+is(objects_of($far), objects_of($here), 'the same tables, indexes, sequences, procedures and values');
+
+# A run takes its values from the target.
+here("SELECT bench.initialize('ycsb', scale => 2, target => $target)");
+foreach my $mix (qw(tpcc tpcc-procedures sysbench-read-write ycsb-a))
+{
+	is( here("SELECT state, transactions, failed FROM bench.run('$mix', mode => 'libpq', clients => 2, transactions => 10, target => $target)"),
+		'finished|20|0', "$mix runs on the target");
+}
+is(here("SELECT variables ->> 'records' FROM bench.runs ORDER BY run_id DESC LIMIT 1"), '20000', 'with its variables');
+
+# Texts that COPY quotes, and NULL.
+my $random_text = $here->safe_psql('postgres',
+	"SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'random_text' AND pronamespace = 'bench'::regnamespace");
+my ($head) = $random_text =~ /^(.*?\)\n RETURNS text\n)/s or die $random_text;
+$here->safe_psql('postgres', $head . <<'SQL');
+LANGUAGE sql IMMUTABLE AS $$
+SELECT (ARRAY[NULL, '', ' ', '\N', '\.', '"', '""', 'a,b', '(a)', E'a\nb\tc\r\n', '\', '\\"\n', '''', U&'\20AC\00FC', 'NULL'])
+       [1 + mod($2 * 7 + $3, 15)]
+$$
+SQL
+foreach my $where ('', ", target => $target")
+{
+	my ($done, $stderr) = initialize("'ycsb', seed => '1', variables => '{\"records\": 2500}'$where");
+	is($done, $steps, "texts of all kinds$where") or diag $stderr;
+}
+is(rows_of($far, 'usertable'), rows_of($here, 'usertable'), 'they arrive as they are');
+is($far->safe_psql('postgres', 'SELECT count(*) FROM usertable WHERE field0 IS NULL'), 167, 'NULL among them');
+$here->safe_psql('postgres', $random_text);
+
+# Options.
+initialize("'ycsb', unlogged => true, target => $target");
+is($far->safe_psql('postgres', "SELECT relpersistence FROM pg_class WHERE relname = 'usertable'"), 'u', 'unlogged');
+mkdir $far->basedir . '/other' or die;
+$far->safe_psql('postgres', "CREATE TABLESPACE other LOCATION '" . $far->basedir . "/other'");
+initialize("'ycsb', tablespace => 'other', target => $target");
+is( $far->safe_psql('postgres',
+		"SELECT count(*) FROM pg_class JOIN pg_tablespace t ON t.oid = reltablespace WHERE spcname = 'other' AND relname ~ '^usertable'"),
+	2,
+	'table and index in a tablespace of the target');
+my $kept = rows_of($far, @all);
+my %errors = (
+	"'ycsb', tablespace => 'nowhere', target => $target" => qr/invalid value.*"default_tablespace".*"nowhere"/s,
+	"'ycsb', workers => 2, target => $target" => qr/"workers" and "target" exclude each other/,
+	"'ycsb', target => " . target(" options='-c search_path=nowhere'") => qr/No schema of search_path exists/,
+	"'ycsb', target => " . target(" options='-c search_path=pg_temp'") => qr/temporary schema|No schema/,
+	"'ycsb', target => 'host=nowhere.invalid'" => qr/could not connect to the target/);
+fails_ok("SELECT bench.initialize($_)", $errors{$_}, "error of $_") foreach sort keys %errors;
+$far->safe_psql('postgres', 'CREATE SCHEMA s; CREATE TABLE s.usertable (a int)');
+my $in_s = target(" options='-c search_path=s'");
+fails_ok("SELECT bench.initialize('ycsb', target => $in_s)", qr/refusing to replace "usertable"/, 'a table of others');
+is((initialize("'ycsb', force => true, target => $in_s"))[0], $steps, 'by force');
+$far->safe_psql('postgres', 'DROP SCHEMA s CASCADE; CREATE SCHEMA s; CREATE VIEW s.usertable AS SELECT 1');
+fails_ok("SELECT bench.initialize('ycsb', force => true, target => $in_s)", qr/it is a view/, 'not a view');
+is(rows_of($far, @all), $kept, 'errors drop nothing');
+
+# Roles.
+$here->safe_psql('postgres', "CREATE ROLE runner LOGIN; SELECT bench.grant_to('runner')");
+my $guest = target(" user=guest password=$secret");
+is((initialize("'ycsb', target => $guest", 'runner'))[0], $steps, 'a role with a password');
+is($far->safe_psql('postgres', "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'guest'"),
+	'guest', 'as the role of the target');
+is( here("SELECT state, transactions FROM bench.run('ycsb-a', mode => 'libpq', transactions => 5, target => $guest)", 'runner'),
+	'finished|5', 'and a run of it');
+fails_ok("SELECT bench.initialize('ycsb', target => " . target(' user=guest') . ')',
+	qr/password is required/, 'without a password', 'runner');
+fails_ok("SELECT bench.initialize('ycsb', target => " . target(" user=trusted password=$secret") . ')',
+	qr/The target did not ask for the password/, 'with one that is not asked for', 'runner');
+
+# The target fails in a COPY.
+$far->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION change() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.sbtest1') THEN
+		ALTER TABLE public.sbtest1 ADD CHECK (id < 20000);
+	END IF;
+END $$;
+CREATE EVENT TRIGGER change ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION change();
+SQL
+fails_ok("SELECT bench.initialize('sysbench', scale => 3, target => $target)",
+	qr/violates check constraint "sbtest1_id_check"/, 'a row that the table does not take');
+$far->safe_psql('postgres', 'DROP EVENT TRIGGER change');
+is($far->safe_psql('postgres', 'SELECT count(*) FROM sbtest1'), 0, 'leaves no row of that table');
+incomplete_ok('an error');
+
+# Loads that do not end.
+my %endings = (
+	'Ctrl-C' => [ sub { signal_sql($_[0], 'INT') }, qr/57014: canceling statement due to user request/ ],
+	'the loader is terminated' => [
+		sub { here("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench loader'") },
+		qr/57014: / ],
+	'the session of the target is terminated' => [
+		sub { $far->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_progress_copy") },
+		qr/57P01: terminating connection due to administrator command|08006: / ],
+	'the target is killed' => [ sub { $far->stop('immediate'); $far->start }, qr/08006: |57P0\d: / ]);
+foreach my $ending (sort keys %endings)
+{
+	my ($end, $error) = @{ $endings{$ending} };
+	my $caller = start_sql($here, "SELECT bench.initialize('sysbench', scale => 1000, target => $target)");
+	ok( $far->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_stat_progress_copy WHERE tuples_processed > 0'),
+		"$ending: rows are copied");
+	$end->($caller);
+	my (undef, $stderr) = finish_sql($caller);
+	like($stderr, qr/ERROR:  $error/, "$ending: the error");
+	ok(wait_until_quiet($far), "$ending: no session is left in the target");
+	nothing_left_ok($here, $ending);
+	incomplete_ok($ending);
+}
+
+done_testing();
