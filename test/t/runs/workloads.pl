@@ -75,8 +75,27 @@ my ($status, $row, $notices) = $node->psql('postgres', "SELECT transactions FROM
 is($row, 5, 'tables without bench_workload');
 like($notices, qr/NOTICE: .*not been loaded by bench\.initialize: rows is \d+/, 'are accepted with a notice');
 
-# An injected violation is found.
-$sql->('UPDATE warehouse SET w_ytd = w_ytd + 1');
-is($sql->("SELECT string_agg(condition, ',') FROM bench.check_workload('tpcc') WHERE NOT holds"), 'condition-1,condition-8', 'a violation');
+# Violations are found, each by its conditions.
+$sql->("SET client_min_messages = warning; SELECT bench.initialize('tpcc', force => true)");
+my @violations = (
+	[ '1,9', "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1" ],
+	[ '1,8', 'UPDATE warehouse SET w_ytd = w_ytd - 1' ],
+	[ '2', 'UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 10' ],
+	[ '3,5,11', 'DELETE FROM new_order WHERE no_d_id = 1 AND no_o_id = 2999' ],
+	[ '4,6,10,12', 'DELETE FROM order_line WHERE ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1; UPDATE customer SET c_balance = c_balance + 1 WHERE c_d_id = 1 AND c_id = 1' ],
+	[ '5,7', 'UPDATE orders SET o_carrier_id = NULL WHERE o_d_id = 1 AND o_id = 1' ],
+	[ '6', 'UPDATE orders SET o_ol_cnt = o_ol_cnt + 3 - 2 * o_id WHERE o_d_id = 1 AND o_id IN (1, 2)' ],
+	[ '7', 'UPDATE order_line SET ol_delivery_d = NULL WHERE ol_d_id = 1 AND ol_o_id = 2 AND ol_amount = 0 AND ol_number = 1' ],
+	[ '8,9', 'UPDATE warehouse SET w_ytd = w_ytd + 1; UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1' ],
+	[ '9', 'UPDATE district SET d_ytd = d_ytd + 3 - 2 * d_id WHERE d_id IN (1, 2)' ],
+	[ '10', 'UPDATE customer SET c_balance = c_balance + 1, c_ytd_payment = c_ytd_payment - 1 WHERE c_d_id = 1 AND c_id = 1' ],
+	[ '7,11', 'DELETE FROM new_order WHERE no_d_id = 1 AND no_o_id = 2101; UPDATE orders SET o_carrier_id = 1 WHERE o_d_id = 1 AND o_id = 2101' ],
+	[ '12', 'UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 WHERE c_d_id = 1 AND c_id = 1' ]);
+foreach (@violations)
+{
+	my ($expected, $injection) = @$_;
+	is( $sql->("BEGIN; $injection; SELECT string_agg(substr(condition, 11), ',') FROM bench.check_workload('tpcc') WHERE violations > 0"),
+		$expected, "$injection: found");
+}
 
 done_testing();
