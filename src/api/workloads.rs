@@ -4,9 +4,10 @@ use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, seed};
 use crate::error::{Error, OrRaise, Result};
 use crate::query;
-use crate::run::workload;
+use crate::run::{checks, workload};
 use pgrx::prelude::*;
-use selfbench_workload::{Check, Family, Mix, families};
+use selfbench_model::RunCheck;
+use selfbench_workload::{Family, Mix, families};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -144,39 +145,17 @@ fn check_workload(
     let rows = (|| {
         let name: Option<String> = call.read(|arguments| arguments.take("workload"))?;
         let (family, _) = workload::named(&argument("workload", name)?)?;
-        let of_table = format!("SELECT pg_catalog.to_regclass('{0}')::pg_catalog.text", workload::TABLE);
-        let is_loaded = query::first_row(&of_table)?.into_iter().flatten().next().is_some();
-        let is_unknown = |check: &Check| !is_loaded && check.sql.contains(workload::TABLE);
-        // One statement has one snapshot.
-        let columns: Vec<String> = family
-            .checks
-            .iter()
-            .map(|check| {
-                if is_unknown(check) {
-                    return "NULL".to_owned();
-                }
-                format!(
-                    "(SELECT pg_catalog.concat(pg_catalog.count(*), ' ', pg_catalog.min(t::pg_catalog.text)) \
-                     FROM ({}) t)",
-                    check.sql
-                )
-            })
-            .collect();
-        let row = query::first_row(&format!("SELECT {}", columns.join(",\n")))?;
-        let rows = family.checks.into_iter().zip(row).map(|(check, found)| {
-            let Some(found) = found else {
-                let reason = "the tables have not been loaded by bench.initialize";
-                return (check.name, check.description, None, None, Some(reason.to_owned()));
-            };
-            let (count, example) = found.split_once(' ').unwrap_or((&found, ""));
-            let violations: i64 = count.parse().unwrap_or(0);
-            let holds = match violations {
-                0 => Some(true),
-                _ if check.after_load_only => None,
-                _ => Some(false),
-            };
-            let example = (!example.is_empty()).then(|| example.to_owned());
-            (check.name, check.description, holds, Some(violations), example)
+        let found = checks::evaluate(&family.checks, &mut |sql| query::first_row(sql))?;
+        let rows = found.into_iter().map(|check| {
+            let RunCheck {
+                condition,
+                description,
+                holds,
+                violations,
+                example,
+                ..
+            } = check;
+            (condition, description, holds, violations, example)
         });
         Ok(rows.collect::<Vec<_>>())
     })()

@@ -17,8 +17,13 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Executes one statement of the caller's as [`execute_alone`], for as long as `statement_timeout` allows.
 pub fn execute_limited(sql: &str) -> Result<()> {
+    limited(|| execute_alone(sql))
+}
+
+/// Runs `body`, which executes a statement of the caller's, for as long as `statement_timeout` allows.
+pub fn limited<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     timeouts::arm_statement();
-    let result = execute_alone(sql);
+    let result = body();
     timeouts::disarm_statement();
     // The timeout may have come at the end of the statement.
     forget_cancel();

@@ -136,6 +136,14 @@ impl Database {
         }
     }
 
+    /// [`first_row`](Self::first_row) of a query to which `statement_timeout` applies.
+    pub fn first_row_limited(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
+        match self {
+            Database::Here => statement::limited(|| transaction(|| query::first_row(sql))),
+            Database::There(remote) => remote.first_row(sql),
+        }
+    }
+
     /// Returns the first row, with `search_path` and the formats of values pinned. Fails if it has
     /// to wait for a lock, except for a moment.
     pub fn pinned_row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {

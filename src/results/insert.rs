@@ -8,8 +8,9 @@ use crate::copy::{CopyTarget, copy_in};
 use crate::error::{Error, Result};
 use pgrx::prelude::*;
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunBlocker, RunEnvironment, RunInterval, RunProfile, RunScript,
-    RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait, bytea, push_copy_line,
+    PgioRun, PgioSession, Run, RunBlocker, RunCheck, RunEnvironment, RunInterval, RunProfile,
+    RunScript, RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait, bytea,
+    push_copy_line,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -55,6 +56,10 @@ impl Row for RunStatement {
     fn large(&self) -> Vec<(&'static str, Value)> {
         vec![("histogram", bytes(&self.histogram))]
     }
+}
+
+impl Row for RunCheck {
+    const TABLE: &'static str = "bench.run_checks";
 }
 
 impl Row for RunInterval {

@@ -9,8 +9,8 @@ use crate::query;
 use crate::run::script::has_writes;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
-    Blocked, CourseInterval, Evidence, LockWaits, PgioRun, Run, RunProfile, RunRecord, RunScript,
-    RunStatement, RunTable, RunTimes, ServerMoment, Setting,
+    Blocked, CourseInterval, Evidence, LockWaits, PgioRun, Run, RunCheck, RunProfile, RunRecord,
+    RunScript, RunStatement, RunTable, RunTimes, ServerMoment, Setting,
 };
 use selfbench_report::condition::Arm;
 use selfbench_script::builtin;
@@ -37,6 +37,7 @@ pub fn load(run_id: i64) -> Result<Option<RunRecord>> {
         statements: rows::<RunStatement>(run_id, "script_no, command_no")?,
         pgio: rows::<PgioRun>(run_id, "run_id")?.into_iter().next(),
         profiles: rows::<RunProfile>(run_id, "sampled DESC, process")?,
+        checks: rows::<RunCheck>(run_id, "check_no")?,
     }))
 }
 

@@ -15,7 +15,7 @@ use crate::state::catalog::own_table;
 use crate::state::lock::{Object, Until};
 use crate::state::transaction::InTransaction;
 use pgrx::prelude::*;
-use selfbench_model::{Observed, PgioSession, Run, RunInterval, RunRecord};
+use selfbench_model::{Observed, PgioSession, Run, RunCheck, RunInterval, RunRecord};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// OID of the table in which the run of this process is stored; 0 in other processes.
@@ -267,6 +267,16 @@ pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> 
             insert(record.pgio.as_slice())?;
             insert(&rows.sessions)?;
             insert_rows(&rows.intervals, observed)
+        })
+    })
+}
+
+/// Stores the final state of a run whose figures are stored, with the conditions of its workload.
+pub fn verified(run: &Run, checks: &[RunCheck]) -> Result<()> {
+    patiently(at_shutdown(), || {
+        as_storer(|| {
+            update_row(run)?;
+            insert(checks)
         })
     })
 }

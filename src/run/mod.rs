@@ -1,6 +1,7 @@
 //! Runs: their options, checked, and the specification that their workers get.
 
 pub mod check_script;
+pub mod checks;
 pub mod loopback;
 pub mod options;
 pub mod pgio;

@@ -144,6 +144,17 @@ impl RunOptions {
         server::require_login_role()?;
         let target = self.target()?;
         let prepared = workload::prepare(&scripts, &variables, seed, target.as_ref())?;
+        let checks = match (self.verify, &prepared) {
+            (false, _) => Vec::new(),
+            (true, Some(prepared)) if !prepared.checks.is_empty() => prepared.checks.clone(),
+            (true, _) => {
+                return Err(Error::OptionConflict {
+                    message: "option \"verify\" needs scripts of a workload that has conditions"
+                        .into(),
+                    hint: "bench.workloads lists the workloads.".into(),
+                });
+            }
+        };
         let of_mix = prepared.as_ref().map(|prepared| prepared.options);
         let of_mix = of_mix.unwrap_or_default();
         let max_tries = self.max_tries.or(of_mix.max_tries).unwrap_or(1);
@@ -207,6 +218,7 @@ impl RunOptions {
             },
             connection,
             target,
+            checks,
             pgio: None,
         };
         spec.run.connection = spec.route().map(|route| route.stored());

@@ -14,6 +14,7 @@ use crate::options::choice;
 use crate::pq::ConnectWith;
 pub use selfbench_model::{Mode, Run};
 use selfbench_script::{Dialect, Protocol, Workload, WorkloadBuilder, clients_per_thread};
+use selfbench_workload::Check;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -98,6 +99,8 @@ pub struct RunSpec {
     pub connection: Vec<(String, String)>,
     /// Target of the clients, if it is not this server over loopback.
     pub target: Option<ConnectWith>,
+    /// Conditions of the workload to check after the run; empty without `verify`.
+    pub checks: Vec<Check>,
     /// pgio's workload, if it is that. The scripts are those of its first table then.
     pub pgio: Option<PgioSpec>,
 }

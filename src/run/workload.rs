@@ -9,7 +9,7 @@ use crate::options::nearest;
 use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
 use selfbench_workload::{
-    Family, Given, Mix, MixOptions, Values, WorkloadError, families, find_mix,
+    Check, Family, Given, Mix, MixOptions, Values, WorkloadError, families, find_mix,
 };
 use std::collections::BTreeMap;
 
@@ -24,6 +24,8 @@ pub struct Prepared {
     pub values: Values,
     /// Defaults of options of runs.
     pub options: MixOptions,
+    /// Conditions on the rows.
+    pub checks: Vec<Check>,
 }
 
 /// Names of all mixes.
@@ -185,6 +187,7 @@ pub fn values(
         scale: values.0.get("scale").copied().unwrap_or(1),
         values,
         options: mix.options,
+        checks: family.checks.clone(),
     })
 }
 

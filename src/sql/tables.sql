@@ -101,6 +101,18 @@ CREATE TABLE bench.run_statements (
 );
 COMMENT ON TABLE bench.run_statements IS 'figures of each command of a run''s scripts, for runs with per_statement';
 
+CREATE TABLE bench.run_checks (
+    run_id      bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    check_no    int NOT NULL, -- position among the conditions of the workload, from 0
+    condition   text NOT NULL, -- name of the condition
+    description text NOT NULL, -- the condition in words
+    holds       boolean, -- whether it holds; NULL if it was not judged
+    violations  bigint, -- number of rows that violate it; NULL if it could not be evaluated
+    example     text, -- one of these rows, or why it could not be evaluated
+    PRIMARY KEY (run_id, check_no)
+);
+COMMENT ON TABLE bench.run_checks IS 'conditions of each run''s workload, as they were found after runs with verify';
+
 CREATE TABLE bench.transactions (
     run_id         bigint NOT NULL, -- run that it belongs to, in bench.runs
     client         int NOT NULL, -- number of the client, from 0

@@ -133,6 +133,9 @@ macro_rules! run_options {
             /// SQL statements that are executed after the run, however it ends. See
             /// [below](#settings-setup-and-teardown).
             teardown: Option<String> => teardown: Option<String>;
+            /// Whether the conditions of the workload's rows are checked after the run, as `bench.check_workload`
+            /// does, outside of the measured time. See `bench.run_checks`. Scripts of a workload only.
+            verify: bool = false => verify: bool;
             /// Variables that scripts mention and nothing sets: `error` or `pgbench`. In the protocols extended
             /// and prepared, `error`: an error before the run starts; `pgbench`: NULL in statements, as in pgbench. See
             /// [above](#undefined-variables).

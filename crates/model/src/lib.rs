@@ -4,6 +4,7 @@
 //! Rows are written and read by the names of their fields. Histograms and
 //! scripts may be large: they are separate columns, and are not read back.
 
+mod check;
 mod evidence;
 mod figures;
 mod interval;
@@ -23,6 +24,7 @@ mod stored;
 mod strain;
 mod times;
 
+pub use check::RunCheck;
 pub use evidence::{Blocked, CourseInterval, Evidence, LockWaits, ServerMoment, Waited};
 pub use figures::{Figures, Latency, encoded};
 pub use interval::{INTERVALS_PER_BATCH, RunInterval};

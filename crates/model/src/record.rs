@@ -1,5 +1,6 @@
 //! A run with everything that its report prints.
 
+use crate::check::RunCheck;
 use crate::pgio::PgioRun;
 use crate::profile::RunProfile;
 use crate::run::Run;
@@ -19,6 +20,8 @@ pub struct RunRecord {
     pub pgio: Option<PgioRun>,
     /// Its sampled processes, and those that were not sampled, if it has a profile.
     pub profiles: Vec<RunProfile>,
+    /// The conditions of its workload in order, if they were checked.
+    pub checks: Vec<RunCheck>,
 }
 
 impl RunRecord {

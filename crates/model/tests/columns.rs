@@ -3,8 +3,8 @@
 
 use selfbench_catalog::{script, tables};
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunBlocker, RunEnvironment, RunInterval, RunProfile, RunScript,
-    RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait,
+    PgioRun, PgioSession, Run, RunBlocker, RunCheck, RunEnvironment, RunInterval, RunProfile,
+    RunScript, RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait,
 };
 use selfbench_stats::Usage;
 use serde::Serialize;
@@ -42,6 +42,7 @@ fn every_row_has_the_columns_of_its_table() {
             "run_statements",
             fields(&RunStatement::default(), &histogram),
         ),
+        ("run_checks", fields(&RunCheck::default(), &[])),
         ("run_intervals", fields(&RunInterval::default(), &histogram)),
         (
             "run_server_intervals",

@@ -4,10 +4,12 @@
 //! The layout is `printResults` of pgbench.c of the server's major version: 15 to 17 alike, 18
 //! with a part of its own for what failed.
 
-use crate::advice::{Severity, advice};
+use crate::advice::{Severity, advice, violation};
 use crate::number::{fixed, shortest};
 use crate::{pgio, profile, settings};
-use selfbench_model::{Evidence, Figures, Latency, Mode, Run, RunRecord, RunScript, RunState};
+use selfbench_model::{
+    Evidence, Figures, Latency, Mode, Run, RunCheck, RunRecord, RunScript, RunState,
+};
 use selfbench_script::report_text;
 use selfbench_stats::{Counts, summary};
 
@@ -438,6 +440,7 @@ fn additions(lines: &mut Lines, record: &RunRecord, evidence: &Evidence) {
             .into_iter()
             .for_each(|line| lines.push(line));
     }
+    checks(lines, &record.checks);
     // Notes are less important, and the errors follow.
     for finding in advice(record, evidence) {
         if finding.severity == Severity::Warning {
@@ -497,6 +500,23 @@ fn additions(lines: &mut Lines, record: &RunRecord, evidence: &Evidence) {
     for error in &run.errors {
         // A server's message may end in a line.
         lines.push(format!("error: {}", indented(error.trim_end())));
+    }
+}
+
+/// Writes what was found of the conditions of the workload; nothing if they were not checked.
+fn checks(lines: &mut Lines, checks: &[RunCheck]) {
+    if checks.is_empty() {
+        return;
+    }
+    let count = |holds| checks.iter().filter(|check| check.holds == holds).count();
+    lines.push(format!(
+        "conditions after the run: {} hold, {} violated, {} not judged",
+        count(Some(true)),
+        count(Some(false)),
+        count(None)
+    ));
+    for check in checks.iter().filter(|check| check.holds == Some(false)) {
+        lines.push(format!("violated: {}", indented(&violation(check))));
     }
 }
 

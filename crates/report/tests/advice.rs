@@ -2,7 +2,8 @@
 
 use selfbench_model::{
     Blocked, CourseInterval, Evidence, Figures, LARGEST_TABLES, LOCKED_TABLES, LockWaits, Mode,
-    PgioRun, Run, RunRecord, RunScript, RunState, RunTable, ServerMoment, Setting, Waited,
+    PgioRun, Run, RunCheck, RunRecord, RunScript, RunState, RunTable, ServerMoment, Setting,
+    Waited,
 };
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::{Setup, Severity, advice, known_before};
@@ -740,6 +741,43 @@ fn statements_that_matched_no_row() {
         &in_vain,
         "a statement matched no row: script \"a\", line 2, in 20 sampled executions: SELECT",
     );
+}
+
+#[test]
+fn conditions_of_the_workload() {
+    let mut record = run(Mode::Spi, SELECT_ONLY);
+    let check = RunCheck {
+        condition: "sums".into(),
+        description: "the sums are equal".into(),
+        holds: Some(true),
+        violations: Some(0),
+        ..RunCheck::default()
+    };
+    let with = |holds, violations, example: &str| RunCheck {
+        holds,
+        violations,
+        example: Some(example.into()),
+        ..check.clone()
+    };
+    let after_load_only = with(None, Some(3), "(3)");
+    record.checks = vec![check.clone(), after_load_only];
+    assert!(said(&record).is_empty());
+    record.checks.push(with(None, None, "permission denied"));
+    assert_one(
+        &record,
+        "a condition of the workload was not judged: sums: permission denied",
+    );
+    record.checks.pop();
+    record.checks.push(with(Some(false), Some(2), "(1,2)"));
+    assert_one(
+        &record,
+        "a condition of the workload is violated: sums (the sums are equal): 2 rows, such as (1,2)",
+    );
+    let text = selfbench_report::text(&record, &Evidence::default());
+    assert!(text.contains(
+        "conditions after the run: 1 hold, 1 violated, 1 not judged\n\
+         violated: sums (the sums are equal): 2 rows, such as (1,2)\n"
+    ));
 }
 
 #[test]

@@ -432,8 +432,7 @@ fn several_scripts(server_version: &str, server_version_num: i32) -> RunRecord {
             statement(1, 20.383, 0, 0, "select pg_sleep(0.02);"),
             statement(2, 0.0, 0, 0, "select 1;"),
         ],
-        pgio: None,
-        profiles: Vec::new(),
+        ..RunRecord::default()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::WorkloadError;
 use crate::manifest::{Manifest, Mix, MixScript};
 use selfbench_script::statements;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Texts of a family that the library has.
@@ -64,7 +65,7 @@ pub struct LoadQuery {
 ///
 /// In `checks.sql` it follows a line such as `-- name: description`; `-- name (after load only): description`
 /// says that runs need not keep it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// Its name.
     pub name: String,

@@ -4,10 +4,11 @@
 use super::client_process::ClientProcesses;
 use super::collector::Collector;
 use super::logbook::Logbook;
+use super::verify::verify;
 use super::warm_up::{WarmUpEnd, WarmingUp};
 use crate::backend::interrupts::{
-    asked_to_end, check_for_interrupts, end_task_if_canceled, enter_cooperative, leave_canceling,
-    was_terminated,
+    asked_to_end, check_for_interrupts, end_task_if_canceled, enter_canceling, enter_cooperative,
+    leave_canceling, was_terminated,
 };
 use crate::backend::transaction::abort;
 use crate::clock;
@@ -24,6 +25,7 @@ use crate::worker::activity::{show, show_clients};
 use crate::worker::launch::CALLER_ENDED;
 use selfbench_client::UNKNOWN_NS;
 use selfbench_model::{Reply, Run, RunState};
+use std::mem::replace;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
@@ -119,10 +121,36 @@ impl Conductor<'_> {
         let observed = self.telemetry.conclude(run);
         // Other runs may have started or ended meanwhile.
         run.other_runs = run.other_runs.max(load::other_runs(run).unwrap_or(0));
-        run.coordinator_pid = None;
-        run.segment = None;
+        let mut stored = Ok(());
+        if !spec.checks.is_empty() {
+            // The run goes on for others, but its figures are safe whatever happens to this process.
+            let state = replace(&mut run.state, RunState::Running);
+            if stores {
+                stored = store::finish(&record, &rows, &observed);
+            }
+            record.run.state = state;
+            enter_canceling();
+            record.checks = verify(segment, spec, &record.run);
+            leave_cancels();
+            let violated = record
+                .checks
+                .iter()
+                .filter(|check| check.holds == Some(false));
+            let violated: Vec<&str> = violated.map(|check| check.condition.as_str()).collect();
+            if !violated.is_empty() {
+                let names = violated.join(", ");
+                let error = format!("conditions of the workload are violated: {names}");
+                record.run.errors.push(error);
+            }
+        }
+        record.run.coordinator_pid = None;
+        record.run.segment = None;
         if stores {
-            match store::finish(&record, &rows, &observed) {
+            let stored = stored.and_then(|()| match spec.checks.is_empty() {
+                true => store::finish(&record, &rows, &observed),
+                false => store::verified(&record.run, &record.checks),
+            });
+            match stored {
                 Ok(()) => {
                     note_end(segment, &record.run);
                     return Ok(Reply::Stored(record.run.run_id));

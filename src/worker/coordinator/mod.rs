@@ -12,6 +12,7 @@
 //! | `harvest` | reading of the clients' counters |
 //! | `collector` | rows made of these |
 //! | `logbook` | log of transactions |
+//! | `verify` | conditions of the workload after the run |
 
 mod checkpoint;
 mod client_process;
@@ -22,4 +23,5 @@ pub mod logbook;
 mod process;
 pub mod statements;
 mod tables;
+mod verify;
 mod warm_up;

@@ -42,6 +42,44 @@ foreach my $family (@families)
 is($sql->(q{SELECT string_agg(condition, ', ') FROM bench.check_workload('tpcc') WHERE holds IS NULL}),
 	'condition-11', 'a condition of the load only is not judged');
 
+# Conditions after a run: where the clients ran, with their search_path.
+my $run = sub {
+	my ($arguments) = @_;
+	my (undef, $run_id, $told) = $node->psql('postgres', "SELECT run_id FROM bench.run($arguments, verify => true)");
+	my $found = $sql->("SELECT count(*) FILTER (WHERE holds), string_agg(condition, ' ' ORDER BY check_no) FILTER (WHERE NOT holds),
+		string_agg(condition || ': ' || example, ', ' ORDER BY check_no) FILTER (WHERE violations IS NULL)
+		FROM bench.run_checks WHERE run_id = $run_id");
+	return ($found, $told, $run_id);
+};
+my $target = 'host=' . $node->host . ' port=' . $node->port . ' dbname=postgres user=' . getpwuid($<);
+foreach my $way ("'tpcc'", "'tpcc', mode => 'libpq'", "'tpcc', mode => 'libpq', target => '$target'")
+{
+	is(($run->("$way, transactions => 10"))[0], '11||', "conditions hold, $way");
+}
+$sql->('CREATE SCHEMA other; CREATE TABLE other.usertable (LIKE public.usertable)');
+is(($run->(q{'ycsb-c', transactions => 1, settings => '{"search_path": "other, public"}'}))[0], '3|records|', 'search_path of the run');
+like($error->("SELECT bench.run('tpcb-like', verify => true)"), qr/option "verify" needs scripts of a workload/, 'built-in scripts');
+
+# A condition that fails is not judged; the run is not lost.
+$sql->('ALTER TABLE history RENAME TO hidden');
+my ($found, undef, $run_id) = $run->("'tpcc:order-status', transactions => 1");
+my $missing = 'relation "history" does not exist';
+is($found, "8||condition-8: $missing, condition-9: $missing, condition-10: $missing", 'conditions that fail');
+like($sql->("SELECT severity, finding, evidence FROM bench.advice($run_id)"), qr/^warning\|a condition of the workload was not judged\|condition-8: $missing$/m, 'are warnings');
+$sql->('ALTER TABLE hidden RENAME TO history');
+
+# So is one that is canceled while it waits.
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('BEGIN; LOCK TABLE history');
+$run_id = $sql->("SELECT bench.start('tpcc:order-status', transactions => 1, verify => true)");
+$node->poll_query_until('postgres', "SELECT wait_event_type = 'Lock' FROM pg_stat_activity JOIN bench.runs ON pid = coordinator_pid WHERE run_id = $run_id")
+  or die 'the coordinator does not wait';
+is($sql->("SELECT state, phase FROM bench.progress JOIN bench.runs USING (run_id)"), 'running|storing', 'a run is in progress until its conditions are checked');
+is($sql->("SELECT bench.cancel($run_id)"), 't', 'cancel');
+is($sql->("SELECT state, transactions FROM bench.wait($run_id)"), 'finished|1', 'a run whose check was canceled');
+is($sql->("SELECT count(*), bool_and(holds IS NULL AND example LIKE '%cancel%') FROM bench.run_checks WHERE run_id = $run_id"), '12|t', 'has no condition judged');
+$locker->quit;
+
 # What the row of a run has.
 my $of_run = sub {
 	my ($arguments, $columns) = @_;
@@ -97,5 +135,18 @@ foreach (@violations)
 	is( $sql->("BEGIN; $injection; SELECT string_agg(substr(condition, 11), ',') FROM bench.check_workload('tpcc') WHERE violations > 0"),
 		$expected, "$injection: found");
 }
+
+# So are they after a run.
+$sql->('UPDATE warehouse SET w_ytd = w_ytd + 1');
+($found, my $told, $run_id) = $run->("'tpcc:order-status', transactions => 1");
+like($found, qr/^\d+\|condition-1 condition-8\|/, 'a violation after a run');
+like($told, qr/WARNING:  conditions of the workload are violated: condition-1, condition-8/, 'of which its caller is told');
+is($sql->("SELECT count(*) FROM bench.advice($run_id) WHERE severity = 'error' AND finding = 'a condition of the workload is violated'"), 2, 'and advice has errors');
+foreach my $format (qw(text markdown json html))
+{
+	like($sql->("SELECT string_agg(line, '\n') FROM bench.report($run_id, '$format') line"), qr/condition-8.*w_ytd is the sum of h_amount/s, "and a report as $format");
+}
+my $copy = $sql->("SELECT bench.import_run(bench.export_run($run_id))");
+is($sql->("SELECT count(*) FROM bench.run_checks WHERE run_id = $copy AND NOT holds"), 2, 'and a copy of the run');
 
 done_testing();

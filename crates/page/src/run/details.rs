@@ -152,6 +152,25 @@ pub(super) fn scripts<S: Source>(
     }))
 }
 
+/// Section of the conditions of the workload, if they were checked.
+pub(super) fn conditions<S: Source>(
+    record: &RunRecord,
+    tables: &mut Tables<'_, S>,
+) -> Result<Option<Section>, S::Error> {
+    if record.checks.is_empty() {
+        return Ok(None);
+    }
+    let table = tables.table(
+        "Conditions of the workload",
+        "SELECT condition, description, holds, violations, example FROM bench.run_checks \
+         WHERE run_id = $1 ORDER BY check_no",
+    )?;
+    Ok(table.map(|table| {
+        let words = "Conditions that the rows of the workload must keep, checked after the run.";
+        Section::of("Conditions", words, table)
+    }))
+}
+
 pub(super) fn time(run_id: i64, budget: &[LatencyPart]) -> Option<Section> {
     let row = |part: &LatencyPart| {
         Row(vec![

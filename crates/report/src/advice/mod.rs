@@ -17,6 +17,7 @@ mod waits;
 use selfbench_model::{Evidence, RunRecord};
 
 pub use outcome::missed_rate;
+pub(crate) use outcome::violation;
 pub use setup::{Setup, is_measurement, known_before};
 
 /// Severity of a finding.

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::number::counted;
-use selfbench_model::{Run, RunRecord, RunState};
+use selfbench_model::{Run, RunCheck, RunRecord, RunState};
 use selfbench_stats::{buckets, summary};
 
 /// Shorter runs say more about their beginning than about anything else.
@@ -83,6 +83,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
             all.push(Finding::warning(finding, evidence, remedy));
         }
     }
+    all.extend(record.checks.iter().filter_map(of_check));
     all.extend(missed_rate(run));
     all.extend(run.unmatched.iter().map(|statement| {
         Finding::warning(
@@ -121,6 +122,37 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
         ));
     }
     all
+}
+
+/// A condition of the workload that does not hold, or could not be evaluated.
+fn of_check(check: &RunCheck) -> Option<Finding> {
+    if check.holds == Some(false) {
+        return Some(Finding::error(
+            "a condition of the workload is violated",
+            violation(check),
+            "The transactions lost or damaged rows, or the rows were wrong before the run: load the tables \
+             again, and call bench.check_workload before the next run.",
+        ));
+    }
+    check.has_failed().then(|| {
+        let reason = check.example.as_deref().unwrap_or_default();
+        Finding::warning(
+            "a condition of the workload was not judged",
+            format!("{}: {reason}", check.condition),
+            "Remove the reason, and call bench.check_workload.",
+        )
+    })
+}
+
+/// A violated condition with its rows.
+pub(crate) fn violation(check: &RunCheck) -> String {
+    let rows = counted(check.violations.unwrap_or(0), "row");
+    let example = check.example.iter();
+    let example: String = example.map(|row| format!(", such as {row}")).collect();
+    format!(
+        "{} ({}): {rows}{example}",
+        check.condition, check.description
+    )
 }
 
 /// A run that missed its rate: too few transactions were begun or skipped.
