@@ -219,6 +219,7 @@ fn find(
         }
     }
     let exists = |row: Vec<Option<String>>| row.into_iter().next().flatten().is_some();
+    let is_true = |row: Vec<Option<String>>| row.first() == Some(&Some("true".into()));
     let of_table = format!("SELECT pg_catalog.to_regclass('{TABLE}')::pg_catalog.text");
     if exists(first_row(&of_table)?) {
         let row = first_row(&format!(
@@ -228,18 +229,23 @@ fn find(
             quote_literal(&family.name)
         ))?;
         if let [Some(scale), stored, constants, loaded_at] = row.as_slice() {
+            let empty = |why: &str| Error::TableEmpty {
+                table: family
+                    .load
+                    .first()
+                    .map_or(String::new(), |query| query.table.clone()),
+                hint: format!(
+                    "{why} Repeat it with SELECT * FROM bench.initialize('{}').",
+                    family.name
+                ),
+            };
             if loaded_at.is_none() {
-                return Err(Error::TableEmpty {
-                    table: family
-                        .load
-                        .first()
-                        .map_or(String::new(), |query| query.table.clone()),
-                    hint: format!(
-                        "The load of the tables did not end. Repeat it with SELECT * FROM \
-                         bench.initialize('{}').",
-                        family.name
-                    ),
-                });
+                return Err(empty("The load of the tables did not end."));
+            }
+            if is_true(first_row(&without_pages(family))?) {
+                return Err(empty(
+                    "The tables have lost their rows since their load, as unlogged ones do in a crash.",
+                ));
             }
             let numbers = |text: &Option<String>| -> Given {
                 let text = text.as_deref().unwrap_or("{}");
@@ -275,6 +281,18 @@ fn find(
         }
     }
     Ok(Found::Foreign(variables))
+}
+
+/// The query that tells whether all tables of a family are empty files. It needs no privilege on them.
+fn without_pages(family: &Family) -> String {
+    let tables = family.load.iter().map(|query| quote_literal(&query.table));
+    format!(
+        "SELECT pg_catalog.bool_and(c.relkind OPERATOR(pg_catalog.=) 'r'
+                    AND pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.=) 0)::pg_catalog.text
+           FROM pg_catalog.unnest(ARRAY[{}]) t (name)
+           JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(t.name)",
+        tables.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Scale of tables with these variables: the one at which defaults give the first of them.

@@ -182,8 +182,10 @@ fn require_functions(queries: &[RowQuery]) -> Result<()> {
         None => Ok(()),
         Some(name) => Err(Error::Denied {
             what: format!("function bench.{name}"),
-            hint: "Ask for the EXECUTE privilege on it: the rows of the workload are made with it."
-                .into(),
+            hint:
+                "The rows of the workload are made with it. Ask for the EXECUTE privilege, which \
+                   bench.grant_to grants."
+                    .into(),
         }),
     }
 }

@@ -10,11 +10,11 @@ use Test::More;
 
 my $node = new_bench_node('workload', "autovacuum = off\nmax_worker_processes = 16\n");
 
-# Families with their tables, and a scale that takes moments.
+# Families with a scale that takes moments, units that make a larger one, and their tables.
 my %families = (
-	tpcc     => [ 1, qw(customer district history item new_order order_line orders stock warehouse) ],
-	sysbench => [ 3, 'sbtest1' ],
-	ycsb     => [ 1, 'usertable' ]);
+	tpcc     => [ 1, 1, qw(customer district history item new_order order_line orders stock warehouse) ],
+	sysbench => [ 3, 7, 'sbtest1' ],
+	ycsb     => [ 1, 2, 'usertable' ]);
 
 # Calls bench.initialize; the names of its steps.
 sub initialize
@@ -37,7 +37,7 @@ sub refused
 sub rows_of
 {
 	my ($family, $schema) = @_;
-	my (undef, @tables) = @{ $families{$family} };
+	my (undef, undef, @tables) = @{ $families{$family} };
 	my @sums = map {
 		"SELECT '$_', count(*), sum(hashtextextended(t::text, 0)) FROM "
 		  . ($schema // 'public')
@@ -45,6 +45,17 @@ sub rows_of
 	} @tables;
 	# Parallel processes return them in any order.
 	return $node->safe_psql('postgres', join(' UNION ALL ', @sums) . ' ORDER BY 1');
+}
+
+# Bytes of the tables of a family, and of their indexes.
+sub sizes_of
+{
+	my ($family) = @_;
+	my (undef, undef, @tables) = @{ $families{$family} };
+	my $sizes = $node->safe_psql('postgres',
+		'SELECT sum(pg_table_size(t)), sum(pg_indexes_size(t)) FROM unnest(ARRAY['
+		  . join(', ', map { "'$_'" } @tables) . ']::regclass[]) t');
+	return split /\|/, $sizes;
 }
 
 # The row of a family.
@@ -59,7 +70,7 @@ my $steps = 'drop tables, create tables, generate rows, create indexes, vacuum';
 
 foreach my $family (sort keys %families)
 {
-	my ($scale, @tables) = @{ $families{$family} };
+	my ($scale, $units, @tables) = @{ $families{$family} };
 	my %rows;
 	foreach my $workers (1, 2, 5)
 	{
@@ -96,13 +107,18 @@ SQL
 	initialize("'$family', scale => $scale, seed => '43'");
 	isnt(rows_of($family), (keys %rows)[0], 'another seed gives other rows');
 
-	# What the manifest says of the size, to which the check of the space refers.
-	is( $node->safe_psql(
-			'postgres',
-			"SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tablename IN ("
-			  . join(',', map { "'$_'" } @tables) . ')'),
-		scalar @tables,
-		'all tables are there');
+	# The size of a unit, from which the check of the space is made.
+	my @before = sizes_of($family);
+	initialize("'$family', scale => " . ($scale + $units) . ", seed => '42'");
+	my @after = sizes_of($family);
+	my @unit  = split /\|/,
+	  $node->safe_psql('postgres', "SELECT DISTINCT table_bytes, index_bytes FROM bench.workloads WHERE family = '$family'");
+	foreach my $kind (0, 1)
+	{
+		my $ratio = ($after[$kind] - $before[$kind]) / $units / $unit[$kind];
+		ok($ratio > 0.9 && $ratio < 1.1, "size of a unit of $family: " . (qw(tables indexes))[$kind])
+		  or diag("ratio $ratio");
+	}
 }
 
 # Options.
@@ -111,6 +127,13 @@ is( $node->safe_psql('postgres',
 		"SELECT relpersistence FROM pg_class WHERE relname IN ('usertable', 'bench_workload') ORDER BY relname"),
 	"p\nu",
 	'tables are unlogged, the list of workloads is not');
+my $run = q{SELECT state FROM bench.run('ycsb-c', transactions => 1)};
+is($node->safe_psql('postgres', $run), 'finished', 'a run on unlogged tables');
+$node->stop('immediate');
+$node->start;
+my (undef, undef, $emptied) = $node->psql('postgres', $run);
+like($emptied, qr/relation "usertable" is empty\nHINT:.*lost their rows.*bench\.initialize\('ycsb'\)/,
+	'after a crash, they are empty');
 my $other = $node->basedir . '/other';
 mkdir $other or die;
 $node->safe_psql('postgres', "CREATE TABLESPACE other LOCATION '$other'");
@@ -190,9 +213,20 @@ GRANT USAGE ON SCHEMA bench TO loader;
 GRANT EXECUTE ON FUNCTION bench.initialize(text, int, jsonb, bench.seed, int, text, text, boolean, boolean) TO loader;
 SQL
 my $as = 'SET ROLE loader; SET search_path = loader';
-like(refused(q{'ycsb'}, $as), qr/permission denied for function bench\./, 'functions are not granted');
-$node->safe_psql('postgres', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bench TO loader');
-is(initialize(q{'ycsb'}, $as), $steps, 'a role loads');
+like(refused(q{'ycsb'}, $as), qr/permission denied for function bench\..*\nHINT:.*bench\.grant_to/,
+	'functions are not granted');
+$node->safe_psql('postgres', "SELECT bench.grant_to('loader')");
+foreach my $family (sort keys %families)
+{
+	is(initialize("'$family'", $as), $steps, "a role loads $family");
+	my ($mix) = split /\|/,
+	  $node->safe_psql('postgres', "SELECT mix FROM bench.workloads WHERE family = '$family' ORDER BY 1 LIMIT 1");
+	is($node->safe_psql('postgres', "$as; SELECT state, failed FROM bench.run('$mix', transactions => 10)"),
+		'finished|0', 'runs it');
+	is($node->safe_psql('postgres', "$as; SELECT bool_and(holds) FROM bench.check_workload('$family')"), 't', 'and checks it');
+	$node->safe_psql('postgres', "$as; DROP TABLE " . join(', ', @{ $families{$family} }[2 .. $#{ $families{$family} }]))
+	  if $family ne 'ycsb';
+}
 is($node->safe_psql('postgres', q{SELECT tableowner FROM pg_tables WHERE schemaname = 'loader'}),
 	"loader\nloader", 'the tables are its own');
 like(refused(q{'ycsb'}, 'SET ROLE loader; SET search_path = public'), qr/permission denied/, 'in its own schemas');
