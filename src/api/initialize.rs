@@ -1,7 +1,9 @@
 //! `bench.initialize`, also for workloads, and `bench.initialize_pgio`.
 
+use super::warnings::notice;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
+use crate::backend::transaction;
 use crate::check::argument;
 use crate::clock;
 use crate::error::{Error, Result};
@@ -169,6 +171,14 @@ fn perform(job: &Job, mut notifier: Notifier, horizon: &Horizon) -> Result<Vec<(
         ..SegmentLayout::default()
     };
     let task = Task::launch(TaskKind::Initialize, layout, job, 1)?;
+    if transaction::is_in_block() {
+        notice(
+            "tables are created in other transactions",
+            "They stay, and tables that they replace are lost, even if the calling transaction is \
+             rolled back.",
+            "Call the function outside of a transaction block.",
+        );
+    }
     task.wait(Phase::Finished, horizon, |segment| {
         notifier.tick(segment);
         Ok(())

@@ -1,6 +1,7 @@
 //! Starting a run's coordinator, after the checks that only the calling session can make.
 
 use super::warnings::notice;
+use crate::backend::transaction;
 use crate::error::{Error, Result};
 use crate::results::load;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
@@ -21,7 +22,15 @@ const MAX_COMMAND_BYTES: usize = 1 << 30;
 /// Starts the run's coordinator, and warns the caller about effects that distort the figures.
 pub(super) fn begin_advised(spec: &RunSpec) -> Result<Task> {
     let others = load::runs_in_progress()?;
+    let has_written = transaction::has_written();
     let task = begin(spec)?;
+    if has_written && spec.target.is_none() {
+        notice(
+            "the calling transaction has changes that clients do not see",
+            "They have sessions of their own, and see what is committed.",
+            "Commit before the call.",
+        );
+    }
     if others > 0 {
         notice(
             "another run is in progress on this server",

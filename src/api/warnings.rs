@@ -236,7 +236,11 @@ pub(super) fn tell_missed_rate(run: &Run) -> Result<()> {
     let limit = limit.filter(Bottleneck::is_known);
     let limit = limit.map(|limit| format!(" Limited by {}: {}.", limit.name, limit.meaning));
     let detail = format!(
-        "It was missed {}.{}",
+        "{} missed it {}.{}",
+        match &run.arm {
+            Some(arm) => format!("Arm \"{arm}\", run {},", run.run_id),
+            None => format!("Run {}", run.run_id),
+        },
         missed.evidence,
         limit.unwrap_or_default()
     );

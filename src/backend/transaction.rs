@@ -45,6 +45,12 @@ pub fn is_serializable() -> bool {
     unsafe { pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 }
 }
 
+/// Whether the session is in a transaction block.
+pub fn is_in_block() -> bool {
+    // SAFETY: reads the state of this session's transaction.
+    unsafe { pg_sys::IsTransactionBlock() }
+}
+
 /// Whether the session's transaction has changed something.
 pub fn has_written() -> bool {
     // SAFETY: plain variables of this session.

@@ -150,7 +150,7 @@ pub enum Error {
     TargetLocked { pid: Option<String> },
     /// The caller's transaction holds a lock that its workers need.
     #[error("the current transaction holds a lock that the benchmark's workers need")]
-    CallerLocks { relation: String, lock: String },
+    CallerLocks { holds: String },
     /// A client waits for the end of the caller's transaction.
     #[error("the run waits for the calling transaction to end, which waits for the run")]
     CallerAwaited { pid: i32, statement: String },
@@ -399,9 +399,7 @@ impl Error {
                 ),
                 None => format!("About {needed} are needed there, and {free} are free."),
             }),
-            Error::CallerLocks { relation, lock } => {
-                Some(format!("It holds {lock} on relation \"{relation}\"."))
-            }
+            Error::CallerLocks { holds } => Some(format!("It {holds}.")),
             Error::CallerAwaited { pid, statement } => Some(format!(
                 "Process {pid} waits for transactions that hold an older snapshot or use the same \
                  table: {statement}"

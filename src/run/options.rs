@@ -362,7 +362,8 @@ impl RunOptions {
 
     /// The user's variables, by name: texts, as pgbench's option -D has them.
     fn variables(&self) -> Result<BTreeMap<String, String>> {
-        const VALID: &str = "An object of texts, numbers and booleans; none of the texts is empty.";
+        const VALID: &str =
+            "An object of texts, numbers, booleans and nulls; none of the texts is empty.";
         let Some(value) = &self.variables else {
             return Ok(BTreeMap::new());
         };

@@ -53,19 +53,17 @@ pub fn find(item: &Item) -> Result<Vec<ScriptSpec>> {
         false => "",
     };
     let mixes: Vec<String> = workload::mixes().collect();
-    let meant = nearest(&item.name.name, mixes.iter().map(String::as_str));
-    let meant = meant.map(|mix| format!("Perhaps you meant \"{mix}\". "));
+    let builtin_names = || builtin::list().iter().map(|script| script.name);
+    let known = builtin_names().chain(mixes.iter().map(String::as_str));
+    let meant = nearest(&item.name.name, known);
+    let meant = meant.map(|name| format!("Perhaps you meant \"{name}\". "));
     let meant = meant.unwrap_or_default();
     let unknown = |message: String| Error::UnknownScript {
         message,
         hint: format!(
             "{meant}Built-in scripts are {}; stored ones are listed in bench.scripts, workloads in \
              bench.workloads. A script of another role is written owner.name, a file with a slash.{of_statement}",
-            builtin::list()
-                .iter()
-                .map(|b| b.name)
-                .collect::<Vec<_>>()
-                .join(", ")
+            builtin_names().collect::<Vec<_>>().join(", ")
         ),
     };
     let own_name = match &item.name.owner {

@@ -64,7 +64,9 @@ pub fn require_none(tables: &[(&str, Access)]) -> Result<()> {
             &[(*table).into(), harmless.into()],
         )?;
         if let (Some(relation), Some(lock)) = found {
-            return Err(Error::CallerLocks { relation, lock });
+            return Err(Error::CallerLocks {
+                holds: format!("holds {lock} on relation \"{relation}\""),
+            });
         }
     }
     Ok(())
@@ -135,9 +137,11 @@ fn fail_if_workers_wait_for_me(segment: &Segment) -> Result<()> {
             pid,
             statement: peer::statement_of(pid),
         }),
+        (Some(lock), _) if lock == "transactionid" || lock == "tuple" => Err(Error::CallerLocks {
+            holds: "has changed or locked rows that a client waits for".into(),
+        }),
         (Some(relation), Some(lock)) => Err(Error::CallerLocks {
-            relation,
-            lock: format!("a lock that conflicts with {lock}"),
+            holds: format!("holds a lock that conflicts with {lock} on relation \"{relation}\""),
         }),
         _ => Ok(()),
     }

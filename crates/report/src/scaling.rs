@@ -51,10 +51,16 @@ impl Scaling {
         let (Some(measured), Some(last)) = (self.measured_peak(), self.levels.last()) else {
             return "no number of clients has a run that counts".into();
         };
+        let last_is_best = measured.0 == last.0 && self.levels.len() > 1;
         let text = format!(
-            "the highest throughput measured is {} transactions per second with {}",
+            "the highest throughput measured is {} transactions per second with {}{}",
             significant(measured.1),
-            count(measured.0)
+            count(measured.0),
+            if last_is_best {
+                ", the most that were tried: more may reach more"
+            } else {
+                ""
+            }
         );
         let Some(law) = &self.law else {
             return format!(
@@ -76,23 +82,22 @@ impl Scaling {
                 100.0 * law.r_squared.max(0.0)
             );
         }
-        let mut parts = vec![text];
-        if let Some((clients, tps)) = self.modeled_peak() {
-            parts.push(format!(
-                "by the Universal Scalability Law, it peaks with {} at {}",
-                count(clients),
-                significant(tps)
-            ));
-        } else if law.peak.is_none() && measured.0 == last.0 {
-            parts.push("it still rises there".into());
+        let peak = self.modeled_peak().map(|(clients, tps)| {
+            let (clients, tps) = (count(clients), significant(tps));
+            format!("it peaks with {clients} at {tps}")
+        });
+        let bend = self.bend().map(|bend| {
+            let bend = fixed(bend, 0);
+            format!("latency grows with the number of clients from {bend} on")
+        });
+        let by_law: Vec<String> = peak.into_iter().chain(bend).collect();
+        match by_law.is_empty() {
+            true => text,
+            false => format!(
+                "{text}; by the Universal Scalability Law, {}",
+                by_law.join(", and ")
+            ),
         }
-        if let Some(bend) = self.bend() {
-            parts.push(format!(
-                "latency grows with the number of clients from {} on",
-                fixed(bend, 0)
-            ));
-        }
-        parts.join("; ")
     }
 }
 
@@ -127,8 +132,8 @@ mod tests {
         assert_eq!(
             found.verdict(),
             "the highest throughput measured is 3540 transactions per second with 8 clients; by the \
-             Universal Scalability Law, it peaks with 9 clients at 3570; latency grows with the number \
-             of clients from 4 on"
+             Universal Scalability Law, it peaks with 9 clients at 3570, and latency grows with the \
+             number of clients from 4 on"
         );
         assert!((tps - 3571.4).abs() < 0.1, "{tps}");
     }
@@ -142,8 +147,8 @@ mod tests {
         assert_eq!(found.peak(), Some(levels[3]));
         assert_eq!(
             found.verdict(),
-            "the highest throughput measured is 3650 transactions per second with 8 clients; latency \
-             grows with the number of clients from 4 on"
+            "the highest throughput measured is 3650 transactions per second with 8 clients; by the \
+             Universal Scalability Law, latency grows with the number of clients from 4 on"
         );
         // As seen: 229,578 with 4 clients, and a law with a peak of 210,824 with 4.84.
         let seen = scaling(&[
@@ -170,8 +175,9 @@ mod tests {
         let found = scaling(&law(0.05, 0.0, &[1.0, 2.0, 4.0, 8.0]));
         assert_eq!(
             found.verdict(),
-            "the highest throughput measured is 5930 transactions per second with 8 clients; it still \
-             rises there; latency grows with the number of clients from 6 on"
+            "the highest throughput measured is 5930 transactions per second with 8 clients, the most that \
+             were tried: more may reach more; by the Universal Scalability Law, latency grows with the \
+             number of clients from 6 on"
         );
     }
 
@@ -199,8 +205,8 @@ mod tests {
     fn few_numbers_of_clients_have_no_law() {
         assert_eq!(
             scaling(&[(1.0, 500.0), (2.0, 900.0)]).verdict(),
-            "the highest throughput measured is 900 transactions per second with 2 clients; \
-             whether it is the peak needs at least 4 numbers of clients"
+            "the highest throughput measured is 900 transactions per second with 2 clients, the most that \
+             were tried: more may reach more; whether it is the peak needs at least 4 numbers of clients"
         );
         assert_eq!(
             scaling(&[]).verdict(),

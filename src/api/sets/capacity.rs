@@ -38,6 +38,8 @@ const LOWEST: f64 = 1.0 / 32.0;
 const HIGHEST: f64 = 16.0;
 /// Length of probes from which on the caller is told, before the first, how many there may be.
 const TOLD_FROM_S: f64 = 1.0;
+/// Length of probes from which on each one is told that takes longer than the duration.
+const TOLD_LONG_S: f64 = 10.0;
 /// The number of probes at most.
 const MAX_PROBES: usize = 40;
 
@@ -251,6 +253,14 @@ impl FindCapacity {
         let answer = loop {
             match search.next() {
                 Step::Probe { rate, seconds, .. } => {
+                    if seconds >= TOLD_LONG_S.max(2.0 * probe_s) {
+                        pgrx::notice!(
+                            "next probe: {} transactions per second, which takes {} to have enough \
+                             transactions for the percentile",
+                            significant(rate),
+                            super::span(RESERVE * seconds)
+                        );
+                    }
                     let probe = runs.probe(rate, seconds)?;
                     search.add(&options.measured(&probe, rate, search.allowed()));
                     if probe.is_hopeless() {

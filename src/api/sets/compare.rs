@@ -5,6 +5,7 @@ use super::series::{Planned, Series};
 use super::verdicts::{self, Row};
 use super::{Found, Set};
 use crate::api::progress::Progress;
+use crate::api::warnings::notice;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::error::{Error, Result};
@@ -44,6 +45,13 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
         series: Series::new(&document, &common, repeats, MAX_ARMS)?,
     };
     let series = &comparison.series;
+    if series.arms.len() == 1 {
+        notice(
+            "one arm is compared with nothing",
+            "Its rows say how fast it is, and how much its runs differ.",
+            "Give two arms or more; the first one is the baseline.",
+        );
+    }
     let planned = comparison.plan().len();
     let new = series.new_set(SetKind::Compare, &common, series.document(), planned);
     super::begin(new, Progress::of(&common)?, horizon, |set| {

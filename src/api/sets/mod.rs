@@ -150,7 +150,9 @@ fn drive<T>(
             if let Err(unstored) = store_end(id, state, Some(report), None, horizon) {
                 pgrx::warning!("the end of the set could not be stored: {unstored}");
             }
-            if let Some(set_id) = id {
+            if let Some(set_id) = id
+                && set.done > 0
+            {
                 pgrx::notice!(
                     "set {set_id} is not complete; continue it with SELECT * FROM \
                      bench.resume({set_id})"

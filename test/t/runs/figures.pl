@@ -218,7 +218,7 @@ foreach my $case (
 {
 	my ($call, $times) = @$case;
 	(undef, undef, $error) = $node->psql('postgres', "SELECT * FROM $call");
-	my @told = $error =~ /NOTICE:  the rate was missed\nDETAIL:  It was missed by \d+%: \d+\.\d instead of 1000\.0 transactions per second\.(?: Limited by (?!none)\S+: .*\.)?$/gm;
+	my @told = $error =~ /NOTICE:  the rate was missed\nDETAIL:  (?:Run \d+|Arm "[^"]+", run \d+,) missed it by \d+%: \d+\.\d instead of 1000\.0 transactions per second\.(?: Limited by (?!none)\S+: .*\.)?$/gm;
 	is(@told, $times, "notices of a missed rate: $call") or diag($error);
 }
 

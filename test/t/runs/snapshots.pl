@@ -108,6 +108,12 @@ my (undef, $complaint) = finish_sql(start_sql($node,
 	"BEGIN; LOCK TABLE indexed; SELECT bench.run('write', mode => 'libpq', transactions => 1)"));
 like($complaint, qr/ERROR:  55006: the current transaction holds a lock.*\nDETAIL:  It holds a lock that conflicts with RowExclusiveLock on relation "indexed"/,
 	'a connection that waits for a lock of the caller');
+(undef, $complaint) = finish_sql(start_sql($node,
+	"BEGIN; INSERT INTO indexed VALUES (0); SELECT bench.run(sql => 'INSERT INTO indexed VALUES (0)', transactions => 1)"));
+like($complaint, qr/NOTICE:  00000: the calling transaction has changes that clients do not see/, 'changes of the caller');
+like($complaint, qr/\nDETAIL:  It has changed or locked rows that a client waits for\./, 'a row that the caller has written');
+(undef, $complaint) = finish_sql(start_sql($node, 'BEGIN; SELECT bench.initialize(); ROLLBACK'));
+like($complaint, qr/NOTICE:  00000: tables are created in other transactions/, 'bench.initialize in a transaction block');
 
 # bench.wait ends then, and the run goes on.
 my $keeper = $node->background_psql('postgres');
