@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::latch;
 use crate::query;
+use crate::state::catalog;
 use pgrx::pg_sys;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
@@ -48,12 +49,7 @@ pub fn copy_in(target: &CopyTarget, source: Source) -> Result<()> {
     unsafe {
         let relation = pg_sys::table_open(table, pg_sys::RowExclusiveLock as i32);
         let name = CStr::from_ptr((*(*relation).rd_rel).relname.data.as_ptr()).to_string_lossy();
-        let allowed = pg_sys::pg_class_aclcheck(
-            (*relation).rd_id,
-            pg_sys::GetUserId(),
-            pg_sys::ACL_INSERT as _,
-        );
-        if allowed != pg_sys::AclResult::ACLCHECK_OK {
+        if !catalog::may_insert(table) {
             return Err(Error::Denied {
                 what: format!("table \"{name}\""),
                 hint: "Ask for the INSERT privilege on it.".into(),

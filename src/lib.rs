@@ -26,17 +26,18 @@
 //! | `private` | private state of the server |
 //! | `state` | this process's transaction, settings and identity, behind safe functions |
 //! | `pq` | libpq behind a safe interface |
+//! | `descriptors` | file descriptors beside those of the server's own files |
 //! | `latch` | waits of a process: its latch and the flags of signals |
 //! | `compat` | differences between versions of the server |
 //! | `error` | every error that a user can meet |
 //! | `clock` | the one clock of a run |
+//! | `text` | copies of the server's and libpq's texts |
 
 #![allow(missing_docs)]
 // Unsafe code stays in the modules that allow it, behind safe functions.
 #![deny(unsafe_code)]
 
 mod api;
-#[allow(unsafe_code)]
 mod backend;
 mod check;
 mod clock;
@@ -45,12 +46,13 @@ mod compat;
 #[allow(unsafe_code)]
 mod copy;
 mod database;
+#[allow(unsafe_code)]
+mod descriptors;
 mod error;
 mod initialize;
 #[allow(unsafe_code)]
 mod latch;
 mod options;
-#[allow(unsafe_code)]
 mod pq;
 #[allow(unsafe_code)]
 mod private;
@@ -60,11 +62,11 @@ mod run;
 mod security;
 mod server;
 mod session;
-#[allow(unsafe_code)]
 mod shared;
-#[allow(unsafe_code)]
 mod state;
 mod telemetry;
+#[allow(unsafe_code)]
+mod text;
 mod worker;
 
 pgrx::pg_module_magic!();

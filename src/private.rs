@@ -31,17 +31,20 @@ pub unsafe fn reset_xmin() {
 }
 
 /// While it lives, checkpoints whose redo position lies behind WAL that this process has written
-/// since wait. There must be one at a time, and nothing may commit or set hint bits meanwhile: that
-/// uses the same flag.
+/// since wait.
 pub struct DelayedCheckpoints(());
 
 impl DelayedCheckpoints {
     const FLAG: c_int = pg_sys::DELAY_CHKPT_START as c_int;
 
     /// Keeps them from going on.
-    pub fn new() -> DelayedCheckpoints {
-        // SAFETY: this process's own entry; others only read these flags. They need no lock, since
-        // writing WAL takes one.
+    ///
+    /// # Safety
+    /// This process has no other value, and commits nothing and sets no hint bits while this one lives:
+    /// that uses the same flag.
+    pub unsafe fn new() -> DelayedCheckpoints {
+        // SAFETY: the caller's promise; this process's own entry, whose flags others only read. They
+        // need no lock, since writing WAL takes one.
         unsafe { (*pg_sys::MyProc).delayChkptFlags |= Self::FLAG };
         DelayedCheckpoints(())
     }
@@ -253,7 +256,8 @@ unsafe extern "C-unwind" fn put_message(
         // SAFETY: the server passes a message of that length.
         let fields = unsafe { std::slice::from_raw_parts(bytes.cast(), length) };
         if let Some(receiver) = RECEIVER.get() {
-            receiver(fields);
+            // No panic may pass the server's code.
+            let _ = std::panic::catch_unwind(|| receiver(fields));
         }
         return 0;
     }

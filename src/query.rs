@@ -10,8 +10,8 @@
 //! be taken by a query here, unless it belongs to the session.
 
 use crate::error::{Error, Result};
-use crate::state::text::AnyText;
 use crate::state::transaction::{InTransaction, rolled_back, with_snapshot};
+use crate::text::AnyText;
 use pgrx::AllocatedByRust;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
 use pgrx::heap_tuple::PgHeapTuple;

@@ -1,8 +1,9 @@
 //! Text of this process in `pg_stat_activity`: what it does for its task or, if it has none to
 //! show, its statement.
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, BackendState};
 use std::ffi::{CStr, CString};
+use std::ptr::null;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Whether this process shows what it does for its task.
@@ -12,23 +13,21 @@ static SHOWS_TASK: AtomicBool = AtomicBool::new(false);
 /// its own change neither.
 pub fn show(text: String) {
     SHOWS_TASK.store(true, Relaxed);
-    report(&CString::new(text).unwrap_or_default());
+    let text = CString::new(text).unwrap_or_default();
+    report(BackendState::STATE_RUNNING, Some(&text));
 }
 
 /// Shows this process as active with that statement.
 pub fn running(statement: &CStr) {
     if !SHOWS_TASK.load(Relaxed) {
-        report(statement);
+        report(BackendState::STATE_RUNNING, Some(statement));
     }
 }
 
 /// Shows this process as idle; its last statement stays.
 pub fn idle() {
     if !SHOWS_TASK.load(Relaxed) {
-        // SAFETY: no text.
-        unsafe {
-            pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_IDLE, std::ptr::null());
-        }
+        report(BackendState::STATE_IDLE, None);
     }
 }
 
@@ -44,7 +43,7 @@ pub fn unchanged<T>(body: impl FnOnce() -> T) -> T {
     body()
 }
 
-fn report(text: &CStr) {
-    // SAFETY: the text ends in a zero byte, and is copied.
-    unsafe { pg_sys::pgstat_report_activity(pg_sys::BackendState::STATE_RUNNING, text.as_ptr()) };
+fn report(state: BackendState::Type, text: Option<&CStr>) {
+    // SAFETY: no text, or one that ends in a zero byte and is copied.
+    unsafe { pg_sys::pgstat_report_activity(state, text.map_or(null(), CStr::as_ptr)) };
 }

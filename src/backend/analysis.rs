@@ -1,6 +1,7 @@
 //! Statements as the server understands them, without planning or executing anything.
 
-use crate::error::{Error, Report, Result};
+use super::statement::parse;
+use crate::error::{Error, Report, Result, with_callback};
 use crate::state::transaction::{InTransaction, tried, with_snapshot};
 use pgrx::{PgList, PgSqlErrorCode as Sqlstate, pg_sys};
 use std::ffi::{CStr, CString, c_void};
@@ -18,7 +19,7 @@ pub struct Analyzed {
 /// Analyzes the statement of a text. Raises the server's errors; locks and memory go with the
 /// transaction.
 pub fn analyze(text: &CStr) -> Result<Analyzed> {
-    match parse(text, true)?.get_ptr(0) {
+    match parsed(text, true)?.get_ptr(0) {
         // SAFETY: parsed from this text.
         Some(raw) => unsafe { analyze_parsed(raw, text) },
         None => Ok(Analyzed {
@@ -29,9 +30,8 @@ pub fn analyze(text: &CStr) -> Result<Analyzed> {
 }
 
 /// The statements of a text, which must be at most one if it is `single`.
-fn parse(text: &CStr, single: bool) -> Result<PgList<pg_sys::RawStmt>> {
-    // SAFETY: the text ends in a zero byte; the parser returns a list of statements.
-    let list = unsafe { PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr())) };
+fn parsed(text: &CStr, single: bool) -> Result<PgList<pg_sys::RawStmt>> {
+    let list = parse(text);
     match single && list.len() > 1 {
         true => Err(Error::server(
             Sqlstate::ERRCODE_SYNTAX_ERROR,
@@ -137,9 +137,9 @@ pub fn check(sql: &str, parameters: usize, single: bool, resolve: bool) -> Resul
     let text = zero_terminated(sql)?;
     let mut checked = Checked::default();
     let changes_names = &mut checked.changes_names;
-    let place = NotedPlace::new();
-    let result = in_memory_of_its_own(|| {
-        let list = parse(&text, single)?;
+    PLACE.store(0, Relaxed);
+    let body = || {
+        let list = parsed(&text, single)?;
         // SAFETY: these statements were parsed from the text.
         unsafe {
             let mut parts = Parts::default();
@@ -149,7 +149,8 @@ pub fn check(sql: &str, parameters: usize, single: bool, resolve: bool) -> Resul
             }
             if let Some((number, at)) = parts.parameters.iter().find(|p| p.0 > parameters) {
                 let text = sql.get(..*at).unwrap_or(sql);
-                place.set(text.chars().count() + 1);
+                let place = text.chars().count() + 1;
+                PLACE.store(i32::try_from(place).unwrap_or(0), Relaxed);
                 return Err(no_parameter(*number));
             }
             if resolve {
@@ -159,10 +160,13 @@ pub fn check(sql: &str, parameters: usize, single: bool, resolve: bool) -> Resul
             }
         }
         Ok(())
-    });
-    match result {
+    };
+    match with_callback(note_place, || in_memory_of_its_own(body)) {
         Err(error) if says_nothing(&error) => return Err(error),
-        Err(error) => checked.error = Some((error.report(), place.get())),
+        Err(error) => {
+            let place = usize::try_from(PLACE.load(Relaxed)).ok();
+            checked.error = Some((error.report(), place.filter(|place| *place > 0)));
+        }
         Ok(()) => {}
     }
     Ok(checked)
@@ -320,48 +324,12 @@ fn in_memory_of_its_own<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// The place in a statement of the last error, which the server's report has and errors of this
-/// crate have not.
+/// The place in a statement of the last error, in characters from 1, which the server's report has and
+/// errors of this crate have not; 0 if it is not known.
 static PLACE: AtomicI32 = AtomicI32::new(0);
 
-/// Notes the places of errors until it is dropped.
-struct NotedPlace(Box<pg_sys::ErrorContextCallback>);
-
-impl NotedPlace {
-    fn new() -> NotedPlace {
-        unsafe extern "C-unwind" fn note(_: *mut c_void) {
-            // SAFETY: the server calls this for the report in progress.
-            PLACE.store(unsafe { pg_sys::geterrposition() }, Relaxed);
-        }
-        PLACE.store(0, Relaxed);
-        // SAFETY: variables of this process; the callback stays where it is until it is taken out.
-        unsafe {
-            let mut callback = Box::new(pg_sys::ErrorContextCallback {
-                previous: pg_sys::error_context_stack,
-                callback: Some(note),
-                arg: std::ptr::null_mut(),
-            });
-            pg_sys::error_context_stack = &raw mut *callback;
-            NotedPlace(callback)
-        }
-    }
-
-    /// Notes the place of an error that the server does not report, in characters from 1.
-    fn set(&self, place: usize) {
-        PLACE.store(i32::try_from(place).unwrap_or(0), Relaxed);
-    }
-
-    /// Position in characters from 1.
-    fn get(&self) -> Option<usize> {
-        usize::try_from(PLACE.load(Relaxed))
-            .ok()
-            .filter(|place| *place > 0)
-    }
-}
-
-impl Drop for NotedPlace {
-    fn drop(&mut self) {
-        // SAFETY: what has been put on top of it is gone.
-        unsafe { pg_sys::error_context_stack = self.0.previous };
-    }
+/// Notes the place of the error that the server reports.
+extern "C-unwind" fn note_place(_: *mut c_void) {
+    // SAFETY: the server calls this for the report in progress.
+    PLACE.store(unsafe { pg_sys::geterrposition() }, Relaxed);
 }

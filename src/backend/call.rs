@@ -10,7 +10,8 @@ use crate::check::{self, Ids, Seed, interval_text, invalid};
 use crate::error::{Error, OrRaise, Result, catch, problem};
 use crate::query;
 use crate::state::catalog;
-use crate::state::text::c_text;
+use crate::state::session;
+use crate::text::c_text;
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::{DatumWithOid, FromDatum, Interval};
 use pgrx::pg_catalog::pg_proc::{PgProc, ProArgMode};
@@ -218,15 +219,12 @@ impl<'call> Arguments<'call> {
     /// it is too long.
     pub fn take_script(&mut self, name: &'static str) -> Result<Option<&'call str>> {
         let at = self.required(name, String::SQL, String::oid())?;
-        let Some(datum) = self.datum(at) else {
+        let Some(value) = self.datum(at) else {
             return Ok(None);
         };
-        let oid = self.declared[at].oid;
+        value.require_readable(name)?;
         // SAFETY: a value of type text, which lives as long as the call.
-        unsafe {
-            require_readable(name, datum, oid)?;
-            Ok(<&str>::from_datum(datum, false))
-        }
+        Ok(unsafe { <&str>::from_datum(value.datum, false) })
     }
 
     /// The value of an argument of type `json`, of any size, which is not copied: a parameter for a
@@ -234,7 +232,7 @@ impl<'call> Arguments<'call> {
     pub fn take_document(&mut self, name: &'static str) -> Result<Option<DatumWithOid<'call>>> {
         let at = self.required(name, "json", pg_sys::JSONOID)?;
         // SAFETY: a value of that type, which lives as long as the call.
-        let document = |datum| unsafe { DatumWithOid::new(datum, pg_sys::JSONOID) };
+        let document = |value: SqlValue| unsafe { DatumWithOid::new(value.datum, value.oid) };
         Ok(self.datum(at).map(document))
     }
 
@@ -266,36 +264,83 @@ impl<'call> Arguments<'call> {
     }
 
     fn value<T: Argument>(&self, name: &'static str, at: usize) -> Result<T> {
-        let Some(datum) = self.datum(at) else {
+        let Some(value) = self.datum(at) else {
             return T::null().ok_or(Error::NullOption { option: name });
         };
-        let oid = self.declared[at].oid;
-        // SAFETY: a value of the type that the argument is declared with. One of variable length,
-        // which is a pointer, tells its size.
-        unsafe {
-            if pg_sys::get_typlen(oid) == -1 {
-                let bytes = pg_sys::toast_raw_datum_size(datum);
-                if bytes > MAX_BYTES {
-                    return Err(Error::Limit(format!(
-                        "argument \"{name}\" has {bytes} bytes (maximum is {MAX_BYTES})"
-                    )));
-                }
-            }
-            if matches!(
-                oid,
-                pg_sys::TEXTOID | pg_sys::TEXTARRAYOID | pg_sys::JSONBOID
-            ) {
-                require_readable(name, datum, oid)?;
-            }
-            T::of_datum(name, datum)
+        let bytes = value.bytes();
+        if bytes > MAX_BYTES {
+            return Err(Error::Limit(format!(
+                "argument \"{name}\" has {bytes} bytes (maximum is {MAX_BYTES})"
+            )));
         }
+        if matches!(
+            value.oid,
+            pg_sys::TEXTOID | pg_sys::TEXTARRAYOID | pg_sys::JSONBOID
+        ) {
+            value.require_readable(name)?;
+        }
+        T::of_sql(name, value)
     }
 
     /// The value at a place, unless it is NULL.
-    fn datum(&self, at: usize) -> Option<pg_sys::Datum> {
+    fn datum(&self, at: usize) -> Option<SqlValue> {
         // SAFETY: the call information has as many arguments as are declared.
         let argument = unsafe { *(*self.call).args.as_ptr().add(at) };
-        (!argument.isnull).then_some(argument.value)
+        let (datum, oid) = (argument.value, self.declared[at].oid);
+        (!argument.isnull).then_some(SqlValue { datum, oid })
+    }
+}
+
+/// A value of the server, not NULL, with its type: an argument as it is declared, or a result of
+/// [`cast`].
+#[derive(Clone, Copy)]
+pub struct SqlValue {
+    datum: pg_sys::Datum,
+    oid: pg_sys::Oid,
+}
+
+impl SqlValue {
+    /// The value as the binding reads it, for an implementation of [`Argument`] with its type.
+    fn read<T: FromDatum>(self, name: &'static str) -> Result<T> {
+        // SAFETY: a value of that type.
+        unsafe { T::from_datum(self.datum, false) }.ok_or(Error::NullOption { option: name })
+    }
+
+    /// Its size, if its type has variable length.
+    fn bytes(self) -> usize {
+        // SAFETY: a value of variable length is a pointer to it, and tells its size.
+        unsafe {
+            match pg_sys::get_typlen(self.oid) {
+                -1 => pg_sys::toast_raw_datum_size(self.datum),
+                _ => 0,
+            }
+        }
+    }
+
+    /// The value as SQL prints it.
+    fn text(self) -> &'static [u8] {
+        let (mut function, mut is_varlena) = (pg_sys::InvalidOid, false);
+        // SAFETY: an output function gives a text that ends in a zero byte and lives as long as the
+        // call.
+        unsafe {
+            pg_sys::getTypeOutputInfo(self.oid, &mut function, &mut is_varlena);
+            CStr::from_ptr(pg_sys::OidOutputFunctionCall(function, self.datum)).to_bytes()
+        }
+    }
+
+    /// Fails if a text, or the texts of an array or a document, cannot be read: texts are UTF-8 here.
+    /// Texts of a database without an encoding may be anything, and texts of a database with another
+    /// encoding are not converted and have to be ASCII.
+    fn require_readable(self, name: &'static str) -> Result<()> {
+        let (readable, needed) = match session::encoding() as u32 {
+            pg_sys::pg_enc::PG_UTF8 => (true, ""),
+            pg_sys::pg_enc::PG_SQL_ASCII => (std::str::from_utf8(self.text()).is_ok(), "UTF-8"),
+            _ => (self.text().is_ascii(), "ASCII"),
+        };
+        match readable {
+            true => Ok(()),
+            false => Err(Error::UnreadableText { name, needed }),
+        }
     }
 }
 
@@ -306,38 +351,6 @@ fn type_name(oid: pg_sys::Oid) -> String {
     match name.strip_prefix("pg_catalog.") {
         Some(name) => name.to_owned(),
         None => name,
-    }
-}
-
-/// Fails if a text, or the texts of an array or a document, cannot be read: texts are UTF-8 here.
-/// Texts of a database without an encoding may be anything, and texts of a database with another
-/// encoding are not converted and have to be ASCII.
-///
-/// # Safety
-/// `value` must be a value of type `oid`.
-unsafe fn require_readable(
-    name: &'static str,
-    value: pg_sys::Datum,
-    oid: pg_sys::Oid,
-) -> Result<()> {
-    // SAFETY: promised by the caller; an output function gives a text that ends in a zero byte.
-    let (encoding, text) = unsafe {
-        let encoding = pg_sys::GetDatabaseEncoding() as u32;
-        if encoding == pg_sys::pg_enc::PG_UTF8 {
-            return Ok(());
-        }
-        let (mut function, mut is_varlena) = (pg_sys::InvalidOid, false);
-        pg_sys::getTypeOutputInfo(oid, &mut function, &mut is_varlena);
-        let text = pg_sys::OidOutputFunctionCall(function, value);
-        (encoding, CStr::from_ptr(text).to_bytes())
-    };
-    let (readable, needed) = match encoding {
-        pg_sys::pg_enc::PG_SQL_ASCII => (std::str::from_utf8(text).is_ok(), "UTF-8"),
-        _ => (text.is_ascii(), "ASCII"),
-    };
-    match readable {
-        true => Ok(()),
-        false => Err(Error::UnreadableText { name, needed }),
     }
 }
 
@@ -354,11 +367,8 @@ pub trait Argument: Sized {
         None
     }
 
-    /// A value that is not NULL.
-    ///
-    /// # Safety
-    /// `datum` must be a value of that type.
-    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self>;
+    /// A value of that type.
+    fn of_sql(name: &'static str, value: SqlValue) -> Result<Self>;
 
     /// A value of a document, as SQL casts its text.
     fn of_json(name: &'static str, value: &Value) -> Result<Self>;
@@ -378,9 +388,8 @@ impl<T: Argument> Argument for Option<T> {
         Some(None)
     }
 
-    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
-        // SAFETY: the caller's promise.
-        unsafe { T::of_datum(name, datum) }.map(Some)
+    fn of_sql(name: &'static str, value: SqlValue) -> Result<Self> {
+        T::of_sql(name, value).map(Some)
     }
 
     fn of_json(name: &'static str, value: &Value) -> Result<Self> {
@@ -414,9 +423,8 @@ impl<T: Choice> Argument for T {
         String::oid()
     }
 
-    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
-        // SAFETY: the caller's promise; to the server, it is a text.
-        one_of(name, &unsafe { String::of_datum(name, datum) }?)
+    fn of_sql(name: &'static str, value: SqlValue) -> Result<Self> {
+        one_of(name, &String::of_sql(name, value)?)
     }
 
     fn of_json(name: &'static str, value: &Value) -> Result<Self> {
@@ -463,15 +471,12 @@ macro_rules! arguments {
                 $oid
             }
 
-            unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
-                // SAFETY: the caller's promise.
-                unsafe { Self::from_datum(datum, false) }.ok_or(Error::NullOption { option: name })
+            fn of_sql(name: &'static str, value: SqlValue) -> Result<Self> {
+                value.read(name)
             }
 
             fn of_json(name: &'static str, value: &Value) -> Result<Self> {
-                let datum = cast(name, value, $oid, $sql)?;
-                // SAFETY: a value of that type.
-                unsafe { Self::of_datum(name, datum) }
+                cast(name, value, $oid, $sql)?.read(name)
             }
 
             fn to_json(&self) -> Value {
@@ -500,9 +505,8 @@ impl Argument for Interval {
         catalog::type_of_extension(c"span")
     }
 
-    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
-        // SAFETY: the caller's promise; values of both types are the same.
-        unsafe { Interval::from_datum(datum, false) }.ok_or(Error::NullOption { option: name })
+    fn of_sql(name: &'static str, value: SqlValue) -> Result<Self> {
+        value.read(name)
     }
 
     fn of_json(name: &'static str, value: &Value) -> Result<Self> {
@@ -513,9 +517,7 @@ impl Argument for Interval {
                 "An interval with a unit, such as \"10 s\".",
             ));
         }
-        let datum = cast(name, value, pg_sys::INTERVALOID, "interval")?;
-        // SAFETY: an interval.
-        unsafe { Interval::of_datum(name, datum) }
+        cast(name, value, pg_sys::INTERVALOID, "interval")?.read(name)
     }
 
     fn to_json(&self) -> Value {
@@ -533,12 +535,9 @@ macro_rules! texts {
                 catalog::type_of_extension($name)
             }
 
-            unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
-                // SAFETY: the caller's promise; values of both types are the same.
-                unsafe {
-                    require_readable(name, datum, pg_sys::TEXTOID)?;
-                    String::of_datum(name, datum).map($type)
-                }
+            fn of_sql(name: &'static str, value: SqlValue) -> Result<Self> {
+                value.require_readable(name)?;
+                value.read(name).map($type)
             }
 
             fn of_json(name: &'static str, value: &Value) -> Result<Self> {
@@ -565,16 +564,9 @@ impl Argument for Value {
         pg_sys::JSONBOID
     }
 
-    unsafe fn of_datum(name: &'static str, datum: pg_sys::Datum) -> Result<Self> {
+    fn of_sql(name: &'static str, value: SqlValue) -> Result<Self> {
         // Not copied: a number with few bytes may have 131,072 digits.
-        // SAFETY: the caller's promise; the output function gives a text that ends in a zero byte.
-        let text = unsafe {
-            CStr::from_ptr(pg_sys::OidOutputFunctionCall(
-                pg_sys::Oid::from(pg_sys::F_JSONB_OUT),
-                datum,
-            ))
-        };
-        serde_json::from_slice(text.to_bytes()).map_err(|error| {
+        serde_json::from_slice(value.text()).map_err(|error| {
             invalid(
                 name,
                 problem(&error),
@@ -607,7 +599,7 @@ fn cast(
     value: &Value,
     oid: pg_sys::Oid,
     sql: &'static str,
-) -> Result<pg_sys::Datum> {
+) -> Result<SqlValue> {
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -619,7 +611,8 @@ fn cast(
         unsafe {
             pg_sys::getTypeInputInfo(oid, &mut function, &mut parameter);
             let text = input.as_ptr().cast_mut();
-            Ok(pg_sys::OidInputFunctionCall(function, text, parameter, -1))
+            let datum = pg_sys::OidInputFunctionCall(function, text, parameter, -1);
+            Ok(SqlValue { datum, oid })
         }
     })
     .map_err(|error| {

@@ -3,6 +3,7 @@
 use crate::compat;
 use crate::latch::WaitEvent;
 use pgrx::pg_sys;
+use std::ptr::null_mut;
 
 /// Waits up to `timeout_ms` until a socket is readable, or writable, or this process's latch is
 /// set; whether the socket is ready. Ends the process if the postmaster has died.
@@ -48,7 +49,6 @@ pub enum Event {
 pub struct EventSet {
     set: *mut pg_sys::WaitEventSet,
     occurred: Vec<pg_sys::WaitEvent>,
-    count: usize,
 }
 
 impl EventSet {
@@ -58,25 +58,13 @@ impl EventSet {
         // SAFETY: the set lives in the top context.
         unsafe {
             let set = compat::new_wait_event_set(room);
-            pg_sys::AddWaitEventToSet(
-                set,
-                pg_sys::WL_LATCH_SET,
-                pg_sys::PGINVALID_SOCKET,
-                pg_sys::MyLatch,
-                std::ptr::null_mut(),
-            );
-            pg_sys::AddWaitEventToSet(
-                set,
-                pg_sys::WL_EXIT_ON_PM_DEATH,
-                pg_sys::PGINVALID_SOCKET,
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-            );
-            let occurred = vec![std::mem::zeroed(); room as usize];
+            let (latch, death) = (pg_sys::WL_LATCH_SET, pg_sys::WL_EXIT_ON_PM_DEATH);
+            let none = pg_sys::PGINVALID_SOCKET;
+            pg_sys::AddWaitEventToSet(set, latch, none, pg_sys::MyLatch, null_mut());
+            pg_sys::AddWaitEventToSet(set, death, none, null_mut(), null_mut());
             EventSet {
                 set,
-                occurred,
-                count: 0,
+                occurred: vec![std::mem::zeroed(); room as usize],
             }
         }
     }
@@ -86,13 +74,9 @@ impl EventSet {
         // SAFETY: the set has room for it, see `new`; the index travels as the user's pointer and
         // is never followed.
         unsafe {
-            pg_sys::AddWaitEventToSet(
-                self.set,
-                pg_sys::WL_SOCKET_READABLE,
-                socket,
-                std::ptr::null_mut(),
-                std::ptr::without_provenance_mut(index),
-            )
+            let index = std::ptr::without_provenance_mut(index);
+            let events = pg_sys::WL_SOCKET_READABLE;
+            pg_sys::AddWaitEventToSet(self.set, events, socket, null_mut(), index)
         }
     }
 
@@ -103,21 +87,15 @@ impl EventSet {
         } else {
             0
         };
+        let events = pg_sys::WL_SOCKET_READABLE | extra;
         // SAFETY: a position that `add_socket` returned.
-        unsafe {
-            pg_sys::ModifyWaitEvent(
-                self.set,
-                position,
-                pg_sys::WL_SOCKET_READABLE | extra,
-                std::ptr::null_mut(),
-            );
-        }
+        unsafe { pg_sys::ModifyWaitEvent(self.set, position, events, null_mut()) };
     }
 
     /// Waits up to `timeout_ms`, without limit if it is negative, and gives what happened.
     pub fn wait(&mut self, timeout_ms: i64) -> impl Iterator<Item = Event> + '_ {
         // SAFETY: the buffer has the length given; the latch is this process's own.
-        unsafe {
+        let occurred = unsafe {
             let n = pg_sys::WaitEventSetWait(
                 self.set,
                 timeout_ms as _,
@@ -125,15 +103,16 @@ impl EventSet {
                 self.occurred.len() as i32,
                 WaitEvent::Answers.number(),
             );
-            self.count = n.max(0) as usize;
-            if self.occurred[..self.count]
+            let occurred = &self.occurred[..n.max(0) as usize];
+            if occurred
                 .iter()
                 .any(|e| e.events & pg_sys::WL_LATCH_SET != 0)
             {
                 pg_sys::ResetLatch(pg_sys::MyLatch);
             }
-        }
-        self.occurred[..self.count].iter().map(|event| {
+            occurred
+        };
+        occurred.iter().map(|event| {
             if event.events & pg_sys::WL_LATCH_SET != 0 {
                 Event::Latch
             } else {

@@ -2,7 +2,9 @@
 
 use super::fatal;
 use crate::compat;
-use pgrx::pg_sys;
+use crate::state::session;
+use pgrx::pg_sys::{GucAction, GucContext};
+use pgrx::{PgLogLevel, pg_sys};
 
 /// Identity under which a task's workers connect.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -16,12 +18,9 @@ pub struct Identity {
 impl Identity {
     /// The identity of the calling session.
     pub fn current() -> Identity {
-        // SAFETY: a backend that runs SQL has both.
-        unsafe {
-            Identity {
-                database: pg_sys::MyDatabaseId.to_u32(),
-                role: pg_sys::GetUserId().to_u32(),
-            }
+        Identity {
+            database: session::database().to_u32(),
+            role: session::role().to_u32(),
         }
     }
 }
@@ -32,7 +31,7 @@ pub fn connect(identity: Identity) {
     // and is not in a transaction.
     unsafe {
         assert!(
-            pg_sys::MyDatabaseId == pg_sys::InvalidOid,
+            session::database() == pg_sys::InvalidOid,
             "this process has connected"
         );
         pg_sys::BackgroundWorkerInitializeConnectionByOid(
@@ -40,12 +39,12 @@ pub fn connect(identity: Identity) {
             pg_sys::Oid::from(identity.role),
             compat::BYPASS_ROLE_LOGIN_CHECK,
         );
-        pg_sys::SetConfigOption(
-            c"application_name".as_ptr(),
-            c"pg_selfbench".as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-        );
     }
+    let (user, set, error) = (
+        GucContext::PGC_USERSET,
+        GucAction::GUC_ACTION_SET,
+        PgLogLevel::ERROR as i32,
+    );
+    session::set(c"application_name", c"pg_selfbench", user, set, error);
     fatal::has_connected();
 }

@@ -5,7 +5,7 @@
 use crate::error::{Result, catch};
 use crate::private::Entries;
 use crate::state::session;
-use crate::state::text::c_text;
+use crate::text::c_text;
 use pgrx::pg_sys;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::time::Duration;

@@ -2,6 +2,7 @@
 
 use super::interrupts;
 use crate::error::{Error, catch};
+use crate::state::session;
 use pgrx::pg_sys;
 use rustix::process::Pid;
 
@@ -19,9 +20,9 @@ pub fn begin_worker() {
     }
 }
 
-/// Calls `callback` when this process exits, however it does. It must not raise an error.
+/// Calls `callback` when this process exits, however it does.
 ///
-/// A panic in it is logged and ends there: above it are frames of C, and the callbacks that the
+/// An error in it is logged and ends there: above it are frames of C, and the callbacks that the
 /// server has registered must still run.
 pub fn at_exit<F: FnOnce() + 'static>(callback: F) {
     unsafe extern "C-unwind" fn call<F: FnOnce() + 'static>(_code: i32, callback: pg_sys::Datum) {
@@ -118,12 +119,10 @@ impl Drop for WorkerHandle {
 /// The error of a registration without a free slot, after `free` successful ones; `needed` is the
 /// number of slots of the whole task.
 pub fn no_slot(needed: usize, free: usize) -> Error {
-    // SAFETY: a plain setting.
-    let limit = unsafe { pg_sys::max_worker_processes };
     Error::WorkerSlots {
         needed,
         free,
-        limit,
+        limit: session::integer_setting(c"max_worker_processes"),
         connections: None,
     }
 }

@@ -5,6 +5,7 @@ use crate::compat;
 use crate::error::{Error, Result};
 use crate::state::session;
 use crate::state::transaction::{InTransaction, tried};
+use pgrx::pg_sys::{GucAction, GucContext};
 use pgrx::{PgLogLevel, pg_sys};
 use rustix::process::Signal;
 use std::ffi::CString;
@@ -166,24 +167,11 @@ fn set(_: InTransaction, name: &str, value: &str, level: i32) {
     let (Ok(name), Ok(value)) = (CString::new(name), CString::new(value)) else {
         return;
     };
-    // SAFETY: both texts end in a zero byte; errors are raised and caught by the transaction.
-    unsafe {
-        let context = if pg_sys::superuser() {
-            pg_sys::GucContext::PGC_SUSET
-        } else {
-            pg_sys::GucContext::PGC_USERSET
-        };
-        pg_sys::set_config_option(
-            name.as_ptr(),
-            value.as_ptr(),
-            context,
-            pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SET,
-            true,
-            level,
-            false,
-        );
-    }
+    let context = match session::is_superuser() {
+        true => GucContext::PGC_SUSET,
+        false => GucContext::PGC_USERSET,
+    };
+    session::set(&name, &value, context, GucAction::GUC_ACTION_SET, level);
 }
 
 /// Makes a worker react to changed configuration files, as a backend always does.

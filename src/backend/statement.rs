@@ -9,9 +9,9 @@ use super::transaction::finish;
 use crate::compat;
 use crate::error::{Report, Result, catch};
 use crate::latch::forget_cancel;
-use crate::state::text::c_text;
 use crate::state::transaction::{InTransaction, tried};
-use pgrx::{PgSqlErrorCode, pg_sys};
+use crate::text::c_text;
+use pgrx::{PgList, PgSqlErrorCode, pg_sys};
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
@@ -67,6 +67,12 @@ pub fn new_memory_context(name: &'static std::ffi::CStr) -> pg_sys::MemoryContex
     }
 }
 
+/// The statements of a text, as they are parsed. Raises an error of syntax.
+pub fn parse(text: &CStr) -> PgList<pg_sys::RawStmt> {
+    // SAFETY: the text ends in a zero byte; the parser returns a list of statements.
+    unsafe { PgList::from_pg(pg_sys::pg_parse_query(text.as_ptr())) }
+}
+
 /// Fails unless [`execute_alone`] can execute what `sql` says, as far as parsing shows: it raises an
 /// error of syntax, and a worker has no client to copy rows from or to.
 pub fn require_possible_alone(sql: &str) -> Result<()> {
@@ -78,12 +84,9 @@ pub fn require_possible_alone(sql: &str) -> Result<()> {
         Err(report.into())
     };
     tried(InTransaction::current()?, || {
-        let text = CString::new(sql).unwrap_or_default();
-        // SAFETY: the text ends in a zero byte; nodes are looked at as what they say they are.
-        unsafe {
-            let statements =
-                pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
-            for statement in statements.iter_ptr() {
+        for statement in parse(&CString::new(sql).unwrap_or_default()).iter_ptr() {
+            // SAFETY: nodes are looked at as what they say they are.
+            unsafe {
                 let node = (*statement).stmt;
                 if pgrx::is_a(node, pg_sys::NodeTag::T_TransactionStmt) {
                     return unsupported("transaction commands are not possible");
@@ -112,15 +115,12 @@ pub enum Created {
 /// schema. Raises an error of syntax.
 pub fn created(sql: &str) -> Result<Option<Created>> {
     tried(InTransaction::current()?, || {
-        let text = CString::new(sql).unwrap_or_default();
-        // SAFETY: the text ends in a zero byte; nodes are looked at as what they say they are, and
-        // names are copied.
+        let statements = parse(&CString::new(sql).unwrap_or_default());
+        let Some(statement) = statements.get_ptr(0) else {
+            return Ok(None);
+        };
+        // SAFETY: nodes are looked at as what they say they are, and names are copied.
         unsafe {
-            let statements =
-                pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
-            let Some(statement) = statements.get_ptr(0) else {
-                return Ok(None);
-            };
             let node = (*statement).stmt;
             if pgrx::is_a(node, pg_sys::NodeTag::T_CreateStmt) {
                 let relation = (*node.cast::<pg_sys::CreateStmt>()).relation;
@@ -128,10 +128,8 @@ pub fn created(sql: &str) -> Result<Option<Created>> {
             }
             if pgrx::is_a(node, pg_sys::NodeTag::T_CreateFunctionStmt) {
                 let names = (*node.cast::<pg_sys::CreateFunctionStmt>()).funcname;
-                let names = pgrx::PgList::<pg_sys::Node>::from_pg(names);
-                let last = names.len().checked_sub(1).and_then(|at| names.get_ptr(at));
-                return Ok(last
-                    .map(|name| Created::Routine(c_text((*name.cast::<pg_sys::String>()).sval))));
+                let last = PgList::<pg_sys::String>::from_pg(names).iter_ptr().last();
+                return Ok(last.map(|name| Created::Routine(c_text((*name).sval))));
             }
         }
         Ok(None)
@@ -153,9 +151,7 @@ pub fn execute(sql: &str) -> Result<()> {
         }
         pg_sys::MemoryContextReset(context);
         pg_sys::MemoryContextSwitchTo(context);
-        let statements =
-            pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
-        for statement in statements.iter_ptr() {
+        for statement in parse(&text).iter_ptr() {
             run_portal(statement, &text);
             pg_sys::MemoryContextSwitchTo(context);
         }

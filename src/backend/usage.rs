@@ -5,8 +5,7 @@ use pgrx::pg_sys;
 
 /// Blocks and WAL that this process has used since it began.
 pub fn usage() -> selfbench_stats::Usage {
-    // SAFETY: counters of this process alone, which is not within a change of them.
-    let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
+    let (buffers, wal) = counters();
     let (read, write) = compat::read_and_write_time(&buffers);
     selfbench_stats::Usage {
         blocks_hit: buffers.shared_blks_hit as u64,
@@ -39,12 +38,17 @@ pub struct Blocks {
 /// Blocks that this process has used since it began.
 #[inline]
 pub fn blocks() -> Blocks {
-    // SAFETY: as in `usage`.
-    let (buffers, wal) = unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) };
+    let (buffers, wal) = counters();
     Blocks {
         hit: buffers.shared_blks_hit as u64,
         read: buffers.shared_blks_read as u64,
         read_ns: compat::nanoseconds(compat::read_and_write_time(&buffers).0),
         wal_bytes: wal.wal_bytes,
     }
+}
+
+#[inline(always)]
+fn counters() -> (pg_sys::BufferUsage, pg_sys::WalUsage) {
+    // SAFETY: counters of this process alone, which is not within a change of them.
+    unsafe { (pg_sys::pgBufferUsage, pg_sys::pgWalUsage) }
 }

@@ -11,6 +11,7 @@ mod sqlstate;
 
 pub use document::problem;
 pub use report::{Report, report_of};
+pub use sqlstate::with_callback;
 
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};

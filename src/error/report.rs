@@ -1,11 +1,11 @@
 //! An error in the form in which it crosses process boundaries.
 
 use super::sqlstate::{decode, noted};
+use crate::text::c_text;
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReportWithLevel;
 use serde::{Deserialize, Serialize};
-use std::ffi::CStr;
 
 /// An error as PostgreSQL shows it; the form in which errors cross process boundaries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,12 +67,8 @@ impl From<&ErrorReportWithLevel> for Report {
 /// Its texts must end in a zero byte or be null.
 pub unsafe fn report_of(error: &pg_sys::ErrorData) -> Report {
     let text = |text: *mut std::ffi::c_char| {
-        (!text.is_null()).then(|| {
-            // SAFETY: the caller's promise.
-            unsafe { CStr::from_ptr(text) }
-                .to_string_lossy()
-                .into_owned()
-        })
+        // SAFETY: the caller's promise.
+        (!text.is_null()).then(|| unsafe { c_text(text) })
     };
     Report {
         sqlstate: decode(error.sqlerrcode),

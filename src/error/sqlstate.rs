@@ -29,15 +29,26 @@ pub fn encode(sqlstate: &str) -> Option<i32> {
 static NOTED: AtomicI32 = AtomicI32::new(0);
 
 /// Runs `body`, and notes the codes of the errors that the server raises in it.
+#[inline]
 pub fn noting<T>(body: impl FnOnce() -> T) -> T {
     unsafe extern "C-unwind" {
         /// The code of the error that is being reported. Raises no error in a callback.
         fn geterrcode() -> c_int;
     }
-    unsafe extern "C-unwind" fn note(_: *mut c_void) {
+    extern "C-unwind" fn note(_: *mut c_void) {
         // SAFETY: in a callback.
         NOTED.store(unsafe { geterrcode() }, Relaxed);
     }
+    NOTED.store(0, Relaxed);
+    with_callback(note, body)
+}
+
+/// Runs `body` with a callback for the context of the errors that the server raises in it.
+#[inline]
+pub fn with_callback<T>(
+    callback: extern "C-unwind" fn(*mut c_void),
+    body: impl FnOnce() -> T,
+) -> T {
     struct Restored(*mut ErrorContextCallback);
     impl Drop for Restored {
         fn drop(&mut self) {
@@ -45,12 +56,11 @@ pub fn noting<T>(body: impl FnOnce() -> T) -> T {
             unsafe { pg_sys::error_context_stack = self.0 };
         }
     }
-    NOTED.store(0, Relaxed);
     // SAFETY: a variable of this process.
     let before = Restored(unsafe { pg_sys::error_context_stack });
     let mut frame = ErrorContextCallback {
         previous: before.0,
-        callback: Some(note),
+        callback: Some(callback),
         arg: std::ptr::null_mut(),
     };
     // SAFETY: the frame is removed before this function returns or unwinds.

@@ -5,7 +5,6 @@
 //! rows to pages, `heap` builds and writes pages, `keys` those of primary keys. All other tables are
 //! filled by COPY.
 
-#[allow(unsafe_code)]
 pub mod heap;
 mod keys;
 pub mod options;

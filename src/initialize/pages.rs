@@ -14,6 +14,7 @@ use crate::backend::identity::Identity;
 use crate::clock;
 use crate::error::Result;
 use crate::query::{self, quote_literal};
+use crate::state::catalog;
 use crate::state::session::setting;
 use pgrx::pg_sys;
 use selfbench_btree::Tree;
@@ -188,7 +189,7 @@ impl Plan {
     /// The plan for filling pgio's tables in this transaction, which has created them; `None` if
     /// COPY must fill them. `processes` may take part.
     pub fn of_pgio(spec: &PgioSpec, tables: &[pg_sys::Oid], processes: usize) -> Option<Plan> {
-        if !tables.iter().all(|oid| heap::may_insert(*oid)) {
+        if !tables.iter().all(|oid| catalog::may_insert(*oid)) {
             return None;
         }
         let ranges: Option<Vec<_>> = (1..)
@@ -460,7 +461,7 @@ fn layout(
     let (Some(oid), Some(kind)) = (next().and_then(|oid| oid.parse::<u32>().ok()), next()) else {
         return Ok(None);
     };
-    if !heap::may_insert(oid.into()) {
+    if !catalog::may_insert(oid.into()) {
         return Ok(None);
     }
     let (strategy, may_add_keys) = (next(), next().as_deref() == Some("true"));

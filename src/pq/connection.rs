@@ -4,6 +4,7 @@ use super::conninfo::{self, ConnectWith};
 use super::notices::on_notice;
 use super::result::PqResult;
 use super::text::text;
+use crate::descriptors::Descriptor;
 use pq_sys as pq;
 use std::ffi::{CStr, CString, c_char, c_int};
 
@@ -41,6 +42,7 @@ pub enum TransactionStatus {
 pub struct Connection {
     pub(super) conn: *mut pq::PGconn,
     password_required: bool,
+    _descriptor: Descriptor,
 }
 
 /// An attempt to send or receive failed; the connection has the error message.
@@ -57,19 +59,9 @@ impl Connection {
     ///
     /// `None` if libpq is out of memory or the process may open no more descriptors.
     pub fn start(with: &ConnectWith) -> Option<Connection> {
-        // SAFETY: keeps the server's count of descriptors that it does not manage itself. Waiting
-        // for the socket needs a second one: it is released at once or, if there is none, the
-        // first one is.
-        unsafe {
-            if !pgrx::pg_sys::AcquireExternalFD() {
-                return None;
-            }
-            let can_wait = pgrx::pg_sys::AcquireExternalFD();
-            pgrx::pg_sys::ReleaseExternalFD();
-            if !can_wait {
-                return None;
-            }
-        }
+        let descriptor = Descriptor::acquire()?;
+        // Waiting for the socket needs a second one.
+        drop(Descriptor::acquire()?);
         let texts: Vec<(CString, CString)> = with
             .parameters
             .iter()
@@ -89,6 +81,7 @@ impl Connection {
         let connection = Connection {
             conn,
             password_required: with.password_required,
+            _descriptor: descriptor,
         };
         if conn.is_null() {
             return None;
@@ -101,18 +94,18 @@ impl Connection {
     /// Continues to connect, after the socket has become ready.
     pub fn poll_connect(&mut self) -> Connecting {
         use pq::PostgresPollingStatusType::*;
-        // SAFETY: the connection exists.
-        match unsafe { pq::PQconnectPoll(self.conn) } {
+        match self.call(pq::PQconnectPoll) {
             PGRES_POLLING_READING => Connecting::Reading,
             PGRES_POLLING_WRITING => Connecting::Writing,
-            PGRES_POLLING_OK if self.password_required && !self.used_password() => {
-                // SAFETY: as above; libpq takes null wherever it takes a connection.
-                unsafe { pq::PQfinish(self.conn) };
+            PGRES_POLLING_OK
+                if self.password_required && self.ask(pq::PQconnectionUsedPassword) == 0 =>
+            {
+                self.call(pq::PQfinish);
                 self.conn = std::ptr::null_mut();
                 Connecting::NoPassword
             }
             PGRES_POLLING_OK => {
-                // SAFETY: as above. A failure shows at the first use.
+                // SAFETY: the connection exists. A failure shows at the first use.
                 unsafe { pq::PQsetnonblocking(self.conn, 1) };
                 Connecting::Done
             }
@@ -120,47 +113,35 @@ impl Connection {
         }
     }
 
-    fn used_password(&self) -> bool {
-        // SAFETY: the connection exists.
-        unsafe { pq::PQconnectionUsedPassword(self.conn) != 0 }
-    }
-
     /// Whether the attempt has failed already, before the first poll.
     pub fn is_bad(&self) -> bool {
-        // SAFETY: the connection exists.
-        unsafe { pq::PQstatus(self.conn) == pq::ConnStatusType::CONNECTION_BAD }
+        self.ask(pq::PQstatus) == pq::ConnStatusType::CONNECTION_BAD
     }
 
     /// Process id of the server's process behind it; 0 if there is none.
     pub fn backend_pid(&self) -> i32 {
-        // SAFETY: the connection exists.
-        unsafe { pq::PQbackendPID(self.conn) }
+        self.ask(pq::PQbackendPID)
     }
 
     /// The socket; -1 if there is none. May change while connecting.
     pub fn socket(&self) -> i32 {
-        // SAFETY: the connection exists.
-        unsafe { pq::PQsocket(self.conn) }
+        self.ask(pq::PQsocket)
     }
 
     /// libpq's last error, without a trailing newline.
     pub fn error_message(&self) -> String {
-        // SAFETY: libpq returns a text that lives as long as the connection.
-        unsafe { text(pq::PQerrorMessage(self.conn)) }
+        self.text(pq::PQerrorMessage)
     }
 
     /// Host, port, database and user of an established connection, as a connection string without
     /// any other parameters.
     pub fn description(&self) -> String {
-        // SAFETY: the connection exists; its texts live as long as it does, or are null.
-        let parts = unsafe {
-            [
-                ("host", text(pq::PQhost(self.conn))),
-                ("port", text(pq::PQport(self.conn))),
-                ("dbname", text(pq::PQdb(self.conn))),
-                ("user", text(pq::PQuser(self.conn))),
-            ]
-        };
+        let parts = [
+            ("host", self.text(pq::PQhost)),
+            ("port", self.text(pq::PQport)),
+            ("dbname", self.text(pq::PQdb)),
+            ("user", self.text(pq::PQuser)),
+        ];
         parts
             .iter()
             .filter(|(_, value)| !value.is_empty())
@@ -172,35 +153,29 @@ impl Connection {
     /// The server that an established connection has reached, as parameters for another connection to
     /// it: the connection's own parameters may name several.
     pub fn address(&self) -> Vec<(&'static str, String)> {
-        // SAFETY: as above.
-        let parts = unsafe {
-            [
-                ("host", text(pq::PQhost(self.conn))),
-                ("hostaddr", text(pq::PQhostaddr(self.conn))),
-                ("port", text(pq::PQport(self.conn))),
-            ]
-        };
-        parts.into()
+        vec![
+            ("host", self.text(pq::PQhost)),
+            ("hostaddr", self.text(pq::PQhostaddr)),
+            ("port", self.text(pq::PQport)),
+        ]
     }
 
     /// Version of the server as text, such as `15.18 (Debian 15.18-0+deb12u1)`.
     pub fn server_version(&self) -> String {
-        // SAFETY: as above.
+        // SAFETY: the connection exists; the text lives as long as it does, or is null.
         unsafe { text(pq::PQparameterStatus(self.conn, c"server_version".as_ptr())) }
     }
 
     /// Version of the server as a number, such as 150018.
     pub fn server_version_num(&self) -> i32 {
-        // SAFETY: the connection exists.
-        unsafe { pq::PQserverVersion(self.conn) }
+        self.ask(pq::PQserverVersion)
     }
 
     /// Transaction state as the server last reported it.
     #[inline]
     pub fn transaction_status(&self) -> TransactionStatus {
         use pq::PGTransactionStatusType::*;
-        // SAFETY: the connection exists.
-        match unsafe { pq::PQtransactionStatus(self.conn) } {
+        match self.ask(pq::PQtransactionStatus) {
             PQTRANS_IDLE => TransactionStatus::Idle,
             PQTRANS_INTRANS => TransactionStatus::InBlock,
             PQTRANS_INERROR => TransactionStatus::InError,
@@ -235,7 +210,7 @@ impl Connection {
 
     /// Sends the request to prepare a statement.
     pub fn send_prepare(&mut self, name: &CStr, sql: &CStr) -> Result<(), Lost> {
-        // SAFETY: as above.
+        // SAFETY: as in `send_query_params`.
         sent(unsafe {
             pq::PQsendPrepare(self.conn, name.as_ptr(), sql.as_ptr(), 0, std::ptr::null())
         })
@@ -244,7 +219,7 @@ impl Connection {
     /// Sends the request to execute a prepared statement with text parameters.
     #[inline]
     pub fn send_prepared(&mut self, name: &CStr, values: &[*const c_char]) -> Result<(), Lost> {
-        // SAFETY: as above.
+        // SAFETY: as in `send_query_params`.
         sent(unsafe {
             pq::PQsendQueryPrepared(
                 self.conn,
@@ -261,20 +236,17 @@ impl Connection {
     /// Makes commands be sent without waiting for the results of those before. Nothing must be in
     /// progress.
     pub fn enter_pipeline(&mut self) -> Result<(), Lost> {
-        // SAFETY: the connection exists.
-        sent(unsafe { pq::PQenterPipelineMode(self.conn) })
+        sent(self.call(pq::PQenterPipelineMode))
     }
 
     /// Marks the end of an implicit transaction of the pipeline, and sends what is queued.
     pub fn sync_pipeline(&mut self) -> Result<(), Lost> {
-        // SAFETY: the connection exists.
-        sent(unsafe { pq::PQpipelineSync(self.conn) })
+        sent(self.call(pq::PQpipelineSync))
     }
 
     /// Ends the pipeline, when all its results have been taken.
     pub fn exit_pipeline(&mut self) -> Result<(), Lost> {
-        // SAFETY: the connection exists.
-        sent(unsafe { pq::PQexitPipelineMode(self.conn) })
+        sent(self.call(pq::PQexitPipelineMode))
     }
 
     /// Queues data of a COPY that the server has requested; must be flushed. Returns whether there
@@ -296,8 +268,7 @@ impl Connection {
     /// Tries to send queued data; returns whether some is left until the socket is writable.
     #[inline]
     pub fn flush(&mut self) -> Result<bool, Lost> {
-        // SAFETY: the connection exists.
-        match unsafe { pq::PQflush(self.conn) } {
+        match self.call(pq::PQflush) {
             0 => Ok(false),
             1 => Ok(true),
             _ => Err(Lost),
@@ -307,8 +278,7 @@ impl Connection {
     /// Reads available data from the socket.
     #[inline]
     pub fn consume_input(&mut self) -> Result<(), Lost> {
-        // SAFETY: the connection exists.
-        sent(unsafe { pq::PQconsumeInput(self.conn) })
+        sent(self.call(pq::PQconsumeInput))
     }
 
     /// Whether [`Connection::next_result`] would block.
@@ -321,19 +291,34 @@ impl Connection {
     /// The next result of the command; `None` when it is over.
     #[inline]
     pub fn next_result(&mut self) -> Option<PqResult> {
-        // SAFETY: the connection exists.
-        let result = unsafe { pq::PQgetResult(self.conn) };
+        let result = self.call(pq::PQgetResult);
         (!result.is_null()).then(|| PqResult(result))
+    }
+
+    /// What libpq tells about the connection.
+    #[inline(always)]
+    fn ask<T>(&self, function: unsafe extern "C" fn(*const pq::PGconn) -> T) -> T {
+        // SAFETY: the connection exists, or is null, which all these functions take.
+        unsafe { function(self.conn) }
+    }
+
+    /// A text of the connection; empty if there is none.
+    fn text(&self, function: unsafe extern "C" fn(*const pq::PGconn) -> *mut c_char) -> String {
+        // SAFETY: null, or a text that lives as long as the connection.
+        unsafe { text(self.ask::<*mut c_char>(function)) }
+    }
+
+    /// Has libpq do something with the connection.
+    #[inline(always)]
+    fn call<T>(&mut self, function: unsafe extern "C" fn(*mut pq::PGconn) -> T) -> T {
+        // SAFETY: as in `ask`.
+        unsafe { function(self.conn) }
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // SAFETY: freed once; PQfinish takes null as well. The descriptor was acquired in `start`.
-        unsafe {
-            pq::PQfinish(self.conn);
-            pgrx::pg_sys::ReleaseExternalFD();
-        }
+        self.call(pq::PQfinish);
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! libpq's errors about a connection string may quote a password, so they are discarded here.
 
+use crate::text::c_text;
 use pq_sys as pq;
 use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString};
@@ -71,16 +72,11 @@ pub fn keywords() -> Vec<Keyword> {
     let mut keywords = Vec::new();
     options(c"", |option| {
         // SAFETY: libpq's options have a keyword and a display hint.
-        let (name, display) = unsafe {
-            (
-                CStr::from_ptr(option.keyword),
-                CStr::from_ptr(option.dispchar),
-            )
-        };
+        let (name, display) = unsafe { (c_text(option.keyword), c_text(option.dispchar)) };
         keywords.push(Keyword {
-            name: name.to_string_lossy().into_owned(),
-            secret: display.to_bytes().contains(&b'*'),
-            debug: display.to_bytes().contains(&b'D'),
+            name,
+            secret: display.contains('*'),
+            debug: display.contains('D'),
         });
     });
     keywords
@@ -132,12 +128,7 @@ pub fn parse(text: &str) -> Option<Vec<(String, String)>> {
     options(&text, |option| {
         if !option.val.is_null() {
             // SAFETY: both texts end in a zero byte and live until the options are freed.
-            let (keyword, value) =
-                unsafe { (CStr::from_ptr(option.keyword), CStr::from_ptr(option.val)) };
-            parameters.push((
-                keyword.to_string_lossy().into_owned(),
-                value.to_string_lossy().into_owned(),
-            ));
+            parameters.push(unsafe { (c_text(option.keyword), c_text(option.val)) });
         }
     })
     .then_some(parameters)

@@ -4,11 +4,17 @@
 //! for, and the caller waits. Nothing here raises a PostgreSQL error, because libpq's callbacks
 //! must not.
 
+#[allow(unsafe_code)]
 pub mod cancel;
+#[allow(unsafe_code)]
 mod connection;
+#[allow(unsafe_code)]
 pub mod conninfo;
+#[allow(unsafe_code)]
 mod notices;
+#[allow(unsafe_code)]
 mod result;
+#[allow(unsafe_code)]
 mod text;
 
 pub use cancel::Cancel;

@@ -16,6 +16,8 @@ pub fn pass_notices_to(receiver: fn(&str)) {
 pub(super) unsafe extern "C" fn on_notice(_: *mut c_void, message: *const c_char) {
     if let Some(receiver) = NOTICES.get() {
         // SAFETY: libpq passes a text that ends in a zero byte.
-        receiver(&unsafe { text(message) });
+        let message = unsafe { text(message) };
+        // No panic may pass libpq's code.
+        let _ = std::panic::catch_unwind(|| receiver(&message));
     }
 }

@@ -29,8 +29,7 @@ impl PqResult {
     #[inline]
     pub fn status(&self) -> Status {
         use pq::ExecStatusType::*;
-        // SAFETY: the result exists.
-        match unsafe { pq::PQresultStatus(self.0) } {
+        match self.ask(pq::PQresultStatus) {
             PGRES_COMMAND_OK | PGRES_EMPTY_QUERY => Status::Command,
             PGRES_PIPELINE_SYNC => Status::Sync,
             PGRES_PIPELINE_ABORTED => Status::Skipped,
@@ -42,8 +41,7 @@ impl PqResult {
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        // SAFETY: the result exists.
-        usize::try_from(unsafe { pq::PQntuples(self.0) }).unwrap_or(0)
+        usize::try_from(self.ask(pq::PQntuples)).unwrap_or(0)
     }
 
     /// The command and the number of its rows, as psql shows them; empty after an error.
@@ -54,8 +52,7 @@ impl PqResult {
 
     /// The number of columns.
     pub fn columns(&self) -> usize {
-        // SAFETY: the result exists.
-        usize::try_from(unsafe { pq::PQnfields(self.0) }).unwrap_or(0)
+        usize::try_from(self.ask(pq::PQnfields)).unwrap_or(0)
     }
 
     /// The name of a column.
@@ -108,10 +105,18 @@ impl PqResult {
     }
 
     fn error_field(&self, code: u8) -> Option<String> {
-        // SAFETY: the result exists; null if there is no such field.
-        let field = unsafe { pq::PQresultErrorField(self.0, c_int::from(code)) };
-        // SAFETY: a text that lives as long as the result.
-        (!field.is_null()).then(|| unsafe { text(field) })
+        // SAFETY: null if there is no such field, else a text that lives as long as the result.
+        unsafe {
+            let field = pq::PQresultErrorField(self.0, c_int::from(code));
+            (!field.is_null()).then(|| text(field))
+        }
+    }
+
+    /// What libpq tells about the result.
+    #[inline(always)]
+    fn ask<T>(&self, function: unsafe extern "C" fn(*const pq::PGresult) -> T) -> T {
+        // SAFETY: the result exists.
+        unsafe { function(self.0) }
     }
 }
 

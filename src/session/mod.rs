@@ -8,7 +8,6 @@
 mod column;
 pub mod libpq;
 pub mod metered;
-#[allow(unsafe_code)]
 pub mod spi;
 pub mod usage;
 

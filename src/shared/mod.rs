@@ -23,12 +23,16 @@ mod header;
 mod last_interval;
 mod layout;
 pub mod messages;
+#[allow(unsafe_code)]
 mod once_text;
+#[allow(unsafe_code)]
 pub mod process;
 pub mod reading;
 pub mod recorder;
 mod relations;
+#[allow(unsafe_code)]
 pub mod ring;
+#[allow(unsafe_code)]
 mod segment;
 mod seqlock;
 mod slots;

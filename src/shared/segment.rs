@@ -52,7 +52,7 @@ impl Segment {
             (*header).magic = MAGIC;
             (*header).kind = kind as u32;
             (*header).layout = layout;
-            (*header).role = pg_sys::GetUserId().to_u32();
+            (*header).role = session::role().to_u32();
             (*header).secret = secret;
             (*header).spec_len = spec.len() as u64;
             let target = base.as_ptr().add(parts.spec.begin);

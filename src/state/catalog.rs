@@ -2,6 +2,7 @@
 
 use super::transaction::InTransaction;
 use crate::error::{Error, Result};
+use crate::text::c_text;
 use pgrx::pg_sys;
 use std::ffi::{CStr, CString};
 
@@ -73,6 +74,15 @@ pub fn hides_rows(now: InTransaction, table: &CStr) -> bool {
     })
 }
 
+/// Whether the current role may insert into a table; an error outside of a transaction.
+pub fn may_insert(table: pg_sys::Oid) -> bool {
+    // SAFETY: looks into the catalogs.
+    unsafe {
+        pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), pg_sys::ACL_INSERT as _)
+            == pg_sys::AclResult::ACLCHECK_OK
+    }
+}
+
 /// The foreign server of that name; `None` if there is none.
 pub fn foreign_server(_: InTransaction, name: &str) -> Option<pg_sys::Oid> {
     let name = CString::new(name).unwrap_or_default();
@@ -104,12 +114,8 @@ unsafe fn options(list: *mut pg_sys::List) -> Options {
         pgrx::PgList::<pg_sys::DefElem>::from_pg(list)
             .iter_ptr()
             .map(|element| {
-                let name = CStr::from_ptr((*element).defname);
-                let value = CStr::from_ptr(pg_sys::defGetString(element));
-                (
-                    name.to_string_lossy().into_owned(),
-                    value.to_string_lossy().into_owned(),
-                )
+                let value = c_text(pg_sys::defGetString(element));
+                (c_text((*element).defname), value)
             })
             .collect()
     }

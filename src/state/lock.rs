@@ -8,6 +8,7 @@
 //! of them is refused as in progress while the other one is.
 
 use super::catalog::own_table;
+use super::session;
 use super::transaction::InTransaction;
 use crate::error::Result;
 use pgrx::pg_sys;
@@ -66,8 +67,7 @@ impl Object {
             Object::Workload(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 3),
         };
         Ok(pg_sys::LOCKTAG {
-            // SAFETY: a plain variable of this process.
-            locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
+            locktag_field1: session::database().to_u32(),
             locktag_field2: class.to_u32(),
             locktag_field3: number,
             locktag_field4: part,

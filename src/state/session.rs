@@ -1,10 +1,11 @@
 //! Facts about this session and its server, as safe functions.
 
-use super::text::c_text;
 use super::transaction::InTransaction;
 use crate::compat;
+use crate::text::c_text;
 use pgrx::datum::Interval;
-use pgrx::{IntoDatum, pg_sys};
+use pgrx::pg_sys::{GucAction, GucContext};
+use pgrx::{IntoDatum, PgLogLevel, pg_sys};
 use std::convert::Infallible;
 use std::ffi::{CStr, CString};
 
@@ -26,10 +27,7 @@ pub fn shown(_: InTransaction, name: &str) -> String {
     // SAFETY: in a transaction; null, or a text that ends in a zero byte.
     unsafe {
         let value = pg_sys::GetConfigOptionByName(name.as_ptr(), std::ptr::null_mut(), true);
-        match value.is_null() {
-            true => String::new(),
-            false => c_text(value),
-        }
+        c_text(value)
     }
 }
 
@@ -55,6 +53,23 @@ pub fn integer_setting(name: &CStr) -> i32 {
     setting(name)
         .and_then(|value| value.parse().ok())
         .unwrap_or(0)
+}
+
+/// Sets a setting of this session, with the rights that the context stands for, until what the action
+/// says; what keeps it from being set is reported at this level.
+pub fn set(
+    name: &CStr,
+    value: &CStr,
+    context: GucContext::Type,
+    action: GucAction::Type,
+    level: i32,
+) {
+    let (name, value) = (name.as_ptr(), value.as_ptr());
+    let source = pg_sys::GucSource::PGC_S_SESSION;
+    // SAFETY: both texts end in a zero byte, and are copied.
+    unsafe {
+        pg_sys::set_config_option(name, value, context, source, action, true, level, false);
+    }
 }
 
 /// Whether a setting is on.
@@ -99,13 +114,19 @@ pub fn is_read_only() -> bool {
     unsafe { pg_sys::XactReadOnly }
 }
 
+/// Oid of the current database; none before the process has connected to one.
+pub fn database() -> pg_sys::Oid {
+    // SAFETY: a plain variable of this process.
+    unsafe { pg_sys::MyDatabaseId }
+}
+
 /// Name of the current database; empty if it has just been dropped, or outside of a transaction.
 pub fn database_name() -> String {
     if InTransaction::current().is_err() {
         return String::new();
     }
     // SAFETY: in a transaction; null or a text that ends in a zero byte.
-    unsafe { c_text(pg_sys::get_database_name(pg_sys::MyDatabaseId)) }
+    unsafe { c_text(pg_sys::get_database_name(database())) }
 }
 
 /// Number of the encoding of the current database.
@@ -134,7 +155,7 @@ pub fn role_name() -> String {
         return String::new();
     }
     // SAFETY: in a transaction; a text that ends in a zero byte.
-    unsafe { c_text(pg_sys::GetUserNameFromId(pg_sys::GetUserId(), false)) }
+    unsafe { c_text(pg_sys::GetUserNameFromId(role(), false)) }
 }
 
 /// Whether the current role is a superuser; no outside of a transaction.
@@ -170,16 +191,8 @@ pub fn with_settings<T, E>(
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
         for (name, value) in settings {
-            pg_sys::set_config_option(
-                name.as_ptr(),
-                value.as_ptr(),
-                pg_sys::GucContext::PGC_SUSET,
-                pg_sys::GucSource::PGC_S_SESSION,
-                pg_sys::GucAction::GUC_ACTION_SAVE,
-                true,
-                0,
-                false,
-            );
+            let (superuser, save) = (GucContext::PGC_SUSET, GucAction::GUC_ACTION_SAVE);
+            set(name, value, superuser, save, PgLogLevel::ERROR as i32);
         }
         let result = body();
         pg_sys::AtEOXact_GUC(result.is_ok(), level);

@@ -13,8 +13,8 @@
 //! process ends too: the client's worker leaves a last reading in shared memory, see
 //! [`read`]. If a process is killed, the coordinator's last reading counts.
 
-use crate::backend::descriptors::KeptFile;
 use crate::clock;
+use crate::descriptors::KeptFile;
 use crate::run::{Mode, RunSpec};
 use crate::shared::Segment;
 use rustix::param::clock_ticks_per_second;

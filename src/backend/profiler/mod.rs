@@ -19,11 +19,13 @@ use crate::shared::Segment;
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
+#[allow(unsafe_code)]
 mod modules;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
+#[allow(unsafe_code)]
 mod sampler;
 #[cfg(not(all(
     target_os = "linux",

@@ -2,7 +2,9 @@
 
 use super::storage::FileId;
 use crate::private::DelayedCheckpoints;
+use crate::state::session;
 use pgrx::pg_sys::ForkNumber::MAIN_FORKNUM;
+use pgrx::pg_sys::{GucAction, GucContext};
 use pgrx::{PgRelation, check_for_interrupts, pg_sys};
 use serde::{Deserialize, Serialize};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -122,11 +124,11 @@ impl File {
             *pointer = pages.page(index);
         }
         let pointers = &mut pointers[..count];
-        let _checkpoints = self.needs_wal().then(DelayedCheckpoints::new);
         // SAFETY: finished pages of this process; the file is there as long as the transaction that
         // created it, in this process or the one that waits for this one, and nobody else writes
-        // these blocks. Errors are raised and abort the load.
+        // these blocks. Nothing commits or sets hint bits meanwhile. Errors are raised and abort the load.
         unsafe {
+            let _checkpoints = self.needs_wal().then(|| DelayedCheckpoints::new());
             if self.needs_wal() {
                 self.id.log(fork, first, pointers, mode.standard);
             }
@@ -210,18 +212,13 @@ impl Drop for Pages {
 /// of other processes does not change.
 pub fn compress_wal(method: &str) {
     let method = CString::new(method).unwrap_or_default();
-    // SAFETY: sets a setting of this process. The level keeps the server from raising an error if
-    // it knows no such value.
-    unsafe {
-        pg_sys::set_config_option(
-            c"wal_compression".as_ptr(),
-            method.as_ptr(),
-            pg_sys::GucContext::PGC_SUSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SET,
-            true,
-            pg_sys::DEBUG1 as i32,
-            false,
-        );
-    }
+    let (superuser, set) = (GucContext::PGC_SUSET, GucAction::GUC_ACTION_SET);
+    // The level keeps the server from raising an error if it knows no such value.
+    session::set(
+        c"wal_compression",
+        &method,
+        superuser,
+        set,
+        pg_sys::DEBUG1 as i32,
+    );
 }

@@ -7,13 +7,18 @@
 //! visibility map are equal to those of COPY with FREEZE: frozen, all visible, in the same order
 //! and with the same free space.
 
+#[allow(unsafe_code)]
 mod file;
+#[allow(unsafe_code)]
 mod key;
+#[allow(unsafe_code)]
 mod rows;
+#[allow(unsafe_code)]
 mod storage;
+#[allow(unsafe_code)]
 mod table;
 
 pub use file::{BATCH, File, PAGE, PAGE_HEADER, Pages, WriteMode, compress_wal};
 pub use key::Key;
 pub use rows::{Filler, PartitionHash, Row, Template};
-pub use table::{Heap, RowKind, is_plain_parent, may_insert};
+pub use table::{Heap, RowKind, is_plain_parent};

@@ -185,15 +185,6 @@ pub fn is_plain_parent(oid: pg_sys::Oid) -> bool {
     })
 }
 
-/// Whether the current role may insert into a table.
-pub fn may_insert(oid: pg_sys::Oid) -> bool {
-    // SAFETY: looks into the catalogs, in a transaction.
-    unsafe {
-        pg_sys::pg_class_aclcheck(oid, pg_sys::GetUserId(), pg_sys::ACL_INSERT as _)
-            == pg_sys::AclResult::ACLCHECK_OK
-    }
-}
-
 /// The kind of a table's rows and the bytes of their keys, if it has exactly these columns with
 /// these types, and no generated column.
 fn row_kind(relation: &PgRelation) -> Option<(RowKind, usize)> {

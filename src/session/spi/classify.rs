@@ -1,5 +1,6 @@
 //! Statements that SPI does not execute: by their text, and by their parse tree.
 
+use crate::backend::statement::parse;
 use pgrx::pg_sys;
 use std::ffi::CString;
 
@@ -72,7 +73,7 @@ pub(super) unsafe fn parse_utility(
 ) -> Option<(*mut pg_sys::RawStmt, StatementKind)> {
     // SAFETY: the caller's promise.
     unsafe {
-        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+        let list = parse(text);
         let (Some(raw), 1) = (list.get_ptr(0), list.len()) else {
             return None;
         };

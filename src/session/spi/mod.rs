@@ -23,20 +23,33 @@
 //! rejects LISTEN. `dissected` is the session of the few transactions whose parts are timed by `meter`,
 //! with the server's `hooks`.
 
+#[allow(unsafe_code)]
 mod call;
+#[allow(unsafe_code)]
 mod classify;
+#[allow(unsafe_code)]
 mod command;
 mod dissected;
+#[allow(unsafe_code)]
 mod errors;
+#[allow(unsafe_code)]
 mod examine;
+#[allow(unsafe_code)]
 mod execute;
+#[allow(unsafe_code)]
 mod hooks;
+#[allow(unsafe_code)]
 mod listen;
 mod meter;
+#[allow(unsafe_code)]
 mod plan;
+#[allow(unsafe_code)]
 mod query;
+#[allow(unsafe_code)]
 mod session;
+#[allow(unsafe_code)]
 mod several;
+#[allow(unsafe_code)]
 mod utility;
 
 pub use dissected::Dissected;

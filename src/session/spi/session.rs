@@ -71,13 +71,14 @@ impl SpiSession {
     fn fail(&mut self, error: &Error, statement: &str) -> SqlError {
         meter::enter_if_metered(Part::Commit);
         let report = error.report();
-        // SAFETY: reads this process's transaction state, which is still that of the error.
-        let in_block = unsafe { pg_sys::IsTransactionBlock() };
-        // SAFETY: between statements; nothing uses the memory of the one that failed any more.
-        unsafe {
+        // SAFETY: between statements; nothing uses the memory of the one that failed any more. Whether
+        // a block is open is known until the recovery.
+        let in_block = unsafe {
+            let in_block = pg_sys::IsTransactionBlock();
             transaction::recover();
             pg_sys::MemoryContextReset(self.executor.memory);
-        }
+            in_block
+        };
         self.executor.state.started = false;
         meter::enter_if_metered(Part::Statement);
         end_statement(&mut self.executor.state);

@@ -6,6 +6,7 @@ use super::command::{CommandState, in_statement};
 use super::errors::{refuse_in_failed_block, zero_terminated};
 use super::query::execute_text;
 use super::utility::{plan_of, run_utility};
+use crate::backend::statement::parse;
 use crate::error::Result;
 use pgrx::pg_sys;
 use selfbench_client::QueryResult;
@@ -96,8 +97,7 @@ unsafe fn split(sql: &CString) -> Result<Vec<SentStatement>> {
     let mut statements = Vec::new();
     // SAFETY: the caller's promise. Places are offsets into the text.
     unsafe {
-        let list = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(sql.as_ptr()));
-        for raw in list.iter_ptr() {
+        for raw in parse(sql).iter_ptr() {
             let statement = (*raw).stmt;
             let rest = &sql.as_bytes()[usize::try_from((*raw).stmt_location).unwrap_or(0)..];
             // The last statement may have no length.

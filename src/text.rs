@@ -1,4 +1,4 @@
-//! Texts of the server.
+//! Texts of the server and of libpq.
 
 use pgrx::datum::{FromDatum, IntoDatum};
 use pgrx::pg_sys;
@@ -33,7 +33,7 @@ impl FromDatum for AnyText {
         // SAFETY: the caller promises a value of that type; the copy ends in a zero byte.
         unsafe {
             let copy = pg_sys::text_to_cstring(datum.cast_mut_ptr());
-            let text = CStr::from_ptr(copy).to_string_lossy().into_owned();
+            let text = c_text(copy);
             pg_sys::pfree(copy.cast());
             Some(AnyText(text))
         }
