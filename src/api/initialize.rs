@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::initialize::tables::{TABLES, quote_identifier};
 use crate::initialize::workload::spec::WORKLOADS;
 use crate::initialize::{
-    InitializeOptions, InitializeSpec, Job, PgioOptions, WorkloadOptions, WorkloadSpec, pgio,
+    InitializeOptions, InitializeSpec, Job, PgioLoadOptions, WorkloadOptions, WorkloadSpec, pgio,
 };
 use crate::options::Options;
 use crate::query;
@@ -48,7 +48,7 @@ fn initialize_pgio(
     call: Call<'_>,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = call.horizon();
-    let options = call.read(PgioOptions::take).or_raise_in(&call);
+    let options = call.read(PgioLoadOptions::take).or_raise_in(&call);
     let seconds = execute_pgio(&options, &horizon).or_raise_in(&call);
     TableIterator::new(seconds)
 }
@@ -111,7 +111,7 @@ pub(super) fn execute(
 }
 
 /// Initializes pgio's tables with these options; names and seconds of the steps.
-fn execute_pgio(options: &PgioOptions, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
+fn execute_pgio(options: &PgioLoadOptions, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
     let spec = options.check()?;
     if spec.target.is_none() {
         let tables = pgio::present()?;

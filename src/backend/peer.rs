@@ -15,7 +15,7 @@ pub struct Peer(Entries);
 
 /// Activity of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Doing {
+pub struct Activity {
     /// The server's number of what it waits for; 0 if it does not wait.
     pub wait: u32,
     /// Query identifier of the statement that it executes, if the server computes one.
@@ -36,10 +36,10 @@ impl Peer {
 
     /// Activity of the process; `None` if it has ended.
     #[inline]
-    pub fn doing(&self) -> Option<Doing> {
+    pub fn activity(&self) -> Option<Activity> {
         let wait = self.0.wait()?;
         let query_id = self.0.query_id();
-        Some(Doing { wait, query_id })
+        Some(Activity { wait, query_id })
     }
 }
 

@@ -19,8 +19,8 @@ pub mod wal;
 pub mod workload;
 
 pub use options::{InitializeOptions, InitializeSpec};
-pub use pgio::PgioSpec;
-pub use pgio_options::PgioOptions;
+pub use pgio::PgioLoadSpec;
+pub use pgio_options::PgioLoadOptions;
 pub use workload::options::WorkloadOptions;
 pub use workload::spec::WorkloadSpec;
 
@@ -38,7 +38,7 @@ pub enum Job {
     /// Initialize pgbench's tables.
     Pgbench(InitializeSpec),
     /// Initialize pgio's tables.
-    Pgio(PgioSpec),
+    Pgio(PgioLoadSpec),
     /// Initialize the tables of a workload.
     Workload(WorkloadSpec),
 }

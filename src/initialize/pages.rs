@@ -9,7 +9,7 @@
 use super::heap::{self, Filler, Heap, Key, PartitionHash, Row, RowKind, Template};
 use super::keys::{self, KeyFiller};
 use super::options::InitializeSpec;
-use super::pgio::{Keys, PgioSpec};
+use super::pgio::{Keys, PgioLoadSpec};
 use crate::backend::identity::Identity;
 use crate::clock;
 use crate::error::Result;
@@ -69,7 +69,7 @@ pub struct Plan {
 
 /// Result of adding primary keys to accounts.
 #[derive(Debug, Default)]
-pub struct Keyed {
+pub struct AddedKeys {
     /// Whether they have been added.
     pub added: bool,
     /// Tables that were filled by pages with their keys, and their numbers of rows.
@@ -78,7 +78,7 @@ pub struct Keyed {
     pub spent_ns: u64,
 }
 
-impl Keyed {
+impl AddedKeys {
     /// Enters the sizes of tables and keys into the catalog, as building the keys does; other
     /// commands have estimated them meanwhile. Must be called in a transaction.
     pub fn tell_sizes(&self) {
@@ -188,7 +188,7 @@ impl Plan {
 
     /// The plan for filling pgio's tables in this transaction, which has created them; `None` if
     /// COPY must fill them. `processes` may take part.
-    pub fn of_pgio(spec: &PgioSpec, tables: &[pg_sys::Oid], processes: usize) -> Option<Plan> {
+    pub fn of_pgio(spec: &PgioLoadSpec, tables: &[pg_sys::Oid], processes: usize) -> Option<Plan> {
         if !tables.iter().all(|oid| catalog::may_insert(*oid)) {
             return None;
         }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 /// Specification for the loader.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PgioSpec {
+pub struct PgioLoadSpec {
     /// Role and database.
     pub identity: Identity,
     /// Number of tables.
@@ -41,7 +41,7 @@ pub struct PgioSpec {
     pub workers: Option<i32>,
 }
 
-impl PgioSpec {
+impl PgioLoadSpec {
     /// Number of rows of all tables.
     pub fn rows(&self) -> i64 {
         self.rows_each * i64::from(self.tables)
@@ -118,7 +118,7 @@ type Named = (String, String, u32, String, Option<i64>, Vec<String>);
 
 impl Schema {
     /// Fails if something else has one of the names that are needed.
-    pub fn find(database: &mut Database, spec: &PgioSpec) -> Result<Schema> {
+    pub fn find(database: &mut Database, spec: &PgioLoadSpec) -> Result<Schema> {
         let mut found = database.first_row(NAMED)?.into_iter().flatten();
         let (Some(name), Some(named)) = (found.next(), found.next()) else {
             return Err(no_schema());
@@ -169,7 +169,7 @@ impl Schema {
     }
 
     /// Creates a table.
-    pub fn create(&self, spec: &PgioSpec, number: i32) -> String {
+    pub fn create(&self, spec: &PgioLoadSpec, number: i32) -> String {
         let unlogged = if spec.unlogged { "UNLOGGED " } else { "" };
         format!(
             "CREATE {unlogged}TABLE {} ({}) WITH (fillfactor = 10){}",
@@ -180,7 +180,7 @@ impl Schema {
     }
 
     /// Creates the index of a table.
-    pub fn create_index(&self, spec: &PgioSpec, number: i32) -> String {
+    pub fn create_index(&self, spec: &PgioLoadSpec, number: i32) -> String {
         format!(
             "CREATE INDEX ON {} (mykey){}",
             self.table(number),

@@ -3,7 +3,7 @@
 use super::heap::PAGE;
 use super::options::CommonOptions;
 use super::pages::MAX_PAGES;
-use super::pgio::PgioSpec;
+use super::pgio::PgioLoadSpec;
 use crate::backend::identity::Identity;
 use crate::backend::settings;
 use crate::check::{self, Seed, in_range, invalid};
@@ -17,12 +17,12 @@ const MIN_BLOCKS: u64 = 2;
 
 selfbench_catalog::initialize_pgio_options!(options! {
     /// The options of `bench.initialize_pgio`.
-    pub struct PgioOptions
+    pub struct PgioLoadOptions
 });
 
-impl PgioOptions {
+impl PgioLoadOptions {
     /// Checks everything that can be checked before something is dropped, but for the space.
-    pub fn check(&self) -> Result<PgioSpec> {
+    pub fn check(&self) -> Result<PgioLoadSpec> {
         let tables = in_range("tables", self.tables, 1, MAX_TABLES)?;
         let size = self.size.as_str();
         let rows_each = blocks(size)?.ok_or_else(|| invalid_size(size))?;
@@ -38,7 +38,7 @@ impl PgioOptions {
             workers: self.workers,
         };
         let target = common.check(true)?;
-        Ok(PgioSpec {
+        Ok(PgioLoadSpec {
             identity: Identity::current(),
             tables,
             rows_each,

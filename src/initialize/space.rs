@@ -8,7 +8,7 @@
 
 use super::heap::{self, PAGE};
 use super::options::{ACCOUNTS, InitializeSpec, TELLERS};
-use super::pgio::{PgioSpec, Schema};
+use super::pgio::{PgioLoadSpec, Schema};
 use super::tables::Tables;
 use super::workload::spec::WorkloadSpec;
 use super::workload::tables::Schema as WorkloadSchema;
@@ -32,15 +32,15 @@ const COMPRESSION: u64 = 5;
 const WAL: &str = "pg_wal";
 
 /// The space that is needed or freed in a directory.
-struct Change {
-    place: Place,
+struct SpaceChange {
+    directory: Directory,
     needed: u64,
     freed: u64,
 }
 
 /// A directory whose file system has to have space.
 #[derive(Clone, Copy)]
-enum Place {
+enum Directory {
     Tablespace(pg_sys::Oid),
     Wal,
 }
@@ -48,9 +48,9 @@ enum Place {
 /// Fails if pgio's tables do not fit where the existing ones are dropped first.
 ///
 /// Must be called in a transaction, in the server that has the tables.
-pub fn require_for_pgio(spec: &PgioSpec, schema: &Schema) -> Result<()> {
+pub fn require_for_pgio(spec: &PgioLoadSpec, schema: &Schema) -> Result<()> {
     let transaction = InTransaction::current()?;
-    let at = |name| Place::Tablespace(tablespace(transaction, name, spec.unlogged));
+    let at = |name| Directory::Tablespace(tablespace(transaction, name, spec.unlogged));
     let rows = spec.rows() as u64;
     let old: Vec<u32> = schema.old.iter().map(|old| old.table.oid).collect();
     require(
@@ -68,7 +68,7 @@ pub fn require_for_pgio(spec: &PgioSpec, schema: &Schema) -> Result<()> {
 /// Must be called in a transaction, in the server that has the tables.
 pub fn require_for_workload(spec: &WorkloadSpec, schema: &WorkloadSchema) -> Result<()> {
     let named = spec.tablespace.as_deref();
-    let at = Place::Tablespace(tablespace(InTransaction::current()?, named, spec.unlogged));
+    let at = Directory::Tablespace(tablespace(InTransaction::current()?, named, spec.unlogged));
     let old: Vec<u32> = schema.old.iter().map(|old| old.oid).collect();
     let (tables, indexes) = (spec.table_bytes, spec.index_bytes);
     require(at, tables, at, indexes, !spec.unlogged, &old)
@@ -98,9 +98,9 @@ pub fn require_for_pgbench(spec: &InitializeSpec, tables: &Tables) -> Result<()>
     let per_page = ((PAGE - heap::PAGE_HEADER) as u64).saturating_sub(free) / PGBENCH_ROW;
     let has_keys = spec.steps.contains('p');
     require(
-        Place::Tablespace(at),
+        Directory::Tablespace(at),
         rows.div_ceil(per_page.max(1)) * PAGE as u64,
-        Place::Tablespace(named(spec.index_tablespace.as_deref())),
+        Directory::Tablespace(named(spec.index_tablespace.as_deref())),
         if has_keys { rows * INDEX_ROW } else { 0 },
         !spec.unlogged,
         if spec.steps.contains('d') { &old } else { &[] },
@@ -109,15 +109,15 @@ pub fn require_for_pgbench(spec: &InitializeSpec, tables: &Tables) -> Result<()>
 
 /// Fails if one of the file systems has too little space after dropping these tables.
 fn require(
-    tables: Place,
+    tables: Directory,
     table_bytes: u64,
-    indexes: Place,
+    indexes: Directory,
     index_bytes: u64,
     is_logged: bool,
     dropped: &[u32],
 ) -> Result<()> {
-    let needs = |place, needed| Change {
-        place,
+    let needs = |directory, needed| SpaceChange {
+        directory,
         needed,
         freed: 0,
     };
@@ -129,17 +129,17 @@ fn require(
     let mut changes = vec![
         needs(tables, table_bytes),
         needs(indexes, index_bytes),
-        needs(Place::Wal, wal_bytes),
+        needs(Directory::Wal, wal_bytes),
     ];
     let new = changes.len();
     changes.extend(given_back(dropped)?);
     // An unknown file system is not checked; the server reports if it is full.
     let devices: Vec<_> = changes
         .iter()
-        .map(|change| Some(stat(change.place.directory()).ok()?.st_dev))
+        .map(|change| Some(stat(change.directory.path()).ok()?.st_dev))
         .collect();
     for (change, device) in changes[..new].iter().zip(&devices) {
-        let Some(space) = device.and(statvfs(change.place.directory()).ok()) else {
+        let Some(space) = device.and(statvfs(change.directory.path()).ok()) else {
             continue;
         };
         let free = space.f_bavail.saturating_mul(space.f_frsize);
@@ -150,7 +150,7 @@ fn require(
         }
         if needed > free.saturating_add(freed) {
             return Err(Error::DiskFull {
-                place: change.place.described()?,
+                place: change.directory.described()?,
                 needed: pretty(needed)?,
                 free: pretty(free)?,
                 freed: (freed > 0).then(|| pretty(freed)).transpose()?,
@@ -194,7 +194,7 @@ fn tablespace_of_accounts(tables: &[u32]) -> Result<Option<pg_sys::Oid>> {
 }
 
 /// The space of the existing tables and their indexes, by tablespace.
-fn given_back(tables: &[u32]) -> Result<Vec<Change>> {
+fn given_back(tables: &[u32]) -> Result<Vec<SpaceChange>> {
     let found = query::first_row(
         &format!(
             "WITH {RELATIONS}
@@ -221,8 +221,8 @@ fn given_back(tables: &[u32]) -> Result<Vec<Change>> {
         .unwrap_or_default();
     Ok(sizes
         .into_iter()
-        .map(|(tablespace, freed)| Change {
-            place: Place::Tablespace(tablespace.into()),
+        .map(|(tablespace, freed)| SpaceChange {
+            directory: Directory::Tablespace(tablespace.into()),
             needed: 0,
             freed,
         })
@@ -250,19 +250,19 @@ fn wal(bytes: u64) -> u64 {
     written.min(most).saturating_sub(present)
 }
 
-impl Place {
-    /// The directory. The working directory of server processes is the data directory.
-    fn directory(self) -> String {
+impl Directory {
+    /// Its path. The working directory of server processes is the data directory.
+    fn path(self) -> String {
         match self {
-            Place::Tablespace(pg_sys::DEFAULTTABLESPACE_OID) => "base".into(),
-            Place::Tablespace(oid) => format!("pg_tblspc/{}", oid.to_u32()),
-            Place::Wal => WAL.into(),
+            Directory::Tablespace(pg_sys::DEFAULTTABLESPACE_OID) => "base".into(),
+            Directory::Tablespace(oid) => format!("pg_tblspc/{}", oid.to_u32()),
+            Directory::Wal => WAL.into(),
         }
     }
 
     /// Its name for messages.
     fn described(self) -> Result<String> {
-        let Place::Tablespace(oid) = self else {
+        let Directory::Tablespace(oid) = self else {
             return Ok("WAL".into());
         };
         let name = query::first_value::<String>(

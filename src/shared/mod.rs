@@ -10,7 +10,7 @@
 //! `header` is the head of the segment, `slots` those of workers, `client_slot` that of a client,
 //! `ring` a queue of bytes. `recorder` is what a client writes per transaction, `reading` how other
 //! processes read it (see `seqlock`). `messages` are lines that clients send, `watcher` reads them;
-//! `entry` is an entry of the log of transactions. `effort` is a worker's own cost, `last_interval`
+//! `log_entry` is an entry of the log of transactions. `effort` is a worker's own cost, `last_interval`
 //! the figures of an interval, `top_wait` what sessions waited for in it, `once_text` a text that is
 //! written once, `relations` a set of tables, `statement_rows` which statements match rows.
 //! `process` refers to other processes, to wake or signal them. `stack_area` takes the stacks of a
@@ -18,10 +18,10 @@
 
 pub mod client_slot;
 pub mod effort;
-pub mod entry;
 mod header;
 mod last_interval;
 mod layout;
+pub mod log_entry;
 pub mod messages;
 #[allow(unsafe_code)]
 mod once_text;

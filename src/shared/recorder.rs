@@ -1,9 +1,9 @@
 //! Figures that a client writes after each transaction.
 
 use super::client_slot::{ClientSlot, CommandCounters, ScriptCounters};
-use super::entry::RingEntry;
 use super::header::{Header, Stop};
 use super::layout::CoarseHistogram;
+use super::log_entry::RingEntry;
 use super::ring::Ring;
 use super::segment::Segment;
 use crate::latch;

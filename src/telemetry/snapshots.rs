@@ -113,7 +113,7 @@ type By = (i32, Option<String>);
 type Key = (By, String, Option<String>);
 
 /// Since when a holder has its snapshot.
-struct Held {
+struct HeldSnapshot {
     from_ns: u64,
     /// Whether more than one sample has it. One that only one sample has is not older than
     /// transactions of the run, as far as known.
@@ -139,7 +139,7 @@ pub struct Snapshots {
     /// The query for this server.
     saved: Option<SavedQuery>,
     /// The holders in the latest sample.
-    holders: BTreeMap<Key, Held>,
+    holders: BTreeMap<Key, HeldSnapshot>,
     /// When old snapshots were held, in order and without overlaps: begins and ends.
     spans: Vec<(u64, u64)>,
     /// Nanoseconds for which each held them, and its description.
@@ -294,7 +294,7 @@ impl Snapshots {
                 let began_ns = sample.at_ns.checked_sub((lasts_s? * 1e9) as u64)?;
                 (began_ns >= last.at_ns).then_some(began_ns)
             };
-            let held = Held {
+            let held = HeldSnapshot {
                 is_old: there.is_some(),
                 least_ns: if of_standby { STANDBY_NS } else { 0 },
                 is_first: there.as_ref().map_or(is_first, |there| there.is_first),
@@ -313,7 +313,7 @@ impl Snapshots {
     }
 
     /// Counts a snapshot that was held until then, as far as that was in the measured time.
-    fn end(&mut self, segment: &Segment, by: By, held: Held, to_ns: u64) {
+    fn end(&mut self, segment: &Segment, by: By, held: HeldSnapshot, to_ns: u64) {
         if to_ns.saturating_sub(held.from_ns) < held.least_ns {
             return;
         }

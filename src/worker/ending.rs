@@ -35,7 +35,7 @@ pub trait Processes: 'static {
     fn abandon(&self);
 
     /// Calls `each` for all remaining processes.
-    fn for_each_left(&self, each: &mut dyn FnMut(Left));
+    fn for_each_live(&self, each: &mut dyn FnMut(LiveProcess));
 
     /// Time to wait for them after SIGTERM was sent.
     fn limit_ns(&self) -> u64 {
@@ -48,24 +48,24 @@ pub trait Processes: 'static {
 
 /// A process that has not ended.
 #[derive(Clone, Copy)]
-pub enum Left<'p> {
+pub enum LiveProcess<'p> {
     /// A background worker, which may not have begun yet.
     Worker(&'p WorkerHandle),
     /// A backend.
     Backend(Option<Pid>),
 }
 
-impl Left<'_> {
+impl LiveProcess<'_> {
     /// Handle of a worker; `None` if it has ended.
-    pub fn of_worker(worker: &WorkerHandle) -> Option<Left<'_>> {
-        (worker.status() != WorkerStatus::Stopped).then_some(Left::Worker(worker))
+    pub fn of_worker(worker: &WorkerHandle) -> Option<LiveProcess<'_>> {
+        (worker.status() != WorkerStatus::Stopped).then_some(LiveProcess::Worker(worker))
     }
 
     /// Requests the process to exit. The postmaster signals a worker only once.
     pub fn terminate(self) {
         match self {
-            Left::Worker(worker) => worker.terminate(),
-            Left::Backend(_) => self.insist(),
+            LiveProcess::Worker(worker) => worker.terminate(),
+            LiveProcess::Backend(_) => self.insist(),
         }
     }
 
@@ -77,8 +77,8 @@ impl Left<'_> {
 
     fn pid(self) -> Option<Pid> {
         match self {
-            Left::Worker(worker) => worker.pid(),
-            Left::Backend(pid) => pid,
+            LiveProcess::Worker(worker) => worker.pid(),
+            LiveProcess::Backend(pid) => pid,
         }
     }
 }
@@ -86,7 +86,7 @@ impl Left<'_> {
 /// Whether all have exited.
 pub fn are_gone(processes: &(impl Processes + ?Sized)) -> bool {
     let mut gone = true;
-    processes.for_each_left(&mut |_| gone = false);
+    processes.for_each_live(&mut |_| gone = false);
     gone
 }
 
@@ -108,7 +108,7 @@ pub struct Termination {
 impl Termination {
     /// Sends SIGTERM to all remaining processes.
     pub fn begin(processes: &(impl Processes + ?Sized)) -> Termination {
-        processes.for_each_left(&mut |left| left.terminate());
+        processes.for_each_live(&mut |process| process.terminate());
         Termination {
             begin_ns: clock::now_ns(),
             insisted: 0,
@@ -125,13 +125,13 @@ impl Termination {
         let waited = clock::now_ns() - self.begin_ns;
         if waited > INSIST_NS * (self.insisted + 1) {
             self.insisted += 1;
-            processes.for_each_left(&mut |left| left.insist());
+            processes.for_each_live(&mut |process| process.insist());
         }
         if waited <= processes.limit_ns() {
             return false;
         }
         let mut pids = Vec::new();
-        processes.for_each_left(&mut |left| pids.extend(left.pid().map(Pid::as_raw_nonzero)));
+        processes.for_each_live(&mut |process| pids.extend(process.pid().map(Pid::as_raw_nonzero)));
         pgrx::log!(
             "benchmark processes did not exit when requested: PIDs {}",
             list(&pids)

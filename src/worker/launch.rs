@@ -1,6 +1,6 @@
 //! The caller's side of a task: start its coordinator, wait for it, cancel it.
 
-use super::ending::{self, Left, Owned, Processes};
+use super::ending::{self, LiveProcess, Owned, Processes};
 use super::locks::DeadlockCheck;
 use crate::backend::horizon::Horizon;
 use crate::backend::interrupts::check_for_interrupts;
@@ -87,11 +87,11 @@ impl Processes for Launched {
         }
     }
 
-    fn for_each_left(&self, each: &mut dyn FnMut(Left)) {
+    fn for_each_live(&self, each: &mut dyn FnMut(LiveProcess)) {
         // A coordinator that stores a run ends by itself, as soon as it gets the locks that it needs.
         let stores = self.abandoned.get() && self.segment.header().phase() == Phase::Storing;
         if !self.detached.get() && !stores {
-            Left::of_worker(&self.coordinator)
+            LiveProcess::of_worker(&self.coordinator)
                 .into_iter()
                 .for_each(each);
         }

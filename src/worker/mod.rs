@@ -24,7 +24,7 @@
 //! | `set_writer` | process that stores the row of a set |
 //! | `launch` | caller's side of a task: start, wait, cancel |
 //! | `locks` | deadlocks between workers and the caller's transaction |
-//! | `entry` | attaching the first process of a task to its segment, and giving the outcome |
+//! | `attach` | attaching the first process of a task to its segment, and giving the outcome |
 //! | `place` | slot of a client or page worker: taking it, start, leaving it |
 //! | `ending` | ending the processes that this one has started |
 //! | `activity` | texts in `pg_stat_activity` |
@@ -33,14 +33,14 @@
 //! [`crate::backend`], the use of this server or a target in [`crate::database`].
 
 mod activity;
+mod attach;
 pub mod clients;
 pub mod coordinator;
 pub mod ending;
-mod entry;
 pub mod launch;
 pub mod load;
 pub mod locks;
 mod place;
 pub mod set_writer;
 
-pub use entry::own_segment;
+pub use attach::own_segment;

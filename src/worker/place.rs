@@ -1,7 +1,7 @@
 //! A client worker's place in its task: taking it, waiting for the start, and leaving it.
 
+use super::attach::{adopt, attach, my_segment};
 use super::clients::shell;
-use super::entry::{adopt, attach, my_segment};
 use crate::backend::fatal;
 use crate::backend::interrupts::check_between_statements;
 use crate::backend::process::at_exit;

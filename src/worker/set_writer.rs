@@ -2,7 +2,7 @@
 //! rolled back, and a transaction ID would keep dead rows from being removed while it waits for runs.
 
 use super::activity::show;
-use super::entry;
+use super::attach;
 use super::launch::Task;
 use crate::backend::horizon::Horizon;
 use crate::backend::identity::{Identity, connect};
@@ -36,7 +36,7 @@ pub fn write(change: Change, horizon: &Horizon) -> Result<i64> {
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_set_writer_main(argument: pg_sys::Datum) {
-    entry::perform(argument, "the worker that stores its row", |segment| {
+    attach::perform(argument, "the worker that stores its row", |segment| {
         let job: Job = segment.spec()?;
         connect(job.identity);
         show(segment.header(), "storing its row");

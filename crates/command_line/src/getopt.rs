@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::options::{self, LookupError, OptionSpec};
 
 /// An element of the command line.
-pub(crate) enum Found {
+pub(crate) enum Element {
     /// An option with its value, empty if it takes none.
     Option(&'static OptionSpec, String),
     /// A word that is neither an option nor its value.
@@ -39,16 +39,16 @@ impl Getopt {
     }
 
     /// The next element, `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Found>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<Element>, Error> {
         if let Some(option) = self.first.take() {
-            return Ok(Some(Found::Option(option, String::new())));
+            return Ok(Some(Element::Option(option, String::new())));
         }
         // No error is left for the parser to find, because values of flags are looked for below.
         let Ok(Some(found)) = self.parser.next() else {
             return Ok(None);
         };
         match found {
-            Arg::Value(word) => Ok(Some(Found::Argument(text(word)))),
+            Arg::Value(word) => Ok(Some(Element::Argument(text(word)))),
             Arg::Short(letter) => {
                 let Some(option) = options::by_letter(letter, self.major) else {
                     return Err(Error::usage(format!("invalid option -- '{letter}'")));
@@ -79,12 +79,12 @@ impl Getopt {
         &mut self,
         option: &'static OptionSpec,
         missing: impl FnOnce(&OptionSpec) -> String,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<Element>, Error> {
         if option.argument.is_none() {
-            return Ok(Some(Found::Option(option, String::new())));
+            return Ok(Some(Element::Option(option, String::new())));
         }
         match self.parser.value() {
-            Ok(value) => Ok(Some(Found::Option(option, text(value)))),
+            Ok(value) => Ok(Some(Element::Option(option, text(value)))),
             Err(_) => Err(Error::usage(missing(option))),
         }
     }

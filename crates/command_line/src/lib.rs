@@ -23,7 +23,7 @@ pub use invocation::{
     ScriptSource, Vacuum,
 };
 
-use getopt::{Found, Getopt};
+use getopt::{Element, Getopt};
 use settings::Settings;
 
 /// Reads a command line of pgbench, with or without the word `pgbench` at its start.
@@ -47,12 +47,12 @@ pub fn parse(arguments: &str, major: u32) -> Result<Invocation, Error> {
     let mut getopt = Getopt::new(words, major);
     while let Some(found) = getopt.next()? {
         match found {
-            Found::Option(option, value) => {
+            Element::Option(option, value) => {
                 if let Some(invocation) = settings.option(option, &value)? {
                     return Ok(invocation);
                 }
             }
-            Found::Argument(word) => settings.argument(word),
+            Element::Argument(word) => settings.argument(word),
         }
     }
     settings.finish()

@@ -91,7 +91,7 @@ pub fn changes(values: &[f64], least: f64) -> Vec<Change> {
 }
 
 /// A change that was found.
-struct Found {
+struct Candidate {
     change: Change,
     /// The sum of squares that it does not explain.
     rest: f64,
@@ -107,7 +107,7 @@ fn parts(values: &[f64]) -> Vec<f64> {
 }
 
 /// The test of Mann and Kendall: whether later values tend to be higher, or lower, than earlier ones.
-fn trend(values: &[f64], least: f64) -> Option<Found> {
+fn trend(values: &[f64], least: f64) -> Option<Candidate> {
     let n = values.len() as f64;
     let score: f64 = pairs(values)
         .map(|(_, earlier, later)| sign(later - earlier))
@@ -122,14 +122,14 @@ fn trend(values: &[f64], least: f64) -> Option<Found> {
         .map(|(distance, earlier, later)| (later - earlier) / distance as f64)
         .collect();
     let change = summary::median(&slopes)? * (n - 1.0) / summary::median(values)?;
-    (change.is_finite() && change.abs() >= least).then(|| Found {
+    (change.is_finite() && change.abs() >= least).then(|| Candidate {
         change: Change::Trend { change },
         rest: sum_of_squares(&rest),
     })
 }
 
 /// The test of Pettitt: whether the values from some point on differ from those before it.
-fn step(values: &[f64], least: f64) -> Option<Found> {
+fn step(values: &[f64], least: f64) -> Option<Candidate> {
     let n = values.len() as f64;
     let ranks = ranks(values);
     let (mut at, mut greatest, mut sum) = (0, 0.0, 0.0);
@@ -151,7 +151,7 @@ fn step(values: &[f64], least: f64) -> Option<Found> {
     let scale = (n.powi(3) + n.powi(2)) * inflation(&rest);
     let p = 2.0 * (-6.0 * greatest * greatest / scale).exp();
     let change = (after - before).abs() / mean(values).abs();
-    (p <= LEVEL && change.is_finite() && change >= least).then(|| Found {
+    (p <= LEVEL && change.is_finite() && change >= least).then(|| Candidate {
         change: Change::Step { at, before, after },
         rest: sum_of_squares(&rest),
     })

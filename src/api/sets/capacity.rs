@@ -4,7 +4,7 @@
 //! probes, runs with a rate, which [`Search`] chooses. Everything follows from the options of the set
 //! and its runs in their order, so a lost search continues where it was.
 
-use super::{Found, Set, arms};
+use super::{Set, SetResult, arms};
 use crate::api::launch::require_writable;
 use crate::api::progress::Progress;
 use crate::api::run::conclude;
@@ -152,7 +152,7 @@ fn find_capacity(
         super::begin(new, Progress::default(), &horizon, |set| {
             let set_id = set.id;
             let found = search.perform(set, spec, Vec::new())?;
-            Ok(Found {
+            Ok(SetResult {
                 rows: (found.rows, set_id),
                 result: found.result,
             })
@@ -226,7 +226,7 @@ impl FindCapacity {
         set: &mut Set<'_>,
         without_rate: RunSpec,
         made: Vec<Probe>,
-    ) -> Result<Found<Row>> {
+    ) -> Result<SetResult<Row>> {
         let options = &self.options;
         let mut runs = Runs {
             set,
@@ -274,7 +274,7 @@ impl FindCapacity {
             }
         };
         let row = runs.row(&search, &answer, most.tps);
-        Ok(Found {
+        Ok(SetResult {
             result: serde_json::to_value(&row).ok(),
             rows: row,
         })

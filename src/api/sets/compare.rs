@@ -3,7 +3,7 @@
 use super::outcomes::Outcomes;
 use super::series::{Planned, Series};
 use super::verdicts::{self, Row};
-use super::{Found, Set};
+use super::{Set, SetResult};
 use crate::api::progress::Progress;
 use crate::api::warnings::notice;
 use crate::backend::call::{Call, OrRaiseIn};
@@ -102,7 +102,11 @@ impl Comparison {
     }
 
     /// Makes the runs that are left, and the rows of all.
-    pub fn perform(&self, set: &mut Set<'_>, mut outcomes: Outcomes) -> Result<Found<Vec<Row>>> {
+    pub fn perform(
+        &self,
+        set: &mut Set<'_>,
+        mut outcomes: Outcomes,
+    ) -> Result<SetResult<Vec<Row>>> {
         let left = self.left(&outcomes);
         self.series.perform(set, &left, &mut outcomes)?;
         let rows = verdicts::rows(set.id, &self.series, &outcomes);

@@ -57,7 +57,7 @@ pub(super) struct Set<'h> {
 }
 
 /// Result of a set: rows to be returned, and what its row keeps beside its runs.
-pub(super) struct Found<T> {
+pub(super) struct SetResult<T> {
     /// Rows that the function returns.
     pub rows: T,
     /// Stored result.
@@ -69,7 +69,7 @@ pub(super) fn begin<T>(
     new: NewSet,
     progress: Progress,
     horizon: &Horizon,
-    body: impl FnOnce(&mut Set<'_>) -> Result<Found<T>>,
+    body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
 ) -> Result<T> {
     let (planned, kind) = (new.planned_runs, new.kind);
     let id = if server::in_recovery() {
@@ -97,7 +97,7 @@ pub(super) fn resume<T>(
     planned: Option<i32>,
     progress: Progress,
     horizon: &Horizon,
-    body: impl FnOnce(&mut Set<'_>) -> Result<Found<T>>,
+    body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
 ) -> Result<i32> {
     set_writer::write(Change::Resume { set_id }, horizon)?;
     drive(Some(set_id), planned, progress, horizon, body).map(|(_, made)| made as i32)
@@ -117,7 +117,7 @@ fn drive<T>(
     planned: Option<i32>,
     progress: Progress,
     horizon: &Horizon,
-    body: impl FnOnce(&mut Set<'_>) -> Result<Found<T>>,
+    body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
 ) -> Result<(T, usize)> {
     let now = clock::now_ns();
     let mut set = Set {

@@ -2,7 +2,7 @@
 
 use super::arms::{self, Arm};
 use super::outcomes::{FAILURES, Outcomes};
-use super::{Found, Set};
+use super::{Set, SetResult};
 use crate::api::launch::require_writable;
 use crate::api::run::conclude;
 use crate::api::warnings;
@@ -243,14 +243,14 @@ impl Series {
     }
 
     /// Result, with its rows. Warns the caller if runs do not count.
-    pub fn found<T>(&self, rows: T, outcomes: &Outcomes) -> Found<T> {
+    pub fn found<T>(&self, rows: T, outcomes: &Outcomes) -> SetResult<T> {
         self.warn_of_missing(outcomes);
         let cannot: Map<String, Value> = self
             .arms
             .iter()
             .filter_map(|arm| Some((arm.name.clone(), json!(arm.cannot.as_ref()?))))
             .collect();
-        Found {
+        SetResult {
             rows,
             result: Some(json!({CANNOT_RUN: cannot, FAILURES: outcomes.failures})),
         }

@@ -3,7 +3,7 @@
 use super::outcomes::Outcomes;
 use super::series::{Planned, Series};
 use super::verdicts::Row;
-use super::{Found, Set, arms};
+use super::{Set, SetResult, arms};
 use crate::api::initialize::{self, Telling};
 use crate::api::progress::Progress;
 use crate::backend::call::{Call, OrRaiseIn};
@@ -230,7 +230,11 @@ impl Sweep {
     }
 
     /// Makes the runs that are left, and the rows of all.
-    pub fn perform(&self, set: &mut Set<'_>, mut outcomes: Outcomes) -> Result<Found<Vec<Row>>> {
+    pub fn perform(
+        &self,
+        set: &mut Set<'_>,
+        mut outcomes: Outcomes,
+    ) -> Result<SetResult<Vec<Row>>> {
         for runs in self.left(&outcomes) {
             let Some(first) = runs.first() else { continue };
             if let Some(scale) = self.scales[first.arm] {

@@ -23,7 +23,7 @@ const MAX_ROWS: usize = 50;
 const MAX_SESSIONS: usize = 1000;
 
 /// Blockers of these processes: for each that waits for a lock, and each process or prepared
-/// transaction that holds it, what a [`Found`] has.
+/// transaction that holds it, what a [`Row`] has.
 ///
 /// Of the sessions that wait for a row, one waits for the end of the transaction that has changed it
 /// and holds the row's own lock, for which the others wait: it stands for all of them, as one does for
@@ -38,7 +38,7 @@ const BLOCKERS: &str = include_str!("blockers.sql");
 
 /// A process that waits, and one that blocks it.
 #[derive(Deserialize)]
-struct Found(
+struct Row(
     /// Process that waits.
     i32,
     /// Type of the lock.
@@ -134,7 +134,7 @@ impl Blockers {
         let now_ns = clock::now_ns();
         let took_ns = now_ns.saturating_sub(self.asked_ns);
         self.due_ns = now_ns + EVERY_NS.max(took_ns.saturating_mul(SHARE));
-        let found: Vec<Found> = serde_json::from_str(answer)
+        let found: Vec<Row> = serde_json::from_str(answer)
             .map_err(|e| Error::Limit(format!("cannot read what blocks sessions: {e}")))?;
         self.rounds += 1;
         for found in found {
@@ -177,8 +177,8 @@ fn query_of(pids: &[i32]) -> String {
 }
 
 /// The row of what was found, without counts.
-fn row(segment: &Segment, found: Found) -> RunBlocker {
-    let Found(pid, locktype, mode, relation, by, kind, role, application, state, statement, sees) =
+fn row(segment: &Segment, found: Row) -> RunBlocker {
+    let Row(pid, locktype, mode, relation, by, kind, role, application, state, statement, sees) =
         found;
     let client_of = |pid| {
         let mut slots = (0..segment.layout().clients).map(|client| segment.client(client).0);

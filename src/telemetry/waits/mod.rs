@@ -229,18 +229,18 @@ impl Sampler {
                 *session = Peer::find(pid);
             }
             let (mut execution, mut position) = (slot.execution(), slot.position());
-            let mut doing = session.as_ref().and_then(Peer::doing);
+            let mut activity = session.as_ref().and_then(Peer::activity);
             // The client may have gone on to another command, which waits for something else.
             if slot.execution() != execution {
                 (execution, position) = (slot.execution(), slot.position());
-                doing = session.as_ref().and_then(Peer::doing);
+                activity = session.as_ref().and_then(Peer::activity);
             }
-            match doing {
-                Some(doing) => {
+            match activity {
+                Some(activity) => {
                     let seen = Seen {
-                        wait: self.samples.names.of_number(doing.wait)?,
+                        wait: self.samples.names.of_number(activity.wait)?,
                         position,
-                        query_id: doing.query_id,
+                        query_id: activity.query_id,
                     };
                     self.samples.count(pid, seen, execution);
                 }

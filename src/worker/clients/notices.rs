@@ -7,7 +7,7 @@
 use crate::backend::notices::{self, Redirected};
 use crate::latch;
 use crate::pq;
-use crate::worker::entry::my_segment;
+use crate::worker::attach::my_segment;
 use crate::worker::place::Place;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 

@@ -20,7 +20,7 @@ use crate::run::{ClientProcess as Wanted, Mode, RunSpec};
 use crate::shared::{Segment, Stop, WorkerState};
 use crate::worker::clients::libpq_client::connect_client;
 use crate::worker::clients::stragglers::STOP_GRACE_NS;
-use crate::worker::ending::{self, Left, Owned, Processes, Termination};
+use crate::worker::ending::{self, LiveProcess, Owned, Processes, Termination};
 use rustix::process::{Pid, Signal};
 use std::cell::RefCell;
 use std::ffi::CString;
@@ -45,11 +45,11 @@ impl Processes for Started {
         self.segment.header().request_stop(Stop::Abandoned);
     }
 
-    fn for_each_left(&self, each: &mut dyn FnMut(Left)) {
+    fn for_each_live(&self, each: &mut dyn FnMut(LiveProcess)) {
         if let Ok(processes) = self.processes.try_borrow() {
             processes
                 .iter()
-                .filter_map(ClientProcess::left)
+                .filter_map(ClientProcess::live)
                 .for_each(each);
         }
     }
@@ -206,7 +206,7 @@ impl Started {
     /// The error of the first process that has ended, if any.
     fn first_ended(&self) -> Option<Option<Error>> {
         let processes = self.processes.borrow();
-        let ended = processes.iter().find(|process| process.left().is_none())?;
+        let ended = processes.iter().find(|process| process.live().is_none())?;
         Some(ended.complaint())
     }
 }
@@ -245,10 +245,10 @@ impl ClientProcess {
     }
 
     /// The process, unless it has ended.
-    fn left(&self) -> Option<Left<'_>> {
+    fn live(&self) -> Option<LiveProcess<'_>> {
         match self {
-            ClientProcess::Worker(worker) => Left::of_worker(worker),
-            ClientProcess::Backend(backend) => backend.left(),
+            ClientProcess::Worker(worker) => LiveProcess::of_worker(worker),
+            ClientProcess::Backend(backend) => backend.live(),
         }
     }
 
@@ -268,10 +268,10 @@ struct Backend {
 
 impl Backend {
     /// The backend remains until its statement has ended.
-    fn left(&self) -> Option<Left<'_>> {
+    fn live(&self) -> Option<LiveProcess<'_>> {
         let mut connection = self.connection.try_borrow_mut().ok()?;
         let is_busy = connection.consume_input().is_ok() && connection.is_busy();
-        is_busy.then(|| Left::Backend(Pid::from_raw(connection.backend_pid())))
+        is_busy.then(|| LiveProcess::Backend(Pid::from_raw(connection.backend_pid())))
     }
 
     fn complaint(&self) -> Option<Error> {

@@ -9,7 +9,7 @@ use crate::results::log;
 use crate::run::{LogSpec, RunSpec};
 use crate::server;
 use crate::shared::Segment;
-use crate::shared::entry::RingEntry;
+use crate::shared::log_entry::RingEntry;
 use selfbench_model::{LoggedTransaction, TransactionOutcome};
 use selfbench_report::log::{Aggregate, LogFormat, transaction_line};
 use selfbench_script::clients_per_thread;

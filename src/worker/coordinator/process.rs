@@ -20,7 +20,7 @@ use crate::server;
 use crate::shared::{Segment, Stop};
 use crate::telemetry::Telemetry;
 use crate::worker::activity::{show, show_clients};
-use crate::worker::entry;
+use crate::worker::attach;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_model::{Reply, Run};
 use selfbench_script::Protocol;
@@ -31,7 +31,7 @@ use std::sync::atomic::Ordering::*;
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_coordinator_main(argument: pg_sys::Datum) {
-    entry::perform(argument, "its coordinator", |segment| {
+    attach::perform(argument, "its coordinator", |segment| {
         let spec: RunSpec = segment.spec()?;
         connect(spec.identity);
         show(segment.header(), "preparing");

@@ -21,7 +21,7 @@ use crate::results::store;
 use crate::run::{RunSpec, statements};
 use crate::shared::{Phase, Segment, SegmentLayout, Stop, TaskKind};
 use crate::worker::activity::show;
-use crate::worker::entry;
+use crate::worker::attach;
 use crate::worker::launch::Task;
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
 use serde::{Deserialize, Serialize};
@@ -152,7 +152,7 @@ fn around(
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_statements_main(argument: pg_sys::Datum) {
-    entry::perform(argument, "the process of its statements", |segment| {
+    attach::perform(argument, "the process of its statements", |segment| {
         let statements: Statements = segment.spec()?;
         connect(statements.identity);
         let pid = std::process::id() as i32;

@@ -5,12 +5,12 @@ use crate::clock;
 use crate::compat;
 use crate::database::Database;
 use crate::error::Result;
-use crate::initialize::pages::{Keyed, Plan};
+use crate::initialize::pages::{AddedKeys, Plan};
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{self, Rows, Table};
 use crate::initialize::workload::parts::{Parts, with_settings};
 use crate::initialize::workload::tables::Schema as WorkloadSchema;
-use crate::initialize::{InitializeSpec, PgioSpec, WorkloadSpec};
+use crate::initialize::{InitializeSpec, PgioLoadSpec, WorkloadSpec};
 use crate::query::{self, quote_literal};
 use crate::shared::Header;
 use pgrx::pg_sys;
@@ -28,8 +28,8 @@ pub fn accounts(
     accounts: String,
     add_keys: Option<&str>,
     header: &'static Header,
-) -> Result<Keyed> {
-    let mut keyed = Keyed::default();
+) -> Result<AddedKeys> {
+    let mut keyed = AddedKeys::default();
     if let Database::Here = database {
         let processes = page_worker::processes(spec.workers);
         let plan = |has_keys| Plan::of_accounts(spec, &accounts, processes, has_keys);
@@ -60,7 +60,7 @@ pub fn accounts(
 /// is possible. `header` counts the rows.
 pub fn pgio(
     database: &mut Database,
-    spec: &PgioSpec,
+    spec: &PgioLoadSpec,
     schema: &Schema,
     header: &'static Header,
 ) -> Result<()> {
@@ -74,7 +74,7 @@ pub fn pgio(
         let tables: Vec<_> = tables.into_iter().flatten().collect();
         let processes = page_worker::processes(spec.workers);
         if let Some(plan) = Plan::of_pgio(spec, &tables, processes) {
-            return page_worker::fill(&plan, processes, header, &mut Keyed::default());
+            return page_worker::fill(&plan, processes, header, &mut AddedKeys::default());
         }
     }
     (1..=spec.tables).try_for_each(|number| {

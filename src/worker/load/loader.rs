@@ -8,15 +8,15 @@ use crate::backend::{parallel, settings};
 use crate::clock;
 use crate::database::{Database, pooler};
 use crate::error::{Error, Result};
-use crate::initialize::pages::Keyed;
+use crate::initialize::pages::AddedKeys;
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
 use crate::initialize::tables::{Tables, announce_drop};
 use crate::initialize::workload::tables::Schema as WorkloadSchema;
-use crate::initialize::{InitializeSpec, Job, PgioSpec, WorkloadSpec, space, wal};
+use crate::initialize::{InitializeSpec, Job, PgioLoadSpec, WorkloadSpec, space, wal};
 use crate::shared::{Header, Phase, Segment, Stop};
 use crate::worker::activity::show;
-use crate::worker::entry;
+use crate::worker::attach;
 use pgrx::{pg_guard, pg_sys};
 use std::sync::atomic::Ordering::*;
 
@@ -28,7 +28,7 @@ pub type StepSeconds = Vec<f64>;
 #[allow(unsafe_code)] // for the name
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn pg_selfbench_loader_main(argument: pg_sys::Datum) {
-    entry::perform(argument, "its loader", |segment| {
+    attach::perform(argument, "its loader", |segment| {
         let job: Job = segment.spec()?;
         connect(job.identity());
         show(segment.header(), "preparing");
@@ -153,7 +153,7 @@ fn pgbench(
     {
         tell(&line);
     }
-    let mut keyed = Keyed::default();
+    let mut keyed = AddedKeys::default();
     for (at, letter) in spec.steps.char_indices() {
         steps.begin(activity_of(letter))?;
         let header = steps.header;
@@ -181,7 +181,7 @@ fn pgbench(
 fn pgio(
     database: &mut Database,
     steps: &mut Steps,
-    spec: &PgioSpec,
+    spec: &PgioLoadSpec,
     tell: impl Fn(&str),
 ) -> Result<()> {
     let schema = Schema::find(database, spec)?;
@@ -264,8 +264,8 @@ fn generate(
     spec: &InitializeSpec,
     tables: &Tables,
     keys_follow: bool,
-) -> Result<Keyed> {
-    let mut keyed = Keyed::default();
+) -> Result<AddedKeys> {
+    let mut keyed = AddedKeys::default();
     database.transaction(|database| {
         database.execute(&tables.truncate())?;
         for table in [Table::Branches, Table::Tellers] {
@@ -287,7 +287,7 @@ fn add_primary_keys(
     database: &mut Database,
     spec: &InitializeSpec,
     tables: &Tables,
-    keyed: Keyed,
+    keyed: AddedKeys,
 ) -> Result<()> {
     let [others @ .., accounts] = tables.primary_keys(spec);
     for statement in others {

@@ -10,14 +10,14 @@ use crate::backend::process::WorkerHandle;
 use crate::backend::transaction::{abort, transaction};
 use crate::error::{Error, Result, catch};
 use crate::initialize::heap;
-use crate::initialize::pages::{Keyed, Plan};
+use crate::initialize::pages::{AddedKeys, Plan};
 use crate::initialize::workload::parts::Parts;
 use crate::latch::{self, WaitEvent};
 use crate::server;
 use crate::shared::{Header, Segment, SegmentLayout, Stop, TaskKind, WorkerState};
 use crate::state::session;
 use crate::worker::activity::show;
-use crate::worker::ending::{self, Left, Owned, Processes};
+use crate::worker::ending::{self, LiveProcess, Owned, Processes};
 use crate::worker::place::Place;
 use pgrx::{pg_guard, pg_sys};
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,7 @@ pub fn processes(asked: Option<i32>) -> usize {
 /// Fills tables by the plan, in the current transaction, with at most that many processes. `task`
 /// is the header of the initialization. When it returns or fails, all workers have exited. `keyed`
 /// learns of primary keys that were filled, too.
-pub fn fill(plan: &Plan, processes: usize, task: &Header, keyed: &mut Keyed) -> Result<()> {
+pub fn fill(plan: &Plan, processes: usize, task: &Header, keyed: &mut AddedKeys) -> Result<()> {
     plan.prepare();
     let others = (plan.pages() / PAGES_PER_PROCESS).min(processes as u64 - 1);
     let crew = Crew::start(&Work::Pages(Cow::Borrowed(plan)), others as usize, task)?;
@@ -217,9 +217,12 @@ impl Processes for Crew {
         self.segment.header().request_stop(Stop::Abandoned);
     }
 
-    fn for_each_left(&self, each: &mut dyn FnMut(Left)) {
+    fn for_each_live(&self, each: &mut dyn FnMut(LiveProcess)) {
         if let Ok(workers) = self.workers.try_borrow() {
-            workers.iter().filter_map(Left::of_worker).for_each(each);
+            workers
+                .iter()
+                .filter_map(LiveProcess::of_worker)
+                .for_each(each);
         }
     }
 
