@@ -102,7 +102,7 @@ pub fn require_possible_alone(sql: &str) -> Result<()> {
     })
 }
 
-/// What a statement creates.
+/// An object that a statement creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Created {
     /// A table of that name.
@@ -111,7 +111,7 @@ pub enum Created {
     Routine(String),
 }
 
-/// What a statement creates, as parsing shows; `None` if it is neither table nor routine. Names have no
+/// The object that a statement creates, as parsing shows; `None` if it is neither table nor routine. Names have no
 /// schema. Raises an error of syntax.
 pub fn created(sql: &str) -> Result<Option<Created>> {
     tried(InTransaction::current()?, || {

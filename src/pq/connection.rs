@@ -295,7 +295,7 @@ impl Connection {
         (!result.is_null()).then(|| PqResult(result))
     }
 
-    /// What libpq tells about the connection.
+    /// A property of the connection, by libpq's function for it.
     #[inline(always)]
     fn ask<T>(&self, function: unsafe extern "C" fn(*const pq::PGconn) -> T) -> T {
         // SAFETY: the connection exists, or is null, which all these functions take.
@@ -308,7 +308,7 @@ impl Connection {
         unsafe { text(self.ask::<*mut c_char>(function)) }
     }
 
-    /// Has libpq do something with the connection.
+    /// Calls a function of libpq that may change the connection.
     #[inline(always)]
     fn call<T>(&mut self, function: unsafe extern "C" fn(*mut pq::PGconn) -> T) -> T {
         // SAFETY: as in `ask`.

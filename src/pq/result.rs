@@ -112,7 +112,7 @@ impl PqResult {
         }
     }
 
-    /// What libpq tells about the result.
+    /// A property of the result, by libpq's function for it.
     #[inline(always)]
     fn ask<T>(&self, function: unsafe extern "C" fn(*const pq::PGresult) -> T) -> T {
         // SAFETY: the result exists.

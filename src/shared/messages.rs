@@ -20,7 +20,7 @@ pub fn room(workers: usize) -> usize {
 pub struct Messages<'s>(pub(super) Ring<'s>);
 
 impl Messages<'_> {
-    /// Sends a line, or drops it if there is no room. For the one writer.
+    /// Sends a line, or drops it if there is no room. Only the worker of these messages calls it.
     pub fn send(&self, header: &Header, line: &str) {
         let mut length = line.len().min(LINE_BYTES);
         while !line.is_char_boundary(length) {

@@ -1,4 +1,4 @@
-//! What of the script language is understood.
+//! Dialects of the script language.
 
 /// The script language with or without what pgbench lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Where a statement mentions variables.
+//! Positions of variables in a statement.
 
 use crate::dialect::Dialect;
 use crate::split::{

@@ -96,7 +96,7 @@ impl FileId {
     /// `bench.initialize(scale => 50)` by a fifth.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`write`](Self::write).
     unsafe fn write_within_segment(
         self,
         fork: pg_sys::ForkNumber::Type,

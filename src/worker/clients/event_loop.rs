@@ -187,7 +187,7 @@ struct EventLoop<'s, 'p> {
     /// Whether the event set still has the sockets of connections that are gone.
     outdated: bool,
     alarm: Option<Alarm>,
-    /// How to connect to the target, if the run has one.
+    /// Parameters of connections to the target, if the run has one.
     target: Option<Rc<ConnectWith>>,
     /// Statements in progress, as soon as the run is stopped.
     stragglers: Option<Stragglers>,

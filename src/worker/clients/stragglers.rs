@@ -34,11 +34,11 @@ const TERMINATE_EVERY_NS: u64 = 500_000_000;
 /// The time between two cancels of the same statement.
 const CANCEL_EVERY_NS: u64 = 200_000_000;
 
-/// What is done to end the statements.
+/// Way of ending the statements.
 pub(super) struct Stragglers {
     /// When the run was seen to be stopped.
     stopped_ns: u64,
-    /// How to connect to the target; `None` on this server.
+    /// Parameters of connections to the target; `None` on this server.
     target: Option<Rc<ConnectWith>>,
     /// When the statements were canceled last.
     canceled_ns: u64,

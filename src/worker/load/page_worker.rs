@@ -34,7 +34,7 @@ const ROWS_PER_PROCESS: u64 = 20_000;
 /// Period of the loader's checks of its workers while it waits for them.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What the processes do together.
+/// Work that the processes share.
 #[derive(Serialize, Deserialize)]
 enum Work<'w> {
     /// Fill pages, in one transaction each.

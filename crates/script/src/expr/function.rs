@@ -92,7 +92,7 @@ const FUNCTIONS: [(&str, Function, Arity); 21] = [
     ("sqrt", Function::Sqrt, Arity::Exactly(1)),
 ];
 
-/// The same of the functions that pgbench lacks.
+/// Functions that pgbench lacks, likewise.
 const MORE_FUNCTIONS: [(&str, Function, Arity); 5] = [
     ("random_nurand", Function::RandomNurand, Arity::Exactly(4)),
     ("random_special", Function::RandomSpecial, Arity::Exactly(2)),
