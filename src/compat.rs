@@ -35,8 +35,8 @@ pub fn wait_event(name: &CStr) -> u32 {
     .execute()
 }
 
-/// Runs a portal and throws away up to so many of its rows. A portal that keeps its rows, such as
-/// that of `CALL`, has been run to its end whatever their number, and has the others still.
+/// Runs a portal and discards up to that many of its rows. A portal that keeps its rows, such as
+/// that of `CALL`, runs to its end in any case, and still has the rows that were not discarded.
 ///
 /// # Safety
 /// The portal must have been started.
@@ -302,7 +302,7 @@ pub const WRITES_SINGLE_PAGES: bool = cfg!(any(feature = "pg15", feature = "pg16
 /// Writes consecutive pages that are within the same gigabyte of a file.
 ///
 /// # Safety
-/// They are pages within the end of the file, to which nobody else writes.
+/// They are pages within the end of the file, to which no other process writes.
 pub unsafe fn smgr_write(
     smgr: pg_sys::SMgrRelation,
     fork: pg_sys::ForkNumber::Type,

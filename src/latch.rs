@@ -192,7 +192,7 @@ fn postmaster_may_be_dead() -> bool {
 }
 
 /// Whether it is worth asking whether the postmaster is alive. Where no signal tells, asking takes
-/// a system call: it is done once in so many calls.
+/// a system call, and is done in a few calls only.
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
 fn postmaster_may_be_dead() -> bool {
     static CALLS: AtomicU32 = AtomicU32::new(0);

@@ -1,5 +1,5 @@
 //! Private state of the server: variables and fields that it keeps for itself, and promises to no
-//! extension. Whatever reads or changes them stands here, with what it assumes of the server's source.
+//! extension. All code that reads or changes them is here, with its assumptions on the server's source.
 //!
 //! | state | why | assumptions in the server's source |
 //! |---|---|---|

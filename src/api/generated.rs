@@ -73,7 +73,7 @@ fn counts() -> ServerCounts {
     serde_json::from_value(counts).unwrap_or_default()
 }
 
-/// The figures of so many transactions; a few are a hundred times as long as most.
+/// The figures of that many transactions; a few are a hundred times as long as most.
 fn figures(transactions: u64) -> Figures {
     let mut tally = Tally::default();
     let mut histogram = LatencyHistogram::new();

@@ -25,7 +25,7 @@ pub(super) fn is_own(segment: &Segment) -> bool {
     segment.header().role == session::role().to_u32()
 }
 
-/// Passes the segment of a run in progress to `look`, whoever the caller is; `None` if the run is not
+/// Passes the segment of a run in progress to `look`, for any caller; `None` if the run is not
 /// in progress.
 pub(super) fn look_at<T>(
     run_id: i64,

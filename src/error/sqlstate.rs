@@ -101,7 +101,7 @@ pub fn raise_as(code: i32) {
         arg: std::ptr::null_mut(),
     }));
     NOTED.store(code, Relaxed);
-    // SAFETY: the frame is not in use, since an error removes it: whatever catches the error restores what
+    // SAFETY: the frame is not in use, since an error removes it: code that catches the error restores what
     // was there.
     unsafe {
         (*FRAME.0.get()).previous = pg_sys::error_context_stack;

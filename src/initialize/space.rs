@@ -229,7 +229,7 @@ fn given_back(tables: &[u32]) -> Result<Vec<SpaceChange>> {
         .collect())
 }
 
-/// Bytes that the WAL of so many bytes of tables and indexes takes in addition to the files that are
+/// Bytes that the WAL of that many bytes of tables and indexes takes in addition to the files that are
 /// there and will be used again. Checkpoints limit it.
 fn wal(bytes: u64) -> u64 {
     let setting = |name| session::setting(name).unwrap_or_default();

@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// Reads a run that the caller may see, as it is now, whatever the caller's snapshot is; without
+/// Reads a run that the caller may see, as it is now, not as the caller's snapshot shows it; without
 /// histograms and texts of scripts.
 pub fn load(run_id: i64) -> Result<Option<RunRecord>> {
     let Some(run) = rows::<Run>(run_id, "run_id")?.into_iter().next() else {
@@ -63,7 +63,7 @@ pub fn has_profile(run_id: i64) -> Result<bool> {
     Ok(profile == Some(true))
 }
 
-/// Reads a run with the rights of the tables' owner, whoever the caller is.
+/// Reads a run with the rights of the tables' owner, for any caller.
 pub fn load_any(run_id: i64) -> Result<Option<RunRecord>> {
     as_owner(|| load(run_id))
 }

@@ -257,7 +257,7 @@ pub struct RemainingRows {
     pub sessions: Vec<PgioSession>,
 }
 
-/// Stores the end of a run, as soon as nobody has locked its tables.
+/// Stores the end of a run, as soon as no other session has locked its tables.
 pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> Result<()> {
     patiently(at_shutdown(), || {
         as_storer(|| {

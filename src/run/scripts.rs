@@ -9,8 +9,8 @@
 //! * any other name is a script that the caller has stored.
 //!
 //! So no role can have a script of its own executed in the place of another one, with the rights of
-//! whoever executes it. Whoever may call the functions may use every stored script, with rights of
-//! their own; only a script's owner may replace or drop it.
+//! the role that executes it. A role that may call the functions may use every stored script, with its
+//! own rights; only a script's owner may replace or drop it.
 
 use super::script::{ScriptSpec, built_in, parse, user_script};
 use super::workload;

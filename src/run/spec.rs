@@ -37,9 +37,9 @@ choice! {
         Auto = "auto",
         /// Nothing.
         None = "none",
-        /// Accounts as well, whatever the scripts are.
+        /// Accounts as well, with any scripts.
         All = "all",
-        /// Like `Auto`, whatever the scripts are: what pgbench does by default.
+        /// Like `Auto`, with any scripts: pgbench's default.
         Always = "always",
     }
 }
@@ -62,7 +62,7 @@ pub struct LogSpec {
     pub sampling_rate: Option<f64>,
     /// Prefix of the names of files in pgbench's format; without it there are no files.
     pub prefix: Option<String>,
-    /// Whether the files have a line for each so many seconds instead of one for each transaction.
+    /// Seconds of an interval, if the files have a line for each interval and not for each transaction.
     /// Single transactions are not stored then.
     pub aggregate_s: Option<i64>,
 }
@@ -92,7 +92,7 @@ pub struct RunSpec {
     pub seed: u64,
     /// The caller's session settings.
     pub settings: Settings,
-    /// Settings that the clients have, whatever the caller's session and a target have.
+    /// Settings that the clients have in place of those of the caller's session or of a target.
     pub client_settings: Vec<ClientSetting>,
     /// libpq's parameters for connections to this server, in mode libpq and for clients in
     /// backends.

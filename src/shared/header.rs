@@ -125,7 +125,7 @@ pub struct Header {
     /// Whether the run's setup may have begun, and its teardown has not ended: its coordinator
     /// outlives the caller.
     pub owes_teardown: AtomicBool,
-    /// Whether the run is stored as one that was not canceled, whatever comes in its teardown.
+    /// Whether the run is stored as not canceled, even if a request to cancel it comes in its teardown.
     pub ended: AtomicBool,
     /// Another run of the role whose teardown is still due; 0 if there is none.
     pub left_teardown: AtomicI64,

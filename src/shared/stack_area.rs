@@ -8,7 +8,7 @@ use super::once_text::OnceText;
 use super::ring::{Ring, RingHead};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
-/// Bytes of the ring of each of so many processes: samples of more than 300 ms of CPU time, even of
+/// Bytes of the ring of each of that many processes: samples of more than 300 ms of CPU time, even of
 /// deep stacks. The more processes there are, the less CPU time each of them gets.
 pub fn room(processes: usize) -> usize {
     const ALL: usize = 64 << 20;

@@ -48,7 +48,7 @@ pub fn type_of_extension(name: &CStr) -> pg_sys::Oid {
     }
 }
 
-/// The OID of a table of the extension, whatever the rights of the current role. Takes no lock.
+/// The OID of a table of the extension; the current role needs no rights. Takes no lock.
 ///
 /// # Errors
 /// If the extension has been dropped.

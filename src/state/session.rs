@@ -180,7 +180,7 @@ pub fn with_role<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> 
     result
 }
 
-/// Runs `body` with other values of settings, whatever the rights of the current role. If `body`
+/// Runs `body` with other values of settings; the current role needs no rights for them. If `body`
 /// raises an error, the abort of the transaction restores them.
 pub fn with_settings<T, E>(
     _: InTransaction,
@@ -233,7 +233,7 @@ pub fn timestamp_us() -> i64 {
     unsafe { pg_sys::GetCurrentTimestamp() }
 }
 
-/// Now, as text that timestamptz reads whatever the settings are: in UTC.
+/// Now in UTC, as text that timestamptz reads with any settings.
 pub fn wall_clock() -> String {
     let (mut time, mut fraction) = (pg_sys::pg_tm::default(), 0);
     // SAFETY: reads the clock; without a place for the time zone, the parts are those of UTC. The

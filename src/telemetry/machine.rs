@@ -7,7 +7,7 @@ use selfbench_model::ServerCounts;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Bytes of a sector, the unit of the kernel's counters, whatever the device's is.
+/// Bytes of a sector, the unit of the kernel's counters; the device may have another one.
 const SECTOR_BYTES: u64 = 512;
 
 /// Readable counters of the machine.

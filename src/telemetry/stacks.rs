@@ -168,7 +168,7 @@ impl<'r> Stacks<'r> {
     }
 }
 
-/// The CPU time that so many samples stand for.
+/// The CPU time that a number of samples stands for.
 fn cpu_ms(samples: u64) -> f64 {
     (samples * profiler::PERIOD_NS) as f64 / 1e6
 }

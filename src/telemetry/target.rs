@@ -1,5 +1,5 @@
 //! Questions to a target while a run goes on, over the coordinator's connection: one at a time, and
-//! nobody waits for an answer, so that a target that hangs delays nothing.
+//! without waiting for the answer, so that a target that hangs delays nothing.
 
 use crate::clock;
 use crate::database::remote::Remote;

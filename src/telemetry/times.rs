@@ -7,7 +7,7 @@ use selfbench_model::RunTimes;
 use selfbench_stats::{ProcessTimes, TurnParts};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The row of a run that has lasted so many seconds; `used` is what its processes have used.
+/// The row of a run of that duration; `used` is the usage of its processes.
 pub fn of_run(segment: &Segment, seconds: f64, used: &Used) -> RunTimes {
     let header = segment.header();
     let measure_ns = header.measure_ns.load(Relaxed);

@@ -144,7 +144,7 @@ impl Tree {
             let first = index * self.fanout;
             let below = self.levels[level - 1];
             let end = if is_last { below } else { first + self.fanout };
-            // Each page of the level below has so many leaves.
+            // Leaves of each page of the level below.
             let leaves = self.fanout.pow(level as u32 - 1);
             let key = |child| key(child * leaves * self.leaf);
             page.minus_infinity(self.block(level - 1, first));
@@ -195,7 +195,7 @@ impl Tree {
         (1 + leaf + self.uppers(leaf.saturating_sub(1))) as u32
     }
 
-    /// Number of upper pages that have been begun when so many leaves are full.
+    /// Number of upper pages that have been begun when that many leaves are full.
     fn uppers(&self, leaves: u64) -> u64 {
         let (mut entries, mut sum) = (leaves, 0);
         while entries > 0 {
@@ -206,7 +206,7 @@ impl Tree {
         sum
     }
 
-    /// Number of pages of an upper level that have been begun when so many leaves are full.
+    /// Number of pages of an upper level that have been begun when that many leaves are full.
     fn begun(&self, level: usize, leaves: u64) -> u64 {
         (0..level).fold(leaves + 1, |begun, _| match begun {
             0 | 1 => 0,
@@ -230,7 +230,7 @@ fn kept(page_bytes: usize, reserve: usize, first: usize) -> u64 {
     kept as u64
 }
 
-/// Pages of a level with so many entries, at least one. A page is begun when the last one has an
+/// Pages of a level with that many entries, at least one. A page is begun when the last one has an
 /// entry more than it keeps, and yet another one comes.
 fn pages(entries: u64, kept: u64) -> u64 {
     (entries - 1).div_ceil(kept).max(1)

@@ -20,7 +20,7 @@ const IS_LEAF: u16 = 1;
 /// The page is the root.
 const IS_ROOT: u16 = 2;
 
-/// Bytes that are free in a page with so many bytes of items, as the server counts: with room for a
+/// Bytes that are free in a page with that many bytes of items, as the server counts: with room for a
 /// high key's pointer and for that of one more item.
 pub fn free(page_bytes: usize, items: usize, count: usize) -> usize {
     page_bytes.saturating_sub(SPECIAL + items + HEADER + (count + 2) * POINTER)

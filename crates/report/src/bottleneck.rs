@@ -46,7 +46,7 @@ impl Bottleneck {
 
 /// Bottleneck of a run; `None` if it was not observed.
 ///
-/// All clients of a run are busy when its rate is too high, whatever the reason: they are the
+/// All clients of a run are busy when its rate is too high for any reason: they are the
 /// reason if CPUs are left and if the sessions do not wait for each other, so that more clients
 /// would get more done.
 pub fn bottleneck(strain: &Strain) -> Option<Bottleneck> {

@@ -15,7 +15,7 @@ use crate::rng::Rng;
 const MIN_GAUSSIAN: f64 = 2.0;
 const MIN_ZIPFIAN: f64 = 1.001;
 const MAX_ZIPFIAN: f64 = 1000.0;
-/// Items from which YCSB's scrambled form draws, whatever the number of keys.
+/// Items from which YCSB's scrambled form draws for any number of keys.
 const SCRAMBLED_ITEMS: f64 = 1e10;
 /// The exponent of that draw.
 const SCRAMBLED_THETA: f64 = 0.99;

@@ -135,7 +135,7 @@ impl Variables {
     }
 
     /// Appends the text that [`Variables::write_text`] appends, as a quoted literal: one that means the
-    /// same whatever `standard_conforming_strings` is.
+    /// same with any `standard_conforming_strings`.
     pub(crate) fn write_quoted(&self, slot: Slot, out: &mut String) -> bool {
         let Some(variable) = self.by_slot.get(slot.index()) else {
             return false;

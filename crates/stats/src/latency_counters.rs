@@ -16,7 +16,7 @@ const WORDS: usize = BUCKETS.div_ceil(BLOCK).div_ceil(u64::BITS as usize);
 ///
 /// One process counts; counters wrap around, and nothing is ever reset. So a reader that does not see
 /// the latest counts, or sees a count and not yet its block, finds them at its next reading, and after
-/// the end of the process at the latest: whatever has told the reader of that end orders all counts
+/// the end of the process at the latest: the message that tells the reader of that end orders all counts
 /// before it.
 #[repr(C)]
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct LatencyCounters {
 }
 
 impl LatencyCounters {
-    /// Counts a latency so many times.
+    /// Counts a latency `times` times.
     #[inline]
     pub fn count(&self, latency_ns: u64, times: u32) {
         let bucket = buckets::index_of(latency_ns);

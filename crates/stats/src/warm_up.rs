@@ -156,7 +156,7 @@ mod tests {
         assert!(at_once >= 40, "{at_once} of 50");
     }
 
-    /// The level after the end is close to the final one, whatever noise there is.
+    /// The level after the end is close to the final one despite any noise.
     #[test]
     fn a_slow_warm_up_is_waited_for() {
         let mut random = Random::new(2);

@@ -145,7 +145,7 @@ fn drive<T>(
                 false => SetState::Failed,
             };
             let report = error.report().one_line();
-            // The error is what the caller is told, whatever becomes of the row: without its end,
+            // The error is what the caller is told, even if the row cannot be stored: without its end,
             // the set is a lost one.
             if let Err(unstored) = store_end(id, state, Some(report), None, horizon) {
                 pgrx::warning!("the end of the set could not be stored: {unstored}");

@@ -125,7 +125,7 @@ impl File {
         }
         let pointers = &mut pointers[..count];
         // SAFETY: finished pages of this process; the file is there as long as the transaction that
-        // created it, in this process or the one that waits for this one, and nobody else writes
+        // created it, in this process or the one that waits for this one, and no other process writes
         // these blocks. Nothing commits or sets hint bits meanwhile. Errors are raised and abort the load.
         unsafe {
             let _checkpoints = self.needs_wal().then(|| DelayedCheckpoints::new());

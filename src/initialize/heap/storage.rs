@@ -55,7 +55,7 @@ impl FileId {
     /// Writes a page behind the end of the file; what is between becomes zeros.
     ///
     /// # Safety
-    /// `page` is a page, and nobody else extends the file. In a transaction.
+    /// `page` is a page, and no other process extends the file. In a transaction.
     pub(super) unsafe fn extend(
         self,
         fork: pg_sys::ForkNumber::Type,
@@ -71,7 +71,7 @@ impl FileId {
     /// `skip_sync`, the checkpointer is told to sync what is written when it has been written.
     ///
     /// # Safety
-    /// They are pages, one behind the other in memory; nobody else writes to these blocks. In a
+    /// They are pages, one behind the other in memory; no other process writes to these blocks. In a
     /// transaction.
     pub(super) unsafe fn write(
         self,
@@ -147,7 +147,7 @@ impl FileId {
         }
         path.push(0);
         // SAFETY: the path ends in a zero byte. The descriptor is open until it is closed here or,
-        // after an error, with the transaction. So many bytes are there to be read.
+        // after an error, with the transaction. The pages have that many bytes.
         unsafe {
             let descriptor = pg_sys::OpenTransientFile(path.as_ptr().cast(), libc::O_RDWR);
             if descriptor < 0 {
@@ -171,7 +171,7 @@ impl FileId {
     /// position. `standard` pages have nothing between their line pointers and their items.
     ///
     /// # Safety
-    /// They are pages, and nobody else changes them.
+    /// They are pages, and no other process changes them.
     pub(super) unsafe fn log(
         self,
         fork: pg_sys::ForkNumber::Type,

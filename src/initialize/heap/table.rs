@@ -103,7 +103,7 @@ impl Heap {
     }
 
     /// Enters the sizes of the table and of its key into the catalog, as `CREATE INDEX` does, if
-    /// the table still has the file that was filled with so many rows.
+    /// the table still has the file that was filled with that many rows.
     ///
     /// Must be called in a transaction that has locked the table.
     pub fn tell_size(&self, rows: u64) {
@@ -150,7 +150,7 @@ impl Heap {
             check_for_interrupts!();
             let here = (pages - map_page * PAGES_PER_MAP_PAGE).min(PAGES_PER_MAP_PAGE) as usize;
             let buffer = Pages::new(1);
-            // SAFETY: the buffer has one page, and the bits of so many pages fit behind its header.
+            // SAFETY: the buffer has one page, and the bits of that many pages fit behind its header.
             unsafe {
                 let page = buffer.page(0);
                 pg_sys::PageInit(page, PAGE, 0);

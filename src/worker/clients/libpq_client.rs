@@ -42,7 +42,7 @@ pub extern "C-unwind" fn pg_selfbench_libpq_client_main(argument: pg_sys::Datum)
         profiler::start(place.segment, place.index);
         if place.wait_for_start() {
             show_clients(header, "running,", clients);
-            // Nobody else can end its sessions on a target.
+            // No other process can end its sessions on a target.
             enter_ending_itself();
             ignore_cancels();
             let stopwatch = Stopwatch::start();

@@ -11,17 +11,17 @@ use selfbench_client::{Client, Context, Control, Record, Step};
 use selfbench_stats::TurnParts;
 use std::ops::RangeInclusive;
 
-/// Parts are timed in so many transactions one after the other.
+/// Number of consecutive transactions whose parts are timed.
 const BURST: u64 = 4;
-/// Only so many of these count, the last ones. Timing parts is code of its own, and slow until it is
+/// Number of these that count, the last ones. Timing parts is code of its own, and slow until it is
 /// in the processor's caches: in a select-only transaction of 7 us, by more than 1 us.
 const COUNTED: u64 = 2;
 /// Cost of a burst in short transactions: eight readings of the CPU clock each, system calls of 0.4
 /// us in a virtual machine.
 const BURST_NS: u64 = BURST * 3_500;
-/// Timing parts takes at most one in so many nanoseconds.
+/// Timing parts takes at most one nanosecond in this many.
 const SHARE: u64 = 1_000;
-/// One burst in at least and at most so many times [`SAMPLED`] transactions.
+/// Transactions between two bursts, in multiples of [`SAMPLED`].
 const BURST_EVERY: RangeInclusive<u64> = 2..=256;
 
 /// Times of the client.

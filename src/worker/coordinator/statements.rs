@@ -93,7 +93,7 @@ pub fn set_up(segment: &Segment, spec: &RunSpec, run_id: i64) -> Result<()> {
     around(segment, spec, run_id, Purpose::Setup, text).map(drop)
 }
 
-/// Executes the teardown of a run, if it has one, whatever the run is asked for meanwhile; returns
+/// Executes the teardown of a run, if it has one, even if the run is asked to end meanwhile; returns
 /// the errors. In its coordinator, which must not be in a transaction.
 pub fn tear_down(segment: &Segment, spec: &RunSpec, run_id: i64) -> Vec<String> {
     let Some(text) = &spec.run.teardown else {
@@ -208,7 +208,7 @@ fn execute(segment: &'static Segment, of: &Statements) -> Result<Vec<String>> {
         if error.is_cancel() && header.stop() != Stop::No {
             return Err(error);
         }
-        // Such as that of a statement_timeout which the setup has set: nobody has canceled the run.
+        // Such as that of a statement_timeout which the setup has set: the run was not canceled.
         let error = match error.is_cancel() {
             true => Error::server(Sqlstate::ERRCODE_OPERATOR_INTERVENTION, error.to_string()),
             false => error,

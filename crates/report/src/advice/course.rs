@@ -10,7 +10,7 @@ use selfbench_stats::summary;
 const WARM_SHARE: f64 = 0.9;
 /// Fraction of a run's transactions; if more are missing, the figures are distorted.
 const DISTORTED_SHARE: f64 = 0.05;
-/// Chance explains a shortfall of so many standard deviations.
+/// Shortfall in standard deviations that chance explains.
 const DEVIATIONS: f64 = 3.0;
 /// The standard deviation of a normal distribution, in median absolute deviations.
 const DEVIATION_OF_MEDIAN: f64 = 1.4826;

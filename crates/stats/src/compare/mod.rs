@@ -352,7 +352,7 @@ fn usable(values: impl Iterator<Item = f64>) -> (Vec<usize>, Vec<f64>) {
         .unzip()
 }
 
-/// The positions, of so many, that are not among these.
+/// The positions below `count` that are not among these.
 fn rest(count: usize, places: &[usize]) -> Vec<usize> {
     (0..count).filter(|i| !places.contains(i)).collect()
 }

@@ -52,7 +52,7 @@ impl Spread {
         Some(most.max(2))
     }
 
-    /// The smallest relative difference that so many rounds show.
+    /// The smallest relative difference that a number of rounds shows.
     pub(super) fn smallest_effect(&self, rounds: usize) -> Option<f64> {
         let deviation = self.presumed()?;
         // Doubling and halving: power rises with the effect.
