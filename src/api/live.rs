@@ -11,7 +11,7 @@ use crate::shared::{Header, Phase, Segment};
 use crate::state::transaction::InTransaction;
 use crate::state::{catalog, session};
 use pgrx::prelude::*;
-use selfbench_model::{Figures, RunRecord, RunScript, RunState};
+use selfbench_model::{Figures, RunRecord, RunState};
 use selfbench_stats::{LatencyHistogram, Tally};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -179,15 +179,8 @@ fn add_figures(found: &mut RunRecord, segment: &Segment) -> Result<()> {
         total.merge(&tallies[number]);
         // The run's end tells if there are too many.
         let _ = all.merge(&histograms[number]);
-        found.scripts.push(RunScript {
-            run_id: run.run_id,
-            script_no: number as i32,
-            name: script.name,
-            description: script.description,
-            body: script.body,
-            weight: script.weight,
-            figures: figures(&tallies[number], &histograms[number]),
-        });
+        let figures = figures(&tallies[number], &histograms[number]);
+        found.scripts.push(script.row(run.run_id, number, figures));
     }
     run.figures = figures(&total, &all);
     run.seconds = seconds;

@@ -1,6 +1,7 @@
 //! One script of a run.
 
 use crate::backend::interrupts::check_for_interrupts;
+use selfbench_model::{Figures, RunScript};
 use selfbench_script::builtin;
 use selfbench_script::{Action, Command, Protocol, ScriptError, Workload, WorkloadBuilder};
 use serde::{Deserialize, Serialize};
@@ -32,15 +33,46 @@ impl ScriptSpec {
             weight => format!("{}@{weight}", self.name),
         }
     }
+
+    /// Its row in a run, where it has that number, from 0, and these figures.
+    pub fn row(&self, run_id: i64, number: usize, figures: Figures) -> RunScript {
+        let per_minute_of = self
+            .workload
+            .as_ref()
+            .and_then(|mix| mix.per_minute.clone());
+        let counts = &figures.counts;
+        let kept = 1.0 - counts.rolled_back as f64 / counts.transactions.max(1) as f64;
+        RunScript {
+            run_id,
+            script_no: number as i32,
+            name: self.name.clone(),
+            description: self.description.clone(),
+            body: self.body.clone(),
+            weight: self.weight,
+            p90_limit_ms: self.workload.as_ref().and_then(|mix| mix.limit_ms),
+            per_minute: figures
+                .tps
+                .map(|tps| 60.0 * tps * kept)
+                .filter(|_| per_minute_of.is_some()),
+            per_minute_of,
+            figures,
+        }
+    }
 }
 
 /// Mix of the catalog that a script belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MixName {
     /// Name of the family.
     pub family: String,
     /// Name of the mix.
     pub mix: String,
+    /// See [`Manifest::rolled_back`](selfbench_workload::Manifest::rolled_back).
+    pub rolled_back: Option<String>,
+    /// Limit of the 90th percentile of the script's latency, in milliseconds.
+    pub limit_ms: Option<f64>,
+    /// See [`MixScript::per_minute`](selfbench_workload::MixScript::per_minute).
+    pub per_minute: Option<String>,
 }
 
 /// A script of the user's.

@@ -323,6 +323,13 @@ fn parse(scripts: &[ScriptSpec], mut builder: WorkloadBuilder) -> Result<Workloa
             &script.body,
             script.weight,
         )?;
+        if let Some(variable) = script
+            .workload
+            .as_ref()
+            .and_then(|mix| mix.rolled_back.as_ref())
+        {
+            builder.rolls_back_by(variable);
+        }
     }
     Ok(builder.finish()?)
 }

@@ -63,6 +63,9 @@ pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
         workload: Some(MixName {
             family: family.name.clone(),
             mix: mix.name.clone(),
+            rolled_back: family.manifest.rolled_back.clone(),
+            limit_ms: script.limit_ms,
+            per_minute: script.per_minute.clone(),
         }),
         ..user_script(
             &format!("{}:{}", mix.name, script.name),

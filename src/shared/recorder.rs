@@ -125,6 +125,7 @@ impl Record for Recorder<'_> {
             tally.counts.transactions += 1;
             count_retries(&mut tally.counts, transaction.retries);
             tally.counts.late += u64::from(transaction.late);
+            tally.counts.rolled_back += u64::from(transaction.rolled_back);
             tally.latency.record(transaction.latency_ns);
             if let Some(lag_ns) = transaction.lag_ns {
                 tally.lag.record(lag_ns);

@@ -148,6 +148,8 @@ pub struct Transaction {
     pub retries: u32,
     /// Whether its latency is above the limit, if there is one.
     pub late: bool,
+    /// Whether its script rolled it back on purpose.
+    pub rolled_back: bool,
 }
 
 /// An entry of the log of transactions.

@@ -19,6 +19,12 @@ pub struct RunScript {
     pub body: String,
     /// Weight.
     pub weight: i64,
+    /// Limit of the 90th percentile of its latency, if its workload has one.
+    pub p90_limit_ms: Option<f64>,
+    /// Successful transactions that were not rolled back, per minute, if its workload counts them so.
+    pub per_minute: Option<f64>,
+    /// What these transactions are, such as `new orders`.
+    pub per_minute_of: Option<String>,
     /// Its transactions.
     #[serde(flatten)]
     pub figures: Figures,

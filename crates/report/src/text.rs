@@ -226,7 +226,11 @@ fn results(lines: &mut Lines, record: &RunRecord) {
         if several {
             one_of_several(lines, record, script, position + 1);
         }
-        statements(lines, record, script, if several { " - " } else { "" });
+        let prefix = if several { " - " } else { "" };
+        if lines.style == Style::Full {
+            of_workload(lines, script, prefix);
+        }
+        statements(lines, record, script, prefix);
     }
 }
 
@@ -358,6 +362,37 @@ fn one_of_several(lines: &mut Lines, record: &RunRecord, script: &RunScript, num
     if lines.style == Style::Full {
         percentiles(lines, &script.figures.latency, " - ");
         sleep(lines, &script.figures, " - ");
+    }
+}
+
+/// What the workload of a script asks for besides, if it does.
+fn of_workload(lines: &mut Lines, script: &RunScript, prefix: &str) {
+    let counts = &script.figures.counts;
+    if counts.rolled_back > 0 {
+        let percent = summary::percent(counts.rolled_back, counts.transactions);
+        lines.push(format!(
+            "{prefix}number of transactions rolled back on purpose: {} ({}%)",
+            counts.rolled_back,
+            fixed(percent, 3)
+        ));
+    }
+    let latency = &script.figures.latency;
+    if let (Some(limit_ms), Some(p90_ms)) = (script.p90_limit_ms, latency.latency_p90_ms) {
+        let verdict = if p90_ms <= limit_ms {
+            "met"
+        } else {
+            "exceeded"
+        };
+        lines.push(format!(
+            "{prefix}limit of the 90th percentile: {} ms ({verdict})",
+            shortest(limit_ms)
+        ));
+    }
+    if let (Some(per_minute), Some(of)) = (script.per_minute, &script.per_minute_of) {
+        lines.push(format!(
+            "{prefix}{of} per minute: {} (not comparable with published results)",
+            fixed(per_minute, 1)
+        ));
     }
 }
 

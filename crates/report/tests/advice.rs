@@ -781,6 +781,34 @@ fn conditions_of_the_workload() {
 }
 
 #[test]
+fn limits_of_the_workload() {
+    let mut record = run(Mode::Spi, "New-Order");
+    let script = &mut record.scripts[0];
+    (script.p90_limit_ms, script.figures.latency.latency_p90_ms) = (Some(5000.0), Some(5000.0));
+    (script.per_minute, script.per_minute_of) = (Some(1234.56), Some("new orders".into()));
+    let counts = &mut script.figures.counts;
+    (counts.transactions, counts.rolled_back) = (400, 4);
+    let lines = |record: &RunRecord| {
+        let text = selfbench_report::text(record, &Evidence::default());
+        let lines = text.lines().filter(|line| {
+            line.contains("on purpose") || line.contains("limit") || line.contains("per minute")
+        });
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut expected = [
+        "number of transactions rolled back on purpose: 4 (1.000%)",
+        "limit of the 90th percentile: 5000 ms (met)",
+        "new orders per minute: 1234.6 (not comparable with published results)",
+    ];
+    assert_eq!(lines(&record), expected);
+    record.scripts[0].figures.latency.latency_p90_ms = Some(5001.0);
+    expected[1] = "limit of the 90th percentile: 5000 ms (exceeded)";
+    assert_eq!(lines(&record)[..3], expected);
+    let finding = "a latency limit of the workload is exceeded: New-Order: 90th percentile 5001 ms, limit 5000 ms";
+    assert!(said(&record).iter().any(|line| line.contains(finding)));
+}
+
+#[test]
 fn a_rate_that_was_missed() {
     let at = |rate, transactions| {
         let mut report = changed(run(Mode::Spi, SELECT_ONLY), |run| {

@@ -22,6 +22,8 @@ pub struct Script {
     pub weight: i64,
     /// Its commands, at least one.
     pub commands: Vec<Command>,
+    /// The variable that is 1 at the end of a transaction that the script rolled back on purpose.
+    pub rolled_back: Option<Slot>,
 }
 
 /// One command of a script.

@@ -241,8 +241,24 @@ impl WorkloadBuilder {
             description: description.to_owned(),
             weight,
             commands,
+            rolled_back: None,
         });
         Ok(())
+    }
+
+    /// Makes a variable tell whether a transaction of the script that was added last was rolled back
+    /// on purpose, if the script sets it by `\set`.
+    pub fn rolls_back_by(&mut self, variable: &str) {
+        let Workload {
+            scripts, symbols, ..
+        } = &mut self.workload;
+        if let (Some(script), Some(slot)) = (scripts.last_mut(), symbols.find(variable)) {
+            let sets = |command: &Command| match &command.action {
+                Action::Set(set) => set.target.slot().is_ok_and(|target| target == slot),
+                _ => false,
+            };
+            script.rolled_back = script.commands.iter().any(sets).then_some(slot);
+        }
     }
 
     /// The finished set of scripts.

@@ -28,6 +28,8 @@ words! {
         pub skipped: u64,
         /// Successful transactions above the latency limit.
         pub late: u64,
+        /// Successful transactions that their script rolled back on purpose, as the workload says.
+        pub rolled_back: u64,
     }
 }
 

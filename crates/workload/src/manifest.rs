@@ -23,7 +23,7 @@ pub struct Manifest {
     /// Constants that are drawn once for a run, with its seed.
     #[serde(default)]
     pub run_constants: Vec<Constant>,
-    /// Variable of a script that is 1 if its transaction was rolled back on purpose.
+    /// Variable that a script sets by `\set`, to 1 if it rolls its transaction back on purpose.
     #[serde(default)]
     pub rolled_back: Option<String>,
     /// Mixes of scripts.
@@ -107,6 +107,9 @@ pub struct MixScript {
     /// Limit of the 90th percentile of its latency, in milliseconds.
     #[serde(default)]
     pub limit_ms: Option<f64>,
+    /// What its transactions are, such as `new orders`, if reports have their number per minute.
+    #[serde(default)]
+    pub per_minute: Option<String>,
 }
 
 impl MixScript {

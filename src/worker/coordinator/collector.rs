@@ -15,7 +15,7 @@ use crate::shared::{ClientState, IntervalFigures, StatementRows, reading};
 use crate::telemetry::period::Period;
 use selfbench_model::{
     Figures, INTERVALS_PER_BATCH, Latency, Observed, PgioSession, Run, RunInterval, RunRecord,
-    RunScript, RunState, RunStatement, encoded,
+    RunState, RunStatement, encoded,
 };
 use selfbench_report::counted;
 use selfbench_script::Action;
@@ -178,15 +178,8 @@ fn conclude_run(
             run.errors
                 .push("too many transactions for one histogram".into());
         }
-        record.scripts.push(RunScript {
-            run_id: run.run_id,
-            script_no: index as i32,
-            name: script.name.clone(),
-            description: script.description.clone(),
-            body: script.body.clone(),
-            weight: script.weight,
-            figures: Figures::of(&tallies[index], &histograms[index], seconds),
-        });
+        let figures = Figures::of(&tallies[index], &histograms[index], seconds);
+        record.scripts.push(script.row(run.run_id, index, figures));
     }
     record.statements = statements(segment, spec, harvest, run.run_id);
     run.state = if aborted == spec.clients() {

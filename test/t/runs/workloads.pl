@@ -42,6 +42,24 @@ foreach my $family (@families)
 is($sql->(q{SELECT string_agg(condition, ', ') FROM bench.check_workload('tpcc') WHERE holds IS NULL}),
 	'condition-11', 'a condition of the load only is not judged');
 
+# Orders that are rolled back on purpose are not counted as new orders; figures of the workload.
+foreach my $way ("'tpcc'", "'tpcc-procedures', mode => 'libpq'")
+{
+	my $orders = 'SELECT sum(d_next_o_id) FROM district';
+	my $before = $sql->($orders);
+	my $run_id = $sql->("SELECT run_id FROM bench.run($way, clients => 2, transactions => 500, seed => 3)");
+	my $new = $sql->($orders) - $before;
+	is( $sql->("SELECT s.transactions - rolled_back, rolled_back > 0, per_minute_of, abs(per_minute * r.seconds / 60 - $new) < 0.01, p90_limit_ms, p90_is_met = (s.latency_p90_ms <= 5000)
+			FROM bench.run_scripts s JOIN bench.runs r USING (run_id, rolled_back) WHERE run_id = $run_id AND script_no = 0"),
+		"$new|t|new orders|t|5000|t", "new orders, $way");
+	is( $sql->("SELECT sum(rolled_back), count(per_minute), string_agg(p90_limit_ms::text, ' ' ORDER BY script_no) FROM bench.run_scripts WHERE run_id = $run_id AND script_no > 0"),
+		'0|0|5000 5000 5000 20000', 'other transactions');
+	foreach my $format (qw(text markdown html))
+	{
+		like($sql->("SELECT string_agg(line, '\n') FROM bench.report($run_id, '$format') line"), qr/new orders per minute/, "$format, $way");
+	}
+}
+
 # Conditions after a run: where the clients ran, with their search_path.
 my $run = sub {
 	my ($arguments) = @_;
@@ -70,13 +88,15 @@ $sql->('ALTER TABLE hidden RENAME TO history');
 
 # So is one that is canceled while it waits.
 my $locker = $node->background_psql('postgres');
-$locker->query_safe('BEGIN; LOCK TABLE history');
-$run_id = $sql->("SELECT bench.start('tpcc:order-status', transactions => 1, verify => true)");
+$locker->query_safe('SELECT pg_advisory_lock(1)');
+$sql->(q{SELECT bench.define_script('hold', 'SELECT pg_advisory_xact_lock_shared(1)')});
+$run_id = $sql->("SELECT bench.start('tpcc:order-status, hold\@9', transactions => 20, seed => 1, verify => true)");
+$locker->query_safe('BEGIN; LOCK TABLE history; SELECT pg_advisory_unlock(1)');
 $node->poll_query_until('postgres', "SELECT wait_event_type = 'Lock' FROM pg_stat_activity JOIN bench.runs ON pid = coordinator_pid WHERE run_id = $run_id")
   or die 'the coordinator does not wait';
 is($sql->("SELECT state, phase FROM bench.progress JOIN bench.runs USING (run_id)"), 'running|storing', 'a run is in progress until its conditions are checked');
 is($sql->("SELECT bench.cancel($run_id)"), 't', 'cancel');
-is($sql->("SELECT state, transactions FROM bench.wait($run_id)"), 'finished|1', 'a run whose check was canceled');
+is($sql->("SELECT state, transactions FROM bench.wait($run_id)"), 'finished|20', 'a run whose check was canceled');
 is($sql->("SELECT count(*), bool_and(holds IS NULL AND example LIKE '%cancel%') FROM bench.run_checks WHERE run_id = $run_id"), '12|t', 'has no condition judged');
 $locker->quit;
 

@@ -67,6 +67,9 @@ impl<'w> Client<'w> {
             late: plan
                 .latency_limit_ns
                 .is_some_and(|limit| latency_ns > limit),
+            rolled_back: plan.workload.scripts[self.script]
+                .rolled_back
+                .is_some_and(|slot| self.variables.integer(slot) == Some(1)),
         }
     }
 

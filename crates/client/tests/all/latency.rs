@@ -1,7 +1,8 @@
 //! The latency of a transaction lasts from its beginning to its end.
 
-use crate::common::{Bench, MS, done, script, serialization_failure};
+use crate::common::{Bench, MS, done, plan, script, serialization_failure};
 use selfbench_client::{Step, Transaction};
+use selfbench_script::{Protocol, Streams, WorkloadBuilder};
 
 fn latency(latency_ns: u64) -> Transaction {
     Transaction {
@@ -10,6 +11,7 @@ fn latency(latency_ns: u64) -> Transaction {
         shell_ns: 0,
         lag_ns: None,
         late: false,
+        rolled_back: false,
         retries: 0,
     }
 }
@@ -117,4 +119,33 @@ fn time_in_the_shell_is_part_of_the_latency_and_counted_beside_it() {
         assert_eq!(transaction.latency_ns, 5 * MS);
         assert_eq!(transaction.shell_ns, 4 * MS);
     }
+}
+
+#[test]
+fn a_script_that_sets_the_variable_tells_whether_it_rolled_back() {
+    let mut builder = WorkloadBuilder::new(Protocol::Simple);
+    for (body, weight) in [
+        ("\\set n :n + 1\n\\set undone :n % 3\nselect 1;", 1),
+        ("select :undone;", 0),
+    ] {
+        builder.add("s", "s", body, weight).unwrap();
+        builder.rolls_back_by("undone");
+    }
+    let workload = builder.finish().unwrap();
+    let sets = workload
+        .scripts
+        .iter()
+        .map(|script| script.rolled_back.is_some());
+    assert!(sets.eq([true, false]));
+    let variables = [("n".to_owned(), "0".to_owned())].into();
+    let mut plan = plan(&workload);
+    plan.variables = &variables;
+    let mut bench = Bench::of(plan, 0, &Streams::derive(1, 1, 1, false));
+    bench.answer(|_| done());
+    bench.run_transactions(4);
+    let rolled_back = bench
+        .succeeded()
+        .into_iter()
+        .map(|transaction| transaction.rolled_back);
+    assert!(rolled_back.eq([true, false, false, true]));
 }

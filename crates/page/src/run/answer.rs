@@ -21,7 +21,7 @@ pub(super) fn answer(record: &RunRecord, evidence: &Evidence) -> Vec<Block> {
     };
     blocks.extend(ended.map(|words| Block::Text(words.into())));
     blocks.push(Block::Lead(in_words(run)));
-    blocks.push(Block::Figures(figures(run)));
+    blocks.push(Block::Figures(figures(record)));
     let mut remarks: Vec<Remark> = advice(record, evidence)
         .into_iter()
         .map(|finding| Remark {
@@ -78,7 +78,8 @@ fn in_words(run: &Run) -> String {
     words + "."
 }
 
-fn figures(run: &Run) -> Vec<Figure> {
+fn figures(record: &RunRecord) -> Vec<Figure> {
+    let run = &record.run;
     let figures = &run.figures;
     let (counts, latency) = (&figures.counts, &figures.latency);
     let mut all = Vec::new();
@@ -94,6 +95,11 @@ fn figures(run: &Run) -> Vec<Figure> {
         Mode::Libpq => "throughput",
     };
     add(per_second, figures.tps.map(rate), "tps");
+    for script in &record.scripts {
+        if let Some(of) = &script.per_minute_of {
+            add(&format!("{of} per minute"), script.per_minute.map(rate), "");
+        }
+    }
     for (name, value) in [
         ("mean latency", latency.latency_avg_ms),
         ("median", latency.latency_p50_ms),
@@ -115,6 +121,7 @@ fn figures(run: &Run) -> Vec<Figure> {
         ("retried", counts.retried),
         ("skipped", counts.skipped),
         ("over the limit", counts.late),
+        ("rolled back on purpose", counts.rolled_back),
     ] {
         if count > 0 {
             add(name, Some(grouped(count as f64)), &share(count));

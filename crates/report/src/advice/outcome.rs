@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::number::counted;
-use selfbench_model::{Run, RunCheck, RunRecord, RunState};
+use selfbench_model::{Run, RunCheck, RunRecord, RunScript, RunState};
 use selfbench_stats::{buckets, summary};
 
 /// Shorter runs say more about their beginning than about anything else.
@@ -84,6 +84,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
         }
     }
     all.extend(record.checks.iter().filter_map(of_check));
+    all.extend(record.scripts.iter().filter_map(exceeded_limit));
     all.extend(missed_rate(run));
     all.extend(run.unmatched.iter().map(|statement| {
         Finding::warning(
@@ -140,6 +141,21 @@ fn of_check(check: &RunCheck) -> Option<Finding> {
             "a condition of the workload was not judged",
             format!("{}: {reason}", check.condition),
             "Remove the reason, and call bench.check_workload.",
+        )
+    })
+}
+
+/// A script whose 90th percentile exceeds the limit of its workload.
+fn exceeded_limit(script: &RunScript) -> Option<Finding> {
+    let (limit_ms, p90_ms) = (script.p90_limit_ms?, script.figures.latency.latency_p90_ms?);
+    (p90_ms > limit_ms).then(|| {
+        Finding::warning(
+            "a latency limit of the workload is exceeded",
+            format!(
+                "{}: 90th percentile {p90_ms:.0} ms, limit {limit_ms} ms",
+                script.description
+            ),
+            "Use fewer clients, a rate, or larger tables.",
         )
     })
 }
