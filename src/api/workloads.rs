@@ -1,13 +1,15 @@
-//! `bench.workloads`, `bench.workload_script` and `bench.check_workload`.
+//! `bench.workloads`, `bench.define_workload`, `bench.drop_workload`, `bench.workload_script` and
+//! `bench.check_workload`.
 
 use crate::backend::call::{Call, OrRaiseIn};
-use crate::check::{argument, seed};
-use crate::error::{Error, OrRaise, Result};
+use crate::check::{argument, invalid, seed};
+use crate::error::{Error, OrRaise, problem};
 use crate::query;
+use crate::run::definitions::{self, Definition};
 use crate::run::{checks, workload};
 use pgrx::prelude::*;
 use selfbench_model::RunCheck;
-use selfbench_workload::{Family, Mix, families};
+use selfbench_workload::{Family, Mix};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -26,10 +28,12 @@ fn workloads() -> Rows<(
     name!(scripts, Vec<String>),
     name!(variables, pgrx::JsonB),
     name!(options, pgrx::JsonB),
+    name!(is_own, bool),
 )> {
-    let families = families().iter().map(Family::parse);
-    let families: Result<Vec<Family>> = families.map(|f| f.map_err(workload::faulty)).collect();
-    let rows = families.or_raise().into_iter().flat_map(|family| {
+    let (of_library, own) = workload::families().or_raise();
+    let of_library = of_library.into_iter().map(|family| (family, false));
+    let all = of_library.chain(own.into_iter().map(|family| (family, true)));
+    let rows = all.flat_map(|(family, is_own)| {
         let mixes = family.manifest.mixes.clone().into_iter();
         mixes
             .map(|mix| {
@@ -44,6 +48,7 @@ fn workloads() -> Rows<(
                     scripts_of(&mix),
                     pgrx::JsonB(variables_of(&family)),
                     pgrx::JsonB(serde_json::to_value(mix.options).unwrap_or_default()),
+                    is_own,
                 )
             })
             .collect::<Vec<_>>()
@@ -75,6 +80,48 @@ fn variables_of(family: &Family) -> Value {
             (variable.name.clone(), facts)
         })
         .collect()
+}
+
+#[pg_extern(sql = false)]
+fn define_workload(call: Call<'_>) {
+    (|| {
+        let mut documents: [Option<Value>; 2] = [None, None];
+        let mut texts: [Option<String>; 5] = Default::default();
+        call.read(|arguments| {
+            for (value, name) in documents.iter_mut().zip(["manifest", "scripts"]) {
+                *value = arguments.take(name)?;
+            }
+            let names = ["name", "schema", "load", "finish", "checks"];
+            for (value, name) in texts.iter_mut().zip(names) {
+                *value = arguments.take(name)?;
+            }
+            Ok(())
+        })?;
+        let [manifest, scripts] = documents;
+        let [name, schema, load, finish, checks] = texts;
+        let scripts = argument("scripts", scripts)?;
+        let valid = "A JSON object of scripts, such as {\"read\": \"SELECT 1;\"}.";
+        let found = serde_json::from_value(scripts);
+        definitions::define(&Definition {
+            name: argument("name", name)?,
+            manifest: argument("manifest", manifest)?,
+            schema: argument("schema", schema)?,
+            load: argument("load", load)?,
+            finish: argument("finish", finish)?,
+            checks: argument("checks", checks)?,
+            scripts: found.map_err(|error| invalid("scripts", problem(&error), valid))?,
+        })
+    })()
+    .or_raise_in(&call);
+}
+
+#[pg_extern(sql = false)]
+fn drop_workload(call: Call<'_>) {
+    (|| {
+        let name: Option<String> = call.read(|arguments| arguments.take("name"))?;
+        definitions::drop(&argument("name", name)?)
+    })()
+    .or_raise_in(&call);
 }
 
 #[pg_extern(sql = false)]

@@ -111,8 +111,8 @@ pub enum Created {
     Routine(String),
 }
 
-/// The object that a statement creates, as parsing shows; `None` if it is neither table nor routine. Names have no
-/// schema. Raises an error of syntax.
+/// The object that a statement creates, as parsing shows; `None` if it is neither a table nor a routine, or one
+/// that a schema is named for, or temporary. Raises an error of syntax.
 pub fn created(sql: &str) -> Result<Option<Created>> {
     tried(InTransaction::current()?, || {
         let statements = parse(&CString::new(sql).unwrap_or_default());
@@ -123,16 +123,34 @@ pub fn created(sql: &str) -> Result<Option<Created>> {
         unsafe {
             let node = (*statement).stmt;
             if pgrx::is_a(node, pg_sys::NodeTag::T_CreateStmt) {
-                let relation = (*node.cast::<pg_sys::CreateStmt>()).relation;
-                return Ok(Some(Created::Table(c_text((*relation).relname))));
+                let relation = &*(*node.cast::<pg_sys::CreateStmt>()).relation;
+                let is_temporary = relation.relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP;
+                let has_schema = !relation.schemaname.is_null();
+                let name = c_text(relation.relname);
+                return Ok((!has_schema && !is_temporary).then_some(Created::Table(name)));
             }
             if pgrx::is_a(node, pg_sys::NodeTag::T_CreateFunctionStmt) {
                 let names = (*node.cast::<pg_sys::CreateFunctionStmt>()).funcname;
-                let last = PgList::<pg_sys::String>::from_pg(names).iter_ptr().last();
-                return Ok(last.map(|name| Created::Routine(c_text((*name).sval))));
+                let names = PgList::<pg_sys::String>::from_pg(names);
+                let name = names.get_ptr(0).filter(|_| names.len() == 1);
+                return Ok(name.map(|name| Created::Routine(c_text((*name).sval))));
             }
         }
         Ok(None)
+    })
+}
+
+/// Whether a text is one query, as parsing shows. Raises an error of syntax.
+pub fn is_query(sql: &str) -> Result<bool> {
+    tried(InTransaction::current()?, || {
+        let statements = parse(&CString::new(sql).unwrap_or_default());
+        let only = statements.get_ptr(0).filter(|_| statements.len() == 1);
+        // SAFETY: nodes are looked at as what they say they are.
+        Ok(only.is_some_and(|statement| unsafe {
+            let node = (*statement).stmt;
+            pgrx::is_a(node, pg_sys::NodeTag::T_SelectStmt)
+                && (*node.cast::<pg_sys::SelectStmt>()).intoClause.is_null()
+        }))
     })
 }
 

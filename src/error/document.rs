@@ -6,7 +6,8 @@ pub fn problem(error: &serde_json::Error) -> String {
     reworded(&error.to_string())
 }
 
-fn reworded(text: &str) -> String {
+/// The same for the text alone.
+pub fn reworded(text: &str) -> String {
     let text = match text.rfind(" at line ") {
         Some(end) => &text[..end],
         None => text,

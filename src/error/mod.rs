@@ -9,7 +9,7 @@ mod report;
 #[allow(unsafe_code)]
 mod sqlstate;
 
-pub use document::problem;
+pub use document::{problem, reworded};
 pub use report::{Report, report_of};
 pub use sqlstate::with_callback;
 

@@ -17,7 +17,7 @@ pub fn evaluate(checks: &[Check], first_row: &mut FirstRow<'_>) -> Result<Vec<Ru
         true => "NULL".to_owned(),
         false => format!(
             "(SELECT pg_catalog.concat(pg_catalog.count(*), ' ', pg_catalog.min(t::pg_catalog.text)) \
-             FROM ({}) t)",
+             FROM ({}\n) t)",
             check.sql
         ),
     };

@@ -2,6 +2,7 @@
 
 pub mod check_script;
 pub mod checks;
+pub mod definitions;
 pub mod loopback;
 pub mod options;
 pub mod pgio;
@@ -11,6 +12,7 @@ pub mod scripts;
 mod settings;
 pub mod spec;
 pub mod statements;
+mod stored;
 pub mod undefined;
 pub mod workload;
 

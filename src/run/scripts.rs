@@ -6,20 +6,19 @@
 //! * the name of a mix of the catalog stands for its scripts, `mix:script` for one of them;
 //! * a name with a slash is a file of the server;
 //! * `owner.name` is the script that this role has stored, with the owner as `regrole` prints it;
-//! * any other name is a script that the caller has stored.
+//! * any other name is a script that the caller has stored; one that is the name of a mix, too, is an error.
 //!
 //! So no role can have a script of its own executed in the place of another one, with the rights of
 //! the role that executes it. A role that may call the functions may use every stored script, with its
 //! own rights; only a script's owner may replace or drop it.
 
 use super::script::{ScriptSpec, built_in, parse, user_script};
+use super::stored::{self, IS_NAMED, arguments};
 use super::workload;
 use crate::error::{Error, Result};
-use crate::options::nearest;
 use crate::query;
 use crate::security::{as_owner, require_server_files};
 use crate::server;
-use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_script::builtin;
 use selfbench_script::names::{Item, ScriptName};
@@ -29,41 +28,22 @@ use std::io::Read;
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Whether `s` is the script with the name `$1` of the role `$2`, which is quoted in the name if `$3`
-/// is true, or of the caller `$4` if `$2` is NULL.
-const IS_NAMED: &str = "s.name = $1
-    AND (s.owner::text = CASE WHEN $3 THEN quote_ident($2) ELSE $2 END
-         OR $2 IS NULL AND s.owner = $4)";
-
-/// The values of these parameters.
-fn arguments(name: &ScriptName) -> [DatumWithOid<'_>; 4] {
-    let owner = name.owner.as_ref();
-    [
-        name.name.as_str().into(),
-        owner.map(|owner| owner.text.as_str()).into(),
-        owner.is_some_and(|owner| owner.quoted).into(),
-        server::role().into(),
-    ]
-}
-
 /// The scripts that an item of a list means: one, or all of a mix.
 pub fn find(item: &Item) -> Result<Vec<ScriptSpec>> {
     let of_statement = match item.text.trim().contains(char::is_whitespace) {
         true => " A statement is given as sql => '...'.",
         false => "",
     };
-    let mixes: Vec<String> = workload::mixes().collect();
-    let builtin_names = || builtin::list().iter().map(|script| script.name);
-    let known = builtin_names().chain(mixes.iter().map(String::as_str));
-    let meant = nearest(&item.name.name, known);
-    let meant = meant.map(|name| format!("Perhaps you meant \"{name}\". "));
-    let meant = meant.unwrap_or_default();
-    let unknown = |message: String| Error::UnknownScript {
+    let built_in_names: Vec<_> = builtin::list().iter().map(|script| script.name).collect();
+    let unknown = |message: String, meant: Option<String>| Error::UnknownScript {
         message,
         hint: format!(
-            "{meant}Built-in scripts are {}; stored ones are listed in bench.scripts, workloads in \
+            "{}Built-in scripts are {}; stored ones are listed in bench.scripts, workloads in \
              bench.workloads. A script of another role is written owner.name, a file with a slash.{of_statement}",
-            builtin_names().collect::<Vec<_>>().join(", ")
+            meant.map_or_else(String::new, |name| format!(
+                "Perhaps you meant \"{name}\". "
+            )),
+            built_in_names.join(", ")
         ),
     };
     let own_name = match &item.name.owner {
@@ -72,17 +52,31 @@ pub fn find(item: &Item) -> Result<Vec<ScriptSpec>> {
     };
     match own_name {
         Ok(script) => return Ok(vec![built_in(script, item.weight)]),
-        Err(error @ BuiltinError::Ambiguous { .. }) => return Err(unknown(error.to_string())),
+        Err(error @ BuiltinError::Ambiguous { .. }) => {
+            return Err(unknown(error.to_string(), None));
+        }
         Err(BuiltinError::Unknown(_)) => {}
     }
     if item.name.owner.is_none()
         && let Some(scripts) = workload::scripts(&item.name.name, item.weight)?
     {
+        if stored::has_script(&item.name.name)? {
+            return Err(Error::OptionConflict {
+                message: format!("script \"{}\" is ambiguous", item.name.name),
+                hint:
+                    "A workload has that name, and a script that you have stored. Write the script \
+                       with its owner in front of the name, or store it under another name."
+                        .into(),
+            });
+        }
         return Ok(scripts);
     }
-    stored_or_file(item.text, &item.name, item.weight)?
-        .map(|script| vec![script])
-        .ok_or_else(|| unknown(format!("script \"{}\" does not exist", item.text)))
+    if let Some(script) = stored_or_file(item.text, &item.name, item.weight)? {
+        return Ok(vec![script]);
+    }
+    let message = format!("script \"{}\" does not exist", item.text);
+    let meant = workload::meant(&item.name.name, &built_in_names)?;
+    Err(unknown(message, meant))
 }
 
 /// The stored script or file that a name means, which was written as `text`; `None` if no such
@@ -137,14 +131,14 @@ pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
     server::require_writable_transaction("define scripts")?;
     if name.is_empty()
         || name.len() > MAX_NAME_BYTES
-        || name.contains(['@', '/', '.', ',', '"'])
+        || name.contains(['@', '/', '.', ',', ':', '"'])
         || name.contains(char::is_control)
         || name.trim() != name
     {
         return Err(Error::OptionConflict {
             message: format!("invalid script name: \"{name}\""),
             hint:
-                "A name has 1 to 255 bytes, no \"@\", \"/\", \".\", comma, double quote or control \
+                "A name has 1 to 255 bytes, no \"@\", \"/\", \".\", \":\", comma, double quote or control \
                    character, and no space at its start or end."
                     .into(),
         });
@@ -154,6 +148,12 @@ pub fn define(name: &str, body: &str, description: Option<&str>) -> Result<()> {
             message: format!("script name \"{name}\" is reserved for built-in scripts"),
             hint: "A built-in script can be called by the start of its name. Choose another name."
                 .into(),
+        });
+    }
+    if workload::find(name)?.is_some() {
+        return Err(Error::OptionConflict {
+            message: format!("script name \"{name}\" is used by a workload"),
+            hint: "Workloads are listed in bench.workloads. Choose another name.".into(),
         });
     }
     parse(name, body)?;
@@ -176,37 +176,10 @@ pub fn drop(name: &str) -> Result<()> {
         message: format!("script \"{name}\" does not exist"),
         hint: format!("It is not the name of a script: {error}."),
     })?;
-    let arguments = arguments(&parsed);
-    let (dropped, exists) = as_owner(|| {
-        Spi::connect_mut(|client| {
-            let exists = client
-                .select(
-                    &format!("SELECT FROM bench.scripts s WHERE {IS_NAMED}"),
-                    None,
-                    &arguments,
-                )?
-                .len();
-            let dropped = client
-                .update(
-                    &format!(
-                        "DELETE FROM bench.scripts s
-                          WHERE {IS_NAMED} AND pg_has_role($4, s.owner, 'USAGE')
-                          RETURNING s.name"
-                    ),
-                    None,
-                    &arguments,
-                )?
-                .len();
-            Ok((dropped > 0, exists > 0))
-        })
-    })?;
-    match (dropped, exists) {
-        (true, _) => Ok(()),
-        (false, true) => Err(Error::Denied {
-            what: format!("script \"{name}\""),
-            hint: "Only its owner may drop it.".into(),
-        }),
-        (false, false) => Err(Error::UnknownScript {
+    match stored::drop("bench.scripts", &parsed)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(stored::denied("script", name)),
+        None => Err(Error::UnknownScript {
             message: format!("script \"{name}\" does not exist"),
             hint:
                 "Stored scripts are listed in bench.scripts. A script of another role is written \

@@ -1,6 +1,7 @@
-//! Workloads of the catalog in a run: the scripts of a mix, and the values of their variables, which come
-//! from the tables.
+//! Workloads in a run, those of the library and the role's own: the scripts of a mix, and the values of their
+//! variables, which come from the tables.
 
+use super::definitions;
 use super::script::{MixName, ScriptSpec, user_script};
 use crate::backend::activity;
 use crate::database::remote::Remote;
@@ -8,9 +9,7 @@ use crate::error::{Error, Result};
 use crate::options::nearest;
 use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
-use selfbench_workload::{
-    Check, Family, Given, Mix, MixOptions, Values, WorkloadError, families, find_mix,
-};
+use selfbench_workload::{Check, Family, Given, Mix, MixOptions, Values, WorkloadError, find_mix};
 use std::collections::BTreeMap;
 
 /// The table beside a family's tables that says what they hold.
@@ -28,12 +27,50 @@ pub struct Prepared {
     pub checks: Vec<Check>,
 }
 
-/// Names of all mixes.
-pub fn mixes() -> impl Iterator<Item = String> {
-    let families = families()
-        .iter()
-        .filter_map(|source| Family::parse(source).ok());
-    families.flat_map(|family| family.manifest.mixes.into_iter().map(|mix| mix.name))
+/// The families of the library, then the current role's own.
+pub fn families() -> Result<(Vec<Family>, Vec<Family>)> {
+    let of_library = selfbench_workload::families().iter().map(Family::parse);
+    let of_library = of_library.collect::<Result<_, _>>().map_err(faulty)?;
+    Ok((of_library, definitions::families()?))
+}
+
+/// The family or mix of that name, if there is one.
+pub fn find(name: &str) -> Result<Option<(Family, Option<Mix>)>> {
+    if let Some(found) = find_mix(name).map_err(faulty)? {
+        return Ok(Some(found));
+    }
+    let own = definitions::find(name)?;
+    Ok(own.map(|family| {
+        let mix = family.mix(name).cloned();
+        (family, mix)
+    }))
+}
+
+/// The family or mix of that name.
+pub fn named(name: &str) -> Result<(Family, Option<Mix>)> {
+    if let Some(found) = find(name)? {
+        return Ok(found);
+    }
+    let (mut known, own) = families()?;
+    known.extend(own);
+    let families = known.iter().map(|family| family.name.as_str());
+    Err(Error::UnknownWorkload {
+        name: name.to_owned(),
+        nearest: nearest(name, families.chain(mixes_of(&known))).map(str::to_owned),
+    })
+}
+
+/// The name of a mix, or another one, that may have been meant.
+pub fn meant(name: &str, others: &[&str]) -> Result<Option<String>> {
+    let (mut known, own) = families()?;
+    known.extend(own);
+    let names = others.iter().copied().chain(mixes_of(&known));
+    Ok(nearest(name, names).map(str::to_owned))
+}
+
+fn mixes_of(families: &[Family]) -> impl Iterator<Item = &str> {
+    let mixes = families.iter().flat_map(|family| &family.manifest.mixes);
+    mixes.map(|mix| mix.name.as_str())
 }
 
 /// The scripts of a mix, or the one that `mix:script` names, with their weights times `weight`; `None` if
@@ -43,7 +80,7 @@ pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
         Some((mix, script)) => (mix, Some(script)),
         None => (name, None),
     };
-    let Some((family, mix)) = find_mix(mix_name).map_err(faulty)? else {
+    let Some((family, mix)) = find(mix_name)? else {
         return Ok(None);
     };
     let Some(mix) = mix else {
@@ -120,7 +157,7 @@ pub fn prepare(
             hint: "A run has scripts of one family of workloads, besides your own.".into(),
         });
     }
-    let Some((family, Some(mix))) = find_mix(&first.mix).map_err(faulty)? else {
+    let Some((family, Some(mix))) = find(&first.mix)? else {
         return Ok(None);
     };
     values(&family, &mix, given, seed, target).map(Some)
@@ -154,10 +191,10 @@ pub fn values(
         })
     };
     let found = match target {
-        None => find(family, &mut |sql| query::first_row(sql), &given)?,
+        None => look_up(family, &mut |sql| query::first_row(sql), &given)?,
         Some(target) => activity::unchanged(|| {
             let mut remote = Remote::connect(target)?;
-            find(family, &mut |sql| remote.first_row(sql), &given)
+            look_up(family, &mut |sql| remote.first_row(sql), &given)
         })?,
     };
     let mut values = match found {
@@ -202,7 +239,7 @@ enum Found {
     Foreign(Given),
 }
 
-fn find(
+fn look_up(
     family: &Family,
     first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
     given: &dyn Fn(&str) -> Result<Option<i64>>,
@@ -265,8 +302,8 @@ fn find(
     }
     for query in &family.load {
         let of_table = format!(
-            "SELECT pg_catalog.to_regclass('{}')::pg_catalog.text",
-            query.table
+            "SELECT pg_catalog.to_regclass(pg_catalog.quote_ident({}))::pg_catalog.text",
+            quote_literal(&query.table)
         );
         if !exists(first_row(&of_table)?) {
             return Err(missing(&query.table));
@@ -274,7 +311,7 @@ fn find(
     }
     for variable in &family.manifest.variables {
         if let (Some(detect), false) = (&variable.detect, variables.contains_key(&variable.name)) {
-            let value = first_row(&format!("SELECT ({detect})::pg_catalog.text"))?
+            let value = first_row(&format!("SELECT ({detect}\n)::pg_catalog.text"))?
                 .into_iter()
                 .next()
                 .flatten();
@@ -293,7 +330,8 @@ fn without_pages(family: &Family) -> String {
         "SELECT pg_catalog.bool_and(c.relkind OPERATOR(pg_catalog.=) 'r'
                     AND pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.=) 0)::pg_catalog.text
            FROM pg_catalog.unnest(ARRAY[{}]) t (name)
-           JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(t.name)",
+           JOIN pg_catalog.pg_class c
+             ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(pg_catalog.quote_ident(t.name))",
         tables.collect::<Vec<_>>().join(", ")
     )
 }
@@ -308,18 +346,6 @@ fn scale_of(family: &Family, detected: &Given) -> Result<i64> {
         (unit > 0).then(|| found / unit)
     });
     Ok(ratio.unwrap_or(1).max(1))
-}
-
-/// The family or mix of that name.
-pub fn named(name: &str) -> Result<(Family, Option<Mix>)> {
-    find_mix(name).map_err(faulty)?.ok_or_else(|| {
-        let families = families().iter().map(|source| source.name.to_owned());
-        let known: Vec<String> = families.chain(mixes()).collect();
-        Error::UnknownWorkload {
-            name: name.to_owned(),
-            nearest: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
-        }
-    })
 }
 
 /// The error for a fault of a workload.

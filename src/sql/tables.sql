@@ -17,6 +17,20 @@ CREATE TABLE bench.scripts (
 );
 COMMENT ON TABLE bench.scripts IS 'stored benchmark scripts';
 
+CREATE TABLE bench.workload_definitions (
+    name       text NOT NULL, -- name, unique among the workloads of its owner
+    manifest   jsonb NOT NULL, -- description, unit of the scale, sizes, variables and mixes
+    schema     text NOT NULL, -- statements that create tables and routines
+    load       text NOT NULL, -- query of the rows of each table
+    finish     text NOT NULL, -- statements behind the load
+    checks     text NOT NULL, -- query of violating rows for each condition
+    scripts    jsonb NOT NULL, -- texts of the scripts by name
+    owner      regrole NOT NULL DEFAULT quote_ident(current_user)::regrole, -- role that defined it
+    created_at timestamptz NOT NULL DEFAULT now(), -- time at which it was stored
+    PRIMARY KEY (owner, name)
+);
+COMMENT ON TABLE bench.workload_definitions IS 'workloads that roles have defined; each sees its own';
+
 /* The usage of the calling session since it started; clients of mode libpq query it at start and end.
    Device bytes are NULL if the operating system does not count them, evicted blocks if the server does
    not. */
@@ -195,6 +209,10 @@ CREATE TABLE bench.pgio_sessions (
 );
 COMMENT ON TABLE bench.pgio_sessions IS 'sessions of runs of pgio''s workload, with what each has used';
 
+ALTER TABLE bench.workload_definitions ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON bench.workload_definitions
+    USING (owner = (SELECT quote_ident(current_user)::regrole));
+
 ALTER TABLE bench.runs ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own ON bench.runs
@@ -202,6 +220,7 @@ CREATE POLICY own ON bench.runs
 
 SELECT pg_catalog.pg_extension_config_dump('bench.run_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.scripts', '');
+SELECT pg_catalog.pg_extension_config_dump('bench.workload_definitions', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
 
 CREATE FUNCTION bench_internal.require_run(run_id bigint) RETURNS void

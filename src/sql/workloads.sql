@@ -1,10 +1,29 @@
-/* The catalog of workloads. */
+/* The catalog of workloads. Each role sees and uses its own ones only, beside those of the library. */
+
+CREATE FUNCTION bench.define_workload(
+    name text, -- name of the workload, of letters, digits, underscores and hyphens
+    manifest jsonb, -- description, unit of the scale, sizes, variables and mixes
+    schema text, -- CREATE TABLE, FUNCTION and PROCEDURE statements
+    load text, -- query of the rows of each table
+    scripts jsonb, -- object of the texts of the scripts, in pgbench's language
+    finish text DEFAULT '', -- statements behind the load, such as those that create keys
+    checks text DEFAULT '' -- query of violating rows for each condition
+) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'define_workload_wrapper';
+COMMENT ON FUNCTION bench.define_workload IS 'store a workload, or replace one that you own; executes nothing';
+
+CREATE FUNCTION bench.drop_workload(
+    name text -- name of the workload, with the owner in front for another role's
+) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'drop_workload_wrapper';
+COMMENT ON FUNCTION bench.drop_workload IS 'drop a stored workload that you own; its tables stay';
 
 CREATE FUNCTION bench_internal.workloads(
     OUT family text, OUT mix text, OUT description text, OUT unit text, OUT table_bytes bigint,
-    OUT index_bytes bigint, OUT tables text[], OUT scripts text[], OUT variables jsonb, OUT options jsonb
+    OUT index_bytes bigint, OUT tables text[], OUT scripts text[], OUT variables jsonb, OUT options jsonb,
+    OUT is_own boolean
 ) RETURNS SETOF record
-LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 20 AS 'MODULE_PATHNAME', 'workloads_wrapper';
+LANGUAGE c STABLE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'workloads_wrapper';
 
 CREATE VIEW bench.workloads AS
     SELECT w.family, -- tables, loaded by bench.initialize
@@ -16,9 +35,10 @@ CREATE VIEW bench.workloads AS
            w.tables, -- tables of the family
            w.scripts, -- scripts with their weights, in order: name@weight
            w.variables, -- variables with their defaults and ranges
-           w.options -- defaults of options of bench.run
+           w.options, -- defaults of options of bench.run
+           CASE WHEN w.is_own THEN quote_ident(current_user)::regrole END AS owner -- role that defined it, the current one; NULL if the library has it
       FROM bench_internal.workloads() w;
-COMMENT ON VIEW bench.workloads IS 'workloads that bench.initialize loads and bench.run executes: families of tables, and mixes of scripts';
+COMMENT ON VIEW bench.workloads IS 'workloads that bench.initialize loads and bench.run executes, those of the library and your own: families of tables, and mixes of scripts';
 
 CREATE FUNCTION bench.workload_script(
     mix text, -- name of the mix
@@ -39,5 +59,5 @@ CREATE FUNCTION bench.check_workload(
     OUT violations bigint, -- rows that violate it
     OUT example text -- one of these rows, or the reason why it is not judged
 ) RETURNS SETOF record
-LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 12 AS 'MODULE_PATHNAME', 'check_workload_wrapper';
+LANGUAGE c STABLE PARALLEL UNSAFE ROWS 12 AS 'MODULE_PATHNAME', 'check_workload_wrapper';
 COMMENT ON FUNCTION bench.check_workload IS 'whether the rows of a workload''s tables are right: its conditions, in one snapshot';

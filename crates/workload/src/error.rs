@@ -1,13 +1,19 @@
 //! Errors of workloads.
 
+use selfbench_script::ScriptError;
 use thiserror::Error;
 
 /// Fault of a family, or of what a user gives it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WorkloadError {
     /// The manifest is not what it has to be.
-    #[error("invalid manifest: {0}")]
-    Manifest(String),
+    #[error("invalid manifest: {message}{at}")]
+    Manifest {
+        /// The parser's message.
+        message: String,
+        /// The line, if it has a value, in parentheses.
+        at: String,
+    },
     /// A text of the family cannot be used.
     #[error("invalid {file}: {message}")]
     Text {
@@ -19,6 +25,12 @@ pub enum WorkloadError {
     /// A script that a mix names is missing.
     #[error("script \"{0}\" is missing")]
     ScriptMissing(String),
+    /// A rule that the family breaks.
+    #[error("{0}")]
+    Rule(String),
+    /// A script that cannot be parsed.
+    #[error("{0}")]
+    Script(Box<ScriptError>),
     /// An expression that cannot be evaluated.
     #[error("invalid value of \"{name}\": {message}")]
     Value {

@@ -6,23 +6,23 @@ use selfbench_script::statements;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Texts of a family that the library has.
+/// Texts of a family.
 #[derive(Clone, Copy, Debug)]
-pub struct Source {
+pub struct Source<'t> {
     /// Name of the family.
-    pub name: &'static str,
+    pub name: &'t str,
     /// `manifest.json`.
-    pub manifest: &'static str,
+    pub manifest: &'t str,
     /// `schema.sql`.
-    pub schema: &'static str,
+    pub schema: &'t str,
     /// `load.sql`.
-    pub load: &'static str,
+    pub load: &'t str,
     /// `finish.sql`.
-    pub finish: &'static str,
+    pub finish: &'t str,
     /// `checks.sql`.
-    pub checks: &'static str,
+    pub checks: &'t str,
     /// Names and texts of the scripts.
-    pub scripts: &'static [(&'static str, &'static str)],
+    pub scripts: &'t [(&'t str, &'t str)],
 }
 
 /// Family of workloads.
@@ -78,8 +78,8 @@ pub struct Check {
 }
 
 /// Families that the library has.
-pub fn families() -> &'static [Source] {
-    const FAMILIES: &[Source] = &include!(concat!(env!("OUT_DIR"), "/families.rs"));
+pub fn families() -> &'static [Source<'static>] {
+    const FAMILIES: &[Source<'static>] = &include!(concat!(env!("OUT_DIR"), "/families.rs"));
     FAMILIES
 }
 
@@ -90,12 +90,9 @@ pub fn families() -> &'static [Source] {
 pub fn find_mix(name: &str) -> Result<Option<(Family, Option<Mix>)>, WorkloadError> {
     for source in families() {
         let family = Family::parse(source)?;
-        let mix = family.manifest.mixes.iter().find(|mix| mix.name == name);
-        if let Some(mix) = mix.cloned() {
-            return Ok(Some((family, Some(mix))));
-        }
-        if family.name == name {
-            return Ok(Some((family, None)));
+        let mix = family.mix(name).cloned();
+        if mix.is_some() || family.name == name {
+            return Ok(Some((family, mix)));
         }
     }
     Ok(None)
@@ -106,9 +103,8 @@ impl Family {
     ///
     /// # Errors
     /// The first that is not valid.
-    pub fn parse(source: &Source) -> Result<Family, WorkloadError> {
-        let manifest: Manifest = serde_json::from_str(source.manifest)
-            .map_err(|error| WorkloadError::Manifest(error.to_string()))?;
+    pub fn parse(source: &Source<'_>) -> Result<Family, WorkloadError> {
+        let manifest = Manifest::parse(source.manifest)?;
         let scripts: BTreeMap<String, String> = source
             .scripts
             .iter()
@@ -141,6 +137,11 @@ impl Family {
         tables
     }
 
+    /// The mix of that name.
+    pub fn mix(&self, name: &str) -> Option<&Mix> {
+        self.manifest.mixes.iter().find(|mix| mix.name == name)
+    }
+
     /// Text of a script of a mix.
     pub fn body(&self, script: &MixScript) -> &str {
         self.scripts.get(script.file()).map_or("", String::as_str)
@@ -155,9 +156,11 @@ fn split(file: &'static str, text: &str) -> Result<Vec<String>, WorkloadError> {
     })
 }
 
-/// Parts of a text that begin with a line for which `header` gives something, each with its statement.
+/// Parts of a text that begin with a line for which `header` gives something, such as `like`, each with its
+/// statement.
 fn headed<T>(
     file: &'static str,
+    like: &str,
     text: &str,
     header: impl Fn(&str) -> Option<T>,
 ) -> Result<Vec<(T, String)>, WorkloadError> {
@@ -172,14 +175,23 @@ fn headed<T>(
                     sql.push('\n');
                 }
                 None if line.trim().is_empty() || line.starts_with("--") => {}
-                None => return Err(invalid(format!("no header above \"{line}\""))),
+                None => {
+                    return Err(invalid(format!(
+                        "no header such as \"{like}\" above \"{line}\""
+                    )));
+                }
             },
         }
     }
     for (_, sql) in &mut parts {
         match &split(file, sql)?[..] {
             [one] => *sql = one.trim_end_matches(';').to_owned(),
-            _ => return Err(invalid("a header needs one query".into())),
+            found => {
+                return Err(invalid(format!(
+                    "{} statements below a header such as \"{like}\", not one",
+                    found.len()
+                )));
+            }
         }
     }
     Ok(parts)
@@ -191,7 +203,7 @@ fn load_queries(text: &str) -> Result<Vec<LoadQuery>, WorkloadError> {
         let (parts, rows) = rest.strip_suffix(" rows")?.split_once(" parts of ")?;
         Some((table.to_owned(), parts.to_owned(), rows.to_owned()))
     };
-    let found = headed("load.sql", text, header)?;
+    let found = headed("load.sql", "-- table: 1 parts of 1000 rows", text, header)?;
     let query = |((table, parts, rows), sql)| LoadQuery {
         table,
         parts,
@@ -211,7 +223,7 @@ fn checks(text: &str) -> Result<Vec<Check>, WorkloadError> {
         let is_name = !name.contains(' ');
         is_name.then(|| (name.to_owned(), after_load_only, description.to_owned()))
     };
-    let found = headed("checks.sql", text, header)?;
+    let found = headed("checks.sql", "-- name: description", text, header)?;
     let check = |((name, after_load_only, description), sql)| Check {
         name,
         description,
@@ -224,8 +236,6 @@ fn checks(text: &str) -> Result<Vec<Check>, WorkloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Given, Values};
-    use selfbench_script::{Protocol, WorkloadBuilder};
 
     #[test]
     fn families_are_valid() {
@@ -233,43 +243,11 @@ mod tests {
         for source in families() {
             let family =
                 Family::parse(source).unwrap_or_else(|error| panic!("{}: {error}", source.name));
-            let manifest = &family.manifest;
             names.push(family.name.clone());
-            names.extend(manifest.mixes.iter().map(|mix| mix.name.clone()));
-            let mut values = Values::of(manifest, 3, &Given::new()).unwrap();
-            values.draw(&manifest.load_constants, 1).unwrap();
-            values.draw(&manifest.run_constants, 2).unwrap();
-            for query in &family.load {
-                let count = |text: &str| {
-                    let mut rng = selfbench_script::Rng::from_seed(0);
-                    values.evaluate(&query.table, text, &mut rng).unwrap()
-                };
-                assert!(
-                    count(&query.parts) > 0 && count(&query.rows) > 0,
-                    "{}",
-                    query.table
-                );
-            }
-            for mix in &manifest.mixes {
-                let mut builder = WorkloadBuilder::new(Protocol::Prepared);
-                for script in &mix.scripts {
-                    let body = family.body(script);
-                    builder
-                        .add(&script.name, &script.name, body, script.weight)
-                        .unwrap();
-                }
-                let workload = builder.finish().unwrap();
-                let columns = |_: &selfbench_script::SqlCommand| Ok::<_, ()>(None);
-                let unset = workload
-                    .unset_variables(|name| values.0.contains_key(name), columns)
-                    .unwrap();
-                assert!(
-                    unset.mentions.is_empty(),
-                    "{}: {:?}",
-                    mix.name,
-                    unset.mentions
-                );
-            }
+            names.extend(family.manifest.mixes.iter().map(|mix| mix.name.clone()));
+            family
+                .check()
+                .unwrap_or_else(|error| panic!("{}: {error}", source.name));
         }
         names.sort();
         let count = names.len();

@@ -1,5 +1,6 @@
 //! Manifests: the description of a family.
 
+use crate::error::WorkloadError;
 use serde::{Deserialize, Serialize};
 
 /// Description of a family, as `manifest.json` has it.
@@ -28,6 +29,26 @@ pub struct Manifest {
     pub rolled_back: Option<String>,
     /// Mixes of scripts.
     pub mixes: Vec<Mix>,
+}
+
+impl Manifest {
+    /// Parses a manifest.
+    ///
+    /// # Errors
+    /// What is wrong, with the line.
+    pub fn parse(text: &str) -> Result<Manifest, WorkloadError> {
+        serde_json::from_str(text).map_err(|error| {
+            let line = text.lines().nth(error.line().saturating_sub(1));
+            let line = line.unwrap_or_default().trim().trim_end_matches(',');
+            WorkloadError::Manifest {
+                message: error.to_string(),
+                at: match line.contains(": ") {
+                    true => format!(" ({line})"),
+                    false => String::new(),
+                },
+            }
+        })
+    }
 }
 
 /// Sizes of a family in megabytes of 2^20 bytes.

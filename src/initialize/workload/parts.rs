@@ -8,7 +8,7 @@ use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
 use crate::backend::transaction::transaction;
 use crate::database::remote::Remote;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::state::session::setting;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -87,6 +87,7 @@ impl Parts {
         done: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         while let Some((query, part)) = self.locate(next()) {
+            let done = &mut limited(query, done);
             transaction(|| insert(&query.table, &query.sql, self.arguments(part), done))?;
         }
         Ok(())
@@ -98,6 +99,7 @@ impl Parts {
         for query in &self.queries {
             remote.execute("BEGIN")?;
             for part in 0..query.parts {
+                let done = &mut limited(query, done);
                 transaction(|| {
                     let lines = Lines::of(&query.sql, self.arguments(part as i64))?;
                     lines.copy(remote, &query.table, done)
@@ -127,6 +129,24 @@ impl Parts {
             rest -= query.parts;
         }
         None
+    }
+}
+
+/// `done`, which fails if a part has more rows than the query is said to give.
+fn limited(
+    query: &RowQuery,
+    done: &mut dyn FnMut(u64) -> Result<()>,
+) -> impl FnMut(u64) -> Result<()> {
+    let most = query.rows.checked_div(query.parts).unwrap_or_default();
+    let mut left = most;
+    move |rows| {
+        left = left.checked_sub(rows).ok_or_else(|| {
+            let table = &query.table;
+            Error::Limit(format!(
+                "a part of the rows of table {table} has more than {most}"
+            ))
+        })?;
+        done(rows)
     }
 }
 

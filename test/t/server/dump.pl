@@ -19,6 +19,11 @@ foreach my $mode (qw(spi libpq))
 }
 $node->safe_psql('postgres',
 	"INSERT INTO bench.scripts (name, description, body) VALUES ('mine', 'a script', 'SELECT 1;')");
+$node->safe_psql('postgres', <<'SQL');
+SELECT bench.define_workload('own', '{"description": "d", "unit": "u", "max_scale": 1, "size": {"table_mb": 1, "index_mb": 1},
+	"mixes": [{"name": "own", "description": "d", "scripts": [{"name": "s", "weight": 1}]}]}',
+	'CREATE TABLE own (t text)', E'-- own: 1 parts of 1 rows\nSELECT ''\\ "'' AS t', '{"s": "SELECT 1;"}');
+SQL
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE pgio1 (mykey bigint, scratch bigint, filler char(1024)) WITH (fillfactor = 10);
@@ -31,7 +36,7 @@ $node->safe_psql('postgres', 'SELECT bench.compare(repeats => 1, transactions =>
 
 $node->safe_psql('postgres', "CREATE ROLE granted LOGIN; SELECT bench.grant_to('granted');");
 
-my @tables = qw(sets runs run_scripts run_intervals run_settings scripts pgio_runs pgio_sessions);
+my @tables = qw(sets runs run_scripts run_intervals run_settings scripts workload_definitions pgio_runs pgio_sessions);
 
 sub contents
 {

@@ -13,7 +13,7 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE "Another Role";
 SELECT bench.initialize();
 SELECT bench.initialize_pgio(size => '300');
-SELECT bench.initialize('ycsb', scale => 0.01);
+SELECT bench.initialize('ycsb');
 SELECT bench.define_script('mine', E'\\set n random(1, 10)\nSELECT :n;');
 -- The runs and sets that functions read.
 SELECT bench.run('mine, select-only@2', clients => 2, transactions => 50, per_statement => true, log => true,
@@ -48,9 +48,14 @@ my @calls = (
 	compare_runs => 'SELECT * FROM bench.compare_runs(ARRAY[1], ARRAY[2])',
 	dashboard    => q(SELECT bench.dashboard() ~ '</html>'),
 	define_script => q(SELECT bench.define_script('other', 'SELECT 1;', 'some')::text),
+	define_workload => q(SELECT bench.define_workload('other', m, 'CREATE TABLE other (id int)', E'-- other: 1 parts of 1 rows\nSELECT 1', '{"s": "SELECT 1;"}')::text
+		FROM jsonb('{"description": "d", "unit": "u", "max_scale": 1, "size": {"table_mb": 1, "index_mb": 1},
+		"mixes": [{"name": "other", "description": "d", "scripts": [{"name": "s", "weight": 1}]}]}') m),
+	drop_workload => q(SELECT bench.drop_workload('other')::text),
 	drop_script   => q(SELECT bench.drop_script('other')::text),
 	export_run    => q(SELECT bench.export_run(1)::jsonb - 'exported_at'),
 	export_schema => 'SELECT bench.export_schema()::jsonb',
+	hash_fnv1a      => 'SELECT bench.hash_fnv1a(5)',
 	find_capacity => q(SELECT bench.find_capacity(10, scripts => 'mine', duration => '1 s', clients => -1)),
 	finish_teardown => 'SELECT bench.finish_teardown(1)',
 	grant_to        => q(SELECT bench.grant_to('"Another Role"')::text),
@@ -86,8 +91,8 @@ my @calls = (
 	time_budget     => 'SELECT * FROM bench.time_budget(1) UNION ALL SELECT * FROM bench.time_budget(set_id => 1)',
 	top_functions   => 'SELECT * FROM bench.top_functions(1)',
 	top_waits       => 'SELECT * FROM bench.top_waits(1)',
-	wait            => 'SELECT * FROM bench.wait(1)',
-	workload_script => q(SELECT * FROM bench.workload_script('ycsb-a', 'read', seed => 1)));
+	workload_script => q(SELECT * FROM bench.workload_script('ycsb-a', 'read', seed => 1)),
+	wait            => 'SELECT * FROM bench.wait(1)');
 is($node->safe_psql('postgres', q(SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace ORDER BY 1)),
 	join("\n", sort(pairkeys(@calls))), 'each function is called');
 
@@ -117,7 +122,7 @@ my @settings = (
 # Functions that write, that need a schema in search_path, and that draw with characters of the client's
 # encoding.
 my $writes  = qr/^(define|delete|drop|finish|grant|import|initialize|resume)/;
-my $in_path = qr/^initialize|pgio$|^pgbench$/;
+my $in_path = qr/^initialize|pgio$|^pgbench$|^check_workload$|^workload_script$/;
 my $drawn   = qr/^(plot|report)$/;
 
 # What the calls give under a setting, by name: rows as JSON and messages.
