@@ -145,7 +145,10 @@ fn execute_workload(spec: WorkloadSpec, horizon: &Horizon) -> Result<Vec<(String
         locks::require_none(&tables)?;
     }
     let notifier = Notifier {
-        steps: InitializeStep::WORKLOAD.to_vec(),
+        steps: match spec.drops_only {
+            true => vec![InitializeStep::DropTables],
+            false => InitializeStep::WORKLOAD.to_vec(),
+        },
         tables: format!("the tables of {}", spec.family),
         rows: spec.rows() as u64,
         ..Notifier::default()

@@ -269,6 +269,8 @@ macro_rules! initialize_workload_options {
             /// Whether to drop tables with the names of the workload's that no initialization has made, and not
             /// to check, before anything is dropped, that there is space.
             force: bool = false;
+            /// Steps: `d` drops the tables only; NULL is all of them.
+            steps: Option<String>;
         } }
     };
 }

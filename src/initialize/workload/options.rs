@@ -28,6 +28,14 @@ impl WorkloadOptions {
     /// Checks everything that can be checked before something is dropped, but for the space.
     pub fn check(&self, workload: &str) -> Result<WorkloadSpec> {
         let family = workload::named(workload)?.0;
+        let drops_only = match self.steps.as_deref() {
+            None => false,
+            Some("d") => true,
+            Some(steps) => {
+                let valid = "The valid step is \"d\"; NULL is all of them.";
+                return Err(invalid("steps", format!("\"{steps}\""), valid));
+            }
+        };
         let manifest = &family.manifest;
         let scale = i64::from(self.scale);
         let scale = in_range("scale", scale, 1, manifest.max_scale)?;
@@ -78,6 +86,7 @@ impl WorkloadOptions {
             unlogged: self.unlogged,
             tablespace: self.tablespace.clone(),
             force: self.force,
+            drops_only,
             settings: settings::of_session()?,
             target,
             workers: self.workers,

@@ -44,6 +44,8 @@ pub struct WorkloadSpec {
     pub tablespace: Option<String>,
     /// Whether to replace tables of others and not to check that there is space.
     pub force: bool,
+    /// Whether to drop the tables and no more.
+    pub drops_only: bool,
     /// The caller's session settings.
     pub settings: Settings,
     /// Server with the tables, if it is not this one.

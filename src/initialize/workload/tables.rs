@@ -42,6 +42,8 @@ pub struct Schema {
     pub old: Vec<OldTable>,
     /// Existing routines of the workload, as SQL names them.
     routines: Vec<String>,
+    /// Families that `bench_workload` has; `None` if there is no such table.
+    families: Option<Vec<String>>,
 }
 
 impl Schema {
@@ -63,6 +65,7 @@ impl Schema {
             name,
             old: Vec::new(),
             routines: Vec::new(),
+            families: None,
         };
         schema.find(database, spec)?;
         Ok(schema)
@@ -86,12 +89,12 @@ impl Schema {
             let why = "it is a type".into();
             return Err(Error::NameTaken { relation, why });
         }
-        let mut is_ours = false;
         if let Some(row) = relations.iter().find(|row| row.0 == WORKLOADS) {
             require_own(row)?;
-            is_ours = self.has_row(database, &spec.family)?;
+            self.families = Some(self.families(database)?);
         }
-        let replaces = is_ours || spec.force;
+        let mut families = self.families.iter().flatten();
+        let replaces = families.any(|family| *family == spec.family) || spec.force;
         let others = format!(
             "{WORKLOADS} has no row of workload \"{}\" (force => true replaces it)",
             spec.family
@@ -120,14 +123,14 @@ impl Schema {
         }
     }
 
-    /// Whether an initialization has created tables of that family here.
-    fn has_row(&self, database: &mut Database, family: &str) -> Result<bool> {
+    /// Families whose tables an initialization has created here.
+    fn families(&self, database: &mut Database) -> Result<Vec<String>> {
         let row = database.first_row(&format!(
-            "SELECT 'found' FROM {}.{WORKLOADS} w WHERE w.family OPERATOR(pg_catalog.=) {}",
-            self.name,
-            quote_literal(family)
+            "SELECT pg_catalog.json_agg(w.family)::pg_catalog.text FROM {}.{WORKLOADS} w",
+            self.name
         ))?;
-        Ok(!row.is_empty())
+        let listed = row.into_iter().next().flatten().unwrap_or_default();
+        Ok(serde_json::from_str(&listed).unwrap_or_default())
     }
 
     /// The notice about tables that will be dropped; `None` if there are none.
@@ -176,6 +179,16 @@ impl Schema {
             ),
         ]);
         statements
+    }
+
+    /// The statement after which `bench_workload` does not have the family, or is gone with the last one.
+    pub fn forget(&self, spec: &WorkloadSpec) -> Option<String> {
+        let table = self.table(WORKLOADS);
+        let families = self.families.as_ref()?;
+        match families.iter().all(|family| *family == spec.family) {
+            true => Some(format!("DROP TABLE {table}")),
+            false => Some(format!("DELETE FROM {table} {}", of_family(&spec.family))),
+        }
     }
 
     /// The statement that completes the row.

@@ -224,11 +224,19 @@ fn workload(
     tell: impl Fn(&str),
 ) -> Result<()> {
     let schema = WorkloadSchema::enter(database, spec)?;
-    if let (Database::Here, false) = (&database, spec.force) {
+    if let (Database::Here, false) = (&database, spec.force || spec.drops_only) {
         transaction(|| space::require_for_workload(spec, &schema))?;
     }
     if let Some(line) = schema.announce_drop() {
         tell(&line);
+    }
+    if spec.drops_only {
+        steps.begin(activity_of('d'))?;
+        return database.transaction(|database| {
+            let mut statements = schema.drop();
+            statements.extend(schema.forget(spec));
+            statements.iter().try_for_each(|sql| database.execute(sql))
+        });
     }
     database.transaction(|database| {
         steps.begin(activity_of('d'))?;

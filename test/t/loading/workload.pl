@@ -121,6 +121,19 @@ SQL
 	}
 }
 
+# Step d drops the tables with their rows of bench_workload, which goes with the last one.
+is(initialize("'tpcc', steps => 'd'"), 'drop tables', 'dropping');
+is( $node->safe_psql('postgres',
+		"SELECT (SELECT count(*) FROM pg_class WHERE relname IN ('warehouse', 'order_line')), (SELECT count(*) FROM pg_proc WHERE proname = 'tpcc_payment'), string_agg(family, ' ' ORDER BY family) FROM bench_workload"),
+	'0|0|sysbench ycsb', 'tables, procedures and the row are gone');
+initialize("'$_', steps => 'd'") foreach qw(ycsb sysbench);
+is($node->safe_psql('postgres', "SELECT to_regclass('bench_workload'), to_regclass('sbtest1')"), '|', 'so is bench_workload, with the last one');
+is(initialize("'ycsb', steps => 'd'"), 'drop tables', 'nothing to drop');
+like(refused("'ycsb', steps => 'dt'"), qr/invalid value for option "steps": "dt"/, 'other steps');
+$node->safe_psql('postgres', 'CREATE TABLE usertable (i int)');
+like(refused("'ycsb', steps => 'd'"), qr/"usertable".*\n?.*force => true/s, 'a table of others stays');
+$node->safe_psql('postgres', 'DROP TABLE usertable');
+
 # Options.
 initialize("'ycsb', unlogged => true");
 is( $node->safe_psql('postgres',
