@@ -19,7 +19,7 @@ CREATE FUNCTION bench.initialize(
     OUT seconds float8 -- time of the step
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'initialize_workload_wrapper';
-COMMENT ON FUNCTION bench.initialize(text, int, jsonb, bench.seed, int, text, text, boolean, boolean) IS 'create and fill the tables of a workload in the first schema of search_path; returns the seconds of each step';
+COMMENT ON FUNCTION bench.initialize(text, int, jsonb, bench.seed, int, text, text, boolean, boolean, text) IS 'create and fill the tables of a workload in the first schema of search_path; returns the seconds of each step';
 
 /*
  * Creates tables pgio1, pgio2 and so on in the first schema of search_path.

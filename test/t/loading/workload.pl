@@ -223,7 +223,7 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE loader LOGIN;
 CREATE SCHEMA loader AUTHORIZATION loader;
 GRANT USAGE ON SCHEMA bench TO loader;
-GRANT EXECUTE ON FUNCTION bench.initialize(text, int, jsonb, bench.seed, int, text, text, boolean, boolean) TO loader;
+GRANT EXECUTE ON FUNCTION bench.initialize(text, int, jsonb, bench.seed, int, text, text, boolean, boolean, text) TO loader;
 SQL
 my $as = 'SET ROLE loader; SET search_path = loader';
 like(refused(q{'ycsb'}, $as), qr/permission denied for function bench\..*\nHINT:.*bench\.grant_to/,
