@@ -14,6 +14,7 @@ use crate::initialize::{
 };
 use crate::options::Options;
 use crate::query;
+use crate::run::workload;
 use crate::server;
 use crate::shared::{Phase, Segment, SegmentLayout, TaskKind};
 use crate::worker::launch::Task;
@@ -23,6 +24,7 @@ use pgrx::prelude::*;
 use selfbench_model::InitializeStep;
 use selfbench_report::initialize::{closing_line, progress_line};
 use selfbench_report::readable;
+use selfbench_workload::Loader;
 use std::sync::atomic::Ordering::*;
 
 /// Time between notices of the number of rows.
@@ -61,8 +63,18 @@ fn initialize_workload(
     let seconds = (|| {
         let (workload, options): (Option<String>, WorkloadOptions) =
             call.read(|arguments| Ok((arguments.take("workload")?, Options::take(arguments)?)))?;
-        let spec = options.check(&argument("workload", workload)?)?;
-        execute_workload(spec, &horizon)
+        let workload = argument("workload", workload)?;
+        match workload::named(&workload)?.0.manifest.loader {
+            None => execute_workload(options.check(&workload)?, &horizon),
+            Some(Loader::Pgbench) => {
+                let spec = options.of_pgbench()?.check(false)?;
+                execute(&spec, Telling::default(), &horizon)
+            }
+            Some(Loader::Pgio) => Err(Error::OptionConflict {
+                message: format!("workload \"{workload}\" is loaded by a function of its own"),
+                hint: workload::PGIO_FUNCTIONS.into(),
+            }),
+        }
     })();
     TableIterator::new(seconds.or_raise_in(&call))
 }

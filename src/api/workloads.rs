@@ -5,8 +5,9 @@ use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, invalid, seed};
 use crate::error::{Error, OrRaise, problem};
 use crate::query;
+use crate::run::checks;
 use crate::run::definitions::{self, Definition};
-use crate::run::{checks, workload};
+use crate::run::workload::{self, Prepared};
 use pgrx::prelude::*;
 use selfbench_model::RunCheck;
 use selfbench_workload::{Family, Mix};
@@ -19,7 +20,7 @@ type Rows<T> = TableIterator<'static, T>;
 #[pg_extern(sql = false)]
 fn workloads() -> Rows<(
     name!(family, String),
-    name!(mix, String),
+    name!(mix, Option<String>),
     name!(description, String),
     name!(unit, String),
     name!(table_bytes, i64),
@@ -34,20 +35,23 @@ fn workloads() -> Rows<(
     let of_library = of_library.into_iter().map(|family| (family, false));
     let all = of_library.chain(own.into_iter().map(|family| (family, true)));
     let rows = all.flat_map(|(family, is_own)| {
-        let mixes = family.manifest.mixes.clone().into_iter();
+        let mixes = family.manifest.mixes.iter().map(Some);
+        let none = family.manifest.mixes.is_empty().then_some(None);
         mixes
+            .chain(none)
             .map(|mix| {
+                let description = mix.map_or(&family.manifest.description, |mix| &mix.description);
                 (
                     family.name.clone(),
-                    mix.name.clone(),
-                    mix.description.clone(),
+                    mix.map(|mix| mix.name.clone()),
+                    description.clone(),
                     family.manifest.unit.clone(),
                     bytes(family.manifest.size.table_mb),
                     bytes(family.manifest.size.index_mb),
                     family.tables(),
-                    scripts_of(&mix),
+                    mix.map_or_else(Vec::new, scripts_of),
                     pgrx::JsonB(variables_of(&family)),
-                    pgrx::JsonB(serde_json::to_value(mix.options).unwrap_or_default()),
+                    pgrx::JsonB(json!(mix.map(|mix| mix.options).unwrap_or_default())),
                     is_own,
                 )
             })
@@ -128,43 +132,50 @@ fn drop_workload(call: Call<'_>) {
 fn workload_script(
     call: Call<'_>,
 ) -> TableIterator<'static, (name!(body, String), name!(defines, String))> {
-    let row = (|| {
-        let (mix, script, variables, wanted_seed): (
-            Option<String>,
-            Option<String>,
-            Option<Value>,
-            _,
-        ) = call.read(|arguments| {
-            Ok((
-                arguments.take("mix")?,
-                arguments.take("script")?,
-                arguments.take("variables")?,
-                arguments.take("seed")?,
-            ))
-        })?;
-        let (name, script) = (argument("mix", mix)?, argument("script", script)?);
-        let given = numbers(variables.as_ref());
-        let scripts = workload::scripts(&format!("{name}:{script}"), 1)?;
-        let Some(found) = scripts.and_then(|scripts| scripts.into_iter().next()) else {
-            workload::named(&name)?;
-            return Err(Error::UnknownScript {
-                message: format!("workload \"{name}\" has no script \"{script}\""),
-                hint: "bench.workloads lists the scripts of each mix.".into(),
-            });
+    let row =
+        (|| {
+            let (mix, script, variables, wanted_seed): (
+                Option<String>,
+                Option<String>,
+                Option<Value>,
+                _,
+            ) = call.read(|arguments| {
+                Ok((
+                    arguments.take("mix")?,
+                    arguments.take("script")?,
+                    arguments.take("variables")?,
+                    arguments.take("seed")?,
+                ))
+            })?;
+            let (name, script) = (argument("mix", mix)?, argument("script", script)?);
+            let given = numbers(variables.as_ref());
+            let scripts = workload::scripts(&format!("{name}:{script}"), 1)?;
+            let Some(found) = scripts.and_then(|scripts| scripts.into_iter().next()) else {
+                workload::named(&name)?;
+                return Err(Error::UnknownScript {
+                    message: format!("workload \"{name}\" has no script \"{script}\""),
+                    hint: "bench.workloads lists the scripts of each mix.".into(),
+                });
+            };
+            let wanted_seed: Option<crate::check::Seed> = wanted_seed;
+            let seed = seed(wanted_seed.as_ref())?;
+            let prepared = workload::prepare(std::slice::from_ref(&found), &given, seed, None)?;
+            let defines: Vec<String> = match prepared {
+            Some(Prepared { values, .. }) => {
+                let values = values.0.iter();
+                values.map(|(name, value)| format!("-D {name}={value}")).collect()
+            }
+            // A built-in script, for which pgbench looks the scale up, but not if it is in a file.
+            None => query::first_row(
+                "SELECT pg_catalog.concat('-D scale=', pg_catalog.count(*)) FROM pgbench_branches",
+            )?
+            .into_iter()
+            .flatten()
+            .collect(),
         };
-        let wanted_seed: Option<crate::check::Seed> = wanted_seed;
-        let seed = seed(wanted_seed.as_ref())?;
-        let prepared = workload::prepare(std::slice::from_ref(&found), &given, seed, None)?;
-        let values = prepared
-            .map(|prepared| prepared.values.0)
-            .unwrap_or_default();
-        let defines = values
-            .iter()
-            .map(|(name, value)| format!("-D {name}={value}"));
-        let defines: Vec<String> = defines.collect();
-        Ok((found.body, defines.join(" ")))
-    })()
-    .or_raise_in(&call);
+            Ok((found.body, defines.join(" ")))
+        })()
+        .or_raise_in(&call);
     TableIterator::once(row)
 }
 

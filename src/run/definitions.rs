@@ -114,6 +114,10 @@ pub fn define(definition: &Definition) -> Result<()> {
     let family = definition.family()?;
     family.check().map_err(|error| definition.faulty(error))?;
     let rule = |message: String| definition.faulty(WorkloadError::Rule(message));
+    if family.manifest.loader.is_some() || !family.manifest.tables.is_empty() {
+        let message = "\"loader\" and \"tables\" are for workloads of the library";
+        return Err(rule(message.into()));
+    }
     require_unused(&family, &rule)?;
     check_statements(&family, &rule)?;
     let role = server::role();

@@ -2,15 +2,22 @@
 //! variables, which come from the tables.
 
 use super::definitions;
-use super::script::{MixName, ScriptSpec, user_script};
+use super::script::{MixName, ScriptSpec, built_in, user_script};
 use crate::backend::activity;
 use crate::database::remote::Remote;
 use crate::error::{Error, Result};
 use crate::options::nearest;
 use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
-use selfbench_workload::{Check, Family, Given, Mix, MixOptions, Values, WorkloadError, find_mix};
+use selfbench_script::builtin;
+use selfbench_workload::{
+    Check, Family, Given, Loader, Mix, MixOptions, Values, WorkloadError, find_mix,
+};
 use std::collections::BTreeMap;
+
+/// The hint for pgio's workload.
+pub const PGIO_FUNCTIONS: &str =
+    "bench.initialize_pgio loads pgio's tables, bench.run_pgio executes its workload.";
 
 /// The table beside a family's tables that says what they hold.
 pub const TABLE: &str = "bench_workload";
@@ -76,7 +83,7 @@ fn mixes_of(families: &[Family]) -> impl Iterator<Item = &str> {
 /// The scripts of a mix, or the one that `mix:script` names, with their weights times `weight`; `None` if
 /// there is no such mix.
 pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
-    let (mix_name, script) = match name.split_once(':') {
+    let (mix_name, wanted) = match name.split_once(':') {
         Some((mix, script)) => (mix, Some(script)),
         None => (name, None),
     };
@@ -92,9 +99,18 @@ pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
             .collect();
         return Err(Error::UnknownScript {
             message: format!("\"{name}\" is a family of workloads, not a mix of scripts"),
-            hint: format!("Its mixes are {}.", mixes.join(", ")),
+            hint: match family.manifest.loader {
+                Some(Loader::Pgio) => PGIO_FUNCTIONS.into(),
+                _ => format!("Its mixes are {}.", mixes.join(", ")),
+            },
         });
     };
+    if let (Some(Loader::Pgbench), Ok(script)) =
+        (family.manifest.loader, builtin::find_builtin(&mix.name))
+        && (wanted.is_none() || wanted == Some(script.name))
+    {
+        return Ok(Some(vec![built_in(script, weight)]));
+    }
     let of_mix = mix.scripts.iter().map(|script| ScriptSpec {
         weight: script.weight.saturating_mul(weight),
         workload: Some(MixName {
@@ -114,7 +130,7 @@ pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
             1,
         )
     });
-    let Some(script) = script else {
+    let Some(script) = wanted else {
         return Ok(Some(of_mix.collect()));
     };
     let found = of_mix

@@ -27,7 +27,7 @@ LANGUAGE c STABLE PARALLEL UNSAFE ROWS 20 AS 'MODULE_PATHNAME', 'workloads_wrapp
 
 CREATE VIEW bench.workloads AS
     SELECT w.family, -- tables, loaded by bench.initialize
-           w.mix, -- scripts, executed by bench.run
+           w.mix, -- scripts, executed by bench.run; NULL if the family has functions of its own
            w.description, -- what it does
            w.unit, -- unit of the scale
            w.table_bytes, -- size of the tables for a unit, without what they have whatever the scale is

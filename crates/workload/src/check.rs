@@ -26,8 +26,10 @@ impl Family {
         let manifest = &self.manifest;
         named("workload", [self.name.as_str()])?;
         named("mix", manifest.mixes.iter().map(|mix| mix.name.as_str()))?;
-        require(!manifest.mixes.is_empty(), || "no mix".into())?;
-        require(!self.load.is_empty(), || "no query of rows".into())?;
+        if manifest.loader.is_none() {
+            require(!manifest.mixes.is_empty(), || "no mix".into())?;
+            require(!self.load.is_empty(), || "no query of rows".into())?;
+        }
         unique("condition", self.checks.iter().map(|c| c.name.as_str()))?;
         check_sizes(manifest)?;
         let values = check_values(manifest)?;

@@ -1,8 +1,8 @@
 //! Families: their texts, parsed.
 
 use crate::error::WorkloadError;
-use crate::manifest::{Manifest, Mix, MixScript};
-use selfbench_script::statements;
+use crate::manifest::{Loader, Manifest, Mix, MixScript};
+use selfbench_script::{builtin, statements};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -105,11 +105,15 @@ impl Family {
     /// The first that is not valid.
     pub fn parse(source: &Source<'_>) -> Result<Family, WorkloadError> {
         let manifest = Manifest::parse(source.manifest)?;
-        let scripts: BTreeMap<String, String> = source
+        let mut scripts: BTreeMap<String, String> = source
             .scripts
             .iter()
             .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
             .collect();
+        if manifest.loader == Some(Loader::Pgbench) {
+            let built_in = builtin::list().iter();
+            scripts.extend(built_in.map(|script| (script.name.to_owned(), script.body.to_owned())));
+        }
         for script in manifest.mixes.iter().flat_map(|mix| &mix.scripts) {
             if !scripts.contains_key(script.file()) {
                 return Err(WorkloadError::ScriptMissing(script.file().to_owned()));
@@ -126,9 +130,9 @@ impl Family {
         })
     }
 
-    /// Tables of the family: those that are loaded, in order.
+    /// Tables of the family: those that are filled, in order.
     pub fn tables(&self) -> Vec<String> {
-        let mut tables: Vec<String> = Vec::new();
+        let mut tables = self.manifest.tables.clone();
         for query in &self.load {
             if !tables.contains(&query.table) {
                 tables.push(query.table.clone());

@@ -27,8 +27,24 @@ pub struct Manifest {
     /// Variable that a script sets by `\set`, to 1 if it rolls its transaction back on purpose.
     #[serde(default)]
     pub rolled_back: Option<String>,
+    /// Loader of the rows, if they are not those of queries.
+    #[serde(default)]
+    pub loader: Option<Loader>,
+    /// Tables that this loader fills.
+    #[serde(default)]
+    pub tables: Vec<String>,
     /// Mixes of scripts.
     pub mixes: Vec<Mix>,
+}
+
+/// Loader of a family of the library that is older than the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Loader {
+    /// That of pgbench's tables; scripts are the built-in ones.
+    Pgbench,
+    /// That of pgio's tables, which has functions of its own for runs, too.
+    Pgio,
 }
 
 impl Manifest {

@@ -64,6 +64,9 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
         points,
         scales,
     };
+    if has_scale {
+        sweep.require_pgbench()?;
+    }
     let planned = sweep.plan().iter().map(Vec::len).sum();
     let mut document = sweep.series.document();
     document.insert(GRID.into(), grid);
@@ -186,6 +189,23 @@ impl Sweep {
     /// Its points and their arms.
     pub fn points(&self) -> impl Iterator<Item = (&Map<String, Value>, &arms::Arm)> {
         self.points.iter().zip(&self.series.arms)
+    }
+
+    /// Fails if scripts are of a workload with other tables than those that are initialized for each scale.
+    fn require_pgbench(&self) -> Result<()> {
+        let specs = self.series.arms.iter().filter_map(|arm| arm.spec.as_ref());
+        let mut names = specs
+            .flat_map(|spec| &spec.scripts)
+            .filter_map(|script| script.workload.as_ref());
+        match names.next() {
+            Some(name) => Err(Error::OptionConflict {
+                message: format!("a grid with \"scale\" cannot have scripts of workload \"{}\"", name.family),
+                hint: "It initializes pgbench's tables. Call bench.initialize and bench.sweep for each \
+                       scale of the workload."
+                    .into(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// All runs, in their order: for each scale a run that warms up, and the rounds.

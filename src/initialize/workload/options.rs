@@ -6,7 +6,7 @@ use crate::backend::settings;
 use crate::backend::statement::{self, Created};
 use crate::check::{self, Seed, in_range, invalid};
 use crate::error::{Error, Result};
-use crate::initialize::options::CommonOptions;
+use crate::initialize::options::{CommonOptions, InitializeOptions};
 use crate::options::options;
 use crate::query;
 use crate::run::workload;
@@ -25,6 +25,26 @@ selfbench_catalog::initialize_workload_options!(options! {
 });
 
 impl WorkloadOptions {
+    /// The same for pgbench's tables, whose rows are always the same.
+    pub fn of_pgbench(&self) -> Result<InitializeOptions> {
+        if self.seed.is_some() || self.variables.is_some() {
+            return Err(Error::OptionConflict {
+                message: "pgbench's tables have neither \"seed\" nor \"variables\"".into(),
+                hint: "Leave them out: the rows depend on the scale alone.".into(),
+            });
+        }
+        Ok(InitializeOptions {
+            scale: self.scale,
+            workers: self.workers,
+            target: self.target.clone(),
+            tablespace: self.tablespace.clone(),
+            index_tablespace: self.tablespace.clone(),
+            unlogged: self.unlogged,
+            force: self.force,
+            ..InitializeOptions::default()
+        })
+    }
+
     /// Checks everything that can be checked before something is dropped, but for the space.
     pub fn check(&self, workload: &str) -> Result<WorkloadSpec> {
         let family = workload::named(workload)?.0;

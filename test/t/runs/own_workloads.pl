@@ -118,6 +118,7 @@ push @refused, (
 	[ manifest => $value->('{unti}', '1'), qr/invalid manifest: unknown field "unti"/ ],
 	[ manifest => $value->('{max_scale}', '"many"'), qr/invalid manifest: "many" is not valid \("max_scale": "many"\)/ ],
 	[ manifest => $value->('{max_scale}', '0'), qr/"max_scale" is 0, not above 0/ ],
+	[ manifest => $value->('{loader}', '"pgbench"'), qr/"loader" and "tables" are for workloads of the library/ ],
 	[ manifest => "'{}'", qr/missing field "description"/ ],
 	[ manifest => "'[]'", qr/invalid manifest/ ],
 	[ manifest => $value->('{size,table_mb}', '-1'), qr/"size" has a number below 0/ ],

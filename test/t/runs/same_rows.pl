@@ -18,7 +18,7 @@ my $sql = sub { $node->safe_psql('postgres', "SET client_min_messages = warning;
 
 # Tables as they are loaded, which each run begins with.
 my %tables = map { /(\w+)\|(.*)/ ? ($1 => [ split / /, $2 ]) : () } split /\n/,
-  $sql->("SELECT DISTINCT family, array_to_string(tables, ' ') FROM bench.workloads");
+  $sql->("SELECT DISTINCT family, array_to_string(tables, ' ') FROM bench.workloads WHERE family NOT IN ('pgbench', 'pgio')");
 # Their columns but for times, and the statement that sets sequences back.
 my %columns;
 my $rewind = '';

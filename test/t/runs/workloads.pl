@@ -12,9 +12,9 @@ my $node = new_bench_node('workloads');
 my $sql = sub { $node->safe_psql('postgres', $_[0]) };
 my $error = sub { return ($node->psql('postgres', $_[0]))[2] };
 
-my @families = split /\n/, $sql->('SELECT DISTINCT family FROM bench.workloads ORDER BY 1');
+my @families = split /\n/, $sql->(q{SELECT DISTINCT family FROM bench.workloads WHERE family NOT IN ('pgbench', 'pgio') ORDER BY 1});
 is("@families", 'sysbench tpcc ycsb', 'families');
-is($sql->('SELECT count(*) - count(DISTINCT mix), bool_and(table_bytes > 0 AND index_bytes > 0) FROM bench.workloads'), '0|t', 'mixes');
+is($sql->('SELECT count(*) - count(DISTINCT mix), bool_and(table_bytes > 0 AND index_bytes > 0) FROM bench.workloads'), '1|t', 'mixes');
 
 # Before the tables are there.
 like($error->("SELECT * FROM bench.run('tpcc', transactions => 1)"),
@@ -22,7 +22,7 @@ like($error->("SELECT * FROM bench.run('tpcc', transactions => 1)"),
 $sql->("SET client_min_messages = warning; SELECT bench.initialize('$_', seed => 1)") foreach @families;
 
 # All mixes in both modes and all protocols: what they have to, and the conditions hold.
-foreach my $mix (split /\n/, $sql->('SELECT mix FROM bench.workloads ORDER BY family, mix'))
+foreach my $mix (split /\n/, $sql->(qq{SELECT mix FROM bench.workloads WHERE family = ANY ('{@{[join ',', @families]}}') ORDER BY family, mix}))
 {
 	foreach my $mode (qw(spi libpq))
 	{
@@ -168,5 +168,37 @@ foreach my $format (qw(text markdown json html))
 }
 my $copy = $sql->("SELECT bench.import_run(bench.export_run($run_id))");
 is($sql->("SELECT count(*) FROM bench.run_checks WHERE run_id = $copy AND NOT holds"), 2, 'and a copy of the run');
+
+# pgbench's and pgio's tables have loaders of their own.
+is($sql->(q{SELECT string_agg(mix, ',' ORDER BY mix), min(unit) FROM bench.workloads WHERE family = 'pgbench'}),
+	'select-only,simple-update,tpcb-like|100,000 accounts', 'pgbench is a family');
+is($sql->(q{SELECT mix IS NULL, tables FROM bench.workloads WHERE family = 'pgio'}), 't|{pgio1}', 'so is pgio');
+my $balances = sub { return $sql->('SELECT condition, holds, violations FROM bench.check_workload($$pgbench$$)') };
+my $rows = sub { return $sql->('SELECT sum(hashtextextended(a::text, 0)), (SELECT count(*) FROM pgbench_tellers) FROM pgbench_accounts a') };
+$sql->('SET client_min_messages = warning; SELECT bench.initialize(scale => 2)');
+my $of_pgbench = $rows->();
+$sql->(q{SET client_min_messages = warning; SELECT bench.initialize('tpcb-like', scale => 2, unlogged => true, workers => 1)});
+is($rows->(), $of_pgbench, 'its rows are those of bench.initialize(scale)');
+is($sql->(q{SELECT relpersistence FROM pg_class WHERE relname = 'pgbench_accounts'}), 'u', 'its options, too');
+is($balances->(), "rows|t|0\nbranches-tellers|t|0\naccounts-branches|t|0\naccounts-history|t|0", 'its conditions hold after a load');
+$sql->(q{SELECT bench.run('tpcb-like:tpcb-like', clients => 4, transactions => 50)});
+is($sql->('SELECT scripts, variables FROM bench.runs ORDER BY run_id DESC LIMIT 1'), '{tpcb-like}|{}', 'mix:script is the built-in script');
+is($balances->(), "rows|t|0\nbranches-tellers|t|0\naccounts-branches|t|0\naccounts-history|t|0", 'and after tpcb-like');
+$sql->(q{SELECT bench.run('simple-update', transactions => 50)});
+is($balances->(), "rows|t|0\nbranches-tellers|t|0\naccounts-branches||1\naccounts-history||1", 'simple-update changes accounts alone, a vacuum empties history');
+$sql->('UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = 12; DELETE FROM pgbench_accounts WHERE aid = 7');
+is($sql->('SELECT condition, violations, example FROM bench.check_workload($$select-only$$) WHERE NOT holds'),
+	$sql->(q{SELECT 'rows|1|(2,2,20,20,199999,1,200000)' UNION ALL SELECT concat('branches-tellers|1|(', s, ',', s + 1, ')') FROM (SELECT sum(bbalance) AS s FROM pgbench_branches) b}),
+	'violations are found');
+is($sql->(q{SELECT defines FROM bench.workload_script('select-only', 'select-only')}), '-D scale=2', 'the scale for pgbench');
+like($error->(qq{SELECT bench.initialize('pgbench', seed => 1)}), qr/neither "seed" nor "variables"/, 'no seed');
+like($error->(qq{SELECT bench.run('pgbench')}), qr/is a family of workloads.*\nHINT: .*tpcb-like, simple-update, select-only/, 'the family');
+like($error->(qq{SELECT bench.$_}), qr/ERROR: .*\nHINT:  bench\.initialize_pgio loads pgio's tables, bench\.run_pgio executes/, $_)
+  foreach "initialize('pgio')", "run('pgio')";
+is($sql->(q{SELECT count(*) FROM bench.check_workload('pgio')}), 0, 'pgio has no conditions');
+
+# A sweep loads pgbench's tables for each scale, not those of a workload.
+like($error->(q{SELECT bench.sweep('{"scale": [1, 2]}', initialize => true, scripts => 'ycsb-c', repeats => 1, transactions => 1)}),
+	qr/ERROR:  a grid with "scale" cannot have scripts of workload "ycsb"\nHINT: .*bench\.initialize and bench\.sweep for each scale/, 'a sweep of scales');
 
 done_testing();
