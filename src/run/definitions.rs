@@ -112,12 +112,12 @@ fn select(condition: &str, name: Option<&str>) -> Result<Vec<Definition>> {
 pub fn define(definition: &Definition) -> Result<()> {
     server::require_writable_transaction("define workloads")?;
     let family = definition.family()?;
-    family.check().map_err(|error| definition.faulty(error))?;
     let rule = |message: String| definition.faulty(WorkloadError::Rule(message));
     if family.manifest.loader.is_some() || !family.manifest.tables.is_empty() {
         let message = "\"loader\" and \"tables\" are for workloads of the library";
         return Err(rule(message.into()));
     }
+    family.check().map_err(|error| definition.faulty(error))?;
     require_unused(&family, &rule)?;
     check_statements(&family, &rule)?;
     let role = server::role();
