@@ -2,15 +2,12 @@
 //!
 //! The trait itself belongs to the client state machine ([`selfbench_client::Session`]): the
 //! machine submits a statement and polls for its outcome. `spi` has the outcome at once, `libpq`
-//! when the server has answered. `metered` is either, with the time that is spent in it; `usage` is
-//! what the server process of a session has used.
+//! when the server has answered. `usage` is what the server process of a session has used.
 
 mod column;
 pub mod libpq;
-pub mod metered;
 pub mod spi;
 pub mod usage;
 
 pub use libpq::LibpqSession;
-pub use metered::Metered;
-pub use spi::{Dissected, SpiSession, refuse_listen};
+pub use spi::{SpiSession, Timed, refuse_listen};

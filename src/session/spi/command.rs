@@ -53,7 +53,7 @@ impl CommandState {
 /// One statement as a backend runs it: start command, body, finish command; within a pipeline the
 /// command stays open.
 #[inline]
-pub(super) fn in_statement<const METERED: bool>(
+pub(super) fn in_statement<const PARTS: bool>(
     text: &CStr,
     state: &mut CommandState,
     body: impl FnOnce() -> Result<()>,
@@ -71,17 +71,17 @@ pub(super) fn in_statement<const METERED: bool>(
             state.started = true;
         }
         timeouts::arm_statement();
-        meter::enter::<METERED>(Part::Plan);
+        meter::enter::<PARTS>(Part::Plan);
         body()?;
-        meter::enter::<METERED>(Part::Statement);
+        meter::enter::<PARTS>(Part::Statement);
         timeouts::disarm_statement();
         if state.stays {
             pg_sys::CommandCounterIncrement();
             return Ok(());
         }
-        meter::enter::<METERED>(Part::Commit);
+        meter::enter::<PARTS>(Part::Commit);
         pg_sys::CommitTransactionCommand();
-        meter::enter::<METERED>(Part::Statement);
+        meter::enter::<PARTS>(Part::Statement);
         state.started = false;
     }
     end_statement(state);

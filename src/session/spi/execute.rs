@@ -61,7 +61,7 @@ impl Executor {
     ///
     /// # Errors
     /// Also those that PostgreSQL raises: the caller catches them, and ends the transaction command.
-    pub(super) fn execute<const METERED: bool>(
+    pub(super) fn execute<const PARTS: bool>(
         &mut self,
         command: &SqlCommand,
         variables: &Variables,
@@ -86,7 +86,7 @@ impl Executor {
             Some(ExaminedStatement::Utility { plan, kind, text }) => {
                 // Transaction control takes effect at once, also within a pipeline.
                 state.stays &= *kind == StatementKind::Bare;
-                in_statement::<METERED>(text, state, || {
+                in_statement::<PARTS>(text, state, || {
                     refuse_in_failed_block(*kind)?;
                     // SAFETY: the plan lives as long as the process and is not changed.
                     unsafe { run_utility(*plan, text) };
@@ -100,7 +100,7 @@ impl Executor {
                 text.clear();
                 fill_in(command, variables, text)?;
                 let sql = zero_terminated(std::mem::take(text))?;
-                let done = execute_several::<METERED>(&sql, state, *memory, query, results);
+                let done = execute_several::<PARTS>(&sql, state, *memory, query, results);
                 *text = sql.into_string().unwrap_or_default();
                 done
             }
@@ -109,7 +109,7 @@ impl Executor {
                 plan,
                 text: sql,
             }) => {
-                in_statement::<METERED>(sql, state, || {
+                in_statement::<PARTS>(sql, state, || {
                     refuse_in_failed_block(StatementKind::Portal)?;
                     if *protocol == Protocol::Prepared && plan.is_none() {
                         in_spi(|| {
@@ -141,7 +141,7 @@ impl Executor {
                 fill_in(command, variables, text)?;
                 // One pass over the text; the buffer is used again afterwards.
                 let sql = zero_terminated(std::mem::take(text))?;
-                let done = in_statement::<METERED>(&sql, state, || {
+                let done = in_statement::<PARTS>(&sql, state, || {
                     refuse_in_failed_block(StatementKind::Other)?;
                     execute_text(&sql, results.as_deref_mut())
                 });
@@ -158,9 +158,9 @@ impl Executor {
                     parameters.fill(command.parameters(), variables, text);
                 };
                 if let (Some(saved), None) = (*plan, &results) {
-                    return execute_saved::<METERED>(saved, sql, state, *memory, parameters, fill);
+                    return execute_saved::<PARTS>(saved, sql, state, *memory, parameters, fill);
                 }
-                in_statement::<METERED>(sql, state, || {
+                in_statement::<PARTS>(sql, state, || {
                     refuse_in_failed_block(StatementKind::Other)?;
                     in_spi(|| {
                         // SAFETY: the guard is around nothing that has to be dropped.
@@ -194,7 +194,7 @@ impl Executor {
 /// Executes a saved plan and discards its rows: most transactions consist of this. It does what
 /// [`in_statement`] and [`in_spi`] do, within a single guard, and without SPI where that is not
 /// needed.
-fn execute_saved<const METERED: bool>(
+fn execute_saved<const PARTS: bool>(
     saved: SavedPlan,
     text: &CString,
     state: &mut CommandState,
@@ -226,7 +226,7 @@ fn execute_saved<const METERED: bool>(
             }
             unguarded::PushActiveSnapshot(unguarded::GetTransactionSnapshot());
             fill(parameters);
-            meter::enter::<METERED>(Part::Plan);
+            meter::enter::<PARTS>(Part::Plan);
             if !saved.execute(parameters.values()) {
                 unguarded::SPI_connect();
                 let options = options(parameters.values(), false);
@@ -236,7 +236,7 @@ fn execute_saved<const METERED: bool>(
                 }
                 unguarded::SPI_finish();
             }
-            meter::enter::<METERED>(Part::Statement);
+            meter::enter::<PARTS>(Part::Statement);
             unguarded::PopActiveSnapshot();
             pg_sys::MemoryContextSwitchTo(outer);
             unguarded::MemoryContextReset(memory);
@@ -244,9 +244,9 @@ fn execute_saved<const METERED: bool>(
             if state.stays {
                 unguarded::CommandCounterIncrement();
             } else {
-                meter::enter::<METERED>(Part::Commit);
+                meter::enter::<PARTS>(Part::Commit);
                 unguarded::CommitTransactionCommand();
-                meter::enter::<METERED>(Part::Statement);
+                meter::enter::<PARTS>(Part::Statement);
                 state.started = false;
             }
             0

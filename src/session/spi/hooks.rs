@@ -12,7 +12,7 @@ struct Previous<F> {
     chained: Cell<bool>,
 }
 
-impl<F: Copy> Previous<F> {
+impl<F: Copy + PartialEq> Previous<F> {
     const fn new() -> Self {
         Previous {
             hook: Cell::new(None),
@@ -31,13 +31,13 @@ impl<F: Copy> Previous<F> {
 
     /// # Safety
     /// As for [`set`](Self::set).
-    unsafe fn restore(&self, hook: *mut Option<F>, is_ours: impl FnOnce(F) -> bool) {
+    unsafe fn restore(&self, hook: *mut Option<F>, ours: F) {
         if self.chained.get() {
             return;
         }
         // SAFETY: as above.
         unsafe {
-            if hook.read().is_some_and(is_ours) {
+            if hook.read() == Some(ours) {
                 hook.write(self.hook.get());
             } else {
                 self.chained.set(true);
@@ -173,11 +173,7 @@ pub fn counting_rows(execute: impl FnOnce()) -> Option<u64> {
     unsafe {
         COUNTING.with(|hook| hook.set(&raw mut pg_sys::ExecutorEnd_hook, count));
         execute();
-        COUNTING.with(|hook| {
-            hook.restore(&raw mut pg_sys::ExecutorEnd_hook, |f| {
-                std::ptr::fn_addr_eq(f, count as End)
-            });
-        });
+        COUNTING.with(|hook| hook.restore(&raw mut pg_sys::ExecutorEnd_hook, count));
     }
     ROWS.take()
 }
@@ -202,21 +198,9 @@ impl Drop for Hooks {
     fn drop(&mut self) {
         // SAFETY: the server's variables.
         unsafe {
-            START.with(|hook| {
-                hook.restore(&raw mut pg_sys::ExecutorStart_hook, |f| {
-                    std::ptr::fn_addr_eq(f, start as Start)
-                });
-            });
-            END.with(|hook| {
-                hook.restore(&raw mut pg_sys::ExecutorEnd_hook, |f| {
-                    std::ptr::fn_addr_eq(f, end as End)
-                });
-            });
-            UTILITY.with(|hook| {
-                hook.restore(&raw mut pg_sys::ProcessUtility_hook, |f| {
-                    std::ptr::fn_addr_eq(f, utility as Utility)
-                });
-            });
+            START.with(|hook| hook.restore(&raw mut pg_sys::ExecutorStart_hook, start));
+            END.with(|hook| hook.restore(&raw mut pg_sys::ExecutorEnd_hook, end));
+            UTILITY.with(|hook| hook.restore(&raw mut pg_sys::ProcessUtility_hook, utility));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The CPU time of the parts of a transaction, for the few transactions whose parts are timed.
 //!
-//! Functions that execute statements have a constant parameter `METERED` and enter the parts one
+//! Functions that execute statements have a constant parameter `PARTS` and enter the parts one
 //! after the other, so that other transactions have no instruction for it. The executor and utility
 //! commands are recognized by the server's hooks, see `hooks`: SPI parses, plans and executes in
 //! one call, and only the hooks can tell these apart.
@@ -70,8 +70,8 @@ impl Meter {
 
 /// Enters a part, if the caller belongs to a transaction whose parts are timed.
 #[inline(always)]
-pub(super) fn enter<const METERED: bool>(part: Part) {
-    if METERED {
+pub(super) fn enter<const PARTS: bool>(part: Part) {
+    if PARTS {
         METER.with(|meter| {
             meter.depth.set(0);
             meter.switch(Some(part));

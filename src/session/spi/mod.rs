@@ -20,8 +20,8 @@
 //! execution, with the help of `classify`; `execute` executes it: through a saved `plan`, as a
 //! `query` of SPI, as a `utility` command, as a `call` or as one of `several`. `command` starts and
 //! finishes the transaction command around each statement, `errors` forms the errors, `listen`
-//! rejects LISTEN. `dissected` is the session of the few transactions whose parts are timed by `meter`,
-//! with the server's `hooks`.
+//! rejects LISTEN. `timed` is the session of the transactions that are sampled, as a whole or, by `meter`
+//! and the server's `hooks`, in parts.
 
 #[allow(unsafe_code)]
 mod call;
@@ -29,7 +29,6 @@ mod call;
 mod classify;
 #[allow(unsafe_code)]
 mod command;
-mod dissected;
 #[allow(unsafe_code)]
 mod errors;
 #[allow(unsafe_code)]
@@ -49,10 +48,10 @@ mod query;
 mod session;
 #[allow(unsafe_code)]
 mod several;
+mod timed;
 #[allow(unsafe_code)]
 mod utility;
 
-pub use dissected::Dissected;
-pub use hooks::counting_rows;
 pub use listen::refuse_listen;
 pub use session::SpiSession;
+pub use timed::Timed;

@@ -92,12 +92,12 @@ impl SpiSession {
     }
 
     /// Executes transaction control of the client's own, outside of any pipeline.
-    fn submit_control<const METERED: bool>(&mut self, text: &'static CStr, control: impl FnOnce()) {
+    fn submit_control<const PARTS: bool>(&mut self, text: &'static CStr, control: impl FnOnce()) {
         self.executor.state.stays = false;
         self.executor.query = 0;
         let state = &mut self.executor.state;
         let done = catch(|| {
-            in_statement::<METERED>(text, state, || {
+            in_statement::<PARTS>(text, state, || {
                 control();
                 Ok(())
             })
@@ -109,9 +109,9 @@ impl SpiSession {
     }
 
     /// Commits what the open pipeline has done since the last sync.
-    pub(super) fn sync_as<const METERED: bool>(&mut self) {
+    pub(super) fn sync_as<const PARTS: bool>(&mut self) {
         if self.executor.state.started {
-            meter::enter::<METERED>(Part::Commit);
+            meter::enter::<PARTS>(Part::Commit);
             let result = catch(|| {
                 // SAFETY: the command was started; see `in_statement`. There may be no implicit
                 // block.
@@ -139,12 +139,12 @@ impl SpiSession {
     }
 }
 
-/// Methods behind the trait; `METERED` is whether the parts of the transaction are timed, see
+/// Methods behind the trait; `PARTS` is whether the parts of the transaction are timed, see
 /// [`meter`].
 impl SpiSession {
     /// Executes a statement.
     #[inline]
-    pub(super) fn submit_as<const METERED: bool>(
+    pub(super) fn submit_as<const PARTS: bool>(
         &mut self,
         command: &SqlCommand,
         variables: &Variables,
@@ -165,7 +165,7 @@ impl SpiSession {
             // SAFETY: in the transaction of the pipeline; does nothing in a block.
             unsafe { pg_sys::BeginImplicitTransactionBlock() };
         }
-        let failure = match catch(|| self.executor.execute::<METERED>(command, variables)) {
+        let failure = match catch(|| self.executor.execute::<PARTS>(command, variables)) {
             Ok(()) => {
                 if self.executor.state.started {
                     // SAFETY: a variable of this process; the transaction goes on.
@@ -187,22 +187,22 @@ impl SpiSession {
     }
 
     /// Opens a transaction block.
-    pub(super) fn submit_begin_as<const METERED: bool>(&mut self) {
+    pub(super) fn submit_begin_as<const PARTS: bool>(&mut self) {
         // SAFETY: within a transaction command.
-        self.submit_control::<METERED>(c"BEGIN", || unsafe { pg_sys::BeginTransactionBlock() });
+        self.submit_control::<PARTS>(c"BEGIN", || unsafe { pg_sys::BeginTransactionBlock() });
     }
 
     /// Commits it.
-    pub(super) fn submit_commit_as<const METERED: bool>(&mut self) {
+    pub(super) fn submit_commit_as<const PARTS: bool>(&mut self) {
         // SAFETY: within a transaction command.
-        self.submit_control::<METERED>(c"COMMIT", || unsafe {
+        self.submit_control::<PARTS>(c"COMMIT", || unsafe {
             pg_sys::EndTransactionBlock(false);
         });
     }
 
     /// Ends the pipeline.
-    pub(super) fn end_pipeline_as<const METERED: bool>(&mut self) {
-        self.sync_as::<METERED>();
+    pub(super) fn end_pipeline_as<const PARTS: bool>(&mut self) {
+        self.sync_as::<PARTS>();
         let failure = self.pipeline.take().and_then(|pipeline| pipeline.failure);
         self.outcome = Some(match failure {
             Some(error) => Outcome::Failed(error),

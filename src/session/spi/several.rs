@@ -15,7 +15,7 @@ use std::ffi::CString;
 /// Statements that are sent together, as the server's simple query protocol executes them: in an
 /// implicit transaction block, unless transaction control among them says otherwise. `query` is set
 /// to the position of the statement in progress.
-pub(super) fn execute_several<const METERED: bool>(
+pub(super) fn execute_several<const PARTS: bool>(
     sql: &CString,
     state: &mut CommandState,
     memory: pg_sys::MemoryContext,
@@ -25,7 +25,7 @@ pub(super) fn execute_several<const METERED: bool>(
     let mut statements = Vec::new();
     // A command of its own, so that nothing of the parser's outlives it. What does not parse is
     // not executed at all.
-    in_statement::<METERED>(
+    in_statement::<PARTS>(
         sql,
         &mut CommandState {
             stays: true,
@@ -43,7 +43,7 @@ pub(super) fn execute_several<const METERED: bool>(
     for (i, statement) in statements.iter().enumerate() {
         *query = i;
         state.stays = i < last && !matches!(statement.kind, StatementKind::Control { .. });
-        in_statement::<METERED>(&statement.text, state, || {
+        in_statement::<PARTS>(&statement.text, state, || {
             refuse_in_failed_block(statement.kind)?;
             if several {
                 // SAFETY: in a transaction; does nothing in a block.
@@ -78,7 +78,7 @@ pub(super) fn execute_several<const METERED: bool>(
     }
     if statements.is_empty() {
         state.stays = false;
-        return in_statement::<METERED>(sql, state, || Ok(()));
+        return in_statement::<PARTS>(sql, state, || Ok(()));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! the CPU time of the parts of a few transactions is measured instead, for the time budget.
 
 use crate::clock;
-use crate::session::{Dissected, Metered, SpiSession};
+use crate::session::{SpiSession, Timed};
 use crate::shared::StatementRows;
 use crate::shared::effort::{Effort, SAMPLED};
 use selfbench_client::{Client, Context, Control, Record, Step};
@@ -34,7 +34,7 @@ pub struct Timing {
     /// Statements that match rows.
     rows: &'static [StatementRows],
     /// Whether parts are timed.
-    dissects: bool,
+    times_parts: bool,
     /// Number of the next transaction that is timed.
     next: u64,
     /// Number of remaining transactions of a burst, with the next one.
@@ -47,11 +47,11 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// `dissects` is whether parts are timed.
-    pub fn new(dissects: bool, rows: &'static [StatementRows]) -> Timing {
+    /// `times_parts` is whether parts are timed.
+    pub fn new(times_parts: bool, rows: &'static [StatementRows]) -> Timing {
         Timing {
             rows,
-            dissects,
+            times_parts,
             next: SAMPLED,
             ..Timing::default()
         }
@@ -71,9 +71,19 @@ impl Timing {
         client: &mut Client<'w>,
         context: Context<'_, 'w, SpiSession, impl Control, impl Record>,
     ) -> Step {
-        let step = match self.burst {
-            0 => self.meter(client, context),
-            _ => self.dissect(client, context),
+        let begin_ns = clock::now_ns();
+        let plan = context.plan;
+        let step = if self.burst == 0 {
+            let (step, times) = turn::<false>(client, context, self.rows);
+            self.add(clock::now_ns() - begin_ns, times.session_ns, ends(&step));
+            step
+        } else {
+            let (step, parts) = turn::<true>(client, context, self.rows);
+            if self.burst <= COUNTED && plan.measures(begin_ns) {
+                self.parts.merge(&parts);
+                self.parts.turns += u64::from(ends(&step));
+            }
+            step
         };
         if matches!(step, Step::Again) {
             self.burst = self.burst.saturating_sub(1);
@@ -81,32 +91,17 @@ impl Timing {
             if self.burst == 0 {
                 self.next = self.next.next_multiple_of(SAMPLED);
                 let is_due = (self.next / SAMPLED).is_multiple_of(self.burst_every());
-                self.burst = if self.dissects && is_due { BURST } else { 0 };
+                self.burst = if self.times_parts && is_due { BURST } else { 0 };
             }
         }
         step
     }
 
-    /// Times the transaction as a whole, and within the session.
-    fn meter<'w>(
-        &mut self,
-        client: &mut Client<'w>,
-        context: Context<'_, 'w, SpiSession, impl Control, impl Record>,
-    ) -> Step {
-        let begin_ns = clock::now_ns();
-        let mut metered = Metered::new(context.session, self.rows);
-        let step = client.advance(&mut Context {
-            session: &mut metered,
-            plan: context.plan,
-            thread: context.thread,
-            control: context.control,
-            record: context.record,
-        });
-        let session_ns = metered.spent_ns();
-        let of_ns = clock::now_ns() - begin_ns;
-        self.effort.add(of_ns, session_ns, ends(&step));
-        self.turns_ns += of_ns;
-        if ends(&step) {
+    /// Adds a turn that was timed as a whole; `ends` tells whether the transaction ended with it.
+    fn add(&mut self, turn_ns: u64, session_ns: u64, ends: bool) {
+        self.effort.add(turn_ns, session_ns, ends);
+        self.turns_ns += turn_ns;
+        if ends {
             let whole_ns = std::mem::take(&mut self.turns_ns);
             self.typical_ns = match self.typical_ns {
                 0 => whole_ns,
@@ -114,36 +109,29 @@ impl Timing {
                 typical => typical - typical / 8,
             };
         }
-        step
-    }
-
-    /// Measures the CPU time of the transaction's parts.
-    fn dissect<'w>(
-        &mut self,
-        client: &mut Client<'w>,
-        context: Context<'_, 'w, SpiSession, impl Control, impl Record>,
-    ) -> Step {
-        let begin_ns = clock::now_ns();
-        let (step, parts) = Dissected::time(context.session, |session| {
-            client.advance(&mut Context {
-                session,
-                plan: context.plan,
-                thread: context.thread,
-                control: context.control,
-                record: context.record,
-            })
-        });
-        if self.burst <= COUNTED && context.plan.measures(begin_ns) {
-            self.parts.merge(&parts);
-            self.parts.turns += u64::from(ends(&step));
-        }
-        step
     }
 
     fn burst_every(&self) -> u64 {
         (BURST_NS * SHARE / (SAMPLED * self.typical_ns.max(1)))
             .clamp(*BURST_EVERY.start(), *BURST_EVERY.end())
     }
+}
+
+/// Advances the client with its session timed.
+fn turn<'w, const PARTS: bool>(
+    client: &mut Client<'w>,
+    context: Context<'_, 'w, SpiSession, impl Control, impl Record>,
+    rows: &[StatementRows],
+) -> (Step, TurnParts) {
+    Timed::<PARTS>::turn(context.session, rows, |session| {
+        client.advance(&mut Context {
+            session,
+            plan: context.plan,
+            thread: context.thread,
+            control: context.control,
+            record: context.record,
+        })
+    })
 }
 
 /// Whether a transaction ends with that step.
