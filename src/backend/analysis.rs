@@ -105,10 +105,10 @@ unsafe fn columns_of(query: &pg_sys::Query) -> Option<Vec<String>> {
 }
 
 /// The names of the columns of a statement's result; `None` if they are not known, as its analysis
-/// fails or it is a utility command. Must be called in a transaction, which keeps no lock of it.
+/// fails or it is a utility command. The transaction keeps no lock of it.
 ///
 /// # Errors
-/// If the analysis is canceled, or lacks resources.
+/// Outside of a transaction, and if the analysis is canceled or lacks resources.
 pub fn columns(sql: &str) -> Result<Option<Vec<String>>> {
     let text = zero_terminated(sql)?;
     match in_memory_of_its_own(|| analyze(&text)) {
@@ -128,11 +128,10 @@ pub struct Checked {
 }
 
 /// Parses the statements of a text with that many parameters, of which there must be at most one if it is
-/// `single`, and analyzes them if names are to be resolved, too. Must be called in a transaction, which
-/// keeps no lock of it.
+/// `single`, and analyzes them if names are to be resolved, too. The transaction keeps no lock of it.
 ///
 /// # Errors
-/// If that is canceled, or lacks resources.
+/// Outside of a transaction, and if that is canceled or lacks resources.
 pub fn check(sql: &str, parameters: usize, single: bool, resolve: bool) -> Result<Checked> {
     let text = zero_terminated(sql)?;
     let mut checked = Checked::default();

@@ -6,8 +6,8 @@ use crate::state::session;
 use pgrx::pg_sys;
 use rustix::process::Pid;
 
-/// To be called first in a worker: unblocks signals, and creates the resource owner of the segments
-/// that it maps.
+/// Start of a worker, before anything else: unblocks signals, and creates the resource owner of the
+/// segments that it maps.
 pub fn begin_worker() {
     interrupts::unblock_signals();
     // SAFETY: at the start of a worker; a resource owner is needed for mapping a segment, and the

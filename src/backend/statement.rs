@@ -5,7 +5,7 @@
 
 use super::activity;
 use super::timeouts;
-use super::transaction::finish;
+use super::transaction::{begin, finish};
 use crate::compat;
 use crate::error::{Report, Result, catch};
 use crate::latch::forget_cancel;
@@ -34,13 +34,9 @@ pub fn limited<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 /// more of them. Discards returned rows.
 pub fn execute_alone(sql: &str) -> Result<()> {
     let result = catch(|| {
-        // SAFETY: the usual sequence of a background worker.
-        unsafe {
-            pg_sys::SetCurrentStatementStartTimestamp();
-            pg_sys::StartTransactionCommand();
-        }
+        begin();
         execute(sql)?;
-        // SAFETY: as above.
+        // SAFETY: as in `begin`.
         unsafe { pg_sys::CommitTransactionCommand() };
         Ok(())
     });

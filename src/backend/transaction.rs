@@ -9,20 +9,17 @@ use pgrx::pg_sys;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Runs `body` in a new transaction with a snapshot, commits if it succeeds and aborts if it fails,
+/// Runs `body` in a new transaction with a snapshot, outside of any other, commits if it succeeds and aborts if it fails,
 /// whether by a returned error or by one that PostgreSQL raised.
 ///
 /// The isolation level is READ COMMITTED, and the transaction may write if the server allows it.
 /// The calling session's defaults apply only to scripts. Under SERIALIZABLE, storing a run could
 /// fail because of conflicts with the run's transactions.
-///
-/// Must be called outside of a transaction.
 pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     let result = catch(|| {
-        // SAFETY: the usual sequence of a background worker; see worker_spi in PostgreSQL's source.
+        begin();
+        // SAFETY: as in `begin`.
         unsafe {
-            pg_sys::SetCurrentStatementStartTimestamp();
-            pg_sys::StartTransactionCommand();
             pg_sys::XactIsoLevel = pg_sys::XACT_READ_COMMITTED as i32;
             pg_sys::XactDeferrable = false;
             pg_sys::XactReadOnly = pg_sys::RecoveryInProgress();
@@ -37,6 +34,15 @@ pub fn transaction<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         Ok(value)
     });
     finish(result)
+}
+
+/// Begins a transaction without a snapshot. Raises an error in a transaction.
+pub(super) fn begin() {
+    // SAFETY: the usual sequence of a background worker; see worker_spi in PostgreSQL's source.
+    unsafe {
+        pg_sys::SetCurrentStatementStartTimestamp();
+        pg_sys::StartTransactionCommand();
+    }
 }
 
 /// Whether the session's transaction is SERIALIZABLE.

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::query::{self, quote_literal};
 use crate::state::catalog;
 use crate::state::session::setting;
+use crate::state::transaction::InTransaction;
 use pgrx::pg_sys;
 use selfbench_btree::Tree;
 use serde::{Deserialize, Serialize};
@@ -80,12 +81,13 @@ pub struct AddedKeys {
 
 impl AddedKeys {
     /// Enters the sizes of tables and keys into the catalog, as building the keys does; other
-    /// commands have estimated them meanwhile. Must be called in a transaction.
-    pub fn tell_sizes(&self) {
+    /// commands have estimated them meanwhile.
+    pub fn tell_sizes(&self) -> Result<()> {
+        let now = InTransaction::current()?;
         for (heap, rows) in &self.tables {
-            heap.lock();
-            heap.tell_size(*rows);
+            heap.tell_size(now, *rows);
         }
+        Ok(())
     }
 }
 
@@ -430,7 +432,8 @@ impl Plan {
 
     /// Writes the visibility maps, the tables' statistics and the roots of the keys, after all
     /// processes have ended. Returns each table that has a key, with its number of rows.
-    pub fn conclude(&self) -> Vec<(Heap, u64)> {
+    pub fn conclude(&self) -> Result<Vec<(Heap, u64)>> {
+        let now = InTransaction::current()?;
         let mut keyed = Vec::new();
         for (heap, _) in self.files() {
             heap.write_visibility_map();
@@ -440,10 +443,10 @@ impl Plan {
             }
             if let Some((key, tree)) = self.key_of(&heap, rows) {
                 key.enter_root(&tree);
-                heap.tell_size(rows);
+                heap.tell_size(now, rows);
             }
         }
-        keyed
+        Ok(keyed)
     }
 }
 

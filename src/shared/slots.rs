@@ -13,7 +13,7 @@ pub const REASON_BYTES: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum WorkerState {
-    /// Not there yet.
+    /// The process has not started.
     Absent = 0,
     /// Attached; connecting and preparing.
     Attached = 1,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub struct StatementRows {
     /// Executions that neither matched nor returned a row, before one that did.
     in_vain: AtomicU32,
-    /// Not 0 once an execution matched or returned a row.
+    /// Other than 0 once an execution matched or returned a row.
     matched: AtomicU32,
 }
 

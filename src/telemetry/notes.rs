@@ -3,7 +3,7 @@
 use crate::backend::transaction::abort;
 use crate::error::{Result, catch};
 
-/// At most this many notes are kept.
+/// Maximum number of notes that are kept.
 const MAX_NOTES: usize = 50;
 
 /// The notes of one run.

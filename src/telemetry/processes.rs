@@ -164,9 +164,9 @@ pub struct Used {
 
 /// The processes of a run.
 pub struct Processes {
-    /// By client, those that are known.
+    /// Sessions whose processes are known, with their clients.
     sessions: Vec<(usize, Process)>,
-    /// By worker.
+    /// Client workers.
     workers: Vec<Process>,
     coordinator: Process,
 }

@@ -29,7 +29,7 @@ const WRITES: f64 = 0.01;
 /// A standby reports its oldest snapshot every `wal_receiver_status_interval`, 10 s by default, also if it has
 /// none: one that it keeps for longer is a snapshot.
 const STANDBY_NS: u64 = 15_000_000_000;
-/// At most this many holders are named.
+/// Maximum number of holders that are named.
 const NAMED: usize = 3;
 
 /// The next transaction ID, and who keeps dead rows in this database, with the oldest transaction

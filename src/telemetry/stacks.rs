@@ -39,7 +39,7 @@ pub struct Stacks<'r> {
     segment: &'r Segment,
     spec: &'r RunSpec,
     folder: Folder<Process>,
-    /// By kind: samples, and how many of them are incomplete.
+    /// Samples of each kind, and the number of them that are incomplete.
     counted: BTreeMap<Process, (u64, u64)>,
     bystanders: Bystanders,
     due_ns: u64,

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Number of tables and indexes, the largest ones, whose state is taken, beside their TOAST tables.
 const MAX_RELATIONS: usize = 2000;
-/// At most this many rows are stored.
+/// Maximum number of rows that are stored.
 const MAX_ROWS: usize = 500;
 /// The note of a run during which counters were reset.
 const RESET: &str = "run_tables has no counts of what was done: counters were reset during the run";

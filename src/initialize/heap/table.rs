@@ -3,6 +3,7 @@
 use super::file::{File, PAGE, PAGE_HEADER, Pages, WriteMode, open};
 use super::key::Key;
 use crate::compat;
+use crate::state::transaction::InTransaction;
 use pgrx::pg_sys::ForkNumber::{MAIN_FORKNUM, VISIBILITYMAP_FORKNUM};
 use pgrx::{PgRelation, check_for_interrupts, pg_sys};
 use serde::{Deserialize, Serialize};
@@ -103,10 +104,13 @@ impl Heap {
     }
 
     /// Enters the sizes of the table and of its key into the catalog, as `CREATE INDEX` does, if
-    /// the table still has the file that was filled with that many rows.
-    ///
-    /// Must be called in a transaction that has locked the table.
-    pub fn tell_size(&self, rows: u64) {
+    /// the table still has the file that was filled with that many rows. The table is locked against
+    /// VACUUM and changes of its definition until the transaction ends.
+    pub fn tell_size(&self, _: InTransaction, rows: u64) {
+        // SAFETY: in a transaction.
+        unsafe {
+            pg_sys::LockRelationOid(self.oid.into(), pg_sys::ShareUpdateExclusiveLock as i32)
+        };
         for (oid, file, is_table) in std::iter::once((self.oid, self.file, true))
             .chain(self.key.map(|key| (key.oid, key.file, false)))
         {
@@ -124,14 +128,6 @@ impl Heap {
                     compat::update_statistics(relation, pages, rows, visible, frozen, is_table);
                 }
             }
-        }
-    }
-
-    /// Locks the table against VACUUM and changes of its definition until the transaction ends.
-    pub fn lock(&self) {
-        // SAFETY: in a transaction.
-        unsafe {
-            pg_sys::LockRelationOid(self.oid.into(), pg_sys::ShareUpdateExclusiveLock as i32);
         }
     }
 

@@ -17,9 +17,9 @@ use serde::Deserialize;
 const EVERY_NS: u64 = 1_000_000_000;
 /// which is at least this many times that of a look.
 const SHARE: u64 = 100;
-/// At most this many rows of an interval.
+/// Maximum number of rows of an interval.
 const MAX_ROWS: usize = 50;
-/// At most this many sessions are examined.
+/// Maximum number of sessions that are examined.
 const MAX_SESSIONS: usize = 1000;
 
 /// Blockers of these processes: for each that waits for a lock, and each process or prepared

@@ -12,7 +12,7 @@ pub const NOT_WAITING: WaitNo = 0;
 /// Number that is counted if there are too many names.
 pub const OTHER: WaitNo = 1;
 
-/// At most this many names are told apart; the server has less than 300, but extensions have names,
+/// Maximum number of names that are told apart; the server has less than 300, but extensions have names,
 /// too.
 pub const MAX_NAMES: usize = 1000;
 

@@ -7,7 +7,7 @@ use selfbench_model::RunWait;
 use selfbench_stats::sampling::Counts;
 use std::collections::HashMap;
 
-/// At most this many rows of an interval tell statements apart.
+/// Maximum number of rows of an interval that tell statements apart.
 const MAX_ROWS: usize = 200;
 
 /// State in which a session was seen.

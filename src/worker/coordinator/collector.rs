@@ -22,7 +22,7 @@ use selfbench_script::Action;
 use selfbench_stats::{LatencyHistogram, Tally, Usage};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// At most this many errors are stored with a run; its clients often fail for the same reason.
+/// Maximum number of errors that are stored with a run; its clients often fail for the same reason.
 const MAX_ERRORS: usize = 20;
 
 /// A statement that has matched no row so often, in sampled transactions, hardly does by chance.

@@ -11,7 +11,7 @@ pub struct RunTables {
     pub scale: i64,
     /// Partitioning of `pgbench_accounts`: `range` or `hash`; `None` if it is not partitioned.
     pub partition_method: Option<String>,
-    /// Into how many partitions.
+    /// Number of its partitions.
     pub partitions: Option<i32>,
 }
 

@@ -304,10 +304,7 @@ fn add_primary_keys(
     if !keyed.added {
         return database.execute_alone(&accounts);
     }
-    database.transaction(|_| {
-        keyed.tell_sizes();
-        Ok(())
-    })
+    database.transaction(|_| keyed.tell_sizes())
 }
 
 fn step(

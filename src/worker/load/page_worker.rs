@@ -130,7 +130,7 @@ pub fn fill(plan: &Plan, processes: usize, task: &Header, keyed: &mut AddedKeys)
     crew.wait(task)?;
     let processes = 1 + crew.workers.borrow().len() as u64;
     keyed.spent_ns += header.keys_ns.load(Relaxed) / processes;
-    keyed.tables = plan.conclude();
+    keyed.tables = plan.conclude()?;
     Ok(())
 }
 
