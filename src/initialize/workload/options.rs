@@ -33,15 +33,17 @@ impl WorkloadOptions {
                 hint: "Leave them out: the rows depend on the scale alone.".into(),
             });
         }
+        let default = InitializeOptions::default();
         Ok(InitializeOptions {
             scale: self.scale,
+            steps: self.steps.clone().unwrap_or_else(|| default.steps.clone()),
             workers: self.workers,
             target: self.target.clone(),
             tablespace: self.tablespace.clone(),
             index_tablespace: self.tablespace.clone(),
             unlogged: self.unlogged,
             force: self.force,
-            ..InitializeOptions::default()
+            ..default
         })
     }
 

@@ -191,6 +191,8 @@ is($sql->('SELECT condition, violations, example FROM bench.check_workload($$sel
 	$sql->(q{SELECT 'rows|1|(2,2,20,20,199999,1,200000)' UNION ALL SELECT concat('branches-tellers|1|(', s, ',', s + 1, ')') FROM (SELECT sum(bbalance) AS s FROM pgbench_branches) b}),
 	'violations are found');
 is($sql->(q{SELECT defines FROM bench.workload_script('select-only', 'select-only')}), '-D scale=2', 'the scale for pgbench');
+is($sql->(q{SET client_min_messages = warning; SELECT string_agg(step, ', ') FROM bench.initialize('pgbench', steps => 'd'); SELECT to_regclass('pgbench_accounts') IS NULL}),
+	"drop tables\nt", 'step d alone');
 like($error->(qq{SELECT bench.initialize('pgbench', seed => 1)}), qr/neither "seed" nor "variables"/, 'no seed');
 like($error->(qq{SELECT bench.run('pgbench')}), qr/is a family of workloads.*\nHINT: .*tpcb-like, simple-update, select-only/, 'the family');
 like($error->(qq{SELECT bench.$_}), qr/ERROR: .*\nHINT:  bench\.initialize_pgio loads pgio's tables, bench\.run_pgio executes/, $_)
