@@ -255,19 +255,38 @@ enum Found {
     Foreign(Given),
 }
 
+/// Fails if a table of a family is missing, where `first_row` executes queries.
+pub fn require_tables(
+    family: &Family,
+    first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
+) -> Result<()> {
+    let tables = family.tables();
+    let listed: Vec<_> = tables.iter().map(|table| quote_literal(table)).collect();
+    let row = first_row(&format!(
+        "SELECT (SELECT t.name FROM pg_catalog.unnest(ARRAY[{}]::pg_catalog.text[])
+                   WITH ORDINALITY t (name, number)
+                  WHERE pg_catalog.to_regclass(pg_catalog.quote_ident(t.name)) IS NULL
+                  ORDER BY t.number LIMIT 1)",
+        listed.join(", ")
+    ))?;
+    match row.into_iter().next().flatten() {
+        None => Ok(()),
+        Some(table) => Err(Error::TableMissing {
+            table,
+            hint: format!(
+                "Create and fill the tables with SELECT * FROM bench.initialize('{}'), or set \
+                 search_path so that they are found.",
+                family.name
+            ),
+        }),
+    }
+}
+
 fn look_up(
     family: &Family,
     first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
     given: &dyn Fn(&str) -> Result<Option<i64>>,
 ) -> Result<Found> {
-    let missing = |table: &str| Error::TableMissing {
-        table: table.to_owned(),
-        hint: format!(
-            "Create and fill the tables with SELECT * FROM bench.initialize('{}'), or set \
-             search_path so that they are found.",
-            family.name
-        ),
-    };
     let mut variables = Given::new();
     for variable in &family.manifest.variables {
         if let Some(value) = given(&variable.name)? {
@@ -316,15 +335,7 @@ fn look_up(
             return Ok(Found::Loaded(values));
         }
     }
-    for query in &family.load {
-        let of_table = format!(
-            "SELECT pg_catalog.to_regclass(pg_catalog.quote_ident({}))::pg_catalog.text",
-            quote_literal(&query.table)
-        );
-        if !exists(first_row(&of_table)?) {
-            return Err(missing(&query.table));
-        }
-    }
+    require_tables(family, first_row)?;
     for variable in &family.manifest.variables {
         if let (Some(detect), false) = (&variable.detect, variables.contains_key(&variable.name)) {
             let value = first_row(&format!("SELECT ({detect}\n)::pg_catalog.text"))?

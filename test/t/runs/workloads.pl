@@ -19,6 +19,7 @@ is($sql->('SELECT count(*) - count(DISTINCT mix), bool_and(table_bytes > 0 AND i
 # Before the tables are there.
 like($error->("SELECT * FROM bench.run('tpcc', transactions => 1)"),
 	qr/ERROR: .*relation "item" does not exist\nHINT: .*bench\.initialize\('tpcc'\)/, 'tables are missing');
+like($error->("SELECT * FROM bench.check_workload('ycsb')"), qr/relation "usertable" does not exist\nHINT: .*bench\.initialize\('ycsb'\)/, 'also for check_workload');
 $sql->("SET client_min_messages = warning; SELECT bench.initialize('$_', seed => 1)") foreach @families;
 
 # All mixes in both modes and all protocols: what they have to, and the conditions hold.
