@@ -6,7 +6,7 @@
 #
 # Differences from entering the commands: runs last one second, sets have two rounds, searches
 # are for the 90th percentile, scale is 1 and tables are small, other servers are this one, as its superuser, "make install" installs to
-# a temporary directory, the extension is created again where it is dropped, blocks of pgbench's language are files of their first line's name, files are written there, sudo is omitted, and "make test" does not run itself.
+# a temporary directory, the extension is created again where it is dropped, files are written there, sudo is omitted, and "make test" does not run itself.
 use strict;
 use warnings;
 
@@ -53,8 +53,6 @@ foreach my $page (glob 'docs/*.md')
 	{
 		my ($language, $text) = @$block;
 		succeeds(adapted($1), "$page: crontab") if $language eq 'cron' && $text =~ /^(?:\S+ ){5}(.*)/;
-		# A file that the page reads by psql's backticks.
-		write_file("$scratch/$1", $text) if $language eq 'pgbench' && $text =~ /\A-- (\w+\.sql):/;
 		next if $language ne 'sql';
 	  SKIP:
 		{

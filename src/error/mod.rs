@@ -565,13 +565,13 @@ impl Error {
                 Some("The target's authentication method for the role must use a password.".into())
             }
             Error::UnknownRun { .. }
-            | Error::UnknownLabel(_)
-            | Error::NullArgument {
+            | Error::UnknownLabel(_) => Some("Runs are listed in bench.run_summary.".into()),
+            Error::NullArgument {
                 name: "run_id" | "run_ids" | "a" | "b",
             }
             | Error::NullElement {
                 name: "run_ids" | "a" | "b",
-            } => Some("Runs are listed in bench.run_summary.".into()),
+            } => Some("A query for it may have found none. Runs are listed in bench.run_summary.".into()),
             Error::SettingDiffers { .. } => Some(
                 "A connection pooler, a login event trigger, or a library that defines the setting \
                  has changed it."

@@ -66,7 +66,10 @@ pub fn not_judged(check: &Check, reason: &str) -> RunCheck {
 fn of(check: &Check) -> RunCheck {
     RunCheck {
         condition: check.name.clone(),
-        description: check.description.clone(),
+        description: match check.after_load_only {
+            true => format!("after a load: {}", check.description),
+            false => check.description.clone(),
+        },
         ..RunCheck::default()
     }
 }

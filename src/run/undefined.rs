@@ -42,11 +42,14 @@ pub fn require_none(spec: &RunSpec, workload: &Workload) -> Result<()> {
         .iter()
         .filter_map(|mention| remedy(mention, &unset, given()))
         .collect();
-    if hints.is_empty() {
-        hints.push(format!(
-            "Set it, for example with variables => '{{\"{}\": 1}}'.",
-            first.name
-        ));
+    let set = |set: &str| {
+        let name = first.name;
+        format!("{set} it, for example with variables => '{{\"{name}\": 1}}'.")
+    };
+    match hints.first() {
+        None => hints.push(set("Set")),
+        Some(hint) if hint.starts_with("Perhaps") => hints.push(set("Or set")),
+        Some(_) => {}
     }
     hints.push("With undefined_variables => 'pgbench', it is NULL, as in pgbench.".into());
     Err(Error::UndefinedVariables {

@@ -246,8 +246,10 @@ impl FindCapacity {
         let probe_s = runs.without_rate.duration_us().unwrap_or(0) as f64 / US_PER_SECOND as f64;
         if probe_s >= TOLD_FROM_S {
             pgrx::notice!(
-                "most searches take 10 to 15 probes, none more than {MAX_PROBES}, each of {} or longer",
-                super::span(probe_s)
+                "most searches take 10 to 15 probes of {} or longer, some {} in all; none takes more than \
+                 {MAX_PROBES}",
+                super::span(probe_s),
+                super::span(13.0 * (RESERVE * probe_s + runs.without_rate.run.warmup_s))
             );
         }
         let answer = loop {

@@ -139,7 +139,9 @@ impl Conductor<'_> {
             let violated: Vec<&str> = violated.map(|check| check.condition.as_str()).collect();
             if !violated.is_empty() {
                 let names = violated.join(", ");
-                let error = format!("conditions of the workload are violated: {names}");
+                let error = format!(
+                    "conditions of the workload are violated: {names}; see bench.run_checks"
+                );
                 record.run.errors.push(error);
             }
         }

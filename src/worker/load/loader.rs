@@ -231,6 +231,12 @@ fn workload(
         tell(&line);
     }
     if spec.drops_only {
+        if schema.old.is_empty() {
+            tell(&format!(
+                "no tables of workload \"{}\" are in the first schema of search_path",
+                spec.family
+            ));
+        }
         steps.begin(activity_of('d'))?;
         return database.transaction(|database| {
             let mut statements = schema.drop();

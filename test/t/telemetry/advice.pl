@@ -324,8 +324,8 @@ foreach (
 	$node->safe_psql('postgres', qq{
 		DELETE FROM bench.run_intervals WHERE run_id = (SELECT run_id FROM bench.runs WHERE label = 'course');
 		INSERT INTO bench.run_intervals (run_id, interval_no, begins_s, seconds, transactions, serialization_failures,
-			deadlock_failures, other_failures, retried, retries, skipped, late, latency_sum_ms, latency_sum_squares_ms2, tps)
-		SELECT run_id, i, i, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $tps + (i * 7919 % 101) / 2.0
+			deadlock_failures, other_failures, retried, retries, skipped, late, rolled_back, latency_sum_ms, latency_sum_squares_ms2, tps)
+		SELECT run_id, i, i, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $tps + (i * 7919 % 101) / 2.0
 		FROM bench.runs, generate_series(0, 119) i WHERE label = 'course'});
 	like($node->safe_psql('postgres', "SELECT severity, finding, evidence FROM bench.runs r, bench.advice(r.run_id)"
 			  . " WHERE label = 'course' AND finding ~ 'steady'"),
@@ -347,8 +347,8 @@ SKIP:
 		DELETE FROM bench.run_server_intervals WHERE run_id = $of_course;
 		DELETE FROM bench.run_waits WHERE run_id = $of_course;
 		INSERT INTO bench.run_intervals (run_id, interval_no, begins_s, seconds, transactions, serialization_failures,
-			deadlock_failures, other_failures, retried, retries, skipped, late, latency_sum_ms, latency_sum_squares_ms2, tps)
-		SELECT $of_course, i, i, 1, 1000, 0, 0, 0, 0, 0, 0, 0, 1000, 1000, 1000 FROM generate_series(0, $intervals - 1) i;
+			deadlock_failures, other_failures, retried, retries, skipped, late, rolled_back, latency_sum_ms, latency_sum_squares_ms2, tps)
+		SELECT $of_course, i, i, 1, 1000, 0, 0, 0, 0, 0, 0, 0, 0, 1000, 1000, 1000 FROM generate_series(0, $intervals - 1) i;
 		INSERT INTO bench.run_server_intervals (run_id, interval_no, begins_s, seconds, checkpoint_active, wal_bytes, cpu_user_ms)
 		SELECT $of_course, i, i, 1, false, 1, 1 FROM generate_series(0, $intervals - 1) i;
 		INSERT INTO bench.run_waits (run_id, interval_no, class, event, samples, rounds)
