@@ -205,6 +205,7 @@ fn check_workload(
         let (family, _) = workload::named(&argument("workload", name)?)?;
         if !family.checks.is_empty() {
             workload::require_tables(&family, &mut |sql| query::first_row(sql))?;
+            workload::of_load(&family, &mut |sql| query::first_row(sql))?;
         }
         let found = checks::evaluate(&family.checks, &mut |sql| query::first_row(sql))?;
         let rows = found.into_iter().map(|check| {

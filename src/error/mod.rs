@@ -138,6 +138,9 @@ pub enum Error {
     /// table.
     #[error("refusing to replace \"{relation}\": {why}")]
     NameTaken { relation: String, why: String },
+    /// A relation is not the table that its name stands for, and could execute what others have written.
+    #[error("refusing to use \"{relation}\": {why}")]
+    NotUsable { relation: String, why: String },
     /// The tables or their WAL are larger than the free space.
     #[error("the tables would not fit into the file system of {place}")]
     DiskFull {
@@ -317,7 +320,9 @@ impl Error {
             Error::Connections { .. } => Sqlstate::ERRCODE_TOO_MANY_CONNECTIONS,
             Error::TableMissing { .. } => Sqlstate::ERRCODE_UNDEFINED_TABLE,
             Error::TableEmpty { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            Error::NameTaken { .. } => Sqlstate::ERRCODE_WRONG_OBJECT_TYPE,
+            Error::NameTaken { .. } | Error::NotUsable { .. } => {
+                Sqlstate::ERRCODE_WRONG_OBJECT_TYPE
+            }
             Error::DiskFull { .. } => Sqlstate::ERRCODE_DISK_FULL,
             Error::TargetLocked { .. } => Sqlstate::ERRCODE_LOCK_NOT_AVAILABLE,
             Error::CallerLocks { .. } | Error::CallerAwaited { .. } => {
@@ -488,7 +493,7 @@ impl Error {
                  out."
                     .into(),
             ),
-            Error::NameTaken { .. } => Some(
+            Error::NameTaken { .. } | Error::NotUsable { .. } => Some(
                 "Rename or drop it yourself, or set search_path so that another schema comes \
                  first."
                     .into(),

@@ -122,7 +122,7 @@ fn require(
         freed: 0,
     };
     let wal_bytes = if is_logged {
-        wal(table_bytes + index_bytes)
+        wal(table_bytes.saturating_add(index_bytes))
     } else {
         0
     };

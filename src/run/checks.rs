@@ -1,6 +1,6 @@
 //! Conditions of a workload: whether its rows are right.
 
-use super::workload::TABLE;
+use super::workload::{TABLE, has_loads};
 use crate::error::Result;
 use selfbench_model::RunCheck;
 use selfbench_workload::Check;
@@ -11,8 +11,7 @@ pub type FirstRow<'q> = dyn FnMut(&str) -> Result<Vec<Option<String>>> + 'q;
 
 /// Evaluates conditions, all in one statement, which has one snapshot.
 pub fn evaluate(checks: &[Check], first_row: &mut FirstRow<'_>) -> Result<Vec<RunCheck>> {
-    let of_table = format!("SELECT pg_catalog.to_regclass('{TABLE}')::pg_catalog.text");
-    let is_loaded = first_row(&of_table)?.into_iter().flatten().next().is_some();
+    let is_loaded = has_loads(first_row)?;
     let violations = |check: &Check| match !is_loaded && check.sql.contains(TABLE) {
         true => "NULL".to_owned(),
         false => format!(

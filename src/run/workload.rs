@@ -282,6 +282,101 @@ pub fn require_tables(
     }
 }
 
+/// What `bench_workload` says of the load of a family.
+pub struct Load {
+    scale: i64,
+    variables: Given,
+    constants: Given,
+}
+
+/// Whether there is the table `bench_workload`, where `first_row` executes queries.
+///
+/// # Errors
+/// If it is a view or has policies, whose functions would be executed as the caller.
+pub fn has_loads(first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>) -> Result<bool> {
+    let row = first_row(&format!(
+        "SELECT (c.relkind OPERATOR(pg_catalog.=) 'r' AND NOT c.relrowsecurity)::pg_catalog.text
+           FROM pg_catalog.pg_class c
+          WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('{TABLE}')"
+    ))?;
+    match row.first() {
+        None => Ok(false),
+        Some(Some(plain)) if plain == "true" => Ok(true),
+        Some(_) => Err(not_usable(
+            "it is no table, or has row-level security".into(),
+        )),
+    }
+}
+
+fn not_usable(why: String) -> Error {
+    Error::NotUsable {
+        relation: TABLE.into(),
+        why,
+    }
+}
+
+/// The load of a family's tables by `bench.initialize`; `None` if they were made by another tool.
+///
+/// # Errors
+/// If the load did not end, or the tables have lost their rows since.
+pub fn of_load(
+    family: &Family,
+    first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
+) -> Result<Option<Load>> {
+    if !has_loads(first_row)? {
+        return Ok(None);
+    }
+    let row = first_row(&format!(
+        "SELECT w.scale::pg_catalog.text, w.variables::pg_catalog.text,
+                w.constants::pg_catalog.text, w.loaded_at::pg_catalog.text
+           FROM ONLY {TABLE} w WHERE w.family OPERATOR(pg_catalog.=) {}",
+        quote_literal(&family.name)
+    ))?;
+    let [scale, variables, constants, loaded_at] = row.as_slice() else {
+        return Ok(None);
+    };
+    let empty = |why: &str| Error::TableEmpty {
+        table: family
+            .load
+            .first()
+            .map_or(String::new(), |query| query.table.clone()),
+        hint: format!(
+            "{why} Repeat it with SELECT * FROM bench.initialize('{}').",
+            family.name
+        ),
+    };
+    if loaded_at.is_none() {
+        return Err(empty("The load of the tables did not end."));
+    }
+    let is_true = |row: Vec<Option<String>>| row.first() == Some(&Some("true".into()));
+    if is_true(first_row(&without_pages(family))?) {
+        return Err(empty(
+            "The unlogged tables have lost their rows since their load, in a crash.",
+        ));
+    }
+    let unreadable = || {
+        not_usable(format!(
+            "its row of workload \"{}\" has invalid values",
+            family.name
+        ))
+    };
+    let numbers = |text: &Option<String>| -> Result<Given> {
+        let found = text
+            .as_deref()
+            .and_then(|text| serde_json::from_str(text).ok());
+        found.ok_or_else(unreadable)
+    };
+    let scale = scale.as_deref().and_then(|text| text.parse().ok());
+    let valid = 1..=family.manifest.max_scale;
+    Ok(Some(Load {
+        scale: scale
+            .filter(|scale| valid.contains(scale))
+            .ok_or_else(unreadable)?,
+        variables: numbers(variables)?,
+        constants: numbers(constants)?,
+    }))
+}
+
 fn look_up(
     family: &Family,
     first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
@@ -293,47 +388,17 @@ fn look_up(
             variables.insert(variable.name.clone(), value);
         }
     }
-    let exists = |row: Vec<Option<String>>| row.into_iter().next().flatten().is_some();
-    let is_true = |row: Vec<Option<String>>| row.first() == Some(&Some("true".into()));
-    let of_table = format!("SELECT pg_catalog.to_regclass('{TABLE}')::pg_catalog.text");
-    if exists(first_row(&of_table)?) {
-        let row = first_row(&format!(
-            "SELECT w.scale::pg_catalog.text, w.variables::pg_catalog.text,
-                    w.constants::pg_catalog.text, w.loaded_at::pg_catalog.text
-               FROM {TABLE} w WHERE w.family OPERATOR(pg_catalog.=) {}",
-            quote_literal(&family.name)
-        ))?;
-        if let [Some(scale), stored, constants, loaded_at] = row.as_slice() {
-            let empty = |why: &str| Error::TableEmpty {
-                table: family
-                    .load
-                    .first()
-                    .map_or(String::new(), |query| query.table.clone()),
-                hint: format!(
-                    "{why} Repeat it with SELECT * FROM bench.initialize('{}').",
-                    family.name
-                ),
-            };
-            if loaded_at.is_none() {
-                return Err(empty("The load of the tables did not end."));
-            }
-            if is_true(first_row(&without_pages(family))?) {
-                return Err(empty(
-                    "The tables have lost their rows since their load, as unlogged ones do in a crash.",
-                ));
-            }
-            let numbers = |text: &Option<String>| -> Given {
-                let text = text.as_deref().unwrap_or("{}");
-                serde_json::from_str(text).unwrap_or_default()
-            };
-            let mut of_load = numbers(stored);
-            of_load.retain(|name, _| family.manifest.variables.iter().any(|v| v.name == *name));
-            of_load.extend(variables);
-            let scale = scale.parse().unwrap_or(1);
-            let mut values = Values::of(&family.manifest, scale, &of_load).map_err(faulty)?;
-            values.0.extend(numbers(constants));
-            return Ok(Found::Loaded(values));
-        }
+    if let Some(load) = of_load(family, first_row)? {
+        let mut of_tables = load.variables;
+        of_tables.retain(|name, _| family.manifest.variables.iter().any(|v| v.name == *name));
+        of_tables.extend(variables);
+        let mut values = Values::of(&family.manifest, load.scale, &of_tables).map_err(faulty)?;
+        let constants = &family.manifest.load_constants;
+        let known = |name: &String| constants.iter().any(|constant| constant.name == *name);
+        values
+            .0
+            .extend(load.constants.into_iter().filter(|(name, _)| known(name)));
+        return Ok(Found::Loaded(values));
     }
     require_tables(family, first_row)?;
     for variable in &family.manifest.variables {
@@ -350,11 +415,13 @@ fn look_up(
     Ok(Found::Foreign(variables))
 }
 
-/// The query that tells whether all tables of a family are empty files. It needs no privilege on them.
+/// The query that tells whether all tables of a family are unlogged and empty files. It needs no privilege
+/// on them.
 fn without_pages(family: &Family) -> String {
     let tables = family.load.iter().map(|query| quote_literal(&query.table));
     format!(
         "SELECT pg_catalog.bool_and(c.relkind OPERATOR(pg_catalog.=) 'r'
+                    AND c.relpersistence OPERATOR(pg_catalog.=) 'u'
                     AND pg_catalog.pg_relation_size(c.oid) OPERATOR(pg_catalog.=) 0)::pg_catalog.text
            FROM pg_catalog.unnest(ARRAY[{}]) t (name)
            JOIN pg_catalog.pg_class c

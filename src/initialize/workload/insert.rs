@@ -110,7 +110,8 @@ unsafe fn execute(
         let plans = pgrx::PgList::<pg_sys::PlannedStmt>::from_pg(plans);
         one(plans.len())?;
         let plan = plans.get_ptr(0).unwrap_or(std::ptr::null_mut());
-        let mut sink = Sink::of_plan(plan, done);
+        let relation = own_target(plan)?;
+        let mut sink = Sink::of_plan(plan, relation, done);
         let receiver = match &mut sink {
             Some(sink) => std::ptr::from_mut(sink).cast(),
             None => pg_sys::None_Receiver,
@@ -138,6 +139,36 @@ unsafe fn execute(
         pg_sys::CommandCounterIncrement();
         result
     }
+}
+
+/// The table into which a plan inserts, which the current role has created. Somebody else who could
+/// replace it, such as the owner of the schema, must not have triggers executed as this role.
+///
+/// # Safety
+/// The plan is valid, and its locks are held.
+unsafe fn own_target(plan: *mut pg_sys::PlannedStmt) -> Result<PgRelation> {
+    // SAFETY: the caller's promise; nodes are looked at as what they say they are.
+    unsafe {
+        let top = (*plan).planTree;
+        let targets = (*plan).resultRelations;
+        if (*plan).commandType == pg_sys::CmdType::CMD_INSERT
+            && pgrx::is_a(top.cast(), pg_sys::NodeTag::T_ModifyTable)
+            && !targets.is_null()
+            && (*targets).length == 1
+        {
+            let number = (*(*targets).elements).int_value;
+            let entry =
+                pg_sys::list_nth((*plan).rtable, number - 1).cast::<pg_sys::RangeTblEntry>();
+            let relation = PgRelation::open((*entry).relid);
+            if (*relation.rd_rel).relowner == pg_sys::GetUserId() {
+                return Ok(relation);
+            }
+        }
+    }
+    Err(Error::NotUsable {
+        relation: "a table of the workload".into(),
+        why: "another one has replaced it during the load".into(),
+    })
 }
 
 /// Receiver of rows, which inserts them into a table.
@@ -168,24 +199,12 @@ impl<'d> Sink<'d> {
     /// The plan is valid, and its locks are held.
     unsafe fn of_plan(
         plan: *mut pg_sys::PlannedStmt,
+        relation: PgRelation,
         done: &'d mut dyn FnMut(u64) -> Result<()>,
     ) -> Option<Sink<'d>> {
         // SAFETY: the caller's promise; nodes are looked at as what they say they are.
         unsafe {
             let top = (*plan).planTree;
-            if (*plan).commandType != pg_sys::CmdType::CMD_INSERT
-                || !pgrx::is_a(top.cast(), pg_sys::NodeTag::T_ModifyTable)
-            {
-                return None;
-            }
-            let targets = (*plan).resultRelations;
-            if targets.is_null() || (*targets).length != 1 {
-                return None;
-            }
-            let number = (*(*targets).elements).int_value;
-            let entry =
-                pg_sys::list_nth((*plan).rtable, number - 1).cast::<pg_sys::RangeTblEntry>();
-            let relation = PgRelation::open((*entry).relid);
             let required = stored_columns(&relation)?;
             let columns = (*relation.rd_att).natts as usize;
             let source = (*top).lefttree;

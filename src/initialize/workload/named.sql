@@ -10,7 +10,7 @@ SELECT pg_catalog.json_agg(pg_catalog.json_build_array(
                   WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
                     AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
                   ORDER BY a.attnum),
-           pg_catalog.pg_has_role(c.relowner, 'USAGE'),
+           pg_catalog.pg_get_userbyid(c.relowner) OPERATOR(pg_catalog.=) CURRENT_USER,
            c.relhastriggers OR c.relhasrules OR c.relrowsecurity))
   FROM pg_catalog.pg_class c
   JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace

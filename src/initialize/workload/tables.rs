@@ -191,6 +191,30 @@ impl Schema {
         }
     }
 
+    /// Fails unless `bench_workload` still is the table of this role with the row of the load.
+    pub fn require_row(&self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
+        let sql = NAMED
+            .replace("{tables}", &array(&[WORKLOADS.into()]))
+            .replace("{routines}", &array(&[]));
+        let found = database.first_row(&sql)?.into_iter().next().flatten();
+        let found: Vec<Named> =
+            serde_json::from_str(&found.unwrap_or_default()).unwrap_or_default();
+        let is_kept = match found.first() {
+            Some(row) => {
+                require_own(row)?;
+                self.families(database)?.contains(&spec.family)
+            }
+            None => false,
+        };
+        match is_kept {
+            true => Ok(()),
+            false => Err(Error::NotUsable {
+                relation: WORKLOADS.into(),
+                why: "the row of the load has been deleted".into(),
+            }),
+        }
+    }
+
     /// The statement that completes the row.
     pub fn complete(&self, spec: &WorkloadSpec) -> String {
         format!(

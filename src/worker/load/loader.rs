@@ -267,6 +267,7 @@ fn workload(
     for table in &spec.tables {
         database.execute_alone(&schema.vacuum(table))?;
     }
+    schema.require_row(database, spec)?;
     database.execute_alone(&schema.complete(spec))
 }
 

@@ -204,4 +204,30 @@ is($sql->(q{SELECT count(*) FROM bench.check_workload('pgio')}), 0, 'pgio has no
 like($error->(q{SELECT bench.sweep('{"scale": [1, 2]}', initialize => true, scripts => 'ycsb-c', repeats => 1, transactions => 1)}),
 	qr/ERROR:  a grid with "scale" cannot have scripts of workload "ycsb"\nHINT: .*bench\.initialize and bench\.sweep for each scale/, 'a sweep of scales');
 
+# What another role has forged is not used.
+$sql->(<<'SQL');
+SET client_min_messages = warning;
+SELECT bench.initialize('ycsb', force => true);
+CREATE ROLE forger;
+CREATE SCHEMA hers AUTHORIZATION forger;
+CREATE SCHEMA forged;
+CREATE VIEW forged.bench_workload AS TABLE public.bench_workload;
+GRANT SELECT ON bench_workload TO forger;
+SET ROLE forger;
+CREATE TABLE hers.bench_workload (LIKE public.bench_workload);
+SQL
+like($error->("SET search_path = hers; SELECT bench.initialize('ycsb')"), qr/refusing to replace "bench_workload": it belongs to another role/, 'a table of another role');
+foreach my $call ("bench.run('ycsb-c', transactions => 1)", "bench.check_workload('ycsb')", "bench.workload_script('ycsb-c', 'read')")
+{
+	like($error->("SET search_path = forged, public; SELECT $call"), qr/refusing to use "bench_workload": it is no table/, "a view: $call");
+}
+$sql->(q{UPDATE bench_workload SET constants = '{"x $(id)": 1, "scale": 7}' WHERE family = 'ycsb'});
+unlike($sql->("SELECT defines FROM bench.workload_script('ycsb-c', 'read')"), qr/\$|scale=7/, 'constants that the workload does not have');
+foreach my $values (q{variables = '{"records": "many"}'}, 'scale = 0', q{constants = 'null'})
+{
+	like($error->("BEGIN; UPDATE bench_workload SET $values WHERE family = 'ycsb'; SELECT bench.check_workload('ycsb')"),
+		qr/its row of workload "ycsb" has invalid values/, $values);
+}
+like($error->("BEGIN; UPDATE bench_workload SET loaded_at = NULL; SELECT bench.check_workload('ycsb')"), qr/did not end/, 'check_workload of a load that did not end');
+
 done_testing();

@@ -2,4 +2,4 @@
 -- new order, or if a concurrent delivery removes the oldest.
 \set w_id random(1, :warehouses)
 \set carrier random(1, 10)
-CALL tpcc_delivery(:w_id, :carrier, NULL);
+CALL tpcc_delivery(:w_id::integer, :carrier::integer, NULL::integer);

@@ -51,7 +51,7 @@
 \set supplier_15 CASE WHEN :warehouses > 1 AND random(1, 100) = 1 THEN 1 + (:w_id + random(0, :warehouses - 2)) % :warehouses ELSE :w_id END
 \set quantity_15 random(1, 10)
 CALL tpcc_new_order(
-    :w_id, :d_id, :c_id, :line_count,
+    :w_id::integer, :d_id::integer, :c_id::integer, :line_count::integer,
     ARRAY[:item_1, :item_2, :item_3, :item_4, :item_5,
           :item_6, :item_7, :item_8, :item_9, :item_10,
           :item_11, :item_12, :item_13, :item_14, :item_15]::integer[],
@@ -61,4 +61,4 @@ CALL tpcc_new_order(
     ARRAY[:quantity_1, :quantity_2, :quantity_3, :quantity_4, :quantity_5,
           :quantity_6, :quantity_7, :quantity_8, :quantity_9, :quantity_10,
           :quantity_11, :quantity_12, :quantity_13, :quantity_14, :quantity_15]::integer[],
-    NULL, NULL, NULL);
+    NULL::integer, NULL::numeric, NULL::boolean);

@@ -6,5 +6,6 @@
 \set last_name ((random(0, 255) | random(0, 999)) + :nurand_last) % 1000
 \set c_id 1 + ((random(0, 1023) | random(1, 3000)) + :nurand_customer) % 3000
 CALL tpcc_order_status(
-    :w_id, :d_id, :by_name, :last_name, :c_id,
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    :w_id::integer, :d_id::integer, :by_name::integer, :last_name::integer, :c_id::integer,
+    NULL::integer, NULL::numeric, NULL::integer, NULL::integer, NULL::timestamp, NULL::integer[],
+    NULL::integer[], NULL::integer[], NULL::numeric[], NULL::timestamp[]);

@@ -10,5 +10,5 @@
 \set c_id 1 + ((random(0, 1023) | random(1, 3000)) + :nurand_customer) % 3000
 \set amount random(100, 500000)
 CALL tpcc_payment(
-    :w_id, :d_id, :c_w_id, :c_d_id, :by_name, :last_name, :c_id, :amount * 0.01,
-    NULL, NULL);
+    :w_id::integer, :d_id::integer, :c_w_id::integer, :c_d_id::integer, :by_name::integer, :last_name::integer,
+    :c_id::integer, :amount * 0.01::numeric, NULL::integer, NULL::numeric);

@@ -2,4 +2,4 @@
 \set w_id random(1, :warehouses)
 \set d_id random(1, 10)
 \set threshold random(10, 20)
-CALL tpcc_stock_level(:w_id, :d_id, :threshold, NULL);
+CALL tpcc_stock_level(:w_id::integer, :d_id::integer, :threshold::integer, NULL::bigint);
