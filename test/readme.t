@@ -6,7 +6,7 @@
 #
 # Differences from entering the commands: runs last one second, sets have two rounds, searches
 # are for the 90th percentile, scale is 1 and tables are small, other servers are this one, as its superuser, "make install" installs to
-# a temporary directory, the extension is created again where it is dropped, files are written there, sudo is omitted, and "make test" does not run itself.
+# a temporary directory, the extension and pgbench's tables are created again where they are dropped, files are written there, sudo is omitted, and "make test" does not run itself.
 use strict;
 use warnings;
 
@@ -149,7 +149,7 @@ sub adapted
 	$text =~ s/\bhost=db\d dbname=bench\b/$this_server/g;
 	$text =~ s/\bhost 'db2', dbname 'bench'/host '$ENV{PGHOST}', port '$ENV{PGPORT}', dbname '$ENV{PGDATABASE}'/;
 	$text =~ s/\buser 'tester', password 'a secret'/user '$ENV{PGUSER}'/;
-	$text =~ s/^DROP EXTENSION (pg_selfbench);$/DROP EXTENSION $1; CREATE EXTENSION $1;/m;
+	$text =~ s/^DROP EXTENSION (pg_selfbench);$/DROP EXTENSION $1; CREATE EXTENSION $1; SELECT FROM bench.initialize();/m;
 	$text =~ s/ -d bench\b/ -d $ENV{PGDATABASE}/;
 	return $text;
 }
