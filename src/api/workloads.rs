@@ -3,7 +3,7 @@
 
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{argument, invalid, seed};
-use crate::error::{Error, OrRaise, problem};
+use crate::error::{Error, OrRaise, Result, problem};
 use crate::query;
 use crate::run::checks;
 use crate::run::definitions::{self, Definition};
@@ -132,51 +132,51 @@ fn drop_workload(call: Call<'_>) {
 fn workload_script(
     call: Call<'_>,
 ) -> TableIterator<'static, (name!(body, String), name!(defines, String))> {
-    let row =
-        (|| {
-            let (mix, script, variables, wanted_seed): (
-                Option<String>,
-                Option<String>,
-                Option<Value>,
-                _,
-            ) = call.read(|arguments| {
-                Ok((
-                    arguments.take("mix")?,
-                    arguments.take("script")?,
-                    arguments.take("variables")?,
-                    arguments.take("seed")?,
-                ))
-            })?;
-            let (name, script) = (argument("mix", mix)?, argument("script", script)?);
-            let given = numbers(variables.as_ref());
-            let scripts = workload::scripts(&format!("{name}:{script}"), 1)?;
-            let Some(found) = scripts.and_then(|scripts| scripts.into_iter().next()) else {
-                workload::named(&name)?;
-                return Err(Error::UnknownScript {
-                    message: format!("workload \"{name}\" has no script \"{script}\""),
-                    hint: "bench.workloads lists the scripts of each mix.".into(),
-                });
-            };
-            let wanted_seed: Option<crate::check::Seed> = wanted_seed;
-            let seed = seed(wanted_seed.as_ref())?;
-            let prepared = workload::prepare(std::slice::from_ref(&found), &given, seed, None)?;
-            let defines: Vec<String> = match prepared {
-            Some(Prepared { values, .. }) => {
-                let values = values.0.iter();
-                values.map(|(name, value)| format!("-D {name}={value}")).collect()
-            }
-            // A built-in script, for which pgbench looks the scale up, but not if it is in a file.
-            None => query::first_row(
-                "SELECT pg_catalog.concat('-D scale=', pg_catalog.count(*)) FROM pgbench_branches",
-            )?
-            .into_iter()
-            .flatten()
-            .collect(),
+    let row = (|| {
+        let (mix, script, variables, wanted_seed): (
+            Option<String>,
+            Option<String>,
+            Option<Value>,
+            _,
+        ) = call.read(|arguments| {
+            Ok((
+                arguments.take("mix")?,
+                arguments.take("script")?,
+                arguments.take("variables")?,
+                arguments.take("seed")?,
+            ))
+        })?;
+        let (name, script) = (argument("mix", mix)?, argument("script", script)?);
+        let given = numbers(variables.as_ref());
+        let scripts = workload::scripts(&format!("{name}:{script}"), 1)?;
+        let Some(found) = scripts.and_then(|scripts| scripts.into_iter().next()) else {
+            workload::named(&name)?;
+            return Err(Error::UnknownScript {
+                message: format!("workload \"{name}\" has no script \"{script}\""),
+                hint: "bench.workloads lists the scripts of each mix.".into(),
+            });
         };
-            Ok((found.body, defines.join(" ")))
-        })()
-        .or_raise_in(&call);
+        let wanted_seed: Option<crate::check::Seed> = wanted_seed;
+        let seed = seed(wanted_seed.as_ref())?;
+        let prepared = workload::prepare(std::slice::from_ref(&found), &given, seed, None)?;
+        Ok((found.body, defines(prepared)?))
+    })()
+    .or_raise_in(&call);
     TableIterator::once(row)
+}
+
+/// Options for the pgbench program that set the variables of a script.
+fn defines(prepared: Option<Prepared>) -> Result<String> {
+    let Some(Prepared { values, .. }) = prepared else {
+        // A built-in script, for which pgbench looks the scale up, but not if it is in a file.
+        let row = query::first_row(
+            "SELECT pg_catalog.concat('-D scale=', pg_catalog.count(*)) FROM pgbench_branches",
+        )?;
+        return Ok(row.into_iter().flatten().collect());
+    };
+    let values = values.0.iter();
+    let defines = values.map(|(name, value)| format!("-D {name}={value}"));
+    Ok(defines.collect::<Vec<_>>().join(" "))
 }
 
 /// The texts of a JSON object's values.

@@ -1,13 +1,10 @@
 //! Conditions of a workload: whether its rows are right.
 
-use super::workload::{TABLE, has_loads};
+use super::workload::{FirstRow, TABLE, has_loads};
 use crate::error::Result;
 use selfbench_model::RunCheck;
 use selfbench_workload::Check;
 use std::slice;
-
-/// Executes a query whose columns are texts and returns its first row.
-pub type FirstRow<'q> = dyn FnMut(&str) -> Result<Vec<Option<String>>> + 'q;
 
 /// Evaluates conditions, all in one statement, which has one snapshot.
 pub fn evaluate(checks: &[Check], first_row: &mut FirstRow<'_>) -> Result<Vec<RunCheck>> {

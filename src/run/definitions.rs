@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// As `manifest.json` of a family of the library, and so on.
+    /// Description, as `manifest.json` of a family of the library.
     pub manifest: Value,
     /// Statements that create tables and routines.
     pub schema: String,

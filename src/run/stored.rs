@@ -1,4 +1,4 @@
-//! What roles store under a name of their choice, scripts and workloads: its names, and dropping it.
+//! Scripts and workloads that roles store under a name of their choice: looking for names, and dropping.
 
 use crate::error::{Error, Result};
 use crate::query;

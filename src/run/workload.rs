@@ -22,6 +22,9 @@ pub const PGIO_FUNCTIONS: &str =
 /// The table beside a family's tables that says what they hold.
 pub const TABLE: &str = "bench_workload";
 
+/// Executes a query whose columns are texts and returns its first row.
+pub type FirstRow<'q> = dyn FnMut(&str) -> Result<Vec<Option<String>>> + 'q;
+
 /// Values that the scripts of a workload need.
 pub struct Prepared {
     /// Scale of the tables.
@@ -256,10 +259,7 @@ enum Found {
 }
 
 /// Fails if a table of a family is missing, where `first_row` executes queries.
-pub fn require_tables(
-    family: &Family,
-    first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
-) -> Result<()> {
+pub fn require_tables(family: &Family, first_row: &mut FirstRow<'_>) -> Result<()> {
     let tables = family.tables();
     let listed: Vec<_> = tables.iter().map(|table| quote_literal(table)).collect();
     let row = first_row(&format!(
@@ -282,7 +282,7 @@ pub fn require_tables(
     }
 }
 
-/// What `bench_workload` says of the load of a family.
+/// Load of a family, as its row of `bench_workload` says.
 pub struct Load {
     scale: i64,
     variables: Given,
@@ -293,7 +293,7 @@ pub struct Load {
 ///
 /// # Errors
 /// If it is a view or has policies, whose functions would be executed as the caller.
-pub fn has_loads(first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>) -> Result<bool> {
+pub fn has_loads(first_row: &mut FirstRow<'_>) -> Result<bool> {
     let row = first_row(&format!(
         "SELECT (c.relkind OPERATOR(pg_catalog.=) 'r' AND NOT c.relrowsecurity)::pg_catalog.text
            FROM pg_catalog.pg_class c
@@ -319,10 +319,7 @@ fn not_usable(why: String) -> Error {
 ///
 /// # Errors
 /// If the load did not end, or the tables have lost their rows since.
-pub fn of_load(
-    family: &Family,
-    first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
-) -> Result<Option<Load>> {
+pub fn of_load(family: &Family, first_row: &mut FirstRow<'_>) -> Result<Option<Load>> {
     if !has_loads(first_row)? {
         return Ok(None);
     }
@@ -379,7 +376,7 @@ pub fn of_load(
 
 fn look_up(
     family: &Family,
-    first_row: &mut dyn FnMut(&str) -> Result<Vec<Option<String>>>,
+    first_row: &mut FirstRow<'_>,
     given: &dyn Fn(&str) -> Result<Option<i64>>,
 ) -> Result<Found> {
     let mut variables = Given::new();

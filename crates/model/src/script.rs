@@ -23,7 +23,7 @@ pub struct RunScript {
     pub p90_limit_ms: Option<f64>,
     /// Successful transactions that were not rolled back, per minute, if its workload counts them so.
     pub per_minute: Option<f64>,
-    /// What these transactions are, such as `new orders`.
+    /// Name of these transactions, such as `new orders`.
     pub per_minute_of: Option<String>,
     /// Its transactions.
     #[serde(flatten)]

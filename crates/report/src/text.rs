@@ -365,7 +365,7 @@ fn one_of_several(lines: &mut Lines, record: &RunRecord, script: &RunScript, num
     }
 }
 
-/// What the workload of a script asks for besides, if it does.
+/// Further figures that the workload of a script asks for, if any.
 fn of_workload(lines: &mut Lines, script: &RunScript, prefix: &str) {
     let counts = &script.figures.counts;
     if counts.rolled_back > 0 {

@@ -1,4 +1,4 @@
-//! What has to hold for every family, beyond what parsing finds.
+//! Rules for every family, beyond those of parsing.
 
 use crate::error::WorkloadError;
 use crate::family::Family;

@@ -41,9 +41,9 @@ pub struct Manifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Loader {
-    /// That of pgbench's tables; scripts are the built-in ones.
+    /// Loader of pgbench's tables; scripts are the built-in ones.
     Pgbench,
-    /// That of pgio's tables, which has functions of its own for runs, too.
+    /// Loader of pgio's tables, which has functions of its own for runs, too.
     Pgio,
 }
 
@@ -51,7 +51,7 @@ impl Manifest {
     /// Parses a manifest.
     ///
     /// # Errors
-    /// What is wrong, with the line.
+    /// Fault, with the line.
     pub fn parse(text: &str) -> Result<Manifest, WorkloadError> {
         serde_json::from_str(text).map_err(|error| {
             let line = text.lines().nth(error.line().saturating_sub(1));
@@ -144,7 +144,7 @@ pub struct MixScript {
     /// Limit of the 90th percentile of its latency, in milliseconds.
     #[serde(default)]
     pub limit_ms: Option<f64>,
-    /// What its transactions are, such as `new orders`, if reports have their number per minute.
+    /// Name of its transactions, such as `new orders`, if reports have their number per minute.
     #[serde(default)]
     pub per_minute: Option<String>,
 }

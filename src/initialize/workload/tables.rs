@@ -74,25 +74,12 @@ impl Schema {
     fn find(&mut self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
         let mut names = spec.tables.clone();
         names.push(WORKLOADS.into());
-        let sql = NAMED
-            .replace("{tables}", &array(&names))
-            .replace("{routines}", &array(&spec.routines));
-        let mut found = database
-            .first_row(&sql)?
-            .into_iter()
-            .map(Option::unwrap_or_default);
-        let mut next = || found.next().unwrap_or_default();
-        let (relations, types, routines) = (next(), next(), next());
-        let relations: Vec<Named> = serde_json::from_str(&relations).unwrap_or_default();
-        let types: Vec<String> = serde_json::from_str(&types).unwrap_or_default();
+        let (relations, types, routines) = named(database, &names, &spec.routines)?;
         if let Some(relation) = types.into_iter().next() {
             let why = "it is a type".into();
             return Err(Error::NameTaken { relation, why });
         }
-        if let Some(row) = relations.iter().find(|row| row.0 == WORKLOADS) {
-            require_own(row)?;
-            self.families = Some(self.families(database)?);
-        }
+        self.families = self.own_families(database, &relations)?;
         let mut families = self.families.iter().flatten();
         let replaces = families.any(|family| *family == spec.family) || spec.force;
         let others = format!(
@@ -113,7 +100,7 @@ impl Schema {
             };
             return Err(Error::NameTaken { relation, why });
         }
-        self.routines = serde_json::from_str(&routines).unwrap_or_default();
+        self.routines = routines;
         match self.routines.first() {
             Some(routine) if !replaces => Err(Error::NameTaken {
                 relation: routine.clone(),
@@ -123,14 +110,25 @@ impl Schema {
         }
     }
 
-    /// Families whose tables an initialization has created here.
-    fn families(&self, database: &mut Database) -> Result<Vec<String>> {
+    /// Families whose tables an initialization has created here; `None` if `bench_workload` is not among
+    /// the relations.
+    ///
+    /// # Errors
+    /// If it is not the table of this role.
+    fn own_families(
+        &self,
+        database: &mut Database,
+        relations: &[Named],
+    ) -> Result<Option<Vec<String>>> {
+        let Some(row) = relations.iter().find(|row| row.0 == WORKLOADS) else {
+            return Ok(None);
+        };
+        require_own(row)?;
         let row = database.first_row(&format!(
             "SELECT pg_catalog.json_agg(w.family)::pg_catalog.text FROM {}.{WORKLOADS} w",
             self.name
         ))?;
-        let listed = row.into_iter().next().flatten().unwrap_or_default();
-        Ok(serde_json::from_str(&listed).unwrap_or_default())
+        Ok(Some(parsed(row.into_iter().next().flatten())))
     }
 
     /// The notice about tables that will be dropped; `None` if there are none.
@@ -193,20 +191,9 @@ impl Schema {
 
     /// Fails unless `bench_workload` still is the table of this role with the row of the load.
     pub fn require_row(&self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
-        let sql = NAMED
-            .replace("{tables}", &array(&[WORKLOADS.into()]))
-            .replace("{routines}", &array(&[]));
-        let found = database.first_row(&sql)?.into_iter().next().flatten();
-        let found: Vec<Named> =
-            serde_json::from_str(&found.unwrap_or_default()).unwrap_or_default();
-        let is_kept = match found.first() {
-            Some(row) => {
-                require_own(row)?;
-                self.families(database)?.contains(&spec.family)
-            }
-            None => false,
-        };
-        match is_kept {
+        let (relations, ..) = named(database, &[WORKLOADS.into()], &[])?;
+        let families = self.own_families(database, &relations)?;
+        match families.is_some_and(|families| families.contains(&spec.family)) {
             true => Ok(()),
             false => Err(Error::NotUsable {
                 relation: WORKLOADS.into(),
@@ -228,6 +215,28 @@ impl Schema {
     pub fn vacuum(&self, table: &str) -> String {
         format!("VACUUM ANALYZE {}", self.table(table))
     }
+}
+
+/// Relations, names of types, and routines in the first schema of `search_path` that have certain names.
+fn named(
+    database: &mut Database,
+    tables: &[String],
+    routines: &[String],
+) -> Result<(Vec<Named>, Vec<String>, Vec<String>)> {
+    let sql = NAMED
+        .replace("{tables}", &array(tables))
+        .replace("{routines}", &array(routines));
+    let mut found = database
+        .first_row(&sql)?
+        .into_iter()
+        .map(Option::unwrap_or_default);
+    let mut next = || found.next();
+    Ok((parsed(next()), parsed(next()), parsed(next())))
+}
+
+/// A list as JSON; empty without one.
+fn parsed<T: serde::de::DeserializeOwned>(list: Option<String>) -> Vec<T> {
+    serde_json::from_str(&list.unwrap_or_default()).unwrap_or_default()
 }
 
 fn of_family(family: &str) -> String {
