@@ -184,6 +184,7 @@ pub fn grant_to(role: pg_sys::Oid) -> Result<()> {
         "USAGE ON SCHEMA bench, bench_internal",
         "EXECUTE ON ALL FUNCTIONS IN SCHEMA bench, bench_internal",
         "SELECT ON ALL TABLES IN SCHEMA bench",
+        "INSERT, UPDATE, DELETE ON bench.value_sets",
     ] {
         Spi::run(&format!("GRANT {what} TO {name}"))?;
     }

@@ -31,6 +31,16 @@ CREATE TABLE bench.workload_definitions (
 );
 COMMENT ON TABLE bench.workload_definitions IS 'workloads that roles have defined; each sees its own';
 
+/* Values for scripts, often of a role's own tables: visible to that role alone, and in no dump, export or report. */
+CREATE TABLE bench.value_sets (
+    set_name text NOT NULL, -- name of the set, unique among the sets of its owner
+    row_no   int NOT NULL, -- position of the row in the set
+    values   text[] NOT NULL CHECK (array_ndims(values) IS NOT DISTINCT FROM 1), -- values as texts, as their types print them
+    owner    regrole NOT NULL DEFAULT quote_ident(current_user)::regrole, -- role that it belongs to
+    PRIMARY KEY (owner, set_name, row_no)
+);
+COMMENT ON TABLE bench.value_sets IS 'rows of values for scripts with the command \values; each role sees its own';
+
 /* The usage of the calling session since it started; clients of mode libpq query it at start and end.
    Device bytes are NULL if the operating system does not count them, evicted blocks if the server does
    not. */
@@ -211,6 +221,10 @@ COMMENT ON TABLE bench.pgio_sessions IS 'sessions of runs of pgio''s workload, w
 
 ALTER TABLE bench.workload_definitions ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON bench.workload_definitions
+    USING (owner = (SELECT quote_ident(current_user)::regrole));
+
+ALTER TABLE bench.value_sets ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON bench.value_sets
     USING (owner = (SELECT quote_ident(current_user)::regrole));
 
 ALTER TABLE bench.runs ENABLE ROW LEVEL SECURITY;
