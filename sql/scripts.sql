@@ -18,6 +18,10 @@ SELECT * FROM bench.check_script(E'\\set n 1\nSELECT * FROM t_:n;\nSELECT 1 \\; 
 SELECT * FROM bench.check_script(E'SELECT 1 \\; SELECT 2;');
 SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms');
 SELECT * FROM bench.check_script(E'\\set aid 1\nSELECT :adi,\n to_char(now(), ''HH24:MI'');\n\\sleep :ms ms', protocol => 'simple');
+-- Variables that the run sets are no fault; no hint takes them for others if they are not known.
+SELECT * FROM bench.check_script(E'\\set customer random(1, :customers)\nSELECT :customer, :custmers;');
+SELECT * FROM bench.check_script(E'\\set customer random(1, :customers)\nSELECT :customer, :custmers;', variables => '{"customers": 10}');
+SELECT * FROM bench.check_script('SELECT :a', variables => '{"1a": 10}');
 -- What pgbench lacks: random functions, \template, and variables as quoted literals.
 SELECT * FROM bench.check_script(E'\\set z random_zipf(1, 10, 0.5)\n\\template t ##-@@\nSELECT :''t'', :z;');
 SELECT * FROM bench.check_script(E'\\template t #\nSELECT '':''''t'' AS a,\n :''tt'', :''t'' AS b FROM;');

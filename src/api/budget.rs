@@ -1,8 +1,9 @@
 //! Time budgets of runs.
 
+use super::last;
 use super::live;
 use crate::backend::call::{Call, OrRaiseIn};
-use crate::check::{self, Ids};
+use crate::check::{self, Ids, argument};
 use crate::error::{Error, Result};
 use crate::results::load;
 use crate::results::sets;
@@ -30,24 +31,22 @@ fn time_budget(
     let rows = (|| {
         let (run_ids, set_id) = call.read(|arguments| {
             Ok((
-                arguments.take::<Option<Ids>>("run_ids")?,
-                arguments.take::<Option<i64>>("set_id")?,
+                argument("run_ids", arguments.take::<Option<Ids>>("run_ids")?)?,
+                argument("set_id", arguments.take::<Option<i64>>("set_id")?)?,
             ))
         })?;
-        let arms = match (run_ids, set_id) {
-            (Some(_), Some(_)) => {
-                return Err(Error::OptionConflict {
-                    message: "options \"run_ids\" and \"set_id\" exclude each other".into(),
-                    hint: "Give one of them.".into(),
-                });
-            }
-            (None, Some(set_id)) => {
+        let arms = match (run_ids.0.is_empty(), set_id) {
+            (true, 0) => vec![(None, vec![last::last_run()?])],
+            (true, set_id) => {
                 sets::load(set_id)?;
                 sets::runs_of_arms(set_id)?
             }
-            (run_ids, None) => {
-                let run_ids = check::argument("run_ids", run_ids)?;
-                vec![(None, check::ids("run_ids", &run_ids)?)]
+            (false, 0) => vec![(None, check::ids("run_ids", &run_ids)?)],
+            (false, _) => {
+                return Err(Error::OptionConflict {
+                    message: "options \"run_ids\" and \"set_id\" exclude each other".into(),
+                    hint: "Give one of them, or none for the last run.".into(),
+                });
             }
         };
         let mut rows = Vec::new();

@@ -1,5 +1,6 @@
 //! Charts of runs: `bench.chart`, `bench.charts`, `bench.plot`.
 
+use super::last;
 use super::live;
 use super::result::tell_without_profile;
 use crate::backend::call::{Call, OrRaiseIn};
@@ -10,19 +11,12 @@ use crate::results::series;
 use pgrx::prelude::*;
 use selfbench_chart::run::{RunChart, RunFigure, Source};
 use selfbench_chart::text::{self, Glyphs, WIDTHS};
-use selfbench_model::Run;
 
 /// Intervals that make a course.
 const SHORTEST_COURSE: usize = 3;
 
 /// Its width in characters.
 const COURSE_WIDTH: usize = 48;
-
-/// A run that the caller may see, with its figures so far if it is in progress.
-fn visible(run_id: Option<i64>) -> Result<Run> {
-    let found = live::visible(argument("run_id", run_id)?)?;
-    Ok(found.run)
-}
 
 /// A chart of a run as SVG.
 #[pg_extern(sql = false)]
@@ -32,7 +26,7 @@ fn chart(call: Call<'_>) -> String {
             let run_id = arguments.take("run_id")?;
             Ok((run_id, arguments.take::<Option<String>>("name")?))
         })?;
-        let run = visible(run_id)?;
+        let run = live::visible(last::run(run_id)?)?.run;
         let valid: Vec<_> = RunChart::ALL
             .iter()
             .map(|chart| (chart.name(), *chart))
@@ -52,7 +46,7 @@ fn chart(call: Call<'_>) -> String {
 fn charts(
     run_id: Option<i64>,
 ) -> TableIterator<'static, (name!(name, &'static str), name!(shows, &'static str))> {
-    let charts = (|| series::charts(&visible(run_id)?))().or_raise();
+    let charts = (|| series::charts(&live::visible(last::run(run_id)?)?.run))().or_raise();
     TableIterator::new(
         charts
             .into_iter()
@@ -71,7 +65,7 @@ fn plot(call: Call<'_>) -> String {
                 arguments.take("width")?,
             ))
         })?;
-        let run = visible(run_id)?;
+        let run = live::visible(last::run(run_id)?)?.run;
         let valid: Vec<_> = RunFigure::ALL
             .iter()
             .map(|figure| (figure.name(), *figure))

@@ -39,10 +39,10 @@ fn initialize(
     call: Call<'_>,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = call.horizon();
-    let options = call.read(InitializeOptions::take).or_raise_in(&call);
-    let spec = options.check(false).or_raise_in(&call);
-    let seconds = execute(&spec, Telling::default(), &horizon).or_raise_in(&call);
-    TableIterator::new(seconds)
+    returned(&call, || {
+        let spec = call.read(InitializeOptions::take)?.check(false)?;
+        execute(&spec, Telling::default(), &horizon)
+    })
 }
 
 #[pg_extern(sql = false)]
@@ -50,9 +50,9 @@ fn initialize_pgio(
     call: Call<'_>,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = call.horizon();
-    let options = call.read(PgioLoadOptions::take).or_raise_in(&call);
-    let seconds = execute_pgio(&options, &horizon).or_raise_in(&call);
-    TableIterator::new(seconds)
+    returned(&call, || {
+        execute_pgio(&call.read(PgioLoadOptions::take)?, &horizon)
+    })
 }
 
 #[pg_extern(sql = false)]
@@ -60,7 +60,7 @@ fn initialize_workload(
     call: Call<'_>,
 ) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
     let horizon = call.horizon();
-    let seconds = (|| {
+    returned(&call, || {
         let (workload, options): (Option<String>, WorkloadOptions) =
             call.read(|arguments| Ok((arguments.take("workload")?, Options::take(arguments)?)))?;
         let workload = argument("workload", workload)?;
@@ -72,11 +72,32 @@ fn initialize_workload(
             }
             Some(Loader::Pgio) => Err(Error::OptionConflict {
                 message: format!("workload \"{workload}\" is loaded by a function of its own"),
-                hint: workload::PGIO_FUNCTIONS.into(),
+                hint: match options.steps.as_deref() {
+                    Some("d") => match &pgio::present()?[..] {
+                        [] => {
+                            "There are no tables to drop in the first schema of search_path.".into()
+                        }
+                        tables => format!("Drop its tables with DROP TABLE {}.", tables.join(", ")),
+                    },
+                    _ => format!(
+                        "{} For a table of that scale: SELECT * FROM bench.initialize_pgio(size => '{}GB').",
+                        workload::PGIO_FUNCTIONS,
+                        options.scale
+                    ),
+                },
             }),
         }
-    })();
-    TableIterator::new(seconds.or_raise_in(&call))
+    })
+}
+
+/// The rows that a call returns. Fails if the extension was dropped meanwhile: its types are gone.
+fn returned(
+    call: &Call<'_>,
+    load: impl FnOnce() -> Result<Vec<(String, f64)>>,
+) -> TableIterator<'static, (name!(step, String), name!(seconds, f64))> {
+    let seconds = load();
+    let seconds = call.require_extension().and(seconds).or_raise_in(call);
+    TableIterator::new(seconds)
 }
 
 /// Options of the notices about an initialization.

@@ -5,6 +5,7 @@ mod charts;
 mod dashboard;
 mod generated;
 mod initialize;
+mod last;
 mod launch;
 mod live;
 mod pgbench;

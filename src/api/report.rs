@@ -1,24 +1,23 @@
 //! `bench.report`: runs and sets as text, Markdown, JSON or HTML.
 
 use super::charts::{course_of, glyphs};
+use super::last;
 use super::live;
 use crate::backend::call::{Arguments, Call, OrRaiseIn};
 use crate::check::{self, Ids, argument, invalid, one_of};
 use crate::error::{Error, Result};
 use crate::query;
 use crate::results::json::storable;
-use crate::results::load::{last_run_of_caller, load_evidence, load_rows, time_budget};
+use crate::results::load::{load_evidence, load_rows, time_budget};
 use crate::results::waits::SeenWaits;
 use crate::results::{repeat, series, sets};
 use crate::security::with_pinned_settings;
 use crate::server::literal_to_copy;
-use crate::shared::Segment;
 use pgrx::datum::DatumWithOid;
 use pgrx::prelude::*;
 use selfbench_chart::text::Glyphs;
 use selfbench_model::RunRecord;
 use selfbench_page::{MAX_ROWS, Report, Rows, Source, label_report, run_report, set_report};
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// Format of a report.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -67,26 +66,22 @@ const FORMATS: [(&str, Format); 4] = [
 fn report(call: Call<'_>) -> SetOfIterator<'static, String> {
     let text = (|| {
         let (run_id, format, set_ids, label) = call.read(|arguments| {
-            // NULL is no default: it is what a query finds that finds nothing.
             let run_id: i64 = argument("run_id", arguments.take("run_id")?)?;
             let format = Format::take(arguments)?;
             let set_ids: Ids = argument("set_ids", arguments.take("set_ids")?)?;
             let label: String = argument("label", arguments.take("label")?)?;
             Ok((
-                Some(run_id).filter(|run_id| *run_id != 0),
+                run_id,
                 format,
                 Some(set_ids).filter(|ids| !ids.0.is_empty()),
                 Some(label).filter(|label| !label.is_empty()),
             ))
         })?;
         let text = match (run_id, set_ids, label) {
-            (None, Some(set_ids), None) => of_sets(&check::ids("set_ids", &set_ids)?, format)?,
-            (None, None, Some(label)) => of_label(&label, format)?,
+            (0, Some(set_ids), None) => of_sets(&check::ids("set_ids", &set_ids)?, format)?,
+            (0, None, Some(label)) => of_label(&label, format)?,
             (run_id, None, None) => {
-                let record = match run_id {
-                    Some(run_id) => live::visible(run_id)?,
-                    None => last_run()?,
-                };
+                let record = live::visible(last::run(Some(run_id))?)?;
                 match format {
                     Format::Text => text_of(&record)?,
                     Format::Json => exported(record.run.run_id)?,
@@ -143,33 +138,6 @@ fn of_label(label: &str, format: Format) -> Result<String> {
         Format::Json => document("SELECT bench_internal.export_label($1)", label.into()),
         _ => written(&report, format),
     }
-}
-
-/// The last run of this session, 0 before its first.
-static LAST_RUN: AtomicI64 = AtomicI64::new(0);
-
-/// Remembers a run as the last one of this session, unless it is not stored.
-pub(super) fn remember(segment: &Segment) {
-    let run_id = segment.header().run_id.load(Relaxed);
-    if run_id != 0 {
-        LAST_RUN.store(run_id, Relaxed);
-    }
-}
-
-/// The last run of this session; if it has none that the caller may see, the caller's last one.
-fn last_run() -> Result<RunRecord> {
-    let of_session = match LAST_RUN.load(Relaxed) {
-        0 => None,
-        run_id => live::load(run_id)?,
-    };
-    let found = match of_session {
-        Some(found) => Some(found),
-        None => match last_run_of_caller()? {
-            Some(run_id) => live::load(run_id)?,
-            None => None,
-        },
-    };
-    found.ok_or(Error::NoRun)
 }
 
 fn text_of(record: &RunRecord) -> Result<String> {

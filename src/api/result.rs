@@ -1,5 +1,6 @@
 //! Functions on stored results: advice, percentiles, deletion.
 
+use super::last;
 use super::live;
 use crate::backend::aggregate;
 use crate::backend::call::{Call, OrRaiseIn};
@@ -18,16 +19,16 @@ use pgrx::prelude::*;
 use selfbench_report::Finding;
 use selfbench_stats::LatencyHistogram;
 
-/// Fails unless the caller may see the run; for functions in SQL, whose queries have no row of others.
+/// The run that an argument names; for functions in SQL.
 #[pg_extern(sql = false)]
-fn require_run(run_id: Option<i64>) {
-    visible(run_id).or_raise();
+fn named_run(run_id: Option<i64>) -> i64 {
+    named(run_id).or_raise()
 }
 
-/// Fails unless the caller may see the run, and tells it if its stacks were not sampled.
+/// Tells the caller if the stacks of a run were not sampled.
 #[pg_extern(sql = false)]
 fn require_profile(run_id: Option<i64>) {
-    visible(run_id).and_then(tell_without_profile).or_raise();
+    named(run_id).and_then(tell_without_profile).or_raise();
 }
 
 /// Tells the caller if the stacks of a run were not sampled.
@@ -45,9 +46,9 @@ pub(super) fn tell_without_profile(run_id: i64) -> Result<()> {
     Ok(())
 }
 
-/// The run, if the caller may see it.
-fn visible(run_id: Option<i64>) -> Result<i64> {
-    let run_id = argument("run_id", run_id)?;
+/// The run that an argument names. Fails unless the caller may see it: queries have no row of others.
+fn named(run_id: Option<i64>) -> Result<i64> {
+    let run_id = last::run(run_id)?;
     match first_unknown(&[run_id])? {
         None => Ok(run_id),
         Some(run_id) => Err(Error::UnknownRun { run_id }),
@@ -69,7 +70,7 @@ fn advice(
     ),
 > {
     let found = (|| {
-        let run_id = argument("run_id", run_id)?;
+        let run_id = last::run(run_id)?;
         let record = live::visible(run_id)?;
         let evidence = load_evidence(run_id, &SeenWaits::load(run_id)?)?;
         Ok(selfbench_report::advice(&record, &evidence))

@@ -1,9 +1,9 @@
 //! `bench.run`, `bench.start` and `bench.cancel`.
 
+use super::last;
 use super::launch::begin_advised;
 use super::live::{is_own, look_at};
 use super::progress::{Progress, Ticker};
-use super::report;
 use super::warnings::{self, advise, remedy};
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
@@ -108,7 +108,7 @@ pub(super) fn detach(spec: &RunSpec, horizon: &Horizon) -> Result<i64> {
     warnings::tell_unused_variables(std::iter::once(spec))?;
     let task = begin_advised(spec)?;
     let waited = task.wait(Phase::Running, horizon, |_| Ok(()));
-    report::remember(task.segment());
+    last::remember_run(task.segment());
     waited?;
     if let Some(Err(error)) = task.segment().outcome::<Reply>() {
         return Err(error);
@@ -153,7 +153,7 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
             Ok(())
         }))
     });
-    report::remember(task.segment());
+    last::remember_run(task.segment());
     // A cancel of the calling query ends a set, too: it stays an error that is raised.
     waited
         .inspect_err(|error| warnings::tell_canceled(spec, task.segment(), error))

@@ -3,10 +3,12 @@
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::argument;
 use crate::error::Result;
+use crate::run::options::variables;
 use crate::run::{check_script, scripts};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use selfbench_script::Protocol;
+use serde_json::Value;
 
 #[pg_extern(sql = false)]
 fn define_script(call: Call<'_>) {
@@ -28,7 +30,7 @@ fn define_script(call: Call<'_>) {
 
 /// Warns of the first error that a run with the default protocol would have.
 fn warn_of_errors(name: &str, body: &str) -> Result<()> {
-    let found = check_script::check(body, Protocol::Prepared, false)?.into_iter();
+    let found = check_script::check(body, Protocol::Prepared, false, None)?.into_iter();
     let Some(first) = found.into_iter().find(|f| f.severity == "error") else {
         return Ok(());
     };
@@ -73,14 +75,17 @@ fn check_script(
     ),
 > {
     let findings = (|| {
-        let (body, protocol, resolve): (_, Protocol, bool) = call.read(|arguments| {
-            Ok((
-                arguments.take_script("body")?,
-                arguments.take("protocol")?,
-                arguments.take("resolve")?,
-            ))
-        })?;
-        check_script::check(argument("body", body)?, protocol, resolve)
+        let (body, protocol, resolve, given): (_, Protocol, bool, Option<Value>) =
+            call.read(|arguments| {
+                Ok((
+                    arguments.take_script("body")?,
+                    arguments.take("protocol")?,
+                    arguments.take("resolve")?,
+                    arguments.take("variables")?,
+                ))
+            })?;
+        let given = given.map(|given| variables(Some(&given))).transpose()?;
+        check_script::check(argument("body", body)?, protocol, resolve, given.as_ref())
     })()
     .or_raise_in(&call);
     let number = |n: Option<usize>| n.and_then(|n| i32::try_from(n).ok());

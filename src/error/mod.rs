@@ -202,6 +202,9 @@ pub enum Error {
     /// `bench.report` without a run, and the caller has none.
     #[error("there is no run to report")]
     NoRun,
+    /// A set is to be shown without its number, and the caller has none.
+    #[error("there is no set of runs to show")]
+    NoSet,
     /// No run that the caller may see has the label.
     #[error("there is no run with label \"{0}\"")]
     UnknownLabel(String),
@@ -339,7 +342,9 @@ impl Error {
             Error::UnknownSet { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::SetInProgress { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            Error::NoRun | Error::UnknownLabel(_) => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::NoRun | Error::NoSet | Error::UnknownLabel(_) => {
+                Sqlstate::ERRCODE_UNDEFINED_OBJECT
+            }
             Error::ExtensionDropped => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::WorkerDied { .. } | Error::WorkerStays { .. } => {
                 Sqlstate::ERRCODE_OPERATOR_INTERVENTION
@@ -594,6 +599,7 @@ impl Error {
             }
             Error::LostRun { .. } => Some("Check the server log, then repeat the run.".into()),
             Error::NoRun => Some("Start one with bench.run.".into()),
+            Error::NoSet => Some("Make one with bench.compare or bench.sweep.".into()),
             Error::ExtensionDropped => {
                 Some("Create the extension again if it is missing, commit, and repeat the benchmark.".into())
             }

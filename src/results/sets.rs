@@ -6,7 +6,7 @@ use super::json::{json, storable};
 use crate::backend::transaction::transaction;
 use crate::error::{Error, Result};
 use crate::query;
-use crate::security::as_owner;
+use crate::security::{as_owner, with_pinned_settings};
 use crate::state::lock::{Object, Until};
 use crate::state::transaction::InTransaction;
 use pgrx::prelude::*;
@@ -171,6 +171,20 @@ pub fn load(set_id: i64) -> Result<StoredSet> {
     )?;
     let set = rows.into_iter().next();
     set.ok_or(Error::UnknownSet { set_id })
+}
+
+/// Whether there is a set that the caller may see.
+pub fn is_visible(set_id: i64) -> Result<bool> {
+    let sql = "SELECT true FROM bench.sets WHERE set_id = $1";
+    let found = with_pinned_settings(|| query::first_value::<bool>(sql, &[set_id.into()]))?;
+    Ok(found.is_some())
+}
+
+/// The last set of the current role, if it may see one.
+pub fn last_of_caller() -> Result<Option<i64>> {
+    let sql = "SELECT max(set_id) FROM bench.sets
+                WHERE owner = (SELECT quote_ident(current_user)::regrole)";
+    with_pinned_settings(|| query::first_value::<i64>(sql, &[]))
 }
 
 /// The IDs of the runs of a set that the caller may see, in their order.

@@ -52,6 +52,15 @@ pub(super) fn as_storer<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
+/// Fails if the tables in which the run of this process is stored are gone.
+pub fn require_tables() -> Result<()> {
+    transaction(|| match table() {
+        0 => Ok(()),
+        table if table == table_of_runs()? => Ok(()),
+        _ => Err(Error::ExtensionDropped),
+    })
+}
+
 /// The next run's number; the run will be stored in the present tables.
 pub fn next_run_id() -> Result<i64> {
     transaction(|| {

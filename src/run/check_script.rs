@@ -1,12 +1,14 @@
 //! Errors and doubts of a script that can be told without executing it.
 
 use super::undefined;
+use super::workload::families;
 use crate::backend::analysis::{self, Checked};
 use crate::backend::interrupts::check_for_interrupts;
 use crate::error::Result;
 use selfbench_script::{
     Action, Command, InvalidName, Protocol, ScriptError, Workload, WorkloadBuilder,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that is wrong with a script, or may be.
 pub struct Finding {
@@ -31,11 +33,17 @@ const NAMES_OF_VARIABLES: &str = "A variable's name has letters, digits and unde
                                   begin with a digit. Columns get names with AS.";
 
 /// All findings, in the order of the script; only the first one if it cannot be split into commands.
-/// `resolve` is whether names are looked up in this database.
+/// `resolve` is whether names are looked up in this database, `given` are the variables that the run will
+/// set, if they are known.
 ///
 /// # Errors
 /// If that is canceled.
-pub fn check(body: &str, protocol: Protocol, resolve: bool) -> Result<Vec<Finding>> {
+pub fn check(
+    body: &str,
+    protocol: Protocol,
+    resolve: bool,
+    given: Option<&BTreeMap<String, String>>,
+) -> Result<Vec<Finding>> {
     let workload = match parse(body, protocol) {
         Ok(workload) => workload,
         Err(error) => {
@@ -49,7 +57,7 @@ pub fn check(body: &str, protocol: Protocol, resolve: bool) -> Result<Vec<Findin
             }]);
         }
     };
-    let mut findings = undefined_variables(body, &workload)?;
+    let mut findings = undefined_variables(body, &workload, given)?;
     // Whether names that do not exist may exist when the script is executed.
     let mut names_change = false;
     for command in workload.scripts.iter().flat_map(|script| &script.commands) {
@@ -114,26 +122,67 @@ fn parse(body: &str, protocol: Protocol) -> Result<Workload, ScriptError> {
     builder.finish()
 }
 
-/// Variables that the script mentions and does not set. In the simple protocol, a mention in a
-/// statement may be text.
-fn undefined_variables(body: &str, workload: &Workload) -> Result<Vec<Finding>> {
+/// Variables that the script mentions and does not set, nor the run: `given` are those of its options, and
+/// runs of a workload set its variables. In the simple protocol, a mention in a statement may be text.
+fn undefined_variables(
+    body: &str,
+    workload: &Workload,
+    given: Option<&BTreeMap<String, String>>,
+) -> Result<Vec<Finding>> {
+    let of_family = variables_of_family(body)?;
+    let is_set = |name: &str| {
+        of_family.contains(name) || given.is_some_and(|given| given.contains_key(name))
+    };
     let columns = |sql: &selfbench_script::SqlCommand| analysis::columns(sql.parameterized());
-    let unset = workload.unset_variables(|_| false, columns)?;
+    let unset = workload.unset_variables(is_set, columns)?;
     let is_sure = |command: &Command| {
         workload.protocol != Protocol::Simple || !matches!(command.action, Action::Sql(_))
     };
     let mentions = unset.mentions.iter();
     let mentions = mentions.filter(|mention| is_sure(mention.command));
     let findings = mentions.map(|mention| {
-        let message = format!(
-            "undefined variable \"{}\", unless option \"variables\" has it",
-            mention.name
-        );
-        let hint = undefined::remedy(mention, &unset, std::iter::empty());
+        let name = mention.name;
+        let known = given.into_iter().flat_map(BTreeMap::keys);
+        let hint = undefined::remedy(mention, &unset, known.map(String::as_str));
+        let (message, hint) = match given {
+            Some(_) => (format!("undefined variable \"{name}\""), hint),
+            None => {
+                let set = format!("If the run sets it, give variables => '{{\"{name}\": 1}}'.");
+                let hint = match hint {
+                    None => set,
+                    Some(meant) if meant.starts_with("Perhaps") => format!("{set} {meant}"),
+                    Some(quoted) => quoted,
+                };
+                let unless = "unless option \"variables\" has it";
+                (
+                    format!("undefined variable \"{name}\", {unless}"),
+                    Some(hint),
+                )
+            }
+        };
         let offset = mention.offset();
         at(body, mention.command, offset, "warning", message, hint)
     });
     Ok(findings.collect())
+}
+
+/// The variables and constants that runs of a script set because it is one of a workload.
+fn variables_of_family(body: &str) -> Result<BTreeSet<String>> {
+    let (of_library, own) = families()?;
+    let all = of_library.into_iter().chain(own);
+    let mut of_script = all.filter(|family| family.scripts.values().any(|text| text == body));
+    let Some(family) = of_script.next() else {
+        return Ok(BTreeSet::new());
+    };
+    let manifest = family.manifest;
+    let constants = manifest
+        .load_constants
+        .into_iter()
+        .chain(manifest.run_constants);
+    let variables = manifest.variables.into_iter().map(|variable| variable.name);
+    Ok(variables
+        .chain(constants.map(|constant| constant.name))
+        .collect())
 }
 
 /// A finding about what is at an offset of a command's text.

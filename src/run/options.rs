@@ -86,6 +86,43 @@ known_later! {
     Route => Option<String>,
 }
 
+/// The variables of an option, by name: texts, as pgbench's option -D has them.
+pub fn variables(value: Option<&Value>) -> Result<BTreeMap<String, String>> {
+    const VALID: &str =
+        "An object of texts, numbers, booleans and nulls; none of the texts is empty.";
+    let Some(value) = value else {
+        return Ok(BTreeMap::new());
+    };
+    let Value::Object(object) = value else {
+        return Err(invalid("variables", value.to_string(), VALID));
+    };
+    let mut variables = BTreeMap::new();
+    for (name, value) in object {
+        if !valid_variable_name(name) {
+            return Err(invalid(
+                "variables",
+                format!("invalid variable name \"{name}\""),
+                "A name has letters, digits and underscores, and does not start with a digit.",
+            ));
+        }
+        let text = match value {
+            Value::String(text) if !text.is_empty() => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(value) => value.to_string(),
+            Value::Null => "null".into(),
+            _ => {
+                return Err(invalid(
+                    "variables",
+                    format!("variable \"{name}\" is {value}"),
+                    VALID,
+                ));
+            }
+        };
+        variables.insert(name.clone(), text);
+    }
+    Ok(variables)
+}
+
 impl RunOptions {
     /// Checks everything that can be checked without the workers, and gives the specification.
     pub fn check(&self) -> Result<RunSpec> {
@@ -139,7 +176,7 @@ impl RunOptions {
                     .into(),
             });
         }
-        let variables = self.variables()?;
+        let variables = variables(self.variables.as_ref())?;
 
         server::require_login_role()?;
         let target = self.target()?;
@@ -358,43 +395,6 @@ impl RunOptions {
             prefix: self.log_prefix.clone(),
             aggregate_s: None,
         }))
-    }
-
-    /// The user's variables, by name: texts, as pgbench's option -D has them.
-    fn variables(&self) -> Result<BTreeMap<String, String>> {
-        const VALID: &str =
-            "An object of texts, numbers, booleans and nulls; none of the texts is empty.";
-        let Some(value) = &self.variables else {
-            return Ok(BTreeMap::new());
-        };
-        let Value::Object(object) = value else {
-            return Err(invalid("variables", value.to_string(), VALID));
-        };
-        let mut variables = BTreeMap::new();
-        for (name, value) in object {
-            if !valid_variable_name(name) {
-                return Err(invalid(
-                    "variables",
-                    format!("invalid variable name \"{name}\""),
-                    "A name has letters, digits and underscores, and does not start with a digit.",
-                ));
-            }
-            let text = match value {
-                Value::String(text) if !text.is_empty() => text.clone(),
-                Value::Number(number) => number.to_string(),
-                Value::Bool(value) => value.to_string(),
-                Value::Null => "null".into(),
-                _ => {
-                    return Err(invalid(
-                        "variables",
-                        format!("variable \"{name}\" is {value}"),
-                        VALID,
-                    ));
-                }
-            };
-            variables.insert(name.clone(), text);
-        }
-        Ok(variables)
     }
 
     /// Time between progress lines for the caller, in microseconds.

@@ -66,7 +66,13 @@ pub fn remedy<'a>(
     unset: &'a Unset<'_>,
     given: impl Iterator<Item = &'a str>,
 ) -> Option<String> {
+    // A variable that the command itself sets is not what its expression reads.
+    let own = match &mention.command.action {
+        Action::Set(_) => mention.command.text.split_whitespace().nth(1),
+        _ => None,
+    };
     let known = unset.known.iter().map(String::as_str).chain(given);
+    let known = known.filter(|known| own != Some(*known));
     if let Some(name) = nearest(mention.name, known) {
         return Some(format!("Perhaps you meant \":{name}\"."));
     }

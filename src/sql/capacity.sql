@@ -23,10 +23,10 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'find_capacity_
 COMMENT ON FUNCTION bench.find_capacity IS 'find the highest rate at which a percentile of the latency stays under a limit';
 
 CREATE FUNCTION bench.scaling(
-    set_id bigint, -- number of a sweep over clients
+    set_id bigint DEFAULT 0, -- number of a sweep over clients; 0 is the last set
     OUT options jsonb, -- other options of the grid
     OUT clients int[], -- numbers of clients
-    OUT tps float8[], -- mean transactions per second with each number
+    OUT tps float8[], -- geometric mean of the transactions per second with each number
     OUT lambda float8, -- transactions per second of one client; NULL with fewer than 4 numbers of clients, as the next eight
     OUT lambda_low float8, -- lower end of its 95 % interval
     OUT lambda_high float8, -- upper end of its 95 % interval

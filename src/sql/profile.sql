@@ -25,7 +25,7 @@ COMMENT ON TABLE bench.run_profiles IS 'kinds of processes of runs with profile:
 
 /* A function that calls itself counts once per stack. */
 CREATE FUNCTION bench.top_functions(
-    run_id bigint, -- run with profile
+    run_id bigint DEFAULT 0, -- run with profile; 0 is the last run
     OUT process text, -- kind of process, as in bench.run_profiles
     OUT function text, -- name of the function
     OUT self_samples bigint, -- samples in the function itself
@@ -39,7 +39,7 @@ AS $$
     SELECT bench_internal.require_profile($1);
     WITH stacks AS (
         SELECT s.process, s.samples, string_to_array(s.stack, ';') AS frames
-          FROM bench.run_stacks s WHERE s.run_id = $1
+          FROM bench.run_stacks s WHERE s.run_id = (SELECT bench_internal.named_run($1))
     ), functions AS (
         SELECT s.process, f.function,
                coalesce(sum(s.samples) FILTER (WHERE f.function = s.frames[cardinality(s.frames)]), 0)::bigint AS self,

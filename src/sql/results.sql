@@ -16,7 +16,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'dashboard_wrapper';
 COMMENT ON FUNCTION bench.dashboard IS 'HTML page over all runs and sets that the caller may see, with the reports of the newest inline runs';
 
 CREATE FUNCTION bench.advice(
-    run_id bigint, -- number of the run
+    run_id bigint DEFAULT 0, -- number of the run; 0 is the last run
     OUT severity text, -- error, warning or note
     OUT finding text, -- reason to distrust the figures
     OUT evidence text, -- figures from which this follows
@@ -26,8 +26,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper
 COMMENT ON FUNCTION bench.advice IS 'reasons to distrust the figures of a run, and what to do; no row if none are known';
 
 CREATE FUNCTION bench.time_budget(
-    run_ids bench.ids DEFAULT NULL, -- runs; of several, the means
-    set_id bigint DEFAULT NULL, -- set, for rows of each of its arms
+    run_ids bench.ids DEFAULT '', -- runs; of several, the means; the last run if none is named
+    set_id bigint DEFAULT 0, -- set, for rows of each of its arms
     OUT component text, -- part of the time
     OUT us_per_transaction float8, -- microseconds per transaction; NULL if unknown
     OUT share float8, -- fraction of the mean latency

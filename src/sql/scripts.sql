@@ -18,6 +18,7 @@ CREATE FUNCTION bench.check_script(
     body text, -- text in pgbench's language
     protocol text DEFAULT 'prepared', -- query protocol: simple, extended or prepared
     resolve boolean DEFAULT false, -- whether names in statements are looked up
+    variables jsonb DEFAULT NULL, -- all variables that a run sets; NULL if they are not known
     OUT line int, -- line of the script, from 1
     OUT column_no int, -- column in the line, from 1
     OUT severity text, -- error, warning or note

@@ -78,7 +78,7 @@ CREATE TYPE bench.arm AS (
 COMMENT ON TYPE bench.arm IS 'result row of bench.arms: an arm of a comparison or a sweep';
 
 CREATE FUNCTION bench.arms(
-    set_id bigint -- number of a comparison or sweep
+    set_id bigint DEFAULT 0 -- number of a comparison or sweep; 0 is the last set
 ) RETURNS SETOF bench.arm
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 10 AS 'MODULE_PATHNAME', 'arms_wrapper';
 COMMENT ON FUNCTION bench.arms IS 'arms of a stored comparison or sweep, with the figures of their runs';
@@ -86,9 +86,9 @@ COMMENT ON FUNCTION bench.arms IS 'arms of a stored comparison or sweep, with th
 CREATE TYPE bench.sweep_result AS (
     arm            text, -- point of the grid
     runs           int, -- runs that count
-    tps            float8, -- mean of the transactions per second of the runs
-    latency_avg_ms float8, -- mean latency of the runs
-    latency_p99_ms float8, -- mean of the 99th percentiles of the runs
+    tps            float8, -- geometric mean of the transactions per second of the runs
+    latency_avg_ms float8, -- geometric mean of the mean latencies of the runs
+    latency_p99_ms float8, -- geometric mean of the 99th percentiles of the runs
     verdict        text, -- reason why runs are missing
     set_id         bigint -- number of the set; NULL on a standby
 );
@@ -107,7 +107,8 @@ COMMENT ON FUNCTION bench.sweep IS 'run every combination of the values that a g
 CREATE FUNCTION bench.resume(
     INOUT set_id bigint, -- number of the set
     OUT kind text, -- function that made it: compare, sweep or find_capacity
-    OUT made_runs int -- number of runs that were made now
+    OUT made_runs int, -- number of runs that were made now
+    OUT verdict text -- that of a search; of a comparison, one line for each arm; of a sweep, why runs are missing
 ) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'resume_wrapper';
 COMMENT ON FUNCTION bench.resume IS 'make the runs that a set has left after a cancel, an error or a crash';

@@ -41,7 +41,7 @@ CREATE INDEX ON bench.run_blockers (run_id, interval_no);
 COMMENT ON TABLE bench.run_blockers IS 'what blocked the sessions of each run that waited for locks';
 
 CREATE FUNCTION bench.top_waits(
-    run_id bigint, -- run with observe
+    run_id bigint DEFAULT 0, -- run with observe; 0 is the last run
     OUT class text, -- wait event type, or "not waiting", which does not mean on a CPU
     OUT event text, -- wait event; NULL if the sessions did not wait
     OUT samples bigint, -- number of samples
@@ -51,11 +51,11 @@ CREATE FUNCTION bench.top_waits(
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT bench_internal.require_run($1);
+    SELECT bench_internal.named_run($1);
     WITH w AS MATERIALIZED ( -- reads the rows once: a day has more than a million
         SELECT class, event, sum(samples) AS samples, max(rounds) AS rounds, grouping(interval_no) = 1 AS is_event
           FROM bench.run_waits r
-         WHERE r.run_id = $1
+         WHERE r.run_id = (SELECT bench_internal.named_run($1))
          GROUP BY GROUPING SETS ((class, event), (interval_no)))
     SELECT class, event, samples, round(samples / sum(samples) OVER (), 4),
            round(samples::numeric / (SELECT sum(rounds) FROM w WHERE NOT is_event), 4)

@@ -96,6 +96,25 @@ pub fn probed(rate: f64, percentile: f64, percentile_ms: Option<f64>, missed: f6
     )
 }
 
+/// What a search knows before it has ended.
+pub fn so_far(percentile: f64, answer: &Answer) -> String {
+    let p = shortest(percentile);
+    let met = answer.rate.map(significant);
+    let missed = answer.high.map(significant);
+    match (met, missed) {
+        (Some(met), Some(missed)) => format!(
+            "p{p} is under the limit at {met} transactions per second and over it at {missed}"
+        ),
+        (Some(met), None) => format!(
+            "p{p} is under the limit at {met} transactions per second; no rate is known that is too high"
+        ),
+        (None, Some(missed)) => format!(
+            "p{p} is over the limit at {missed} transactions per second; no rate is known that meets it"
+        ),
+        (None, None) => format!("p{p} is not known at any rate"),
+    }
+}
+
 /// A number with three significant digits, or more if its integral part has them.
 pub fn significant(value: f64) -> String {
     if !value.is_finite() || value <= 0.0 {
@@ -196,6 +215,31 @@ mod tests {
             "p99 does not stay under 10 ms in mode spi with 8 clients: more than 1 % of the \
              transactions are skipped or fail at 12.3 transactions per second"
         );
+    }
+
+    #[test]
+    fn a_search_that_is_canceled_tells_the_rates_between_which_it_was() {
+        let told = |rate, high| {
+            let answer = Answer {
+                rate,
+                high,
+                ..capacity(None).answer
+            };
+            so_far(99.9, &answer)
+        };
+        assert_eq!(
+            told(Some(3001.0), Some(3256.0)),
+            "p99.9 is under the limit at 3000 transactions per second and over it at 3260"
+        );
+        assert_eq!(
+            told(Some(3001.0), None),
+            "p99.9 is under the limit at 3000 transactions per second; no rate is known that is too high"
+        );
+        assert_eq!(
+            told(None, Some(3256.0)),
+            "p99.9 is over the limit at 3260 transactions per second; no rate is known that meets it"
+        );
+        assert_eq!(told(None, None), "p99.9 is not known at any rate");
     }
 
     #[test]

@@ -3,13 +3,25 @@
 
 use crate::capacity::significant;
 use crate::number::{counted, fixed};
+use selfbench_stats::compare::Difference;
 use selfbench_stats::usl::{MIN_LEVELS, Usl};
+
+/// Throughput of a number of clients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The number of clients.
+    pub clients: f64,
+    /// Geometric mean of the transactions per second of its runs.
+    pub tps: f64,
+    /// Difference from the level with the highest mean, by rounds; `None` if there are too few to tell.
+    pub versus_best: Option<Difference>,
+}
 
 /// Growth of throughput with the number of clients.
 #[derive(Clone, Debug)]
 pub struct Scaling {
-    /// Numbers of clients with the mean throughput of each, by rising number.
-    pub levels: Vec<(f64, f64)>,
+    /// Levels by rising number of clients.
+    pub levels: Vec<Level>,
     /// The law that describes them best; `None` if there are too few levels.
     pub law: Option<Usl>,
 }
@@ -22,15 +34,16 @@ impl Scaling {
     }
 
     fn measured_peak(&self) -> Option<(f64, f64)> {
+        let levels = self.levels.iter().map(|level| (level.clients, level.tps));
         let higher = |a: (f64, f64), b: (f64, f64)| if b.1 > a.1 { b } else { a };
-        self.levels.iter().copied().reduce(higher)
+        levels.reduce(higher)
     }
 
     /// The peak of a law that fits, with a whole number of clients, if it is higher than all that was
-    /// measured.
+    /// measured, and noise cannot be the reason of it.
     fn modeled_peak(&self) -> Option<(f64, f64)> {
         let law = self.law.as_ref().filter(|law| law.fits)?;
-        let peak = law.peak?;
+        let peak = law.peak.filter(|_| law.kappa.low > Some(0.0))?;
         let whole = [peak.floor(), peak.ceil()].map(|clients| (clients, law.at(clients)));
         let [low, high] = whole;
         let modeled = if high.1 > low.1 { high } else { low };
@@ -46,21 +59,48 @@ impl Scaling {
         (alone > 0.0).then_some((self.peak()?.1 / alone - 0.005).ceil())
     }
 
+    /// What noise says of the highest throughput measured with so many clients.
+    fn doubt(&self, best: f64) -> Option<String> {
+        let others = || self.levels.iter().filter(|level| level.clients != best);
+        others().next()?;
+        if others().all(|level| level.versus_best.is_none()) {
+            return Some("one run of each shows no noise: repeat at least 3 times".into());
+        }
+        let alike = |level: &&Level| {
+            level.clients == best || level.versus_best == Some(Difference::NotSeen)
+        };
+        let alike: Vec<String> = self
+            .levels
+            .iter()
+            .filter(alike)
+            .map(|level| fixed(level.clients, 0))
+            .collect();
+        let (last, before) = alike.split_last()?;
+        (!before.is_empty()).then(|| {
+            format!(
+                "no difference can be seen between {} and {last} clients",
+                before.join(", ")
+            )
+        })
+    }
+
     /// The sentence.
     pub fn verdict(&self) -> String {
         let (Some(measured), Some(last)) = (self.measured_peak(), self.levels.last()) else {
             return "no number of clients has a run that counts".into();
         };
-        let last_is_best = measured.0 == last.0 && self.levels.len() > 1;
+        let last_is_best = measured.0 == last.clients && self.levels.len() > 1;
+        let doubt = self.doubt(measured.0).map(|doubt| format!("; {doubt}"));
         let text = format!(
-            "the highest throughput measured is {} transactions per second with {}{}",
+            "the highest throughput measured is {} transactions per second with {}{}{}",
             significant(measured.1),
             count(measured.0),
             if last_is_best {
                 ", the most that were tried: more may reach more"
             } else {
                 ""
-            }
+            },
+            doubt.unwrap_or_default()
         );
         let Some(law) = &self.law else {
             return format!(
@@ -111,8 +151,13 @@ mod tests {
     use selfbench_stats::usl;
 
     fn scaling(levels: &[(f64, f64)]) -> Scaling {
+        let level = |(clients, tps)| Level {
+            clients,
+            tps,
+            versus_best: Some(Difference::Lower),
+        };
         Scaling {
-            levels: levels.to_vec(),
+            levels: levels.iter().copied().map(level).collect(),
             law: usl::fit(levels),
         }
     }
@@ -158,6 +203,36 @@ mod tests {
             (8.0, 186_000.0),
         ]);
         assert_eq!(seen.peak(), Some((4.0, 229_578.0)));
+    }
+
+    #[test]
+    fn no_peak_is_named_where_noise_does_not_permit_it() {
+        let mut flat = scaling(&[(1.0, 100.0), (2.0, 203.0), (4.0, 212.0)]);
+        flat.levels[1].versus_best = Some(Difference::NotSeen);
+        let begin = "the highest throughput measured is 212 transactions per second with 4 clients, the \
+                     most that were tried: more may reach more";
+        let end = "whether it is the peak needs at least 4 numbers of clients";
+        assert_eq!(
+            flat.verdict(),
+            format!("{begin}; no difference can be seen between 2 and 4 clients; {end}")
+        );
+        flat.levels[0].versus_best = Some(Difference::NotSeen);
+        assert_eq!(
+            flat.verdict(),
+            format!("{begin}; no difference can be seen between 1, 2 and 4 clients; {end}")
+        );
+        for level in &mut flat.levels {
+            level.versus_best = None;
+        }
+        assert_eq!(
+            flat.verdict(),
+            format!("{begin}; one run of each shows no noise: repeat at least 3 times; {end}")
+        );
+        // A law that fits, whose peak noise may have made.
+        let mut found = scaling(&law(0.1, 0.01, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]));
+        found.law.as_mut().unwrap().kappa.low = Some(0.0);
+        assert_eq!(found.peak(), Some((8.0, found.levels[3].tps)));
+        assert!(!found.verdict().contains("it peaks with"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::run::{Mode, RunOptions, RunSpec};
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, Probe, RunState, SetKind};
 use selfbench_report::bottleneck;
-use selfbench_report::capacity::{Capacity, probed, significant, verdict};
+use selfbench_report::capacity::{Capacity, probed, significant, so_far, verdict};
 use selfbench_report::readable;
 use selfbench_stats::capacity::{self, Answer, Ended, Plan, Search, Step};
 use serde::Serialize;
@@ -82,27 +82,28 @@ impl CapacityOptions {
     /// Result of a probe for the search.
     fn measured(&self, probe: &Probe, rate: f64, allowed: f64) -> capacity::Probe {
         let found = bottleneck(&probe.strain);
-        let over = probe.counted_over(allowed);
-        let steady = probe.changes().is_empty();
-        let measured = probed(
+        capacity::Probe {
             rate,
+            transactions: probe.total(),
+            over: probe.counted_over(allowed),
+            steady: probe.changes().is_empty(),
+            client_bound: found.is_some_and(|found| found.is_clients()),
+        }
+    }
+
+    /// Tells the caller the result of a new probe.
+    fn tell(&self, probe: &Probe, measured: &capacity::Probe, allowed: f64) {
+        let text = probed(
+            measured.rate,
             self.percentile,
             probe.percentile_ms,
             probe.share_missed(allowed),
         );
-        let unsteady = if over <= allowed && !steady {
-            ", not steady"
-        } else {
-            ""
+        let unsteady = match measured.over <= allowed && !measured.steady {
+            true => ", not steady",
+            false => "",
         };
-        pgrx::notice!("{measured}{unsteady}");
-        capacity::Probe {
-            rate,
-            transactions: probe.total(),
-            over,
-            steady,
-            client_bound: found.is_some_and(|found| found.is_clients()),
-        }
+        pgrx::notice!("{text}{unsteady}");
     }
 
     fn to_json(&self) -> Value {
@@ -184,7 +185,7 @@ pub(super) struct Row {
     tps_without_rate: Option<f64>,
     limited_by: Option<String>,
     evidence: Option<String>,
-    verdict: String,
+    pub(super) verdict: String,
     pub(super) run_ids: Vec<i64>,
 }
 
@@ -236,6 +237,7 @@ impl FindCapacity {
             stored: made.into(),
             made: Vec::new(),
         };
+        let is_new = runs.stored.is_empty();
         let most = runs.next(runs.without_rate.clone())?;
         let search = options.search(&runs.without_rate, most.tps.unwrap_or_default());
         let mut search = search.ok_or_else(|| Error::AllAborted {
@@ -243,8 +245,12 @@ impl FindCapacity {
             first: most.error.clone().unwrap_or_default(),
             hint: None,
         })?;
+        runs.set.shows(format!(
+            "{} transactions per second without a rate",
+            significant(most.tps.unwrap_or_default())
+        ));
         let probe_s = runs.without_rate.duration_us().unwrap_or(0) as f64 / US_PER_SECOND as f64;
-        if probe_s >= TOLD_FROM_S {
+        if is_new && probe_s >= TOLD_FROM_S {
             pgrx::notice!(
                 "most searches take 10 to 15 probes of {} or longer, some {} in all; none takes more than \
                  {MAX_PROBES}",
@@ -255,7 +261,8 @@ impl FindCapacity {
         let answer = loop {
             match search.next() {
                 Step::Probe { rate, seconds, .. } => {
-                    if seconds >= TOLD_LONG_S.max(2.0 * probe_s) {
+                    let is_new = !runs.is_stored(Some(rate));
+                    if is_new && seconds >= TOLD_LONG_S.max(2.0 * probe_s) {
                         pgrx::notice!(
                             "next probe: {} transactions per second, which takes {} to have enough \
                              transactions for the percentile",
@@ -264,7 +271,12 @@ impl FindCapacity {
                         );
                     }
                     let probe = runs.probe(rate, seconds)?;
-                    search.add(&options.measured(&probe, rate, search.allowed()));
+                    let measured = options.measured(&probe, rate, search.allowed());
+                    search.add(&measured);
+                    if is_new {
+                        options.tell(&probe, &measured, search.allowed());
+                    }
+                    runs.set.shows(so_far(options.percentile, &search.answer()));
                     if probe.is_hopeless() {
                         break Answer {
                             ended: Ended::NeverMet,
@@ -306,11 +318,20 @@ impl Runs<'_, '_> {
         self.next(spec)
     }
 
+    /// Whether the next run was made before if it has that rate.
+    fn is_stored(&self, rate: Option<f64>) -> bool {
+        self.stored.front().is_some_and(|probe| probe.rate == rate)
+    }
+
     /// The next run: the one that was made before, or a new one.
     fn next(&mut self, spec: RunSpec) -> Result<Probe> {
-        let probe = match self.stored.pop_front() {
-            Some(probe) if probe.rate == spec.run.rate => probe,
-            _ => {
+        let stored = match self.is_stored(spec.run.rate) {
+            true => self.stored.pop_front(),
+            false => None,
+        };
+        let probe = match stored {
+            Some(probe) => probe,
+            None => {
                 // Further stored probes belong to a search that took another course.
                 self.stored.clear();
                 self.make(spec)?

@@ -17,6 +17,7 @@ mod stored_runs;
 mod sweep;
 mod verdicts;
 
+use super::last;
 use super::progress::Progress;
 use super::run::perform;
 use super::warnings;
@@ -30,6 +31,8 @@ use crate::state::catalog::own_table;
 use crate::state::transaction::InTransaction;
 use crate::worker::set_writer;
 use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
 use selfbench_model::{NewSet, RunRecord, SetEnd, SetKind, SetState};
 use serde_json::Value;
 
@@ -54,6 +57,8 @@ pub(super) struct Set<'h> {
     done: usize,
     /// Of these, those that could be made and have figures.
     made: usize,
+    /// What its runs have shown so far, for a caller who cancels it.
+    so_far: Option<String>,
 }
 
 /// Result of a set: rows to be returned, and what its row keeps beside its runs.
@@ -62,6 +67,14 @@ pub(super) struct SetResult<T> {
     pub rows: T,
     /// Stored result.
     pub result: Option<Value>,
+}
+
+/// What a set that was driven again has come to.
+pub(super) struct Resumed {
+    /// Number of runs that were made.
+    pub made: i32,
+    /// Its verdict, if it has one.
+    pub verdict: Option<String>,
 }
 
 /// Drives a new set: stores its row, lets `body` make its runs, and stores how it ended.
@@ -91,16 +104,20 @@ pub(super) fn begin<T>(
     drive(id, planned, progress, horizon, body).map(|(rows, _)| rows)
 }
 
-/// Drives a stored set again; how many runs it has made. The caller has its lock.
+/// Drives a stored set again. The caller has its lock. `verdict` is that of its rows.
 pub(super) fn resume<T>(
     set_id: i64,
     planned: Option<i32>,
-    progress: Progress,
     horizon: &Horizon,
     body: impl FnOnce(&mut Set<'_>) -> Result<SetResult<T>>,
-) -> Result<i32> {
+    verdict: impl FnOnce(&T) -> Option<String>,
+) -> Result<Resumed> {
     set_writer::write(Change::Resume { set_id }, horizon)?;
-    drive(Some(set_id), planned, progress, horizon, body).map(|(_, made)| made as i32)
+    let (rows, made) = drive(Some(set_id), planned, Progress::default(), horizon, body)?;
+    Ok(Resumed {
+        made: made as i32,
+        verdict: verdict(&rows),
+    })
 }
 
 /// Fails if another session drives a set.
@@ -130,7 +147,11 @@ fn drive<T>(
         planned: planned.and_then(|planned| usize::try_from(planned).ok()),
         done: 0,
         made: 0,
+        so_far: None,
     };
+    if let Some(set_id) = id {
+        last::remember_set(set_id);
+    }
     let _each_once = warnings::each_once();
     let ended = catch(|| body(&mut set));
     set.require_extension()?;
@@ -150,14 +171,7 @@ fn drive<T>(
             if let Err(unstored) = store_end(id, state, Some(report), None, horizon) {
                 pgrx::warning!("the end of the set could not be stored: {unstored}");
             }
-            if let Some(set_id) = id
-                && set.done > 0
-            {
-                pgrx::notice!(
-                    "set {set_id} is not complete; continue it with SELECT * FROM \
-                     bench.resume({set_id})"
-                );
-            }
+            set.tell_incomplete();
             Err(error)
         }
     }
@@ -238,6 +252,37 @@ impl Set<'_> {
             );
         }
         Ok(may.into_iter().map(|written| written.table).collect())
+    }
+
+    /// Says what the set has shown so far, for a caller who cancels it.
+    pub fn shows(&mut self, so_far: String) {
+        self.so_far = Some(so_far);
+    }
+
+    /// Tells the caller of a set that has ended early what is known, and how to go on.
+    fn tell_incomplete(&self) {
+        let Some(set_id) = self.id.filter(|_| self.done > 0) else {
+            return;
+        };
+        let so_far = match (&self.so_far, self.planned) {
+            (Some(so_far), _) => format!("So far: {so_far}."),
+            (None, Some(planned)) => format!(
+                "This call has made {} of {planned} runs; SELECT * FROM bench.arms({set_id}) has the \
+                 figures so far.",
+                self.made
+            ),
+            (None, None) => "It has not made its first run.".into(),
+        };
+        ErrorReport::new(
+            PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
+            format!("set {set_id} is not complete"),
+            pgrx::function_name!(),
+        )
+        .set_detail(so_far)
+        .set_hint(format!(
+            "Continue it with SELECT * FROM bench.resume({set_id})."
+        ))
+        .report(PgLogLevel::NOTICE);
     }
 
     /// Horizon for the waits of the set.

@@ -5,7 +5,8 @@ use super::compare::Comparison;
 use super::outcomes::Outcomes;
 use super::series::Series;
 use super::sweep::Sweep;
-use crate::api::progress::Progress;
+use super::verdicts::Row;
+use super::{Resumed, Set};
 use crate::api::teardown;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
@@ -27,20 +28,21 @@ fn resume(
         name!(set_id, i64),
         name!(kind, &'static str),
         name!(made_runs, i32),
+        name!(verdict, Option<String>),
     ),
 > {
     let horizon = call.horizon();
     let row = (|| {
         let set_id = call.read(|arguments| arguments.take::<Option<i64>>("set_id"))?;
         let set_id = check::argument("set_id", set_id)?;
-        let (kind, made) = go_on(set_id, &horizon)?;
-        Ok((set_id, kind.name(), made))
+        let (kind, resumed) = go_on(set_id, &horizon)?;
+        Ok((set_id, kind.name(), resumed.made, resumed.verdict))
     })();
     TableIterator::once(row.or_raise_in(&call))
 }
 
-/// Makes the runs that a set has left; what it is for, and how many runs there were.
-fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
+/// Makes the runs that a set has left; what it is for, and what came of it.
+fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, Resumed)> {
     server::require_writable("resume a set")?;
     let found = sets::load(set_id)?;
     // Not even for a superuser, with whose rights the runs would be made.
@@ -54,24 +56,21 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
     // The session that had the lock may have gone on with it.
     let set = sets::load(set_id)?;
     let outcomes = Outcomes::stored(set_id, &set)?;
-    let progress = Progress::default();
-    let made = match set.kind {
+    let resumed = match set.kind {
         SetKind::Compare => {
             let mut comparison = Comparison::stored(&set)?;
             prepare(set_id, &mut comparison.series, &outcomes, horizon)?;
             let left = require_left(set_id, &set, comparison.left(&outcomes).len())?;
-            super::resume(set_id, Some(left), progress, horizon, |set| {
-                comparison.perform(set, outcomes)
-            })?
+            let body = |set: &mut Set<'_>| comparison.perform(set, outcomes);
+            super::resume(set_id, Some(left), horizon, body, |rows| verdicts(rows))?
         }
         SetKind::Sweep => {
             let mut sweep = Sweep::stored(&set)?;
             prepare(set_id, &mut sweep.series, &outcomes, horizon)?;
             let left = sweep.left(&outcomes).iter().map(Vec::len).sum();
             let left = require_left(set_id, &set, left)?;
-            super::resume(set_id, Some(left), progress, horizon, |set| {
-                sweep.perform(set, outcomes)
-            })?
+            let body = |set: &mut Set<'_>| sweep.perform(set, outcomes);
+            super::resume(set_id, Some(left), horizon, body, |rows| verdicts(rows))?
         }
         SetKind::FindCapacity => {
             // How many runs are left follows from what they show.
@@ -81,12 +80,17 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, i32)> {
             require_scripts(set_id, &spec, |_| true)?;
             finish_teardowns(outcomes.runs.values().flatten(), search.target(), horizon)?;
             let made = search.made(set_id)?;
-            super::resume(set_id, None, progress, horizon, |set| {
-                search.perform(set, spec, made)
-            })?
+            let body = |set: &mut Set<'_>| search.perform(set, spec, made);
+            super::resume(set_id, None, horizon, body, |row| Some(row.verdict.clone()))?
         }
     };
-    Ok((set.kind, made))
+    Ok((set.kind, resumed))
+}
+
+/// The verdicts of arms that have one, a line for each.
+fn verdicts(rows: &[Row]) -> Option<String> {
+    let lines: Vec<String> = rows.iter().filter_map(Row::line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Checks arms again, and that their scripts are still what earlier runs have executed.

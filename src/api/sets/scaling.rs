@@ -2,14 +2,16 @@
 
 use super::outcomes::Outcomes;
 use super::sweep::{GRID, Sweep};
-use crate::check;
+use crate::api::last;
 use crate::error::{Error, OrRaise, Result};
 use crate::results::sets;
 use pgrx::prelude::*;
 use selfbench_model::SetKind;
-use selfbench_report::scaling::Scaling;
+use selfbench_report::scaling::{Level, Scaling};
+use selfbench_stats::compare::{Comparison, interval_of_mean};
 use selfbench_stats::usl::{self, Coefficient};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// The key of a grid over numbers of clients.
 const CLIENTS: &str = "clients";
@@ -18,20 +20,48 @@ const CLIENTS: &str = "clients";
 struct Group {
     /// The other options of the grid.
     options: Map<String, Value>,
-    /// Number of clients, transactions per second and ID of each run.
-    runs: Vec<(i32, f64, i64)>,
+    /// Its runs.
+    runs: Vec<LevelRun>,
+}
+
+/// A run with some number of clients.
+struct LevelRun {
+    clients: i32,
+    round: i32,
+    tps: f64,
+    run_id: i64,
 }
 
 impl Group {
-    /// The numbers of clients, by rising number, and the mean throughput of each.
-    fn levels(&self) -> Vec<(f64, f64)> {
-        let mut runs = self.runs.clone();
-        runs.sort_by_key(|run| run.0);
-        let levels = runs.chunk_by(|a, b| a.0 == b.0);
+    /// The numbers of clients, by rising number, with the throughput of each. `seed` is that of resampling.
+    fn levels(&self, seed: u64) -> Vec<Level> {
+        let mut by_clients: BTreeMap<i32, BTreeMap<i32, f64>> = BTreeMap::new();
+        for run in &self.runs {
+            let rounds = by_clients.entry(run.clients).or_default();
+            rounds.insert(run.round, run.tps);
+        }
+        let levels = by_clients.iter().filter_map(|(clients, rounds)| {
+            let values: Vec<f64> = rounds.values().copied().collect();
+            Some((*clients, rounds, interval_of_mean(&values)?.mean))
+        });
+        let levels: Vec<_> = levels.collect();
+        let best = levels.iter().max_by(|a, b| a.2.total_cmp(&b.2));
+        let Some((_, of_best, _)) = best else {
+            return Vec::new();
+        };
+        let versus_best = |rounds: &BTreeMap<i32, f64>| {
+            let pairs = rounds
+                .iter()
+                .filter_map(|(round, tps)| Some((*tps, *of_best.get(round)?)));
+            let compared = Comparison::of(&pairs.collect::<Vec<_>>(), seed)?;
+            compared.low.map(|_| compared.difference())
+        };
         levels
-            .map(|level| {
-                let sum: f64 = level.iter().map(|run| run.1).sum();
-                (f64::from(level[0].0), sum / level.len() as f64)
+            .iter()
+            .map(|(clients, rounds, tps)| Level {
+                clients: f64::from(*clients),
+                tps: *tps,
+                versus_best: versus_best(rounds),
             })
             .collect()
     }
@@ -65,15 +95,15 @@ fn scaling(
         name!(run_ids, Vec<i64>),
     ),
 > {
-    let groups = (|| groups(check::argument("set_id", set_id)?))().or_raise();
+    let (groups, seed) = (|| groups(last::set(set_id)?))().or_raise();
     let rows = groups.into_iter().map(|group| {
         let points: Vec<_> = group
             .runs
             .iter()
-            .map(|(clients, tps, _)| (f64::from(*clients), *tps))
+            .map(|run| (f64::from(run.clients), run.tps))
             .collect();
         let scaling = Scaling {
-            levels: group.levels(),
+            levels: group.levels(seed),
             law: usl::fit(&points),
         };
         let coefficient = |of: fn(&usl::Usl) -> Coefficient| {
@@ -87,8 +117,12 @@ fn scaling(
         let peak = scaling.peak();
         (
             pgrx::JsonB(Value::Object(group.options)),
-            scaling.levels.iter().map(|level| level.0 as i32).collect(),
-            scaling.levels.iter().map(|level| level.1).collect(),
+            scaling
+                .levels
+                .iter()
+                .map(|level| level.clients as i32)
+                .collect(),
+            scaling.levels.iter().map(|level| level.tps).collect(),
             lambda.0,
             lambda.1,
             lambda.2,
@@ -104,13 +138,14 @@ fn scaling(
             peak.map(|peak| peak.1),
             scaling.bend(),
             scaling.verdict(),
-            group.runs.iter().map(|run| run.2).collect(),
+            group.runs.iter().map(|run| run.run_id).collect(),
         )
     });
     TableIterator::new(rows.collect::<Vec<_>>())
 }
 
-fn groups(set_id: i64) -> Result<Vec<Group>> {
+/// The groups of a sweep, and its seed.
+fn groups(set_id: i64) -> Result<(Vec<Group>, u64)> {
     let set = sets::load(set_id)?;
     let of_clients = || {
         set.option(GRID)
@@ -128,9 +163,14 @@ fn groups(set_id: i64) -> Result<Vec<Group>> {
         let mut options = point.clone();
         options.remove(CLIENTS);
         let counting = outcomes.counting(&arm.name);
-        let runs = counting.values().filter_map(|record| {
+        let runs = counting.iter().filter_map(|(round, record)| {
             let run = &record.run;
-            Some((run.clients, run.figures.tps?, run.run_id))
+            Some(LevelRun {
+                clients: run.clients,
+                round: *round,
+                tps: run.figures.tps?,
+                run_id: run.run_id,
+            })
         });
         match groups.iter_mut().find(|group| group.options == options) {
             Some(group) => group.runs.extend(runs),
@@ -140,5 +180,5 @@ fn groups(set_id: i64) -> Result<Vec<Group>> {
             }),
         }
     }
-    Ok(groups)
+    Ok((groups, set.seed))
 }

@@ -4,7 +4,7 @@ use super::outcomes::Outcomes;
 use super::series::Series;
 use super::sweep::Sweep;
 use super::verdicts;
-use crate::check;
+use crate::api::last;
 use crate::error::{Error, OrRaise};
 use crate::results::result::composites;
 use crate::results::sets;
@@ -17,7 +17,7 @@ fn arms(
     set_id: Option<i64>,
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.arm")> {
     let rows = (|| {
-        let set_id = check::argument("set_id", set_id)?;
+        let set_id = last::set(set_id)?;
         let set = sets::load(set_id)?;
         let outcomes = Outcomes::stored(set_id, &set)?;
         let rows = match set.kind {

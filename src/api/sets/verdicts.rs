@@ -61,6 +61,12 @@ impl Row {
         }
     }
 
+    /// Its verdict with the name of the arm, if it has one.
+    pub fn line(&self) -> Option<String> {
+        let verdict = self.verdict.as_ref()?;
+        Some(format!("{}: {verdict}", self.arm))
+    }
+
     /// The row of a point of a grid: its options, and why runs are missing.
     pub fn of_point(self, options: Map<String, Value>, note: Option<String>) -> Row {
         Row {

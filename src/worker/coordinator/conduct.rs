@@ -217,6 +217,7 @@ impl Conductor<'_> {
             // Work after the deadline belongs to the last interval before it, also if that is late. No
             // interval ends when only processes of clients are left.
             if now >= next && now.saturating_add(short_ns) < deadline_ns {
+                store::require_tables()?;
                 let have_all_ended = reading::ended_ns(self.segment).is_some();
                 if !have_all_ended && let Some(period) = collector.end_interval(now) {
                     self.telemetry.end_interval(period);

@@ -153,14 +153,23 @@ $session->query_safe("SELECT bench.run('select-only', transactions => 3, label =
 $node->safe_psql('postgres', "SELECT bench.run('select-only', transactions => 3, label => 'of another')");
 like($session->query_safe('SELECT bench.report()'),
 	qr/^label: of the session$/m, 'the last run of the session, although another one came later');
+my $last = $node->safe_psql('postgres', "SELECT run_id FROM bench.runs WHERE label = 'of the session'");
+$session->query_safe('SET client_min_messages = warning');
+like($session->query_safe("SELECT bench.$_()"), qr/\bof run $last\b/, "$_: the last run of the session") foreach qw(chart plot);
+my @shown = qw(advice charts time_budget top_functions top_waits);
+is( $session->query_safe("SELECT (SELECT json_agg(r)::text FROM bench.$_() r) IS NOT DISTINCT FROM (SELECT json_agg(r)::text FROM bench.$_($last) r)"),
+	't', "$_: the last run of the session") foreach @shown;
 $session->quit;
 $node->safe_psql(
 	'postgres', q{
 	CREATE ROLE newcomer LOGIN;
 	SELECT bench.grant_to('newcomer')});
-(undef, undef, $error) = $node->psql('postgres',
-	'SET ROLE newcomer; SELECT bench.report()', extra_params => [ '-v', 'VERBOSITY=verbose' ]);
-like($error, qr/ERROR:  42704: there is no run to report\nHINT:  Start one with bench\.run\./, 'none yet');
+foreach my $function ('report', 'chart', 'plot', @shown)
+{
+	(undef, undef, $error) = $node->psql('postgres',
+		"SET ROLE newcomer; SELECT bench.$function()", extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	like($error, qr/ERROR:  42704: there is no run to report\nHINT:  Start one with bench\.run\./, "$function: none yet");
+}
 
 # What makes figures doubtful, at the start and afterwards; another role's run counts,
 # and nothing of it shows.

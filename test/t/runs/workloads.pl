@@ -125,6 +125,9 @@ like($error->(q{SELECT bench.run('tpcc', variables => '{"warehouses": "many"}')}
 like($error->(q{SELECT bench.run('tpcc', variables => '{"warehouses": 0}')}), qr/must be between 1 and/, 'a variable out of range');
 like($error->("SELECT bench.check_workload('tpc')"), qr/workload "tpc" does not exist\nHINT: .*"tpcc"/, 'check_workload of an unknown one');
 like($error->("SELECT bench.workload_script('tpcc', NULL)"), qr/script/, 'NULL');
+is($sql->(q{SELECT count(*) > 5, count(c.message) FROM bench.workloads, unnest(scripts) s, bench.workload_script(mix, split_part(s, '@', 1)) w
+	LEFT JOIN LATERAL bench.check_script(w.body, resolve => true) c ON true WHERE family IN ('tpcc', 'ycsb')}),
+	't|0', 'check_script: runs set the variables of the scripts of a workload');
 
 # A load that did not end, and tables of another tool.
 $sql->('UPDATE bench_workload SET loaded_at = NULL');
@@ -198,6 +201,11 @@ like($error->(qq{SELECT bench.initialize('pgbench', seed => 1)}), qr/neither "se
 like($error->(qq{SELECT bench.run('pgbench')}), qr/is a family of workloads.*\nHINT: .*tpcb-like, simple-update, select-only/, 'the family');
 like($error->(qq{SELECT bench.$_}), qr/ERROR: .*\nHINT:  bench\.initialize_pgio loads pgio's tables, bench\.run_pgio executes/, $_)
   foreach "initialize('pgio')", "run('pgio')";
+like($error->("SELECT bench.initialize('pgio', scale => 3)"), qr/\nHINT: .* bench\.initialize_pgio\(size => '3GB'\)/, 'the function with the scale');
+like($error->("SELECT bench.initialize('pgio', steps => 'd')"), qr/\nHINT:  There are no tables to drop/, 'no table of pgio');
+$sql->('CREATE TABLE pgio1 (); CREATE TABLE pgio2 ()');
+like($error->("SELECT bench.initialize('pgio', steps => 'd')"), qr/\nHINT:  Drop its tables with DROP TABLE pgio1, pgio2\./, 'how to drop them');
+$sql->('DROP TABLE pgio1, pgio2');
 is($sql->(q{SELECT count(*) FROM bench.check_workload('pgio')}), 0, 'pgio has no conditions');
 
 # A sweep loads pgbench's tables for each scale, not those of a workload.

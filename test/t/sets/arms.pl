@@ -53,7 +53,7 @@ finish_sql($caller);
 eval { $keeper->quit };
 $node->start;
 is(query("SELECT count(*) FROM pg_class WHERE relname = 'made'"), 1, 'what a crash leaves');
-like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|3$/, 'the set is resumed');
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|3\|/, 'the set is resumed');
 is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|3', 'all of its runs are made');
 is(query("SELECT count(*) FROM pg_class WHERE relname = 'made'"), 0, 'and nothing is left');
 

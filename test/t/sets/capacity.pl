@@ -104,16 +104,20 @@ wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' A
 signal_sql($session, 'INT');
 ($stdout, $stderr) = finish_sql($session);
 $keeper->quit;
-like($stderr, qr/57014: /, 'canceled');
+like($stderr,
+	qr/NOTICE:  00000: set (\d+) is not complete\nDETAIL:  So far: p90 is (?:under|over) the limit at \d+ transactions per second.*\nHINT:  Continue it with SELECT \* FROM bench\.resume\(\1\)\..*57014: /s,
+	'canceled: what is known, and how to go on');
 nothing_left_ok($node, 'canceled');
 my ($set_id, $runs) = split /\|/, $node->safe_psql('postgres', <<'SQL');
 SELECT set_id, (SELECT array_agg(run_id ORDER BY run_id) FROM bench.runs r
                  WHERE r.set_id = s.set_id AND state = 'finished')
   FROM bench.set_summary s WHERE label = 'canceled' AND state = 'canceled'
 SQL
-$node->safe_psql('postgres', "SELECT bench.resume($set_id)");
-is( $node->safe_psql('postgres', <<"SQL"), 'finished|t|t', 'resumed');
-SELECT state, result->>'verdict' LIKE 'p90 stays under 200 ms%',
+my ($resumed, $told) = finish_sql(start_sql($node, "SELECT made_runs, verdict FROM bench.resume($set_id)"));
+my ($made, $verdict) = split /\|/, $resumed;
+is((() = $told =~ /NOTICE: .* transactions per second: /g), $made, 'resumed: new probes are told, old ones are not');
+is( $node->safe_psql('postgres', <<"SQL"), "finished|$verdict|t|t", 'resumed');
+SELECT state, result->>'verdict', result->>'verdict' LIKE 'p90 stays under 200 ms%',
        (SELECT array_agg(value::bigint) FROM jsonb_array_elements(result->'run_ids')) \@> '$runs'
   FROM bench.set_summary WHERE set_id = $set_id
 SQL
@@ -132,16 +136,25 @@ SQL
 {"mode": "libpq"}|{1,2,3,4}|4|8|t|t|t|t|t|t|t|t
 {"mode": "spi"}|{1,2,3,4}|4|8|t|t|t|t|t|t|t|t
 ROWS
+is( $node->safe_psql('postgres',
+		"SELECT (SELECT json_agg(r)::text FROM bench.$_() r) = (SELECT json_agg(r)::text FROM bench.$_($sweep) r)"),
+	't', "$_: the last set without a number") foreach qw(arms scaling);
+is( $node->safe_psql('postgres', <<"SQL"), 8, 'scaling: means are those of bench.arms');
+SELECT count(*)
+  FROM bench.scaling($sweep) s CROSS JOIN LATERAL unnest(s.clients, s.tps) level (clients, tps)
+  JOIN bench.arms($sweep) a ON a.options = s.options || jsonb_build_object('clients', level.clients)
+ WHERE abs(a.tps / level.tps - 1) < 1e-9
+SQL
 $node->safe_psql('postgres',
 	'SELECT bench.delete_runs(array_agg(run_id)) FROM bench.runs WHERE clients > 2');
 is( $node->safe_psql('postgres',
 		"SELECT options->>'mode', clients, lambda, fits, verdict ~ 'needs at least 4 numbers of clients' FROM bench.scaling($sweep) ORDER BY 1"),
 	"libpq|{1,2}|||t\nspi|{1,2}|||t", 'scaling: too few numbers of clients');
-foreach my $set ($tester->{set_id}, 0)
+foreach my $set ($tester->{set_id}, -1)
 {
 	($status, $stdout, $stderr) = $node->psql('postgres', "SELECT bench.scaling($set)");
 	like($stderr,
-		$set ? qr/ERROR:  set $set is not a sweep over "clients"/ : qr/ERROR:  set 0 does not exist/,
+		$set > 0 ? qr/ERROR:  set $set is not a sweep over "clients"/ : qr/ERROR:  set -1 does not exist/,
 		"scaling: set $set");
 }
 ($status, $stdout, $stderr) =

@@ -88,7 +88,9 @@ my ($caller, $keeper);
 like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  55006: set $set is in progress/, 'a set in progress');
 signal_sql($caller, 'INT');
 my (undef, $stderr) = finish_sql($caller);
-like($stderr, qr/NOTICE:  .*bench\.resume\($set\).*ERROR:  57014/s, 'a hint to the canceled session');
+like($stderr,
+	qr/NOTICE:  .*set $set is not complete\nDETAIL:  This call has made 2 of 6 runs; .*bench\.arms\($set\).*\nHINT:  .*bench\.resume\($set\).*ERROR:  57014/s,
+	'the canceled session is told what there is, and how to go on');
 $keeper->query_safe('SELECT pg_advisory_unlock_all()');
 $keeper->quit;
 like(complaints("SELECT * FROM bench.resume($set)", user => 'other'), qr/ERROR:  42501: permission denied for set $set/, 'not by another superuser');
@@ -96,7 +98,7 @@ query("SELECT bench.define_script('gate', 'SELECT 2')");
 like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: script "gate" has changed/, 'not with another script');
 query($define_gate);
 my $left = 6 - query("SELECT finished_runs FROM bench.set_summary WHERE set_id = $set");
-is(query("SELECT * FROM bench.resume($set)"), "$set|compare|$left", 'resumed');
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|$left\|a: baseline\nb: \w/, 'resumed, with the verdict of each arm');
 is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|6', 'its set');
 is(query("SELECT string_agg(arm || runs || cardinality(missing), ',') FROM bench.arms($set)"), 'a20,b20', 'its rows');
 is(query("SELECT count(DISTINCT seed), bool_and(label = 'resumed'), count(DISTINCT (arm, clients)) FROM bench.runs WHERE set_id = $set"), '3|t|2', 'its runs');
@@ -111,7 +113,7 @@ finish_sql($caller);
 eval { $keeper->quit };
 $node->start;
 is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'lost', 'after a crash');
-like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|sweep\|[1-5]$/, 'resumed after a crash');
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|sweep\|[1-5]\|$/, 'resumed after a crash');
 is(query("SELECT state FROM bench.set_summary WHERE set_id = $set"), 'finished', 'its state');
 is(query("SELECT string_agg(runs || '', ',') FROM bench.arms($set)"), '2,2', 'its points');
 
@@ -123,7 +125,7 @@ $keeper->quit;
 finish_sql($caller);
 is(query("SELECT s.state, v.runs BETWEEN 0 AND 1 FROM bench.set_summary s, bench.arms($set) v WHERE s.set_id = $set AND v.arm = 'select'"), 'finished|t', 'a table that was dropped');
 query('SELECT bench.initialize()');
-like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|[2-4]$/, 'the runs that failed are made again');
+like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|compare\|[2-4]\|gate: baseline\nselect: /, 'the runs that failed are made again');
 is(query("SELECT string_agg(arm || runs, ',') FROM bench.arms($set)"), 'gate3,select3', 'all count');
 like(complaints('SELECT * FROM bench.resume(999999)'), qr/ERROR:  42704: set 999999 does not exist/, 'no such set');
 like(complaints('SELECT * FROM bench.resume(NULL)'), qr/ERROR:  22004: set_id must not be null/, 'NULL');

@@ -85,7 +85,7 @@ foreach my $victim ('backend_type = $$pg_selfbench spi client$$', 'backend_type 
 	# Several sessions resume at the same time.
 	my @sessions = map { start_sql($node, "SELECT * FROM bench.resume($set)") } 1 .. 3;
 	my @outcomes = map { join ' ', (finish_sql($_))[0, 1] } @sessions;
-	is((grep { /^$set\|compare\|6 / } @outcomes), 1, "$victim killed: one session resumes the set") || diag(explain(\@outcomes));
+	is((grep { /^$set\|compare\|6\|/ } @outcomes), 1, "$victim killed: one session resumes the set") || diag(explain(\@outcomes));
 	is((grep { /ERROR:  (?:55006: set $set is in progress|22023: set $set is complete)/ } @outcomes), 2, "$victim killed: the others do not");
 	is(query("SELECT state, finished_runs FROM bench.set_summary WHERE set_id = $set"), 'finished|6', "$victim killed: all runs are made");
 	is(query("SELECT string_agg(arm || runs, ',') FROM bench.arms($set)"), 'a2,b2', "$victim killed: they count");
@@ -131,9 +131,8 @@ query("CREATE EXTENSION pg_selfbench; $scripts");
 	query('DROP EXTENSION pg_selfbench');
 	query("CREATE EXTENSION pg_selfbench; $scripts; SELECT bench.grant_to('plain')");
 	is(query("SELECT run_id FROM bench.run('one', transactions => 2, label => 'new', teardown => 'DROP TABLE not_there')"), 1, 'the run of the new one has the same');
-	$keeper->query_safe('SELECT pg_advisory_unlock(1)');
+	ok(wait_until_quiet($node), 'the old run ends by itself');
 	$keeper->quit;
-	ok(wait_until_quiet($node), 'the old run ends');
 	is(query('SELECT label, state, transactions, teardown_due, cardinality(errors) FROM bench.runs'), 'new|finished|2|t|2', 'the row is that of the new run');
 	is(query('SELECT name FROM bench.run_scripts'), 'one', 'and so is the script');
 	like(substr(slurp_file($node->logfile), $log), qr/run 1 of pg_selfbench: results could not be stored: extension "pg_selfbench" was dropped or re-created/,
@@ -154,7 +153,7 @@ like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  42P01: relation 
 is(query("SELECT state, error ~ 'pgbench_accounts', finished_runs FROM bench.set_summary WHERE set_id = $set"), 'failed|t|0', 'the state of the set');
 query('SELECT bench.initialize()');
 my $stderr;
-is(query("SELECT * FROM bench.resume($set)"), "$set|compare|8", 'it can be resumed when the table is there');
+is(query("SELECT set_id, kind, made_runs FROM bench.resume($set)"), "$set|compare|8", 'it can be resumed when the table is there');
 
 # A run that is aborted: an error without a transaction, else a warning; each text is told once.
 query(q{SELECT bench.define_script('half', E'\\\\if :client_id = 0\nSELECT * FROM not_there;\n\\\\else\nSELECT 1;\n\\\\endif')});
@@ -207,6 +206,17 @@ is(query(q(SELECT count(*) FILTER (WHERE last_vacuum_before IS NOT NULL), count(
 $stderr = complaints($writes, user => 'plain');
 is((my @told = $stderr =~ /NOTICE:  .*tables are not vacuumed between runs\nDETAIL:  .*may not vacuum public\.tally\./g), 1, 'who may not is told once') || diag($stderr);
 unlike($stderr, qr/ERROR|WARNING/, 'and the set goes on');
+
+# The extension is dropped while tables are loaded.
+$keeper = $node->background_psql('postgres');
+$keeper->query_safe('BEGIN; LOCK TABLE pgbench_tellers');
+$caller = start_sql($node, 'SELECT * FROM bench.initialize()', name => 'caller');
+wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'pgbench_tellers'::regclass AND NOT granted");
+query('DROP EXTENSION pg_selfbench');
+$keeper->query_safe('COMMIT');
+$keeper->quit;
+(undef, $stderr) = finish_sql($caller);
+like($stderr, qr/ERROR:  42704: extension "pg_selfbench" was dropped or re-created/, 'extension dropped: initialize');
 
 nothing_left_ok($node, 'at the end');
 $node->stop;
