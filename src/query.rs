@@ -109,6 +109,22 @@ pub fn numbered_bytes(
     })
 }
 
+/// The rows of a query with two columns, a number and an array of texts.
+pub fn text_arrays(
+    sql: &str,
+    arguments: &[DatumWithOid],
+    mut each: impl FnMut(i32, Vec<Option<String>>) -> Result<()>,
+) -> Result<()> {
+    select(sql, None, arguments, |rows| {
+        for row in rows {
+            if let (Some(number), Some(texts)) = (row.get(1)?, row.get(2)?) {
+                each(number, texts)?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// The rows of a query whose columns are all of type `float8`, with one parameter of type `bigint`.
 /// Fails if a value is not a finite number.
 pub fn numbers<const COLUMNS: usize>(

@@ -7,7 +7,7 @@ use crate::results::load;
 use crate::run::{ClientProcess, Mode, PgioSpec, RunSpec, Vacuum};
 use crate::security;
 use crate::server;
-use crate::shared::{SegmentLayout, TaskKind};
+use crate::shared::{Segment, SegmentLayout, TaskKind};
 use crate::shared::{messages, stack_area};
 use crate::worker::clients::sampled;
 use crate::worker::coordinator::logbook;
@@ -107,9 +107,11 @@ fn begin(spec: &RunSpec) -> Result<Task> {
         sampled,
         stack_bytes: stack_area::room(sampled),
         statements: spec.statements,
+        ..SegmentLayout::default()
     };
     require_room_for_commands(&layout)?;
-    Task::launch(TaskKind::Run, layout, spec, spec.workers() + 1)
+    let segment = Segment::create(TaskKind::Run, layout, spec, &spec.values)?;
+    Task::start(TaskKind::Run, segment, spec.workers() + 1)
 }
 
 /// Fails if the histograms of single commands would take more shared memory than is reasonable.

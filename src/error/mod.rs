@@ -87,6 +87,9 @@ pub enum Error {
         name: String,
         nearest: Option<String>,
     },
+    /// The caller has no value set of that name.
+    #[error("value set \"{set}\" does not exist")]
+    UnknownValueSet { set: String, detail: String },
     /// A script does not parse.
     #[error("{0}")]
     Script(Box<ScriptError>),
@@ -311,6 +314,7 @@ impl Error {
             Error::Unmet { .. } => Sqlstate::ERRCODE_ASSERT_FAILURE,
             Error::UnknownScript { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::UnknownWorkload { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::UnknownValueSet { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::Script(error) => match error.kind {
                 ScriptErrorKind::Syntax => Sqlstate::ERRCODE_SYNTAX_ERROR,
                 ScriptErrorKind::Limit => Sqlstate::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
@@ -424,7 +428,9 @@ impl Error {
                 "Its coordinator ended before it stored a result, as at a crash of the server."
                     .into(),
             ),
-            Error::UndefinedVariables { detail, .. } => Some(detail.clone()),
+            Error::UndefinedVariables { detail, .. } | Error::UnknownValueSet { detail, .. } => {
+                Some(detail.clone())
+            }
             Error::TargetLocked { pid: Some(pid) } => Some(format!(
                 "Process {pid} of the target holds the advisory lock."
             )),
@@ -526,6 +532,11 @@ impl Error {
                 Some(name) => format!("Perhaps you meant the workload \"{name}\"."),
                 None => "Workloads are listed in bench.workloads.".into(),
             }),
+            Error::UnknownValueSet { .. } => Some(
+                "Its rows are rows of bench.value_sets, of which a run uses those of the calling role \
+                 only."
+                    .into(),
+            ),
             Error::Mismatch(_) => Some(
                 "The extension and its library have different versions. Run ALTER EXTENSION \
                  pg_selfbench UPDATE, or reconnect if it has just been updated."

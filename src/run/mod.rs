@@ -14,6 +14,7 @@ pub mod spec;
 pub mod statements;
 mod stored;
 pub mod undefined;
+mod value_sets;
 pub mod workload;
 
 pub use loopback::Route;

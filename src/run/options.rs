@@ -6,6 +6,7 @@ use super::script::{ScriptSpec, user_script};
 use super::spec::{ClientProcess, LogSpec, Mode, Run, RunSpec, UndefinedVariables, Vacuum};
 use super::statements;
 use super::undefined;
+use super::value_sets;
 use super::workload;
 use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
@@ -23,6 +24,7 @@ use selfbench_script::names::{NameError, parse_list};
 use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, valid_variable_name};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The largest number of clients: what the server could ever have as processes.
 pub const MAX_CLIENTS: i32 = 262_143;
@@ -245,6 +247,7 @@ impl RunOptions {
             pgbench_language: false,
             debug: false,
             scale: prepared.as_ref().map(|prepared| prepared.scale),
+            values: Rc::default(),
             log: self.log_spec()?,
             vacuum_tables: Vec::new(),
             seed,
@@ -283,6 +286,7 @@ impl RunOptions {
             undefined::require_none(&spec, &workload)?;
         }
         spec.statements = workload.sql_commands;
+        spec.values = Rc::new(value_sets::read(&workload)?);
         Ok(spec)
     }
 

@@ -13,10 +13,13 @@ use crate::error::Result;
 use crate::options::choice;
 use crate::pq::ConnectWith;
 pub use selfbench_model::{Mode, Run};
-use selfbench_script::{Dialect, Protocol, Workload, WorkloadBuilder, clients_per_thread};
+use selfbench_script::{
+    CollectedSets, Dialect, Protocol, Workload, WorkloadBuilder, clients_per_thread,
+};
 use selfbench_workload::Check;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::rc::Rc;
 
 choice! {
     /// Processes in which the clients of mode spi run.
@@ -84,6 +87,10 @@ pub struct RunSpec {
     pub debug: bool,
     /// The scale that the scripts are told and the report shows, if no table says another.
     pub scale: Option<i64>,
+    /// Rows of the value sets that the scripts draw from, until they are in shared memory: a process that
+    /// reads the specification there finds them in the segment.
+    #[serde(skip)]
+    pub values: Rc<CollectedSets>,
     /// The log of transactions, if there is one.
     pub log: Option<LogSpec>,
     /// Tables of this server that are vacuumed, too, quoted for SQL.

@@ -10,7 +10,7 @@ use super::top_wait::TopWaitSlot;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::*};
 
 /// Marks a segment as ours; changes whenever the layout does.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x0b");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"selfb\0\0\x0c");
 
 /// Kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,6 +46,9 @@ pub struct SegmentLayout {
     pub stack_bytes: usize,
     /// Statements of all scripts together.
     pub statements: usize,
+    /// Words and bytes of the value sets that scripts draw from.
+    pub value_words: usize,
+    pub value_bytes: usize,
 }
 
 /// An array in a segment.
@@ -108,6 +111,9 @@ pub(super) struct Parts {
     /// Areas for stacks, by sampled process.
     pub(super) stacks: Part<StackHead>,
     pub(super) statement_rows: Part<StatementRows>,
+    /// Value sets: words, and the texts of values.
+    pub(super) value_words: Part<u64>,
+    pub(super) value_texts: Part<u8>,
     /// Size of the segment.
     pub(super) total: usize,
 }
@@ -169,6 +175,8 @@ impl SegmentLayout {
             logs: Part::place(end, rings(self.log_bytes), self.log_bytes)?,
             stacks: Part::place(end, self.sampled, self.stack_bytes)?,
             statement_rows: Part::place(end, self.statements, 0)?,
+            value_words: Part::place(end, self.value_words, 0)?,
+            value_texts: Part::place(end, self.value_bytes, 0)?,
             total: *end,
         })
     }

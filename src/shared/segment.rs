@@ -11,6 +11,7 @@ use super::statement_rows::StatementRows;
 use crate::error::{Error, Report, Result};
 use crate::state::session;
 use pgrx::pg_sys;
+use selfbench_script::{CollectedSets, ValueSets};
 use selfbench_stats::LatencyCounters;
 use serde::{Serialize, de::DeserializeOwned};
 use std::ptr::NonNull;
@@ -25,14 +26,22 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Makes a segment, all zero but for the header and the specification.
+    /// Makes a segment, all zero but for the header, the specification and the value sets of scripts, which
+    /// the layout need not have.
     ///
     /// The mapping belongs to the current resource owner and goes when the value is dropped.
     pub fn create<S: Serialize>(
         kind: TaskKind,
         layout: SegmentLayout,
         spec: &S,
+        values: &CollectedSets,
     ) -> Result<Segment> {
+        let (words, texts) = values.parts();
+        let layout = SegmentLayout {
+            value_words: words.len(),
+            value_bytes: texts.len(),
+            ..layout
+        };
         let spec = serde_json::to_vec(spec)
             .map_err(|e| Error::Limit(format!("cannot describe the task: {e}")))?;
         let parts = layout
@@ -57,6 +66,10 @@ impl Segment {
             (*header).spec_len = spec.len() as u64;
             let target = base.as_ptr().add(parts.spec.begin);
             std::ptr::copy_nonoverlapping(spec.as_ptr(), target, spec.len());
+            let target = base.as_ptr().add(parts.value_words.begin).cast();
+            std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len());
+            let target = base.as_ptr().add(parts.value_texts.begin);
+            std::ptr::copy_nonoverlapping(texts.as_ptr(), target, texts.len());
         }
         let segment = Segment {
             base,
@@ -254,6 +267,15 @@ impl Segment {
     /// Statements that match rows, by their numbers.
     pub fn statement_rows(&self) -> &[StatementRows] {
         self.slice(&self.parts.statement_rows)
+    }
+
+    /// The value sets that scripts draw from.
+    pub fn values(&self) -> Result<ValueSets<'_>> {
+        // Written once, before any other process knew the segment. Looking at all texts also maps their
+        // memory, before transactions are measured.
+        let texts = std::str::from_utf8(self.slice(&self.parts.value_texts))
+            .map_err(|e| Error::Limit(format!("cannot read the value sets: {e}")))?;
+        Ok(ValueSets::new(self.slice(&self.parts.value_words), texts))
     }
 
     /// The latency counters of one script in a set, or those of reads, which stand behind the last

@@ -109,7 +109,13 @@ impl Task {
         spec: &S,
         needed: usize,
     ) -> Result<Task> {
-        let segment = Segment::create(kind, layout, spec)?;
+        let segment = Segment::create(kind, layout, spec, &Default::default())?;
+        Self::start(kind, segment, needed)
+    }
+
+    /// Starts the coordinator of the task that a segment has been made for, as
+    /// [`launch`](Self::launch) does.
+    pub fn start(kind: TaskKind, segment: Segment, needed: usize) -> Result<Task> {
         segment.header().caller.set_to_me();
         let (function, name) = kind.process();
         let coordinator = WorkerHandle::register(function, name, name, segment.handle())

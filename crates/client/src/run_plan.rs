@@ -2,7 +2,7 @@
 //! share.
 
 use crate::session::SqlError;
-use selfbench_script::{Rng, ThreadStreams, Workload};
+use selfbench_script::{Rng, ThreadStreams, ValueSets, Workload};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -56,6 +56,8 @@ pub struct RunPlan<'w> {
     pub random_seed: u64,
     /// Names and texts of the user's variables, which take precedence over the automatic ones.
     pub variables: &'w BTreeMap<String, String>,
+    /// Rows of the value sets that scripts use.
+    pub values: ValueSets<'w>,
 }
 
 /// A clock reading that is not known yet.

@@ -27,6 +27,7 @@ mod split;
 mod substitute;
 mod symbols;
 mod value;
+mod values;
 mod variables;
 mod workload;
 
@@ -47,5 +48,6 @@ pub use split::statements;
 pub use substitute::StatementTooLong;
 pub use symbols::{Slot, Symbols, valid_variable_name};
 pub use value::{CoercionError, DebugForm, Value};
+pub use values::{CollectedSets, UsedSet, ValueSets, ValuesCommand};
 pub use variables::{TextError, Variables};
 pub use workload::{Mention, Unset, Workload, WorkloadBuilder};

@@ -8,7 +8,8 @@ use crate::number::c_atoi;
 use crate::script::{Action, Jump};
 use crate::shell::{SetShellCommand, ShellCommand};
 use crate::sleep::{Amount, Sleep, SleepUnit};
-use crate::symbols::Symbols;
+use crate::symbols::{Symbols, valid_variable_name};
+use crate::values::ValuesCommand;
 
 /// The greatest number of words on a line, the command's name included.
 const MAX_WORDS: usize = 256;
@@ -100,6 +101,8 @@ impl<'a> MetaLine<'a> {
             let words = self.words()?;
             if is("gset") || is("aset") {
                 return self.store(&words);
+            } else if is("values") && self.dialect == Dialect::Extended {
+                self.values(&words, symbols)?
             } else if is("sleep") {
                 self.sleep(&words, symbols)?
             } else if is("shell") {
@@ -150,6 +153,22 @@ impl<'a> MetaLine<'a> {
             target: AssignmentTarget::new(self.keyword, name.text, symbols),
             template: template.to_owned(),
         }))
+    }
+
+    /// Parses `\values`: a set and its variables.
+    fn values(&self, words: &[Word<'_>], symbols: &mut Symbols) -> Result<Action, ScriptError> {
+        let [set, variables @ ..] = words else {
+            return Err(self.error("missing argument"));
+        };
+        if variables.is_empty() {
+            return Err(self.error("missing argument"));
+        }
+        let slot = |word: &Word<'_>| match valid_variable_name(word.text) {
+            true => Ok(symbols.intern(word.text)),
+            false => Err(self.error_at("invalid variable name", *word, Some(word.text))),
+        };
+        let targets = variables.iter().map(slot).collect::<Result<_, _>>()?;
+        Ok(Action::Values(ValuesCommand::new(set.text, targets)))
     }
 
     /// Parses the expression from `start` to the end of the line.

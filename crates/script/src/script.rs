@@ -9,6 +9,7 @@ use crate::shell::{SetShellCommand, ShellCommand};
 use crate::sleep::Sleep;
 use crate::substitute::{StatementTooLong, Template, reserve};
 use crate::symbols::Slot;
+use crate::values::ValuesCommand;
 use crate::variables::Variables;
 
 /// One script.
@@ -49,6 +50,7 @@ impl Command {
             Action::Sql(_) => "SQL",
             Action::Set(_) => "set",
             Action::Template(_) => "template",
+            Action::Values(_) => "values",
             Action::If { .. } => "if",
             Action::Elif { .. } => "elif",
             Action::Else { .. } => "else",
@@ -114,6 +116,8 @@ pub enum Action {
     Set(SetCommand),
     /// Assigns a random text to a variable.
     Template(TemplateCommand),
+    /// Assigns a random row of a value set to variables.
+    Values(ValuesCommand),
     /// `\if`: goes on with the next command if the condition holds, otherwise at `otherwise`.
     If {
         /// The condition; see [`Value::is_true`](crate::Value::is_true).
@@ -177,6 +181,7 @@ impl Action {
             Self::Shell(shell) => shell.slots().collect(),
             Self::SetShell(shell) => shell.command().slots().collect(),
             Self::Template(_)
+            | Self::Values(_)
             | Self::Else { .. }
             | Self::EndIf
             | Self::StartPipeline
@@ -193,6 +198,7 @@ impl Action {
             Self::If { condition, .. } | Self::Elif { condition, .. } => condition.operations(),
             Self::Shell(shell) => shell.words(),
             Self::SetShell(shell) => shell.command().words(),
+            Self::Values(values) => values.targets().len(),
             Self::Template(_)
             | Self::Else { .. }
             | Self::EndIf

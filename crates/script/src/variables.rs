@@ -45,6 +45,8 @@ enum State {
     Text,
     /// The value was read from the text, and the text is what gets substituted.
     TypedText(Value),
+    /// SQL NULL, in statements too.
+    Null,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -92,6 +94,11 @@ impl Variables {
         self.set_text(slot, "");
     }
 
+    /// Makes the variable SQL NULL: `NULL` in texts of statements, no value as a parameter.
+    pub fn set_null(&mut self, slot: Slot) {
+        self.entry(slot).state = State::Null;
+    }
+
     /// The value of a variable that was assigned an integer, whose text is that number; `None` of
     /// any other.
     #[inline]
@@ -113,8 +120,15 @@ impl Variables {
         }
     }
 
+    /// Appends the text of the variable as a parameter, and returns true; does nothing and returns
+    /// false if the parameter is NULL, as it is if the variable is unset.
+    #[inline]
+    pub fn write_parameter(&self, slot: Slot, out: &mut String) -> bool {
+        !matches!(self.state(slot), State::Null) && self.write_text(slot, out)
+    }
+
     /// Appends what the variable is substituted by, and returns true; does nothing and returns
-    /// false if it is unset. A typed null is written as `NULL`.
+    /// false if it is unset. A null is written as `NULL`.
     pub fn write_text(&self, slot: Slot, out: &mut String) -> bool {
         let Some(variable) = self.by_slot.get(slot.index()) else {
             return false;
@@ -123,6 +137,7 @@ impl Variables {
             State::Unset => return false,
             // Writing into a String cannot fail.
             State::Typed(value) => _ = write!(out, "{value}"),
+            State::Null => _ = write!(out, "{}", Value::Null),
             State::Text | State::TypedText(_) => out.push_str(&variable.text),
         }
         true
@@ -144,6 +159,7 @@ impl Variables {
             State::Unset => return false,
             // Writing into a String cannot fail; values have no quotes.
             State::Typed(value) => _ = write!(out, "'{value}'"),
+            State::Null => _ = write!(out, "{}", Value::Null),
             State::Text | State::TypedText(_) => {
                 let text = &variable.text;
                 out.push_str(if text.contains('\\') { "E'" } else { "'" });
@@ -168,6 +184,7 @@ impl Variables {
         match self.state(slot) {
             State::Unset => Ok(None),
             State::Typed(value) | State::TypedText(value) => Ok(Some(value)),
+            State::Null => Ok(Some(Value::Null)),
             State::Text => {
                 let variable = self.entry(slot);
                 let value = read_value(&variable.text, name)?;

@@ -9,6 +9,7 @@ use crate::protocol::Protocol;
 use crate::rng::Rng;
 use crate::script::{Action, Command, Script, SqlCommand};
 use crate::symbols::{Slot, Symbols};
+use crate::values::{UsedSet, number_sets};
 use std::collections::{BTreeMap, HashSet};
 
 /// The scripts of a run and the variables that they mention.
@@ -20,6 +21,8 @@ pub struct Workload {
     pub symbols: Symbols,
     /// The number of SQL commands in all scripts; they are numbered from 0.
     pub sql_commands: usize,
+    /// The value sets that they draw from.
+    pub value_sets: Vec<UsedSet>,
     /// The sum of the scripts' weights, at least 1.
     pub total_weight: i64,
     /// The protocol that the scripts were parsed for.
@@ -91,6 +94,11 @@ impl Workload {
                 Action::Set(set) => &set.target,
                 Action::Template(template) => &template.target,
                 Action::SetShell(shell) => &shell.target,
+                Action::Values(values) => {
+                    let names = values.targets().iter();
+                    known.extend(names.map(|slot| (*slot, self.symbols.name(*slot))));
+                    continue;
+                }
                 Action::Sql(sql) => {
                     stores.extend(sql.store.as_ref().map(|store| (sql, store)));
                     continue;
@@ -137,7 +145,8 @@ impl Workload {
         })
     }
 
-    fn each_command(&self) -> impl Iterator<Item = (&Script, &Command)> {
+    /// Each command, with its script.
+    pub fn each_command(&self) -> impl Iterator<Item = (&Script, &Command)> {
         let scripts = self.scripts.iter();
         scripts.flat_map(|script| script.commands.iter().map(move |command| (script, command)))
     }
@@ -191,6 +200,7 @@ impl WorkloadBuilder {
                 scripts: Vec::new(),
                 symbols: Symbols::new(),
                 sql_commands: 0,
+                value_sets: Vec::new(),
                 total_weight: 0,
                 protocol,
             },
@@ -226,7 +236,7 @@ impl WorkloadBuilder {
             let message = WeightError::OutOfRange(weight).to_string();
             return Err(ScriptError::general(description, &message));
         }
-        let commands = parse_script(
+        let mut commands = parse_script(
             description,
             body,
             workload.protocol,
@@ -235,6 +245,7 @@ impl WorkloadBuilder {
             &mut workload.sql_commands,
             &mut self.budget,
         )?;
+        number_sets(&mut commands, &mut workload.value_sets);
         workload.total_weight += weight;
         workload.scripts.push(Script {
             name: name.to_owned(),

@@ -24,7 +24,7 @@ impl ParameterTexts {
         command.reserve_parameters(variables, &mut self.texts)?;
         for slot in command.parameters() {
             let start = self.texts.len();
-            let is_set = variables.write_text(*slot, &mut self.texts);
+            let is_set = variables.write_parameter(*slot, &mut self.texts);
             self.texts.push('\0');
             self.starts.push(is_set.then_some(start));
         }

@@ -108,7 +108,7 @@ impl ParameterValues {
             };
             let value = direct.or_else(|| {
                 text.clear();
-                variables.write_text(*slot, text).then(|| {
+                variables.write_parameter(*slot, text).then(|| {
                     text.push('\0');
                     // SAFETY: the text ends in a zero byte; the function was looked up for the
                     // parameter's type.

@@ -12,7 +12,7 @@ use crate::shared::messages::Messages;
 use crate::shared::{Header, Stop};
 use crate::worker::place::Place;
 use selfbench_client::{Control, RunPlan, ShellEnd, Thread};
-use selfbench_script::{Streams, Workload};
+use selfbench_script::{Streams, ValueSets, Workload};
 use std::ops::Range;
 use std::sync::atomic::Ordering::*;
 
@@ -87,7 +87,12 @@ impl Control for ClientControl<'_> {
 }
 
 /// Data that the clients of a run share after the start barrier has opened.
-pub fn plan<'w>(header: &'w Header, spec: &'w RunSpec, workload: &'w Workload) -> RunPlan<'w> {
+pub fn plan<'w>(
+    header: &'w Header,
+    spec: &'w RunSpec,
+    workload: &'w Workload,
+    values: ValueSets<'w>,
+) -> RunPlan<'w> {
     RunPlan {
         workload,
         transactions: spec.run.transactions_per_client.map(|n| n as u64),
@@ -112,6 +117,7 @@ pub fn plan<'w>(header: &'w Header, spec: &'w RunSpec, workload: &'w Workload) -
         scale: header.scale.load(Relaxed),
         random_seed: spec.seed,
         variables: &spec.run.variables,
+        values,
     }
 }
 

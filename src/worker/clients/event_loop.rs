@@ -17,7 +17,7 @@ use crate::shared::{Segment, Stop};
 use crate::telemetry::processes;
 use crate::worker::place::Place;
 use selfbench_client::{Client, Context, RunPlan, Step, Thread};
-use selfbench_script::Workload;
+use selfbench_script::{ValueSets, Workload};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
@@ -37,6 +37,7 @@ pub(super) struct Ready {
     /// One connection per client, or none if each transaction has its own.
     pub(super) connections: Vec<Option<Connection>>,
     pub(super) connect_with: Rc<ConnectWith>,
+    pub(super) values: ValueSets<'static>,
 }
 
 /// The scripts of this worker's clients, which may have different variants.
@@ -100,6 +101,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
         clients,
         connections,
         connect_with,
+        values,
     } = ready;
     let segment = place.segment;
     let header = segment.header();
@@ -107,7 +109,7 @@ pub(super) fn run(place: &Place, ready: Ready) {
     let plans: Vec<_> = workloads
         .all
         .iter()
-        .map(|workload| plan(header, &spec, workload))
+        .map(|workload| plan(header, &spec, workload, values))
         .collect();
     let clients: Vec<LibpqClient> = clients
         .into_iter()

@@ -103,6 +103,7 @@ fn prepare(place: &Place) -> Result<Option<Ready>> {
         clients,
         connections,
         connect_with,
+        values: place.segment.values()?,
     }))
 }
 

@@ -20,7 +20,7 @@ use crate::telemetry::processes;
 use crate::worker::place::Place;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Context, Step};
-use selfbench_script::Workload;
+use selfbench_script::{ValueSets, Workload};
 
 /// Entry point of the process.
 #[pg_guard]
@@ -38,11 +38,11 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
             settings::apply(&spec.settings)?;
             settings::apply_exactly(&spec.client_settings)
         })?;
-        prepare(spec, place.index)
+        prepare(&place, spec)
     });
     match prepared {
-        Ok((spec, workload)) => {
-            serve(&place, &spec, &workload);
+        Ok((spec, workload, values)) => {
+            serve(&place, &spec, &workload, values);
             place.leave(None);
         }
         Err(error) => {
@@ -66,8 +66,8 @@ pub fn run_client(call: TopLevelCall<'_>, segment: u32, secret: u64) -> Result<(
     let served = catch(|| {
         let spec: RunSpec = place.segment.spec()?;
         transaction::transaction(|| settings::require(&spec.client_settings))?;
-        let (spec, workload) = prepare(spec, place.index)?;
-        serve(&place, &spec, &workload);
+        let (spec, workload, values) = prepare(&place, spec)?;
+        serve(&place, &spec, &workload, values);
         Ok(())
     });
     transaction::abort();
@@ -79,31 +79,31 @@ pub fn run_client(call: TopLevelCall<'_>, segment: u32, secret: u64) -> Result<(
     served
 }
 
-fn prepare(spec: RunSpec, client: usize) -> Result<(RunSpec, Workload)> {
-    let workload = spec.workload_of(spec.variant(client))?;
+fn prepare(place: &Place, spec: RunSpec) -> Result<(RunSpec, Workload, ValueSets<'static>)> {
+    let workload = spec.workload_of(spec.variant(place.index))?;
     check_rights(&workload)?;
-    Ok((spec, workload))
+    Ok((spec, workload, place.segment.values()?))
 }
 
 /// Waits for the start of the run and executes the client, which has the number of its worker.
-fn serve(place: &Place, spec: &RunSpec, workload: &Workload) {
+fn serve(place: &Place, spec: &RunSpec, workload: &Workload, values: ValueSets<'_>) {
     let (slot, _) = place.segment.client(place.index);
     slot.set_backend_pid(std::process::id() as i32);
     profiler::start(place.segment, place.index);
     if place.wait_for_start() {
-        run(place, spec, workload);
+        run(place, spec, workload, values);
     }
     profiler::stop();
     slot.set_backend_pid(0);
 }
 
-fn run(place: &Place, spec: &RunSpec, workload: &Workload) {
+fn run(place: &Place, spec: &RunSpec, workload: &Workload, values: ValueSets<'_>) {
     let number = place.index;
     let _redirected = notices::of_this_process(place);
     let header = place.segment.header();
     let (streams, mut threads) = streams(header, spec, spec.threads(number));
     let thread = &mut threads[0];
-    let plan = plan(header, spec, workload);
+    let plan = plan(header, spec, workload, values);
     let mut client = Client::new(number, &plan, &streams);
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands, &header.relations);
     let mut recorder = Recorder::new(place.segment, workload, number, number);

@@ -94,6 +94,10 @@ impl<'w> Client<'w> {
                 }
                 self.complete(self.command + 1, context);
             }
+            Action::Values(values) => {
+                values.execute(context.plan.values, &mut self.variables, &mut self.rng);
+                self.complete(self.command + 1, context);
+            }
             Action::If {
                 condition,
                 otherwise,

@@ -15,6 +15,7 @@ mod printed_values;
 mod selection;
 mod sql;
 mod streams;
+mod values;
 mod variables;
 
 /// A file that is not listed would not be tested.

@@ -248,7 +248,7 @@ fn parameters_hold_null_in_two_ways() {
         .iter()
         .map(|slot| {
             let mut text = String::new();
-            variables.write_text(*slot, &mut text).then_some(text)
+            variables.write_parameter(*slot, &mut text).then_some(text)
         })
         .collect();
     assert_eq!(sent, [Some("NULL".to_owned()), None]);

@@ -4,7 +4,8 @@
 #![allow(dead_code)]
 
 use selfbench_script::{
-    Action, EvalContext, Expr, Protocol, Rng, Streams, Symbols, Value, Variables, WorkloadBuilder,
+    Action, EvalContext, Expr, Protocol, Rng, Streams, Symbols, Value, ValueSets, Variables,
+    WorkloadBuilder,
 };
 
 /// Parses a text as a script and goes once through its commands, whatever their conditions say.
@@ -37,6 +38,9 @@ pub fn script(body: &str, protocol: Protocol) {
                 assert!(sql.first_line().len() <= 127);
             }
             Action::Set(set) => _ = set.execute(&mut context),
+            Action::Values(values) => {
+                values.execute(ValueSets::default(), &mut variables, &mut rng);
+            }
             Action::Template(template) => _ = template.execute(&mut variables, &mut rng),
             Action::If { condition, .. } | Action::Elif { condition, .. } => {
                 _ = condition.eval(&mut context);

@@ -478,6 +478,7 @@ pub fn plan(workload: &Workload) -> RunPlan<'_> {
         scale: 1,
         random_seed: 42,
         variables: &NO_VARIABLES,
+        values: Default::default(),
     }
 }
 
