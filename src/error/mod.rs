@@ -202,7 +202,7 @@ pub enum Error {
     /// The run's coordinator is gone and it left no result.
     #[error("run {run_id} was lost")]
     LostRun { run_id: i64 },
-    /// `bench.report` without a run, and the caller has none.
+    /// A run is to be shown without its number, and the caller has none.
     #[error("there is no run to report")]
     NoRun,
     /// A set is to be shown without its number, and the caller has none.
@@ -609,7 +609,9 @@ impl Error {
                 Some("Wait until the session that makes its runs has ended.".into())
             }
             Error::LostRun { .. } => Some("Check the server log, then repeat the run.".into()),
-            Error::NoRun => Some("Start one with bench.run.".into()),
+            Error::NoRun => {
+                Some("Start one with bench.run. An imported run is shown by its number.".into())
+            }
             Error::NoSet => Some("Make one with bench.compare or bench.sweep.".into()),
             Error::ExtensionDropped => {
                 Some("Create the extension again if it is missing, commit, and repeat the benchmark.".into())
