@@ -78,6 +78,15 @@ pub fn first_column_and_numbers(sql: &str, parameter: i64) -> Result<(Vec<String
     })
 }
 
+/// The names of the columns of a query, which is planned and not executed.
+pub fn columns(sql: &str, arguments: &[DatumWithOid]) -> Result<Vec<String>> {
+    let none = format!("SELECT * FROM ({sql}\n) r LIMIT 0");
+    select(none.as_str(), None, arguments, |rows| {
+        let names = (1..=rows.columns()?).map(|column| Ok(rows.column_name(column)?));
+        names.collect()
+    })
+}
+
 fn is_number(of: PgOid) -> bool {
     type Kind = PgBuiltInOids;
     matches!(

@@ -69,6 +69,13 @@ pub fn parse(text: &CStr) -> PgList<pg_sys::RawStmt> {
     unsafe { PgList::from_pg(pg_sys::pg_parse_query(text.as_ptr())) }
 }
 
+/// The number of statements of a text, as parsing shows. Raises an error of syntax.
+pub fn count(sql: &str) -> Result<usize> {
+    tried(InTransaction::current()?, || {
+        Ok(parse(&CString::new(sql).unwrap_or_default()).len())
+    })
+}
+
 /// Fails unless [`execute_alone`] can execute what `sql` says, as far as parsing shows: it raises an
 /// error of syntax, and a worker has no client to copy rows from or to.
 pub fn require_possible_alone(sql: &str) -> Result<()> {

@@ -190,17 +190,36 @@ fn check_statements(family: &Family, rule: &impl Fn(String) -> Error) -> Result<
         })
     };
     let mut tables = Vec::new();
+    let first_line = |sql: &str| sql.lines().next().unwrap_or_default().to_owned();
+    let schema = family.schema.iter().map(|sql| ("schema", sql));
+    for (what, sql) in schema.chain(family.finish.iter().map(|sql| ("finish", sql))) {
+        if statement::count(sql).map_err(|error| within(what, error))? > 1 {
+            return Err(rule(format!(
+                "{what} joins statements by \"\\;\", which is not possible: {}",
+                first_line(sql)
+            )));
+        }
+    }
     for sql in &family.schema {
         match statement::created(sql).map_err(|error| within("schema", error))? {
             Some(Created::Table(name)) => tables.push(name),
             Some(Created::Routine(_)) => {}
             None => {
-                let first = sql.lines().next().unwrap_or_default();
                 return Err(rule(format!(
                     "schema has a statement that is not CREATE TABLE, CREATE FUNCTION or CREATE \
-                     PROCEDURE with a name without schema: {first}"
+                     PROCEDURE with a name without schema: {}",
+                    first_line(sql)
                 )));
             }
+        }
+    }
+    for variable in &family.manifest.variables {
+        let Some(sql) = variable.detection() else {
+            continue;
+        };
+        let what = format!("\"detect\" of variable \"{}\"", variable.name);
+        if !statement::is_query(&sql).map_err(|error| within(&what, error))? {
+            return Err(rule(format!("{what} is not one query")));
         }
     }
     for query in &family.load {

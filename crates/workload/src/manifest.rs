@@ -102,6 +102,14 @@ pub struct Variable {
     pub detect: Option<String>,
 }
 
+impl Variable {
+    /// The query of one row and column, a text, for its value in such tables; `None` if there is none.
+    pub fn detection(&self) -> Option<String> {
+        let detect = self.detect.as_ref()?;
+        Some(format!("SELECT ({detect}\n)::pg_catalog.text"))
+    }
+}
+
 /// Constant of a load or a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

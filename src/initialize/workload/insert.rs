@@ -4,10 +4,12 @@
 //! conversion of values. If rows only have to be stored, the plan without the step that inserts row by
 //! row gives the rows, and they are inserted many at a time, as COPY does.
 
-use crate::backend::statement::new_memory_context;
+use super::spec::RowQuery;
+use crate::backend::statement::{new_memory_context, parse};
 use crate::compat;
 use crate::error::{Error, Result};
 use crate::state::transaction::InTransaction;
+use pgrx::datum::DatumWithOid;
 use pgrx::{IntoDatum, JsonB, PgRelation, PgSqlErrorCode, PgTupleDesc, pg_guard, pg_sys};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -34,16 +36,28 @@ pub struct Arguments<'a> {
     pub values: &'a BTreeMap<String, i64>,
 }
 
-/// Inserts the rows of a query into a table, which is named as SQL has it, in the current transaction.
-/// `done` gets the number of rows again and again.
+impl Arguments<'_> {
+    /// Parameters of a query.
+    pub fn datums(&self) -> [DatumWithOid<'_>; 4] {
+        [
+            self.part.into(),
+            self.scale.into(),
+            self.seed.into(),
+            JsonB(serde_json::json!(self.values)).into(),
+        ]
+    }
+}
+
+/// Inserts the rows of a query into its table, in the current transaction. `done` gets the number of rows
+/// again and again.
 pub fn insert(
-    table: &str,
-    query: &str,
+    query: &RowQuery,
     arguments: Arguments,
     done: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     InTransaction::current()?;
-    let text = CString::new(format!("INSERT INTO {table} {query}")).unwrap_or_default();
+    let text = format!("INSERT INTO {} {}", query.target, query.sql);
+    let text = CString::new(text).unwrap_or_default();
     // SAFETY: in a transaction with a snapshot, as a client's statement would be executed. The context
     // lives as long as the process; errors are raised, and the abort cleans up.
     unsafe {
@@ -54,7 +68,7 @@ pub fn insert(
         }
         pg_sys::MemoryContextReset(context);
         let before = pg_sys::MemoryContextSwitchTo(context);
-        let result = execute(&text, arguments, done);
+        let result = execute(&query.table, &text, arguments, done);
         pg_sys::MemoryContextSwitchTo(before);
         result
     }
@@ -63,6 +77,7 @@ pub fn insert(
 /// # Safety
 /// In a transaction with a snapshot and a memory context that outlives the statement.
 unsafe fn execute(
+    table: &str,
     text: &CString,
     arguments: Arguments,
     done: &mut dyn FnMut(u64) -> Result<()>,
@@ -75,7 +90,7 @@ unsafe fn execute(
     ];
     // SAFETY: the caller's promise; the steps are those of the server's extended protocol.
     unsafe {
-        let raw = pgrx::PgList::<pg_sys::RawStmt>::from_pg(pg_sys::pg_parse_query(text.as_ptr()));
+        let raw = parse(text);
         let one = |what: usize| match what {
             1 => Ok(()),
             _ => Err(Error::Limit("the rows of a table need one query".into())),
@@ -110,7 +125,7 @@ unsafe fn execute(
         let plans = pgrx::PgList::<pg_sys::PlannedStmt>::from_pg(plans);
         one(plans.len())?;
         let plan = plans.get_ptr(0).unwrap_or(std::ptr::null_mut());
-        let relation = own_target(plan)?;
+        let relation = own_target(table, plan)?;
         let mut sink = Sink::of_plan(plan, relation, done);
         let receiver = match &mut sink {
             Some(sink) => std::ptr::from_mut(sink).cast(),
@@ -146,7 +161,7 @@ unsafe fn execute(
 ///
 /// # Safety
 /// The plan is valid, and its locks are held.
-unsafe fn own_target(plan: *mut pg_sys::PlannedStmt) -> Result<PgRelation> {
+unsafe fn own_target(table: &str, plan: *mut pg_sys::PlannedStmt) -> Result<PgRelation> {
     // SAFETY: the caller's promise; nodes are looked at as what they say they are.
     unsafe {
         let top = (*plan).planTree;
@@ -166,7 +181,7 @@ unsafe fn own_target(plan: *mut pg_sys::PlannedStmt) -> Result<PgRelation> {
         }
     }
     Err(Error::NotUsable {
-        relation: "a table of the workload".into(),
+        relation: table.into(),
         why: "another one has replaced it during the load".into(),
     })
 }
@@ -177,9 +192,15 @@ struct Sink<'d> {
     /// What the server knows of it.
     receiver: pg_sys::DestReceiver,
     relation: PgRelation,
-    /// Rows that have been received and not been inserted, the first `filled`.
+    /// Rows that have been received and not been inserted, the first `filled`. They are made when they are
+    /// needed: many parts have few rows.
     slots: Vec<*mut pg_sys::TupleTableSlot>,
     filled: usize,
+    /// The columns of slots. Those of the relation are counted for each slot by the server, which takes
+    /// the longer the more slots there are.
+    layout: pg_sys::TupleDesc,
+    /// Memory of slots.
+    memory: pg_sys::MemoryContext,
     bytes: usize,
     /// Columns, from 0, that must not be NULL, and their names.
     required: Vec<(usize, String)>,
@@ -214,8 +235,6 @@ impl<'d> Sink<'d> {
             (*plan).commandType = pg_sys::CmdType::CMD_SELECT;
             (*plan).planTree = source;
             (*plan).resultRelations = std::ptr::null_mut();
-            let callbacks = pg_sys::table_slot_callbacks(relation.as_ptr());
-            let slot = |_| pg_sys::MakeSingleTupleTableSlot(relation.rd_att, callbacks);
             Some(Sink {
                 receiver: pg_sys::DestReceiver {
                     receiveSlot: Some(receive),
@@ -224,8 +243,10 @@ impl<'d> Sink<'d> {
                     rDestroy: Some(shut_down),
                     mydest: pg_sys::CommandDest::DestNone,
                 },
-                slots: (0..BATCH).map(slot).collect(),
+                slots: Vec::new(),
                 filled: 0,
+                layout: pg_sys::CreateTupleDescCopy(relation.rd_att),
+                memory: pg_sys::CurrentMemoryContext,
                 bytes: 0,
                 required,
                 columns,
@@ -253,6 +274,13 @@ impl<'d> Sink<'d> {
         unsafe {
             pg_sys::slot_getallattrs(row);
             let count = (*(*row).tts_tupleDescriptor).natts as usize;
+            if self.filled == self.slots.len() {
+                let before = pg_sys::MemoryContextSwitchTo(self.memory);
+                let callbacks = pg_sys::table_slot_callbacks(self.relation.as_ptr());
+                self.slots
+                    .push(pg_sys::MakeSingleTupleTableSlot(self.layout, callbacks));
+                pg_sys::MemoryContextSwitchTo(before);
+            }
             let slot = self.slots[self.filled];
             if count != self.columns {
                 self.failure = Some(Error::Limit("a row has other columns".into()));
@@ -278,7 +306,7 @@ impl<'d> Sink<'d> {
             let tuple = pg_sys::ExecFetchSlotHeapTuple(slot, true, std::ptr::null_mut());
             self.bytes += (*tuple).t_len as usize;
             self.filled += 1;
-            if self.filled < self.slots.len() && self.bytes < BATCH_BYTES {
+            if self.filled < BATCH && self.bytes < BATCH_BYTES {
                 return true;
             }
             self.flush();

@@ -1,10 +1,11 @@
 //! The rows of a query as lines of COPY's CSV format, for a target.
 
 use super::insert::Arguments;
+use super::spec::RowQuery;
 use crate::database::remote::Remote;
 use crate::error::Result;
+use crate::initialize::tables::quote_identifier;
 use crate::query::Cursor;
-use pgrx::JsonB;
 
 /// Rows that are fetched at a time.
 const BATCH: i32 = 500;
@@ -24,30 +25,31 @@ impl Lines {
         let sql = format!(
             "SELECT pg_catalog.convert_to(ROW(r.*)::pg_catalog.text, 'UTF8') FROM ({query}\n) r"
         );
-        let values = JsonB(serde_json::json!(arguments.values));
-        let given = [
-            arguments.part.into(),
-            arguments.scale.into(),
-            arguments.seed.into(),
-            values.into(),
-        ];
         Ok(Lines {
-            rows: Cursor::open(&sql, &given)?,
+            rows: Cursor::open(&sql, &arguments.datums())?,
             fetched: Vec::new(),
             taken: 0,
         })
     }
 
-    /// Copies them into a table of a target, which is named as SQL has it. `done` gets the number of rows
-    /// again and again.
+    /// Copies them into the table of their query in a target. `done` gets the number of rows again and again.
     pub fn copy(
         mut self,
         remote: &mut Remote,
-        table: &str,
+        query: &RowQuery,
         done: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<()> {
         let mut failure = None;
-        let copy = format!("COPY {table} FROM STDIN WITH (FORMAT csv)");
+        let columns: Vec<_> = query
+            .columns
+            .iter()
+            .map(|name| quote_identifier(name))
+            .collect();
+        let copy = format!(
+            "COPY {} ({}) FROM STDIN WITH (FORMAT csv)",
+            query.target,
+            columns.join(", ")
+        );
         remote.copy_in(&copy, |out| {
             self.fill(out, done).unwrap_or_else(|error| {
                 failure = Some(error);

@@ -191,6 +191,8 @@ fn queries(family: &Family, values: &Values) -> Result<Vec<RowQuery>> {
         Ok(RowQuery {
             table: query.table.clone(),
             sql: query.sql.clone(),
+            target: String::new(),
+            columns: Vec::new(),
             parts,
             rows: parts.saturating_mul(each),
         })

@@ -7,9 +7,12 @@ use super::tables::Schema;
 use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
 use crate::backend::transaction::transaction;
+use crate::database::Database;
 use crate::database::remote::Remote;
-use crate::error::{Error, Result};
+use crate::error::{Error, Report, Result};
+use crate::query::{self, quote_literal};
 use crate::state::session::setting;
+use pgrx::PgSqlErrorCode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,7 +36,7 @@ pub struct Parts {
     pub identity: Identity,
     /// The caller's session settings.
     settings: Settings,
-    /// Queries, whose tables are named as SQL has them.
+    /// Queries.
     queries: Vec<RowQuery>,
     scale: i64,
     seed: i64,
@@ -46,7 +49,7 @@ impl Parts {
     /// All rows.
     pub fn of(spec: &WorkloadSpec, schema: &Schema) -> Parts {
         let named = |query: &RowQuery| RowQuery {
-            table: schema.table(&query.table),
+            target: schema.table(&query.table),
             ..query.clone()
         };
         Parts {
@@ -71,6 +74,47 @@ impl Parts {
         rows.fold(0, u64::saturating_add)
     }
 
+    /// Fails if a query gives more columns than its table has in `database`. With fewer, the other columns
+    /// get their defaults; from here on, these are named where rows are copied.
+    pub fn check_columns(&mut self, database: &mut Database) -> Result<()> {
+        for at in 0..self.queries.len() {
+            let RowQuery {
+                table, sql, target, ..
+            } = &self.queries[at];
+            let given = transaction(|| query::columns(sql, &self.arguments(0).datums()))?;
+            let found = database.first_row(&format!(
+                "SELECT pg_catalog.json_agg(a.attname ORDER BY a.attnum)::pg_catalog.text
+                   FROM pg_catalog.pg_attribute a
+                  WHERE a.attrelid OPERATOR(pg_catalog.=) pg_catalog.to_regclass({})
+                    AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped",
+                quote_literal(target)
+            ))?;
+            let found = found.into_iter().next().flatten().unwrap_or_default();
+            let mut found: Vec<String> = serde_json::from_str(&found).unwrap_or_default();
+            if given.len() > found.len() {
+                return Err(Report {
+                    detail: Some(format!(
+                        "Columns of the query: {}. Columns of the table: {}.",
+                        given.join(", "),
+                        found.join(", ")
+                    )),
+                    ..Report::new(
+                        PgSqlErrorCode::ERRCODE_SYNTAX_ERROR,
+                        format!(
+                            "the query of rows for table \"{table}\" has {} columns, the table {}",
+                            given.len(),
+                            found.len()
+                        ),
+                    )
+                }
+                .into());
+            }
+            found.truncate(given.len());
+            self.queries[at].columns = found;
+        }
+        Ok(())
+    }
+
     /// Prepares a new process for making rows.
     pub fn prepare(&self) -> Result<()> {
         transaction(|| {
@@ -88,7 +132,7 @@ impl Parts {
     ) -> Result<()> {
         while let Some((query, part)) = self.locate(next()) {
             let done = &mut limited(query, done);
-            transaction(|| insert(&query.table, &query.sql, self.arguments(part), done))?;
+            transaction(|| insert(query, self.arguments(part), done))?;
         }
         Ok(())
     }
@@ -102,7 +146,7 @@ impl Parts {
                 let done = &mut limited(query, done);
                 transaction(|| {
                     let lines = Lines::of(&query.sql, self.arguments(part as i64))?;
-                    lines.copy(remote, &query.table, done)
+                    lines.copy(remote, query, done)
                 })?;
             }
             remote.execute("COMMIT")?;

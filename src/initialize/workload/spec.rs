@@ -61,6 +61,10 @@ pub struct RowQuery {
     pub table: String,
     /// The query.
     pub sql: String,
+    /// The table with its schema, quoted for SQL, once that is known.
+    pub target: String,
+    /// The columns of the table that it fills, once they are known.
+    pub columns: Vec<String>,
     /// Number of parts.
     pub parts: u64,
     /// Rows of all parts, at most.

@@ -90,13 +90,18 @@ pub fn workload(
     schema: &WorkloadSchema,
     header: &'static Header,
 ) -> Result<()> {
-    let parts = Parts::of(spec, schema);
-    with_settings(|| match database {
-        Database::Here => page_worker::insert(parts, page_worker::processes(spec.workers), header),
-        Database::There(remote) => parts.copy(remote, &mut |rows| {
-            header.rows_done.fetch_add(rows, Relaxed);
-            Ok(())
-        }),
+    let mut parts = Parts::of(spec, schema);
+    with_settings(|| {
+        parts.check_columns(database)?;
+        match database {
+            Database::Here => {
+                page_worker::insert(parts, page_worker::processes(spec.workers), header)
+            }
+            Database::There(remote) => parts.copy(remote, &mut |rows| {
+                header.rows_done.fetch_add(rows, Relaxed);
+                Ok(())
+            }),
+        }
     })
 }
 

@@ -132,6 +132,8 @@ push @refused, (
 	[ manifest => $value->('{variables,0,default}', '"1 +"'), qr/invalid value of "rows"/ ],
 	[ manifest => $value->('{variables,0,min}', '101'), qr/variable "rows" must be between 101 and 100000, not 100/ ],
 	[ manifest => $value->('{variables,0,max}', '0'), qr/has a "min" above its "max"/ ],
+	[ manifest => $value->('{variables,0,detect}', '"SELECT max(id) FORM mine"'), qr/42601: invalid "detect" of variable "rows": syntax error/ ],
+	[ manifest => $value->('{variables,0,detect}', '"SELECT 1); DROP TABLE texts; SELECT (1"'), qr/"detect" of variable "rows" is not one query/ ],
 	[ manifest => $value->('{variables,0,name}', '"scale"'), qr/"scale" cannot be the name of a variable/ ],
 	[ manifest => $value->('{variables,0,name}', '"a b"'), qr/"a b" cannot be the name of a variable/ ],
 	[ manifest => $value->('{variables,0,name}', '"row"'), qr/22023: /],
@@ -148,6 +150,8 @@ push @refused, (
 	[ schema => "'CREATE TABLE mine (id bigint); DROP TABLE texts'", qr/is not CREATE TABLE.*: DROP TABLE texts/ ],
 	[ schema => "'CREATE TABLE mine AS SELECT 1'", qr/is not CREATE TABLE/ ],
 	[ schema => "'CREATE TABLE yours (id bigint)'", qr/schema does not create table "mine"/ ],
+	[ schema => q('CREATE TABLE mine (id bigint) \\; DROP TABLE texts'), qr/schema joins statements by "\\;", which is not possible: CREATE TABLE mine/ ],
+	[ finish => q('SELECT 1 \\; VACUUM mine'), qr/finish joins statements by "\\;"/ ],
 	[ schema => q('\\d mine'), qr/invalid schema\.sql: a backslash/ ],
 	[ load => "'SELECT 1'", qr/invalid load\.sql: no header such as/ ],
 	[ load => "''", qr/no query of rows/ ],
@@ -185,7 +189,7 @@ sub fails_to_load
 	like(as('runner', "SELECT bench.run('mine', transactions => 1)"), qr/ERROR:  .*\nHINT:.*did not end/s, "$name: no run");
 }
 my $of = sub { my ($query) = @_; return "E'-- mine: 1 parts of 10 rows\\n$query'" };
-fails_to_load('load', $of->('SELECT 1, 2, 3'), qr/42601: INSERT has more expressions than target columns/, 'too many columns');
+fails_to_load('load', $of->('SELECT 1, 2, 3'), qr/42601: the query of rows for table "mine" has 3 columns, the table 2\nDETAIL:  Columns of the query: .*\. Columns of the table: id, n\./, 'too many columns');
 fails_to_load('load', $of->(q{SELECT ''a'', ''b''}), qr/ERROR:  (42804|22P02): /, 'other types');
 fails_to_load('load', $of->('SELECT NULL::bigint, 1'), qr/23502: null value in column "id"/, 'a NULL');
 fails_to_load('load', $of->('SELECT 1'), qr/23502: null value in column "n"/, 'a column that is missing');
@@ -197,6 +201,22 @@ fails_to_load('load', $of->('SELECT count(*), 1 FROM (SELECT generate_series(1, 
 fails_to_load('finish', "'SELECT 1 / 0'", qr/22012: division by zero/, 'an error at the end');
 is(as('runner', "SELECT define(); SELECT count(*) FROM bench.initialize('mine')"), "\n5", 'the next load replaces what there is');
 is(as('runner', "SELECT define('load', E'-- mine: 0 parts of 5 rows\\nSELECT 1, 1'); SELECT count(*) FROM bench.initialize('mine'); SELECT count(*) FROM mine"), "\n5\n0", 'no rows');
+
+# A table that is replaced during the load.
+is(as('runner', <<'SQL'), '', 'a load that waits');
+SELECT bench.define_workload('swap', with_value('{mixes,0,name}', '"swap"')::jsonb, schema => 'CREATE TABLE mine (id bigint, n bigint); CREATE TABLE swapped (id bigint)',
+	load => E'-- mine: 1 parts of 1 rows\nSELECT 1, 1 FROM pg_advisory_lock_shared(5)\n-- swapped: 1 parts of 1 rows\nSELECT 1',
+	scripts => '{"add": "SELECT 1;", "read": "SELECT 1;"}');
+SQL
+my $gate = $node->background_psql('postgres');
+$gate->query_safe('SELECT pg_advisory_lock(5)');
+my $waits = sub { return wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 5 AND NOT granted") };
+my $load = start_sql($node, "SET client_min_messages = warning; SELECT bench.initialize('swap', force => true)", user => 'runner');
+$waits->();
+$sql->('ALTER TABLE runner.swapped RENAME TO kept; CREATE TABLE runner.swapped (id bigint)');
+$gate->query_safe('SELECT pg_advisory_unlock(5)');
+like((finish_sql($load))[1], qr/ERROR:  42809: refusing to use "swapped": another one has replaced it during the load/, 'names the table');
+is($sql->('SELECT count(*) FROM runner.swapped; DROP TABLE runner.swapped; ALTER TABLE runner.kept RENAME TO swapped; SELECT count(*) FROM runner.swapped'), "0\n0", 'and gives it no rows');
 
 # Names of tables and texts with all kinds of characters.
 is(as('runner', <<'SQL'), "\n5\n1\nt\n1", 'odd names');
