@@ -12,6 +12,7 @@ pub mod terminate;
 
 use crate::backend::statement;
 use crate::backend::transaction::transaction;
+use crate::clock;
 use crate::error::{Error, Result};
 use crate::pq::{ConnectWith, TransactionStatus};
 use crate::query;
@@ -25,8 +26,10 @@ use remote::Remote;
 /// The first version that compiles expressions of queries.
 const HAS_JIT_FROM: i32 = 110000;
 
-/// Time to wait for the lock of a target, in milliseconds, if `lock_timeout` is not set.
+/// Time to wait for a lock that sessions of targets can take, in milliseconds, if `lock_timeout` is not set.
 const LOCK_WAIT_MS: i32 = 60_000;
+/// Waits between two looks whether such a lock is still held.
+const LOOK_AGAIN: &str = "SELECT pg_catalog.pg_sleep(0.1)";
 
 /// Tables that initializations create.
 #[derive(Clone, Copy, Debug)]
@@ -52,15 +55,18 @@ pub struct TablesLock {
 impl TablesLock {
     /// Of this server.
     fn object(self) -> Object {
-        let schema = self.schema.into();
+        Object::Tables(self.schema.into(), self.part())
+    }
+
+    fn part(self) -> u16 {
         match self.kind {
-            TablesKind::Pgbench => Object::Pgbench(schema),
-            TablesKind::Pgio => Object::Pgio(schema),
-            TablesKind::Workload => Object::Workload(schema),
+            TablesKind::Pgbench => 1,
+            TablesKind::Pgio => 2,
+            TablesKind::Workload => 3,
         }
     }
 
-    /// The key of an advisory lock, the only kind that a target has.
+    /// The key of an advisory lock, the only kind that a session of a target can take.
     fn key(self) -> i64 {
         let of_tables = match self.kind {
             TablesKind::Pgbench => *b"pgb-",
@@ -72,16 +78,37 @@ impl TablesLock {
 
     /// The query of the process that has the advisory lock.
     fn holder(self) -> String {
-        let (high, low) = (self.key() >> 32, self.schema);
+        self.locker("advisory", (self.key() >> 32) as u32, 1)
+    }
+
+    /// The query of the process that initializes the tables of this server for a session of another one, or
+    /// of this one, which has it as its target. Another role could not create tables in the schema.
+    fn remote_loader(self) -> String {
+        format!(
+            "{} AND EXISTS (SELECT FROM pg_catalog.pg_stat_activity a
+                             WHERE a.pid OPERATOR(pg_catalog.=) l.pid
+                               AND pg_catalog.has_schema_privilege(a.usesysid, l.objid, 'CREATE'))",
+            self.holder()
+        )
+    }
+
+    /// The query of the loader that initializes the tables of a target for a session there.
+    fn local_loader(self) -> String {
+        let class = pgrx::pg_sys::NamespaceRelationId.to_u32();
+        self.locker("object", class, self.part())
+    }
+
+    fn locker(self, of_type: &str, class: u32, part: u16) -> String {
         format!(
             "SELECT l.pid::pg_catalog.text FROM pg_catalog.pg_locks l
-              WHERE l.locktype OPERATOR(pg_catalog.=) 'advisory' AND l.granted
+              WHERE l.locktype OPERATOR(pg_catalog.=) '{of_type}' AND l.granted
                 AND l.database OPERATOR(pg_catalog.=)
                     (SELECT d.oid FROM pg_catalog.pg_database d
                       WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())
-                AND l.classid OPERATOR(pg_catalog.=) {high}::pg_catalog.oid
-                AND l.objid OPERATOR(pg_catalog.=) {low}::pg_catalog.oid
-                AND l.objsubid OPERATOR(pg_catalog.=) 1"
+                AND l.classid OPERATOR(pg_catalog.=) {class}::pg_catalog.oid
+                AND l.objid OPERATOR(pg_catalog.=) {}::pg_catalog.oid
+                AND l.objsubid OPERATOR(pg_catalog.=) {part}",
+            self.schema
         )
     }
 }
@@ -171,12 +198,43 @@ impl Database {
     }
 
     /// Takes the lock for initializing tables in a schema, until the session ends. If `wait` is false,
-    /// returns whether the lock was free.
+    /// returns whether the lock was free. A loader of the server with the tables and one for which that is a
+    /// target have locks of their own, so each also looks for the other, and the latter one gives way.
     ///
     /// # Errors
-    /// If it is still held on a target after `lock_timeout` of this session or, if that is 0, after
-    /// [`LOCK_WAIT_MS`]: any role can take the locks that a target has.
+    /// If there still is one of the other kind, or a lock that is held on a target, after `lock_timeout` of
+    /// this session or, if that is 0, after [`LOCK_WAIT_MS`]: any role can take the locks that a target has.
     pub fn lock(&mut self, lock: TablesLock, wait: bool) -> Result<bool> {
+        let is_here = matches!(self, Database::Here);
+        let other = match is_here {
+            true => lock.remote_loader(),
+            false => lock.local_loader(),
+        };
+        let end_ns = clock::now_ns() + lock_wait_ms() as u64 * 1_000_000;
+        if !self.take(lock, wait)? {
+            return Ok(false);
+        }
+        while let Some(pid) = self.first_row(&other)?.into_iter().flatten().next() {
+            let gives_up = !wait || clock::now_ns() >= end_ns;
+            if gives_up || !is_here {
+                self.unlock(lock)?;
+            }
+            if gives_up {
+                return match wait {
+                    true => Err(Error::TablesLocked { pid: Some(pid) }),
+                    false => Ok(false),
+                };
+            }
+            self.execute_alone(LOOK_AGAIN)?;
+            if !is_here {
+                self.take(lock, wait)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the lock that loaders of one kind have.
+    fn take(&mut self, lock: TablesLock, wait: bool) -> Result<bool> {
         let sql = |function: &str| format!("SELECT pg_catalog.{function}({})::text", lock.key());
         match self {
             Database::Here => transaction(|| {
@@ -188,16 +246,12 @@ impl Database {
                 Ok(taken.into_iter().next().flatten().as_deref() == Some("true"))
             }
             Database::There(remote) => {
-                let wait_ms = match session::integer_setting(c"lock_timeout") {
-                    0 => LOCK_WAIT_MS,
-                    limit_ms => limit_ms,
-                };
                 remote.execute("BEGIN")?;
-                remote.execute(&format!("SET LOCAL lock_timeout = {wait_ms}"))?;
+                remote.execute(&format!("SET LOCAL lock_timeout = {}", lock_wait_ms()))?;
                 let taken = remote.execute(&sql("pg_advisory_lock"));
                 remote.execute(if taken.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
                 match taken {
-                    Err(error) if error.is_lock_timeout() => Err(Error::TargetLocked {
+                    Err(error) if error.is_lock_timeout() => Err(Error::TablesLocked {
                         pid: remote
                             .first_row(&lock.holder())?
                             .into_iter()
@@ -276,5 +330,13 @@ impl Database {
             Database::Here => statement::execute(sql),
             Database::There(remote) => remote.execute(sql),
         }
+    }
+}
+
+/// How long to wait for a lock that sessions of targets can take.
+fn lock_wait_ms() -> i32 {
+    match session::integer_setting(c"lock_timeout") {
+        0 => LOCK_WAIT_MS,
+        limit_ms => limit_ms,
     }
 }

@@ -152,9 +152,9 @@ pub enum Error {
         free: String,
         freed: Option<String>,
     },
-    /// A process of a target, if it is known, holds the lock for initializing tables there.
-    #[error("another session of the target has locked these tables for an initialization")]
-    TargetLocked { pid: Option<String> },
+    /// A process of the server with the tables, if it is known, holds the lock for initializing them.
+    #[error("another session has locked these tables for an initialization")]
+    TablesLocked { pid: Option<String> },
     /// The caller's transaction holds a lock that its workers need.
     #[error("the current transaction holds a lock that the benchmark's workers need")]
     CallerLocks { holds: String },
@@ -331,7 +331,7 @@ impl Error {
                 Sqlstate::ERRCODE_WRONG_OBJECT_TYPE
             }
             Error::DiskFull { .. } => Sqlstate::ERRCODE_DISK_FULL,
-            Error::TargetLocked { .. } => Sqlstate::ERRCODE_LOCK_NOT_AVAILABLE,
+            Error::TablesLocked { .. } => Sqlstate::ERRCODE_LOCK_NOT_AVAILABLE,
             Error::CallerLocks { .. } | Error::CallerAwaited { .. } => {
                 Sqlstate::ERRCODE_OBJECT_IN_USE
             }
@@ -431,8 +431,8 @@ impl Error {
             Error::UndefinedVariables { detail, .. } | Error::UnknownValueSet { detail, .. } => {
                 Some(detail.clone())
             }
-            Error::TargetLocked { pid: Some(pid) } => Some(format!(
-                "Process {pid} of the target holds the advisory lock."
+            Error::TablesLocked { pid: Some(pid) } => Some(format!(
+                "Process {pid} of the server with the tables holds the lock."
             )),
             Error::AllAborted { first, .. } => Some(first.clone()),
             Error::TeardownFailed { failures, .. } => Some(failures.join("\n")),
@@ -509,7 +509,7 @@ impl Error {
                  first."
                     .into(),
             ),
-            Error::TargetLocked { .. } => Some(
+            Error::TablesLocked { .. } => Some(
                 "Wait until its initialization has ended, or end that session if it has none.".into(),
             ),
             Error::DiskFull { .. } => Some(

@@ -22,12 +22,8 @@ pub enum Object {
     Teardown(i64),
     /// The imports of a role.
     Imports(pg_sys::Oid),
-    /// pgbench's tables in a schema, by the loader.
-    Pgbench(pg_sys::Oid),
-    /// pgio's tables in a schema, by the loader.
-    Pgio(pg_sys::Oid),
-    /// The tables of workloads in a schema, by the loader.
-    Workload(pg_sys::Oid),
+    /// The tables of a schema that loaders of a kind create, by a loader; each kind has a part.
+    Tables(pg_sys::Oid, u16),
 }
 
 /// When a lock is released at the latest.
@@ -62,9 +58,7 @@ impl Object {
             Object::Set(set_id) => (table(c"sets")?, set_id as u32, 1),
             Object::Teardown(run_id) => (table(c"runs")?, run_id as u32, 1),
             Object::Imports(role) => (table(c"runs")?, role.to_u32(), 2),
-            Object::Pgbench(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 1),
-            Object::Pgio(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 2),
-            Object::Workload(schema) => (pg_sys::NamespaceRelationId, schema.to_u32(), 3),
+            Object::Tables(schema, part) => (pg_sys::NamespaceRelationId, schema.to_u32(), part),
         };
         Ok(pg_sys::LOCKTAG {
             locktag_field1: session::database().to_u32(),

@@ -204,6 +204,56 @@ $far->safe_psql('postgres', 'DROP EVENT TRIGGER change');
 is($far->safe_psql('postgres', 'SELECT count(*) FROM sbtest1'), 0, 'leaves no row of that table');
 incomplete_ok('an error');
 
+# The table of a target lacks a column of the query, or has more.
+$far->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION change_columns() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.usertable') THEN
+		ALTER TABLE public.usertable DROP field9;
+	ELSIF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.sbtest1') THEN
+		ALTER TABLE public.sbtest1 ADD more int DEFAULT 7;
+	END IF;
+END $$;
+CREATE EVENT TRIGGER change_columns ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION change_columns();
+SQL
+fails_ok("SELECT bench.initialize('ycsb', target => $target)",
+	qr/ERROR:  the query of rows for table "usertable" has 11 columns, the table 10\nDETAIL:  Columns of the query: ycsb_key, .*, field9\. Columns of the table: ycsb_key, .*, field8\./,
+	'a column less');
+is((initialize("'sysbench', target => $target"))[0], $steps, 'a column more');
+is($far->safe_psql('postgres', 'SELECT count(*) FROM sbtest1 WHERE more = 7'), 10_000, 'has its default');
+$far->safe_psql('postgres', 'DROP EVENT TRIGGER change_columns');
+
+# A load here and one by a target that leads here do not create the same tables at once.
+my $near = $here->connstr('postgres');
+$near =~ s/'/''/g;
+here(<<'SQL');
+SELECT bench.define_workload('gated',
+	'{"description": "d", "unit": "u", "max_scale": 1, "size": {"table_mb": 0.01, "index_mb": 0}, "mixes": [{"name": "gated", "description": "d", "scripts": [{"name": "s", "weight": 1}]}]}',
+	'CREATE TABLE gated (i int)', E'-- gated: 1 parts of 1 rows\nSELECT 1 FROM pg_advisory_lock_shared(5)', scripts => '{"s": "SELECT 1;"}');
+SQL
+my $gate = $here->background_psql('postgres');
+my @ways = (
+	[ 'a load here', '', "SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_selfbench loader'" ],
+	[ 'one by a target', ", target => '$near'", "SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_selfbench' AND backend_type = 'client backend'" ]);
+foreach my $first (0, 1)
+{
+	my ($name, $way, $holder) = @{ $ways[$first] };
+	$gate->query_safe('SELECT pg_advisory_lock(5)');
+	my $load = start_sql($here, "SELECT bench.initialize('gated'$way)");
+	wait_for($here, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 5 AND NOT granted");
+	my $pid = $here->safe_psql('postgres', $holder);
+	my $second = "SELECT bench.initialize('gated'$ways[1 - $first][1])";
+	fails_ok("SET lock_timeout = '300ms'; $second",
+		qr/waiting for another initialization of the same tables\n.*ERROR:  another session has locked these tables for an initialization\nDETAIL:  Process $pid of the server with the tables/s,
+		"$name goes first");
+	my $waiting = start_sql($here, $second);
+	told_ok($waiting, qr/waiting for another initialization/, 'the other one waits');
+	$gate->query_safe('SELECT pg_advisory_unlock(5)');
+	unlike((finish_sql($_))[1], qr/ERROR/, 'both end') foreach $load, $waiting;
+}
+is(here("SELECT count(*), bool_and(loaded_at IS NOT NULL) FROM gated, bench_workload WHERE family = 'gated'"), '1|t', 'one after the other');
+$gate->quit;
+
 # Loads that do not end.
 my %endings = (
 	'Ctrl-C' => [ sub { signal_sql($_[0], 'INT') }, qr/57014: canceling statement due to user request/ ],

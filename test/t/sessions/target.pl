@@ -523,7 +523,7 @@ my $key = 'SELECT %s(' . (unpack('N', 'pgb-') << 32) . " + 'public'::regnamespac
 my $locker_pid = $locker->query_safe('SELECT pg_backend_pid()');
 $locker->query_safe(sprintf $key, 'pg_advisory_lock');
 fails_ok("SET lock_timeout = '500ms'; SELECT bench.initialize(target => $target)",
-	qr/ERROR:  55P03: another session of the target has locked.*\nDETAIL:  Process $locker_pid of the target/, 'a target whose lock is held');
+	qr/ERROR:  55P03: another session has locked these tables.*\nDETAIL:  Process $locker_pid of the server with the tables/, 'a target whose lock is held');
 $locker->query_safe(sprintf $key, 'pg_advisory_unlock');
 
 here("SELECT bench.initialize(target => $target)");
