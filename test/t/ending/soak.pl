@@ -1,8 +1,9 @@
 # Random ends: one process of a run or of an initialization is ended at a random
 # moment, or a run's log has no space.  Two seconds later nothing of it is left: no
-# process, no connection, no worker slot, no shared memory.
+# process, no connection, no worker slot, no shared memory.  After an ending of a run of a workload,
+# the conditions on its rows hold.
 #
-# SEED=1  another sequence of endings; COUNT= how many there are
+# SEED=1  another sequence of endings; COUNT= how many there are, MIX_COUNT= how many for each mix
 use strict;
 use warnings;
 
@@ -14,8 +15,9 @@ use Time::HiRes qw(sleep time);
 
 my $seed  = $ENV{SEED}  // 1;
 my $count = $ENV{COUNT} // 20;
+my $mix_count = $ENV{MIX_COUNT} // 1;
 srand $seed;
-note "SEED=$seed COUNT=$count";
+note "SEED=$seed COUNT=$count MIX_COUNT=$mix_count";
 
 # A machine that is busy with other tests gets more time; what is left after how long is printed.
 my $limit = $ENV{LIMIT} // 2 + $PostgreSQL::Test::Utils::timeout_default / 10;
@@ -23,7 +25,7 @@ my $limit = $ENV{LIMIT} // 2 + $PostgreSQL::Test::Utils::timeout_default / 10;
 # Shared memory as files of the data directory, so that left-over segments show.
 my $node = new_bench_node('soak',
 	"fsync = off\ndynamic_shared_memory_type = mmap\nmax_worker_processes = 12\n");
-$node->safe_psql('postgres', q(SELECT bench.initialize(scale => 2), bench.initialize('tpcc', scale => 1)));
+$node->safe_psql('postgres', "SET client_min_messages = warning; SELECT bench.initialize('$_', scale => 2)") foreach qw(pgbench tpcc sysbench ycsb);
 $node->safe_psql('postgres', <<'SQL');
 SELECT bench.define_script('fails', E'SELECT 1 / 0;'),
        bench.define_script('sleeps', E'SELECT pg_sleep(100);');
@@ -51,8 +53,6 @@ my %kinds = (
 	'backends' => "clients => 3, duration => '60 s', vacuum => 'none', client_process => 'backend'",
 	'vacuum'   => "clients => 3, duration => '60 s'",
 	'log'      => "clients => 3, duration => '60 s', vacuum => 'none', log => true",
-	'tpcc'     => "scripts => 'tpcc', clients => 3, duration => '60 s', mode => 'libpq'",
-	'tpcc-procedures' => "scripts => 'tpcc-procedures', clients => 3, duration => '60 s'",
 	'messages' =>
 	  "scripts => 'fails', clients => 2, duration => '60 s', vacuum => 'none', continue_on_error => true, verbose_errors => true",
 	'sleeping' => "scripts => 'sleeps', clients => 2, duration => '60 s', vacuum => 'none'");
@@ -68,13 +68,15 @@ my %processes = (
 	'page worker' => "backend_type = 'pg_selfbench page worker'");
 
 my %left_after;
-foreach my $number (1 .. $count)
+
+# Ends a call of that kind at a random moment, or one of its processes; returns what was done.
+sub end_at_random
 {
-	my $initializes = rand() < 0.25;
-	my $kind        = $initializes ? 'initialize' : one_of(@kinds);
-	my $victim =
-	  $initializes ? one_of('caller', 'loader', 'page worker') : one_of('caller', 'caller', 'coordinator', 'client');
-	my $how = one_of(qw(pg_terminate_backend pg_cancel_backend TERM));
+	my ($number, $kind, $sql, @victims) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+
+	my $victim = one_of(@victims);
+	my $how    = one_of(qw(pg_terminate_backend pg_cancel_backend TERM));
 	($victim, $how) = ('psql', 'KILL')      if $victim eq 'caller' && rand() < 0.5;
 	($victim, $how) = ('log',  'disk full') if $kind eq 'log'      && rand() < 0.5;
 	# A client's statement that is canceled ends no run.
@@ -82,7 +84,6 @@ foreach my $number (1 .. $count)
 	my $moment = sprintf '%.3f', rand() * rand() * 1.5;
 	my $name   = "$number: $kind, $victim, $how after $moment s";
 
-	my $sql = $initializes ? 'bench.initialize(scale => 300, workers => 3)' : "bench.run($kinds{$kind})";
 	my $caller = start_sql(
 		$node,
 		"SET client_connection_check_interval = '50 ms'; SET client_min_messages = warning; SELECT * FROM $sql",
@@ -132,10 +133,37 @@ foreach my $number (1 .. $count)
 	finish_sql($caller);
 	$watcher->query_safe('ALTER TABLE bench.transactions DROP CONSTRAINT disk_full')
 	  if $how eq 'disk full';
-	if ($initializes)
+	return $name;
+}
+
+my @of_run = qw(caller caller coordinator client);
+foreach my $number (1 .. $count)
+{
+	if (rand() < 0.25)
 	{
+		end_at_random($number, 'initialize', 'bench.initialize(scale => 300, workers => 3)', 'caller', 'loader', 'page worker');
 		$node->safe_psql('postgres', 'SELECT bench.initialize(scale => 2)');
 	}
+	else
+	{
+		my $kind = one_of(@kinds);
+		end_at_random($number, $kind, "bench.run($kinds{$kind})", @of_run);
+	}
+}
+
+# Each mix of the library, in one of the two modes.
+foreach my $mix (split /\n/, $node->safe_psql('postgres', 'SELECT mix FROM bench.workloads WHERE mix IS NOT NULL ORDER BY family, mix'))
+{
+	my ($run, $right) = ($node->safe_psql('postgres', 'SELECT last_value FROM bench.run_id_seq'), 0);
+	foreach my $number (1 .. $mix_count)
+	{
+		my $mode = one_of('spi', 'libpq');
+		my $name = end_at_random($number, "$mix, $mode", "bench.run('$mix', clients => 3, duration => '60 s', mode => '$mode')", @of_run);
+		$right += is($node->safe_psql('postgres', "SELECT string_agg(condition, ', ') FROM bench.check_workload('$mix') WHERE NOT holds"),
+			'', "$name: the conditions hold");
+	}
+	note sprintf '%-24s conditions hold after %d of %d endings, %s transactions', $mix, $right, $mix_count,
+	  $node->safe_psql('postgres', "SELECT coalesce(sum(transactions), 0) FROM bench.runs WHERE run_id > $run");
 }
 $watcher->quit;
 
@@ -153,8 +181,6 @@ note sprintf '%d endings: median %.2f s, 95 %% %.2f s, longest %.2f s; %d took m
 is($node->safe_psql('postgres', "SELECT state FROM bench.run('select-only', clients => 10, transactions => 5, client_process => 'worker')"),
 	'finished', 'all worker slots are free');
 next_run_ok($node, 'at the end');
-is($node->safe_psql('postgres', "SELECT string_agg(condition, ', ') FROM bench.check_workload('tpcc') WHERE NOT holds"),
-	'', 'the rows of a workload are right');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|terminated by signal/, 'nothing has crashed');
 $node->stop;
 done_testing();
