@@ -64,29 +64,7 @@ fn initialize_workload(
         let (workload, options): (Option<String>, WorkloadOptions) =
             call.read(|arguments| Ok((arguments.take("workload")?, Options::take(arguments)?)))?;
         let workload = argument("workload", workload)?;
-        match workload::named(&workload)?.0.manifest.loader {
-            None => execute_workload(options.check(&workload)?, &horizon),
-            Some(Loader::Pgbench) => {
-                let spec = options.of_pgbench()?.check(false)?;
-                execute(&spec, Telling::default(), &horizon)
-            }
-            Some(Loader::Pgio) => Err(Error::OptionConflict {
-                message: format!("workload \"{workload}\" is loaded by a function of its own"),
-                hint: match options.steps.as_deref() {
-                    Some("d") => match &pgio::present()?[..] {
-                        [] => {
-                            "There are no tables to drop in the first schema of search_path.".into()
-                        }
-                        tables => format!("Drop its tables with DROP TABLE {}.", tables.join(", ")),
-                    },
-                    _ => format!(
-                        "{} For a table of that scale: SELECT * FROM bench.initialize_pgio(size => '{}GB').",
-                        workload::PGIO_FUNCTIONS,
-                        options.scale
-                    ),
-                },
-            }),
-        }
+        execute_workload(&workload, &options, Telling::default(), &horizon)
     })
 }
 
@@ -163,8 +141,39 @@ fn execute_pgio(options: &PgioLoadOptions, horizon: &Horizon) -> Result<Vec<(Str
     perform(&Job::Pgio(spec), notifier, horizon)
 }
 
-/// Initializes the tables of a workload as specified; names and seconds of the steps.
-fn execute_workload(spec: WorkloadSpec, horizon: &Horizon) -> Result<Vec<(String, f64)>> {
+/// Initializes the tables of a workload, a family or a mix; names and seconds of the steps.
+pub(super) fn execute_workload(
+    workload: &str,
+    options: &WorkloadOptions,
+    telling: Telling,
+    horizon: &Horizon,
+) -> Result<Vec<(String, f64)>> {
+    match workload::named(workload)?.0.manifest.loader {
+        None => execute_queries(options.check(workload)?, telling, horizon),
+        Some(Loader::Pgbench) => execute(&options.of_pgbench()?.check(false)?, telling, horizon),
+        Some(Loader::Pgio) => Err(Error::OptionConflict {
+            message: format!("workload \"{workload}\" is loaded by a function of its own"),
+            hint: match options.steps.as_deref() {
+                Some("d") => match &pgio::present()?[..] {
+                    [] => "There are no tables to drop in the first schema of search_path.".into(),
+                    tables => format!("Drop its tables with DROP TABLE {}.", tables.join(", ")),
+                },
+                _ => format!(
+                    "{} For a table of that scale: SELECT * FROM bench.initialize_pgio(size => '{}GB').",
+                    workload::PGIO_FUNCTIONS,
+                    options.scale
+                ),
+            },
+        }),
+    }
+}
+
+/// Initializes the tables of a workload that has queries of rows; names and seconds of the steps.
+fn execute_queries(
+    spec: WorkloadSpec,
+    telling: Telling,
+    horizon: &Horizon,
+) -> Result<Vec<(String, f64)>> {
     if spec.target.is_none() {
         let schema = first_schema()?;
         let qualified = |name: &str| format!("{schema}{}", quote_identifier(name));
@@ -178,6 +187,7 @@ fn execute_workload(spec: WorkloadSpec, horizon: &Horizon) -> Result<Vec<(String
         locks::require_none(&tables)?;
     }
     let notifier = Notifier {
+        telling,
         steps: match spec.drops_only {
             true => vec![InitializeStep::DropTables],
             false => InitializeStep::WORKLOAD.to_vec(),

@@ -180,7 +180,9 @@ fn add_figures(found: &mut RunRecord, segment: &Segment) -> Result<()> {
         // The run's end tells if there are too many.
         let _ = all.merge(&histograms[number]);
         let figures = figures(&tallies[number], &histograms[number]);
-        found.scripts.push(script.row(run.run_id, number, figures));
+        found
+            .scripts
+            .push(script.row(run.run_id, number, figures, tallies[number].above_limit));
     }
     run.figures = figures(&total, &all);
     run.seconds = seconds;

@@ -248,7 +248,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         });
     }
     require_pgbench_scripts(&found, options.protocol)?;
-    let mut spec = options.specify(found)?;
+    let mut spec = options.specify(found, None)?;
     if wanted.seed.is_some() {
         pgrx::notice!("setting random seed to {}", spec.seed);
     }

@@ -168,5 +168,6 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
         Reply::NotStored(record) => *record,
     };
     warnings::tell_circumstances(spec, &record.run);
+    warnings::tell_not_judged(&record);
     Ok(record)
 }

@@ -193,6 +193,21 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
     }
 }
 
+/// Tells the caller how many conditions of the workload could not be judged, and why the first one.
+pub(super) fn tell_not_judged(record: &RunRecord) {
+    let mut failed = record.checks.iter().filter(|check| check.has_failed());
+    let Some(first) = failed.next() else { return };
+    let text = format!(
+        "{} of the workload not judged: {}: {}",
+        counted(1 + failed.count(), "condition"),
+        first.condition,
+        first.example.as_deref().unwrap_or_default()
+    );
+    if is_news(&text) {
+        pgrx::notice!("{text}");
+    }
+}
+
 /// Warns the caller if a run was aborted, or of its errors.
 pub(super) fn tell_errors(run: &Run, hint: Option<String>) {
     if run.state != RunState::Finished || run.aborted_clients > 0 {

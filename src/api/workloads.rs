@@ -158,7 +158,7 @@ fn workload_script(
         };
         let wanted_seed: Option<crate::check::Seed> = wanted_seed;
         let seed = seed(wanted_seed.as_ref())?;
-        let prepared = workload::prepare(std::slice::from_ref(&found), &given, seed, None)?;
+        let prepared = workload::prepare(std::slice::from_ref(&found), &given, seed, None, None)?;
         Ok((found.body, defines(prepared)?))
     })()
     .or_raise_in(&call);

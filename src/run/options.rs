@@ -128,11 +128,17 @@ pub fn variables(value: Option<&Value>) -> Result<BTreeMap<String, String>> {
 impl RunOptions {
     /// Checks everything that can be checked without the workers, and gives the specification.
     pub fn check(&self) -> Result<RunSpec> {
-        self.specify(self.scripts()?)
+        self.check_at(None)
     }
 
-    /// Checks and specifies a run of these scripts, instead of those that are named.
-    pub fn specify(&self, scripts: Vec<ScriptSpec>) -> Result<RunSpec> {
+    /// The same for a run on tables that will be loaded at a scale, if there is one, with the seed of the run.
+    pub fn check_at(&self, scale: Option<i32>) -> Result<RunSpec> {
+        self.specify(self.scripts()?, scale)
+    }
+
+    /// Checks and specifies a run of these scripts, instead of those that are named, as
+    /// [`check_at`](Self::check_at).
+    pub fn specify(&self, scripts: Vec<ScriptSpec>, scale: Option<i32>) -> Result<RunSpec> {
         let mode = self.mode;
         let clients = in_range("clients", self.clients, 1, MAX_CLIENTS)? as usize;
         let (duration_us, transactions_per_client) = self.limits()?;
@@ -182,18 +188,17 @@ impl RunOptions {
 
         server::require_login_role()?;
         let target = self.target()?;
-        let prepared = workload::prepare(&scripts, &variables, seed, target.as_ref())?;
-        let checks = match (self.verify, &prepared) {
-            (false, _) => Vec::new(),
-            (true, Some(prepared)) if !prepared.checks.is_empty() => prepared.checks.clone(),
-            (true, _) => {
-                return Err(Error::OptionConflict {
-                    message: "option \"verify\" needs scripts of a workload that has conditions"
-                        .into(),
-                    hint: "bench.workloads lists the workloads.".into(),
-                });
-            }
+        let prepared = workload::prepare(&scripts, &variables, seed, target.as_ref(), scale)?;
+        let checks = match self.verify {
+            true => workload::checks(&scripts)?,
+            false => Vec::new(),
         };
+        if self.verify && checks.is_empty() {
+            return Err(Error::OptionConflict {
+                message: "option \"verify\" needs scripts of a workload that has conditions".into(),
+                hint: "bench.workloads lists the workloads.".into(),
+            });
+        }
         let of_mix = prepared.as_ref().map(|prepared| prepared.options);
         let of_mix = of_mix.unwrap_or_default();
         let max_tries = self.max_tries.or(of_mix.max_tries).unwrap_or(1);

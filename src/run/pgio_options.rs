@@ -64,7 +64,7 @@ impl PgioOptions {
             vacuum: Vacuum::None,
             ..self.run.clone()
         };
-        let mut spec = run.specify(pgio.scripts(1))?;
+        let mut spec = run.specify(pgio.scripts(1), None)?;
         // Settings of the caller's session come last and take precedence.
         let mut settings = pgio.scan.settings();
         settings.append(&mut spec.settings);

@@ -6,6 +6,9 @@ use selfbench_script::builtin;
 use selfbench_script::{Action, Command, Protocol, ScriptError, Workload, WorkloadBuilder};
 use serde::{Deserialize, Serialize};
 
+/// The family of the built-in scripts.
+pub const PGBENCH: &str = "pgbench";
+
 /// One script of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ScriptSpec {
@@ -26,6 +29,19 @@ pub struct ScriptSpec {
 }
 
 impl ScriptSpec {
+    /// The family of workloads that it belongs to, if it is not one of the user's own.
+    pub fn family(&self) -> Option<&str> {
+        match &self.workload {
+            Some(mix) => Some(&mix.family),
+            None => self.builtin.then_some(PGBENCH),
+        }
+    }
+
+    /// Limit of the 90th percentile of its response time, in milliseconds, if its workload has one.
+    pub fn limit_ms(&self) -> Option<f64> {
+        self.workload.as_ref().and_then(|mix| mix.limit_ms)
+    }
+
     /// Its name, with the weight if that is not 1.
     pub fn weighted_name(&self) -> String {
         match self.weight {
@@ -34,8 +50,10 @@ impl ScriptSpec {
         }
     }
 
-    /// Its row in a run, where it has that number, from 0, and these figures.
-    pub fn row(&self, run_id: i64, number: usize, figures: Figures) -> RunScript {
+    /// Its row in a run, where it has that number, from 0, these figures, and so many transactions above its
+    /// limit.
+    pub fn row(&self, run_id: i64, number: usize, figures: Figures, above_limit: u64) -> RunScript {
+        let p90_limit_ms = self.limit_ms();
         let per_minute_of = self
             .workload
             .as_ref()
@@ -49,7 +67,8 @@ impl ScriptSpec {
             description: self.description.clone(),
             body: self.body.clone(),
             weight: self.weight,
-            p90_limit_ms: self.workload.as_ref().and_then(|mix| mix.limit_ms),
+            p90_limit_ms,
+            above_limit: p90_limit_ms.map(|_| above_limit as i64),
             per_minute: figures
                 .tps
                 .map(|tps| 60.0 * tps * kept)

@@ -337,6 +337,9 @@ fn parse(scripts: &[ScriptSpec], mut builder: WorkloadBuilder) -> Result<Workloa
         {
             builder.rolls_back_by(variable);
         }
+        if let Some(limit_ms) = script.limit_ms() {
+            builder.limits_response((limit_ms * 1e6) as u64);
+        }
     }
     Ok(builder.finish()?)
 }

@@ -2,8 +2,9 @@
 //! variables, which come from the tables.
 
 use super::definitions;
-use super::script::{MixName, ScriptSpec, built_in, user_script};
+use super::script::{MixName, PGBENCH, ScriptSpec, built_in, user_script};
 use crate::backend::activity;
+use crate::check::in_range;
 use crate::database::remote::Remote;
 use crate::error::{Error, Result};
 use crate::options::nearest;
@@ -11,7 +12,7 @@ use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
 use selfbench_script::builtin;
 use selfbench_workload::{
-    Check, Family, Given, Loader, Mix, MixOptions, Values, WorkloadError, find_mix,
+    Check, Family, Given, Loader, Manifest, Mix, MixOptions, Values, WorkloadError, find_mix,
 };
 use std::collections::BTreeMap;
 
@@ -33,8 +34,6 @@ pub struct Prepared {
     pub values: Values,
     /// Defaults of options of runs.
     pub options: MixOptions,
-    /// Conditions on the rows.
-    pub checks: Vec<Check>,
 }
 
 /// The families of the library, then the current role's own.
@@ -156,12 +155,14 @@ pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
 }
 
 /// The values for scripts, if they are of a workload: `given` by the user, of the tables that the session
-/// or the target finds, and drawn with the seed of the run.
+/// or the target finds or, with a scale, of those that will be loaded at that scale with the seed of the
+/// run, and drawn with this seed.
 pub fn prepare(
     scripts: &[ScriptSpec],
     given: &BTreeMap<String, String>,
     seed: u64,
     target: Option<&ConnectWith>,
+    scale: Option<i32>,
 ) -> Result<Option<Prepared>> {
     let mut names = scripts.iter().filter_map(|script| script.workload.as_ref());
     let Some(first) = names.next() else {
@@ -179,16 +180,17 @@ pub fn prepare(
     let Some((family, Some(mix))) = find(&first.mix)? else {
         return Ok(None);
     };
-    values(&family, &mix, given, seed, target).map(Some)
+    values(&family, &mix, given, seed, target, scale).map(Some)
 }
 
 /// The values for the scripts of a mix.
-pub fn values(
+fn values(
     family: &Family,
     mix: &Mix,
     given: &BTreeMap<String, String>,
     seed: u64,
     target: Option<&ConnectWith>,
+    scale: Option<i32>,
 ) -> Result<Prepared> {
     let manifest = &family.manifest;
     let constants = || {
@@ -209,11 +211,20 @@ pub fn values(
             hint: "Give an integer, or leave it out to get that of the tables.".into(),
         })
     };
-    let found = match target {
-        None => look_up(family, &mut |sql| query::first_row(sql), &given)?,
-        Some(target) => activity::unchanged(|| {
+    let mut variables = Given::new();
+    for variable in &manifest.variables {
+        if let Some(value) = given(&variable.name)? {
+            variables.insert(variable.name.clone(), value);
+        }
+    }
+    let found = match (scale, target) {
+        (Some(scale), _) => {
+            Found::Loaded(Load::planned(manifest, scale, seed)?.values(family, variables)?)
+        }
+        (None, None) => look_up(family, &mut |sql| query::first_row(sql), variables)?,
+        (None, Some(target)) => activity::unchanged(|| {
             let mut remote = Remote::connect(target)?;
-            look_up(family, &mut |sql| remote.first_row(sql), &given)
+            look_up(family, &mut |sql| remote.first_row(sql), variables)
         })?,
     };
     let mut values = match found {
@@ -246,8 +257,18 @@ pub fn values(
         scale: values.0.get("scale").copied().unwrap_or(1),
         values,
         options: mix.options,
-        checks: family.checks.clone(),
     })
+}
+
+/// The conditions on the rows of the family of some scripts, if they are of one. Pgbench's built-in scripts
+/// may be beside those of another one.
+pub fn checks(scripts: &[ScriptSpec]) -> Result<Vec<Check>> {
+    let mut families = scripts.iter().filter_map(ScriptSpec::family);
+    let first = families.clone().find(|family| *family != PGBENCH);
+    match first.or_else(|| families.next()) {
+        None => Ok(Vec::new()),
+        Some(family) => Ok(named(family)?.0.checks),
+    }
 }
 
 /// What tables hold.
@@ -287,6 +308,37 @@ pub struct Load {
     scale: i64,
     variables: Given,
     constants: Given,
+}
+
+impl Load {
+    /// The load by `bench.initialize` at a scale, with a seed.
+    fn planned(manifest: &Manifest, scale: i32, seed: u64) -> Result<Load> {
+        let scale = in_range("scale", i64::from(scale), 1, manifest.max_scale)?;
+        let mut values = Values::of(manifest, scale, &Given::new()).map_err(faulty)?;
+        values
+            .draw(&manifest.load_constants, seed)
+            .map_err(faulty)?;
+        Ok(Load {
+            scale,
+            variables: Given::new(),
+            constants: values.0,
+        })
+    }
+
+    /// The values of its tables, with other variables where they are given.
+    fn values(self, family: &Family, given: Given) -> Result<Values> {
+        let manifest = &family.manifest;
+        let mut of_tables = self.variables;
+        of_tables.retain(|name, _| manifest.variables.iter().any(|v| v.name == *name));
+        of_tables.extend(given);
+        let mut values = Values::of(manifest, self.scale, &of_tables).map_err(faulty)?;
+        let constants = &manifest.load_constants;
+        let known = |name: &String| constants.iter().any(|constant| constant.name == *name);
+        values
+            .0
+            .extend(self.constants.into_iter().filter(|(name, _)| known(name)));
+        Ok(values)
+    }
 }
 
 /// Whether there is the table `bench_workload`, where `first_row` executes queries.
@@ -374,36 +426,14 @@ pub fn of_load(family: &Family, first_row: &mut FirstRow<'_>) -> Result<Option<L
     }))
 }
 
-fn look_up(
-    family: &Family,
-    first_row: &mut FirstRow<'_>,
-    given: &dyn Fn(&str) -> Result<Option<i64>>,
-) -> Result<Found> {
-    let mut variables = Given::new();
-    for variable in &family.manifest.variables {
-        if let Some(value) = given(&variable.name)? {
-            variables.insert(variable.name.clone(), value);
-        }
-    }
+fn look_up(family: &Family, first_row: &mut FirstRow<'_>, mut variables: Given) -> Result<Found> {
     if let Some(load) = of_load(family, first_row)? {
-        let mut of_tables = load.variables;
-        of_tables.retain(|name, _| family.manifest.variables.iter().any(|v| v.name == *name));
-        of_tables.extend(variables);
-        let mut values = Values::of(&family.manifest, load.scale, &of_tables).map_err(faulty)?;
-        let constants = &family.manifest.load_constants;
-        let known = |name: &String| constants.iter().any(|constant| constant.name == *name);
-        values
-            .0
-            .extend(load.constants.into_iter().filter(|(name, _)| known(name)));
-        return Ok(Found::Loaded(values));
+        return load.values(family, variables).map(Found::Loaded);
     }
     require_tables(family, first_row)?;
     for variable in &family.manifest.variables {
-        if let (Some(detect), false) = (&variable.detect, variables.contains_key(&variable.name)) {
-            let value = first_row(&format!("SELECT ({detect}\n)::pg_catalog.text"))?
-                .into_iter()
-                .next()
-                .flatten();
+        if let (Some(sql), false) = (variable.detection(), variables.contains_key(&variable.name)) {
+            let value = first_row(&sql)?.into_iter().next().flatten();
             if let Some(value) = value.and_then(|text| text.parse().ok()) {
                 variables.insert(variable.name.clone(), value);
             }

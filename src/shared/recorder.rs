@@ -132,6 +132,7 @@ impl Record for Recorder<'_> {
             }
             tally.sleep_ns += transaction.sleep_ns;
             tally.shell_ns += transaction.shell_ns;
+            tally.above_limit += u64::from(transaction.above_limit);
         });
         self.slot.note_extremes(transaction.latency_ns);
         // Clients that share a histogram are run by one process.

@@ -134,7 +134,8 @@ macro_rules! run_options {
             /// [below](#settings-setup-and-teardown).
             teardown: Option<String> => teardown: Option<String>;
             /// Whether the conditions of the workload's rows are checked after the run, as `bench.check_workload`
-            /// does, outside of the measured time. See `bench.run_checks`. Scripts of a workload only.
+            /// does, outside of the measured time. See `bench.run_checks`. Scripts of a workload only, or
+            /// built-in ones.
             verify: bool = false => verify: bool;
             /// Variables that scripts mention and nothing sets: `error` or `pgbench`. In the protocols extended
             /// and prepared, `error`: an error before the run starts; `pgbench`: NULL in statements, as in pgbench. See

@@ -152,6 +152,8 @@ pub struct Transaction {
     pub late: bool,
     /// Whether its script rolled it back on purpose.
     pub rolled_back: bool,
+    /// Whether its latency without `\sleep` is above the limit of its script, if that has one.
+    pub above_limit: bool,
 }
 
 /// An entry of the log of transactions.

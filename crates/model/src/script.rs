@@ -19,8 +19,11 @@ pub struct RunScript {
     pub body: String,
     /// Weight.
     pub weight: i64,
-    /// Limit of the 90th percentile of its latency, if its workload has one.
+    /// Limit of the 90th percentile of its response time, the latency without `\sleep`, if its workload has
+    /// one.
     pub p90_limit_ms: Option<f64>,
+    /// Successful transactions whose response time is above that limit.
+    pub above_limit: Option<i64>,
     /// Successful transactions that were not rolled back, per minute, if its workload counts them so.
     pub per_minute: Option<f64>,
     /// Name of these transactions, such as `new orders`.
@@ -28,6 +31,14 @@ pub struct RunScript {
     /// Its transactions.
     #[serde(flatten)]
     pub figures: Figures,
+}
+
+impl RunScript {
+    /// Whether the 90th percentile of its response time is within the limit, if there is one.
+    pub fn p90_is_met(&self) -> Option<bool> {
+        let above_limit = u64::try_from(self.above_limit?).unwrap_or(0);
+        Some(above_limit <= self.figures.counts.transactions / 10)
+    }
 }
 
 /// A row of `bench.run_statements`: one command of a script.

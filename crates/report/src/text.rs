@@ -376,13 +376,8 @@ fn of_workload(lines: &mut Lines, script: &RunScript, prefix: &str) {
             fixed(percent, 3)
         ));
     }
-    let latency = &script.figures.latency;
-    if let (Some(limit_ms), Some(p90_ms)) = (script.p90_limit_ms, latency.latency_p90_ms) {
-        let verdict = if p90_ms <= limit_ms {
-            "met"
-        } else {
-            "exceeded"
-        };
+    if let (Some(limit_ms), Some(is_met)) = (script.p90_limit_ms, script.p90_is_met()) {
+        let verdict = if is_met { "met" } else { "exceeded" };
         lines.push(format!(
             "{prefix}limit of the 90th percentile: {} ms ({verdict})",
             shortest(limit_ms)

@@ -25,6 +25,8 @@ pub struct Script {
     pub commands: Vec<Command>,
     /// The variable that is 1 at the end of a transaction that the script rolled back on purpose.
     pub rolled_back: Option<Slot>,
+    /// Limit of the response time, in nanoseconds, above which transactions are counted.
+    pub limit_ns: Option<u64>,
 }
 
 /// One command of a script.

@@ -253,6 +253,7 @@ impl WorkloadBuilder {
             weight,
             commands,
             rolled_back: None,
+            limit_ns: None,
         });
         Ok(())
     }
@@ -269,6 +270,14 @@ impl WorkloadBuilder {
                 _ => false,
             };
             script.rolled_back = script.commands.iter().any(sets).then_some(slot);
+        }
+    }
+
+    /// Has transactions of the script that was added last counted whose response time, the latency without
+    /// `\sleep`, is above a limit.
+    pub fn limits_response(&mut self, limit_ns: u64) {
+        if let Some(script) = self.workload.scripts.last_mut() {
+            script.limit_ns = Some(limit_ns);
         }
     }
 

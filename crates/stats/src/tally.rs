@@ -65,6 +65,8 @@ words! {
         pub shell_ns: u64,
         /// Time from begin to end of the failed transactions, in nanoseconds.
         pub failed_ns: u64,
+        /// Successful transactions whose latency without `\sleep` is above the limit of their script.
+        pub above_limit: u64,
     }
 }
 
@@ -112,6 +114,7 @@ mod tests {
             sleep_ns: 9 * factor,
             shell_ns: 7 * factor,
             failed_ns: 8 * factor,
+            above_limit: 6 * factor,
         }
     }
 
@@ -160,7 +163,7 @@ mod tests {
         assert_eq!(counts, tally(3).counts.to_words());
         assert_eq!(counts[..3], [3, 6, 9]);
         assert_eq!(rest[..5], tally(3).latency.to_words());
-        assert_eq!(rest[10..], [27, 21, 24]);
+        assert_eq!(rest[10..], [27, 21, 24, 18]);
         assert_eq!(Tally::from_words(words), tally(3));
     }
 }

@@ -30,6 +30,8 @@ pub struct Arm {
     pub baseline: bool,
     /// Its options, those that are given for all included.
     pub options: RunOptions,
+    /// Scale at which tables are loaded before its runs; `None` if they are used as they are.
+    pub scale: Option<i32>,
     /// Specification; `None` if it cannot run.
     pub spec: Option<RunSpec>,
     /// Why it cannot run, by no fault of its options.
@@ -79,6 +81,7 @@ pub fn parse(document: &Value, common: &RunOptions, limit: usize) -> Result<Vec<
             name: name.clone().unwrap_or_default(),
             baseline,
             options: with_options(common, object).map_err(within)?,
+            scale: None,
             spec: None,
             cannot: None,
         });
@@ -241,7 +244,7 @@ impl Arm {
     pub fn check(&mut self) -> Result<Option<Error>> {
         let within = format!("arm \"{}\"", self.name);
         require_storable(&self.options).map_err(|error| error.within(&within))?;
-        match self.options.check() {
+        match self.options.check_at(self.scale) {
             Ok(spec) => {
                 (self.spec, self.cannot) = (Some(spec), None);
                 Ok(None)

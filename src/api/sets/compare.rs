@@ -42,7 +42,7 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
         None => default_arms(&common)?,
     };
     let comparison = Comparison {
-        series: Series::new(&document, &common, repeats, MAX_ARMS)?,
+        series: Series::new(&document, &common, repeats, MAX_ARMS, &[])?,
     };
     let series = &comparison.series;
     if series.arms.len() == 1 {

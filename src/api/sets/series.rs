@@ -6,7 +6,7 @@ use super::{Set, SetResult};
 use crate::api::launch::require_writable;
 use crate::api::run::conclude;
 use crate::api::warnings;
-use crate::check::{self, list};
+use crate::check::{self, Seed, list};
 use crate::error::Result;
 use crate::options::Stored;
 use crate::results::sets::StoredSet;
@@ -45,7 +45,8 @@ pub struct Series {
 }
 
 impl Series {
-    /// The series of the arms that a document has, at most `limit`, whose options are checked.
+    /// The series of the arms that a document has, at most `limit`, whose options are checked. `scales` are
+    /// those at which tables are loaded before the runs of each arm, if they are.
     ///
     /// Everything is looked up before the first wait: what is wrong is told before anything has run,
     /// and what others change meanwhile changes no run.
@@ -54,12 +55,15 @@ impl Series {
         common: &RunOptions,
         repeats: i32,
         limit: usize,
+        scales: &[Option<i32>],
     ) -> Result<Series> {
+        let seed = check::seed(common.seed.as_ref())?;
         let mut series = Series {
             repeats: check::in_range("repeats", repeats, 1, MAX_REPEATS)?,
-            seed: check::seed(common.seed.as_ref())?,
-            arms: arms::parse(document, common, limit)?,
+            seed,
+            arms: arms::parse(document, &with_seed(common, seed), limit)?,
         };
+        series.set_scales(scales);
         series.check()?;
         warnings::tell_unused_variables(series.arms.iter().filter_map(|arm| arm.spec.as_ref()))?;
         Ok(series)
@@ -79,7 +83,8 @@ impl Series {
     pub fn stored(set: &StoredSet) -> Result<Series> {
         let repeats = set.option("repeats")?.as_i64();
         let repeats = repeats.and_then(|n| i32::try_from(n).ok());
-        let mut arms = arms::parse(set.option("arms")?, &RunOptions::default(), usize::MAX)?;
+        let common = with_seed(&RunOptions::default(), set.seed);
+        let mut arms = arms::parse(set.option("arms")?, &common, usize::MAX)?;
         for arm in &mut arms {
             let why = set
                 .found(CANNOT_RUN)
@@ -91,6 +96,13 @@ impl Series {
             repeats: repeats.ok_or_else(StoredSet::unreadable)?,
             seed: set.seed,
         })
+    }
+
+    /// Has tables loaded at these scales before the runs of each arm.
+    pub fn set_scales(&mut self, scales: &[Option<i32>]) {
+        for (arm, scale) in self.arms.iter_mut().zip(scales) {
+            arm.scale = *scale;
+        }
     }
 
     /// The set that it is when it begins.
@@ -284,5 +296,13 @@ impl Series {
     /// Number of runs that an arm with `counting` runs lacks.
     pub fn missing(&self, counting: usize) -> usize {
         (self.repeats as usize).saturating_sub(counting)
+    }
+}
+
+/// The options with the seed of the set: what is drawn once for a run is the same in all arms.
+fn with_seed(options: &RunOptions, seed: u64) -> RunOptions {
+    RunOptions {
+        seed: Some(Seed(seed.to_string())),
+        ..options.clone()
     }
 }

@@ -10,11 +10,12 @@ use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{Error, Result};
-use crate::initialize::InitializeOptions;
+use crate::initialize::WorkloadOptions;
 use crate::options::Options;
 use crate::results::result::results;
 use crate::results::sets::StoredSet;
 use crate::run::RunOptions;
+use crate::run::script::{PGBENCH, ScriptSpec};
 use pgrx::prelude::*;
 use selfbench_model::SetKind;
 use selfbench_report::verdict::missing_runs;
@@ -56,16 +57,17 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
                 true => "a grid with \"scale\" needs initialize => true".into(),
                 false => "initialize => true needs \"scale\" in the grid".into(),
             },
-            hint: "It drops pgbench's tables and creates them anew for each scale.".into(),
+            hint:
+                "It drops the tables of the scripts' workload and loads them anew for each scale."
+                    .into(),
         });
     }
     let sweep = Sweep {
-        series: Series::new(&arms_of(&points), &common, repeats, MAX_POINTS)?,
+        series: Series::new(&arms_of(&points), &common, repeats, MAX_POINTS, &scales)?,
         points,
-        scales,
     };
     if has_scale {
-        sweep.require_pgbench()?;
+        sweep.family()?;
     }
     let planned = sweep.plan().iter().map(Vec::len).sum();
     let mut document = sweep.series.document();
@@ -167,23 +169,19 @@ pub struct Sweep {
     pub series: Series,
     /// The point of each arm.
     points: Vec<Map<String, Value>>,
-    /// The scale of each point, if the grid has scales.
-    scales: Vec<Option<i32>>,
 }
 
 impl Sweep {
     /// The one that a set's row has.
     pub fn stored(set: &StoredSet) -> Result<Sweep> {
         let points = points(set.option(GRID)?)?;
-        let series = Series::stored(set)?;
+        let mut series = Series::stored(set)?;
         if series.arms.len() != points.len() {
             return Err(StoredSet::unreadable());
         }
-        Ok(Sweep {
-            series,
-            scales: points.iter().map(scale_of).collect::<Result<_>>()?,
-            points,
-        })
+        let scales = points.iter().map(scale_of).collect::<Result<Vec<_>>>()?;
+        series.set_scales(&scales);
+        Ok(Sweep { series, points })
     }
 
     /// Its points and their arms.
@@ -191,27 +189,29 @@ impl Sweep {
         self.points.iter().zip(&self.series.arms)
     }
 
-    /// Fails if scripts are of a workload with other tables than those that are initialized for each scale.
-    fn require_pgbench(&self) -> Result<()> {
+    /// The family of workloads whose tables are loaded for each scale: that of the scripts, or pgbench's if
+    /// they are the user's own.
+    fn family(&self) -> Result<&str> {
         let specs = self.series.arms.iter().filter_map(|arm| arm.spec.as_ref());
-        let mut names = specs
-            .flat_map(|spec| &spec.scripts)
-            .filter_map(|script| script.workload.as_ref());
-        match names.next() {
-            Some(name) => Err(Error::OptionConflict {
-                message: format!("a grid with \"scale\" cannot have scripts of workload \"{}\"", name.family),
-                hint: "It initializes pgbench's tables. Call bench.initialize and bench.sweep for each \
-                       scale of the workload."
+        let scripts = specs.flat_map(|spec| &spec.scripts);
+        let mut families = scripts.filter_map(ScriptSpec::family);
+        let first = families.next();
+        match families.find(|family| Some(*family) != first) {
+            Some(other) => Err(Error::OptionConflict {
+                message: format!(
+                    "a grid with \"scale\" cannot have scripts of the workloads \"{}\" and \"{other}\"",
+                    first.unwrap_or_default()
+                ),
+                hint: "It loads the tables of one workload. Call bench.sweep for each workload."
                     .into(),
             }),
-            None => Ok(()),
+            None => Ok(first.unwrap_or(PGBENCH)),
         }
     }
 
     /// All runs, in their order: for each scale a run that warms up, and the rounds.
     fn plan(&self) -> Vec<Vec<Planned>> {
-        let mut scales = self.scales.clone();
-        scales.dedup();
+        let mut scales: Vec<_> = self.series.arms.iter().map(|arm| arm.scale).collect();
         let mut seen = Vec::new();
         scales.retain(|scale| {
             let first = !seen.contains(scale);
@@ -222,7 +222,9 @@ impl Sweep {
             .into_iter()
             .map(|scale| {
                 let able = self.series.able();
-                let able: Vec<usize> = able.filter(|arm| self.scales[*arm] == scale).collect();
+                let able: Vec<usize> = able
+                    .filter(|arm| self.series.arms[*arm].scale == scale)
+                    .collect();
                 let warm_up = able.first().map(|arm| Planned {
                     arm: *arm,
                     round: 0,
@@ -257,17 +259,20 @@ impl Sweep {
     ) -> Result<SetResult<Vec<Row>>> {
         for runs in self.left(&outcomes) {
             let Some(first) = runs.first() else { continue };
-            if let Some(scale) = self.scales[first.arm] {
-                let options = InitializeOptions {
+            let arm = &self.series.arms[first.arm];
+            if let Some(scale) = arm.scale {
+                let family = self.family()?;
+                let options = WorkloadOptions {
                     scale,
-                    target: self.series.arms[first.arm].options.target.clone(),
-                    ..InitializeOptions::default()
+                    seed: arm.options.seed.clone().filter(|_| family != PGBENCH),
+                    target: arm.options.target.clone(),
+                    ..WorkloadOptions::default()
                 };
                 let telling = Telling {
                     quiet: true,
                     ..Telling::default()
                 };
-                initialize::execute(&options.check(false)?, telling, set.horizon())?;
+                initialize::execute_workload(family, &options, telling, set.horizon())?;
             }
             self.series.perform(set, &runs, &mut outcomes)?;
         }

@@ -179,7 +179,10 @@ fn conclude_run(
                 .push("too many transactions for one histogram".into());
         }
         let figures = Figures::of(&tallies[index], &histograms[index], seconds);
-        record.scripts.push(script.row(run.run_id, index, figures));
+        let above_limit = tallies[index].above_limit;
+        record
+            .scripts
+            .push(script.row(run.run_id, index, figures, above_limit));
     }
     record.statements = statements(segment, spec, harvest, run.run_id);
     run.state = if aborted == spec.clients() {

@@ -218,6 +218,11 @@ $gate->query_safe('SELECT pg_advisory_unlock(5)');
 like((finish_sql($load))[1], qr/ERROR:  42809: refusing to use "swapped": another one has replaced it during the load/, 'names the table');
 is($sql->('SELECT count(*) FROM runner.swapped; DROP TABLE runner.swapped; ALTER TABLE runner.kept RENAME TO swapped; SELECT count(*) FROM runner.swapped'), "0\n0", 'and gives it no rows');
 
+# The number of transactions above the limit of a script.
+is(as('runner', "SELECT define('manifest', with_value('{mixes,0,scripts}', '[{\"name\": \"add\", \"weight\": 1, \"limit_ms\": 0.000001}, {\"name\": \"read\", \"weight\": 1, \"limit_ms\": 1e9}]')); SELECT count(*) FROM bench.initialize('mine', force => true)"), "\n5", 'scripts with limits');
+is(as('runner', q{SELECT count(*) FROM bench.run('mine', transactions => 40, seed => 1); SELECT bool_and(above_limit = CASE name WHEN 'mine:add' THEN s.transactions ELSE 0 END), string_agg(p90_is_met::text, ' ' ORDER BY script_no) FROM bench.run_scripts s WHERE run_id = (SELECT max(run_id) FROM bench.runs)}),
+	"1\nt|false true", 'their limits') or diag as('runner', 'SELECT name, s.transactions, above_limit, p90_is_met FROM bench.run_scripts s');
+
 # Names of tables and texts with all kinds of characters.
 is(as('runner', <<'SQL'), "\n5\n1\nt\n1", 'odd names');
 SELECT bench.define_workload('odd', with_value('{mixes,0,name}', '"odd"')::jsonb,

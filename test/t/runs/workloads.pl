@@ -77,13 +77,14 @@ foreach my $way ("'tpcc'", "'tpcc', mode => 'libpq'", "'tpcc', mode => 'libpq', 
 }
 $sql->('CREATE SCHEMA other; CREATE TABLE other.usertable (LIKE public.usertable)');
 is(($run->(q{'ycsb-c', transactions => 1, settings => '{"search_path": "other, public"}'}))[0], '3|records|', 'search_path of the run');
-like($error->("SELECT bench.run('tpcb-like', verify => true)"), qr/option "verify" needs scripts of a workload/, 'built-in scripts');
+like($error->("SELECT bench.run(sql => 'SELECT 1', verify => true)"), qr/option "verify" needs scripts of a workload/, 'scripts of no workload');
 
 # A condition that fails is not judged; the run is not lost.
 $sql->('ALTER TABLE history RENAME TO hidden');
-my ($found, undef, $run_id) = $run->("'tpcc:order-status', transactions => 1");
+my ($found, $told, $run_id) = $run->("'tpcc:order-status', transactions => 1");
 my $missing = 'relation "history" does not exist';
 is($found, "8||condition-8: $missing, condition-9: $missing, condition-10: $missing", 'conditions that fail');
+like($told, qr/^psql:<stdin>:1: NOTICE:  3 conditions of the workload not judged: condition-8: $missing$/m, 'of which its caller is told');
 like($sql->("SELECT severity, finding, evidence FROM bench.advice($run_id)"), qr/^warning\|a condition of the workload was not judged\|condition-8: $missing$/m, 'are warnings');
 $sql->('ALTER TABLE hidden RENAME TO history');
 
@@ -162,7 +163,7 @@ foreach (@violations)
 
 # So are they after a run.
 $sql->('UPDATE warehouse SET w_ytd = w_ytd + 1');
-($found, my $told, $run_id) = $run->("'tpcc:order-status', transactions => 1");
+($found, $told, $run_id) = $run->("'tpcc:order-status', transactions => 1");
 like($found, qr/^\d+\|condition-1 condition-8\|/, 'a violation after a run');
 like($told, qr/WARNING:  conditions of the workload are violated: condition-1, condition-8/, 'of which its caller is told');
 is($sql->("SELECT count(*) FROM bench.advice($run_id) WHERE severity = 'error' AND finding = 'a condition of the workload is violated'"), 2, 'and advice has errors');
@@ -184,6 +185,11 @@ my $of_pgbench = $rows->();
 $sql->(q{SET client_min_messages = warning; SELECT bench.initialize('tpcb-like', scale => 2, unlogged => true, workers => 1)});
 is($rows->(), $of_pgbench, 'its rows are those of bench.initialize(scale)');
 is($sql->(q{SELECT relpersistence FROM pg_class WHERE relname = 'pgbench_accounts'}), 'u', 'its options, too');
+foreach my $way ("'select-only'", "'tpcb-like', clients => 2", "'tpcb-like', mode => 'libpq'", "'select-only', mode => 'libpq', target => '$target'")
+{
+	is(($run->("$way, vacuum => 'none', transactions => 20"))[0], '4||', "conditions hold, $way");
+}
+$sql->(q{SET client_min_messages = warning; SELECT bench.initialize('pgbench', scale => 2)});
 is($balances->(), "rows|t|0\nbranches-tellers|t|0\naccounts-branches|t|0\naccounts-history|t|0", 'its conditions hold after a load');
 $sql->(q{SELECT bench.run('tpcb-like:tpcb-like', clients => 4, transactions => 50)});
 is($sql->('SELECT scripts, variables FROM bench.runs ORDER BY run_id DESC LIMIT 1'), '{tpcb-like}|{}', 'mix:script is the built-in script');
@@ -194,6 +200,10 @@ $sql->('UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = 12; DELET
 is($sql->('SELECT condition, violations, example FROM bench.check_workload($$select-only$$) WHERE NOT holds'),
 	$sql->(q{SELECT 'rows|1|(2,2,20,20,199999,1,200000)' UNION ALL SELECT concat('branches-tellers|1|(', s, ',', s + 1, ')') FROM (SELECT sum(bbalance) AS s FROM pgbench_branches) b}),
 	'violations are found');
+is(($run->("'simple-update, ycsb-c', transactions => 1"))[0], '4||', 'conditions of a workload beside them');
+($found, $told) = $run->("'simple-update', transactions => 1");
+like($found, qr/^0\|rows branches-tellers\|/, 'also after a run');
+like($told, qr/WARNING:  conditions of the workload are violated: rows, branches-tellers/, 'of which its caller is told');
 is($sql->(q{SELECT defines FROM bench.workload_script('select-only', 'select-only')}), '-D scale=2', 'the scale for pgbench');
 is($sql->(q{SET client_min_messages = warning; SELECT string_agg(step, ', ') FROM bench.initialize('pgbench', steps => 'd'); SELECT to_regclass('pgbench_accounts') IS NULL}),
 	"drop tables\nt", 'step d alone');
@@ -208,9 +218,29 @@ like($error->("SELECT bench.initialize('pgio', steps => 'd')"), qr/\nHINT:  Drop
 $sql->('DROP TABLE pgio1, pgio2');
 is($sql->(q{SELECT count(*) FROM bench.check_workload('pgio')}), 0, 'pgio has no conditions');
 
-# A sweep loads pgbench's tables for each scale, not those of a workload.
-like($error->(q{SELECT bench.sweep('{"scale": [1, 2]}', initialize => true, scripts => 'ycsb-c', repeats => 1, transactions => 1)}),
-	qr/ERROR:  a grid with "scale" cannot have scripts of workload "ycsb"\nHINT: .*bench\.initialize and bench\.sweep for each scale/, 'a sweep of scales');
+# A sweep loads the tables of its workload at each scale. Its runs have the values of these tables.
+$sql->('DROP TABLE usertable, bench_workload');
+my $sweep = sub { return qq{SELECT bench.sweep('$_[0]', initialize => true, repeats => 1, transactions => 5, seed => 9)} };
+my $of_set = sub {
+	return $sql->("SELECT string_agg(concat_ws(' ', scale, variables ->> 'records', transactions), ', ' ORDER BY run_id) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)");
+};
+$sql->('SET client_min_messages = warning; ' . $sweep->('{"scale": [2, 1], "scripts": "ycsb-c"}'));
+is($of_set->(), '2 20000 5, 2 20000 5, 1 10000 5, 1 10000 5', 'scales of a workload');
+is($sql->(q{SELECT scale, seed FROM bench_workload WHERE family = 'ycsb'}), '1|9', 'loaded with the seed of the set');
+$sql->(q{DELETE FROM bench.runs WHERE run_id = (SELECT max(run_id) FROM bench.runs)});
+is($sql->(q{SET client_min_messages = warning; SELECT made_runs FROM bench.resume((SELECT max(set_id) FROM bench.sets))}), 2, 'resumed');
+is($of_set->(), '2 20000 5, 2 20000 5, 1 10000 5, 1 10000 5, 1 10000 5', 'with the same values');
+$sql->('DROP TABLE bench_workload, item, warehouse, district, customer, history, new_order, orders, order_line, stock; DROP ROUTINE '
+	  . $sql->("SELECT string_agg(oid::regprocedure::text, ', ') FROM pg_proc WHERE proname LIKE 'tpcc%'"));
+$sql->('SET client_min_messages = warning; ' . $sweep->('{"scale": 1, "scripts": ["tpcc", "tpcc-procedures"], "mode": "libpq"}'));
+is($sql->(q{SELECT count(*), bool_and(abs((r.variables ->> 'nurand_last')::int - (w.constants -> 'nurand_last_load')::int) BETWEEN 65 AND 119)
+		FROM bench_workload w, bench.runs r WHERE family = 'tpcc' AND r.set_id = (SELECT max(set_id) FROM bench.sets)}),
+	'3|t', 'constants of the load');
+is($sql->(q{SELECT count(DISTINCT variables) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)}), 1, 'constants of runs are those of the set');
+like($error->($sweep->("{$$_[0]}")), $$_[1], $$_[0])
+  foreach ([ '"scale": 1, "scripts": ["ycsb-c", "tpcc"]', qr/cannot have scripts of the workloads "ycsb" and "tpcc"\nHINT: .*each workload/ ],
+	[ '"scale": 1, "scripts": ["ycsb-c", "select-only"]', qr/of the workloads "ycsb" and "pgbench"/ ],
+	[ '"scale": 2000000000, "scripts": "ycsb-c"', qr/invalid value for option "scale": 2000000000/ ]);
 
 # What another role has forged is not used.
 $sql->(<<'SQL');

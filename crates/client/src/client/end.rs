@@ -56,6 +56,7 @@ impl<'w> Client<'w> {
     #[inline]
     fn transaction(&self, now: u64, plan: &RunPlan<'w>) -> Transaction {
         let latency_ns = now.saturating_sub(self.scheduled_ns);
+        let script = &plan.workload.scripts[self.script];
         Transaction {
             latency_ns,
             lag_ns: plan
@@ -67,9 +68,12 @@ impl<'w> Client<'w> {
             late: plan
                 .latency_limit_ns
                 .is_some_and(|limit| latency_ns > limit),
-            rolled_back: plan.workload.scripts[self.script]
+            rolled_back: script
                 .rolled_back
                 .is_some_and(|slot| self.variables.integer(slot) == Some(1)),
+            above_limit: script
+                .limit_ns
+                .is_some_and(|limit| latency_ns.saturating_sub(self.sleep_ns) > limit),
         }
     }
 

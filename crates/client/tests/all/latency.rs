@@ -12,6 +12,7 @@ fn latency(latency_ns: u64) -> Transaction {
         lag_ns: None,
         late: false,
         rolled_back: false,
+        above_limit: false,
         retries: 0,
     }
 }
@@ -148,4 +149,21 @@ fn a_script_that_sets_the_variable_tells_whether_it_rolled_back() {
         .into_iter()
         .map(|transaction| transaction.rolled_back);
     assert!(rolled_back.eq([true, false, false, true]));
+}
+
+#[test]
+fn the_limit_of_a_script_is_for_the_latency_without_sleep() {
+    let mut builder = WorkloadBuilder::new(Protocol::Simple);
+    builder
+        .add("s", "s", "\\sleep 10 ms\nselect 1;", 1)
+        .unwrap();
+    builder.limits_response(2 * MS);
+    let workload = builder.finish().unwrap();
+    for (takes_ns, is_above) in [(MS, false), (3 * MS, true)] {
+        let mut bench = Bench::new(&workload);
+        bench.answer(move |_| done().after_ns(takes_ns));
+        bench.run_transactions(1);
+        let found = bench.succeeded();
+        assert_eq!(found[0].above_limit, is_above, "{:?}", found[0]);
+    }
 }

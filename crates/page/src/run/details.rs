@@ -137,7 +137,7 @@ pub(super) fn scripts<S: Source>(
             "Transactions of the workload: response times without \\sleep, limits of the 90th percentile",
             "SELECT description AS transaction, transactions, rolled_back, per_minute, per_minute_of, \
              latency_avg_ms - coalesce(sleep_avg_ms, 0) AS response_avg_ms, latency_p90_ms, p90_limit_ms, \
-             p90_is_met FROM bench.run_scripts WHERE run_id = $1 ORDER BY script_no",
+             above_limit, p90_is_met FROM bench.run_scripts WHERE run_id = $1 ORDER BY script_no",
         )?;
         blocks.extend(table.map(Block::Table));
     }

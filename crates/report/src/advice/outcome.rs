@@ -147,13 +147,13 @@ fn of_check(check: &RunCheck) -> Option<Finding> {
 
 /// A script whose 90th percentile exceeds the limit of its workload.
 fn exceeded_limit(script: &RunScript) -> Option<Finding> {
-    let (limit_ms, p90_ms) = (script.p90_limit_ms?, script.figures.latency.latency_p90_ms?);
-    (p90_ms > limit_ms).then(|| {
+    let (limit_ms, above_limit) = (script.p90_limit_ms?, script.above_limit?);
+    (!script.p90_is_met()?).then(|| {
         Finding::warning(
             "a latency limit of the workload is exceeded",
             format!(
-                "{}: 90th percentile {p90_ms:.0} ms, limit {limit_ms} ms",
-                script.description
+                "{}: {above_limit} of {} transactions took more than {limit_ms} ms, without \\sleep",
+                script.description, script.figures.counts.transactions
             ),
             "Use fewer clients, a rate, or larger tables.",
         )
