@@ -11,10 +11,10 @@ use std::fmt;
 /// Parameters of connections.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ConnectWith {
-    /// libpq's keywords and their values.
+    /// libpq's keywords and their values; of several values of a keyword, the last one counts.
     pub parameters: Vec<(String, String)>,
-    /// Whether a connection may be used only if the server has asked for the password of the
-    /// parameters.
+    /// Whether a connection fails unless the server has asked for the password, so that it does not
+    /// rest on an identity of the server's operating system user.
     pub password_required: bool,
 }
 
@@ -27,27 +27,27 @@ impl fmt::Debug for ConnectWith {
 }
 
 impl ConnectWith {
-    /// The value of a parameter; `None` if it is empty, as in libpq.
+    /// Value of a parameter; `None` if it is not given or empty, which is the same to libpq.
     pub fn get(&self, keyword: &str) -> Option<&str> {
         let given = self.parameters.iter().rev().find(|(k, _)| k == keyword)?;
         (!given.1.is_empty()).then_some(given.1.as_str())
     }
 
-    /// Sets a parameter that is not given yet.
+    /// Sets a parameter, unless it has a value.
     pub fn set_default(&mut self, keyword: &str, value: &str) {
         if self.get(keyword).is_none() {
             self.set(keyword, value);
         }
     }
 
-    /// Sets a parameter, whether it is given or not.
+    /// Sets a parameter, in place of any value that it has.
     pub fn set(&mut self, keyword: &str, value: &str) {
         self.parameters.retain(|(k, _)| k != keyword);
         self.parameters.push((keyword.into(), value.into()));
     }
 }
 
-/// A value, quoted for a connection string.
+/// Value as it is written in a connection string, with quotes if it needs them.
 pub fn quoted(value: &str) -> String {
     if !value.is_empty() && !value.contains(|c: char| c.is_whitespace() || c == '\'' || c == '\\') {
         return value.to_owned();
@@ -59,7 +59,7 @@ pub fn quoted(value: &str) -> String {
 /// A keyword of connection strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyword {
-    /// The keyword.
+    /// Its name.
     pub name: String,
     /// Whether its value is a secret.
     pub secret: bool,
@@ -70,11 +70,12 @@ pub struct Keyword {
 /// All keywords that this libpq knows.
 pub fn keywords() -> Vec<Keyword> {
     let mut keywords = Vec::new();
-    options(c"", |option| {
-        // SAFETY: libpq's options have a keyword and a display hint.
+    for_each_option(c"", |option| {
+        // SAFETY: both texts end in a zero byte and live until the options are freed.
         let (name, display) = unsafe { (c_text(option.keyword), c_text(option.dispchar)) };
         keywords.push(Keyword {
             name,
+            // libpq's marks of passwords and of debug options.
             secret: display.contains('*'),
             debug: display.contains('D'),
         });
@@ -82,9 +83,9 @@ pub fn keywords() -> Vec<Keyword> {
     keywords
 }
 
-/// Keywords that any role may use in a connection string. All others make libpq read or write files of the
-/// server's operating system user, use its identity or its keys, or connect to further servers, or are
-/// not known to this version.
+/// Keywords that any role may use in a connection string. The others make libpq read or write files of
+/// the server's operating system user, use its identity or keys, or connect to further servers; or they
+/// are unknown here, as those of later versions of libpq.
 pub const UNPRIVILEGED: [&str; 26] = [
     "application_name",
     "channel_binding",
@@ -114,18 +115,19 @@ pub const UNPRIVILEGED: [&str; 26] = [
     "user",
 ];
 
-/// The parameters of a connection string, which consists of keywords and values or is a URI; `None`
-/// if it is neither.
+/// Parameters of a connection string, which consists of keywords and values or is a URI; `None` if libpq
+/// cannot read it.
 ///
-/// Unlike libpq, it rejects URIs with a second `@`, which would become a part of the host or
-/// database name: such an `@` belongs to a password, and libpq's errors would show a part of it.
+/// Also `None`, unlike in libpq, for a URI with a second `@`. libpq takes it as a part of the host or
+/// database name, but it belongs to a password that is not percent-encoded, of which errors about that
+/// name would show a part.
 pub fn parse(text: &str) -> Option<Vec<(String, String)>> {
     if has_stray_at(text) {
         return None;
     }
     let text = CString::new(text).ok()?;
     let mut parameters = Vec::new();
-    options(&text, |option| {
+    for_each_option(&text, |option| {
         if !option.val.is_null() {
             // SAFETY: both texts end in a zero byte and live until the options are freed.
             parameters.push(unsafe { (c_text(option.keyword), c_text(option.val)) });
@@ -134,6 +136,7 @@ pub fn parse(text: &str) -> Option<Vec<(String, String)>> {
     .then_some(parameters)
 }
 
+/// Whether a text is a URI with an `@` after the one that ends user and password.
 fn has_stray_at(text: &str) -> bool {
     let Some(rest) = ["postgresql://", "postgres://"]
         .iter()
@@ -150,12 +153,12 @@ fn has_stray_at(text: &str) -> bool {
     path.contains('@')
 }
 
-/// Calls `each` for every option that libpq knows, with the values that a connection string gives;
-/// whether it could be read.
-fn options(text: &CStr, mut each: impl FnMut(&pq::_PQconninfoOption)) -> bool {
+/// Calls `each` for every option that libpq knows, with the value that a connection string gives it, or
+/// null. Returns `false`, without any call, if libpq cannot read the string.
+fn for_each_option(text: &CStr, mut each: impl FnMut(&pq::_PQconninfoOption)) -> bool {
     let mut message = std::ptr::null_mut();
-    // SAFETY: the text ends in a zero byte. The options end in one without a keyword, and are freed
-    // after their last use, as is the message.
+    // SAFETY: the text ends in a zero byte. libpq returns null or an array whose last option has no
+    // keyword, and null or a message; both are the caller's to free. `each` cannot keep its reference.
     unsafe {
         let options = pq::PQconninfoParse(text.as_ptr(), &mut message);
         if !message.is_null() {

@@ -1,36 +1,37 @@
-//! The counters of a server, read by one query. All that differs between versions of the server, as
-//! far as observing it is concerned, is here: a target may have any version.
+//! The query that reads a server's counters. A target may have any version, so the query depends on
+//! it, not on the version that this library was built for.
 
 use super::notes::Notes;
 use selfbench_model::{ServerCounts, ServerState};
 use serde::Deserialize;
 
-/// A part of the query, which a server may not have or not allow: a query of one row, whose columns
-/// are fields of [`Reading`].
+/// A part of the query: a query of one row, whose columns are fields of [`Reading`]. A server may lack
+/// what it reads, or not permit it.
 pub struct QueryPart {
-    /// Name of what it reads, for a note.
+    /// What it reads, for a note.
     pub what: &'static str,
-    /// Whether it shows what other roles' sessions do.
+    /// Whether it shows what other roles' sessions do, and so needs pg_read_all_stats.
     pub is_privileged: bool,
-    /// The query. `:pids` is an array of process IDs of the run, `:role` the role that it belongs to.
+    /// The query. `:pids` stands for an array of the run's process IDs, `:role` for the run's role.
     pub sql: &'static str,
 }
 
-/// Values read at some moment.
+/// Values that the query returns; `None` if no part returned it.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Reading {
-    /// Totals.
+    /// Counters, which grow.
     #[serde(flatten)]
     pub counts: ServerCounts,
-    /// The state.
+    /// State at the moment of the reading.
     #[serde(flatten)]
     pub state: ServerState,
-    /// Position of the last checkpoint that has ended.
+    /// Position in WAL, in bytes, of the record of the last checkpoint that has ended.
     pub ended_checkpoint: Option<i64>,
-    /// Position in WAL from which recovery would start after it.
+    /// Position in WAL, in bytes, where recovery from it would start.
     pub ended_redo: Option<i64>,
-    /// Position in WAL where recovery would start after the checkpoint that has begun last.
+    /// Position in WAL, in bytes, where recovery from the checkpoint that began last would start. Not of
+    /// the query: it is in the shared memory of this server.
     pub redo: Option<i64>,
 }
 
@@ -61,63 +62,60 @@ const DATABASES: QueryPart = QueryPart {
             FROM pg_stat_database",
 };
 
-/// Name of what [`SESSIONS`] reads.
+/// What [`SESSIONS`] reads, for a note.
 pub const SESSIONS_WHAT: &str =
     "other sessions, autovacuum workers and what the checkpointer waits for";
 
-/// Sessions are active while they execute something, other than waiting in an extension, as those
-/// that wait for a run do. A worker's query says what it does; roles
-/// without the privilege to see that of other roles see what concerns tables that they may read.
+/// Other sessions count while they are active and do not wait in an extension, as callers of a run do.
+/// An autovacuum worker's query says what it does. A role without privileges of pg_read_all_stats sees
+/// only that a table that it may read is vacuumed.
 const SESSIONS: QueryPart = QueryPart {
     what: SESSIONS_WHAT,
     is_privileged: true,
     sql: include_str!("sessions.sql"),
 };
 
-/// Blocks are those of tables and indexes in shared buffers. Before PostgreSQL 16 the server does not
-/// count by kind of process who found and read them; blocks that files grow by are writes.
+/// Blocks of tables and indexes in shared buffers. Blocks by which files grow are written ones. Before
+/// PostgreSQL 16, hits and reads are not counted by kind of process.
 const fn blocks(version_num: i32) -> QueryPart {
-    let what = "blocks hit, read and written";
-    let sql = match version_num {
-        180_000.. => include_str!("blocks_18.sql"),
-        160_000.. => include_str!("blocks_16.sql"),
-        _ => {
-            "SELECT (SELECT sum(blks_hit)::bigint FROM pg_stat_database) AS blocks_hit,
-                    (SELECT sum(blks_read)::bigint FROM pg_stat_database) AS blocks_read,
-                    buffers_checkpoint + buffers_clean + buffers_backend AS blocks_written,
-                    buffers_checkpoint AS blocks_written_by_checkpointer,
-                    buffers_clean AS blocks_written_by_bgwriter,
-                    buffers_backend AS blocks_written_by_backends
-               FROM pg_stat_bgwriter"
-        }
-    };
     QueryPart {
-        what,
+        what: "blocks hit, read and written",
         is_privileged: false,
-        sql,
+        sql: match version_num {
+            180_000.. => include_str!("blocks_18.sql"),
+            160_000.. => include_str!("blocks_16.sql"),
+            _ => {
+                "SELECT (SELECT sum(blks_hit)::bigint FROM pg_stat_database) AS blocks_hit,
+                        (SELECT sum(blks_read)::bigint FROM pg_stat_database) AS blocks_read,
+                        buffers_checkpoint + buffers_clean + buffers_backend AS blocks_written,
+                        buffers_checkpoint AS blocks_written_by_checkpointer,
+                        buffers_clean AS blocks_written_by_bgwriter,
+                        buffers_backend AS blocks_written_by_backends
+                   FROM pg_stat_bgwriter"
+            }
+        },
     }
 }
 
+/// Checkpoints by their cause.
 const fn checkpoints(version_num: i32) -> QueryPart {
-    let what = "whether checkpoints were timed or requested";
-    let sql = match version_num {
-        170_000.. => {
-            "SELECT num_timed AS checkpoints_timed, num_requested AS checkpoints_requested
-               FROM pg_stat_checkpointer"
-        }
-        _ => {
-            "SELECT checkpoints_timed, checkpoints_req AS checkpoints_requested
-               FROM pg_stat_bgwriter"
-        }
-    };
     QueryPart {
-        what,
+        what: "whether checkpoints were timed or requested",
         is_privileged: false,
-        sql,
+        sql: match version_num {
+            170_000.. => {
+                "SELECT num_timed AS checkpoints_timed, num_requested AS checkpoints_requested
+                   FROM pg_stat_checkpointer"
+            }
+            _ => {
+                "SELECT checkpoints_timed, checkpoints_req AS checkpoints_requested
+                   FROM pg_stat_bgwriter"
+            }
+        },
     }
 }
 
-/// The parts of the query for a server of that version; notes what it does not count.
+/// Parts of the query for a server of this version. Notes what the version does not count.
 pub fn parts(version_num: i32, notes: &mut Notes) -> Vec<QueryPart> {
     if version_num < 160_000 {
         notes.missing(
@@ -136,19 +134,22 @@ pub fn parts(version_num: i32, notes: &mut Notes) -> Vec<QueryPart> {
     ]
 }
 
-/// The query of several parts: one text, an object. It needs `search_path` to be `pg_catalog`.
+/// The query of these parts. It returns a JSON object with their columns, as one text, and must be
+/// executed with `search_path` set to `pg_catalog`.
 pub fn query(parts: &[QueryPart]) -> String {
     if parts.is_empty() {
         return "SELECT '{}'".into();
     }
-    let number = |(number, part): (usize, &QueryPart)| format!("({}) p{number}", part.sql);
-    let from: Vec<_> = parts.iter().enumerate().map(number).collect();
-    let merged: Vec<_> = (0..parts.len())
-        .map(|number| format!("to_jsonb(p{number})"))
+    let numbered = || parts.iter().enumerate();
+    let objects: Vec<_> = numbered()
+        .map(|(no, _)| format!("to_jsonb(p{no})"))
+        .collect();
+    let tables: Vec<_> = numbered()
+        .map(|(no, part)| format!("({}) p{no}", part.sql))
         .collect();
     format!(
         "SELECT ({})::text FROM {}",
-        merged.join(" || "),
-        from.join(", ")
+        objects.join(" || "),
+        tables.join(", ")
     )
 }

@@ -3,8 +3,8 @@
 //! A client repeats: choose a script, wait for its scheduled start if there is a rate, execute its
 //! commands one after the other, record the transaction. It never blocks and knows neither SPI nor
 //! sockets: statements go to a [`Session`], which is polled for their outcome, time comes from a
-//! [`Control`], figures go to a [`Record`]. A driver of clients calls [`Client::advance`] and acts
-//! on the returned [`Step`].
+//! [`Control`], options from a [`RunPlan`], figures go to a [`Record`]. A driver of clients passes
+//! them as a [`Context`] to [`Client::advance`] and acts on the returned [`Step`].
 
 mod client;
 mod context;

@@ -1,5 +1,5 @@
 //! Readings of a session's resource usage by its client: before the first transaction that counts,
-//! and when the client ends. The client's state machine waits meanwhile.
+//! and when the client ends. The client does nothing else meanwhile.
 
 use crate::context::Context;
 use crate::control::Control;
@@ -7,22 +7,23 @@ use crate::record::Record;
 use crate::run_plan::RunPlan;
 use crate::session::{Block, Outcome, Session};
 
+/// Progress of the two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing to read, or nothing more.
+    /// Not wanted, complete, or failed.
     Off,
-    /// To be read before the first transaction that counts.
-    Due,
-    /// Being read for the first time.
-    ReadFirst,
-    /// Read once, and to be read again when the client ends.
+    /// Waiting for the first transaction that counts.
+    FirstDue,
+    /// The first reading is in progress.
+    First,
+    /// Waiting for the end of the client.
     Between,
-    /// The client has ended: about to be read for the last time.
-    End,
-    /// A failed block is being rolled back, after which usage is read for the last time.
+    /// The client has ended, the last reading has to be submitted.
+    LastDue,
+    /// A failed block is being rolled back; usage cannot be read in it.
     RollBack,
-    /// Being read for the last time.
-    ReadLast,
+    /// The last reading is in progress.
+    Last,
 }
 
 /// The two readings of one client.
@@ -34,36 +35,37 @@ pub(crate) struct UsageReader {
 impl UsageReader {
     /// A reader that reads nothing unless usage is `wanted`.
     pub(crate) fn new(wanted: bool) -> Self {
-        let state = if wanted { State::Due } else { State::Off };
+        let state = if wanted { State::FirstDue } else { State::Off };
         Self { state }
     }
 
-    /// Whether usage is to be read before a transaction that starts at `start_ns`.
+    /// Whether the first reading is due before a transaction that starts at `start_ns`.
     #[inline]
     pub(crate) fn is_due(&self, start_ns: u64, plan: &RunPlan<'_>) -> bool {
-        self.state == State::Due && plan.measures(start_ns)
+        self.state == State::FirstDue && plan.measures(start_ns)
     }
 
-    /// Begins the first reading; to be followed by [`UsageReader::poll`].
-    pub(crate) fn begin(&mut self, session: &mut impl Session) {
+    /// Begins the first reading, which [`UsageReader::poll`] continues.
+    pub(crate) fn begin_first(&mut self, session: &mut impl Session) {
         session.submit_usage();
-        self.state = State::ReadFirst;
+        self.state = State::First;
     }
 
-    /// Requests the last reading if there was a first one; gives whether there was.
-    pub(crate) fn end(&mut self) -> bool {
+    /// Requests the last reading, which [`UsageReader::poll`] begins. Returns `false` if there is none,
+    /// because there was no first one.
+    pub(crate) fn request_last(&mut self) -> bool {
         let read = self.state == State::Between;
-        self.state = if read { State::End } else { State::Off };
+        self.state = if read { State::LastDue } else { State::Off };
         read
     }
 
-    /// Whether a reading is in progress or requested, so that the session is not available.
+    /// Whether a reading is requested or in progress, so that the client must not use the session.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
-        !matches!(self.state, State::Off | State::Due | State::Between)
+        !matches!(self.state, State::Off | State::FirstDue | State::Between)
     }
 
-    /// Continues a reading; gives whether it is complete.
+    /// Continues a reading. Returns whether it is over; one that failed is not recorded.
     pub(crate) fn poll(
         &mut self,
         context: &mut Context<'_, '_, impl Session, impl Control, impl Record>,
@@ -71,16 +73,16 @@ impl UsageReader {
         let session = &mut *context.session;
         loop {
             match self.state {
-                State::Off | State::Due | State::Between => return true,
-                State::End if session.block() == Block::Failed => {
+                State::Off | State::FirstDue | State::Between => return true,
+                State::LastDue if session.block() == Block::Failed => {
                     session.submit_rollback();
                     self.state = State::RollBack;
                 }
-                State::End => {
+                State::LastDue => {
                     session.submit_usage();
-                    self.state = State::ReadLast;
+                    self.state = State::Last;
                 }
-                State::ReadFirst | State::RollBack | State::ReadLast => {
+                State::First | State::RollBack | State::Last => {
                     let Some(outcome) = session.poll() else {
                         return false;
                     };
@@ -91,9 +93,9 @@ impl UsageReader {
                     self.state = match (self.state, usage) {
                         (State::RollBack, _) => {
                             session.submit_usage();
-                            State::ReadLast
+                            State::Last
                         }
-                        (State::ReadFirst, Some(usage)) => {
+                        (State::First, Some(usage)) => {
                             context.record.usage_begins(&usage);
                             State::Between
                         }

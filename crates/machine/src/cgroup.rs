@@ -5,9 +5,11 @@ use crate::files::{Files, text};
 use crate::mount::{Mount, mounts};
 use std::path::{Path, PathBuf};
 
-/// Version 1 writes no limit as the largest multiple of a page that fits into 63 bits.
+/// Limits of memory from this one on, in bytes, mean none: version 1 shows the largest multiple of the
+/// page size below 2^63 then.
 const UNLIMITED: u64 = 1 << 62;
 
+/// Adds the version of the control groups, and their limits.
 pub(crate) fn add(files: &impl Files, facts: &mut Facts) {
     let groups = text(files, "/proc/self/cgroup").unwrap_or_default();
     let unified = directories(files, "cpu").any(|(version, _)| version == 2);
@@ -17,8 +19,8 @@ pub(crate) fn add(files: &impl Files, facts: &mut Facts) {
     facts.add("cgroup_memory_limit_bytes", memory_limit_bytes(files));
 }
 
-/// Number of CPUs that the control groups of this process let it use at a time; `None` without
-/// limit.
+/// The lowest limit of CPUs, as a number such as 1.5, of the control groups of this process; `None`
+/// without limit.
 pub fn cpu_limit(files: &impl Files) -> Option<f64> {
     directories(files, "cpu")
         .filter_map(|(version, group)| {
@@ -26,6 +28,7 @@ pub fn cpu_limit(files: &impl Files) -> Option<f64> {
             let (quota, period) = if version == 2 {
                 let limit = files.text(&group.join("cpu.max"))?;
                 let (quota, period) = limit.split_once(' ')?;
+                // Without limit, the quota is "max" here and -1 in version 1.
                 (quota.parse().ok()?, period.parse().ok()?)
             } else {
                 (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)
@@ -35,7 +38,7 @@ pub fn cpu_limit(files: &impl Files) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// The lowest limit of memory of the control groups of this process; `None` without limit.
+/// The lowest limit of memory, in bytes, of the control groups of this process; `None` without limit.
 pub fn memory_limit_bytes(files: &impl Files) -> Option<u64> {
     directories(files, "memory")
         .filter_map(|(version, group)| {
@@ -44,14 +47,15 @@ pub fn memory_limit_bytes(files: &impl Files) -> Option<u64> {
             } else {
                 "memory.limit_in_bytes"
             };
+            // Without limit, it is "max" in version 2.
             files.text(&group.join(name))?.parse().ok()
         })
         .filter(|limit| *limit < UNLIMITED)
         .min()
 }
 
-/// The directories of the control groups of this process that a controller may limit, with the
-/// version of each, from the innermost outwards.
+/// Directories in which a controller's limits on this process are: of its control group and of all
+/// groups around that, as far as they are mounted. With the version of each, 1 or 2.
 fn directories(files: &impl Files, controller: &str) -> impl Iterator<Item = (i32, PathBuf)> {
     let groups = text(files, "/proc/self/cgroup").unwrap_or_default();
     let mounts = mounts(files);
@@ -65,12 +69,13 @@ fn directories(files: &impl Files, controller: &str) -> impl Iterator<Item = (i3
         let (version, mount) = if controllers.is_empty() {
             (2, mounts.iter().find(|mount| mount.kind == "cgroup2"))
         } else if names.any(|name| name == controller) {
-            (1, mounts.iter().find(|mount| is_of(mount, controller)))
+            (1, mounts.iter().find(|mount| controls(mount, controller)))
         } else {
             continue;
         };
         let Some(mount) = mount else { continue };
-        // The mount may be a part of the hierarchy.
+        // The mount may show only a part of the hierarchy. If the group is outside of it, as in a
+        // container, the mount's root is used.
         let inside = Path::new(path).strip_prefix(&mount.root);
         let inside = inside.unwrap_or(Path::new("")).to_owned();
         let inner = mount.point.join(inside);
@@ -84,7 +89,7 @@ fn directories(files: &impl Files, controller: &str) -> impl Iterator<Item = (i3
     found.into_iter()
 }
 
-/// Whether a hierarchy of version 1 has a controller.
-fn is_of(mount: &Mount, controller: &str) -> bool {
+/// Whether a mount is the hierarchy of a controller in version 1.
+fn controls(mount: &Mount, controller: &str) -> bool {
     mount.kind == "cgroup" && mount.options.split(',').any(|option| option == controller)
 }

@@ -5,7 +5,7 @@
 //! function whose name the file does not have, `[unknown in FILE]` one of a file that cannot be
 //! read, `[unknown]` code or callers in no file, `[truncated]` frames for which there was no room.
 
-use crate::record::{ADDRESS, End, Record, frames, next};
+use crate::record::{ADDRESS_MASK, End, Record, frame_words, take_record};
 use crate::symbols::{Symbols, printable};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -92,7 +92,7 @@ impl<K: Copy + Eq + Hash + Ord> Folder<K> {
     pub fn take(&mut self, process: usize, kind: K, records: &[u8], from_ns: u64) -> (u64, u64) {
         let mut rest = records;
         let (mut samples, mut incomplete) = (0, 0);
-        while let Some(record) = next(&mut rest) {
+        while let Some(record) = take_record(&mut rest) {
             match record {
                 Record::Module { path, build_id } => {
                     let file = self.file(path, build_id);
@@ -105,9 +105,9 @@ impl<K: Copy + Eq + Hash + Ord> Folder<K> {
                     frames: words,
                 } if at_ns >= from_ns => {
                     let modules = self.processes.get(&process).map_or(&[][..], Vec::as_slice);
-                    let stack = frames(words).map(|word| {
+                    let stack = frame_words(words).map(|word| {
                         let file = modules.get((word >> 48) as usize).unwrap_or(&NO_FILE);
-                        u64::from(*file) << 48 | word & ADDRESS
+                        u64::from(*file) << 48 | word & ADDRESS_MASK
                     });
                     let weight = u64::from(weight);
                     *self.raw.entry((kind, end, stack.collect())).or_default() += weight;
@@ -186,7 +186,7 @@ impl<K: Copy + Eq + Hash + Ord> Folder<K> {
             return *name;
         }
         let name = match self.files.get_mut((address >> 48) as usize) {
-            Some(file) => file.name(address & ADDRESS, self.vdso),
+            Some(file) => file.name(address & ADDRESS_MASK, self.vdso),
             None => "[unknown]".into(),
         };
         let number = self.names.number(name);

@@ -1,12 +1,18 @@
-//! Records of a sampled process: its modules and its samples, as bytes.
+//! Records of a sampled process, as bytes: its modules and its samples.
 //!
-//! A record consists of words of eight bytes. The highest byte of the first word is its kind. The
-//! numbers of modules count from 0 within a process, in the order of their records.
+//! A record consists of words of 64 bits in native byte order. From the highest bit:
+//!
+//! * of a sample: kind (8 bits), end (8), number of frames (16), weight (32); the time (64); for each
+//!   frame, the leaf first, the number of its module (16) and the address in it (48).
+//! * of a module: kind (8 bits), unused (32), length of the build id (8) and of the path (16); then the
+//!   bytes of the path and of the build id, and zeros up to a whole word.
+//!
+//! Modules are numbered from 0 within a process, in the order of their records.
 
 use crate::module::Module;
 
-/// The largest number of frames of a sample. Plans and functions that call each other nest deeply;
-/// frames of the root are those that are missing then.
+/// Maximum number of frames of a sample. Plans and functions that call each other nest deeply; of a
+/// deeper stack, the frames next to the root are missing.
 pub const MAX_FRAMES: usize = 200;
 
 const WORD: usize = 8;
@@ -14,22 +20,27 @@ const WORD: usize = 8;
 const HEAD: usize = 2;
 const SAMPLE: u64 = 1;
 const MODULE: u64 = 2;
-/// The longest path of a module in a record.
+/// Maximum length of a module's path in a record, in bytes: Linux's limit.
 const MAX_PATH: usize = 4095;
+/// Maximum length of a build id in a record, in bytes.
+const MAX_BUILD_ID: usize = 255;
+/// Mask of the address in the word of a frame.
+pub(crate) const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
-/// End of the frames of a sample.
+/// Reason why a sample has no more frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
-    /// With the root: the stack is complete.
+    /// The last frame is the root: the stack is complete.
     Root = 0,
-    /// No room for more frames.
+    /// There was no room for more.
     Full = 1,
-    /// The caller is unknown: code that is in no module, such as code that was compiled during
-    /// execution, or without unwind tables.
+    /// The next caller could not be found: there is code in no module, such as that of JIT
+    /// compilation, or without unwind tables.
     Unknown = 2,
 }
 
-/// A sample while it is formed. It has room for all its frames from the beginning.
+/// A sample while its stack is walked. It has room for all frames from the beginning, because a
+/// signal handler must not allocate.
 pub struct Sample {
     bytes: [u8; (HEAD + MAX_FRAMES) * WORD],
     frames: usize,
@@ -45,14 +56,15 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Adds the caller of the frame before: the number of its module, and the address in it.
-    /// `false` if there is no room.
+    /// Adds a frame, the caller of the one added before: the number of its module and the address in
+    /// it. Returns `false` if there is no room.
     #[inline]
     pub fn push(&mut self, module: u16, address: u64) -> bool {
         if self.frames >= MAX_FRAMES {
             return false;
         }
-        self.put(HEAD + self.frames, frame(module, address));
+        let frame = u64::from(module) << 48 | address & ADDRESS_MASK;
+        self.put(HEAD + self.frames, frame);
         self.frames += 1;
         true
     }
@@ -63,12 +75,13 @@ impl Sample {
         self.frames = 0;
     }
 
-    /// The number of frames so far.
+    /// Number of frames so far.
     pub fn frames(&self) -> usize {
         self.frames
     }
 
-    /// Its record. `weight` is the number of times that the timer expired, `at_ns` the time.
+    /// Record of the sample. `weight` is the number of timer expirations that it stands for, `at_ns`
+    /// the clock reading.
     #[inline]
     pub fn finish(&mut self, end: End, weight: u32, at_ns: u64) -> &[u8] {
         let head = SAMPLE << 56 | (end as u64) << 48 | (self.frames as u64) << 32;
@@ -87,19 +100,14 @@ impl Sample {
     }
 }
 
-/// A frame as a word.
-fn frame(module: u16, address: u64) -> u64 {
-    u64::from(module) << 48 | address & ADDRESS
-}
-
-/// The part of a frame's word that is the address.
-pub(crate) const ADDRESS: u64 = (1 << 48) - 1;
-
-/// The record of a module.
+/// Record of a module. A path or build id that is too long is cut.
 pub fn module_record(module: &Module) -> Vec<u8> {
     let path = module.path.as_bytes();
     let path = path.get(..MAX_PATH).unwrap_or(path);
-    let build_id = module.build_id.get(..255).unwrap_or(&module.build_id);
+    let build_id = module
+        .build_id
+        .get(..MAX_BUILD_ID)
+        .unwrap_or(&module.build_id);
     let head = MODULE << 56 | (build_id.len() as u64) << 16 | path.len() as u64;
     let mut bytes = head.to_ne_bytes().to_vec();
     bytes.extend_from_slice(path);
@@ -108,7 +116,7 @@ pub fn module_record(module: &Module) -> Vec<u8> {
     bytes
 }
 
-/// A record.
+/// A record that has been read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Record<'b> {
     Module {
@@ -119,13 +127,14 @@ pub(crate) enum Record<'b> {
         end: End,
         weight: u32,
         at_ns: u64,
-        /// Words, of which the upper 16 bits are the number of the module; the leaf comes first.
+        /// The frames, for [`frame_words`].
         frames: &'b [u8],
     },
 }
 
-/// The frames of a sample.
-pub(crate) fn frames(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u64> + '_ {
+/// Words of a sample's frames, the leaf first: the number of the module in the upper 16 bits, the
+/// address in the others.
+pub(crate) fn frame_words(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u64> + '_ {
     bytes
         .as_chunks::<WORD>()
         .0
@@ -133,8 +142,9 @@ pub(crate) fn frames(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u64> + '_ 
         .map(|w| u64::from_ne_bytes(*w))
 }
 
-/// Takes the first record of these bytes; `None` at their end, and if they are not records.
-pub(crate) fn next<'b>(bytes: &mut &'b [u8]) -> Option<Record<'b>> {
+/// Takes the first record of these bytes; `None` at their end, and if they do not begin with a whole
+/// record.
+pub(crate) fn take_record<'b>(bytes: &mut &'b [u8]) -> Option<Record<'b>> {
     let mut take = |length: usize| {
         let (taken, rest) = bytes.split_at_checked(length)?;
         *bytes = rest;
@@ -188,7 +198,7 @@ mod tests {
         bytes.extend_from_slice(sample.finish(End::Unknown, 2, 77));
         let mut rest = bytes.as_slice();
         assert_eq!(
-            next(&mut rest),
+            take_record(&mut rest),
             Some(Record::Module {
                 path: "/usr/lib/libx.so",
                 build_id: &[1, 2, 3]
@@ -199,14 +209,14 @@ mod tests {
             weight,
             at_ns,
             frames: words,
-        }) = next(&mut rest)
+        }) = take_record(&mut rest)
         else {
             panic!("a sample")
         };
         assert_eq!((end, weight, at_ns), (End::Unknown, 2, 77));
-        let words: Vec<u64> = frames(words).collect();
+        let words: Vec<u64> = frame_words(words).collect();
         assert_eq!(words, [0x1234, 3 << 48 | 0xffff_0000_1234]);
-        assert_eq!(next(&mut rest), None);
+        assert_eq!(take_record(&mut rest), None);
     }
 
     #[test]
@@ -225,8 +235,8 @@ mod tests {
         sample.push(1, 2);
         let bytes = sample.finish(End::Root, 1, 0).to_vec();
         for length in 0..bytes.len() {
-            assert_eq!(next(&mut &bytes[..length]), None);
+            assert_eq!(take_record(&mut &bytes[..length]), None);
         }
-        assert_eq!(next(&mut [0xff; 64].as_slice()), None);
+        assert_eq!(take_record(&mut [0xff; 64].as_slice()), None);
     }
 }

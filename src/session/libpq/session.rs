@@ -1,4 +1,4 @@
-//! The session: what a client submits over a connection, and its outcome.
+//! A client's session over a libpq connection: what the client submits, and its outcome.
 
 use super::answer::{Answer, matched};
 use super::link::Link;
@@ -14,45 +14,49 @@ use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-/// Activity of the connection.
+/// What the session waits for.
 enum Activity {
-    Nothing,
-    /// Connecting: waits for this event.
+    /// Nothing; a pipeline may be open.
+    Idle,
+    /// The connection, in this state.
     Connecting(Connecting),
-    /// The statement is being prepared; its execution follows.
+    /// Preparation of the statement of this number, which is then executed.
     Preparing(usize),
-    /// The statement is being prepared; others, then a pipeline follow.
+    /// Preparation of the statement of this number; others follow, then a pipeline starts.
     PreparingPipeline(usize),
+    /// Results of a statement outside of pipelines.
     Executing,
-    /// The results of a pipeline are awaited, as many syncs among them.
+    /// Results of a pipeline, of which that many syncs are missing.
     EndingPipeline(usize),
 }
 
-/// One client's connection.
+/// A session over libpq; see [`Session`].
 pub struct LibpqSession {
     link: Link,
     protocol: Protocol,
-    /// By statement number: its name on the server, once it is prepared there.
+    /// Names of the statements on the server, by number; `None` if it is not prepared there.
     prepared: Vec<Option<CString>>,
     /// Statements to prepare before a pipeline starts, by number.
     to_prepare: VecDeque<(usize, CString)>,
     parameters: ParameterTexts,
     activity: Activity,
-    /// Syncs sent in the open pipeline.
+    /// Number of syncs sent in the open pipeline; `None` if none is open.
     pipeline: Option<usize>,
     answer: Answer,
+    /// Outcome of what was submitted, until it is polled.
     outcome: Option<Outcome>,
-    /// Statements that match rows.
+    /// Counts of rows that statements match, by number.
     rows: &'static [StatementRows],
-    /// Transactions that have ended.
+    /// Number of transactions that have ended. Rows are counted in one of [`SAMPLED`].
     transactions: u64,
-    /// The statement in progress, in a transaction that is sampled, unless it is in a pipeline.
+    /// Number of the statement in progress, if its rows are counted.
     sampled: Option<usize>,
 }
 
 impl LibpqSession {
-    /// A session for scripts with this total number of statements, over an established connection;
-    /// without one, over connections that it makes with these parameters on request.
+    /// A session for scripts with this total number of `statements`, over an established connection.
+    /// `connect_with` are the parameters of those that it makes itself, see
+    /// [`Session::submit_connect`]; `rows` are counts by statement number.
     pub fn new(
         connection: Option<Connection>,
         connect_with: Rc<ConnectWith>,
@@ -66,7 +70,7 @@ impl LibpqSession {
             prepared: (0..statements).map(|_| None).collect(),
             to_prepare: VecDeque::new(),
             parameters: ParameterTexts::default(),
-            activity: Activity::Nothing,
+            activity: Activity::Idle,
             pipeline: None,
             answer: Answer::default(),
             outcome: None,
@@ -82,14 +86,14 @@ impl LibpqSession {
         self.transactions += 1;
     }
 
-    /// The socket, and a number that changes whenever it may have become another one; `None` if
-    /// there is no connection.
+    /// A number that changes whenever the socket may have become another one, and the socket; `None`
+    /// if there is no connection.
     #[inline]
     pub fn socket(&self) -> Option<(u64, i32)> {
         self.link.socket()
     }
 
-    /// Process id of the server's process behind the connection; 0 if none is known.
+    /// Process ID of the backend; 0 if none is known.
     pub fn backend_pid(&self) -> i32 {
         self.link.backend_pid()
     }
@@ -100,7 +104,7 @@ impl LibpqSession {
         self.link.readable = true;
     }
 
-    /// Tells the session that its socket takes something.
+    /// Tells the session that its socket accepts data.
     #[inline]
     pub fn writable(&mut self) {
         if matches!(self.activity, Activity::Connecting(_)) {
@@ -110,7 +114,7 @@ impl LibpqSession {
         }
     }
 
-    /// Whether something waits for the socket to become writable.
+    /// Whether the session waits for its socket to accept data.
     #[inline]
     pub fn wants_write(&self) -> bool {
         match self.activity {
@@ -119,17 +123,18 @@ impl LibpqSession {
         }
     }
 
-    /// Whether the server is executing something for this session.
+    /// Whether the server's results are awaited.
     pub fn is_executing(&self) -> bool {
-        !matches!(self.activity, Activity::Nothing | Activity::Connecting(_))
+        !matches!(self.activity, Activity::Idle | Activity::Connecting(_))
     }
 
-    /// The server that its connection has reached, see [`Connection::address`].
+    /// The server that its connection has reached, see [`Connection::address`]; `None` if there is no
+    /// connection.
     pub fn address(&self) -> Option<Vec<(&'static str, String)>> {
         self.link.address()
     }
 
-    /// Cancel request for the statement in progress, if there is a connection.
+    /// Cancel request for the statement in progress; `None` if there is no connection.
     pub fn cancel(&self) -> Option<Cancel> {
         self.link.cancel()
     }
@@ -140,10 +145,11 @@ impl LibpqSession {
         }
     }
 
-    /// Goes on after something was sent, or keeps the failure for the end of the pipeline.
+    /// Begins to wait after something was sent. In a pipeline, nothing waits: an error is kept for its
+    /// end.
     #[inline]
     fn sent(&mut self, activity: Activity, sent: Result<(), Lost>) {
-        if self.pipeline.is_some() && !matches!(activity, Activity::EndingPipeline(_)) {
+        if self.pipeline.is_some() {
             if sent.is_err() && self.answer.failure.is_none() {
                 self.answer.failure = Some(self.answer.loss(&self.link));
             }
@@ -156,7 +162,7 @@ impl LibpqSession {
         }
     }
 
-    /// Fails what cannot even be sent.
+    /// Fails a statement that is too long to be sent; in a pipeline, at its end.
     fn refuse(&mut self, error: &StatementTooLong) {
         let failure = SqlError {
             sqlstate: "54000".into(),
@@ -169,32 +175,36 @@ impl LibpqSession {
         }
     }
 
+    /// Fails what is in progress, because the connection is lost.
     fn lose(&mut self) {
-        self.activity = Activity::Nothing;
+        self.activity = Activity::Idle;
         self.pipeline = None;
         self.link.wants_write = false;
         self.outcome = Some(Outcome::Failed(self.answer.loss(&self.link)));
     }
 
-    /// Resets the state before a new command outside of pipelines.
+    /// Resets the state before a request outside of pipelines. `store` is whether results are kept.
     #[inline]
-    fn begin(&mut self) {
+    fn begin(&mut self, store: bool) {
         self.answer.failure = None;
-        self.outcome = None;
         self.answer.query = 0;
+        self.answer.store = store;
+        if store {
+            self.answer.results.clear();
+        }
+        self.outcome = None;
         self.sampled = None;
     }
 
     /// Sends a statement that is not one of the script's.
     fn submit_internal(&mut self, sql: &CStr, store: bool) {
-        self.begin();
-        self.answer.store = store;
+        self.begin(store);
         let sent = self.link.with(|connection| connection.send_query(sql));
         self.sent(Activity::Executing, sent);
     }
 
+    /// Sends the request to execute a prepared statement.
     fn execute_prepared(&mut self, number: usize) {
-        self.answer.query = 0;
         let sent = match (&self.prepared[number], self.link.connection()) {
             (Some(name), Some(connection)) => {
                 connection.send_prepared(name, &self.parameters.pointers)
@@ -205,7 +215,7 @@ impl LibpqSession {
     }
 
     /// Sends the request to prepare a statement and assumes that it succeeds.
-    fn prepare(&mut self, number: usize, sql: &CString) -> Result<(), Lost> {
+    fn prepare(&mut self, number: usize, sql: &CStr) -> Result<(), Lost> {
         let name = CString::new(format!("P_{number}")).unwrap_or_default();
         let sent = self
             .link
@@ -221,7 +231,7 @@ impl LibpqSession {
             self.sent(Activity::PreparingPipeline(number), sent);
             return;
         }
-        match self.link.with(|connection| connection.enter_pipeline()) {
+        match self.link.with(Connection::enter_pipeline) {
             Ok(()) => {
                 self.pipeline = Some(0);
                 self.answer.failure = None;
@@ -231,15 +241,16 @@ impl LibpqSession {
         }
     }
 
+    /// Continues to connect.
     fn poll_connect(&mut self, waits_for: Connecting) {
         match self.link.poll_connect(waits_for) {
             Connecting::Done => {
-                self.activity = Activity::Nothing;
+                self.activity = Activity::Idle;
                 self.outcome = Some(Outcome::Done);
             }
             Connecting::Failed => self.lose(),
             Connecting::NoPassword => {
-                self.activity = Activity::Nothing;
+                self.activity = Activity::Idle;
                 let error = Error::PasswordNotUsed.report();
                 self.outcome = Some(Outcome::Failed(SqlError {
                     sqlstate: error.sqlstate.clone(),
@@ -254,18 +265,18 @@ impl LibpqSession {
         }
     }
 
-    /// Continues after the last result of a command.
+    /// Continues after the last result of a request.
     fn end_of_results(&mut self) {
-        match std::mem::replace(&mut self.activity, Activity::Nothing) {
+        match std::mem::replace(&mut self.activity, Activity::Idle) {
             Activity::Preparing(number) if self.answer.failure.is_none() => {
                 self.execute_prepared(number)
             }
             Activity::Preparing(number) => {
                 self.prepared[number] = None;
-                self.outcome = self.answer.failure.take().map(Outcome::Failed);
+                self.finish();
             }
             Activity::PreparingPipeline(number) => {
-                // Its execution tells the error, if it comes to that.
+                // The script may not reach the statement; if it does, executing it shows the error.
                 if self.answer.failure.take().is_some() {
                     self.prepared[number] = None;
                 }
@@ -275,14 +286,14 @@ impl LibpqSession {
         }
     }
 
+    /// Ends the request: with the first error, if there was one.
     fn finish(&mut self) {
         self.outcome = Some(self.answer.outcome());
     }
 
-    /// Reads the available results of a pipeline that is being ended.
-    fn read_pipeline(&mut self, syncs: usize) {
-        let mut left = syncs;
-        let mut ends = 0;
+    /// Reads the available results of a pipeline that is being ended, of which `left` syncs are missing.
+    fn read_pipeline(&mut self, mut left: usize) {
+        let mut statement_ended = false;
         while left > 0 {
             let Some(connection) = self.link.connection() else {
                 return self.lose();
@@ -293,27 +304,21 @@ impl LibpqSession {
             }
             match connection.next_result() {
                 Some(result) => {
-                    ends = 0;
+                    statement_ended = false;
                     left -= usize::from(result.status() == Status::Sync);
                     self.answer.take(&result, false, &self.link);
                     if self.answer.is_lost() {
                         break;
                     }
                 }
-                // The end of one statement's results; more come, unless the connection is lost.
-                None if ends == 0 => ends = 1,
-                None => return self.lose(),
+                // The end of a statement's results; two in a row mean that the connection is lost.
+                None if statement_ended => return self.lose(),
+                None => statement_ended = true,
             }
         }
-        self.activity = Activity::Nothing;
+        self.activity = Activity::Idle;
         self.pipeline = None;
-        let lost = self.answer.is_lost();
-        if !lost
-            && self
-                .link
-                .with(|connection| connection.exit_pipeline())
-                .is_err()
-        {
+        if !self.answer.is_lost() && self.link.with(Connection::exit_pipeline).is_err() {
             return self.lose();
         }
         self.finish();
@@ -324,11 +329,7 @@ impl Session for LibpqSession {
     #[inline]
     fn submit(&mut self, command: &SqlCommand, variables: &Variables) {
         if self.pipeline.is_none() {
-            self.begin();
-            self.answer.store = command.store.is_some();
-            if self.answer.store {
-                self.answer.results.clear();
-            }
+            self.begin(command.store.is_some());
             if self.transactions % SAMPLED == SAMPLED - 1 {
                 self.sampled = Some(command.number);
             }
@@ -348,30 +349,20 @@ impl Session for LibpqSession {
                 self.parameters.texts = sql.into_string().unwrap_or_default();
                 self.sent(Activity::Executing, sent);
             }
-            Protocol::Extended => {
-                let sql = CString::new(command.parameterized()).unwrap_or_default();
+            Protocol::Prepared if self.prepared[command.number].is_some() => {
+                self.execute_prepared(command.number);
+            }
+            Protocol::Prepared if self.pipeline.is_none() => {
+                let sent = self.prepare(command.number, &parameterized(command));
+                self.sent(Activity::Preparing(command.number), sent);
+            }
+            // Prepared: the pipeline could not prepare the statement, and this shows why when it ends.
+            Protocol::Extended | Protocol::Prepared => {
+                let sql = parameterized(command);
                 let sent = self.link.with(|connection| {
                     connection.send_query_params(&sql, &self.parameters.pointers)
                 });
                 self.sent(Activity::Executing, sent);
-            }
-            Protocol::Prepared => {
-                let number = command.number;
-                if self.prepared[number].is_some() {
-                    self.execute_prepared(number);
-                    return;
-                }
-                let sql = CString::new(command.parameterized()).unwrap_or_default();
-                if self.pipeline.is_some() {
-                    // The statement could not be prepared; this shows why when the pipeline ends.
-                    let sent = self.link.with(|connection| {
-                        connection.send_query_params(&sql, &self.parameters.pointers)
-                    });
-                    self.sent(Activity::Executing, sent);
-                } else {
-                    let sent = self.prepare(number, &sql);
-                    self.sent(Activity::Preparing(number), sent);
-                }
             }
         }
     }
@@ -389,7 +380,6 @@ impl Session for LibpqSession {
     }
 
     fn submit_usage(&mut self) {
-        self.answer.results.clear();
         self.submit_internal(usage::QUERY, true);
     }
 
@@ -407,15 +397,15 @@ impl Session for LibpqSession {
             self.lose();
         }
         while self.outcome.is_none() {
-            if let Activity::EndingPipeline(syncs) = self.activity {
-                self.read_pipeline(syncs);
+            if let Activity::EndingPipeline(left) = self.activity {
+                self.read_pipeline(left);
                 break;
             }
             let Some(connection) = self.link.connection() else {
                 self.lose();
                 break;
             };
-            if matches!(self.activity, Activity::Nothing) || connection.is_busy() {
+            if matches!(self.activity, Activity::Idle) || connection.is_busy() {
                 return None;
             }
             match connection.next_result() {
@@ -429,8 +419,8 @@ impl Session for LibpqSession {
                         statement.count(rows);
                     }
                     if self.answer.is_lost() {
-                        self.activity = Activity::Nothing;
-                        self.outcome = self.answer.failure.take().map(Outcome::Failed);
+                        self.activity = Activity::Idle;
+                        self.finish();
                     }
                 }
                 None => self.end_of_results(),
@@ -453,16 +443,14 @@ impl Session for LibpqSession {
     }
 
     fn start_pipeline(&mut self, commands: &[Command]) {
-        self.begin();
-        self.answer.store = false;
+        self.begin(false);
         self.to_prepare.clear();
         if self.protocol == Protocol::Prepared {
             for command in commands {
                 match &command.action {
                     Action::EndPipeline => break,
                     Action::Sql(sql) if self.prepared[sql.number].is_none() => {
-                        let text = CString::new(sql.parameterized()).unwrap_or_default();
-                        self.to_prepare.push_back((sql.number, text));
+                        self.to_prepare.push_back((sql.number, parameterized(sql)));
                     }
                     _ => {}
                 }
@@ -472,7 +460,7 @@ impl Session for LibpqSession {
     }
 
     fn sync_pipeline(&mut self) {
-        let sent = self.link.with(|connection| connection.sync_pipeline());
+        let sent = self.link.with(Connection::sync_pipeline);
         if let Some(syncs) = &mut self.pipeline {
             *syncs += usize::from(sent.is_ok());
         }
@@ -486,13 +474,13 @@ impl Session for LibpqSession {
             self.finish();
             return;
         }
-        let syncs = self.pipeline.unwrap_or(0);
-        self.sent(Activity::EndingPipeline(syncs), Ok(()));
+        self.activity = Activity::EndingPipeline(self.pipeline.unwrap_or(0));
+        self.flush();
     }
 
     fn submit_connect(&mut self) {
         self.disconnect();
-        self.begin();
+        self.begin(false);
         match self.link.connect() {
             Err(message) => {
                 self.outcome = Some(Outcome::Failed(SqlError {
@@ -509,8 +497,13 @@ impl Session for LibpqSession {
 
     fn disconnect(&mut self) {
         self.link.disconnect();
-        self.activity = Activity::Nothing;
+        self.activity = Activity::Idle;
         self.pipeline = None;
         self.prepared.fill(None);
     }
+}
+
+/// Text of a statement with parameters, for libpq.
+fn parameterized(command: &SqlCommand) -> CString {
+    CString::new(command.parameterized()).unwrap_or_default()
 }

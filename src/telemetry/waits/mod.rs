@@ -1,9 +1,10 @@
-//! Waits of the sessions that serve the clients, sampled at random times, and the blockers of those that wait
-//! for locks.
+//! Waits of the sessions that serve the clients, sampled at random times, and the blockers of those
+//! that wait for locks.
 //!
 //! Sessions of this server are read from its shared memory, those of a target from its activity view,
-//! see `target`. `samples` counts them, `names` has the names of waits, `blockers` looks for who holds a lock. Samples have
-//! random times of their own, so that they never change what the clients do.
+//! see `target`. `samples` counts them, `names` has the names of waits, `blockers` finds out who holds a
+//! lock. The times come from a random generator of their own, so that a script's random numbers are the
+//! same with and without samples.
 
 mod blockers;
 mod names;
@@ -26,36 +27,40 @@ use selfbench_script::Rng;
 use selfbench_stats::sampling::SampleTimes;
 use target::TargetSessions;
 
-/// The rows of an interval.
+/// Rows of an interval.
 #[derive(Default)]
 pub struct Rows {
     pub waits: Vec<RunWait>,
     pub blockers: Vec<RunBlocker>,
 }
 
-/// Name of the samples in notes.
+/// Name of [`Sampler`] in notes.
 const WAITS: &str = "what sessions wait for";
-/// Name of what `blockers` observes in notes.
+/// Name of [`Blockers`] in notes.
 const BLOCKERS: &str = "what blocks sessions";
 
-/// Samples the sessions of a run, if that is wanted. What fails is off from then on.
+/// The observer of waits and blockers.
 pub struct Waits {
     random: Rng,
-    per_second: f64,
-    /// `None` before the start barrier has opened.
+    /// Samples per second.
+    rate: f64,
+    /// `None` until the first interval begins.
     times: Option<SampleTimes>,
+    /// `None` if it is not wanted or has failed.
     sampler: Option<Sampler>,
+    /// `None` if they are not wanted or finding them has failed.
     blockers: Option<Blockers>,
 }
 
+/// The sessions and what they were seen to wait for.
 struct Sampler {
     source: Source,
     samples: Samples,
 }
 
-/// Server of the sessions.
+/// Sessions of the clients, where they are.
 enum Source {
-    /// On this server, by client; `None` if the client has none or it has not been found yet.
+    /// On this server, by client; `None` if the client has none or it has not been found.
     Here(Vec<Option<Peer>>),
     /// On a target.
     There(TargetSessions),
@@ -67,7 +72,7 @@ impl Waits {
         let wanted = spec.run.observe && spec.run.wait_sample_rate > 0.0;
         Waits {
             random: Rng::from_seed(session::random().unwrap_or_default()),
-            per_second: match database {
+            rate: match database {
                 Database::Here => spec.run.wait_sample_rate,
                 Database::There(_) => spec.run.wait_sample_rate.min(target::MAX_RATE),
             },
@@ -77,15 +82,15 @@ impl Waits {
         }
     }
 
-    /// Starts with the first interval, at the clock reading `measure_ns`.
+    /// Begins to sample at the clock reading `measure_ns`, with the first interval.
     pub fn begin(&mut self, measure_ns: u64) {
         if self.sampler.is_some() {
             let unit = self.random.unit();
-            self.times = Some(SampleTimes::new(measure_ns, self.per_second, unit));
+            self.times = Some(SampleTimes::new(measure_ns, self.rate, unit));
         }
     }
 
-    /// The clock reading at which the next sample is due.
+    /// The clock reading at which the next sample is due; `u64::MAX` if none is.
     pub fn due_ns(&self) -> u64 {
         match (&self.sampler, &self.times) {
             (Some(_), Some(times)) => times.due_ns(),
@@ -93,7 +98,8 @@ impl Waits {
         }
     }
 
-    /// Takes a sample if it is due, and what a target has answered.
+    /// Takes what a target has answered and, if it is due, the next sample, for which a target is only
+    /// asked.
     pub fn tick(
         &mut self,
         segment: &Segment,
@@ -110,7 +116,7 @@ impl Waits {
         if let Some(times) = &mut self.times {
             times.next(now_ns, self.random.unit());
         }
-        // Sessions that have ended wait for nothing, however late that is noticed.
+        // All clients have ended, so their sessions wait for nothing that belongs to the run.
         if reading::ended_ns(segment).is_some() {
             return;
         }
@@ -120,7 +126,7 @@ impl Waits {
         }
     }
 
-    /// The rows of an interval that ends now.
+    /// Rows of an interval that ends now.
     pub fn end_interval(
         &mut self,
         segment: &Segment,
@@ -139,7 +145,7 @@ impl Waits {
         }
     }
 
-    /// Notes what could not be seen during the whole run.
+    /// Notes if a target has not shown any session during the whole run.
     pub fn conclude(self, notes: &mut Notes) {
         if let Some(sampler) = self.sampler
             && let Source::There(sessions) = sampler.source
@@ -160,7 +166,8 @@ impl Waits {
         }
     }
 
-    /// Asks a target for its sessions or, if some were seen to wait for locks, for what blocks them.
+    /// Asks a target for its sessions or, if some waited for locks in the last sample and it is time to,
+    /// for what blocks them: the connection takes one query at a time.
     fn ask(
         &mut self,
         segment: &Segment,
@@ -213,7 +220,8 @@ impl Sampler {
         }
     }
 
-    /// Samples the sessions of this server. A session that is new is looked for once.
+    /// Samples the sessions of this server. Only those that are new are searched for in the server's
+    /// array of processes.
     fn sample_here(&mut self, segment: &Segment) -> Result<()> {
         let Source::Here(sessions) = &mut self.source else {
             return Ok(());
@@ -230,7 +238,7 @@ impl Sampler {
             }
             let (mut execution, mut position) = (slot.execution(), slot.position());
             let mut activity = session.as_ref().and_then(Peer::activity);
-            // The client may have gone on to another command, which waits for something else.
+            // Meanwhile, the client may have gone on to another command, which waits for something else.
             if slot.execution() != execution {
                 (execution, position) = (slot.execution(), slot.position());
                 activity = session.as_ref().and_then(Peer::activity);

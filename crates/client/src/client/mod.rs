@@ -195,7 +195,7 @@ impl<'w> Client<'w> {
         };
         if matches!(step, Step::Finished | Step::Aborted { .. }) {
             // The usage up to the end belongs to the run's figures.
-            if self.usage.end() {
+            if self.usage.request_last() {
                 self.ending = Some(step);
                 return Step::Again;
             }

@@ -48,7 +48,7 @@ impl<'w> Client<'w> {
         &mut self,
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
-        self.usage.begin(context.session);
+        self.usage.begin_first(context.session);
         (!self.usage.poll(context)).then_some(Step::Waiting)
     }
 
