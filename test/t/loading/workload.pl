@@ -159,6 +159,11 @@ SQL
 like(refused(q{'ycsb', variables => '{"records": 1001}'}), qr/^$|NOTICE/, 'a variable is given');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM usertable'), 1001, 'and used');
 
+# VACUUM marks pages as all-visible, also of rows whose commits did not wait for their WAL.
+initialize("'ycsb'", 'SET synchronous_commit = off');
+is($node->safe_psql('postgres', "SELECT relallvisible > relpages / 2 FROM pg_class WHERE relname = 'usertable'"), 't', 'pages are all-visible');
+initialize(q{'ycsb', variables => '{"records": 1001}'});
+
 # Errors come before anything is dropped.
 my $kept = rows_of('ycsb');
 my %errors = (
