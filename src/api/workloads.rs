@@ -8,6 +8,7 @@ use crate::query;
 use crate::run::checks;
 use crate::run::definitions::{self, Definition};
 use crate::run::workload::{self, Prepared};
+use crate::session::spi::guard;
 use pgrx::prelude::*;
 use selfbench_model::RunCheck;
 use selfbench_workload::{Family, Mix};
@@ -126,6 +127,24 @@ fn drop_workload(call: Call<'_>) {
         definitions::drop(&argument("name", name)?)
     })()
     .or_raise_in(&call);
+}
+
+#[pg_extern(sql = false)]
+fn set_clone_schema(call: Call<'_>) {
+    (|| {
+        let (workload, schema): (Option<String>, Option<String>) =
+            call.read(|arguments| Ok((arguments.take("workload")?, arguments.take("schema")?)))?;
+        let workload = argument("workload", workload)?;
+        definitions::set_clone_schema(&workload, &argument("schema", schema)?)
+    })()
+    .or_raise_in(&call);
+}
+
+/// Returns a sequence that the process may change; see `session::spi::guard`.
+#[pg_extern(sql = false)]
+fn require_copy(sequence: pg_sys::Oid) -> pg_sys::Oid {
+    guard::require_copy(sequence).or_raise();
+    sequence
 }
 
 #[pg_extern(sql = false)]

@@ -38,6 +38,10 @@ pub fn statements(record: &RunRecord, evidence: &Evidence) -> Result<String> {
         {
             continue;
         }
+        // The row has the rate that follows from a factor.
+        if option.name == "rate" && run.load_factor.is_some() {
+            continue;
+        }
         // The row names the scripts of statements and of the default, too.
         if option.name == "scripts"
             && (run.sql.is_some() || run.scripts == [DEFAULT_SCRIPTS.to_owned()])

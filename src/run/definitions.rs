@@ -244,6 +244,32 @@ fn check_statements(family: &Family, rule: &impl Fn(String) -> Error) -> Result<
     Ok(())
 }
 
+/// Stores in which schema the current role's own captured workload has copies of its tables.
+pub fn set_clone_schema(name: &str, schema: &str) -> Result<()> {
+    server::require_writable_transaction("copy tables")?;
+    let family = find(name)?.filter(|family| family.name == name);
+    let family = family.ok_or_else(|| Error::UnknownWorkload {
+        name: name.to_owned(),
+        nearest: None,
+    })?;
+    if family.manifest.captured.is_none() {
+        return Err(Error::OptionConflict {
+            message: format!("workload \"{name}\" was not captured"),
+            hint: "bench.initialize makes its tables.".into(),
+        });
+    }
+    let role = server::role();
+    as_owner(|| {
+        Spi::run_with_args(
+            "UPDATE bench.workload_definitions w
+                SET manifest = jsonb_set(w.manifest, '{captured,clone_schema}', to_jsonb($3::text))
+              WHERE w.owner = $1 AND w.name = $2",
+            &[role.into(), name.into(), schema.into()],
+        )?;
+        Ok(())
+    })
+}
+
 /// Drops a workload whose owner's rights the caller has.
 pub fn drop(name: &str) -> Result<()> {
     server::require_writable_transaction("drop workloads")?;

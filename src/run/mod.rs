@@ -1,5 +1,6 @@
 //! Runs: their options, checked, and the specification that their workers get.
 
+mod captured;
 pub mod check_script;
 pub mod checks;
 pub mod definitions;

@@ -1,6 +1,7 @@
 //! The options of runs, those of `bench.start` and of sets included: from SQL values to a
 //! [`RunSpec`], or the error that tells which option is wrong and what is valid.
 
+use super::captured::CapturedRun;
 use super::loopback::Route;
 use super::script::{ScriptSpec, user_script};
 use super::spec::{ClientProcess, LogSpec, Mode, Run, RunSpec, UndefinedVariables, Vacuum};
@@ -159,7 +160,11 @@ impl RunOptions {
         self.progress_us()?;
         let seed = seed(self.seed.as_ref())?;
         label(self.label.as_deref())?;
-        for (option, value) in [("rate", self.rate), ("latency_limit", self.latency_limit)] {
+        for (option, value) in [
+            ("rate", self.rate),
+            ("latency_limit", self.latency_limit),
+            ("load_factor", self.load_factor),
+        ] {
             if let Some(value) = value {
                 above_zero(option, value)?;
             }
@@ -189,6 +194,25 @@ impl RunOptions {
         server::require_login_role()?;
         let target = self.target()?;
         let prepared = workload::prepare(&scripts, &variables, seed, target.as_ref(), scale)?;
+        let captured = prepared.as_ref().and_then(|prepared| {
+            Some(CapturedRun {
+                workload: &prepared.family,
+                captured: prepared.captured.as_ref()?,
+                allow_writes: self.allow_writes,
+                mode,
+                target: target.as_ref(),
+            })
+        });
+        let rate = self.rate(captured.as_ref())?;
+        let clone_schema = match &captured {
+            Some(captured) => captured.clone_schema()?,
+            None if self.allow_writes => return Err(needs_captured("allow_writes")),
+            None => None,
+        };
+        let settings = match &captured {
+            Some(captured) => Some(captured.settings(self.settings.as_ref(), clone_schema)?),
+            None => self.settings.clone(),
+        };
         let checks = match self.verify {
             true => workload::checks(&scripts)?,
             false => Vec::new(),
@@ -231,6 +255,7 @@ impl RunOptions {
                 workers: self.workers(clients, jobs)? as i32,
                 duration_s: duration_us.map(s),
                 transactions_per_client,
+                rate,
                 // Known when it ends, if the run is to be steady by then.
                 warmup_s: warmup_us.map_or(0.0, s),
                 max_warmup_s: warmup_us.is_none().then_some(s(max_warmup_us)),
@@ -254,15 +279,26 @@ impl RunOptions {
             scale: prepared.as_ref().map(|prepared| prepared.scale),
             values: Rc::default(),
             log: self.log_spec()?,
-            vacuum_tables: Vec::new(),
+            vacuum_tables: match (&captured, clone_schema) {
+                (Some(captured), Some(schema)) if self.vacuum != Vacuum::None => {
+                    captured.never_vacuumed(schema)?
+                }
+                _ => Vec::new(),
+            },
             seed,
             settings: settings::of_session()?,
-            client_settings: match &self.settings {
+            client_settings: match &settings {
                 Some(given) => super::settings::check(given, target.as_ref())?,
                 None => Vec::new(),
             },
             connection,
-            target,
+            guarded_schema: clone_schema
+                .filter(|_| mode == Mode::Spi)
+                .map(str::to_owned),
+            captured_rate: captured
+                .as_ref()
+                .and_then(|captured| captured.captured.rate),
+            target: target.clone(),
             checks,
             pgio: None,
         };
@@ -293,6 +329,19 @@ impl RunOptions {
         spec.statements = workload.sql_commands;
         spec.values = Rc::new(value_sets::read(&workload)?);
         Ok(spec)
+    }
+
+    /// Transactions per second that are scheduled.
+    fn rate(&self, captured: Option<&CapturedRun<'_>>) -> Result<Option<f64>> {
+        match (self.load_factor, self.rate, captured) {
+            (None, rate, _) => Ok(rate),
+            (Some(_), Some(_), _) => Err(Error::OptionConflict {
+                message: "options \"load_factor\" and \"rate\" exclude each other".into(),
+                hint: "Give one of them.".into(),
+            }),
+            (Some(_), None, None) => Err(needs_captured("load_factor")),
+            (Some(factor), None, Some(captured)) => captured.rate(factor).map(Some),
+        }
     }
 
     /// The duration in microseconds and the number of transactions of each client: one of them.
@@ -531,6 +580,13 @@ impl RunOptions {
             ));
         }
         Ok(scripts)
+    }
+}
+
+fn needs_captured(option: &str) -> Error {
+    Error::OptionConflict {
+        message: format!("option \"{option}\" needs a captured workload"),
+        hint: "bench.capture_workload makes one.".into(),
     }
 }
 

@@ -106,6 +106,10 @@ pub struct RunSpec {
     pub connection: Vec<(String, String)>,
     /// Target of the clients, if it is not this server over loopback.
     pub target: Option<ConnectWith>,
+    /// The only schema whose tables clients of mode spi may change, if the workload was captured.
+    pub guarded_schema: Option<String>,
+    /// Transactions per second while the workload was captured.
+    pub captured_rate: Option<f64>,
     /// Conditions of the workload to check after the run; empty without `verify`.
     pub checks: Vec<Check>,
     /// pgio's workload, if it is that. The scripts are those of its first table then.

@@ -12,7 +12,8 @@ use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
 use selfbench_script::builtin;
 use selfbench_workload::{
-    Check, Family, Given, Loader, Manifest, Mix, MixOptions, Values, WorkloadError, find_mix,
+    Captured, Check, Family, Given, Loader, Manifest, Mix, MixOptions, Values, WorkloadError,
+    find_mix,
 };
 use std::collections::BTreeMap;
 
@@ -28,6 +29,10 @@ pub type FirstRow<'q> = dyn FnMut(&str) -> Result<Vec<Option<String>>> + 'q;
 
 /// Values that the scripts of a workload need.
 pub struct Prepared {
+    /// Name of the family.
+    pub family: String,
+    /// Origin of a captured workload.
+    pub captured: Option<Captured>,
     /// Scale of the tables.
     pub scale: i64,
     /// Variables and constants.
@@ -218,6 +223,10 @@ fn values(
         }
     }
     let found = match (scale, target) {
+        // It has no tables of its own.
+        _ if manifest.captured.is_some() => {
+            Found::Loaded(Values::of(manifest, 1, &variables).map_err(faulty)?)
+        }
         (Some(scale), _) => {
             Found::Loaded(Load::planned(manifest, scale, seed)?.values(family, variables)?)
         }
@@ -254,6 +263,8 @@ fn values(
         }
     }
     Ok(Prepared {
+        family: family.name.clone(),
+        captured: manifest.captured.clone(),
         scale: values.0.get("scale").copied().unwrap_or(1),
         values,
         options: mix.options,

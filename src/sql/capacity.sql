@@ -7,7 +7,7 @@ CREATE FUNCTION bench.find_capacity(
     latency_limit float8, -- highest latency in milliseconds
     percentile float8 DEFAULT 99, -- percentile of the latency that must not exceed it, 50 to 99.99
     tolerance float8 DEFAULT 0.05, -- largest relative distance between the highest rate under the limit and the lowest one over it
-    {{arguments run_options except rate, latency_limit, transactions, progress, aggregate_interval, log, sampling_rate, log_prefix with duration = '10 s', warmup = '1 s'}},
+    {{arguments run_options except rate, latency_limit, transactions, progress, aggregate_interval, log, sampling_rate, log_prefix, load_factor with duration = '10 s', warmup = '1 s'}},
     OUT rate float8, -- highest rate under the limit, in transactions per second; NULL if there is none
     OUT rate_low float8, -- highest rate up to it of which no probe was over the limit
     OUT rate_high float8, -- lowest rate above it of which all probes were over the limit

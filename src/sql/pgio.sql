@@ -16,7 +16,7 @@ CREATE FUNCTION bench.run_pgio(
     {{arguments pgio_options only tables, threads_per_table}},
     {{arguments run_options only duration}},
     {{arguments pgio_options except tables, threads_per_table}},
-    {{arguments run_options except scripts, clients, workers, duration, vacuum, max_tries, variables, reconnect, continue_on_error, exit_on_abort, per_statement, failures_detailed, verbose_errors, checkpoint, connection, settings, setup, teardown, verify, undefined_variables, sql}}
+    {{arguments run_options except scripts, clients, workers, duration, vacuum, max_tries, variables, reconnect, continue_on_error, exit_on_abort, per_statement, failures_detailed, verbose_errors, checkpoint, connection, settings, setup, teardown, verify, undefined_variables, sql, load_factor, allow_writes}}
 ) RETURNS SETOF bench.pgio_result
 LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 1 AS 'MODULE_PATHNAME', 'run_pgio_wrapper';
 COMMENT ON FUNCTION bench.run_pgio IS 'run pgio''s workload on its tables and return the figures';

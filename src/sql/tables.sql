@@ -224,6 +224,20 @@ ALTER TABLE bench.workload_definitions ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON bench.workload_definitions
     USING (owner = (SELECT quote_ident(current_user)::regrole));
 
+CREATE TABLE bench.captured_tables (
+    owner        regrole NOT NULL, -- role that the workload belongs to
+    workload     text NOT NULL, -- captured workload
+    table_schema name NOT NULL, -- schema of the table
+    table_name   name NOT NULL, -- name of the table or view
+    written      boolean NOT NULL, -- whether its statements write to it
+    PRIMARY KEY (owner, workload, table_schema, table_name),
+    FOREIGN KEY (owner, workload) REFERENCES bench.workload_definitions (owner, name) ON DELETE CASCADE
+);
+COMMENT ON TABLE bench.captured_tables IS 'tables that the statements of captured workloads use';
+ALTER TABLE bench.captured_tables ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON bench.captured_tables
+    USING (owner = (SELECT quote_ident(current_user)::regrole));
+
 ALTER TABLE bench.value_sets ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON bench.value_sets
     USING (owner = (SELECT quote_ident(current_user)::regrole));

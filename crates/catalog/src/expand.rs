@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 /// The pieces in the order of creation.
-const PIECES: [&str; 19] = [
+const PIECES: [&str; 20] = [
     "schema",
     "tables",
     "telemetry",
@@ -32,6 +32,7 @@ const PIECES: [&str; 19] = [
     "scripts",
     "initialize",
     "workloads",
+    "clone",
     "random",
     "results",
     "charts",

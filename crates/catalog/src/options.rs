@@ -144,6 +144,12 @@ macro_rules! run_options {
             /// Statements, or a whole script in pgbench's language, to run instead of `scripts`:
             /// `sql => 'SELECT count(*) FROM orders'`. They are stored with the run.
             sql: Option<String> => sql: Option<String>;
+            /// Rate as a multiple of the one at which a captured workload was executed, such as 2. Instead of
+            /// `rate`. See [Captured workloads](workloads.md#captured-workloads).
+            load_factor: Option<f64> => load_factor: Option<f64>;
+            /// Whether a captured workload changes the tables that it was captured on, instead of copies of
+            /// them. See [Captured workloads](workloads.md#captured-workloads).
+            allow_writes: bool = false => allow_writes: bool;
         } }
     };
 }

@@ -22,6 +22,8 @@ pub struct Capacity<'a> {
     pub measured_at: f64,
     /// The percentile there, in milliseconds; `None` if too many transactions had no latency.
     pub percentile_ms: Option<f64>,
+    /// Transactions per second while the workload was captured, if it was.
+    pub captured_rate: Option<f64>,
     /// Bottleneck of the lowest rate over the limit.
     pub bottleneck: Option<&'a Bottleneck>,
 }
@@ -44,7 +46,15 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
                 }
                 _ => format!("{at} transactions per second"),
             };
-            format!("p{p} stays under {limit} ms up to {up_to} {place}")
+            let times = capacity
+                .captured_rate
+                .filter(|rate| *rate > 0.0)
+                .map(|rate| {
+                    let times = significant(capacity.measured_at / rate);
+                    format!(", {times} times the captured {}", significant(rate))
+                });
+            let times = times.unwrap_or_default();
+            format!("p{p} stays under {limit} ms up to {up_to} {place}{times}")
         }
         (None, Some(ms)) => format!(
             "p{p} does not stay under {limit} ms {place}: it is {} ms at {at} transactions per second",
@@ -147,6 +157,7 @@ mod tests {
                 ended: Ended::Found,
                 probes: 9,
             },
+            captured_rate: None,
             measured_at: rate.unwrap_or(12.345),
             percentile_ms: Some(9.87),
             bottleneck: None,
@@ -176,6 +187,15 @@ mod tests {
             verdict(&told),
             "p99.9 stays under 10 ms up to 3120 transactions per second (3000 to 3260) in mode \
              spi with 1 client; above, the CPUs are 97 % busy"
+        );
+        let captured = Capacity {
+            captured_rate: Some(400.0),
+            ..found.clone()
+        };
+        assert_eq!(
+            verdict(&captured),
+            "p99 stays under 10 ms up to 3120 transactions per second (3000 to 3260) in mode spi \
+             with 8 clients, 7.81 times the captured 400"
         );
         let ended = |ended, high| {
             verdict(&Capacity {

@@ -28,7 +28,11 @@ impl Family {
         named("mix", manifest.mixes.iter().map(|mix| mix.name.as_str()))?;
         if manifest.loader.is_none() {
             require(!manifest.mixes.is_empty(), || "no mix".into())?;
-            require(!self.load.is_empty(), || "no query of rows".into())?;
+            let is_captured = manifest.captured.is_some();
+            require(is_captured == self.load.is_empty(), || match is_captured {
+                true => "a query of rows, which a captured workload does not have".into(),
+                false => "no query of rows".into(),
+            })?;
         }
         unique("condition", self.checks.iter().map(|c| c.name.as_str()))?;
         check_sizes(manifest)?;

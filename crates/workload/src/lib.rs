@@ -21,5 +21,7 @@ mod values;
 pub use check::is_name;
 pub use error::WorkloadError;
 pub use family::{Check, Family, LoadQuery, Source, families, find_mix};
-pub use manifest::{Constant, Loader, Manifest, Mix, MixOptions, MixScript, Size, Variable};
+pub use manifest::{
+    Captured, Constant, Loader, Manifest, Mix, MixOptions, MixScript, Size, Variable,
+};
 pub use values::{Given, Values};

@@ -33,8 +33,32 @@ pub struct Manifest {
     /// Tables that this loader fills.
     #[serde(default)]
     pub tables: Vec<String>,
+    /// Origin of a workload that was captured; its scripts use tables that are not of the workload.
+    #[serde(default)]
+    pub captured: Option<Captured>,
     /// Mixes of scripts.
     pub mixes: Vec<Mix>,
+}
+
+/// What a workload was captured with, and where it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Captured {
+    /// The `search_path` with which its statements find their tables; that of the session if not given.
+    #[serde(default)]
+    pub search_path: Option<String>,
+    /// Transactions per second while it was captured, if that is known.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// Mean number of statements of a transaction.
+    #[serde(default)]
+    pub statements_per_transaction: Option<f64>,
+    /// Whether it writes.
+    #[serde(default)]
+    pub writes: bool,
+    /// Schema with copies of its tables, once there is one.
+    #[serde(default)]
+    pub clone_schema: Option<String>,
 }
 
 /// Loader of a family of the library that is older than the others.

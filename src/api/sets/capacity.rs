@@ -401,6 +401,7 @@ impl Runs<'_, '_> {
                 answer: *answer,
                 measured_at,
                 percentile_ms,
+                captured_rate: self.without_rate.captured_rate,
                 bottleneck: found.as_ref(),
             }),
             limited_by: found.as_ref().map(|found| found.name.clone()),

@@ -215,7 +215,7 @@ impl Set<'_> {
         self.require_extension().or_raise();
         self.tell(spec);
         let spec = RunSpec {
-            vacuum_tables: self.tables_to_vacuum(spec)?,
+            vacuum_tables: [spec.vacuum_tables.clone(), self.tables_to_vacuum(spec)?].concat(),
             seed,
             run: Run {
                 set_id: self.id,

@@ -59,6 +59,14 @@ impl WorkloadOptions {
             }
         };
         let manifest = &family.manifest;
+        if manifest.captured.is_some() {
+            return Err(Error::OptionConflict {
+                message: format!(
+                    "workload \"{workload}\" was captured and has no tables of its own"
+                ),
+                hint: "bench.clone_tables copies the tables that its scripts use.".into(),
+            });
+        }
         let scale = i64::from(self.scale);
         let scale = in_range("scale", scale, 1, manifest.max_scale)?;
         let given = given(self.variables.as_ref())?;

@@ -21,7 +21,7 @@
 //! `query` of SPI, as a `utility` command, as a `call` or as one of `several`. `command` starts and
 //! finishes the transaction command around each statement, `errors` forms the errors, `listen`
 //! rejects LISTEN. `timed` is the session of the transactions that are sampled, as a whole or, by `meter`
-//! and the server's `hooks`, in parts.
+//! and the server's `hooks`, in parts. `guard` keeps a captured workload from changing what is not a copy.
 
 #[allow(unsafe_code)]
 mod call;
@@ -35,6 +35,8 @@ mod errors;
 mod examine;
 #[allow(unsafe_code)]
 mod execute;
+#[allow(unsafe_code)]
+pub mod guard;
 #[allow(unsafe_code)]
 mod hooks;
 #[allow(unsafe_code)]

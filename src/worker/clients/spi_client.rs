@@ -14,6 +14,7 @@ use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
+use crate::session::spi::guard;
 use crate::session::{SpiSession, refuse_listen};
 use crate::shared::recorder::Recorder;
 use crate::telemetry::processes;
@@ -82,6 +83,9 @@ pub fn run_client(call: TopLevelCall<'_>, segment: u32, secret: u64) -> Result<(
 fn prepare(place: &Place, spec: RunSpec) -> Result<(RunSpec, Workload, ValueSets<'static>)> {
     let workload = spec.workload_of(spec.variant(place.index))?;
     check_rights(&workload)?;
+    if let Some(schema) = &spec.guarded_schema {
+        transaction::transaction(|| guard::install(schema))?;
+    }
     Ok((spec, workload, place.segment.values()?))
 }
 

@@ -15,6 +15,8 @@ SELECT bench.initialize();
 SELECT bench.initialize_pgio(size => '300');
 SELECT bench.initialize('ycsb');
 SELECT bench.define_script('mine', E'\\set n random(1, 10)\nSELECT :n;');
+SELECT bench.define_workload('captured', '{"description": "d", "unit": "u", "max_scale": 1, "size": {"table_mb": 0, "index_mb": 0},
+	"captured": {}, "mixes": [{"name": "captured", "description": "d", "scripts": [{"name": "s", "weight": 1}]}]}', '', '', '{"s": "SELECT 1;"}');
 -- The runs and sets that functions read.
 SELECT bench.run('mine, select-only@2', clients => 2, transactions => 50, per_statement => true, log => true,
                  profile => true, label => 'it''s \ "read"', variables => '{"a": "\\ ''"}');
@@ -44,6 +46,7 @@ my @calls = (
 	chart        => 'SELECT bench.chart(1, name) FROM bench.charts(1)',
 	check_script => q(SELECT * FROM bench.check_script(E'\\\\set x 1 +\nSELECT :x;')),
 	check_workload => q(SELECT * FROM bench.check_workload('ycsb')),
+	clone_tables => q(SELECT c.table_name, c.rows FROM bench.clone_tables('captured', 'copies_' || txid_current(), '{public.pgbench_branches}') c),
 	compare      => qq(SELECT arm, runs FROM bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'mine', repeats => 1, $quick)),
 	compare_runs => 'SELECT * FROM bench.compare_runs(ARRAY[1], ARRAY[2])',
 	dashboard    => q(SELECT bench.dashboard() ~ '</html>'),
@@ -121,7 +124,7 @@ my @settings = (
 	"statement_timeout = '1 h'; SET lock_timeout = '1 h'; SET idle_in_transaction_session_timeout = '1 h'");
 # Functions that write, that need a schema in search_path, and that draw with characters of the client's
 # encoding.
-my $writes  = qr/^(define|delete|drop|finish|grant|import|initialize|resume)/;
+my $writes  = qr/^(clone|define|delete|drop|finish|grant|import|initialize|resume)/;
 my $in_path = qr/^initialize|pgio$|^pgbench$|^check_workload$|^workload_script$/;
 my $drawn   = qr/^(plot|report)$/;
 

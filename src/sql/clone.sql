@@ -1,0 +1,291 @@
+/* Copies of the tables that a captured workload uses, for runs that write. Everything is done with the rights
+   of the caller. */
+
+CREATE FUNCTION bench_internal.set_clone_schema(workload text, schema text) RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'set_clone_schema_wrapper';
+
+/* What the guard of a run puts around a sequence that it does not know beforehand. */
+CREATE FUNCTION bench_internal.require_copy(sequence regclass) RETURNS regclass
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'require_copy_wrapper';
+
+/* The options of a table or view, of its TOAST table, or of a column, for a WITH clause. */
+CREATE FUNCTION bench_internal.options_clause(options text[], prefix text DEFAULT '') RETURNS text
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(prefix || quote_ident(split_part(o, '=', 1)) || ' = '
+                      || quote_literal(substr(o, strpos(o, '=') + 1)), ', ')
+      FROM unnest(options) o
+$$;
+
+CREATE FUNCTION bench.clone_tables(
+    workload text, -- name of the captured workload
+    schema text, -- schema for the copies, which is new or empty
+    tables regclass[] DEFAULT '{}', -- tables to copy besides those that the workload uses
+    OUT table_name text, -- name of the table in the schema
+    OUT rows bigint, -- number of rows
+    OUT seconds float8 -- time that rows and indexes took
+) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET synchronize_seqscans = off
+SET datestyle = 'ISO, YMD'
+SET intervalstyle = postgres
+SET extra_float_digits = 1
+AS $$
+#variable_conflict use_column
+DECLARE
+    new_schema text := quote_ident(clone_tables.schema);
+    path text;
+    relations oid[];
+    sequences oid[];
+    found record;
+    part record;
+    begun timestamptz;
+    definition text;
+    kept text[];
+BEGIN
+    PERFORM bench_internal.set_clone_schema(clone_tables.workload, clone_tables.schema);
+    SELECT coalesce(w.manifest #>> '{captured,search_path}', '') INTO path
+      FROM bench.workload_definitions w
+     WHERE w.owner = quote_ident(current_user)::regrole AND w.name = clone_tables.workload;
+
+    -- What the workload uses, partitions, and what views read.
+    WITH RECURSIVE used (name, oid) AS (
+        SELECT t.name, to_regclass(t.name)::oid
+          FROM (SELECT format('%I.%I', c.table_schema, c.table_name) AS name FROM bench.captured_tables c
+                 WHERE c.owner = quote_ident(current_user)::regrole AND c.workload = clone_tables.workload) t
+        UNION
+        SELECT t::text, t::oid FROM unnest(clone_tables.tables) t
+        UNION
+        SELECT n.oid::regclass::text, n.oid
+          FROM used u JOIN pg_class c ON c.oid = u.oid,
+               LATERAL (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = c.oid AND c.relkind = 'p'
+                        UNION ALL
+                        SELECT d.refobjid FROM pg_rewrite w
+                          JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+                         WHERE w.ev_class = c.oid AND c.relkind = 'v' AND d.refclassid = 'pg_class'::regclass
+                           AND d.refobjid >= 16384) n (oid))
+    SELECT array_agg(DISTINCT u.oid), array_agg(u.name) FILTER (WHERE u.oid IS NULL) INTO relations, kept FROM used u;
+    IF kept <> '{}' THEN
+        RAISE 'table % of workload "%" does not exist', kept[1], clone_tables.workload USING ERRCODE = 'undefined_table';
+    ELSIF relations IS NULL THEN
+        RAISE 'workload "%" uses no tables', clone_tables.workload USING ERRCODE = 'undefined_table',
+            HINT = 'Give them as tables => ''{public.orders}''.';
+    END IF;
+    FOR found IN
+        SELECT c.oid::regclass AS name, c.relrowsecurity AS has_policies FROM pg_class c
+         WHERE c.oid = ANY (relations)
+           AND (c.relrowsecurity
+                OR c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid))
+    LOOP
+        RAISE 'cannot copy table "%" with %', found.name,
+              CASE WHEN found.has_policies THEN 'row-level security' ELSE 'tables that inherit from it' END
+            USING ERRCODE = 'feature_not_supported',
+            HINT = 'With allow_writes => true, runs change the tables themselves.';
+    END LOOP;
+    SELECT string_agg(c.oid::regclass::text, ' and ') AS names INTO found FROM pg_class c
+     WHERE c.oid = ANY (relations) GROUP BY c.relname HAVING count(*) > 1 LIMIT 1;
+    IF found.names IS NOT NULL THEN
+        RAISE 'cannot copy % into one schema', found.names USING ERRCODE = 'duplicate_table';
+    END IF;
+
+    IF to_regnamespace(new_schema) IS NULL THEN
+        EXECUTE 'CREATE SCHEMA ' || new_schema;
+    ELSIF EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = to_regnamespace(new_schema)
+                     AND d.deptype = 'n') THEN
+        RAISE 'schema "%" is not empty', clone_tables.schema USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = format('Name a new schema, or drop this one with DROP SCHEMA %s CASCADE.', new_schema);
+    ELSIF NOT (SELECT pg_has_role(n.nspowner, 'USAGE') FROM pg_namespace n WHERE n.oid = to_regnamespace(new_schema)) THEN
+        RAISE 'must be owner of schema "%"', clone_tables.schema USING ERRCODE = 'insufficient_privilege';
+    END IF;
+
+    -- Sequences that columns own or whose defaults use them; those of identity columns come with these.
+    sequences := ARRAY(
+        SELECT c.oid FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'S'
+        UNION
+        SELECT d.refobjid FROM pg_attrdef a
+          JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = a.oid AND d.refclassid = 'pg_class'::regclass
+          JOIN pg_class c ON c.oid = d.refobjid AND c.relkind = 'S'
+         WHERE a.adrelid = ANY (relations)
+        UNION
+        SELECT d.objid FROM pg_depend d JOIN pg_class c ON c.oid = d.objid AND c.relkind = 'S'
+         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
+           AND d.refobjid = ANY (relations));
+    FOR found IN
+        SELECT c.oid, c.relname, s.* FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid WHERE c.oid = ANY (sequences)
+    LOOP
+        definition := format('%s.%I', new_schema, found.relname);
+        EXECUTE 'CREATE SEQUENCE ' || definition || format(
+                       ' AS %s INCREMENT %s MINVALUE %s MAXVALUE %s START %s CACHE %s %s', format_type(found.seqtypid, NULL), found.seqincrement, found.seqmin, found.seqmax,
+                       found.seqstart, found.seqcache, CASE WHEN found.seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END);
+        EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s', definition, found.oid::regclass);
+    END LOOP;
+
+    FOR found IN
+        SELECT c.oid, c.relname, c.relispartition AS is_part,
+               format('CREATE %s TABLE %s.%I (LIKE %s INCLUDING ALL EXCLUDING INDEXES EXCLUDING COMMENTS%s)%s%s%s',
+                      CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED' END, new_schema, c.relname, c.oid::regclass,
+                      CASE WHEN c.relispartition THEN ' EXCLUDING IDENTITY' END,
+                      ' PARTITION BY ' || pg_get_partkeydef(c.oid),
+                      CASE WHEN c.relkind = 'r' THEN ' USING ' || quote_ident(m.amname) END,
+                      ' WITH (' || nullif(concat_ws(', ', bench_internal.options_clause(c.reloptions),
+                                                    bench_internal.options_clause(t.reloptions, 'toast.')), '') || ')') AS sql
+          FROM pg_class c LEFT JOIN pg_class t ON t.oid = c.reltoastrelid LEFT JOIN pg_am m ON m.oid = c.relam
+         WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p')
+    LOOP
+        EXECUTE found.sql;
+        -- What LIKE leaves out of columns, and sequences.
+        FOR part IN
+            SELECT a.attname, a.attidentity <> '' AND NOT found.is_part AS is_identity, a.attstattarget AS statistics,
+                   bench_internal.options_clause(ARRAY(SELECT o FROM unnest(a.attoptions) o WHERE o ~ '^n_distinct')) AS options,
+                   pg_get_expr(d.adbin, d.adrelid) AS expression,
+                   ARRAY(SELECT s.refobjid FROM pg_depend s
+                          WHERE s.classid = 'pg_attrdef'::regclass AND s.objid = d.oid AND s.refobjid = ANY (sequences)
+                            AND s.refclassid = 'pg_class'::regclass) AS of_sequences
+              FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+             WHERE a.attrelid = found.oid AND a.attnum > 0 AND NOT a.attisdropped
+        LOOP
+            definition := format('ALTER TABLE %s.%I ALTER %I ', new_schema, found.relname, part.attname);
+            IF part.statistics >= 0 THEN
+                EXECUTE definition || 'SET STATISTICS ' || part.statistics;
+            END IF;
+            IF part.options IS NOT NULL THEN
+                EXECUTE definition || 'SET (' || part.options || ')';
+            END IF;
+            IF part.of_sequences <> '{}' THEN
+                EXECUTE definition || 'SET DEFAULT ' || (
+                    WITH RECURSIVE replaced (done, expression) AS (
+                        SELECT 0, part.expression
+                        UNION ALL
+                        SELECT r.done + 1, replace(r.expression, quote_literal(c.oid::regclass::text) || '::regclass',
+                                                   quote_literal(format('%s.%I', new_schema, c.relname)) || '::regclass')
+                          FROM replaced r JOIN pg_class c ON c.oid = part.of_sequences[r.done + 1])
+                    SELECT r.expression FROM replaced r ORDER BY r.done DESC LIMIT 1);
+            END IF;
+            IF part.is_identity THEN
+                EXECUTE format('SELECT setval(%L, last_value, is_called) FROM %s',
+                               pg_get_serial_sequence(format('%s.%I', new_schema, found.relname), part.attname),
+                               pg_get_serial_sequence(found.oid::regclass::text, part.attname));
+            END IF;
+        END LOOP;
+    END LOOP;
+    FOR found IN
+        SELECT format('ALTER SEQUENCE %s.%I OWNED BY %s.%I.%I', new_schema, s.relname, new_schema, c.relname, a.attname) AS sql
+          FROM pg_depend d JOIN pg_class s ON s.oid = d.objid JOIN pg_class c ON c.oid = d.refobjid
+          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid
+         WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'a'
+           AND d.objid = ANY (sequences) AND d.refobjid = ANY (relations)
+    LOOP
+        EXECUTE found.sql;
+    END LOOP;
+
+    -- Rows, then keys and indexes.
+    FOR found IN
+        SELECT c.oid, c.relname, c.relkind, c.relispartition AS is_part, c.oid::regclass::text AS name,
+               (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
+          FROM pg_class c
+         WHERE c.oid = ANY (relations) AND c.relkind IN ('r', 'p') ORDER BY c.relkind, c.relname
+    LOOP
+        begun := clock_timestamp();
+        table_name := found.relname;
+        rows := 0;
+        IF found.relkind = 'r' AND found.columns IS NOT NULL THEN
+            EXECUTE format('INSERT INTO %s.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM ONLY %s', new_schema, found.relname,
+                           found.columns, found.columns, found.name);
+            GET DIAGNOSTICS rows = ROW_COUNT;
+        END IF;
+        FOR part IN
+            SELECT CASE WHEN n.oid IS NOT NULL
+                        THEN format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, found.relname, n.conname,
+                                    pg_get_constraintdef(n.oid))
+                        -- The server writes the names of the index and of its table in front.
+                        ELSE format('CREATE %sINDEX %I ON %s.%I', is_unique, i.relname, new_schema, found.relname)
+                             || substr(pg_get_indexdef(i.oid), 1 + length(
+                                    format('CREATE %sINDEX %I ON %s%s', is_unique, i.relname,
+                                           CASE i.relkind WHEN 'I' THEN 'ONLY ' END, found.name))) END AS sql
+              FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+              LEFT JOIN pg_constraint n ON n.conindid = i.oid AND n.conrelid = found.oid AND n.contype IN ('p', 'u', 'x'),
+                   LATERAL (SELECT CASE WHEN x.indisunique THEN 'UNIQUE ' END) u (is_unique)
+             WHERE x.indrelid = found.oid AND x.indisvalid ORDER BY i.relname
+        LOOP
+            EXECUTE part.sql;
+        END LOOP;
+        IF found.relkind = 'r' THEN
+            IF NOT found.is_part THEN
+                EXECUTE format('ANALYZE %s.%I', new_schema, found.relname);
+            END IF;
+            seconds := extract(epoch FROM clock_timestamp() - begun);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+    FOR found IN
+        SELECT format('ALTER TABLE %s.%I ATTACH PARTITION %s.%I %s', new_schema, p.relname, new_schema, c.relname,
+                      pg_get_expr(c.relpartbound, c.oid)) AS sql
+          FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid AND c.relispartition JOIN pg_class p ON p.oid = i.inhparent
+         WHERE c.oid = ANY (relations) AND p.oid = ANY (relations)
+    LOOP
+        EXECUTE found.sql;
+    END LOOP;
+    FOR found IN
+        SELECT format('ANALYZE %s.%I', new_schema, c.relname) AS sql FROM pg_class c
+         WHERE c.oid = ANY (relations)
+           AND (c.relkind = 'p' AND NOT c.relispartition OR c.relispartition AND NOT EXISTS (
+                SELECT FROM pg_inherits i WHERE i.inhrelid = c.oid AND i.inhparent = ANY (relations)))
+    LOOP
+        EXECUTE found.sql;
+    END LOOP;
+
+    FOR found IN
+        SELECT format('ALTER TABLE %s.%I ADD CONSTRAINT %I %s', new_schema, c.relname, n.conname,
+                      replace(pg_get_constraintdef(n.oid), ' REFERENCES ' || n.confrelid::regclass || '(',
+                              format(' REFERENCES %s.%I(', new_schema, r.relname))) AS sql
+          FROM pg_constraint n JOIN pg_class c ON c.oid = n.conrelid JOIN pg_class r ON r.oid = n.confrelid
+         WHERE n.contype = 'f' AND n.conparentid = 0 AND c.oid = ANY (relations) AND r.oid = ANY (relations)
+    LOOP
+        BEGIN
+            EXECUTE found.sql;
+        EXCEPTION WHEN foreign_key_violation THEN
+            RAISE USING ERRCODE = 'foreign_key_violation', MESSAGE = SQLERRM,
+                HINT = 'Rows have been changed while they were copied. Copy them in one snapshot: BEGIN ISOLATION LEVEL REPEATABLE READ.';
+        END;
+    END LOOP;
+
+    -- Views find the copies where they found the tables.
+    FOR found IN
+        SELECT c.oid, format('CREATE VIEW %s.%I%s AS ', new_schema, c.relname,
+                             ' WITH (' || bench_internal.options_clause(c.reloptions) || ')') AS sql
+          FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind = 'v' ORDER BY c.oid
+    LOOP
+        PERFORM pg_catalog.set_config('search_path', path, true);
+        SELECT pg_catalog.pg_get_viewdef(found.oid) INTO definition;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+        definition := found.sql || definition;
+        PERFORM set_config('search_path', concat_ws(', ', new_schema, nullif(path, '')), true);
+        EXECUTE definition;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    END LOOP;
+
+    -- What has no copy.
+    FOR found IN
+        SELECT k.kind, string_agg(k.name, ', ' ORDER BY k.name) AS names
+          FROM (SELECT 1, 'triggers', format('%I on %s', t.tgname, t.tgrelid::regclass) FROM pg_trigger t
+                 WHERE t.tgrelid = ANY (relations) AND NOT t.tgisinternal AND t.tgparentid = 0
+                UNION ALL
+                SELECT 2, 'rules', format('%I on %s', w.rulename, w.ev_class::regclass) FROM pg_rewrite w
+                 WHERE w.ev_class = ANY (relations) AND w.rulename <> '_RETURN'
+                UNION ALL
+                SELECT 3, 'foreign keys', format('%I on %s', n.conname, n.conrelid::regclass) FROM pg_constraint n
+                 WHERE n.contype = 'f' AND n.conparentid = 0
+                   AND (n.conrelid = ANY (relations)) <> (n.confrelid = ANY (relations))
+                UNION ALL
+                SELECT 4, CASE c.relkind WHEN 'm' THEN 'materialized views' ELSE 'foreign tables' END, c.oid::regclass::text
+                  FROM pg_class c WHERE c.oid = ANY (relations) AND c.relkind IN ('m', 'f')) k (place, kind, name)
+         GROUP BY k.place, k.kind ORDER BY k.place, k.kind
+    LOOP
+        RAISE NOTICE 'not copied: % %', found.kind, found.names;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION bench.clone_tables IS 'copy the tables that a captured workload uses into a schema of their own, where its runs write';
