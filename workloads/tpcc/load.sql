@@ -124,7 +124,7 @@ SELECT o_id,
 SELECT o_id, ($1 % 10 + 1)::integer, ($1 / 10 + 1)::integer
   FROM generate_series(2101, 3000) AS o_id;
 
--- order_line: 10 * :warehouses parts of 45000 rows
+-- order_line: 10 * :warehouses parts of 30000 rows, at most 45000
 SELECT o_id,
        ($1 % 10 + 1)::integer,
        ($1 / 10 + 1)::integer,

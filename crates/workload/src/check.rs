@@ -38,7 +38,12 @@ impl Family {
         check_sizes(manifest)?;
         let values = check_values(manifest)?;
         for query in &self.load {
-            for (what, text) in [("parts", &query.parts), ("rows", &query.rows)] {
+            let at_most = query.at_most.as_ref().unwrap_or(&query.rows);
+            for (what, text) in [
+                ("parts", &query.parts),
+                ("rows", &query.rows),
+                ("most rows", at_most),
+            ] {
                 let name = format!("{what} of {}", query.table);
                 let number = values.evaluate(&name, text, &mut Rng::from_seed(0))?;
                 require(number >= 0, || format!("number of {name} is {number}"))?;

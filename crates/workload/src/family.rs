@@ -55,8 +55,10 @@ pub struct LoadQuery {
     pub table: String,
     /// Expression for the number of parts.
     pub parts: String,
-    /// Expression for the number of rows of a part, at most.
+    /// Expression for the number of rows of a part.
     pub rows: String,
+    /// Expression for the greatest number of rows of a part, if parts differ; `rows` is their mean then.
+    pub at_most: Option<String>,
     /// The query.
     pub sql: String,
 }
@@ -204,14 +206,19 @@ fn headed<T>(
 fn load_queries(text: &str) -> Result<Vec<LoadQuery>, WorkloadError> {
     let header = |line: &str| {
         let (table, rest) = line.split_once(": ")?;
-        let (parts, rows) = rest.strip_suffix(" rows")?.split_once(" parts of ")?;
-        Some((table.to_owned(), parts.to_owned(), rows.to_owned()))
+        let (parts, rest) = rest.split_once(" parts of ")?;
+        let (rows, at_most) = match rest.split_once(" rows, at most ") {
+            Some((rows, at_most)) => (rows, Some(at_most.to_owned())),
+            None => (rest.strip_suffix(" rows")?, None),
+        };
+        Some((table.to_owned(), parts.to_owned(), rows.to_owned(), at_most))
     };
     let found = headed("load.sql", "-- table: 1 parts of 1000 rows", text, header)?;
-    let query = |((table, parts, rows), sql)| LoadQuery {
+    let query = |((table, parts, rows, at_most), sql)| LoadQuery {
         table,
         parts,
         rows,
+        at_most,
         sql,
     };
     Ok(found.into_iter().map(query).collect())
@@ -261,11 +268,14 @@ mod tests {
 
     #[test]
     fn headers_and_queries() {
-        let text = "-- a: 2 * :scale parts of 10 rows\nSELECT 1\n  FROM x;\n-- b: 1 parts of 5 rows\nSELECT 2;\n";
+        let text = "-- a: 2 * :scale parts of 10 rows\nSELECT 1\n  FROM x;\n-- b: 1 parts of 5 rows, at most 9\nSELECT 2;\n";
         let found = load_queries(text).unwrap();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].parts, "2 * :scale");
         assert_eq!(found[0].rows, "10");
+        assert_eq!(found[0].at_most, None);
+        assert_eq!(found[1].rows, "5");
+        assert_eq!(found[1].at_most.as_deref(), Some("9"));
         assert_eq!(found[1].sql, "SELECT 2");
         assert!(load_queries("SELECT 1;").is_err());
         let found = checks("-- sums (after load only): all is well\nSELECT 1;\n").unwrap();

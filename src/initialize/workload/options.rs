@@ -196,6 +196,10 @@ fn queries(family: &Family, values: &Values) -> Result<Vec<RowQuery>> {
     let query = |query: &selfbench_workload::LoadQuery| {
         let parts = number(&query.table, &query.parts)? as u64;
         let each = number(&query.table, &query.rows)? as u64;
+        let at_most = match &query.at_most {
+            Some(text) => number(&query.table, text)? as u64,
+            None => each,
+        };
         Ok(RowQuery {
             table: query.table.clone(),
             sql: query.sql.clone(),
@@ -203,6 +207,7 @@ fn queries(family: &Family, values: &Values) -> Result<Vec<RowQuery>> {
             columns: Vec::new(),
             parts,
             rows: parts.saturating_mul(each),
+            at_most,
         })
     };
     family.load.iter().map(query).collect()

@@ -68,7 +68,7 @@ impl Parts {
         self.queries.iter().map(|query| query.parts).sum()
     }
 
-    /// Number of rows, at most.
+    /// Number of rows, on average.
     pub fn rows(&self) -> u64 {
         let rows = self.queries.iter().map(|query| query.rows);
         rows.fold(0, u64::saturating_add)
@@ -181,7 +181,7 @@ fn limited(
     query: &RowQuery,
     done: &mut dyn FnMut(u64) -> Result<()>,
 ) -> impl FnMut(u64) -> Result<()> {
-    let most = query.rows.checked_div(query.parts).unwrap_or_default();
+    let most = query.at_most;
     let mut left = most;
     move |rows| {
         left = left.checked_sub(rows).ok_or_else(|| {

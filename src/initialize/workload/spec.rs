@@ -67,12 +67,14 @@ pub struct RowQuery {
     pub columns: Vec<String>,
     /// Number of parts.
     pub parts: u64,
-    /// Rows of all parts, at most.
+    /// Rows of all parts, on average.
     pub rows: u64,
+    /// Rows of a part, at most.
+    pub at_most: u64,
 }
 
 impl WorkloadSpec {
-    /// Number of rows of all tables, at most.
+    /// Number of rows of all tables, on average.
     pub fn rows(&self) -> i64 {
         let rows = self.queries.iter().map(|query| query.rows);
         rows.fold(0, u64::saturating_add).min(i64::MAX as u64) as i64

@@ -265,9 +265,13 @@ fn workload(
     }
     steps.begin(activity_of('v'))?;
     // VACUUM marks pages as all-visible only if the WAL of the commits of their rows has been written, for
-    // which parts do not wait. This commit does.
+    // which parts do not wait, nor do the ANALYZE of other tables with `synchronous_commit` off. This commit
+    // and those that follow do.
     database.transaction(|database| {
-        database.execute("SET LOCAL synchronous_commit = local")?;
+        database.execute(
+            "SELECT pg_catalog.set_config('synchronous_commit', 'local', false)
+              WHERE pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'",
+        )?;
         database.execute("SELECT pg_catalog.pg_logical_emit_message(true, 'pg_selfbench', '')")
     })?;
     for table in &spec.tables {
