@@ -226,6 +226,12 @@ unsafe extern "C-unwind" fn utility(
     let guard = GUARD.get();
     // SAFETY: called by the server with a command that is about to be executed.
     unsafe {
+        // A plan that is kept must not be changed.
+        let plan: *mut pg_sys::PlannedStmt =
+            match is_a((*plan).utilityStmt, pg_sys::NodeTag::T_CallStmt) {
+                true => pg_sys::copyObjectImpl(plan.cast()).cast(),
+                false => plan,
+            };
         if let Some(guard) = guard {
             checked(guard.check_utility((*plan).utilityStmt));
         }

@@ -152,6 +152,7 @@ CREATE FUNCTION app.next_of(name text) RETURNS bigint LANGUAGE sql AS $$ SELECT 
 CREATE FUNCTION app.next_atomic(name text) RETURNS bigint LANGUAGE sql RETURN nextval(name::regclass);
 CREATE FUNCTION app.next_simple(name text) RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN n := nextval(name); RETURN n; END $$;
 CREATE FUNCTION app.away() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('search_path', 'app', false); UPDATE customers SET mood = 'bad' WHERE id = 1; END $$;
+CREATE PROCEDURE app.take(n bigint) LANGUAGE sql AS '';
 CREATE PROCEDURE app.work(n bigint) LANGUAGE plpgsql AS $$ BEGIN INSERT INTO customers (name) VALUES ('by a procedure ' || n || random()); COMMIT; UPDATE app.log SET line = 'changed'; END $$;
 DO $$ DECLARE r record; BEGIN
 	FOR r IN SELECT c.oid::regclass AS name, relkind FROM pg_class c WHERE relnamespace = 'app'::regnamespace AND relkind IN ('r', 'p', 'S', 'v') LOOP
@@ -210,7 +211,8 @@ INSERT INTO customers (name) VALUES (:'i' || '-' || :client_id || '-' || random(
 INSERT INTO "Orders" (customer) VALUES (:id);
 UPDATE events SET kind = kind WHERE at = '2024-02-10';
 SELECT * FROM totals WHERE name = 'c1';
-SELECT nextval('numbers');
+SELECT nextval('numbers'), nextval('num' || 'bers'), app.next_of('numbers'), app.next_simple('numbers');
+CALL app.take(nextval('num' || 'bers'));
 SAVEPOINT a;
 SELECT id FROM customers WHERE id = :id FOR UPDATE;
 DO $$ BEGIN UPDATE "Orders" SET amount = 2 WHERE id = 1; END $$;
@@ -253,7 +255,7 @@ SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 WHERE c.relnamespace = '$schema'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND c.relname <> 'log' AND c.relname <> 'names' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY 1, 2;
 SELECT conrelid::regclass, conname, contype, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
-WHERE r.relnamespace = '$schema'::regnamespace AND r.relname <> 'log' ORDER BY 1::text, 2;
+WHERE r.relnamespace = '$schema'::regnamespace AND r.relname <> 'log' ORDER BY r.relname, 2;
 SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = '$schema'::regnamespace AND relname <> 'log') ORDER BY 1;
 SELECT sequencename, data_type, start_value, min_value, max_value, increment_by, cycle, cache_size, last_value FROM pg_sequences WHERE schemaname = trim('"' FROM '$schema') AND sequencename <> 'log_id_seq' ORDER BY 1;
 SELECT pg_get_serial_sequence('$schema.customers', 'id'), pg_get_serial_sequence('$schema."Orders"', 'id'), count(*) FROM pg_statistic_ext WHERE stxrelid = '$schema.customers'::regclass;
