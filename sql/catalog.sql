@@ -78,7 +78,7 @@ WHERE CASE WHEN c.type ~ '^timestamp' THEN c.name !~ '_at$'
   AND c.name NOT IN ('update_pct', 'working_set_pct')
   -- Numbers without a unit.
   AND c.name !~ '(ratio|_factor|^lambda|^sigma|^kappa)(_low|_high)?$'
-  AND c.name NOT IN ('p_value', 'r_squared', 'peak_clients', 'bend_clients', 'sessions', 'waiting_sessions', 'per_minute')
+  AND c.name NOT IN ('p_value', 'r_squared', 'peak_clients', 'bend_clients', 'sessions', 'waiting_sessions', 'per_minute', 'commits', 'begins')
 GROUP BY c.name, c.type ORDER BY c.type, c.name;
 SELECT DISTINCT classid::regclass
 FROM pg_depend

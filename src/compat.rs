@@ -132,6 +132,70 @@ pub unsafe fn walk_expression(
     unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| expression_tree_walker(node, visit, context)) }
 }
 
+/// Copies an expression, with what `mutate` makes of each expression right below it.
+///
+/// # Safety
+/// `node` must be an expression; `mutate` must do with `context`.
+pub unsafe fn mutate_expression(
+    node: *mut pg_sys::Node,
+    mutate: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> *mut pg_sys::Node,
+    context: *mut c_void,
+) -> *mut pg_sys::Node {
+    unsafe extern "C-unwind" {
+        #[cfg_attr(not(feature = "pg15"), link_name = "expression_tree_mutator_impl")]
+        fn expression_tree_mutator(
+            node: *mut pg_sys::Node,
+            mutate: unsafe extern "C-unwind" fn(
+                *mut pg_sys::Node,
+                *mut c_void,
+            ) -> *mut pg_sys::Node,
+            context: *mut c_void,
+        ) -> *mut pg_sys::Node;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| expression_tree_mutator(node, mutate, context)) }
+}
+
+/// Calls `visit` with each part of a query, apart from the aliases of joins.
+///
+/// # Safety
+/// `query` must have been analyzed; `visit` must do with `context`.
+pub unsafe fn walk_query(
+    query: *mut pg_sys::Query,
+    visit: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> bool,
+    context: *mut c_void,
+) {
+    unsafe extern "C-unwind" {
+        #[cfg_attr(not(feature = "pg15"), link_name = "query_tree_walker_impl")]
+        fn query_tree_walker(
+            query: *mut pg_sys::Query,
+            visit: unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> bool,
+            context: *mut c_void,
+            flags: std::ffi::c_int,
+        ) -> bool;
+    }
+    let flags = pg_sys::QTW_IGNORE_JOINALIASES as std::ffi::c_int;
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::ffi::pg_guard_ffi_boundary(|| query_tree_walker(query, visit, context, flags));
+    }
+}
+
+/// The expressions by which a query groups, if that is what an entry of its range table stands for.
+#[cfg(not(feature = "pg18"))]
+pub fn grouped(_: &pg_sys::RangeTblEntry) -> *mut pg_sys::List {
+    std::ptr::null_mut()
+}
+
+/// The expressions by which a query groups, if that is what an entry of its range table stands for.
+#[cfg(feature = "pg18")]
+pub fn grouped(entry: &pg_sys::RangeTblEntry) -> *mut pg_sys::List {
+    match entry.rtekind {
+        pg_sys::RTEKind::RTE_GROUP => entry.groupexprs,
+        _ => std::ptr::null_mut(),
+    }
+}
+
 /// Earlier servers count the evictions of all processes of a kind together, or not at all.
 #[cfg(not(feature = "pg18"))]
 pub fn blocks_evicted() -> Option<u64> {

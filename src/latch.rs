@@ -30,10 +30,12 @@ pub enum WaitEvent {
     Shell,
     /// Room for the log of transactions.
     LogRoom,
+    /// The end of the window of a capture.
+    Window,
 }
 
 impl WaitEvent {
-    const COUNT: usize = WaitEvent::LogRoom as usize + 1;
+    const COUNT: usize = WaitEvent::Window as usize + 1;
 
     /// The name that the server shows.
     fn name(self) -> &'static CStr {
@@ -47,6 +49,7 @@ impl WaitEvent {
             WaitEvent::Connection => c"SelfbenchConnection",
             WaitEvent::Shell => c"SelfbenchShell",
             WaitEvent::LogRoom => c"SelfbenchLogRoom",
+            WaitEvent::Window => c"SelfbenchWindow",
         }
     }
 

@@ -12,6 +12,7 @@
 //! | `telemetry` | observations of a run's coordinator beside the clients |
 //! | `initialize` | tables and their filling |
 //! | `results` | rows of results |
+//! | `capture` | workloads made from what the server has executed |
 //! | `session` | the two ways in which a client's statements reach a server |
 //! | `run` | runs: options, specification |
 //! | `database` | this server or a target, for everything that is not measured |
@@ -39,6 +40,7 @@
 
 mod api;
 mod backend;
+mod capture;
 mod check;
 mod clock;
 #[allow(unsafe_code)]

@@ -34,6 +34,19 @@ pub fn first_row(sql: &str) -> Result<Vec<Option<String>>> {
     select(sql, Some(1), &[], texts_of_first_row)
 }
 
+/// The rows of a query whose columns are all texts.
+pub fn rows_of_texts(sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+    select(sql, None, &[], |rows| {
+        let columns = rows.columns()?;
+        rows.map(|row| {
+            (1..=columns)
+                .map(|column| Ok(row.get::<AnyText>(column)?.map(|text| text.0)))
+                .collect()
+        })
+        .collect()
+    })
+}
+
 fn texts_of_first_row(mut rows: SpiTupleTable) -> Result<Vec<Option<String>>> {
     let Some(row) = rows.next() else {
         return Ok(Vec::new());

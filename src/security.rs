@@ -106,6 +106,11 @@ pub fn with_pinned_settings<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_settings(&PINNED, body)
 }
 
+/// Runs `body` with this `search_path`, and values printed in the server's default formats.
+pub fn with_search_path<T>(path: &CStr, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    with_pinned_settings(|| with_settings(&[(c"search_path", path)], body))
+}
+
 fn with_settings<T>(settings: &[(&CStr, &CStr)], body: impl FnOnce() -> Result<T>) -> Result<T> {
     session::with_settings(InTransaction::current()?, settings, body)
 }

@@ -1,6 +1,7 @@
 //! SQL-callable functions: unpack the arguments, call, return. Declared by hand in `src/sql`.
 
 mod budget;
+mod capture;
 mod charts;
 mod dashboard;
 mod generated;

@@ -163,8 +163,7 @@ pub fn check(sql: &str, parameters: usize, single: bool, resolve: bool) -> Resul
     match with_callback(note_place, || in_memory_of_its_own(body)) {
         Err(error) if says_nothing(&error) => return Err(error),
         Err(error) => {
-            let place = usize::try_from(PLACE.load(Relaxed)).ok();
-            checked.error = Some((error.report(), place.filter(|place| *place > 0)));
+            checked.error = Some((error.report(), error_place()));
         }
         Ok(()) => {}
     }
@@ -291,7 +290,7 @@ fn no_parameter(number: usize) -> Error {
 
 /// Whether an error says nothing about the statement: SQLSTATEs of resources, of interventions and of
 /// locks.
-fn says_nothing(error: &Error) -> bool {
+pub(super) fn says_nothing(error: &Error) -> bool {
     let sqlstate = error.report().sqlstate;
     sqlstate.starts_with("53")
         || sqlstate.starts_with("57")
@@ -300,7 +299,7 @@ fn says_nothing(error: &Error) -> bool {
 
 /// The text with a zero byte at its end. Fails if there is not enough memory for what the server and
 /// this crate may make of it, such as a message with all of the text.
-fn zero_terminated(text: &str) -> Result<CString> {
+pub(super) fn zero_terminated(text: &str) -> Result<CString> {
     const COPIES: usize = 8;
     let mut memory: Vec<u8> = Vec::new();
     let wanted = (text.len() + 1).saturating_mul(COPIES);
@@ -315,7 +314,7 @@ fn zero_terminated(text: &str) -> Result<CString> {
 }
 
 /// Runs `body` in a subtransaction that is rolled back, whose memory is the current one meanwhile.
-fn in_memory_of_its_own<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn in_memory_of_its_own<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     tried(InTransaction::current()?, || {
         // SAFETY: in a subtransaction, after which the previous context is current again.
         unsafe { pg_sys::MemoryContextSwitchTo(pg_sys::CurTransactionContext) };
@@ -327,8 +326,14 @@ fn in_memory_of_its_own<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 /// errors of this crate have not; 0 if it is not known.
 static PLACE: AtomicI32 = AtomicI32::new(0);
 
+/// That place; `None` if it is not known.
+pub(super) fn error_place() -> Option<usize> {
+    let place = usize::try_from(PLACE.swap(0, Relaxed)).ok();
+    place.filter(|place| *place > 0)
+}
+
 /// Notes the place of the error that the server reports.
-extern "C-unwind" fn note_place(_: *mut c_void) {
+pub(super) extern "C-unwind" fn note_place(_: *mut c_void) {
     // SAFETY: the server calls this for the report in progress.
     PLACE.store(unsafe { pg_sys::geterrposition() }, Relaxed);
 }

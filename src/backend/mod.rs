@@ -1,7 +1,7 @@
 //! Behavior of a task's processes as server processes, for all kinds of processes.
 //!
 //! `identity` is the role and database that it connects to, `settings` copies the settings of the
-//! caller's session. `transaction` and `statement` execute SQL, `parallel` lets the server validate
+//! caller's session. `transaction` and `statement` execute SQL, `analysis` and `parameters` read it, `parallel` lets the server validate
 //! foreign keys by parallel plans, `unguarded` declares what a client calls in each transaction,
 //! `timeouts` limits statements, `usage` reads the server's counters. `interrupts` handles signals,
 //! `notices` receives what would be sent to a client, `events` and `alarm` wait for sockets and
@@ -30,6 +30,8 @@ pub mod interrupts;
 pub mod notices;
 #[allow(unsafe_code)]
 pub mod parallel;
+#[allow(unsafe_code)]
+pub mod parameters;
 #[allow(unsafe_code)]
 pub mod peer;
 #[allow(unsafe_code)]

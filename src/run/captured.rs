@@ -16,6 +16,21 @@ use crate::server;
 use selfbench_workload::Captured;
 use serde_json::{Map, Value};
 
+/// The `search_path` with which a captured workload finds its tables, or their copies.
+pub fn search_path(captured: &Captured, clone_schema: Option<&str>) -> Result<String> {
+    let path = match &captured.search_path {
+        Some(path) => path.clone(),
+        None => {
+            let sql = "SELECT pg_catalog.current_setting('search_path')";
+            query::first_value::<String>(sql, &[])?.unwrap_or_default()
+        }
+    };
+    Ok(match clone_schema {
+        Some(schema) => format!("\"{}\", {path}", schema.replace('"', "\"\"")),
+        None => path,
+    })
+}
+
 /// A captured workload that a run executes.
 pub struct CapturedRun<'c> {
     /// Its name.
@@ -171,18 +186,7 @@ impl CapturedRun<'_> {
             Some(other) => return Ok(other.clone()),
             None => Map::new(),
         };
-        let path = match &self.captured.search_path {
-            Some(path) => path.clone(),
-            None => query::first_value::<String>(
-                "SELECT pg_catalog.current_setting('search_path')",
-                &[],
-            )?
-            .unwrap_or_default(),
-        };
-        let path = match clone_schema {
-            Some(schema) => format!("\"{}\", {path}", schema.replace('"', "\"\"")),
-            None => path,
-        };
+        let path = search_path(self.captured, clone_schema)?;
         let mut needed = vec![("search_path", path)];
         if clone_schema.is_none() && !self.allow_writes {
             needed.push(("default_transaction_read_only", "on".into()));

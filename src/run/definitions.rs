@@ -14,7 +14,7 @@ use pgrx::JsonB;
 use pgrx::spi::Spi;
 use selfbench_script::names::ScriptName;
 use selfbench_script::{BuiltinError, builtin};
-use selfbench_workload::{Family, Source, WorkloadError, find_mix};
+use selfbench_workload::{Family, Source, WorkloadError, find_mix, is_name};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -154,17 +154,35 @@ pub fn define(definition: &Definition) -> Result<()> {
     })
 }
 
+/// Fails if a family and its mix cannot have that name.
+pub fn require_free(name: &str) -> Result<()> {
+    let rule = |message: String| Error::OptionConflict {
+        message: format!("invalid name of a workload: {message}"),
+        hint: "Choose another name, of letters, digits, underscores and hyphens.".into(),
+    };
+    match is_name(name) {
+        true => require_names(name, &[name], &rule),
+        false => Err(rule(format!("\"{name}\""))),
+    }
+}
+
 /// Fails if another workload or a script has a name of the family.
 fn require_unused(family: &Family, rule: &impl Fn(String) -> Error) -> Result<()> {
     let mixes = family.manifest.mixes.iter().map(|mix| mix.name.as_str());
-    for name in std::iter::once(family.name.as_str()).chain(mixes) {
+    let names: Vec<_> = std::iter::once(family.name.as_str()).chain(mixes).collect();
+    require_names(&family.name, &names, rule)
+}
+
+/// Fails if another workload than the family or a script has one of the names.
+fn require_names(family: &str, names: &[&str], rule: &impl Fn(String) -> Error) -> Result<()> {
+    for name in names.iter().copied() {
         if !matches!(builtin::find_builtin(name), Err(BuiltinError::Unknown(_))) {
             return Err(rule(format!(
                 "the name \"{name}\" is reserved for built-in scripts"
             )));
         }
         let of_library = find_mix(name).map_err(|error| rule(error.to_string()))?;
-        let own = find(name)?.filter(|own| own.name != family.name);
+        let own = find(name)?.filter(|own| own.name != family);
         if let Some(other) = of_library.map(|(other, _)| other).or(own) {
             return Err(rule(format!(
                 "the name \"{name}\" is used by workload \"{}\"",

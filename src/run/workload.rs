@@ -1,6 +1,7 @@
 //! Workloads in a run, those of the library and the role's own: the scripts of a mix, and the values of their
 //! variables, which come from the tables.
 
+use super::captured::search_path;
 use super::definitions;
 use super::script::{MixName, PGBENCH, ScriptSpec, built_in, user_script};
 use crate::backend::activity;
@@ -10,12 +11,14 @@ use crate::error::{Error, Result};
 use crate::options::nearest;
 use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
+use crate::security::with_search_path;
 use selfbench_script::builtin;
 use selfbench_workload::{
     Captured, Check, Family, Given, Loader, Manifest, Mix, MixOptions, Values, WorkloadError,
     find_mix,
 };
 use std::collections::BTreeMap;
+use std::ffi::CString;
 
 /// The hint for pgio's workload.
 pub const PGIO_FUNCTIONS: &str =
@@ -223,10 +226,7 @@ fn values(
         }
     }
     let found = match (scale, target) {
-        // It has no tables of its own.
-        _ if manifest.captured.is_some() => {
-            Found::Loaded(Values::of(manifest, 1, &variables).map_err(faulty)?)
-        }
+        _ if manifest.captured.is_some() => of_capture(family, variables, target)?,
         (Some(scale), _) => {
             Found::Loaded(Load::planned(manifest, scale, seed)?.values(family, variables)?)
         }
@@ -280,6 +280,64 @@ pub fn checks(scripts: &[ScriptSpec]) -> Result<Vec<Check>> {
         None => Ok(Vec::new()),
         Some(family) => Ok(named(family)?.0.checks),
     }
+}
+
+/// The values for a captured workload, which has no tables of its own: what is detected there depends on the
+/// tables as they are when a run starts, the originals and their copies.
+fn of_capture(family: &Family, mut values: Given, target: Option<&ConnectWith>) -> Result<Found> {
+    let variables = &family.manifest.variables;
+    let mut paths = Vec::new();
+    if let Some(captured) = &family.manifest.captured {
+        if let Some(schema) = &captured.clone_schema {
+            paths.push(search_path(captured, Some(schema))?);
+        }
+        if paths.is_empty() || target.is_none() {
+            paths.push(search_path(captured, None)?);
+        }
+    }
+    let mut detected = Given::new();
+    let mut detect = |first_row: &mut FirstRow<'_>| -> Result<()> {
+        for variable in variables {
+            let Some(query) = variable
+                .detect
+                .as_ref()
+                .filter(|_| !values.contains_key(&variable.name))
+            else {
+                continue;
+            };
+            let row = first_row(&format!("SELECT ({query}\n)::pg_catalog.text"))?;
+            let found = row.into_iter().next().flatten();
+            if let Some(value) = found.and_then(|text| text.parse::<i64>().ok()) {
+                let greatest = detected.entry(variable.name.clone()).or_insert(value);
+                *greatest = value.max(*greatest);
+            }
+        }
+        Ok(())
+    };
+    match target {
+        _ if variables.is_empty() => {}
+        None => {
+            for path in &paths {
+                let path = CString::new(path.as_str()).unwrap_or_default();
+                with_search_path(&path, || detect(&mut |sql| query::first_row(sql)))?;
+            }
+        }
+        Some(target) => activity::unchanged(|| {
+            let mut remote = Remote::connect(target)?;
+            for path in &paths {
+                let path = quote_literal(path);
+                remote.first_row(&format!(
+                    "SELECT pg_catalog.set_config('search_path', {path}, false)"
+                ))?;
+                detect(&mut |sql| remote.first_row(sql))?;
+            }
+            Ok::<_, Error>(())
+        })?,
+    }
+    values.extend(detected);
+    Ok(Found::Loaded(
+        Values::of(&family.manifest, 1, &values).map_err(faulty)?,
+    ))
 }
 
 /// What tables hold.

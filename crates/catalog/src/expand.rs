@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 /// The pieces in the order of creation.
-const PIECES: [&str; 20] = [
+const PIECES: [&str; 21] = [
     "schema",
     "tables",
     "telemetry",
@@ -32,6 +32,7 @@ const PIECES: [&str; 20] = [
     "scripts",
     "initialize",
     "workloads",
+    "capture",
     "clone",
     "random",
     "results",

@@ -42,6 +42,8 @@ my @calls = (
 	advice       => 'SELECT * FROM bench.advice(1)',
 	arms         => 'SELECT * FROM bench.arms(1) UNION ALL SELECT * FROM bench.arms(2)',
 	cancel       => 'SELECT bench.cancel(1)',
+	# The server has no pg_stat_statements.
+	capture_workload => q(SELECT bench.capture_workload('other')),
 	charts       => 'SELECT * FROM bench.charts(1)',
 	chart        => 'SELECT bench.chart(1, name) FROM bench.charts(1)',
 	check_script => q(SELECT * FROM bench.check_script(E'\\\\set x 1 +\nSELECT :x;')),
@@ -88,6 +90,7 @@ my @calls = (
 	run_pgio        => "SELECT selects FROM bench.run_pgio(transactions => 1)",
 	scaling         => 'SELECT * FROM bench.scaling(2)',
 	session_usage   => 'SELECT blocks_hit > 0 FROM bench.session_usage()',
+	set_parameter   => q(SELECT bench.set_parameter('other', 1, 1, '1')),
 	start           => qq(SELECT $once FROM bench.start('mine', $quick) run, bench.wait(run)),
 	start_pgio      => 'SELECT transactions FROM bench.start_pgio(transactions => 1) run, bench.wait(run)',
 	sweep           => qq(SELECT runs FROM bench.sweep('{"clients": [1]}', scripts => 'mine', repeats => 1, $quick)),
@@ -124,7 +127,7 @@ my @settings = (
 	"statement_timeout = '1 h'; SET lock_timeout = '1 h'; SET idle_in_transaction_session_timeout = '1 h'");
 # Functions that write, that need a schema in search_path, and that draw with characters of the client's
 # encoding.
-my $writes  = qr/^(clone|define|delete|drop|finish|grant|import|initialize|resume)/;
+my $writes  = qr/^(capture|clone|define|delete|drop|finish|grant|import|initialize|resume|set_parameter)/;
 my $in_path = qr/^initialize|pgio$|^pgbench$|^check_workload$|^workload_script$/;
 my $drawn   = qr/^(plot|report)$/;
 

@@ -1,0 +1,12 @@
+//! Workloads made from what pg_stat_statements knows: its texts repaired so that they parse again, and
+//! scripts of transactions made of its statements. Nothing here knows a server.
+
+mod repair;
+mod script;
+mod tokens;
+mod transactions;
+
+pub use repair::{is_query, repair};
+pub use script::{Step, body, statement};
+pub use tokens::{Kind, Token, tokens};
+pub use transactions::{Plan, Rates, Share, arrange};

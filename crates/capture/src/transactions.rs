@@ -1,0 +1,181 @@
+//! Statements grouped into transactions. pg_stat_statements does not know which statements were executed in
+//! one transaction; from numbers of calls, transactions and blocks follows how many were on average.
+
+/// Frequency of a statement.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates {
+    /// Calls.
+    pub calls: f64,
+    /// Whether it only reads.
+    pub reads: bool,
+}
+
+/// Statement in a script.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Its position among the statements.
+    pub statement: usize,
+    /// Mean number of executions in a transaction.
+    pub times: f64,
+}
+
+/// Scripts for statements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Statements that are transactions of their own, with the number of these.
+    pub single: Vec<(usize, f64)>,
+    /// Statements of a transaction block.
+    pub block: Vec<Share>,
+    /// Number of transactions that are such blocks.
+    pub blocks: f64,
+}
+
+/// A smaller share of transactions is not distinguished from none: the counters are not read at the same
+/// moment.
+const NOISE: f64 = 0.05;
+/// A mean that is that close to a whole number is taken for it.
+const NEARLY_WHOLE: f64 = 0.02;
+/// Longer transactions are not taken for usual ones.
+const MOST_STATEMENTS: f64 = 100.0;
+/// The most executions of a statement in a transaction.
+const MOST_TIMES: f64 = 100.0;
+
+/// Arranges statements in as many transactions as there were commits for them. `begins` is the number of
+/// transaction blocks, if it is known.
+pub fn arrange(statements: &[Rates], commits: f64, begins: Option<f64>) -> Plan {
+    let sum = |reads: bool| -> f64 {
+        let which = statements.iter().filter(|s| s.reads == reads);
+        which.map(|s| s.calls).sum()
+    };
+    let (reads, writes) = (sum(true), sum(false));
+    let total = reads + writes;
+    let commits = commits.clamp(total.min(1.0), total.max(1.0));
+    // Transactions of one statement. The server does not count each BEGIN that a client has prepared.
+    let is_plausible = |singles: &f64| {
+        let blocks = commits - singles;
+        blocks >= NOISE * commits && total - singles <= blocks * MOST_STATEMENTS
+    };
+    let known = begins.map(|begins| (commits - begins).max(0.0));
+    let reading = (writes > 0.0 && commits > reads).then_some(reads);
+    let mut candidates = known.into_iter().chain(reading);
+    let mut singles = candidates.find(is_plausible).unwrap_or(0.0);
+    if singles < NOISE * commits {
+        singles = 0.0;
+    }
+    let mut blocks = commits - singles;
+    if total < commits * (1.0 + NOISE) {
+        (singles, blocks) = (total, 0.0);
+    }
+    let of_reads = if reads > 0.0 {
+        (singles / reads).min(1.0)
+    } else {
+        0.0
+    };
+    let rest = (singles - reads).max(0.0);
+    let of_writes = if writes > 0.0 {
+        (rest / writes).min(1.0)
+    } else {
+        0.0
+    };
+    let alone = |s: &Rates| if s.reads { of_reads } else { of_writes };
+    let most = statements.iter().map(|s| s.calls * (1.0 - alone(s)));
+    blocks = blocks.max(most.fold(0.0, f64::max) / MOST_TIMES);
+    let mut plan = Plan {
+        single: Vec::new(),
+        block: Vec::new(),
+        blocks,
+    };
+    for (statement, s) in statements.iter().enumerate() {
+        let single = s.calls * alone(s);
+        if single >= 0.5 {
+            plan.single.push((statement, single));
+        }
+        if blocks > 0.0 && alone(s) < 1.0 {
+            let mut times = (s.calls - single) / blocks;
+            let whole = times.round();
+            if whole > 0.0 && (times - whole).abs() < NEARLY_WHOLE * whole {
+                times = whole;
+            }
+            plan.block.push(Share { statement, times });
+        }
+    }
+    if plan.block.is_empty() {
+        plan.blocks = 0.0;
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(list: &[(f64, bool)]) -> Vec<Rates> {
+        let rates = list.iter();
+        rates
+            .map(|(calls, reads)| Rates {
+                calls: *calls,
+                reads: *reads,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn blocks_of_equal_statements() {
+        let tpcb = rates(&[
+            (1000.0, false),
+            (1000.0, true),
+            (999.0, false),
+            (1001.0, false),
+        ]);
+        for begins in [Some(1000.0), Some(985.0), Some(2.0), None] {
+            let plan = arrange(&tpcb, 1007.0, begins);
+            assert!(plan.single.is_empty(), "{plan:?}");
+            assert!(
+                plan.block.iter().all(|share| share.times == 1.0),
+                "{plan:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn single_statements() {
+        let reads = rates(&[(700.0, true), (300.0, true)]);
+        let plan = arrange(&reads, 1000.0, Some(0.0));
+        assert_eq!(plan.single, [(0, 700.0), (1, 300.0)]);
+        assert!(plan.block.is_empty() && plan.blocks == 0.0);
+        // Commits of others.
+        assert_eq!(arrange(&reads, 5000.0, None).single, plan.single);
+    }
+
+    #[test]
+    fn reads_stay_single_as_far_as_there_are_transactions() {
+        let mixed = rates(&[(800.0, true), (200.0, false), (200.0, false)]);
+        let plan = arrange(&mixed, 1000.0, Some(200.0));
+        assert_eq!(plan.single, [(0, 800.0)]);
+        assert!(plan.block.iter().all(|share| share.times == 1.0) && plan.block.len() == 2);
+        let plan = arrange(&mixed, 600.0, Some(200.0));
+        assert_eq!(plan.single, [(0, 400.0)]);
+        assert_eq!(plan.block[0].times, 2.0);
+        // Without the number of blocks.
+        assert_eq!(arrange(&mixed, 1000.0, None).single, [(0, 800.0)]);
+    }
+
+    #[test]
+    fn nothing_is_lost() {
+        let mixed = rates(&[(8000.0, true), (3.0, false), (0.0, true), (17.0, false)]);
+        for commits in [0.0, 1.0, 50.0, 4000.0, 1e9] {
+            for begins in [None, Some(0.0), Some(40.0), Some(1e9)] {
+                let plan = arrange(&mixed, commits, begins);
+                let of_block = plan.block.iter().map(|share| share.times * plan.blocks);
+                let all = of_block
+                    .chain(plan.single.iter().map(|(_, calls)| *calls))
+                    .sum::<f64>();
+                assert!(
+                    (all - 8020.0).abs() < 170.0,
+                    "{commits} {begins:?} {plan:?}"
+                );
+                assert!(plan.block.iter().all(|share| share.times <= MOST_TIMES));
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Facts about the tables of captured statements, and samples of their rows, read with the rights of the
+//! caller.
+
+use crate::error::{Error, Result};
+use crate::query;
+use crate::security::with_pinned_settings;
+use crate::state::transaction::{InTransaction, tried};
+use pgrx::pg_sys;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Rows that are read to choose from.
+const READ_ROWS: f64 = 20_000.0;
+/// Pages that are read at least.
+const READ_PAGES: f64 = 100.0;
+/// Rows of a sample at most.
+pub const SAMPLE_ROWS: usize = 5_000;
+
+/// A table.
+#[derive(Debug)]
+pub struct TableFacts {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Both, with quotes where they are needed.
+    pub qualified: String,
+    /// Whether it is of the server's catalogs.
+    pub is_catalog: bool,
+    /// Why its statements cannot be repeated, if they cannot.
+    pub unusable: Option<&'static str>,
+    /// Its rows, as far as they are known.
+    pub rows: f64,
+    /// Its pages.
+    pub pages: f64,
+    /// The columns of each unique index.
+    pub unique: Vec<Vec<i16>>,
+    /// Columns that refer to other tables.
+    pub references: Vec<i16>,
+}
+
+impl TableFacts {
+    /// Whether values of these columns determine a row.
+    pub fn is_key(&self, columns: &[i16]) -> bool {
+        let mut unique = self.unique.iter();
+        unique.any(|index| index.iter().all(|column| columns.contains(column)))
+    }
+
+    /// Rows of a page.
+    pub fn rows_per_page(&self) -> f64 {
+        (self.rows / self.pages.max(1.0)).max(1.0)
+    }
+
+    /// The table as `t`, with a sample of its pages.
+    pub fn sampled(&self) -> String {
+        let wanted = (READ_ROWS / self.rows.max(1.0)).max(READ_PAGES / self.pages.max(1.0));
+        match wanted < 1.0 {
+            true => format!(
+                "{} AS t TABLESAMPLE pg_catalog.system ({:.6})",
+                self.qualified,
+                wanted * 100.0
+            ),
+            false => format!("{} AS t", self.qualified),
+        }
+    }
+}
+
+/// How many rows a value of a column has.
+#[derive(Clone, Copy, Debug)]
+pub struct Frequency {
+    /// Rows of a value that is chosen among the different ones.
+    pub of_values: f64,
+    /// Rows of the value of a row that is chosen among all rows.
+    pub of_rows: f64,
+}
+
+impl TableFacts {
+    /// What the statistics of a column, as SQL, tell about its values; `None` if there are none.
+    pub fn frequency(&self, column: &str) -> Result<Option<Frequency>> {
+        let sql = format!(
+            "SELECT s.n_distinct::text, s.null_frac::text, cardinality(s.most_common_freqs)::text,
+                    (SELECT sum(f) FROM unnest(s.most_common_freqs) f)::text,
+                    (SELECT sum(f * f) FROM unnest(s.most_common_freqs) f)::text
+               FROM pg_stats s
+              WHERE s.schemaname = {} AND s.tablename = {} AND quote_ident(s.attname) = {}
+              ORDER BY s.inherited DESC LIMIT 1",
+            query::quote_literal(&self.schema),
+            query::quote_literal(&self.name),
+            query::quote_literal(column)
+        );
+        let row = with_pinned_settings(|| query::first_row(&sql))?;
+        let number = |at: usize| -> Option<f64> { row.get(at)?.as_deref()?.parse().ok() };
+        let (Some(distinct), Some(nulls)) = (number(0), number(1)) else {
+            return Ok(None);
+        };
+        let all = self.rows * (1.0 - nulls);
+        let distinct = if distinct < 0.0 {
+            -distinct * self.rows
+        } else {
+            distinct
+        }
+        .max(1.0);
+        let (common, sum, squares) = (
+            number(2).unwrap_or(0.0),
+            number(3).unwrap_or(0.0),
+            number(4).unwrap_or(0.0),
+        );
+        let rest = (1.0 - nulls - sum).max(0.0);
+        let uncommon = (distinct - common).max(1.0);
+        let of_values = all / distinct;
+        let of_rows =
+            self.rows * (squares + rest * rest / uncommon) / (1.0 - nulls).max(f64::EPSILON);
+        Ok(Some(Frequency {
+            of_values,
+            of_rows: of_rows.max(of_values),
+        }))
+    }
+}
+
+/// Facts about tables that have been looked up.
+#[derive(Default)]
+pub struct Tables(BTreeMap<u32, Option<Rc<TableFacts>>>);
+
+impl Tables {
+    /// The facts about a table; `None` if it has been dropped.
+    pub fn get(&mut self, oid: pg_sys::Oid) -> Result<Option<Rc<TableFacts>>> {
+        if let Some(known) = self.0.get(&oid.to_u32()) {
+            return Ok(known.clone());
+        }
+        let found = look_up(oid)?.map(Rc::new);
+        self.0.insert(oid.to_u32(), found.clone());
+        Ok(found)
+    }
+}
+
+fn look_up(oid: pg_sys::Oid) -> Result<Option<TableFacts>> {
+    let sql = format!(
+        "SELECT n.nspname::text, c.relname::text, concat(quote_ident(n.nspname), '.', quote_ident(c.relname)),
+                c.relkind::text, c.relpersistence::text, s.rows::text, s.pages::text,
+                (SELECT string_agg(array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' '), ';')
+                   FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indexprs IS NULL),
+                (SELECT string_agg(array_to_string(f.conkey, ' '), ' ')
+                   FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f')
+           FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+          CROSS JOIN LATERAL (
+                SELECT sum(CASE WHEN p.reltuples >= 0 THEN p.reltuples ELSE z.pages * 50 END) AS rows,
+                       sum(z.pages) AS pages
+                  FROM pg_class p
+                 CROSS JOIN LATERAL (SELECT pg_relation_size(p.oid) / current_setting('block_size')::int AS pages) z
+                 WHERE p.relkind IN ('r', 'm')
+                   AND (p.oid = c.oid OR p.oid IN (SELECT t.relid FROM pg_partition_tree(c.oid) t))) s
+          WHERE c.oid = {oid}",
+        oid = oid.to_u32()
+    );
+    let row = with_pinned_settings(|| query::first_row(&sql))?;
+    let mut row = row.into_iter();
+    let mut text = || row.next().flatten();
+    let (Some(schema), Some(name), Some(qualified)) = (text(), text(), text()) else {
+        return Ok(None);
+    };
+    let (kind, persistence) = (text(), text());
+    let unusable = match (kind.as_deref(), persistence.as_deref()) {
+        (Some("f"), _) => Some("foreign"),
+        (_, Some("t")) => Some("temporary"),
+        _ => None,
+    };
+    let mut number = || text().and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    let (rows, pages) = (number(), number());
+    let columns = |text: &str| -> Vec<i16> {
+        text.split_whitespace()
+            .filter_map(|column| column.parse().ok())
+            .collect()
+    };
+    let unique = text().unwrap_or_default();
+    Ok(Some(TableFacts {
+        is_catalog: ["pg_catalog", "information_schema", "pg_toast"].contains(&schema.as_str()),
+        schema,
+        name,
+        qualified,
+        unusable,
+        rows,
+        pages,
+        unique: unique
+            .split(';')
+            .map(columns)
+            .filter(|columns| !columns.is_empty())
+            .collect(),
+        references: columns(&text().unwrap_or_default()),
+    }))
+}
+
+/// The rows of a query of the caller's, with texts in its columns; the reason if it fails.
+///
+/// # Errors
+/// If it is canceled or lacks resources.
+pub fn rows(sql: &str) -> Result<std::result::Result<Vec<Vec<Option<String>>>, String>> {
+    match tried(InTransaction::current()?, || query::rows_of_texts(sql)) {
+        Ok(rows) => Ok(Ok(rows)),
+        Err(Error::Server(report)) if !["53", "57"].contains(&&report.sqlstate[..2]) => {
+            Ok(Err(report.message))
+        }
+        Err(error) => Err(error),
+    }
+}

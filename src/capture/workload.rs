@@ -1,0 +1,458 @@
+//! The workload of captured statements: a script for each that is a transaction of its own, and one for
+//! transaction blocks.
+
+use super::tables::Tables;
+use super::values::{self, Context, NewColumns, Origin, Values};
+use crate::backend::parameters::{self, Function, Understood};
+use crate::error::Result;
+use selfbench_capture::{Kind, Rates, Step, arrange, body, repair, statement, tokens};
+use selfbench_script::{Protocol, WorkloadBuilder};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Name of the script of transaction blocks.
+const BLOCK: &str = "transaction";
+/// The most parameters that a statement may have: those of a line of a script.
+const MAX_PARAMETERS: usize = 250;
+/// Bytes of all scripts.
+const MAX_BYTES: usize = 12 << 20;
+/// The greatest weight of a script.
+const MAX_WEIGHT: f64 = 1_000_000.0;
+/// Tries of a transaction: others may change the same rows.
+const MAX_TRIES: i32 = 5;
+
+/// Volatile functions of the server that statements may call: they act within the transaction.
+const HARMLESS: [&str; 25] = [
+    "clock_timestamp",
+    "currval",
+    "gen_random_uuid",
+    "lastval",
+    "nextval",
+    "now",
+    "pg_advisory_xact_lock",
+    "pg_advisory_xact_lock_shared",
+    "pg_blocking_pids",
+    "pg_current_xact_id",
+    "pg_current_xact_id_if_assigned",
+    "pg_notify",
+    "pg_relation_size",
+    "pg_sleep",
+    "pg_table_size",
+    "pg_total_relation_size",
+    "pg_try_advisory_xact_lock",
+    "pg_try_advisory_xact_lock_shared",
+    "random",
+    "random_normal",
+    "statement_timestamp",
+    "timeofday",
+    "txid_current",
+    "uuidv4",
+    "uuidv7",
+];
+/// Those of them that write.
+const WRITING: [&str; 2] = ["nextval", "pg_notify"];
+
+/// A statement that was observed.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Its number in the capture, from 1.
+    pub number: i32,
+    /// Its text; `None` if it is not known.
+    pub text: Option<String>,
+    /// Calls.
+    pub calls: f64,
+    /// Rows of a call.
+    pub rows: f64,
+    /// Blocks of a call, found or read.
+    pub blocks: f64,
+    /// Expressions of `bench.set_parameter`, by parameter.
+    pub expressions: BTreeMap<usize, String>,
+}
+
+/// Facts about the window.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Facts {
+    /// `search_path` of the statements.
+    pub search_path: String,
+    /// Length in seconds.
+    pub seconds: f64,
+    /// Commits, if they are known.
+    pub commits: Option<f64>,
+    /// Transaction blocks, if they are known.
+    pub begins: Option<f64>,
+    /// Time of all statements of the database.
+    pub total_exec_time_ms: f64,
+    /// Schema with copies of the tables, if there is one.
+    pub clone_schema: Option<String>,
+}
+
+/// What became of a statement.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Names of the scripts that have it; empty if it is left out.
+    pub scripts: Vec<String>,
+    /// Why it is left out.
+    pub reason: Option<String>,
+    /// Whether its effort can differ from what was captured.
+    pub approximate: bool,
+    /// Its parameters.
+    pub origins: Vec<Origin>,
+    /// Rows of its value set.
+    pub values: Vec<Vec<Option<String>>>,
+    /// Its tables, with whether it writes them.
+    pub tables: BTreeMap<(String, String), bool>,
+}
+
+/// A workload.
+pub struct Made {
+    /// Its manifest.
+    pub manifest: Value,
+    /// Its scripts.
+    pub scripts: BTreeMap<String, String>,
+    /// What became of each statement.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// A statement that is part of the workload.
+struct Part {
+    /// Position among the observed ones.
+    index: usize,
+    reads: bool,
+    /// Its order in a transaction.
+    order: (u8, i64),
+    before: String,
+    sql: String,
+}
+
+/// Makes the workload of statements. Must be called with the `search_path` of the window.
+pub fn make(name: &str, facts: &Facts, observed: &[Observed]) -> Result<Made> {
+    let mut tables = Tables::default();
+    let mut understood = Vec::new();
+    let mut ranges = BTreeMap::new();
+    for statement in observed {
+        let found = understand(statement)?;
+        if let Ok((_, found)) = &found
+            && found.returns_found
+        {
+            for range in values::ranges(found) {
+                ranges.entry(range).or_insert(statement.rows);
+            }
+        }
+        understood.push(found);
+    }
+    let mut outcomes: Vec<_> = observed.iter().map(|_| Outcome::default()).collect();
+    let mut parts = Vec::new();
+    let mut new = NewColumns::default();
+    let mut bytes = 0;
+    // What deletes rows uses those that others insert.
+    let deletes = |index: &usize| matches!(&understood[*index], Ok((_, found)) if found.is_delete);
+    let (last, first): (Vec<_>, Vec<_>) = (0..observed.len()).partition(deletes);
+    for index in first.into_iter().chain(last) {
+        let (statement, outcome) = (&observed[index], &mut outcomes[index]);
+        let part = match &understood[index] {
+            Err(reason) => Err(reason.clone()),
+            Ok((repaired, understood)) => {
+                let context = Context {
+                    rows: statement.rows,
+                    blocks: statement.blocks,
+                    ranges: &ranges,
+                    expressions: &statement.expressions,
+                };
+                let names = Names {
+                    set: format!("{name}.s{}", statement.number),
+                    index,
+                };
+                part(
+                    &names,
+                    repaired,
+                    understood,
+                    &context,
+                    &mut tables,
+                    &mut new,
+                    outcome,
+                )?
+            }
+        };
+        match part {
+            Ok(part) if bytes + part.sql.len() > MAX_BYTES => {
+                outcome.reason = Some("the scripts would be too long with it".into());
+            }
+            Ok(part) => {
+                bytes += part.sql.len();
+                parts.push(part);
+            }
+            Err(reason) => outcome.reason = Some(reason),
+        }
+    }
+    parts.sort_by_key(|part| part.order);
+    let (manifest, scripts) = arranged(name, facts, observed, &parts, &new, &mut outcomes);
+    Ok(Made {
+        manifest,
+        scripts,
+        outcomes,
+    })
+}
+
+type Found<T> = Result<std::result::Result<T, String>>;
+
+/// The statement with its repaired text; the reason if the server does not understand it.
+fn understand(statement: &Observed) -> Found<(String, Understood)> {
+    let Some(text) = &statement.text else {
+        return Ok(Err("its text is not available".into()));
+    };
+    let repaired = repair(text);
+    let places: Vec<_> = tokens(&repaired)
+        .iter()
+        .filter_map(|token| match token.kind {
+            Kind::Parameter(number) => Some((number, token.start)),
+            _ => None,
+        })
+        .collect();
+    let found = parameters::understand(&repaired, &places)?;
+    Ok(match found {
+        Ok(understood) => Ok((repaired, understood)),
+        Err(report) => Err(report.message),
+    })
+}
+
+struct Names {
+    set: String,
+    index: usize,
+}
+
+/// The statement as a part of scripts; the reason if it cannot be one.
+fn part(
+    names: &Names,
+    repaired: &str,
+    understood: &Understood,
+    context: &Context<'_>,
+    tables: &mut Tables,
+    new: &mut NewColumns,
+    outcome: &mut Outcome,
+) -> Found<Part> {
+    let mut written_rows = 0.0f64;
+    for table in &understood.tables {
+        let Some(facts) = tables.get(table.oid)? else {
+            return Ok(Err("one of its tables has been dropped".into()));
+        };
+        if let Some(kind) = facts.unusable {
+            return Ok(Err(format!("it uses the {kind} table {}", facts.qualified)));
+        }
+        if !facts.is_catalog {
+            let key = (facts.schema.clone(), facts.name.clone());
+            *outcome.tables.entry(key).or_default() |= table.is_written;
+        }
+        if table.is_written {
+            written_rows = written_rows.max(facts.rows);
+        }
+    }
+    if let Some(reason) = excluded(understood) {
+        return Ok(Err(reason));
+    }
+    let Values {
+        origins,
+        rows,
+        drawn,
+        written,
+        lines,
+        approximate,
+        unrepeatable,
+    } = values::find(understood, context, tables, new)?;
+    outcome.approximate = approximate;
+    outcome.origins = origins;
+    if let Some(reason) = unrepeatable {
+        return Ok(Err(reason));
+    }
+    let mut without = outcome.origins.iter().filter_map(|origin| {
+        let reason = origin.reason.as_ref()?;
+        Some(format!("parameter ${}: {reason}", origin.number))
+    });
+    if let Some(reason) = without.next() {
+        return Ok(Err(reason));
+    }
+    let guessed: BTreeMap<usize, &str> = understood
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.is_guessed)
+        .map(|parameter| (parameter.number, parameter.type_name.as_str()))
+        .collect();
+    let value = |number: usize| match written.get(&number) {
+        Some(sql) => Some(sql.clone()),
+        None => Some(match guessed.get(&number) {
+            Some(type_name) => format!("CAST(:'p{number}' AS {type_name})"),
+            None => format!(":'p{number}'"),
+        }),
+    };
+    let sql = statement(repaired, value);
+    let variables: Vec<_> = drawn.iter().map(|number| format!("p{number}")).collect();
+    let mut before = match variables.as_slice() {
+        [] => String::new(),
+        variables => format!("\\values {} {}\n", names.set, variables.join(" ")),
+    };
+    for line in &lines {
+        before.push_str(line);
+        before.push('\n');
+    }
+    let mut builder = WorkloadBuilder::new(Protocol::Prepared);
+    let step = Step {
+        before: &before,
+        sql: &sql,
+        times: 1.0,
+    };
+    if let Err(error) = builder.add("statement", "statement", &body(&[step], false), 1) {
+        return Ok(Err(format!("it cannot be written as a script: {error}")));
+    }
+    outcome.values = if drawn.is_empty() { Vec::new() } else { rows };
+    let writes =
+        |function: &Function| !function.is_builtin || WRITING.contains(&function.name.as_str());
+    let reads = understood.is_select && !understood.volatile.iter().any(writes);
+    // Rows that few transactions share first, so that locks of others are held briefly.
+    let kind = match () {
+        () if reads => 0,
+        () if understood.is_delete => 2,
+        () => 1,
+    };
+    Ok(Ok(Part {
+        index: names.index,
+        reads,
+        order: (kind, -written_rows as i64),
+        before,
+        sql,
+    }))
+}
+
+/// Why a statement is not repeated.
+fn excluded(understood: &Understood) -> Option<String> {
+    if understood.is_utility {
+        return Some("it is a utility statement".into());
+    }
+    if understood.writes_qualified {
+        return Some(
+            "it writes a table whose schema it names, so that it would not write a copy".into(),
+        );
+    }
+    if understood.parameters.len() > MAX_PARAMETERS {
+        return Some(format!("it has more than {MAX_PARAMETERS} parameters"));
+    }
+    let acts =
+        |function: &&Function| function.is_builtin && !HARMLESS.contains(&function.name.as_str());
+    if let Some(function) = understood.volatile.iter().find(acts) {
+        return Some(format!(
+            "it calls {}, whose effect does not end with the transaction",
+            function.name
+        ));
+    }
+    None
+}
+
+/// The manifest and the scripts.
+fn arranged(
+    name: &str,
+    facts: &Facts,
+    observed: &[Observed],
+    parts: &[Part],
+    new: &NewColumns,
+    outcomes: &mut [Outcome],
+) -> (Value, BTreeMap<String, String>) {
+    let rates: Vec<_> = parts
+        .iter()
+        .map(|part| Rates {
+            calls: observed[part.index].calls,
+            reads: part.reads,
+        })
+        .collect();
+    let all: f64 = observed.iter().map(|statement| statement.calls).sum();
+    let total: f64 = rates.iter().map(|rates| rates.calls).sum();
+    // Those left out had their share of the transactions.
+    let share = if all > 0.0 { total / all } else { 0.0 };
+    let commits = facts
+        .commits
+        .or(facts.begins.filter(|begins| *begins > 0.0));
+    let begins = facts.begins.map(|begins| begins * share);
+    let plan = arrange(
+        &rates,
+        commits.map_or(total, |commits| commits * share),
+        begins,
+    );
+    let mut scripts = BTreeMap::new();
+    let mut weights = Vec::new();
+    let step = |part: &Part, times: f64| (part.before.clone(), part.sql.clone(), times);
+    let mut add =
+        |script: String, steps: Vec<(String, String, f64)>, weight: f64, is_block: bool| {
+            let steps: Vec<_> = steps
+                .iter()
+                .map(|(before, sql, times)| Step {
+                    before,
+                    sql,
+                    times: *times,
+                })
+                .collect();
+            scripts.insert(script.clone(), body(&steps, is_block));
+            weights.push((script, weight));
+        };
+    for (position, calls) in &plan.single {
+        let part = &parts[*position];
+        let script = format!("s{}", observed[part.index].number);
+        outcomes[part.index].scripts.push(script.clone());
+        add(script, vec![step(part, 1.0)], *calls, false);
+    }
+    if !plan.block.is_empty() {
+        for shared in &plan.block {
+            let outcome = &mut outcomes[parts[shared.statement].index];
+            outcome.scripts.push(BLOCK.into());
+            outcome.approximate = true;
+        }
+        let steps = plan
+            .block
+            .iter()
+            .map(|shared| step(&parts[shared.statement], shared.times));
+        add(BLOCK.into(), steps.collect(), plan.blocks, true);
+    }
+    let transactions: f64 = weights.iter().map(|(_, weight)| weight).sum();
+    let greatest = weights
+        .iter()
+        .map(|(_, weight)| *weight)
+        .fold(1.0, f64::max);
+    let scale = (MAX_WEIGHT / greatest).min(1.0);
+    let listed: Vec<_> = weights
+        .iter()
+        .map(|(script, weight)| json!({"name": script, "weight": (weight * scale).round().max(1.0) as i64}))
+        .collect();
+    let variables: Vec<_> = new
+        .variables()
+        .into_iter()
+        .map(|(name, query)| {
+            json!({
+                "name": name,
+                "description": "number behind which values of a column are new",
+                "default": "0",
+                "min": 0,
+                "max": i64::MAX,
+                "detect": query,
+            })
+        })
+        .collect();
+    let description = format!("{} statements of pg_stat_statements", parts.len());
+    let manifest = json!({
+        "description": description,
+        "unit": "capture",
+        "max_scale": 1,
+        "size": {"table_mb": 0.0, "index_mb": 0.0},
+        "variables": variables,
+        "mixes": [{
+            "name": name,
+            "description": description,
+            "scripts": listed,
+            "options": {"max_tries": MAX_TRIES, "continue_on_error": true},
+        }],
+        "captured": {
+            "search_path": facts.search_path,
+            "clone_schema": facts.clone_schema,
+            "rate": if facts.seconds > 0.0 { transactions / facts.seconds } else { 0.0 },
+            "writes": parts.iter().any(|part| !part.reads),
+            "statements_per_transaction": if transactions > 0.0 { total / transactions } else { 0.0 },
+        },
+    });
+    (manifest, scripts)
+}

@@ -1,0 +1,217 @@
+# Workloads captured from pg_stat_statements: what becomes of each statement, where values come from, runs in both
+# modes, and bad input.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SelfBench;
+use Test::More;
+
+needs_extensions(qw(pg_stat_statements));
+
+my $node = new_bench_node('capture', <<'CONF');
+shared_preload_libraries = 'pg_stat_statements'
+compute_query_id = on
+max_worker_processes = 16
+CONF
+
+# SQL as a role: its standard output and standard error.
+sub as
+{
+	my ($role, $sql) = @_;
+	my (undef, $stdout, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql", extra_params => [ '-U', $role ]);
+	return wantarray ? ($stdout, $stderr) : $stdout . $stderr;
+}
+
+my $super = $node->safe_psql('postgres', 'SELECT current_user');
+my $sql = sub { my $text = as($super, $_[0]); return $text };
+
+# Executes a statement with its parameters a few times, as an application does, after a reset.
+sub executed
+{
+	my ($role, @statements) = @_;
+	$sql->('SELECT pg_stat_statements_reset()');
+	my (undef, undef, $stderr) = $node->psql('postgres', join("\n", 'SET client_min_messages = warning;', map { ("$_;") x 3 } @statements), extra_params => [ '-U', $role ]);
+	is($stderr, '', 'executed');
+	return;
+}
+
+# Captures the totals since the reset; statuses and reasons in the order of statements.
+sub captured
+{
+	my ($role) = @_;
+	return as($role, <<'SQL');
+SELECT status || coalesce(': ' || reason, '') FROM bench.capture_workload('mine', period => NULL) WHERE query !~ '^\d+ statements' ORDER BY query, statement_no;
+SQL
+}
+
+like($sql->("SELECT bench.capture_workload('mine')"),
+	qr/ERROR:  55000: extension "pg_stat_statements" does not exist in this database\nHINT:  .*CREATE EXTENSION/, 'without the extension');
+$sql->(<<'SQL');
+CREATE EXTENSION pg_stat_statements;
+CREATE ROLE app LOGIN;
+CREATE ROLE other LOGIN;
+CREATE SCHEMA AUTHORIZATION app;
+SELECT bench.grant_to(role) FROM unnest('{app,other}'::regrole[]) role;
+SET ROLE app;
+CREATE TYPE app.mood AS ENUM ('fine', 'so so');
+CREATE TABLE app.items (id bigint PRIMARY KEY, name text NOT NULL, price numeric, sold date, mood app.mood, tags int[], photo bytea);
+INSERT INTO app.items
+  SELECT i, 'item ' || i, i / 7.0, date '2020-01-01' + i % 1000, CASE WHEN i % 3 = 0 THEN 'fine' ELSE 'so so' END::app.mood,
+         ARRAY[i, i + 1], decode(md5(i::text), 'hex')
+    FROM generate_series(1, 2000) i;
+CREATE TABLE app.empty (id int PRIMARY KEY, t text);
+ANALYZE app.items;
+SQL
+
+# Bad input.
+like($sql->('SELECT bench.capture_workload(NULL)'), qr/ERROR:  22004: name must not be null/, 'no name');
+like($sql->("SELECT bench.capture_workload('a b')"), qr/ERROR:  22023: invalid name of a workload: "a b"/, 'no name of a workload');
+like($sql->("SELECT bench.capture_workload('tpcb-like')"), qr/ERROR:  22023: invalid name of a workload: .*reserved/, 'a name that is taken');
+like($sql->("SELECT bench.capture_workload('mine', period => '-1 s')"), qr/ERROR:  22023: invalid value for option "period"/, 'a negative period');
+like($sql->("SELECT bench.capture_workload('mine', top => 0)"), qr/ERROR:  22023: invalid value for option "top"/, 'no statements');
+like($sql->("SET pg_stat_statements.track = none; SELECT bench.capture_workload('mine', period => '1 s')"),
+	qr/ERROR:  55000: pg_stat_statements counts no statements/, 'nothing is tracked');
+like(as('other', "SELECT bench.capture_workload('mine', period => '1 ms')"), qr/ERROR:  55000: no statement can be captured\nDETAIL:  pg_stat_statements has counted no statement/,
+	'nothing was executed');
+like($sql->("BEGIN READ ONLY; SELECT bench.capture_workload('mine')"), qr/ERROR:  25006: cannot capture workloads/, 'read-only');
+like($sql->("SELECT bench.set_parameter('mine', 1, 1, '1')"), qr/ERROR:  42704: workload "mine" does not exist/, 'no workload');
+
+# Equality, a range, lists, patterns, limits, functions, types.
+executed('app',
+	'SELECT name FROM items WHERE id = 17',
+	'SELECT name FROM items WHERE id BETWEEN 100 AND 109',
+	"SELECT name FROM items WHERE id IN (1, 2, 3)",
+	"SELECT id FROM items WHERE name LIKE 'item 12%'",
+	"SELECT id FROM items WHERE upper(name) = 'ITEM 5' LIMIT 3",
+	"SELECT count(*) FROM items WHERE mood = 'fine' AND sold = date '2020-02-01'",
+	"SELECT extract(year FROM sold), count(*) FROM items GROUP BY extract(year FROM sold)",
+	'SELECT id FROM items WHERE id = ANY (ARRAY[7, 8])',
+	"SELECT name FROM items WHERE photo = '\\xc4ca4238a0b923820dcc509a6f75849b'",
+	'SELECT i.name FROM (SELECT * FROM items) i WHERE i.price = 3',
+	'WITH i AS (SELECT id, name FROM items) SELECT name FROM i WHERE id = 4');
+my $rows = captured('app');
+is(scalar(() = $rows =~ /^captured/mg), 11, 'captured');
+is($rows =~ /left out: (?!\z)/ ? $rows : '', '', 'all of them');
+is( as('app', "SELECT string_agg(DISTINCT column_name, ', ' ORDER BY column_name) FROM bench.captured_parameters WHERE role <> 'limit'"),
+	'app.items.id, app.items.mood, app.items.name, app.items.photo, app.items.price, app.items.sold, app.items.upper(t.name)', 'columns');
+like(as('app', 'SELECT * FROM bench.captured_tables'), qr/^app\|mine\|app\|items\|f$/, 'its table');
+
+is(as('app', "SELECT string_agg(DISTINCT state || ' ' || failed, ',') FROM bench.run('mine', transactions => 2000, seed => 1)"), 'finished 0', 'run');
+is(as('app', 'SELECT count(*) FROM bench.runs r WHERE unmatched <> \'{}\''), 0, 'each statement finds rows');
+
+# What has no values is listed, and filled in.
+executed('app', 'SELECT repeat(\'x\', 3)', 'SELECT 1');
+is(captured('app'), "captured\nleft out: parameter \$1: it is an argument of function repeat", 'an unknown parameter');
+is(as('app', "SELECT parameter_no, type, role, source FROM bench.captured_parameters WHERE reason IS NOT NULL"), "1|text|argument|unknown\n2|integer|argument|unknown", 'both are listed')
+  or diag as('app', 'SELECT * FROM bench.captured_parameters');
+my $no = as('app', "SELECT statement_no FROM bench.captured_parameters WHERE parameter_no = 2");
+like(as('app', "SELECT bench.set_parameter('mine', $no, 3, '1')"), qr/ERROR:  42704: statement $no of workload "mine" has no parameter \$3/, 'no such parameter');
+like(as('app', "SELECT bench.set_parameter('mine', 99, 3, '1')"), qr/ERROR:  42704: workload "mine" has no captured statement 99/, 'no such statement');
+is(as('app', "SELECT status, reason FROM bench.set_parameter('mine', $no, 1, 'no_function()')"),
+	'left out|parameter $1: function no_function() does not exist', 'an expression with an error');
+is(as('app', "SELECT status, reason FROM bench.set_parameter('mine', $no, 1, \$\$SELECT name FROM items ORDER BY id LIMIT 3\$\$)"),
+	'left out|parameter $2: it is an argument of function repeat', 'a query');
+is(as('app', "SELECT status, reason FROM bench.set_parameter('mine', $no, 2, 'random() * 10')"), 'captured|', 'an expression');
+is(as('app', "SELECT count(DISTINCT values[1]), count(DISTINCT values[2]) > 5 FROM bench.value_sets WHERE set_name = 'mine.s$no'"), '3|t', 'their values');
+is(as('app', "SELECT state, failed FROM bench.run('mine', transactions => 100)"), 'finished|0', 'run with them');
+
+# Left out, with reasons.
+$sql->(<<'SQL');
+CREATE FUNCTION app.writes() RETURNS void LANGUAGE sql AS 'INSERT INTO app.empty VALUES ((random() * 1e9)::int)';
+CREATE EXTENSION IF NOT EXISTS file_fdw;
+CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+CREATE FOREIGN TABLE app.far (id int) SERVER files OPTIONS (filename '/dev/null');
+GRANT SELECT ON app.far TO app;
+CREATE TABLE app.gone (id int);
+ALTER TABLE app.gone OWNER TO app;
+SQL
+executed('app',
+	'SELECT id FROM gone WHERE id = 1',
+	'SELECT count(*) FROM far',
+	'UPDATE app.items SET price = 1 WHERE id = 5',
+	'SELECT id FROM items WHERE id = 5',
+	'DELETE FROM items WHERE id BETWEEN 5 AND 6; INSERT INTO items (id, name) VALUES (5, \'item 5\'), (6, \'item 6\')',
+	'SELECT pg_advisory_lock(7)',
+	'SELECT t FROM empty WHERE id = 4',
+	'DROP TABLE IF EXISTS pg_temp.temp; CREATE TEMP TABLE temp (id int)',
+	'SELECT id FROM temp WHERE id = 2',
+	'LISTEN a');
+$sql->('DROP TABLE app.gone');
+$rows = captured('app');
+like($rows, qr/^left out: relation "gone" does not exist$/m, 'a dropped table');
+like($rows, qr/^left out: it uses the foreign table app\.far$/m, 'a foreign table');
+like($rows, qr/^left out: it writes a table whose schema it names/m, 'a schema in the text');
+like($rows, qr/^left out: it deletes rows/m, 'deleted rows');
+like($rows, qr/^left out: it calls pg_advisory_lock/m, 'a lock of the session');
+like($rows, qr/^left out: relation "temp" does not exist$/m, 'a temporary table');
+like($rows, qr/^left out: parameter \$1: app\.empty has no rows for it$/m, 'an empty table');
+like(as('app', 'SELECT query, reason FROM bench.captured_statements WHERE queryid IS NULL'), qr/^\d+ statements\|utility commands$/m, 'utility commands');
+
+# Statements that write run on copies: new keys, and rows that were inserted before.
+$sql->(<<'SQL');
+SET ROLE app;
+CREATE TABLE app.orders (id bigserial PRIMARY KEY, code uuid UNIQUE, item bigint REFERENCES app.items, note text UNIQUE, at timestamptz DEFAULT now());
+INSERT INTO app.orders (code, item, note) SELECT gen_random_uuid(), i, 'note ' || i FROM generate_series(1, 100) i;
+SQL
+$sql->('SELECT pg_stat_statements_reset()');
+as('app', join "\n", map { <<"SQL" } 1000 .. 1002);
+INSERT INTO orders (id, code, item, note) VALUES ($_, gen_random_uuid(), 7, 'note $_') RETURNING id;
+UPDATE items SET price = price + 1, name = 'x' WHERE id = 3;
+DELETE FROM orders WHERE id = $_;
+SQL
+is(captured('app'), "captured: approximate\ncaptured\ncaptured: approximate", 'statements that write');
+is(as('app', "SELECT string_agg(table_name, ', ' ORDER BY 1) FROM bench.captured_tables WHERE written"), 'items, orders', 'written tables');
+my $originals = 'SELECT (SELECT md5(string_agg(i::text, \'\' ORDER BY id)) FROM app.items i), (SELECT md5(string_agg(o::text, \'\' ORDER BY id)) FROM app.orders o)';
+my $before = $sql->($originals);
+like(as('app', "SELECT bench.run('mine', transactions => 10)"), qr/ERROR:  22023: workload "mine" writes/, 'no run without copies');
+as($super, 'GRANT CREATE ON DATABASE postgres TO app');
+like(as('app', "SELECT count(*) FROM bench.clone_tables('mine', 'app_copy')"), qr/^2$/m, 'copied');
+foreach my $seed (1, 1)
+{
+	is(as('app', "SELECT state, transactions, failed FROM bench.run('mine', clients => 3, transactions => 300, seed => $seed)"), 'finished|900|0', 'run on the copies');
+}
+is($sql->($originals), $before, 'the originals are as before');
+is(as('app', 'SELECT count(*) > 100 FROM app_copy.orders'), 't', 'rows were inserted');
+is(as('app', "SELECT status FROM bench.set_parameter('mine', 1, 1, '1') LIMIT 1"), 'captured', 'made again');
+is(as('app', "SELECT manifest #>> '{captured,clone_schema}' FROM bench.workload_definitions"), 'app_copy', 'with its copies');
+as('app', "SELECT bench.drop_workload('mine')");
+is(as('app', 'SELECT (SELECT count(*) FROM bench.captured_statements), (SELECT count(*) FROM bench.captured_tables), (SELECT count(*) FROM bench.value_sets)'),
+	'0|0|0', 'dropped with all that belongs to it');
+
+# pgbench's tpcb-like by its own program, in a window, and again in both modes.
+$node->run_log([ 'pgbench', '-i', '-q', '-s', '1', '-d', $node->connstr('postgres') ]);
+my $capture = start_sql($node, "SELECT script || '|' || status FROM bench.capture_workload('bank', period => '8 s')", name => 'window');
+my $waits = "FROM pg_stat_activity WHERE application_name = 'window' AND wait_event_type = 'Extension'";
+wait_for($node, "SELECT count(*) = 1 $waits");
+$node->run_log([ 'pgbench', '-n', '-M', 'prepared', '-c', '2', '-t', '500', '-d', $node->connstr('postgres') ]);
+my ($stdout, $stderr) = finish_sql($capture);
+is($stderr, '', 'captured in a window');
+is(scalar(() = $stdout =~ /^transaction\|captured$/mg), 5, 'five statements of a transaction') or diag $stdout;
+is($sql->("SELECT round((manifest #>> '{captured,statements_per_transaction}')::numeric) FROM bench.workload_definitions WHERE name = 'bank'"), '5', 'five in a transaction');
+foreach my $mode ('spi', 'libpq')
+{
+	is($sql->("SET client_min_messages = warning; TRUNCATE pgbench_history; SELECT state, transactions, failed FROM bench.run('bank', mode => '$mode', clients => 2, transactions => 200, allow_writes => true)"),
+		'finished|400|0', "tpcb-like in mode $mode");
+	is($sql->('SELECT count(*) FROM pgbench_history'), '400', 'each with an insert');
+}
+
+# A cancel request ends the wait.
+$capture = start_sql($node, "SELECT bench.capture_workload('late', period => '1 h')", name => 'window');
+wait_for($node, "SELECT count(*) = 1 $waits AND backend_xmin IS NULL");
+is($sql->("SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND pid = (SELECT pid $waits)"), '0', 'no lock while it waits');
+$sql->("SELECT pg_cancel_backend(pid) $waits");
+(undef, $stderr) = finish_sql($capture);
+like($stderr, qr/ERROR:  57014: canceling statement due to user request/, 'canceled');
+
+# Many statements, and a long one.
+$sql->('SELECT pg_stat_statements_reset()');
+$sql->(join ';', map { my $no = $_; my $conditions = join ' AND ', map { 'price IS ' . ($no >> $_ & 1 ? 'NOT ' : '') . 'NULL' } 0 .. 9;
+	("SELECT id FROM app.items WHERE id = 1 AND $conditions") x 2 } 0 .. 999);
+my $long = 'SELECT id FROM app.items WHERE id = 1 AND (' . join(' OR ', map { "name IS NULL" } 1 .. 60_000) . ')';
+$sql->("$long;$long");
+like($sql->("SELECT status, reason, query FROM bench.capture_workload('many', period => NULL, top => 5) ORDER BY statement_no"),
+	qr/^left out\|beyond the top\|99[0-9] statements$/m, 'many statements');
+nothing_left_ok($node, 'capture');
+done_testing();
