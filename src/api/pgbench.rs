@@ -254,6 +254,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
     }
     spec.pgbench_language = true;
     spec.debug = wanted.debug;
+    spec.schedule_per_job = true;
     spec.scale = Some(wanted.scale.map_or(1, i64::from));
     if let Some(LogSpec { aggregate_s, .. }) = &mut spec.log {
         *aggregate_s = aggregate.map(i64::from);

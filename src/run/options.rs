@@ -276,6 +276,7 @@ impl RunOptions {
             statements: 0,
             pgbench_language: false,
             debug: false,
+            schedule_per_job: false,
             scale: prepared.as_ref().map(|prepared| prepared.scale),
             values: Rc::default(),
             log: self.log_spec()?,

@@ -85,6 +85,8 @@ pub struct RunSpec {
     pub pgbench_language: bool,
     /// Whether each step of each client is told.
     pub debug: bool,
+    /// Whether each thread has a schedule of its own with a rate, as pgbench's have.
+    pub schedule_per_job: bool,
     /// The scale that the scripts are told and the report shows, if no table says another.
     pub scale: Option<i64>,
     /// Rows of the value sets that the scripts draw from, until they are in shared memory: a process that
@@ -126,6 +128,15 @@ impl RunSpec {
     /// In mode spi each client is one.
     pub fn jobs(&self) -> usize {
         self.run.jobs as usize
+    }
+
+    /// Number of schedules of transactions with a rate. One for all clients, so that a transaction starts
+    /// late only if no client is idle, and both modes have the same; or one for each thread.
+    pub fn schedules(&self) -> usize {
+        match self.schedule_per_job {
+            true => self.jobs().max(1),
+            false => 1,
+        }
     }
 
     /// Number of client processes: one for each client in mode spi; in mode libpq each drives one or

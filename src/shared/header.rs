@@ -111,6 +111,8 @@ pub struct Header {
     pub rows_done: AtomicU64,
     /// See `rows_done`.
     pub rows_total: AtomicU64,
+    /// Starts of the run's schedule that clients have taken, with a rate.
+    pub starts_taken: AtomicU64,
     /// Parts of the work that processes have taken; of page workers and their loader.
     pub parts_taken: AtomicU64,
     /// Time that they spent with primary keys, added up.

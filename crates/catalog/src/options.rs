@@ -25,8 +25,8 @@ macro_rules! run_options {
             mode: Mode = Mode::Spi => mode: Mode;
             /// Number of clients, which execute transactions concurrently.
             clients: i32 = 1, "-c" => clients: i32;
-            /// Sets of clients in mode libpq, pgbench's threads. Each has its own random stream, its
-            /// share of the rate and its own log file. NULL: as many as there are CPUs, at most one per
+            /// Sets of clients in mode libpq, pgbench's threads. Each has its own random stream and its own
+            /// log file. NULL: as many as there are CPUs, at most one per
             /// client, or more if a job would have over 250 clients. `bench.pgbench` has 1, like pgbench.
             jobs: Option<i32>, "-j" => jobs: i32;
             /// Processes that drive the jobs in mode libpq, at most one per job. NULL: as few as there are
@@ -64,7 +64,10 @@ macro_rules! run_options {
             /// Text that identifies the run in queries; at most 1024 bytes.
             label: Option<String> => label: Option<String>, not_compared;
             /// Target rate of all clients together, in transactions per second. Transactions are scheduled at
-            /// random times (a Poisson process).
+            /// random times (a Poisson process), the same for a seed in both modes and with any number of jobs:
+            /// one schedule, of which each client takes the next start. `bench.pgbench` has one for each job,
+            /// with its share of the rate, like pgbench: the more jobs, the longer transactions wait for their
+            /// start.
             rate: Option<f64>, "-R" => rate: Option<f64>;
             /// Latency in milliseconds above which a transaction is late. With a rate, transactions that are
             /// already late before they start are skipped.

@@ -21,8 +21,11 @@ pub struct RunPlan<'w> {
     pub deadline_ns: &'w AtomicU64,
     /// Number of tries of a transaction; 0 means without limit.
     pub max_tries: u32,
-    /// With a rate, the average time in µs between two scheduled starts of one thread.
+    /// With a rate, the average time in µs between two scheduled starts of a schedule.
     pub throttle_us: Option<f64>,
+    /// Number of scheduled starts that clients have taken, if all threads share a schedule; without it, each
+    /// thread has its own.
+    pub starts_taken: Option<&'w AtomicU64>,
     /// Latency above which a transaction is late, is not tried again and, with a rate, is not
     /// begun.
     pub latency_limit_ns: Option<u64>,
@@ -87,43 +90,56 @@ impl RunPlan<'_> {
         self.measure_ns.load(Acquire) == UNKNOWN_NS
     }
 
-    /// The average time in µs between two scheduled starts of a thread, for a `rate` of
-    /// transactions per second over that many threads.
-    pub fn throttle_us(rate: f64, threads: usize) -> f64 {
-        1e6 / rate * threads as f64
+    /// The average time in µs between two scheduled starts of a schedule, for a `rate` of
+    /// transactions per second over that many schedules.
+    pub fn throttle_us(rate: f64, schedules: usize) -> f64 {
+        1e6 / rate * schedules as f64
     }
 }
 
-/// Data that the clients of one thread share: its streams and its schedule.
+/// Data that the clients of one thread share: its streams and its schedule, or its copy of the run's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thread {
     /// Chooses the script of each transaction.
     pub choice: Rng,
     throttle: Rng,
     sampling: Rng,
-    /// The scheduled start of the latest transaction.
+    /// The latest scheduled start, and how many there were up to it.
     trigger_ns: u64,
+    starts: u64,
 }
 
 impl Thread {
-    /// A thread whose schedule begins at `start_ns`, the clock reading of the run's start.
-    pub fn new(streams: &ThreadStreams, start_ns: u64) -> Self {
+    /// A thread whose schedule begins at `start_ns`, the clock reading of the run's start, with the stream
+    /// `throttle`: its own, or the one of a schedule that all threads share.
+    pub fn new(streams: &ThreadStreams, throttle: Rng, start_ns: u64) -> Self {
         Self {
             choice: streams.choice,
-            throttle: streams.throttle,
+            throttle,
             sampling: streams.sampling,
             trigger_ns: start_ns,
+            starts: 0,
         }
     }
 
     /// The scheduled start of the next transaction: arrivals of a Poisson process that are
-    /// `center_us` µs apart on average. Takes one output of the thread's throttle stream.
-    pub(crate) fn next_start_ns(&mut self, center_us: f64) -> u64 {
-        // A delay that does not fit into 64 bits is negative here; it never ends.
-        let delay_us = u64::try_from(self.throttle.poisson_delay_us(center_us)).unwrap_or(u64::MAX);
-        self.trigger_ns = self
-            .trigger_ns
-            .saturating_add(delay_us.saturating_mul(1000));
+    /// `plan.throttle_us` µs apart on average. Takes one output of the throttle stream for each start up to
+    /// it, those that clients of other threads have taken included.
+    pub(crate) fn next_start_ns(&mut self, plan: &RunPlan<'_>) -> u64 {
+        let center_us = plan.throttle_us.unwrap_or_default();
+        let next = match plan.starts_taken {
+            Some(taken) => taken.fetch_add(1, Relaxed) + 1,
+            None => self.starts + 1,
+        };
+        while self.starts < next {
+            // A delay that does not fit into 64 bits is negative here; it never ends.
+            let delay_us =
+                u64::try_from(self.throttle.poisson_delay_us(center_us)).unwrap_or(u64::MAX);
+            self.trigger_ns = self
+                .trigger_ns
+                .saturating_add(delay_us.saturating_mul(1000));
+            self.starts += 1;
+        }
         self.trigger_ns
     }
 

@@ -102,7 +102,8 @@ pub fn plan<'w>(
         throttle_us: spec
             .run
             .rate
-            .map(|rate| RunPlan::throttle_us(rate, spec.jobs())),
+            .map(|rate| RunPlan::throttle_us(rate, spec.schedules())),
+        starts_taken: (spec.schedules() < spec.jobs()).then_some(&header.starts_taken),
         latency_limit_ns: spec.latency_limit_ns(),
         reconnect: spec.run.reconnect,
         continue_on_error: spec.run.continue_on_error,
@@ -130,9 +131,9 @@ pub fn streams(header: &Header, spec: &RunSpec, threads: Range<usize>) -> (Strea
         spec.variable("default_seed").is_some(),
     );
     let start_ns = header.start_ns.load(Relaxed);
-    let threads = streams.threads[threads]
-        .iter()
-        .map(|streams| Thread::new(streams, start_ns))
+    let throttle = |thread: usize| streams.threads[thread.min(spec.schedules() - 1)].throttle;
+    let threads = threads
+        .map(|thread| Thread::new(&streams.threads[thread], throttle(thread), start_ns))
         .collect();
     (streams, threads)
 }

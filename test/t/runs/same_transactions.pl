@@ -109,6 +109,28 @@ foreach my $workers (1, 2, 4)
 		$weighted_four, $rows, "script choice of four clients, libpq, processes: $workers");
 }
 
+# With a rate, the times at which transactions are to start, after the first one, in microseconds.
+sub starts
+{
+	my ($options) = @_;
+	my $run = $node->safe_psql('postgres',
+		"SELECT run_id FROM bench.run(sql => 'SELECT 1', rate => 500, clients => 4, transactions => 20, seed => '4711', log => true, $options)");
+	return split /,/, $node->safe_psql('postgres', <<SQL);
+SELECT string_agg(round((start - least) * 1e6)::text, ',' ORDER BY start)
+  FROM (SELECT start, min(start) OVER () AS least
+          FROM (SELECT extract(epoch FROM ended_at) - latency_ms / 1e3 AS start
+                  FROM bench.transactions WHERE run_id = $run) t) u
+SQL
+}
+my @starts = starts("mode => 'spi'");
+foreach my $jobs (1, 2, 4)
+{
+	my @of_jobs = starts("mode => 'libpq', jobs => $jobs");
+	my @differ = grep { abs($starts[$_] - ($of_jobs[$_] // 0)) > 3 } 0 .. $#starts;
+	ok(@starts == 80 && @of_jobs == 80 && !@differ, "scheduled starts, spi and libpq with $jobs jobs")
+	  or diag("@starts\n@of_jobs");
+}
+
 # simple-update
 my $simple_update = by_pgbench('prepared', 'ctid', qw(-t 200 -N));
 foreach my $mode (qw(spi libpq))

@@ -60,9 +60,8 @@ impl<'w> Client<'w> {
         context: &mut Context<'_, 'w, impl Session, impl Control, impl Record>,
     ) -> Option<Step> {
         let (plan, control) = (context.plan, context.control);
-        let center_us = plan.throttle_us.unwrap_or_default();
         for _ in 0..SKIPS_PER_STEP {
-            self.scheduled_ns = context.thread.next_start_ns(center_us);
+            self.scheduled_ns = context.thread.next_start_ns(plan);
             if self.scheduled_ns > plan.deadline_ns() {
                 // The client ends in that state.
                 self.state = State::Throttle;

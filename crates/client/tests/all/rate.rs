@@ -1,7 +1,7 @@
 //! A rate: transactions start when the schedule says, late ones are counted, hopeless ones skipped.
 
 use crate::common::{Bench, Event, MS, at, deadlock, done, plan, script};
-use selfbench_client::{Failure, RunPlan, Step, Transaction, UNKNOWN_NS};
+use selfbench_client::{Failure, RunPlan, Step, Thread, Transaction, UNKNOWN_NS};
 use selfbench_script::Streams;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -41,6 +41,42 @@ fn starts_follow_the_schedule() {
 fn threads_share_the_rate() {
     assert_eq!(RunPlan::throttle_us(1000.0, 1), 1000.0);
     assert_eq!(RunPlan::throttle_us(1000.0, 4), 4000.0);
+}
+
+#[test]
+fn threads_share_a_schedule() {
+    let workload = script("select 1;");
+    let streams = Streams::derive(42, 2, 2, false);
+    let taken = at(0);
+    let [mut one, mut two] = [0, 1].map(|number| {
+        let mut plan = plan(&workload);
+        plan.throttle_us = Some(RunPlan::throttle_us(1000.0, 1));
+        plan.starts_taken = Some(taken);
+        let mut bench = Bench::of(plan, number, &streams);
+        bench.thread = Thread::new(&streams.threads[number], streams.threads[0].throttle, 0);
+        bench
+    });
+    let next = |bench: &mut Bench<'_>| {
+        let step = bench.advance();
+        let Step::Sleeping { until_ns } = step else {
+            panic!("{step:?}")
+        };
+        bench
+            .world
+            .pass(until_ns - selfbench_client::Control::now_ns(&*bench.world));
+        bench.advance();
+        until_ns / 1000
+    };
+    // Those of one thread, whoever takes them.
+    let starts = [
+        next(&mut one),
+        next(&mut two),
+        next(&mut two),
+        next(&mut one),
+    ];
+    let mut alone = limited(&workload, 1000.0, 1);
+    alone.thread = Thread::new(&streams.threads[0], streams.threads[0].throttle, 0);
+    assert_eq!(starts, std::array::from_fn(|_| next(&mut alone)));
 }
 
 #[test]

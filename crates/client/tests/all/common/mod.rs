@@ -464,6 +464,7 @@ pub fn plan(workload: &Workload) -> RunPlan<'_> {
         deadline_ns: at(u64::MAX),
         max_tries: 1,
         throttle_us: None,
+        starts_taken: None,
         latency_limit_ns: None,
         reconnect: false,
         continue_on_error: false,
@@ -523,7 +524,11 @@ impl<'w> Bench<'w> {
                 lost: false,
             },
             record: Recorder::default(),
-            thread: Thread::new(&streams.threads[thread], 0),
+            thread: Thread::new(
+                &streams.threads[thread],
+                streams.threads[thread].throttle,
+                0,
+            ),
             world,
         }
     }
