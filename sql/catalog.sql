@@ -33,7 +33,8 @@ WHERE p.pronamespace = ANY ('{bench,bench_internal}'::regnamespace[]) AND l.lann
   AND p.prosqlbody IS NULL
   AND NOT EXISTS (SELECT FROM unnest(p.proconfig) setting WHERE setting LIKE 'search_path=%');
 
--- Objects for users, columns and arguments have a description; all others are functions in a separate schema.
+-- Objects for users, columns and arguments have a description; all others are functions, and a type of theirs, in a
+-- separate schema.
 SELECT pg_describe_object(classid, objid, objsubid) AS without_description
 FROM (SELECT 'pg_namespace'::regclass, oid, 0 FROM pg_namespace WHERE nspname IN ('bench', 'bench_internal')
       UNION ALL
@@ -78,7 +79,8 @@ WHERE CASE WHEN c.type ~ '^timestamp' THEN c.name !~ '_at$'
   AND c.name NOT IN ('update_pct', 'working_set_pct')
   -- Numbers without a unit.
   AND c.name !~ '(ratio|_factor|^lambda|^sigma|^kappa)(_low|_high)?$'
-  AND c.name NOT IN ('p_value', 'r_squared', 'peak_clients', 'bend_clients', 'sessions', 'waiting_sessions', 'per_minute', 'commits', 'begins')
+  AND c.name NOT IN ('p_value', 'r_squared', 'peak_clients', 'bend_clients', 'sessions', 'waiting_sessions', 'per_minute', 'commits', 'begins',
+                     'before', 'after', 'level', 'level_low', 'level_high', 'value')
 GROUP BY c.name, c.type ORDER BY c.type, c.name;
 SELECT DISTINCT classid::regclass
 FROM pg_depend

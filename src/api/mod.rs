@@ -22,6 +22,7 @@ mod scripts;
 mod sets;
 mod teardown;
 mod travel;
+mod trend;
 mod wait;
 mod warnings;
 mod workloads;

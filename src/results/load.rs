@@ -287,6 +287,28 @@ pub fn load_evidence(run_id: i64, seen: &SeenWaits) -> Result<Evidence> {
     })
 }
 
+/// What else used the server and its machine during a run whose intervals are stored: findings of advice.
+pub fn disturbances(run: &Run) -> Result<Vec<String>> {
+    let moments = with_pinned_settings(|| {
+        query::numbers::<3>(
+            "SELECT other_sessions::float8,
+                    (cpu_user_ms + cpu_system_ms + cpu_idle_ms + cpu_iowait_ms + cpu_steal_ms)::float8,
+                    cpu_steal_ms::float8
+               FROM bench.run_server_intervals WHERE run_id = $1",
+            run.run_id,
+        )
+    })?;
+    let moment = |[other_sessions, cpu_ms, cpu_steal_ms]: [_; 3]| ServerMoment {
+        other_sessions,
+        cpu_ms,
+        cpu_steal_ms,
+        ..ServerMoment::default()
+    };
+    let moments: Vec<ServerMoment> = moments.into_iter().map(moment).collect();
+    let found = selfbench_report::disturbances(run, &moments).into_iter();
+    Ok(found.map(|finding| finding.finding.to_owned()).collect())
+}
+
 /// Share of the time of the clients' transactions in which their sessions waited for a CPU; `None`
 /// if that was not measured, or no transaction was. With a rate, a client also waits for a CPU when
 /// it wakes up: that is schedule lag.

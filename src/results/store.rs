@@ -4,6 +4,7 @@
 //! owner.
 
 use super::insert::{insert, update as update_row};
+use super::load;
 use crate::backend::interrupts::asked_to_end;
 use crate::backend::settings::ClientSetting;
 use crate::backend::transaction::transaction;
@@ -165,10 +166,10 @@ fn at_shutdown() -> impl FnMut() -> bool {
 
 /// Runs `body` in a transaction, again while it waits for a lock for too long and `gives_up` does not
 /// tell it not to, which it is asked once a second. A `lock_timeout` of the session is the limit.
-fn patiently(
+fn patiently<T>(
     mut gives_up: impl FnMut() -> bool,
-    mut body: impl FnMut() -> Result<()>,
-) -> Result<()> {
+    mut body: impl FnMut() -> Result<T>,
+) -> Result<T> {
     loop {
         let (done, is_limited) = match server::limits_lock_waits() {
             true => (transaction(&mut body), true),
@@ -266,8 +267,13 @@ pub struct RemainingRows {
     pub sessions: Vec<PgioSession>,
 }
 
-/// Stores the end of a run, as soon as no other session has locked its tables.
-pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> Result<()> {
+/// Stores the end of a run, as soon as no other session has locked its tables. Returns the disturbances of
+/// the run, which follow from all of its rows and are stored, too.
+pub fn finish(
+    record: &RunRecord,
+    rows: &RemainingRows,
+    observed: &Observed,
+) -> Result<Vec<String>> {
     patiently(at_shutdown(), || {
         as_storer(|| {
             update_row(&record.run)?;
@@ -275,7 +281,15 @@ pub fn finish(record: &RunRecord, rows: &RemainingRows, observed: &Observed) -> 
             insert(&record.statements)?;
             insert(record.pgio.as_slice())?;
             insert(&rows.sessions)?;
-            insert_rows(&rows.intervals, observed)
+            insert_rows(&rows.intervals, observed)?;
+            let disturbances = load::disturbances(&record.run)?;
+            if !disturbances.is_empty() {
+                Spi::run_with_args(
+                    "UPDATE bench.runs SET disturbances = $2 WHERE run_id = $1",
+                    &[record.run.run_id.into(), disturbances.clone().into()],
+                )?;
+            }
+            Ok(disturbances)
         })
     })
 }

@@ -46,37 +46,11 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 50
 SET search_path = pg_catalog, pg_temp
 AS $$
     WITH runs AS MATERIALIZED (
-        /* How long a warm-up until steady took is not an option. */
-        SELECT s.side, r.run_id, CASE WHEN r.max_warmup_s IS NULL THEN to_jsonb(r) ELSE to_jsonb(r) - 'warmup_s' END AS run
-          FROM (SELECT 'a' AS side, bench_internal.numbers_of($1) AS run_id
-                UNION SELECT 'b', bench_internal.numbers_of($2)) s
-          JOIN bench.runs r USING (run_id)),
-    /* What has one value in a run. */
+        SELECT 'a' AS side, bench_internal.numbers_of($1) AS run_id
+        UNION SELECT 'b', bench_internal.numbers_of($2)),
     facts (aspect, place, name, side, value) AS (
-        SELECT 'option', 2, o.name, r.side, nullif(o.value, 'null') #>> '{}'
-          FROM runs r, jsonb_each(r.run) o (name, value)
-         WHERE o.name IN ('database_name', 'backends', 'server_version', 'extension_version', 'unmatched',
-                          {{literals compared}})
-        UNION ALL
-        SELECT 'option', 2, o.name, r.side, nullif(to_jsonb(p) -> o.name, 'null') #>> '{}'
-          FROM runs r JOIN bench.pgio_runs p USING (run_id),
-               unnest(ARRAY[{{literals pgio_options}}]) o (name)
-        UNION ALL
-        SELECT 'setting', 3, s.name, r.side, s.setting
-          FROM runs r JOIN bench.run_settings s USING (run_id)
-        UNION ALL
-        SELECT 'hardware', 4, CASE e.machine WHEN 'server' THEN '' ELSE e.machine || ' ' END || e.name, r.side, e.value
-          FROM runs r JOIN bench.run_environment e USING (run_id)
-        UNION ALL
-        SELECT 'size', 5, o.name, r.side, r.run ->> o.name
-          FROM runs r, unnest('{scale,partitions,partition_method}'::text[]) o (name)
-        UNION ALL
-        /* The name of a TOAST table has the OID of its table; its index is as large as its rows make it. */
-        SELECT 'size', 5, CASE t.kind WHEN 'TOAST table' THEN 'TOAST of ' || t.of_table
-                                      ELSE t.schema_name || '.' || t.name END,
-               r.side, pg_size_pretty(t.bytes_before)
-          FROM runs r JOIN bench.run_tables t USING (run_id)
-         WHERE t.schema_name <> 'pg_toast' OR t.kind = 'TOAST table'),
+        SELECT f.aspect, f.place, f.name, r.side, f.value
+          FROM runs r JOIN bench_internal.facts(ARRAY(SELECT run_id FROM runs)) f USING (run_id)),
     differences AS (
         SELECT f.aspect, f.place, f.name,
                string_agg(DISTINCT f.value, ', ') FILTER (WHERE f.side = 'a') AS of_a,

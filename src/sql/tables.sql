@@ -49,6 +49,26 @@ CREATE TYPE bench.session_usage AS (
 );
 COMMENT ON TYPE bench.session_usage IS 'result row of bench.session_usage: what a session has used';
 
+/* What distinguishes series of runs with the same label: runs of a series measure the same. Versions, settings,
+   hardware and sizes may differ within it: they are what may have changed. Scripts are known by their weights and
+   texts, not by names. It is the key of an index. */
+CREATE FUNCTION bench_internal.series(
+    mode text, protocol text, connection text, clients int, rate float8, reconnect boolean, max_tries int,
+    variables jsonb, target text, scale bigint, scripts_hash text, imported_from jsonb
+) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN $11 IS NULL THEN NULL
+                WHEN length(s.series) <= 200 THEN s.series
+                ELSE left(s.series, 150) || '... ' || md5(s.series) END
+      FROM concat_ws(', ', $1, $2, $3, $4 || CASE $4 WHEN 1 THEN ' client' ELSE ' clients' END,
+                     'scale ' || nullif($10, 0), 'rate ' || trim_scale($5::numeric),
+                     CASE WHEN $6 THEN 'reconnect' END, 'max_tries ' || nullif($7, 1), nullif($8, '{}')::text,
+                     'target ' || $9, 'server ' || ($12 ->> 'system_identifier'),
+                     'scripts ' || left($11, 8)) s (series)
+$$;
+
 CREATE TABLE bench.runs (
     run_id                  bigint PRIMARY KEY, -- number of the run
     owner                   regrole NOT NULL, -- role that made the run
@@ -80,6 +100,9 @@ CREATE TABLE bench.runs (
     snapshot_held_by        text, -- holder of that snapshot; sessions of other roles only with privileges of pg_read_all_stats
     processors              int, -- CPUs of this server that the run could use
     other_runs              int NOT NULL, -- other runs on this server at the same time, of all roles
+    disturbances            text[] NOT NULL DEFAULT '{}', -- findings of bench.advice that say what else used the server and its machine
+    scripts_hash            text, -- hash of the weights and texts of the scripts; NULL until the run has ended
+    series                  text GENERATED ALWAYS AS (bench_internal.series(mode, protocol, connection, clients, rate, reconnect, max_tries, variables, target, scale, scripts_hash, imported_from)) STORED, -- what the run has in common with others of the same series; see bench.trend
     warmup_transactions     bigint NOT NULL, -- transactions that ended during the warm-up, successful or failed; no other figure has them
     aborted_clients         int NOT NULL, -- clients that stopped early
     errors                  text[] NOT NULL, -- error messages of clients and of the run

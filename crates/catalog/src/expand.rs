@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 /// The pieces in the order of creation.
-const PIECES: [&str; 21] = [
+const PIECES: [&str; 22] = [
     "schema",
     "tables",
     "telemetry",
@@ -36,6 +36,7 @@ const PIECES: [&str; 21] = [
     "clone",
     "random",
     "results",
+    "trend",
     "charts",
     "require",
     "travel",

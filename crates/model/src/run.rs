@@ -108,6 +108,10 @@ macro_rules! run {
             pub processors: Option<i32>,
             /// Other runs that were in progress on this server meanwhile, of all roles.
             pub other_runs: i32,
+            /// Findings of advice that say what else used the server and its machine.
+            pub disturbances: Vec<String>,
+            /// Hash of the weights and texts of its scripts; `None` until it has ended.
+            pub scripts_hash: Option<String>,
             /// Transactions, successful or failed, that ended during the warm-up.
             pub warmup_transactions: i64,
             /// Clients that were aborted.

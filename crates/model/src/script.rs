@@ -2,6 +2,7 @@
 
 use crate::figures::{Figures, Latency};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// A row of `bench.run_scripts`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,27 @@ impl RunScript {
     }
 }
 
+/// A hash of the weights and texts of scripts, the same in any order and with any names: the beginning of
+/// SHA-256 in hexadecimal digits.
+pub fn scripts_hash(scripts: &[RunScript]) -> String {
+    let of_script = |script: &RunScript| {
+        let hash = Sha256::digest(&script.body);
+        (hash.to_vec(), script.weight)
+    };
+    let mut hashes: Vec<_> = scripts.iter().map(of_script).collect();
+    hashes.sort_unstable();
+    let mut all = Sha256::new();
+    for (hash, weight) in hashes {
+        all.update(hash);
+        all.update(weight.to_le_bytes());
+    }
+    let hash = all.finalize();
+    hash[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
 /// A row of `bench.run_statements`: one command of a script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunStatement {
@@ -66,4 +88,27 @@ pub struct RunStatement {
     /// Histogram of these times, encoded, with two significant digits.
     #[serde(skip)]
     pub histogram: Option<Vec<u8>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_known_by_weights_and_texts() {
+        let script = |name: &str, body: &str, weight| RunScript {
+            name: name.into(),
+            body: body.into(),
+            weight,
+            ..RunScript::default()
+        };
+        let hash = scripts_hash(&[script("a", "SELECT 1;", 1), script("b", "SELECT 2;", 2)]);
+        assert_eq!(hash.len(), 32);
+        let renamed = [script("c", "SELECT 2;", 2), script("a", "SELECT 1;", 1)];
+        assert_eq!(scripts_hash(&renamed), hash);
+        let weighted = [script("a", "SELECT 1;", 2), script("b", "SELECT 2;", 1)];
+        assert_ne!(scripts_hash(&weighted), hash);
+        let changed = [script("a", "SELECT 1 ;", 1), script("b", "SELECT 2;", 2)];
+        assert_ne!(scripts_hash(&changed), hash);
+    }
 }

@@ -7,6 +7,7 @@ mod advice;
 mod bottleneck;
 mod budget;
 pub mod capacity;
+pub mod cause;
 pub mod condition;
 pub mod initialize;
 pub mod log;
@@ -19,7 +20,9 @@ mod settings;
 mod text;
 pub mod verdict;
 
-pub use advice::{Finding, Setup, Severity, advice, is_measurement, known_before, missed_rate};
+pub use advice::{
+    Finding, Setup, Severity, advice, disturbances, is_measurement, known_before, missed_rate,
+};
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use budget::time_budget;
 pub use number::{counted, readable};

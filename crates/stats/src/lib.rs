@@ -19,6 +19,7 @@ pub mod sampling;
 pub mod steadiness;
 pub mod summary;
 mod tally;
+pub mod trend;
 mod turn_parts;
 mod units;
 mod usage;

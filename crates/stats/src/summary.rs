@@ -29,6 +29,23 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     sorted(samples).map(|sorted| middle(&sorted))
 }
 
+/// The first and the third quartile of samples in any order, interpolated like `percentile_cont` in SQL
+/// (Hyndman and Fan, Sample Quantiles in Statistical Packages, 1996, definition 7).
+///
+/// `None` if there are none or one of them is NaN.
+pub fn quartiles(samples: &[f64]) -> Option<[f64; 2]> {
+    let sorted = sorted(samples)?;
+    let quantile = |p: f64| {
+        let place = p * (sorted.len() - 1) as f64;
+        let (below, above) = (
+            sorted[place.floor() as usize],
+            sorted[place.ceil() as usize],
+        );
+        below + place.fract() * (above - below)
+    };
+    Some([quantile(0.25), quantile(0.75)])
+}
+
 /// Lowest, middle and highest of repeated measurements, in the unit of the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
@@ -107,6 +124,14 @@ mod tests {
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[9.0, 1.0, 5.0]), Some(5.0));
         assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), Some(3.0));
+    }
+
+    #[test]
+    fn quartiles_are_interpolated() {
+        assert_eq!(quartiles(&[]), None);
+        assert_eq!(quartiles(&[1.0, f64::NAN]), None);
+        assert_eq!(quartiles(&[3.0]), Some([3.0, 3.0]));
+        assert_eq!(quartiles(&[4.0, 1.0, 3.0, 2.0]), Some([1.75, 3.25]));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::shared::{ClientState, IntervalFigures, StatementRows, reading};
 use crate::telemetry::period::Period;
 use selfbench_model::{
     Figures, INTERVALS_PER_BATCH, Latency, Observed, PgioSession, Run, RunInterval, RunRecord,
-    RunState, RunStatement, encoded,
+    RunState, RunStatement, encoded, scripts_hash,
 };
 use selfbench_report::counted;
 use selfbench_script::Action;
@@ -129,6 +129,7 @@ impl<'s> Collector<'s> {
             ended_ns,
             &mut record,
         );
+        record.run.scripts_hash = Some(scripts_hash(&record.scripts));
         let sessions = conclude_pgio(self.segment, self.spec, &self.harvest, &mut record);
         let rows = RemainingRows {
             intervals: self.intervals,

@@ -121,7 +121,7 @@ impl Conductor<'_> {
         let observed = self.telemetry.conclude(run);
         // Other runs may have started or ended meanwhile.
         run.other_runs = run.other_runs.max(load::other_runs(run).unwrap_or(0));
-        let mut stored = Ok(());
+        let mut stored = Ok(Vec::new());
         if !spec.checks.is_empty() {
             // The run goes on for others, but its figures are safe whatever happens to this process.
             let state = replace(&mut run.state, RunState::Running);
@@ -148,9 +148,12 @@ impl Conductor<'_> {
         record.run.coordinator_pid = None;
         record.run.segment = None;
         if stores {
-            let stored = stored.and_then(|()| match spec.checks.is_empty() {
-                true => store::finish(&record, &rows, &observed),
-                false => store::verified(&record.run, &record.checks),
+            let stored = stored.and_then(|disturbances| match spec.checks.is_empty() {
+                true => store::finish(&record, &rows, &observed).map(drop),
+                false => {
+                    record.run.disturbances = disturbances;
+                    store::verified(&record.run, &record.checks)
+                }
             });
             match stored {
                 Ok(()) => {

@@ -44,6 +44,7 @@ my @calls = (
 	cancel       => 'SELECT bench.cancel(1)',
 	# The server has no pg_stat_statements.
 	capture_workload => q(SELECT bench.capture_workload('other')),
+	changes      => q(SELECT * FROM bench.changes('read')),
 	charts       => 'SELECT * FROM bench.charts(1)',
 	chart        => 'SELECT bench.chart(1, name) FROM bench.charts(1)',
 	check_script => q(SELECT * FROM bench.check_script(E'\\\\set x 1 +\nSELECT :x;')),
@@ -97,6 +98,7 @@ my @calls = (
 	time_budget     => 'SELECT * FROM bench.time_budget(1) UNION ALL SELECT * FROM bench.time_budget(set_id => 1)',
 	top_functions   => 'SELECT * FROM bench.top_functions(1)',
 	top_waits       => 'SELECT * FROM bench.top_waits(1)',
+	trend           => q(SELECT * FROM bench.trend('read')),
 	workload_script => q(SELECT * FROM bench.workload_script('ycsb-a', 'read', seed => 1)),
 	wait            => 'SELECT * FROM bench.wait(1)');
 is($node->safe_psql('postgres', q(SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace ORDER BY 1)),

@@ -1,21 +1,23 @@
 //! Findings: what makes the figures of a run doubtful, as far as that is certain.
 //!
 //! They are rows of `bench.advice`; reports and notices print the same. `outcome` looks at the figures,
-//! `setup` at what is known before a run starts, `surroundings` at what else went on, `server` at
-//! the server and its machine, `course` at the
+//! `setup` at what is known before a run starts, `disturbances` at what else went on, `harness` at its own
+//! cost, `server` at the server, `course` at the
 //! run's intervals, `tables` at what it used, `waits` at what sessions waited
 //! for.
 
 mod course;
+mod disturbances;
+mod harness;
 mod outcome;
 mod server;
 mod setup;
-mod surroundings;
 mod tables;
 mod waits;
 
 use selfbench_model::{Evidence, RunRecord};
 
+pub use disturbances::disturbances;
 pub use outcome::missed_rate;
 pub(crate) use outcome::violation;
 pub use setup::{Setup, is_measurement, known_before};
@@ -89,7 +91,8 @@ pub fn advice(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> {
     let mut all = outcome::findings(record);
     all.extend(setup::findings(record, evidence));
     all.extend(waits::findings(evidence));
-    all.extend(surroundings::findings(record));
+    all.extend(disturbances(&record.run, &evidence.server));
+    all.extend(harness::finding(&record.run));
     all.extend(server::findings(record, evidence));
     all.extend(course::findings(record, evidence));
     all.extend(tables::findings(record, evidence));

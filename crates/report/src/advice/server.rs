@@ -1,16 +1,10 @@
 //! Findings about the server and its machine during a run.
 
 use super::{Finding, is_select_only, setup, writes};
-use crate::number::counted;
 use selfbench_model::{Evidence, RunRecord, ServerMoment};
-use selfbench_stats::summary;
 
 /// Time on the run queue that matters, as a fraction of the time of the clients' transactions.
 const QUEUE_SHARE: f64 = 0.1;
-/// Time that the hypervisor took, as a fraction of the time of all CPUs.
-const STEAL_SHARE: f64 = 0.02;
-/// Other sessions that are active in fewer intervals are an accident.
-const OTHERS_SHARE: f64 = 0.2;
 /// Throughput that something leaves, as a fraction of that without it, is lower.
 const SLOWED_SHARE: f64 = 0.8;
 
@@ -18,8 +12,6 @@ pub(super) fn findings(record: &RunRecord, evidence: &Evidence) -> Vec<Finding> 
     let moments = &evidence.server;
     let mut all = Vec::new();
     all.extend(run_queue(record, evidence));
-    all.extend(steal(moments));
-    all.extend(other_sessions(moments));
     if !is_select_only(record) {
         let writes = writes(record, evidence);
         all.extend(inside(
@@ -67,43 +59,6 @@ fn run_queue(record: &RunRecord, evidence: &Evidence) -> Option<Finding> {
         measured,
         "Use fewer clients, or a machine with more or idle CPUs.",
     ))
-}
-
-fn steal(moments: &[ServerMoment]) -> Option<Finding> {
-    let sum = |of: fn(&ServerMoment) -> Option<f64>| moments.iter().filter_map(of).sum::<f64>();
-    let share = summary::ratio(
-        sum(|moment| moment.cpu_steal_ms),
-        sum(|moment| moment.cpu_ms),
-    )?;
-    (share > STEAL_SHARE).then(|| {
-        Finding::warning(
-            "other virtual machines took CPU time",
-            format!("steal time: {:.1}% of the time of all CPUs", 100.0 * share),
-            "Repeat the run at another time, or on a machine of its own.",
-        )
-    })
-}
-
-fn other_sessions(moments: &[ServerMoment]) -> Option<Finding> {
-    let known: Vec<f64> = moments
-        .iter()
-        .filter_map(|moment| moment.other_sessions)
-        .collect();
-    let active = known.iter().filter(|sessions| **sessions > 0.0).count();
-    let share = summary::ratio(active as f64, known.len() as f64)?;
-    let most = known.iter().copied().fold(0.0, f64::max);
-    (share > OTHERS_SHARE).then(|| {
-        Finding::warning(
-            "other sessions were active",
-            format!(
-                "in {:.0}% of the intervals, up to {}",
-                100.0 * share,
-                counted(most, "session")
-            ),
-            "Repeat the run when nobody else uses the server; bench.run_server_intervals shows when \
-             they were active.",
-        )
-    })
 }
 
 /// Whether something went on during the run, and what throughput it left. `findings` are for something

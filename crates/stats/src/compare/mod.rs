@@ -142,16 +142,9 @@ impl Comparison {
                 true => Errors::Student(estimate.freedom),
                 false => Errors::Resampled(resample::errors(groups, &estimate, samples, seed)),
             };
-            let (half, p_value) = match (error > 0.0, estimate.mean == 0.0) {
-                (true, _) => (
-                    errors.quantile() * error,
-                    errors.p_value(estimate.mean.abs() / error),
-                ),
-                (false, true) => (0.0, 1.0),
-                (false, false) => (0.0, 0.0),
-            };
+            let half = errors.half_width(error);
             let bounds = [estimate.mean - half, estimate.mean + half].map(f64::exp);
-            (bounds, p_value)
+            (bounds, errors.p_value_of(estimate.mean, error))
         });
         let variance: f64 = groups.iter().filter_map(|group| variance(group)).sum();
         let noise: f64 = groups
@@ -251,6 +244,59 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty() && places.len() == values.len()).then(|| mean(&logarithms).exp())
 }
 
+/// The difference of the means of two groups of logarithms, of at least two values each: the second group's
+/// minus the first one's.
+pub(crate) struct LevelTest<'v> {
+    before: &'v [f64],
+    after: &'v [f64],
+    welch: Estimate,
+}
+
+impl<'v> LevelTest<'v> {
+    /// Compares two groups.
+    pub(crate) fn of(before: &'v [f64], after: &'v [f64]) -> Self {
+        Self {
+            before,
+            after,
+            welch: Estimate::of(&[after, before], Design::Groups),
+        }
+    }
+
+    /// The second group's values as a ratio to the first one's.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.welch.mean.exp()
+    }
+
+    /// The bounds of the ratio's interval, see [`CONFIDENCE`].
+    pub(crate) fn bounds(&self) -> [f64; 2] {
+        let errors = Errors::Student(self.welch.freedom);
+        let half = self
+            .welch
+            .error
+            .map_or(f64::NAN, |error| errors.half_width(error));
+        [self.welch.mean - half, self.welch.mean + half].map(f64::exp)
+    }
+
+    /// The probability of a ratio that is as far from 1 if there is no difference, by Welch's t-test; 1 with
+    /// a single value in a group.
+    pub(crate) fn p_value(&self) -> f64 {
+        let errors = Errors::Student(self.welch.freedom);
+        let p_value = |error| errors.p_value_of(self.welch.mean, error);
+        self.welch.error.map_or(1.0, p_value)
+    }
+
+    /// The same by Student's t-test, with the variance of both groups together: a few values that are alike
+    /// by chance do not make it small.
+    pub(crate) fn pooled_p_value(&self) -> f64 {
+        let [n, m] = [self.before, self.after].map(|group| group.len() as f64);
+        let squares = [(self.before, n), (self.after, m)]
+            .map(|(group, n)| variance(group).unwrap_or(0.0) * (n - 1.0));
+        let freedom = n + m - 2.0;
+        let error = (squares.iter().sum::<f64>() / freedom * (1.0 / n + 1.0 / m)).sqrt();
+        Errors::Student(freedom).p_value_of(self.welch.mean, error)
+    }
+}
+
 /// A mean, or the difference of two, and how far it may be from the true one.
 struct Estimate {
     mean: f64,
@@ -308,6 +354,23 @@ impl Errors {
                 let largest = (0..errors.len()).find(covers);
                 largest.map_or(f64::INFINITY, |at| errors[at])
             }
+        }
+    }
+
+    /// Half the width of the interval of a mean with that standard error.
+    fn half_width(&self, error: f64) -> f64 {
+        match error > 0.0 {
+            true => self.quantile() * error,
+            false => 0.0,
+        }
+    }
+
+    /// The probability that a mean with that standard error is as far from 0, if the true one is 0.
+    fn p_value_of(&self, mean: f64, error: f64) -> f64 {
+        match (error > 0.0, mean == 0.0) {
+            (true, _) => self.p_value(mean.abs() / error),
+            (false, true) => 1.0,
+            (false, false) => 0.0,
         }
     }
 
