@@ -4,12 +4,10 @@ SELECT jsonb_build_object(
            'state', CASE WHEN r.state NOT IN ('starting', 'running')
                            OR bench_internal.is_live(r.run_id, r.segment) THEN r.state
                          ELSE 'lost' END,
-           'counts', r.state = 'finished' AND r.aborted_clients = 0,
            'workload', array_to_string(r.scripts[:3], ', ')
                        || CASE WHEN cardinality(r.scripts) > 3
                                THEN format(' and %s more', cardinality(r.scripts) - 3) ELSE '' END
                        || ': ' || CASE WHEN length(w.setup) > 300 THEN left(w.setup, 300) || '...' ELSE w.setup END,
-           'workload_key', md5(jsonb_build_array(r.scripts, w.setup)::text),
            'started_at', to_char(coalesce(r.started_at, r.created_at), 'YYYY-MM-DD HH24:MI'),
            'seconds', r.seconds, 'tps', r.tps, 'latency_avg_ms', r.latency_avg_ms,
            'latency_p95_ms', r.latency_p95_ms, 'failed', r.failed)::text

@@ -6,11 +6,13 @@ use crate::Document;
 use crate::Report;
 use crate::content::{decimal, grouped};
 use crate::html::{Ids, text_cell};
-use course::{answer, courses, labels, regressions, slower};
+use course::{answer, labels, slower};
 use maud::{Markup, html};
 use selfbench_markup::{Constant, constant};
 use selfbench_report::counted;
 use serde::Deserialize;
+
+pub use course::{Course, Figure};
 
 /// Filters and sorts the tables.
 const SCRIPT: Constant = constant(include_str!("dashboard.js"));
@@ -20,6 +22,8 @@ const SCRIPT: Constant = constant(include_str!("dashboard.js"));
 pub struct Dashboard {
     /// Role, server and time of the page.
     pub origin: Origin,
+    /// Series of runs with a label, that with the newest run first.
+    pub courses: Vec<Course>,
     /// The newest runs, newest first.
     pub runs: Vec<Run>,
     /// The newest sets, newest first.
@@ -52,21 +56,14 @@ pub struct Run {
     pub run_id: i64,
     /// Its label.
     pub label: Option<String>,
-    /// Label as an SQL literal, for a statement to copy.
-    #[serde(default)]
-    pub label_literal: Option<String>,
     /// The set that it belongs to.
     pub set_id: Option<i64>,
     /// Its arm in that set.
     pub arm: Option<String>,
     /// Outcome.
     pub state: String,
-    /// Whether it ran to its end with all clients, by itself: then it counts in the course of its label.
-    pub counts: bool,
     /// Workload: scripts, mode, protocol, clients, and what else distinguishes workloads.
     pub workload: String,
-    /// Key of the workload, the same for all of its runs: `workload` may be shortened.
-    pub workload_key: String,
     /// When it started, UTC.
     pub started_at: String,
     /// Length of the measurement.
@@ -111,8 +108,6 @@ pub struct Set {
 impl Dashboard {
     /// The page as an HTML document in one file.
     pub fn html(&self) -> String {
-        let courses = courses(&self.runs);
-        let regressions = regressions(&courses);
         let origin = &self.origin;
         let query = "psql -XAtc \"SELECT bench.dashboard()\" > dashboard.html";
         let of_reports = self.reports.iter().find_map(Report::script);
@@ -122,8 +117,8 @@ impl Dashboard {
             intro: html! {
                 p.lead {
                     (many(origin.runs, "run")) ", " (many(origin.sets, "set")) ", "
-                    (many(courses.len() as u64, "workload")) " with a label. "
-                    (answer(&courses, &regressions))
+                    (many(self.courses.len() as u64, "workload")) " with a label. "
+                    (answer(&self.courses))
                 }
                 p.muted {
                     "What role " (origin.role) " sees in database " (origin.database)
@@ -136,8 +131,8 @@ impl Dashboard {
                 }
             },
             main: html! {
-                (slower(&regressions))
-                (labels(&courses))
+                (slower(&self.courses))
+                (labels(&self.courses))
                 (self.set_list())
                 (self.run_list())
                 (self.report_list())
@@ -333,22 +328,17 @@ mod tests {
     use crate::content::{Block, Picture, Section};
     use selfbench_chart::{About, Unit, curve};
 
-    fn run(run_id: i64, label: &str, tps: f64) -> Run {
+    fn run(run_id: i64, label: &str) -> Run {
         Run {
             run_id,
             label: Some(label.into()),
-            label_literal: Some(format!("'{label}'")),
             state: "finished".into(),
-            counts: true,
             workload: "select-only: spi".into(),
-            tps: Some(tps),
-            latency_p95_ms: Some(1000.0 / tps),
             ..Run::default()
         }
     }
 
-    fn dashboard(mut runs: Vec<Run>) -> Dashboard {
-        runs.reverse();
+    fn dashboard(runs: Vec<Run>) -> Dashboard {
         Dashboard {
             origin: Origin {
                 runs: runs.len() as u64,
@@ -359,59 +349,67 @@ mod tests {
         }
     }
 
-    fn course(label: &str, tps: &[f64]) -> Vec<Run> {
-        (1..)
-            .zip(tps)
-            .map(|(run_id, &tps)| run(run_id, label, tps))
-            .collect()
+    /// A series whose tps was 100.
+    fn course(state: &str, value: f64, level: f64) -> Course {
+        Course {
+            label: "nightly".into(),
+            tps: Figure {
+                value: Some(value),
+                state: state.into(),
+                level: Some(level),
+                before: Some(100.0),
+                since: Some(6),
+                curve: vec![Some(100.0), None, Some(value)],
+            },
+            latency: Figure {
+                state: "ok".into(),
+                ..Figure::default()
+            },
+            ..Course::default()
+        }
+    }
+
+    fn answered(course: Course) -> String {
+        let page = Dashboard {
+            courses: vec![course],
+            ..Dashboard::default()
+        };
+        page.html()
     }
 
     #[test]
-    fn a_label_whose_last_run_is_slower_is_a_regression() {
-        let page = dashboard(course("nightly", &[100.0, 102.0, 99.0, 101.0, 100.0, 50.0]));
-        let found = courses(&page.runs);
-        let found = regressions(&found);
-        let figures: Vec<_> = found
-            .iter()
-            .map(|found| (found.run.run_id, found.figure))
-            .collect();
-        assert_eq!(figures, [(6, "tps"), (6, "p95 ms")]);
-        let html = page.html();
-        assert!(html.contains("Of 1 with enough runs, 1 got slower with the last run."));
+    fn a_series_that_got_slower_is_listed() {
+        let html = answered(course("slower", 51.0, 50.0));
+        assert!(html.contains("1 workload with a label. Of 1 with enough runs, 1 got slower."));
         assert!(html.contains("-50.0 %"));
+        let html = answered(course("suspect", 80.0, 100.0));
+        assert!(html.contains("1 got slower.") && html.contains("-20.0 %"));
     }
 
     #[test]
-    fn a_faster_run_is_not() {
-        let page = dashboard(course(
-            "nightly",
-            &[100.0, 102.0, 99.0, 101.0, 100.0, 200.0],
-        ));
-        assert!(regressions(&courses(&page.runs)).is_empty());
-    }
-
-    #[test]
-    fn other_workloads_and_runs_that_do_not_count_are_not_compared() {
-        let mut runs = course("nightly", &[100.0, 102.0, 99.0, 101.0, 100.0, 50.0]);
-        runs[5].workload_key = "another".into();
-        let page = dashboard(runs.clone());
-        assert_eq!(courses(&page.runs).len(), 2);
-        assert!(regressions(&courses(&page.runs)).is_empty());
-        runs[5].workload_key = String::new();
-        runs[5].counts = false;
-        let page = dashboard(runs.clone());
-        assert_eq!(courses(&page.runs).len(), 1);
-        assert!(regressions(&courses(&page.runs)).is_empty());
-        runs[5].counts = true;
-        runs[5].set_id = Some(1);
-        assert!(regressions(&courses(&dashboard(runs).runs)).is_empty());
+    fn others_are_not() {
+        for found in [
+            course("faster", 200.0, 200.0),
+            course("ok", 100.0, 100.0),
+            course("noisy", 10.0, 100.0),
+            course("suspect", 200.0, 100.0),
+        ] {
+            assert!(answered(found).contains("Of 1 with enough runs, none got slower."));
+        }
+        assert!(answered(course("no history", 1.0, 1.0)).contains("None has enough runs"));
     }
 
     #[test]
     fn texts_from_outside_are_texts() {
-        let mut runs = course("</td><script>alert(1)</script>", &[1.0]);
-        runs[0].workload = "\" onmouseover=\"alert(1) \u{202E}x".into();
-        let html = dashboard(runs).html();
+        let mut hostile = run(1, "</td><script>alert(1)</script>");
+        hostile.workload = "\" onmouseover=\"alert(1) \u{202E}x".into();
+        let mut page = dashboard(vec![hostile.clone()]);
+        page.courses = vec![Course {
+            label: hostile.label.unwrap_or_default(),
+            workload: hostile.workload,
+            ..course("slower", 1.0, 1.0)
+        }];
+        let html = page.html();
         assert!(!html.contains("<script>alert"));
         assert!(!html.contains("\" onmouseover=\""));
         assert!(html.contains("[U+202E]x"));
@@ -420,7 +418,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_said() {
-        let mut page = dashboard(course("a", &[1.0, 2.0]));
+        let mut page = dashboard(vec![run(2, "a"), run(1, "a")]);
         page.origin.runs = 12_345;
         assert!(page.html().contains("The newest 2 of 12,345 runs."));
         assert!(!dashboard(Vec::new()).html().contains("The newest"));
@@ -428,7 +426,7 @@ mod tests {
 
     #[test]
     fn reports_bring_their_script_once() {
-        let mut page = dashboard(course("a", &[1.0]));
+        let mut page = dashboard(vec![run(1, "a")]);
         let chart = || {
             Block::Chart(Picture {
                 chart: curve(&About::default(), Unit::Count(""), Unit::Count(""), &[]),

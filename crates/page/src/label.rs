@@ -3,7 +3,6 @@
 use crate::content::{Block, Picture, Report, Row, Section, decimal, moment};
 use crate::source::Source;
 use selfbench_chart::{About, CurvePoint, CurveSeries, Unit, curve};
-use selfbench_report::counted;
 
 /// The report of the runs with a label. `literal` is the label as SQL. `None` without runs.
 pub fn report<S: Source>(
@@ -14,14 +13,22 @@ pub fn report<S: Source>(
     let runs = source.table(
         "Runs, the last one first",
         format!(
-            "SELECT run_id, started_at, mode, array_to_string(scripts, ', ') AS scripts, clients, state, tps, \
-             latency_avg_ms, latency_p50_ms, latency_p95_ms, latency_p99_ms, latency_max_ms, failed, \
-             server_version, extension_version FROM bench.runs WHERE label = {literal} ORDER BY run_id DESC"
+            "SELECT run_id, started_at, mode, array_to_string(scripts, ', ') AS scripts, clients, r.state, t.state AS trend, \
+             tps, t.level AS tps_level, latency_avg_ms, latency_p50_ms, latency_p95_ms, latency_p99_ms, latency_max_ms, \
+             failed, server_version, extension_version, r.series FROM bench.runs r LEFT JOIN (SELECT unnest(run_ids) AS run_id, \
+             state, level FROM bench.trend({literal})) t USING (run_id) WHERE label = {literal} ORDER BY run_id DESC"
         ),
     )?;
     let Some(table) = runs else {
         return Ok(None);
     };
+    let changes = source.table(
+        "Changes, the last one first",
+        format!(
+            "SELECT changed_at, change, figure, before, after, ratio, ratio_low, ratio_high, cause, \
+             array_to_string(figures_changed, ', ') AS figures, series FROM bench.changes({literal}) ORDER BY changed_at DESC"
+        ),
+    )?;
     let mut blocks = Vec::new();
     let measured = |row: &&Row| row.text("state") == "finished" && row.number("tps").is_some();
     let course: Vec<&Row> = table.rows.iter().rev().filter(measured).collect();
@@ -42,6 +49,22 @@ pub fn report<S: Source>(
             moment(last.text("started_at"))
         );
         blocks.push(Block::Lead(format!("Of {runs}, {}", ends("tps", "tps"))));
+        if let Some(change) = changes.as_ref().and_then(|changes| changes.rows.first()) {
+            blocks.push(Block::Lead(format!(
+                "{} since {}: {} changed by {}. Likely cause: {}.",
+                match change.text("change") {
+                    "slower" => "Slower",
+                    _ => "Faster",
+                },
+                moment(change.text("changed_at")),
+                change.text("figure"),
+                change.number("ratio").map_or("-".into(), |ratio| format!(
+                    "{:+.1} %",
+                    100.0 * (ratio - 1.0)
+                )),
+                change.text("cause")
+            )));
+        }
         for (title, column, unit, name) in [
             ("Throughput of the runs.", "tps", Unit::Count("tps"), "tps"),
             (
@@ -63,6 +86,7 @@ pub fn report<S: Source>(
             }));
         }
     }
+    blocks.extend(changes.map(Block::Table));
     blocks.push(Block::Table(table));
     Ok(Some(Report {
         title: format!("Runs with label {label}"),
@@ -75,16 +99,14 @@ pub fn report<S: Source>(
     }))
 }
 
-/// A figure over the runs in their order, from 1; a series for each workload, since figures of different
-/// modes, scripts or numbers of clients do not compare.
+/// A figure over the runs in their order, from 1, by the series of the runs.
 fn series(course: &[&Row], column: &str) -> Vec<CurveSeries> {
     let mut all: Vec<CurveSeries> = Vec::new();
     for (position, row) in course.iter().enumerate() {
         let Some(value) = row.number(column) else {
             continue;
         };
-        let clients = counted(row.number("clients").unwrap_or(0.0), "client");
-        let name = format!("{}, {}, {clients}", row.text("mode"), row.text("scripts"));
+        let name = row.text("series");
         let point = CurvePoint {
             x: (position + 1) as f64,
             y: value,
@@ -94,7 +116,7 @@ fn series(course: &[&Row], column: &str) -> Vec<CurveSeries> {
         match all.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push(point),
             None => all.push(CurveSeries {
-                name,
+                name: name.to_owned(),
                 points: vec![point],
                 fit: Vec::new(),
             }),

@@ -10,7 +10,6 @@ pub mod compare;
 pub mod counters;
 mod error;
 mod histogram;
-pub mod last_value;
 mod latency_counters;
 mod moments;
 mod process_times;

@@ -401,7 +401,7 @@ html_ok($over_time->('html'), 'label without a result');
 run_of(q{'select-only', transactions => 50, label => 'both'});
 my $by_label = $node->safe_psql('postgres', "SELECT bench.report(label => 'both', format => 'html')");
 html_ok($by_label, 'label');
-like($by_label, qr/spi, select-only, 1 client</, 'label: series');
+like($by_label, qr/spi, prepared, 1 client, scale 1, scripts [0-9a-f]{8}</, 'label: series');
 is( $node->safe_psql(
 		'postgres', "SELECT jsonb_array_length(bench.report(label => 'both', format => 'json')::jsonb -> 'runs') >= 3"),
 	't',

@@ -1,228 +1,222 @@
-//! The courses of labels on the page over all runs: what got slower, and curves.
+//! The series of labels on the page over all runs: what got slower, and curves.
 
-use super::{Run, figure, list, state};
+use super::{figure, list};
 use crate::content::decimal;
 use crate::html::text_cell;
 use maud::{Markup, html};
 use selfbench_chart::sparkline;
-use selfbench_stats::last_value::{LEAST_CHANGE, LEAST_EARLIER, LastValue, MOST_EARLIER};
+use serde::Deserialize;
 
-/// Number of values that a curve shows.
-const CURVE: usize = 40;
-
-/// Runs with the same label and the same workload, oldest first.
-pub(super) struct Course<'a> {
-    runs: Vec<&'a Run>,
-    tps: Vec<f64>,
-    latency: Vec<f64>,
+/// A series of runs with the same label.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Course {
+    /// Label of the runs.
+    pub label: String,
+    /// Label as an SQL literal, for a statement to copy.
+    #[serde(default)]
+    pub label_literal: String,
+    /// Scripts of the last run, and what the runs of the series have in common.
+    pub workload: String,
+    /// Number of nights.
+    pub nights: u64,
+    /// The last run.
+    pub run_id: i64,
+    /// When it started, UTC.
+    pub started_at: String,
+    /// Transactions per second.
+    pub tps: Figure,
+    /// 95th percentile of the latency in milliseconds.
+    pub latency: Figure,
 }
 
-impl<'a> Course<'a> {
-    fn last(&self) -> &'a Run {
-        self.runs[self.runs.len() - 1]
-    }
+/// A figure of a series.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Figure {
+    /// Value of the last night.
+    pub value: Option<f64>,
+    /// State of the last night, as of `bench.trend`.
+    pub state: String,
+    /// Level of the last night.
+    pub level: Option<f64>,
+    /// Level before the last change.
+    pub before: Option<f64>,
+    /// First run of the level of the last night, if it has changed.
+    pub since: Option<i64>,
+    /// Values of the last nights.
+    pub curve: Vec<Option<f64>>,
+}
 
-    fn add(&mut self, run: &'a Run) {
-        self.runs.push(run);
-        if run.counts {
-            self.tps.extend(run.tps);
-            self.latency.extend(run.latency_p95_ms);
+/// A figure of a series that is worse than before.
+struct Regression<'a> {
+    course: &'a Course,
+    name: &'static str,
+    figure: &'a Figure,
+}
+
+impl Course {
+    fn figures(&self) -> [(&'static str, &Figure, bool); 2] {
+        [("tps", &self.tps, true), ("p95 ms", &self.latency, false)]
+    }
+}
+
+impl Figure {
+    /// Whether the level is worse than the one before, or the last night is worse than its level.
+    fn is_worse(&self, higher_is_better: bool) -> bool {
+        match self.state.as_str() {
+            "slower" => true,
+            "suspect" => match (self.value, self.level) {
+                (Some(value), Some(level)) => (value < level) == higher_is_better,
+                _ => false,
+            },
+            _ => false,
         }
     }
-
-    /// Changes of tps and of latency by the last run, if it counts.
-    fn changes(&self) -> [Option<LastValue>; 2] {
-        match self.last().counts {
-            true => [LastValue::of(&self.tps), LastValue::of(&self.latency)],
-            false => [None, None],
-        }
-    }
-
-    /// Whether there are enough runs to judge the last one.
-    fn is_judged(&self) -> bool {
-        self.changes().iter().any(Option::is_some)
-    }
 }
 
-/// A figure that got worse.
-pub(super) struct Regression<'a> {
-    pub run: &'a Run,
-    pub figure: &'static str,
-    pub change: LastValue,
-}
-
-/// The courses of all labels, the one with the newest run first.
-pub(super) fn courses(runs: &[Run]) -> Vec<Course<'_>> {
-    let mut courses: Vec<Course<'_>> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    // Runs of sets differ from each other on purpose.
-    let own = |run: &&Run| run.label.is_some() && run.set_id.is_none();
-    for run in runs.iter().rev().filter(own) {
-        let place = *places
-            .entry((&run.label, &run.workload_key))
-            .or_insert(courses.len());
-        if place == courses.len() {
-            courses.push(Course {
-                runs: Vec::new(),
-                tps: Vec::new(),
-                latency: Vec::new(),
-            });
-        }
-        courses[place].add(run);
-    }
-    courses.sort_by_key(|course| std::cmp::Reverse(course.last().run_id));
-    courses
-}
-
-pub(super) fn regressions<'a>(courses: &[Course<'a>]) -> Vec<Regression<'a>> {
-    let mut found = Vec::new();
-    for course in courses {
-        let [tps, latency] = course.changes();
-        let worse = [
-            ("tps", tps.filter(|change| change.ratio < 1.0)),
-            ("p95 ms", latency.filter(|change| change.ratio > 1.0)),
-        ];
-        for (figure, change) in worse {
-            found.extend(change.filter(|c| c.has_changed).map(|change| Regression {
-                run: course.last(),
+fn regressions(courses: &[Course]) -> Vec<Regression<'_>> {
+    let figures = courses.iter().flat_map(|course| {
+        let worse = course.figures().into_iter();
+        worse.filter_map(move |(name, figure, higher_is_better)| {
+            figure.is_worse(higher_is_better).then_some(Regression {
+                course,
+                name,
                 figure,
-                change,
-            }));
-        }
-    }
-    found
+            })
+        })
+    });
+    figures.collect()
 }
 
 /// The answer in words.
-pub(super) fn answer(courses: &[Course<'_>], regressions: &[Regression<'_>]) -> String {
-    let judged = courses.iter().filter(|course| course.is_judged()).count();
-    let mut slower: Vec<i64> = regressions.iter().map(|found| found.run.run_id).collect();
+pub(super) fn answer(courses: &[Course]) -> String {
+    let is_judged = |course: &&Course| course.tps.state != "no history";
+    let judged = courses.iter().filter(is_judged).count();
+    let mut slower: Vec<i64> = regressions(courses)
+        .iter()
+        .map(|found| found.course.run_id)
+        .collect();
     slower.dedup();
     match (slower.len(), judged) {
-        (_, 0) => "None has enough runs to tell whether the last one is slower.".into(),
-        (0, _) => format!("Of {judged} with enough runs, none got slower with its last run."),
-        (slower, _) => {
-            format!("Of {judged} with enough runs, {slower} got slower with the last run.")
-        }
+        (_, 0) => "None has enough runs to tell whether it got slower.".into(),
+        (0, _) => format!("Of {judged} with enough runs, none got slower."),
+        (slower, _) => format!("Of {judged} with enough runs, {slower} got slower."),
     }
 }
 
-pub(super) fn slower(regressions: &[Regression<'_>]) -> Markup {
+pub(super) fn slower(courses: &[Course]) -> Markup {
     let heads = [
         ("Label", false),
         ("Workload", false),
         ("Figure", false),
-        ("Last run", true),
-        ("Last value", true),
-        ("Median before", true),
+        ("State", false),
+        ("Since run", true),
+        ("Before", true),
+        ("Now", true),
         ("Change", true),
-        ("Runs before", true),
-        ("Report", false),
+        ("Why", false),
     ];
-    let explained = format!(
-        "A label's last run is listed if its tps is lower, or its 95th percentile of the latency higher, \
-         than that of all of the {LEAST_EARLIER} to {MOST_EARLIER} runs of the same workload before it, \
-         and differs by more than {:.0} % from their median. Even if nothing has changed, this happens now \
-         and then: run it again.",
-        100.0 * LEAST_CHANGE
-    );
     list(
         "slower",
         "Slower than before",
-        &explained,
+        "A series is slower for 50 nights after its level got worse; a suspect is a last night that is far \
+         from its level, which may be chance: run it again.",
         &heads,
         html! {
-            @for Regression { run, figure, change } in regressions {
+            @for Regression { course, name, figure: found } in regressions(courses) {
+                @let is_suspect = found.state == "suspect";
+                @let (before, now) = if is_suspect { (found.level, found.value) } else { (found.before, found.level) };
                 tr {
-                    (text_cell(run.label.as_deref().unwrap_or("-")))
-                    td.text.workload { (run.workload) }
-                    td { (figure) }
-                    td.number { (run.run_id) }
-                    td.number { (decimal(change.value)) }
-                    td.number { (decimal(change.median)) }
-                    td.number { (percent(change.ratio)) }
-                    td.number { (change.earlier) }
-                    td { code { "SELECT bench.report(" (run.run_id) ", 'html')" } }
+                    (text_cell(&course.label))
+                    td.text.workload { (course.workload) }
+                    td { (name) }
+                    td { (found.state) }
+                    td.number { (if is_suspect { course.run_id } else { found.since.unwrap_or(course.run_id) }) }
+                    td.number { (figure(before)) }
+                    td.number { (figure(now)) }
+                    td.number { (change(before, now)) }
+                    td { code { "SELECT * FROM bench.changes(" (course.label_literal) ")" } }
                 }
             }
         },
     )
 }
 
-pub(super) fn labels(courses: &[Course<'_>]) -> Markup {
+pub(super) fn labels(courses: &[Course]) -> Markup {
     let heads = [
         ("Label", false),
         ("Workload", false),
-        ("Runs", true),
+        ("Nights", true),
         ("Last run", true),
         ("Started", false),
-        ("State", false),
         ("tps", true),
-        ("Change", true),
+        ("State", false),
         ("tps over time", false),
         ("p95 ms", true),
-        ("Change", true),
+        ("State", false),
         ("p95 over time", false),
         ("Report", false),
     ];
     list(
         "labels",
         "Labels",
-        &format!(
-            "Runs with the same label and workload, without those of sets. Curves show the last {CURVE} \
-         runs that count, the newest at the right; changes compare the last one with the median of those before."
-        ),
+        "Series of runs with the same label, as of bench.trend: finished runs without those of sets. Curves show \
+         the last nights, the newest at the right.",
         &heads,
         html! {
             @for course in courses {
-                @let last = course.last();
-                @let [tps, latency] = course.changes();
                 tr {
-                    (text_cell(last.label.as_deref().unwrap_or("-")))
-                    td.text.workload { (last.workload) }
-                    td.number { (course.runs.len()) }
-                    td.number { (last.run_id) }
-                    td { (last.started_at) }
-                    td { (state(&last.state)) }
-                    td.number { (figure(last.tps)) }
-                    td.number { (change(tps)) }
-                    td { (curve("tps", &course.tps)) }
-                    td.number { (figure(last.latency_p95_ms)) }
-                    td.number { (change(latency)) }
-                    td { (curve("p95 in ms", &course.latency)) }
-                    td {
-                        @if let Some(literal) = &last.label_literal {
-                            code { "SELECT bench.report(label => " (literal) ", format => 'html')" }
-                        }
-                    }
+                    (text_cell(&course.label))
+                    td.text.workload { (course.workload) }
+                    td.number { (course.nights) }
+                    td.number { (course.run_id) }
+                    td { (course.started_at) }
+                    (cells("tps", &course.tps))
+                    (cells("p95 in ms", &course.latency))
+                    td { code { "SELECT bench.report(label => " (course.label_literal) ", format => 'html')" } }
                 }
             }
         },
     )
 }
 
+fn cells(name: &str, of: &Figure) -> Markup {
+    html! {
+        td.number { (figure(of.value)) }
+        td {
+            @match of.state.as_str() {
+                "slower" | "suspect" => b { (of.state) },
+                _ => (of.state)
+            }
+        }
+        td { (curve(name, &of.curve)) }
+    }
+}
+
 /// The last values of a series as a small picture.
-fn curve(name: &str, values: &[f64]) -> Markup {
-    let last = &values[values.len().saturating_sub(CURVE)..];
-    if last.len() < 2 {
+fn curve(name: &str, points: &[Option<f64>]) -> Markup {
+    let values: Vec<f64> = points.iter().copied().flatten().collect();
+    let [.., last] = values[..] else {
+        return html! { "-" };
+    };
+    if values.len() < 2 {
         return html! { "-" };
     }
     let says = format!(
         "{name} of {} runs: {} to {}, last {}",
-        last.len(),
-        decimal(last.iter().copied().fold(f64::INFINITY, f64::min)),
-        decimal(last.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
-        decimal(last[last.len() - 1])
+        values.len(),
+        decimal(values.iter().copied().fold(f64::INFINITY, f64::min)),
+        decimal(values.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+        decimal(last)
     );
-    let points: Vec<_> = last.iter().copied().map(Some).collect();
-    sparkline(&says, &points)
+    sparkline(&says, points)
 }
 
-fn change(last: Option<LastValue>) -> String {
-    last.map_or("-".into(), |last| percent(last.ratio))
-}
-
-/// A ratio as a difference in percent.
-fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", 100.0 * (ratio - 1.0))
+/// A change in percent.
+fn change(before: Option<f64>, now: Option<f64>) -> String {
+    match (before, now) {
+        (Some(before), Some(now)) if before > 0.0 => {
+            format!("{:+.1} %", 100.0 * (now / before - 1.0))
+        }
+        _ => "-".into(),
+    }
 }
