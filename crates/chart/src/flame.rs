@@ -19,6 +19,12 @@ const LEAST_TEXT: f64 = 0.02;
 /// Frames above this depth are not drawn.
 const DEEPEST: usize = 200;
 
+/// Part of the names of functions of the benchmark itself.
+const OWN: &str = "selfbench";
+
+/// Name of the frame that stands for them.
+const OWN_FRAME: &str = "pg_selfbench";
+
 /// A function on a stack, with those that it called.
 #[derive(Default)]
 struct Frame<'a> {
@@ -34,7 +40,7 @@ pub fn flame(about: &About, stacks: &[(String, u64)]) -> Chart {
     for (stack, samples) in stacks {
         root.samples += samples;
         let mut frame = &mut root;
-        for function in stack.split(';').take(DEEPEST) {
+        for function in functions(stack).take(DEEPEST) {
             frame = frame.called.entry(function).or_default();
             frame.samples += samples;
         }
@@ -56,6 +62,23 @@ pub fn flame(about: &About, stacks: &[(String, u64)]) -> Chart {
         ROW * depth as f64,
         html! { g.flame { @for frame in frames { (frame) } } },
     )
+}
+
+/// The functions of a stack, with one frame in place of those of the benchmark's own code between two of
+/// the server: timed transactions take another path through it, and each statement would have two towers.
+fn functions(stack: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    stack.split(';').filter_map(move |function| {
+        let own = function.contains(OWN);
+        // The server's functions are written in C, whose names have no path.
+        let was_inside = inside;
+        inside = own || (inside && function.contains("::"));
+        match (was_inside, inside) {
+            (true, true) => None,
+            (false, true) => Some(OWN_FRAME),
+            _ => Some(function),
+        }
+    })
 }
 
 /// Number of drawn frames above each other.
@@ -96,5 +119,22 @@ impl Drawing<'_> {
             self.draw(function, called, from, level + 1);
             from += called.samples as f64 / self.total;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::functions;
+
+    #[test]
+    fn own_functions_are_one_frame() {
+        let of = |stack| functions(stack).collect::<Vec<_>>().join(";");
+        let turn =
+            "main;pg_selfbench_main;core::call;selfbench_client::advance;SPI_execute;ExecutorRun";
+        assert_eq!(of(turn), "main;pg_selfbench;SPI_execute;ExecutorRun");
+        let timed = "main;pg_selfbench_main;pg_selfbench::timing;std::call;SPI_execute;ExecutorRun";
+        assert_eq!(of(timed), of(turn));
+        let llvm = "main;llvm::run;ExecutorRun";
+        assert_eq!(of(llvm), llvm);
     }
 }
