@@ -32,11 +32,19 @@ pub(super) fn begin_advised(spec: &RunSpec) -> Result<Task> {
         );
     }
     if others > 0 {
+        let shared = match spec.target {
+            None => {
+                "The runs share the server or, if that one has a target, the machine of the load generators"
+            }
+            Some(_) => "The load generators share this machine",
+        };
         notice(
             "another run is in progress on this server",
             &format!("Runs in progress, of all roles and databases: {others}."),
-            "The runs share the server, so the figures of both are too low. Wait for it with \
-             bench.wait, or end it with bench.cancel.",
+            &format!(
+                "{shared}, so the figures of both may be too low. Wait for it with bench.wait, or end it \
+                 with bench.cancel."
+            ),
         );
     }
     if let Some(processors) = server::processors()

@@ -17,14 +17,16 @@ pub fn refuses_options(message: &str) -> bool {
     message.contains("unsupported startup parameter")
 }
 
-/// Fails if the connections of a target share sessions; `what` needs one of its own.
-pub fn require_own_session(remote: &mut Remote, target: &ConnectWith, what: &str) -> Result<()> {
+/// Fails if the connections of a target share sessions; `what` needs one of its own. `hint` says what to do.
+pub fn require_own_session(
+    remote: &mut Remote,
+    target: &ConnectWith,
+    what: &str,
+    hint: &str,
+) -> Result<()> {
     match shared_with(remote, target)? {
         None => Ok(()),
-        Some(_) => Err(refused(
-            what,
-            "Connect to the server itself, or use a pool in session mode.",
-        )),
+        Some(_) => Err(refused(what, hint)),
     }
 }
 

@@ -198,7 +198,9 @@ fn refused(name: &str, error: Error) -> Error {
 /// Tries settings out on a target, in a transaction that is rolled back.
 fn try_on(target: &ConnectWith, asked: Vec<(String, String)>) -> Result<Vec<ClientSetting>> {
     let mut remote = Remote::connect(target)?;
-    pooler::require_own_session(&mut remote, target, "option \"settings\"")?;
+    let hint =
+        "Connect to the server itself, use a pool in session mode, or use ALTER ROLE ... SET.";
+    pooler::require_own_session(&mut remote, target, "option \"settings\"", hint)?;
     let mut settings = Vec::with_capacity(asked.len());
     remote.execute("BEGIN")?;
     for (name, value) in asked {

@@ -53,7 +53,8 @@ fn initialize(segment: &'static Segment, job: &Job) -> Result<StepSeconds> {
     }
     let mut database = Database::open(job.target())?;
     if let (Database::There(remote), Some(target)) = (&mut database, job.target()) {
-        pooler::require_own_session(remote, target, "an initialization")?;
+        let hint = "Connect to the server itself, or use a pool in session mode.";
+        pooler::require_own_session(remote, target, "an initialization", hint)?;
     }
     let mut steps = Steps::new(header, job.rows());
     let lock = job.lock(&mut database)?;

@@ -182,11 +182,18 @@ foreach my $role ('newcomer', $node->safe_psql('postgres', 'SELECT current_user'
 	my ($status, $advice, $told) = $node->psql('postgres',
 		qq{SET ROLE "$role"; SELECT bench.define_script('mine', 'SELECT 1');
 		SELECT bench.advice(run_id) FROM bench.run('mine', transactions => 200)});
-	like($told, qr/NOTICE:  another run is in progress on this server\nDETAIL:  Runs in progress, of all roles and databases: 1\./,
+	like($told, qr/NOTICE:  another run is in progress on this server\nDETAIL:  Runs in progress, of all roles and databases: 1\.\nHINT:  The runs share the server or, if that one has a target,/,
 		"$role: told of another run");
 	like($advice, qr/another run was in progress on this server at the same time/, "$role: advised on it");
 	unlike($advice . $told, qr/beside|sleeper/, "$role: nothing of it shows");
 }
+like(
+	(
+		$node->psql('postgres', sprintf(q{SELECT bench.run('mine', transactions => 1, mode => 'libpq', target => 'host=%s port=%s dbname=postgres')},
+				$node->host, $node->port))
+	)[2],
+	qr/another run is in progress .*\nHINT:  The load generators share this machine, so/s,
+	'with a target, only the load generators share something');
 $node->safe_psql('postgres', "SELECT bench.cancel($beside)");
 wait_until_quiet($node);
 is($node->safe_psql('postgres', "SELECT other_runs > 0 FROM bench.runs WHERE run_id = $beside"),

@@ -135,7 +135,7 @@ foreach my $options ('refuses', 'ignores')
 		my $error = $options eq 'refuses' ? qr/unsupported startup parameter.*HINT:  A connection pooler refuses startup options: .* reconnect => true/s
 		  : qr/ERROR:  a client has ".*" for setting "(?:work_mem|search_path)" instead of ".*"\nHINT:  .*pooler/;
 		like($run->('session'), $reconnect eq 'true' ? $error : qr/^finished\n7MB\|pg_temp$/, "session, $name");
-		like($run->('shared'), qr/ERROR:  option "settings" needs sessions of its own, and $shared\nHINT:  Connect to the server itself, or use a pool in session mode/,
+		like($run->('shared'), qr/ERROR:  option "settings" needs sessions of its own, and $shared\nHINT:  Connect to the server itself, use a pool in session mode, or use ALTER ROLE \.\.\. SET\./,
 			"shared, $name");
 	}
 }
