@@ -35,6 +35,12 @@ pub struct RunScript {
 }
 
 impl RunScript {
+    /// Name of the mix of a workload that it is of: no other name has a colon, but paths and quoted owners.
+    pub fn mix(&self) -> Option<&str> {
+        let (mix, _) = self.name.split_once(':')?;
+        (!self.name.contains(['/', '"'])).then_some(mix)
+    }
+
     /// Whether the 90th percentile of its response time is within the limit, if there is one.
     pub fn p90_is_met(&self) -> Option<bool> {
         let above_limit = u64::try_from(self.above_limit?).unwrap_or(0);

@@ -93,6 +93,11 @@ fn parameters(lines: &mut Lines, record: &RunRecord) {
         (None, _) => "multiple scripts".into(),
     };
     lines.push(format!("transaction type: {transaction_type}"));
+    let mut mixes: Vec<&str> = record.scripts.iter().filter_map(RunScript::mix).collect();
+    mixes.dedup();
+    if lines.style == Style::Full && !mixes.is_empty() {
+        lines.push(format!("workload: {}", mixes.join(", ")));
+    }
     if record.pgio.is_none() {
         lines.push(format!("scaling factor: {}", run.scale));
     }

@@ -509,6 +509,19 @@ random seed: 1
 }
 
 #[test]
+fn workloads_have_their_name() {
+    let mut record = several_scripts("15.20", 150_020);
+    let names = ["tpcc:new-order", "tpcc:payment", "/srv/a:b.sql"];
+    for (script, name) in record.scripts.iter_mut().zip(names) {
+        script.name = name.into();
+    }
+    let text = text(&record);
+    assert!(text.contains("\ntransaction type: multiple scripts\nworkload: tpcc\nscaling factor"));
+    let pgbench = lines(&record, Style::Pgbench { progress: true });
+    assert!(!pgbench.iter().any(|line| line.starts_with("workload")));
+}
+
+#[test]
 fn several_scripts_on_18() {
     assert_text(
         &text(&several_scripts("18.6", 180_006)),
