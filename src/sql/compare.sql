@@ -72,13 +72,17 @@ AS $$
                 SELECT 'b', b.* FROM bench.time_budget($2) WITH ORDINALITY b (component, us, share, measured, arm, runs, place)) b
          GROUP BY component)
     SELECT d.aspect, d.name, d.of_a, d.of_b, d.ratio, d.finding
-      FROM (SELECT 'result' AS aspect, 1 AS place, f.place AS number, f.name, round(f.of_a::numeric, 3)::text AS of_a,
-                   round(f.of_b::numeric, 3)::text AS of_b, f.ratio, f.finding
+      FROM (SELECT 'result' AS aspect, 1 AS place, f.place AS number, f.name, f.of_a::numeric::text AS of_a,
+                   f.of_b::numeric::text AS of_b, f.ratio, f.finding
               FROM bench_internal.compare_figures($1, $2) WITH ORDINALITY
                        f (name, of_a, of_b, ratio, finding, place)
             UNION ALL
             SELECT d.aspect, d.place, 0, d.name, d.of_a, d.of_b, NULL, NULL
-              FROM differences d WHERE d.of_a IS DISTINCT FROM d.of_b
+              FROM differences d
+             WHERE d.of_a IS DISTINCT FROM d.of_b
+                   /* In mode spi, each client is a job and a worker. */
+                   AND NOT (d.name IN ('jobs', 'workers')
+                            AND (d.of_a, d.of_b) IN (SELECT c.of_a, c.of_b FROM differences c WHERE c.name = 'clients'))
             UNION ALL
             SELECT 'wait', 6, 0, w.name, round(coalesce(w.of_a, 0), 1) || ' %', round(coalesce(w.of_b, 0), 1) || ' %',
                    w.of_b / nullif(w.of_a, 0), NULL

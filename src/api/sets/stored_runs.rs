@@ -7,6 +7,7 @@ use crate::check::{self, Ids, list};
 use crate::error::Result;
 use pgrx::prelude::*;
 use selfbench_model::{Figures, RunRecord};
+use selfbench_report::readable;
 use selfbench_report::verdict::{self, Measure};
 use selfbench_stats::compare::{Comparison, geometric_mean};
 use std::collections::BTreeMap;
@@ -82,10 +83,11 @@ fn compare_figures(
                 ),
                 _ => "a side has no run that counts".into(),
             });
+            let mean = |side: &Side| Some(readable(name, geometric_mean(&side.values(figure))?));
             rows.push((
                 name.to_owned(),
-                geometric_mean(&a.values(figure)),
-                geometric_mean(&b.values(figure)),
+                mean(&a),
+                mean(&b),
                 comparison.map(|comparison| comparison.ratio),
                 finding,
             ));

@@ -143,7 +143,13 @@ my ($first, $second) = split /\|/, query("SELECT (array_agg(run_id ORDER BY run_
 query("SELECT bench.compare('[{\"clients\": 1}, {\"clients\": 3}]', scripts => 'select-only', repeats => 3, transactions => 30)");
 $set = query('SELECT max(set_id) FROM bench.sets');
 my $sides = join ', ', map { "(SELECT array_agg(run_id) FROM bench.runs WHERE set_id = $set AND arm = 'clients=$_' AND round > 0)" } 1, 3;
-is(query("SELECT name, of_a, of_b FROM bench.compare_runs($sides) WHERE aspect = 'option' AND name = 'clients'"), 'clients|1|3', 'compare_runs: options');
+is(query("SELECT name, of_a, of_b FROM bench.compare_runs($sides) WHERE aspect = 'option'"), 'clients|1|3', 'compare_runs: options, each difference once');
+is( query(qq{
+	BEGIN;
+	UPDATE bench.runs SET tps = 98765.4321, latency_avg_ms = 0.0081234, latency_p99_ms = 12.34567 WHERE run_id = $first;
+	SELECT string_agg(concat_ws(' ', name, of_a), E'\n' ORDER BY name) FROM bench.compare_runs('{$first}', '{$second}')
+	 WHERE aspect = 'result' AND name IN ('runs', 'tps', 'latency_avg_ms', 'latency_p99_ms');
+	ROLLBACK}), "latency_avg_ms 0.00812\nlatency_p99_ms 12.346\nruns 1\ntps 98765", 'compare_runs: figures of as many digits as those of runs');
 is(query("SELECT c.ratio = v.ratio, starts_with(c.finding, 'b compared with a: ' || v.verdict || '; p ') FROM bench.compare_runs($sides) c, bench.arms($set) v WHERE c.name = 'tps' AND v.ratio IS NOT NULL"),
 	't|t', 'compare_runs: runs of the same rounds are compared by rounds');
 is(query("SELECT DISTINCT aspect FROM bench.compare_runs($sides) WHERE aspect IN ('result', 'option', 'budget') ORDER BY 1"), "budget\noption\nresult", 'compare_runs: aspects');
