@@ -69,9 +69,11 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
     let because = capacity.bottleneck.map(|bottleneck| &bottleneck.meaning);
     match (capacity.answer.ended, because) {
         (Ended::NeverBroken, _) => parts.push("no higher rate was tried".into()),
-        (Ended::OutOfProbes, _) => parts.push(
-            "the probes contradict each other: give a longer duration or a higher tolerance".into(),
-        ),
+        (Ended::OutOfProbes, _) => parts.push(format!(
+            "stopped after {} probes, which contradict each other: give a longer duration or a higher \
+             tolerance",
+            capacity.answer.probes
+        )),
         (Ended::Found | Ended::ClientBound, Some(meaning)) => {
             parts.push(format!("above, {meaning}"))
         }
@@ -213,7 +215,7 @@ mod tests {
              no higher rate was tried"
         );
         assert!(ended(Ended::OutOfProbes, None).ends_with(
-            "; the probes contradict each other: give a longer duration or a higher tolerance"
+            "; stopped after 9 probes, which contradict each other: give a longer duration or a higher tolerance"
         ));
     }
 

@@ -250,12 +250,15 @@ impl FindCapacity {
             significant(most.tps.unwrap_or_default())
         ));
         let probe_s = runs.without_rate.duration_us().unwrap_or(0) as f64 / US_PER_SECOND as f64;
-        if is_new && probe_s >= TOLD_FROM_S {
+        if let Step::Probe { rate, seconds, .. } = search.next()
+            && is_new
+            && probe_s >= TOLD_FROM_S
+        {
             pgrx::notice!(
-                "most searches take 10 to 15 probes of {} or longer, some {} in all; none takes more than \
-                 {MAX_PROBES}",
-                super::span(probe_s),
-                super::span(13.0 * (RESERVE * probe_s + runs.without_rate.run.warmup_s))
+                "most searches take 10 to 15 probes, some {} in all if the answer is near {} transactions per \
+                 second, and longer at lower rates; none takes more than {MAX_PROBES}",
+                super::span(13.0 * (RESERVE * seconds + runs.without_rate.run.warmup_s)),
+                significant(rate)
             );
         }
         let answer = loop {

@@ -64,7 +64,7 @@ foreach my $mode (qw(spi libpq))
 	cmp_ok($found->{rate_low}, '<=', $found->{rate}, "$mode: lower bound");
 	# None if the run without a rate was slowed, so that no probe was over the limit.
 	ok( $found->{rate_high} eq ''
-		? $found->{verdict} =~ /; (?:no higher rate was tried|the probes contradict each other: .*|above, .*)$/
+		? $found->{verdict} =~ /; (?:no higher rate was tried|stopped after \d+ probes, which contradict each other: .*|above, .*)$/
 		: $found->{rate_high} >= $found->{rate},
 		"$mode: upper bound") || diag(join '|', map { "$_ $found->{$_}" } sort keys %$found);
 	like($found->{limited_by}, qr/^(?:clients|CPU)$/, "$mode: what it is limited by");
