@@ -504,6 +504,14 @@ pub fn set_run_hook(instead: InsteadOfRun) {
     set_hook!();
 }
 
+/// The identifier of a query, as views show it.
+pub fn query_id(query: &pg_sys::Query) -> i64 {
+    #[cfg(not(feature = "pg18"))]
+    return query.queryId as i64;
+    #[cfg(feature = "pg18")]
+    return query.queryId;
+}
+
 /// A set of events to wait for, with that room, for the life of the process.
 ///
 /// # Safety

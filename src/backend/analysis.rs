@@ -1,6 +1,7 @@
 //! Statements as the server understands them, without planning or executing anything.
 
 use super::statement::parse;
+use crate::compat;
 use crate::error::{Error, Report, Result, with_callback};
 use crate::state::transaction::{InTransaction, tried, with_snapshot};
 use pgrx::{PgList, PgSqlErrorCode as Sqlstate, pg_sys};
@@ -14,6 +15,8 @@ pub struct Analyzed {
     pub parameters: Vec<pg_sys::Oid>,
     /// The names of the columns of its result; `None` of a utility command.
     pub columns: Option<Vec<String>>,
+    /// Its identifier in pg_stat_statements; `None` if the server computes none.
+    pub query_id: Option<i64>,
 }
 
 /// Analyzes the statement of a text. Raises the server's errors; locks and memory go with the
@@ -25,6 +28,7 @@ pub fn analyze(text: &CStr) -> Result<Analyzed> {
         None => Ok(Analyzed {
             parameters: Vec::new(),
             columns: None,
+            query_id: None,
         }),
     }
 }
@@ -73,6 +77,11 @@ unsafe fn analyze_parsed(raw: *mut pg_sys::RawStmt, text: &CStr) -> Result<Analy
             Ok(Analyzed {
                 parameters,
                 columns: of_result.and_then(|query| columns_of(&*query)),
+                // Rewriting leaves the identifier of the statement in all queries.
+                query_id: queries
+                    .get_ptr(0)
+                    .map(|query| compat::query_id(&*query))
+                    .filter(|id| *id != 0),
             })
         }
     })
@@ -116,6 +125,13 @@ pub fn columns(sql: &str) -> Result<Option<Vec<String>>> {
         Err(error) if says_nothing(&error) => Err(error),
         Err(_) => Ok(None),
     }
+}
+
+/// The identifier of a statement in pg_stat_statements; `None` if the server computes none. The transaction
+/// keeps no lock of the analysis.
+pub fn query_id(sql: &str) -> Result<Option<i64>> {
+    let text = zero_terminated(sql)?;
+    Ok(in_memory_of_its_own(|| analyze(&text))?.query_id)
 }
 
 /// Result of analyzing a text without executing it.

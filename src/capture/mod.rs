@@ -12,6 +12,7 @@ pub mod workload;
 use crate::error::Result;
 use crate::run::definitions;
 use crate::security::with_search_path;
+use selfbench_capture::settled_commits;
 use statistics::{BEYOND, LeftOut, Source, Window};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -53,10 +54,12 @@ pub fn capture(
             expressions: BTreeMap::new(),
         });
     }
+    let calls = window.statements.iter().map(|s| s.counters.calls);
+    let commits = window.commits;
     let facts = Facts {
         search_path,
         seconds: window.seconds,
-        commits: window.commits,
+        commits: commits.map(|commits| settled_commits(commits, window.seconds, calls)),
         begins: window.begins,
         total_exec_time_ms: window.total_exec_time_ms,
         clone_schema: None,

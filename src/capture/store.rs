@@ -90,7 +90,7 @@ pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Re
             }
             sets.push((format!("{name}.s{}", statement.number), outcome.values));
         }
-        documents.push(document(statement, &row, outcome.approximate));
+        documents.push(document(statement, &row, outcome.approximate, outcome.sql));
         rows.push(row);
     }
     if captured == 0 {
@@ -183,13 +183,14 @@ fn row(statement: &Stored, outcome: &Outcome, facts: &Facts) -> Row {
     }
 }
 
-fn document(statement: &Stored, row: &Row, approximate: bool) -> Value {
+fn document(statement: &Stored, row: &Row, approximate: bool, sql: Option<String>) -> Value {
     let counters = &statement.counters;
     json!({
         "statement_no": statement.number,
         "queryid": statement.queryid,
         "query": statement.text,
         "script": row.script,
+        "sql": sql,
         "status": row.status,
         "reason": row.reason.as_ref().filter(|_| row.script.is_none()),
         "approximate": approximate,

@@ -5,7 +5,9 @@ use super::tables::Tables;
 use super::values::{self, Context, NewColumns, Origin, Values};
 use crate::backend::parameters::{self, Function, Understood};
 use crate::error::Result;
-use selfbench_capture::{Kind, Rates, Step, arrange, body, repair, statement, tokens};
+use selfbench_capture::{
+    Kind, MOST_STATEMENTS, Rates, Step, arrange, body, is_key_check, repair, statement, tokens,
+};
 use selfbench_script::{Protocol, WorkloadBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -92,6 +94,8 @@ pub struct Facts {
 pub struct Outcome {
     /// Names of the scripts that have it; empty if it is left out.
     pub scripts: Vec<String>,
+    /// The statement as these scripts have it.
+    pub sql: Option<String>,
     /// Why it is left out.
     pub reason: Option<String>,
     /// Whether its effort can differ from what was captured.
@@ -180,6 +184,7 @@ pub fn make(name: &str, facts: &Facts, observed: &[Observed]) -> Result<Made> {
             }
             Ok(part) => {
                 bytes += part.sql.len();
+                outcome.sql = Some(part.sql.clone());
                 parts.push(part);
             }
             Err(reason) => outcome.reason = Some(reason),
@@ -246,6 +251,10 @@ fn part(
         if table.is_written {
             written_rows = written_rows.max(facts.rows);
         }
+    }
+    if is_key_check(repaired) {
+        let reason = "the server executes it to check a foreign key, also when the workload runs";
+        return Ok(Err(reason.into()));
     }
     if let Some(reason) = excluded(understood) {
         return Ok(Err(reason));
@@ -366,9 +375,11 @@ fn arranged(
     let total: f64 = rates.iter().map(|rates| rates.calls).sum();
     // Those left out had their share of the transactions.
     let share = if all > 0.0 { total / all } else { 0.0 };
-    let commits = facts
-        .commits
-        .or(facts.begins.filter(|begins| *begins > 0.0));
+    // Not those of clients that have prepared BEGIN, which the server counts once in a session.
+    let begins = facts
+        .begins
+        .filter(|begins| all <= begins * MOST_STATEMENTS);
+    let commits = facts.commits.or(begins);
     let begins = facts.begins.map(|begins| begins * share);
     let plan = arrange(
         &rates,

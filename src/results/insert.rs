@@ -8,9 +8,9 @@ use crate::copy::{CopyTarget, copy_in};
 use crate::error::{Error, Result};
 use pgrx::prelude::*;
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunBlocker, RunCheck, RunEnvironment, RunInterval, RunProfile,
-    RunScript, RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait, bytea,
-    push_copy_line,
+    PgioRun, PgioSession, Run, RunBlocker, RunCapturedStatement, RunCheck, RunEnvironment,
+    RunInterval, RunProfile, RunScript, RunServerInterval, RunStack, RunStatement, RunTable,
+    RunTimes, RunWait, bytea, push_copy_line,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -88,6 +88,10 @@ impl Row for RunWait {
 
 impl Row for RunTable {
     const TABLE: &'static str = "bench.run_tables";
+}
+
+impl Row for RunCapturedStatement {
+    const TABLE: &'static str = "bench.run_captured_statements";
 }
 
 impl Row for RunStack {

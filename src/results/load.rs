@@ -10,7 +10,7 @@ use crate::run::script::has_writes;
 use crate::security::{as_owner, with_pinned_settings};
 use selfbench_model::{
     Blocked, CourseInterval, Evidence, LockWaits, PgioRun, Run, RunCheck, RunProfile, RunRecord,
-    RunScript, RunStatement, RunTable, RunTimes, ServerMoment, Setting,
+    RunScript, RunStatement, RunTable, RunTimes, ServerMoment, Setting, Validation,
 };
 use selfbench_report::condition::Arm;
 use selfbench_script::builtin;
@@ -284,6 +284,19 @@ pub fn load_evidence(run_id: i64, seen: &SeenWaits) -> Result<Evidence> {
               GROUP BY relation, locktype, blocker = 'own client'",
             run_id,
         )?,
+        validation: query_json::<Validation>(
+            "SELECT jsonb_build_object(
+                        'workload', w.workload,
+                        'verdict', max(v.judgement) FILTER (WHERE v.statement_no IS NULL),
+                        'others', coalesce(jsonb_agg(jsonb_build_array(v.statement_no, v.judgement) ORDER BY v.statement_no)
+                                  FILTER (WHERE v.judgement ~ '^(differs|not measured)' AND v.statement_no IS NOT NULL),
+                                  '[]'))::text
+               FROM bench_internal.captured_workload_of($1) w, bench.validate_workload(w.workload, $1) v
+              GROUP BY w.workload",
+            run_id,
+        )?
+        .into_iter()
+        .next(),
     })
 }
 

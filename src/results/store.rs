@@ -310,6 +310,7 @@ fn insert_rows(intervals: &[RunInterval], observed: &Observed) -> Result<()> {
         server_intervals,
         environment,
         tables,
+        captured_statements,
         times,
         stacks,
         profiles,
@@ -322,6 +323,7 @@ fn insert_rows(intervals: &[RunInterval], observed: &Observed) -> Result<()> {
         insert(server_intervals)?;
         insert(environment)?;
         insert(tables)?;
+        insert(captured_statements)?;
         insert(times.as_slice())?;
         insert(stacks)?;
         insert(profiles)?;

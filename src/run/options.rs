@@ -296,6 +296,9 @@ impl RunOptions {
             guarded_schema: clone_schema
                 .filter(|_| mode == Mode::Spi)
                 .map(str::to_owned),
+            captured_workload: captured
+                .as_ref()
+                .map(|captured| captured.workload.to_owned()),
             captured_rate: captured
                 .as_ref()
                 .and_then(|captured| captured.captured.rate),

@@ -110,6 +110,8 @@ pub struct RunSpec {
     pub target: Option<ConnectWith>,
     /// The only schema whose tables clients of mode spi may change, if the workload was captured.
     pub guarded_schema: Option<String>,
+    /// The workload that the run executes, if it was captured.
+    pub captured_workload: Option<String>,
     /// Transactions per second while the workload was captured.
     pub captured_rate: Option<f64>,
     /// Conditions of the workload to check after the run; empty without `verify`.

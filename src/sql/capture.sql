@@ -21,6 +21,7 @@ CREATE TABLE bench.captured_statements (
     queryid             bigint, -- number in pg_stat_statements; NULL of statements that were left out together
     query               text, -- text in pg_stat_statements, or the number of statements that were left out together
     script              text, -- scripts that execute it
+    sql                 text, -- statement as these scripts have it
     status              text NOT NULL CHECK (status IN ('captured', 'left out')), -- captured or left out
     reason              text, -- why it was left out
     approximate         boolean NOT NULL, -- whether its effort may differ from the original's: values, types or transactions were guessed

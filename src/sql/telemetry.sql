@@ -100,6 +100,24 @@ CREATE TABLE bench.run_tables (
 );
 COMMENT ON TABLE bench.run_tables IS 'tables and indexes that each run used: sizes and statistics before and after it';
 
+CREATE TABLE bench.run_captured_statements (
+    run_id              bigint NOT NULL REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
+    statement_no        int NOT NULL, -- number of the statement, as in bench.captured_statements
+    workload            text NOT NULL, -- captured workload
+    query_id            bigint, -- identifier of the statement in pg_stat_statements during the run
+    calls               bigint, -- calls from the start of the clients on, warm-up included; NULL, as all counts, if they are not known
+    rows                bigint, -- rows that were returned or changed
+    total_exec_time_ms  float8, -- execution time
+    shared_blks_hit     bigint, -- blocks found in shared buffers
+    shared_blks_read    bigint, -- blocks read into shared buffers
+    shared_blks_dirtied bigint, -- blocks dirtied
+    shared_blks_written bigint, -- blocks written
+    wal_bytes           bigint, -- bytes of WAL
+    reason              text, -- why there are no counts
+    PRIMARY KEY (run_id, statement_no)
+);
+COMMENT ON TABLE bench.run_captured_statements IS 'what pg_stat_statements counted for the statements of a captured workload during each run of it';
+
 CREATE TABLE bench.run_times (
     run_id                   bigint PRIMARY KEY REFERENCES bench.runs ON DELETE CASCADE, -- run that it belongs to
     clients_ms               float8 NOT NULL, -- time of all clients, from the start of the measured time until each ended

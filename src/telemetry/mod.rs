@@ -3,6 +3,7 @@
 //! [`Telemetry`] has all observers: `snapshots` detects snapshots that distort the figures, `server`
 //! reads counters in each interval: those of the server by the query in `counters`, those of its
 //! machine by `machine`; `environment` is what the run runs on, `tables` are those that it uses,
+//! `captured` counts the statements of a captured workload,
 //! `processes` the times of the run's processes, of which `times` makes a row. `waits` samples what the
 //! clients' sessions wait for. `stacks` reads what sampled processes write, `bystanders` looks at those
 //! that are not sampled. `period` is what observers know of an interval, `target` how they ask a target
@@ -12,6 +13,7 @@
 //! An observer that fails is off from then on and leaves a note, see `notes`; it never ends a run.
 
 mod bystanders;
+mod captured;
 mod counters;
 mod environment;
 mod last_look;
@@ -33,6 +35,7 @@ use crate::error::catch;
 use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
 use crate::shared::Segment;
+use captured::CapturedStatements;
 use last_look::{at_the_end, must_end};
 use notes::Notes;
 use period::Period;
@@ -66,6 +69,7 @@ pub struct Telemetry<'r> {
     snapshots: Option<Snapshots>,
     server: Option<ServerIntervals>,
     tables: Option<RelationStates>,
+    captured: Option<CapturedStatements>,
     stacks: Option<Stacks<'r>>,
     /// The processes that serve clients when the run starts.
     serving: Vec<i32>,
@@ -93,6 +97,7 @@ impl<'r> Telemetry<'r> {
             snapshots: observes.then(|| Snapshots::before(segment, &mut database)),
             server: None,
             tables: None,
+            captured: None,
             stacks: spec.run.profile.then(|| Stacks::new(segment, spec)),
             serving: Vec::new(),
             processes: None,
@@ -125,6 +130,14 @@ impl<'r> Telemetry<'r> {
             .is_some_and(RelationStates::is_not_counted)
         {
             notes.missing("what tables are used for", "track_counts is off");
+        }
+        let spec = self.spec;
+        let captured = notes.attempt(CAPTURED, || {
+            CapturedStatements::before(spec, run_id, database)
+        });
+        self.captured = captured.flatten();
+        if let Some(lack) = self.captured.as_ref().and_then(|found| found.lack.as_ref()) {
+            notes.missing(CAPTURED, lack);
         }
         let mut missing = Notes::default();
         self.server = notes.attempt(SERVER, || {
@@ -304,6 +317,16 @@ impl<'r> Telemetry<'r> {
                 });
             }
         }
+        // Sessions that have ended have counted their last statements.
+        if let Some(mut captured) = self.captured {
+            let notes = &mut self.notes;
+            if let Some(database) = &mut database {
+                at_the_end(self.segment, || {
+                    notes.attempt(CAPTURED, || captured.after(database, run.backends))
+                });
+            }
+            self.observed.captured_statements = captured.into_rows();
+        }
         if let Some(mut processes) = self.processes.take() {
             processes.update(self.segment);
             let seconds = run.seconds.unwrap_or(0.0);
@@ -328,6 +351,8 @@ const SNAPSHOTS: &str = "held snapshots";
 const ENVIRONMENT: &str = "what the run runs on";
 /// Name in notes of what `tables` observes.
 const TABLES: &str = "the tables that the run uses";
+/// Name in notes of what `captured` observes.
+const CAPTURED: &str = "the statements of the captured workload";
 /// Name in notes of what `server` observes.
 const SERVER: &str = "the server's statistics";
 /// Name in notes of what `stacks` observes.

@@ -6,7 +6,7 @@ mod script;
 mod tokens;
 mod transactions;
 
-pub use repair::{is_query, repair};
+pub use repair::{is_key_check, is_query, repair};
 pub use script::{Step, body, statement};
 pub use tokens::{Kind, Token, tokens};
-pub use transactions::{Plan, Rates, Share, arrange};
+pub use transactions::{MOST_STATEMENTS, Plan, Rates, Share, arrange, settled_commits};

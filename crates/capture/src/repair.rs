@@ -36,6 +36,15 @@ pub fn is_query(sql: &str) -> bool {
     first.is_none_or(|first| is_one_of(queries, first, sql))
 }
 
+/// Whether the server has made a statement to check a foreign key. It is one of the top level if the check is
+/// deferred until the commit.
+pub fn is_key_check(sql: &str) -> bool {
+    sql.starts_with("SELECT ")
+        && sql.contains(" x WHERE ")
+        && sql.contains(" OPERATOR(pg_catalog.")
+        && sql.ends_with(" FOR KEY SHARE OF x")
+}
+
 /// A text that parses again, as far as that is possible, without comments.
 pub fn repair(sql: &str) -> String {
     let all = tokens(sql);
@@ -328,6 +337,16 @@ mod tests {
             ),
             "SELECT date_trunc('day', t), count(*) FROM a GROUP BY date_trunc('day', t) ORDER BY 1"
         );
+    }
+
+    #[test]
+    fn checks_of_foreign_keys() {
+        assert!(is_key_check(
+            r#"SELECT $2 FROM ONLY "a"."product" x WHERE "id" OPERATOR(pg_catalog.=) $1 FOR KEY SHARE OF x"#
+        ));
+        assert!(!is_key_check(
+            "SELECT id FROM product x WHERE id = $1 FOR KEY SHARE OF x"
+        ));
     }
 
     #[test]

@@ -36,9 +36,19 @@ const NOISE: f64 = 0.05;
 /// A mean that is that close to a whole number is taken for it.
 const NEARLY_WHOLE: f64 = 0.02;
 /// Longer transactions are not taken for usual ones.
-const MOST_STATEMENTS: f64 = 100.0;
+pub const MOST_STATEMENTS: f64 = 100.0;
 /// The most executions of a statement in a transaction.
 const MOST_TIMES: f64 = 100.0;
+
+/// The number of commits in a window of that many seconds. Sessions report them up to a second late; if that
+/// explains the difference to the calls of a statement, it is their number.
+pub fn settled_commits(commits: f64, seconds: f64, calls: impl Iterator<Item = f64>) -> f64 {
+    let distance = |calls: &f64| (calls - commits).abs();
+    calls
+        .filter(|calls| distance(calls) * seconds <= commits)
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        .unwrap_or(commits)
+}
 
 /// Arranges statements in as many transactions as there were commits for them. `begins` is the number of
 /// transaction blocks, if it is known.
@@ -135,6 +145,14 @@ mod tests {
                 "{plan:?}"
             );
         }
+    }
+
+    #[test]
+    fn commits_that_are_reported_late() {
+        let commits =
+            |seconds| settled_commits(1100.0, seconds, [5000.0, 1000.0, 1004.0].into_iter());
+        assert_eq!(commits(4.0), 1004.0);
+        assert_eq!(commits(300.0), 1100.0);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 /// The pieces in the order of creation.
-const PIECES: [&str; 22] = [
+const PIECES: [&str; 23] = [
     "schema",
     "tables",
     "telemetry",
@@ -33,6 +33,7 @@ const PIECES: [&str; 22] = [
     "initialize",
     "workloads",
     "capture",
+    "validate",
     "clone",
     "random",
     "results",

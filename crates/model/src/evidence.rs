@@ -32,6 +32,20 @@ pub struct Evidence {
     pub lock_waits: Vec<LockWaits>,
     /// Blockers of sessions that waited for locks.
     pub blocked: Vec<Blocked>,
+    /// Whether it is like what its workload was captured from; `None` of other workloads, and of one that has
+    /// changed since.
+    pub validation: Option<Validation>,
+}
+
+/// What `bench.validate_workload` says of a run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Validation {
+    /// The captured workload.
+    pub workload: String,
+    /// The verdict.
+    pub verdict: String,
+    /// The captured statements that are not the same, with their judgements.
+    pub others: Vec<(i32, String)>,
 }
 
 impl Evidence {

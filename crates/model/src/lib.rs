@@ -25,14 +25,16 @@ mod strain;
 mod times;
 
 pub use check::RunCheck;
-pub use evidence::{Blocked, CourseInterval, Evidence, LockWaits, ServerMoment, Waited};
+pub use evidence::{
+    Blocked, CourseInterval, Evidence, LockWaits, ServerMoment, Validation, Waited,
+};
 pub use figures::{Figures, Latency, encoded};
 pub use interval::{INTERVALS_PER_BATCH, RunInterval};
 pub use log::{LoggedTransaction, TransactionOutcome};
 pub use mode::Mode;
 pub use observed::{
-    Observed, RunBlocker, RunEnvironment, RunServerInterval, RunTable, RunWait, ServerCounts,
-    ServerState,
+    Observed, RunBlocker, RunCapturedStatement, RunEnvironment, RunServerInterval, RunTable,
+    RunWait, ServerCounts, ServerState,
 };
 pub use pgio::{PgioRun, PgioSession};
 pub use probe::Probe;

@@ -13,6 +13,8 @@ pub struct Observed {
     pub environment: Vec<RunEnvironment>,
     /// The tables and indexes that it used.
     pub tables: Vec<RunTable>,
+    /// What was counted for the statements of its captured workload.
+    pub captured_statements: Vec<RunCapturedStatement>,
     /// Time budget of the run.
     pub times: Option<RunTimes>,
     /// Stacks of the sampled processes.
@@ -111,6 +113,38 @@ impl RunTable {
             .map(|n| n > 0)
             .reduce(|a, b| a | b)
     }
+}
+
+/// A row of `bench.run_captured_statements`: what pg_stat_statements counted during a run for a statement of
+/// its captured workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunCapturedStatement {
+    /// The run.
+    pub run_id: i64,
+    /// Number of the statement in the workload.
+    pub statement_no: i32,
+    /// The workload.
+    pub workload: String,
+    /// Identifier that the statement had in the run.
+    pub query_id: Option<i64>,
+    /// Calls, as all that follow from the start of the clients on, warm-up included.
+    pub calls: Option<i64>,
+    /// Rows returned or changed.
+    pub rows: Option<i64>,
+    /// Execution time.
+    pub total_exec_time_ms: Option<f64>,
+    /// Blocks found in shared buffers.
+    pub shared_blks_hit: Option<i64>,
+    /// Blocks read.
+    pub shared_blks_read: Option<i64>,
+    /// Blocks dirtied.
+    pub shared_blks_dirtied: Option<i64>,
+    /// Blocks written.
+    pub shared_blks_written: Option<i64>,
+    /// Bytes of WAL.
+    pub wal_bytes: Option<i64>,
+    /// Why there are no counts.
+    pub reason: Option<String>,
 }
 
 /// A row of `bench.run_environment`.

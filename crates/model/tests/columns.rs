@@ -3,8 +3,9 @@
 
 use selfbench_catalog::{script, tables};
 use selfbench_model::{
-    PgioRun, PgioSession, Run, RunBlocker, RunCheck, RunEnvironment, RunInterval, RunProfile,
-    RunScript, RunServerInterval, RunStack, RunStatement, RunTable, RunTimes, RunWait,
+    PgioRun, PgioSession, Run, RunBlocker, RunCapturedStatement, RunCheck, RunEnvironment,
+    RunInterval, RunProfile, RunScript, RunServerInterval, RunStack, RunStatement, RunTable,
+    RunTimes, RunWait,
 };
 use selfbench_stats::Usage;
 use serde::Serialize;
@@ -50,6 +51,10 @@ fn every_row_has_the_columns_of_its_table() {
         ),
         ("run_environment", fields(&RunEnvironment::default(), &[])),
         ("run_tables", fields(&RunTable::default(), &[])),
+        (
+            "run_captured_statements",
+            fields(&RunCapturedStatement::default(), &[]),
+        ),
         ("run_times", fields(&RunTimes::default(), &[])),
         ("run_stacks", fields(&RunStack::default(), &[])),
         ("run_profiles", fields(&RunProfile::default(), &[])),

@@ -7,7 +7,9 @@ use crate::content::{Block, Report, Section, moment};
 use crate::pictures::Pictures;
 use crate::source::Source;
 use answer::answer;
-use details::{Tables, background, conditions, profile, scripts, time, waits, what_was_run};
+use details::{
+    Tables, background, captured, conditions, profile, scripts, time, waits, what_was_run,
+};
 use selfbench_chart::run::{RunChart, RunData};
 use selfbench_model::{Evidence, INTERVALS_PER_BATCH, Run, RunRecord};
 use selfbench_report::counted;
@@ -72,6 +74,7 @@ pub fn report<S: Source>(
         ],
     ));
     sections.extend(conditions(record, &mut tables)?);
+    sections.extend(captured(evidence, &mut tables)?);
     let scripts = scripts(record, &mut tables)?;
     sections.extend(illustrated(
         "Scripts and commands",

@@ -8,7 +8,7 @@ use crate::advice::{Severity, advice, violation};
 use crate::number::{fixed, shortest};
 use crate::{pgio, profile, settings};
 use selfbench_model::{
-    Evidence, Figures, Latency, Mode, Run, RunCheck, RunRecord, RunScript, RunState,
+    Evidence, Figures, Latency, Mode, Run, RunCheck, RunRecord, RunScript, RunState, Validation,
 };
 use selfbench_script::report_text;
 use selfbench_stats::{Counts, summary};
@@ -476,6 +476,9 @@ fn additions(lines: &mut Lines, record: &RunRecord, evidence: &Evidence) {
             .for_each(|line| lines.push(line));
     }
     checks(lines, &record.checks);
+    if let Some(validation) = &evidence.validation {
+        captured(lines, validation);
+    }
     // Notes are less important, and the errors follow.
     for finding in advice(record, evidence) {
         if finding.severity == Severity::Warning {
@@ -552,6 +555,14 @@ fn checks(lines: &mut Lines, checks: &[RunCheck]) {
     ));
     for check in checks.iter().filter(|check| check.holds == Some(false)) {
         lines.push(format!("violated: {}", indented(&violation(check))));
+    }
+}
+
+/// Writes whether the run is like what its workload was captured from.
+fn captured(lines: &mut Lines, validation: &Validation) {
+    lines.push(format!("captured workload: {}", validation.verdict));
+    for (number, judgement) in &validation.others {
+        lines.push(format!("statement {number}: {}", indented(judgement)));
     }
 }
 

@@ -24,6 +24,14 @@ SELECT bench.run(mode => 'libpq', transactions => 50, settings => '{"work_mem": 
 SELECT bench.run_pgio(transactions => 5, label => 'read');
 SELECT bench.compare('[{"mode": "spi"}, {"mode": "libpq"}]', scripts => 'mine', repeats => 2, transactions => 20);
 SELECT bench.sweep('{"clients": [1, 2, 3, 4]}', scripts => 'mine', repeats => 1, transactions => 20);
+INSERT INTO bench.captured_workloads VALUES (current_user::regrole, 'captured', '2020-01-01', 'public', 9.5, 5, 5, 100.5);
+INSERT INTO bench.captured_statements (owner, workload, statement_no, queryid, query, status, approximate, calls, rows, total_exec_time_ms,
+    shared_blks_hit, shared_blks_read, shared_blks_dirtied, shared_blks_written, wal_bytes)
+  SELECT current_user::regrole, 'captured', n, n, 'SELECT ' || n, 'captured', false, 10, 10, 33.3, 100, 7, 0, 0, 300 FROM generate_series(1, 3) n;
+INSERT INTO bench.run_captured_statements (run_id, statement_no, workload, query_id, calls, rows, total_exec_time_ms, shared_blks_hit,
+    shared_blks_read, shared_blks_dirtied, shared_blks_written, wal_bytes, reason)
+  VALUES (1, 1, 'captured', 11, 20, 20, 77.7, 200, 0, 0, 0, 555, NULL), (1, 2, 'captured', 12, 20, 40, 17.7, 333, 1, 0, 0, 555, NULL),
+         (1, 3, 'captured', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'no');
 -- What no statement of the extension may call.
 CREATE SCHEMA shadows;
 CREATE FUNCTION shadows.no(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT false';
@@ -99,6 +107,7 @@ my @calls = (
 	top_functions   => 'SELECT * FROM bench.top_functions(1)',
 	top_waits       => 'SELECT * FROM bench.top_waits(1)',
 	trend           => q(SELECT * FROM bench.trend('read')),
+	validate_workload => q(SELECT * FROM bench.validate_workload('captured', 1)),
 	workload_script => q(SELECT * FROM bench.workload_script('ycsb-a', 'read', seed => 1)),
 	wait            => 'SELECT * FROM bench.wait(1)');
 is($node->safe_psql('postgres', q(SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'bench'::regnamespace ORDER BY 1)),

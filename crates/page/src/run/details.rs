@@ -184,6 +184,26 @@ pub(super) fn conditions<S: Source>(
     }))
 }
 
+/// Section of the statements of a captured workload, if the run is of one.
+pub(super) fn captured<S: Source>(
+    evidence: &Evidence,
+    tables: &mut Tables<'_, S>,
+) -> Result<Option<Section>, S::Error> {
+    let Some(validation) = &evidence.validation else {
+        return Ok(None);
+    };
+    let name = validation.workload.replace('\'', "''");
+    let table = tables.table(
+        "Statements when they were captured and in the run",
+        &format!(
+            "SELECT statement_no, judgement, captured_calls_share, run_calls_share, captured_mean_ms, run_mean_ms, \
+             captured_rows, run_rows, captured_blocks, run_blocks, query \
+             FROM bench.validate_workload('{name}', $1) WHERE statement_no IS NOT NULL"
+        ),
+    )?;
+    Ok(table.map(|table| Section::of("Captured workload", &validation.verdict, table)))
+}
+
 pub(super) fn time(run_id: i64, budget: &[LatencyPart]) -> Option<Section> {
     let row = |part: &LatencyPart| {
         Row(vec![
