@@ -36,6 +36,7 @@ pub struct Chart {
     height: f64,
     marks: Markup,
     axes: Option<Axes>,
+    unit: Option<Box<(f64, String)>>,
 }
 
 /// Axes of a chart, for a script that shows the values at a position.
@@ -56,6 +57,7 @@ impl Chart {
             height,
             marks,
             axes: None,
+            unit: None,
         }
     }
 
@@ -65,6 +67,20 @@ impl Chart {
             axes: Some(axes),
             ..self
         }
+    }
+
+    /// Adds the unit of the values over time, and what they are divided by to have it.
+    pub(crate) fn in_unit(self, divisor: f64, name: String) -> Chart {
+        Chart {
+            unit: Some(Box::new((divisor, name))),
+            ..self
+        }
+    }
+
+    /// The unit in which values over time are drawn, and what they are divided by to have it.
+    pub fn unit(&self) -> Option<(f64, &str)> {
+        let (divisor, name) = self.unit.as_deref()?;
+        Some((*divisor, name))
     }
 
     /// A chart that says why it shows nothing.

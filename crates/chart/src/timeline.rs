@@ -170,19 +170,19 @@ fn over_time(
         let y = area.height * (1.0 - scale.at(value));
         (WIDTH * across.at(at), y)
     };
-    let unit = if scale.is_log() {
-        format!("{unit}, log scale")
-    } else {
-        unit
+    let of_axis = match scale.is_log() {
+        true => format!("{unit}, log scale"),
+        false => unit.clone(),
     };
     let marks = html! {
         (legend::draw(&entries, 0.0))
         (span_marks(&area, &across, spans, &kinds))
-        (area.left_axis(&scale.ticks(4.0, divisor), &unit))
+        (area.left_axis(&scale.ticks(4.0, divisor), &of_axis))
         (area.marks(marks(&place)))
         (area.bottom_axis(&ticks, &format!("time, {of_time}")))
     };
-    Chart::new(about, area.bottom() + AXIS_HEIGHT, marks).over(time.axes())
+    let chart = Chart::new(about, area.bottom() + AXIS_HEIGHT, marks);
+    chart.over(time.axes()).in_unit(divisor, unit)
 }
 
 /// A single series needs no name beside the title.

@@ -25,11 +25,12 @@ impl Pictures<'_> {
     }
 
     fn picture(&self, chart: RunChart) -> Picture {
+        let picture = chart.draw(self.data);
         let drawn = match chart {
             RunChart::Distribution => bins(self.data),
             RunChart::Percentiles => percentiles(self.data),
             RunChart::Heatmap => cells(self.data),
-            _ => rows(&chart.series(self.data)),
+            _ => rows(&chart.series(self.data), picture.unit()),
         };
         let columns = drawn.first().map_or(0, |row| row.0.len());
         let table = (columns > 0).then(|| Table {
@@ -40,7 +41,7 @@ impl Pictures<'_> {
             is_cut: false,
         });
         Picture {
-            chart: chart.draw(self.data),
+            chart: picture,
             table,
             query: format!(
                 "SELECT bench.chart({}, '{}')",
@@ -126,8 +127,9 @@ fn cells(data: &RunData) -> Vec<Row> {
 }
 
 /// The values of series as rows, one for each moment; where a moment stands for several intervals, with
-/// their lowest and highest values.
-fn rows(series: &[Series]) -> Vec<Row> {
+/// their lowest and highest values. They have the unit of the drawing, which columns name.
+fn rows(series: &[Series], unit: Option<(f64, &str)>) -> Vec<Row> {
+    let (divisor, unit) = unit.unwrap_or((1.0, ""));
     let moments = series.iter().flat_map(|series| &series.points);
     // Times are not negative, so their bits are in the same order.
     let mut by_time: BTreeMap<u64, Row> = moments
@@ -144,17 +146,21 @@ fn rows(series: &[Series]) -> Vec<Row> {
             .iter()
             .map(|point| (point.at.max(0.0).to_bits(), point.value))
             .collect();
+        let name = match unit {
+            "" => series.name.clone(),
+            unit => format!("{} ({unit})", series.name),
+        };
+        let drawn = |value: Option<f64>| number(value.map(|value| value / divisor));
         for (time, row) in &mut by_time {
             let range = values.get(time).copied().flatten();
-            let mean = number(range.map(|range| range.mean));
-            row.0.push((series.name.clone(), mean));
+            let mean = drawn(range.map(|range| range.mean));
+            row.0.push((name.clone(), mean));
             if has_range {
                 for (end, value) in [
                     ("low", range.map(|r| r.low)),
                     ("high", range.map(|r| r.high)),
                 ] {
-                    row.0
-                        .push((format!("{}, {end}", series.name), number(value)));
+                    row.0.push((format!("{name}, {end}"), drawn(value)));
                 }
             }
         }
@@ -225,13 +231,24 @@ mod tests {
                 ],
             },
         ];
-        let rows = rows(&series);
+        let rows = rows(&series, Some((0.5, "kB/s")));
+        let heads: Vec<_> = rows[0].0.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            heads,
+            [
+                "seconds",
+                "a (kB/s)",
+                "a (kB/s), low",
+                "a (kB/s), high",
+                "b (kB/s)"
+            ]
+        );
         assert_eq!(
             printed(&rows),
             [
-                "0 2.000 1.000 4.000 -",
-                "1.000 - - - 3.000",
-                "2.000 - - - 5.000"
+                "0 4.000 2.000 8.000 -",
+                "1.000 - - - 6.000",
+                "2.000 - - - 10.00"
             ]
         );
     }
