@@ -79,9 +79,15 @@ FROM objects o;
 SELECT $$# Reference
 
 All functions, tables, views and types of schema `bench`, and the errors of the extension. `make reference` writes this
-page from the comments on these objects, which `\df+ bench.*` and `\d+` show in psql. Names of figures end in their unit:
-`_ms`, `_us`, `_s`, `_bytes`; `_share` is a fraction from 0 to 1. The other pages say what the figures mean and how they
-are measured.
+page from the comments on these objects. In psql, `\d+` shows those on columns, and this query what each function does:
+
+```sql
+SELECT proname AS function, split_part(obj_description(oid, 'pg_proc'), E'\n', 1) AS does
+FROM pg_proc WHERE pronamespace = 'bench'::regnamespace ORDER BY proname;
+```
+
+Names of figures end in their unit: `_ms`, `_us`, `_s`, `_bytes`; `_share` is a fraction from 0 to 1. The other pages say
+what the figures mean and how they are measured.
 
 ## Privileges
 
@@ -94,9 +100,14 @@ FROM privileges GROUP BY kind_no, kind, of_public, granted ORDER BY kind_no, of_
 SELECT concat_ws(E'\n', E'\n## ' || kind || E'\n' || CASE kind WHEN 'Functions' THEN
          E'\nArguments can be given by name: `bench.run(clients => 4)`. [Scripts and options](scripts-and-options.md) describes\n'
          'the options of runs in full, [Loading and pgio](loading-and-pgio.md) those of initializations and pgio''s workload.\n'
+         || E'\n| function | |\n|---|---|\n'
+         || string_agg(format('| [%s](#bench%s%s) | %s |', name, name, '-' || nullif(same, 1) - 1, summary), E'\n'
+                       ORDER BY name COLLATE "C", oid) || E'\n'
          ELSE '' END,
          string_agg(format(E'### bench.%s\n\n%s', name, text), E'\n\n' ORDER BY name COLLATE "C", oid))
-FROM texts GROUP BY kind_no, kind ORDER BY kind_no;
+FROM (SELECT t.*, split_part(text, E'\n', 1) AS summary,
+             row_number() OVER (PARTITION BY kind_no, name ORDER BY oid) AS same FROM texts t) t
+GROUP BY kind_no, kind ORDER BY kind_no;
 SELECT $$
 ## Errors
 
