@@ -46,5 +46,5 @@ const LABELS: &str = include_str!("dashboard_labels.sql");
 /// A run in progress whose coordinator is gone was lost.
 const RUNS: &str = include_str!("dashboard_runs.sql");
 
-/// The arms of a search are its rates, of which the highest says nothing.
+/// Sets without their arms, which `bench.arms` has.
 const SETS: &str = include_str!("dashboard_sets.sql");

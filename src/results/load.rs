@@ -41,6 +41,22 @@ pub fn load(run_id: i64) -> Result<Option<RunRecord>> {
     }))
 }
 
+/// Reads the runs of a set that the caller may see, in their order, with their scripts alone.
+pub fn load_set(set_id: i64) -> Result<Vec<RunRecord>> {
+    let runs = rows_where::<Run>("set_id = $1", set_id, "run_id")?;
+    let of_set = "run_id IN (SELECT run_id FROM bench.runs WHERE set_id = $1)";
+    let mut scripts: BTreeMap<i64, Vec<RunScript>> = BTreeMap::new();
+    for script in rows_where::<RunScript>(of_set, set_id, "run_id, script_no")? {
+        scripts.entry(script.run_id).or_default().push(script);
+    }
+    let record = |run: Run| RunRecord {
+        scripts: scripts.remove(&run.run_id).unwrap_or_default(),
+        run,
+        ..RunRecord::default()
+    };
+    Ok(runs.into_iter().map(record).collect())
+}
+
 /// The first of these numbers, in their order, of which there is no run that the caller may see.
 pub fn first_unknown(run_ids: &[i64]) -> Result<Option<i64>> {
     let sql = "SELECT g.run_id FROM unnest($1) WITH ORDINALITY g (run_id, place)
@@ -70,6 +86,15 @@ pub fn load_any(run_id: i64) -> Result<Option<RunRecord>> {
 
 /// The rows of a run in a table, in that order.
 fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result<Vec<R>> {
+    rows_where("run_id = $1", run_id, order)
+}
+
+/// The rows of a table that meet a condition on a number, in that order.
+fn rows_where<R: Row + DeserializeOwned + Default>(
+    condition: &str,
+    number: i64,
+    order: &str,
+) -> Result<Vec<R>> {
     let columns: Vec<String> = fields(&R::default())?
         .into_iter()
         .map(|(name, _)| name)
@@ -78,9 +103,9 @@ fn rows<R: Row + DeserializeOwned + Default>(run_id: i64, order: &str) -> Result
     query_json(
         &format!(
             "SELECT to_jsonb(r)::text
-               FROM (SELECT {columns} FROM {table} WHERE run_id = $1 ORDER BY {order}) r"
+               FROM (SELECT {columns} FROM {table} WHERE {condition} ORDER BY {order}) r"
         ),
-        run_id,
+        number,
     )
 }
 

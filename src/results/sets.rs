@@ -187,14 +187,6 @@ pub fn last_of_caller() -> Result<Option<i64>> {
     with_pinned_settings(|| query::first_value::<i64>(sql, &[]))
 }
 
-/// The IDs of the runs of a set that the caller may see, in their order.
-pub fn run_ids(set_id: i64) -> Result<Vec<i64>> {
-    query_json::<i64>(
-        "SELECT run_id::text FROM bench.runs WHERE set_id = $1 ORDER BY run_id",
-        set_id,
-    )
-}
-
 /// The arms of a set in the order of their first runs, and the runs of each that count.
 pub fn runs_of_arms(set_id: i64) -> Result<Vec<(Option<String>, Vec<i64>)>> {
     query_json(

@@ -95,13 +95,21 @@ pub struct Set {
     pub finished_runs: i64,
     /// When it started, UTC.
     pub started_at: String,
-    /// Number of arms or points with runs that count.
-    pub arms: i64,
-    /// The one with the highest mean of transactions per second.
-    pub fastest: Option<String>,
-    /// The highest mean.
-    pub fastest_tps: Option<f64>,
-    /// Verdict, in words.
+    /// Verdict of a search, in words.
+    pub verdict: Option<String>,
+    /// Arms of a comparison, points of a sweep.
+    #[serde(skip)]
+    pub arms: Vec<Arm>,
+}
+
+/// An arm or point, as `bench.arms` has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arm {
+    /// Its name.
+    pub name: String,
+    /// Mean of transactions per second of its runs.
+    pub tps: Option<f64>,
+    /// Its verdict; of a point, why runs are missing.
     pub verdict: Option<String>,
 }
 
@@ -266,14 +274,26 @@ impl Set {
         if let Some(verdict) = &self.verdict {
             return verdict.clone();
         }
-        match (&self.fastest, self.fastest_tps) {
-            (Some(arm), Some(tps)) => format!(
-                "highest tps of {}: {arm}, {}",
-                many(self.arms as u64, "arm"),
-                decimal(tps)
-            ),
-            _ => "-".into(),
+        let measured = self.arms.iter().filter_map(|arm| Some((arm, arm.tps?)));
+        if self.kind != "sweep" {
+            // Which arm is faster, or whether that is known, is what verdicts say.
+            let found: Vec<_> = measured
+                .map(|(arm, tps)| {
+                    let verdict = arm.verdict.as_deref().unwrap_or_default();
+                    format!("{}: {} tps, {verdict}", arm.name, decimal(tps))
+                })
+                .collect();
+            return match found.is_empty() {
+                true => "-".into(),
+                false => found.join("; "),
+            };
         }
+        let points = measured.clone().count() as u64;
+        let highest = measured.max_by(|a, b| a.1.total_cmp(&b.1));
+        highest.map_or("-".into(), |(arm, tps)| {
+            let points = many(points, "point");
+            format!("highest tps of {points}: {}, {}", arm.name, decimal(tps))
+        })
     }
 }
 
@@ -397,6 +417,38 @@ mod tests {
             assert!(answered(found).contains("Of 1 with enough runs, none got slower."));
         }
         assert!(answered(course("no history", 1.0, 1.0)).contains("None has enough runs"));
+    }
+
+    #[test]
+    fn sets_tell_what_was_found() {
+        let arm = |name: &str, tps, verdict: Option<&str>| Arm {
+            name: name.into(),
+            tps,
+            verdict: verdict.map(str::to_owned),
+        };
+        let set = |kind: &str, arms| Set {
+            kind: kind.into(),
+            arms,
+            ..Set::default()
+        };
+        let arms = vec![
+            arm("a", Some(1000.0), Some("baseline")),
+            arm("b", Some(2000.0), Some("no difference can be seen")),
+        ];
+        assert_eq!(
+            set("compare", arms).found(),
+            "a: 1000 tps, baseline; b: 2000 tps, no difference can be seen"
+        );
+        let points = vec![
+            arm("clients=1", Some(1000.0), None),
+            arm("clients=2", Some(2000.0), None),
+            arm("clients=3", None, Some("no run")),
+        ];
+        assert_eq!(
+            set("sweep", points).found(),
+            "highest tps of 2 points: clients=2, 2000"
+        );
+        assert_eq!(set("compare", Vec::new()).found(), "-");
     }
 
     #[test]

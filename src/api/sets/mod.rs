@@ -12,10 +12,10 @@ mod outcomes;
 mod resume;
 mod scaling;
 mod series;
-mod stored_arms;
+pub(super) mod stored_arms;
 mod stored_runs;
 mod sweep;
-mod verdicts;
+pub(super) mod verdicts;
 
 use super::last;
 use super::progress::Progress;

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::results::load;
-use crate::results::sets::{self, StoredSet};
+use crate::results::sets::StoredSet;
 use selfbench_model::RunRecord;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +23,8 @@ impl Outcomes {
     /// Outcomes of a stored set so far, of runs that the caller may see.
     pub fn stored(set_id: i64, set: &StoredSet) -> Result<Outcomes> {
         let mut outcomes = Outcomes::default();
-        for run_id in sets::run_ids(set_id)? {
-            if let Some(record) = load::load(run_id)? {
-                outcomes.add(record);
-            }
+        for record in load::load_set(set_id)? {
+            outcomes.add(record);
         }
         if let Some(Value::Object(failures)) = set.found(FAILURES) {
             let text = |why: &Value| why.as_str().map(str::to_owned);

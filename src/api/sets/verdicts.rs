@@ -14,17 +14,20 @@ use std::collections::BTreeMap;
 /// A row of `bench.arm`: fields as its columns.
 #[derive(Debug, Serialize)]
 pub struct Row {
-    arm: String,
+    /// Name of the arm.
+    pub arm: String,
     options: Option<Map<String, Value>>,
     runs: usize,
-    tps: Option<f64>,
+    /// Mean of its runs.
+    pub tps: Option<f64>,
     tps_low: Option<f64>,
     tps_high: Option<f64>,
     ratio: Option<f64>,
     ratio_low: Option<f64>,
     ratio_high: Option<f64>,
     p_value: Option<f64>,
-    verdict: Option<String>,
+    /// Its verdict.
+    pub verdict: Option<String>,
     latency_avg_ms: Option<f64>,
     #[serde(flatten)]
     latencies: Latencies,

@@ -72,7 +72,11 @@ is(
 	'with the query for its report');
 my @sets = rows($html, 'sets');
 is(scalar @sets, 1, 'a row for the set');
-like("@{$sets[0]}", qr/^1 compare arms finished \d of \d .* highest tps of 2 arms: (one|two), \d+/, 'with what it found');
+like("@{$sets[0]}", qr/^1 compare arms finished \d of \d /, 'with its label and state');
+my @arms = map { [ split /\|/ ] } split /\n/, $node->safe_psql('postgres', 'SELECT arm, tps, verdict FROM bench.arms(1)');
+my @tps = $sets[0][6] =~ /^one: ([\d.]+) tps, \Q$arms[0][2]\E; two: ([\d.]+) tps, \Q$arms[1][2]\E$/;
+is(scalar(grep { abs($tps[$_] - $arms[$_][1]) <= 0.005 * $tps[$_] } 0 .. $#tps), 2, 'with the figures and verdicts of bench.arms')
+  or diag($sets[0][6]);
 is(scalar(rows($html, 'labels')), 1, 'runs of sets are not in the course of a label');
 is($node->safe_psql('postgres', "SELECT bench.dashboard() = convert_from(convert_to(bench.dashboard(), 'SQL_ASCII'), 'SQL_ASCII')"), 't', 'ASCII');
 
