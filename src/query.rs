@@ -11,12 +11,12 @@
 
 use crate::error::{Error, Result};
 use crate::state::transaction::{InTransaction, rolled_back, with_snapshot};
-use crate::text::AnyText;
+use crate::text::{AnyText, TextArray};
 use pgrx::AllocatedByRust;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
 use pgrx::heap_tuple::PgHeapTuple;
 use pgrx::prelude::*;
-use pgrx::spi::{OwnedPreparedStatement, Query, SpiTupleTable};
+use pgrx::spi::{OwnedPreparedStatement, Query, SpiHeapTupleData, SpiTupleTable};
 
 /// The first column of the first row; `None` if there is no row or it is NULL.
 pub fn first_value<T: FromDatum + IntoDatum>(
@@ -131,17 +131,24 @@ pub fn numbered_bytes(
     })
 }
 
-/// The rows of a query with two columns, a number and an array of texts.
+/// Rows of arrays that are fetched at a time.
+const BATCH: i32 = 100;
+
+/// The rows of a query with two columns, a number and an array of texts in the encoding of the database. They
+/// are fetched as they are read: all of them might not fit into memory.
 pub fn text_arrays(
     sql: &str,
     arguments: &[DatumWithOid],
-    mut each: impl FnMut(i32, Vec<Option<String>>) -> Result<()>,
+    mut each: impl FnMut(i32, Vec<Option<Vec<u8>>>) -> Result<()>,
 ) -> Result<()> {
-    select(sql, None, arguments, |rows| {
-        for row in rows {
-            if let (Some(number), Some(texts)) = (row.get(1)?, row.get(2)?) {
-                each(number, texts)?;
-            }
+    rolled_back(InTransaction::current()?, || {
+        let cursor = Cursor::open(sql, arguments)?;
+        let mut read = |row: SpiHeapTupleData| match (row.get(1)?, row.get(2)?) {
+            (Some(number), Some(TextArray(texts))) => each(number, texts),
+            _ => Ok(()),
+        };
+        while cursor.fetch_rows(BATCH, &mut read)? > 0 {
+            pgrx::check_for_interrupts!();
         }
         Ok(())
     })
@@ -207,7 +214,7 @@ impl SavedQuery {
     }
 }
 
-/// The name of a cursor for the rows of a query with one column of bytes, in one transaction.
+/// The name of a cursor for the rows of a query, in one transaction.
 pub struct Cursor(String);
 
 impl Cursor {
@@ -221,15 +228,26 @@ impl Cursor {
         })
     }
 
-    /// Fetches up to that many rows; returns their number, 0 at the end.
+    /// Fetches up to that many rows of one column of bytes; returns their number, 0 at the end.
     pub fn fetch(&self, most: i32, mut each: impl FnMut(&[u8])) -> Result<u64> {
+        self.fetch_rows(most, |row| {
+            row.get::<&[u8]>(1)?.into_iter().for_each(&mut each);
+            Ok(())
+        })
+    }
+
+    fn fetch_rows(
+        &self,
+        most: i32,
+        mut each: impl FnMut(SpiHeapTupleData) -> Result<()>,
+    ) -> Result<u64> {
         InTransaction::current()?;
         // Its end releases the rows.
         Spi::connect(|client| {
             let mut cursor = client.find_cursor(&self.0)?;
             let mut rows = 0;
             for row in cursor.fetch(most.into())? {
-                row.get::<&[u8]>(1)?.into_iter().for_each(&mut each);
+                each(row)?;
                 rows += 1;
             }
             // Dropped, it would be closed.

@@ -1,6 +1,6 @@
 //! Texts of the server and of libpq.
 
-use pgrx::datum::{FromDatum, IntoDatum};
+use pgrx::datum::{Array, FromDatum, IntoDatum};
 use pgrx::pg_sys;
 use std::ffi::{CStr, c_char};
 
@@ -47,5 +47,42 @@ impl IntoDatum for AnyText {
 
     fn type_oid() -> pg_sys::Oid {
         pg_sys::TEXTOID
+    }
+}
+
+/// An array of texts that SPI returns, in the encoding of the database.
+pub struct TextArray(pub Vec<Option<Vec<u8>>>);
+
+impl FromDatum for TextArray {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        oid: pg_sys::Oid,
+    ) -> Option<TextArray> {
+        if is_null {
+            return None;
+        }
+        let stored = datum.cast_mut_ptr();
+        // SAFETY: the caller promises a value of that type. Of one that is compressed or stored elsewhere
+        // there is a copy, which nothing refers to in the end.
+        unsafe {
+            let array = pg_sys::pg_detoast_datum(stored);
+            let texts = Array::<&[u8]>::from_polymorphic_datum(array.into(), false, oid)
+                .map(|array| array.iter().map(|text| text.map(<[u8]>::to_vec)).collect());
+            if array != stored {
+                pg_sys::pfree(array.cast());
+            }
+            texts.map(TextArray)
+        }
+    }
+}
+
+impl IntoDatum for TextArray {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        None
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::TEXTARRAYOID
     }
 }

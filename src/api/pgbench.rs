@@ -16,7 +16,9 @@ use crate::options::seconds;
 use crate::pq::conninfo;
 use crate::run::script::built_in;
 use crate::run::spec::{UndefinedVariables, require_pgbench_scripts};
-use crate::run::{self as runs, LogSpec, Mode, Route, RunOptions, RunSpec, ScriptSpec, scripts};
+use crate::run::{
+    self as runs, LogSpec, Mode, ReadSets, Route, RunOptions, RunSpec, ScriptSpec, scripts,
+};
 use crate::server;
 use pgrx::prelude::*;
 use selfbench_command_line::{
@@ -248,7 +250,7 @@ fn specify(wanted: &Run) -> Result<RunSpec> {
         });
     }
     require_pgbench_scripts(&found, options.protocol)?;
-    let mut spec = options.specify(found, None)?;
+    let mut spec = options.specify(found, None, &mut ReadSets::default())?;
     if wanted.seed.is_some() {
         pgrx::notice!("setting random seed to {}", spec.seed);
     }

@@ -328,18 +328,14 @@ impl SqlValue {
         }
     }
 
-    /// Fails if a text, or the texts of an array or a document, cannot be read: texts are UTF-8 here.
-    /// Texts of a database without an encoding may be anything, and texts of a database with another
-    /// encoding are not converted and have to be ASCII.
+    /// Fails if a text, or the texts of an array or a document, cannot be [read](session::readable).
     fn require_readable(self, name: &'static str) -> Result<()> {
-        let (readable, needed) = match session::encoding() as u32 {
-            pg_sys::pg_enc::PG_UTF8 => (true, ""),
-            pg_sys::pg_enc::PG_SQL_ASCII => (std::str::from_utf8(self.text()).is_ok(), "UTF-8"),
-            _ => (self.text().is_ascii(), "ASCII"),
-        };
-        match readable {
-            true => Ok(()),
-            false => Err(Error::UnreadableText { name, needed }),
+        if session::encoding() as u32 == pg_sys::pg_enc::PG_UTF8 {
+            return Ok(());
+        }
+        match session::readable(self.text()) {
+            Ok(_) => Ok(()),
+            Err(needed) => Err(Error::UnreadableText { name, needed }),
         }
     }
 }

@@ -232,6 +232,13 @@ pub enum Error {
         name: &'static str,
         needed: &'static str,
     },
+    /// A value of a set, in a database whose encoding is not UTF8.
+    #[error("row {row} of value set \"{set}\" is not valid {needed}")]
+    UnreadableRow {
+        set: String,
+        row: i32,
+        needed: &'static str,
+    },
     /// The library and the functions' declarations in SQL do not agree.
     #[error("the library of pg_selfbench {0}")]
     Mismatch(String),
@@ -354,7 +361,9 @@ impl Error {
                 Sqlstate::ERRCODE_OPERATOR_INTERVENTION
             }
             Error::Canceled { .. } => Sqlstate::ERRCODE_QUERY_CANCELED,
-            Error::UnreadableText { .. } => Sqlstate::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE,
+            Error::UnreadableText { .. } | Error::UnreadableRow { .. } => {
+                Sqlstate::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE
+            }
             Error::Mismatch(_) => Sqlstate::ERRCODE_INVALID_FUNCTION_DEFINITION,
             Error::AllAborted { .. } => Sqlstate::ERRCODE_OPERATOR_INTERVENTION,
             Error::ScriptFile { .. } => Sqlstate::ERRCODE_UNDEFINED_FILE,
@@ -521,7 +530,7 @@ impl Error {
                 "Commit or roll back before the call: workers run in separate transactions."
                     .into(),
             ),
-            Error::UnreadableText { .. } => {
+            Error::UnreadableText { .. } | Error::UnreadableRow { .. } => {
                 Some("Use a database whose encoding is UTF8 for texts with other characters.".into())
             }
             Error::UnknownOption { nearest, .. } => Some(match nearest {

@@ -24,3 +24,4 @@ pub use pgio::PgioSpec;
 pub use pgio_options::PgioOptions;
 pub use script::ScriptSpec;
 pub use spec::{ClientProcess, LogSpec, Mode, Run, RunSpec, Vacuum};
+pub use value_sets::ReadSets;

@@ -7,7 +7,7 @@ use super::script::{ScriptSpec, user_script};
 use super::spec::{ClientProcess, LogSpec, Mode, Run, RunSpec, UndefinedVariables, Vacuum};
 use super::statements;
 use super::undefined;
-use super::value_sets;
+use super::value_sets::ReadSets;
 use super::workload;
 use crate::backend::identity::Identity;
 use crate::backend::{profiler, settings};
@@ -25,7 +25,6 @@ use selfbench_script::names::{NameError, parse_list};
 use selfbench_script::{MAX_SCRIPT_BYTES, MAX_SCRIPTS, Protocol, valid_variable_name};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// The largest number of clients: what the server could ever have as processes.
 pub const MAX_CLIENTS: i32 = 262_143;
@@ -129,17 +128,23 @@ pub fn variables(value: Option<&Value>) -> Result<BTreeMap<String, String>> {
 impl RunOptions {
     /// Checks everything that can be checked without the workers, and gives the specification.
     pub fn check(&self) -> Result<RunSpec> {
-        self.check_at(None)
+        self.check_at(None, &mut ReadSets::default())
     }
 
     /// The same for a run on tables that will be loaded at a scale, if there is one, with the seed of the run.
-    pub fn check_at(&self, scale: Option<i32>) -> Result<RunSpec> {
-        self.specify(self.scripts()?, scale)
+    /// `sets` are the value sets that the call has read before.
+    pub fn check_at(&self, scale: Option<i32>, sets: &mut ReadSets) -> Result<RunSpec> {
+        self.specify(self.scripts()?, scale, sets)
     }
 
     /// Checks and specifies a run of these scripts, instead of those that are named, as
     /// [`check_at`](Self::check_at).
-    pub fn specify(&self, scripts: Vec<ScriptSpec>, scale: Option<i32>) -> Result<RunSpec> {
+    pub fn specify(
+        &self,
+        scripts: Vec<ScriptSpec>,
+        scale: Option<i32>,
+        sets: &mut ReadSets,
+    ) -> Result<RunSpec> {
         let mode = self.mode;
         let clients = in_range("clients", self.clients, 1, MAX_CLIENTS)? as usize;
         let (duration_us, transactions_per_client) = self.limits()?;
@@ -278,7 +283,7 @@ impl RunOptions {
             debug: false,
             schedule_per_job: false,
             scale: prepared.as_ref().map(|prepared| prepared.scale),
-            values: Rc::default(),
+            values: Vec::new(),
             log: self.log_spec()?,
             vacuum_tables: match (&captured, clone_schema) {
                 (Some(captured), Some(schema)) if self.vacuum != Vacuum::None => {
@@ -331,7 +336,7 @@ impl RunOptions {
             undefined::require_none(&spec, &workload)?;
         }
         spec.statements = workload.sql_commands;
-        spec.values = Rc::new(value_sets::read(&workload)?);
+        spec.values = sets.of(&workload)?;
         Ok(spec)
     }
 

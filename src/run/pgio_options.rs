@@ -3,6 +3,7 @@
 use super::options::{MAX_CLIENTS, RunOptions};
 use super::pgio::{MAX_TABLES, MISSING_HERE, PgioSpec, Scan};
 use super::spec::{RunSpec, Vacuum};
+use super::value_sets::ReadSets;
 use crate::check::{in_range, invalid};
 use crate::error::{Error, Result};
 use crate::options::options;
@@ -64,7 +65,7 @@ impl PgioOptions {
             vacuum: Vacuum::None,
             ..self.run.clone()
         };
-        let mut spec = run.specify(pgio.scripts(1), None)?;
+        let mut spec = run.specify(pgio.scripts(1), None, &mut ReadSets::default())?;
         // Settings of the caller's session come last and take precedence.
         let mut settings = pgio.scan.settings();
         settings.append(&mut spec.settings);

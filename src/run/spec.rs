@@ -14,7 +14,7 @@ use crate::options::choice;
 use crate::pq::ConnectWith;
 pub use selfbench_model::{Mode, Run};
 use selfbench_script::{
-    CollectedSets, Dialect, Protocol, Workload, WorkloadBuilder, clients_per_thread,
+    CollectedSet, Dialect, Protocol, Workload, WorkloadBuilder, clients_per_thread,
 };
 use selfbench_workload::Check;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub struct RunSpec {
     /// Rows of the value sets that the scripts draw from, until they are in shared memory: a process that
     /// reads the specification there finds them in the segment.
     #[serde(skip)]
-    pub values: Rc<CollectedSets>,
+    pub values: Vec<Rc<CollectedSet>>,
     /// The log of transactions, if there is one.
     pub log: Option<LogSpec>,
     /// Tables of this server that are vacuumed, too, quoted for SQL.

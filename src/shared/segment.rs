@@ -11,10 +11,11 @@ use super::statement_rows::StatementRows;
 use crate::error::{Error, Report, Result};
 use crate::state::session;
 use pgrx::pg_sys;
-use selfbench_script::{CollectedSets, ValueSets};
+use selfbench_script::{CollectedSet, ValueSets, heads_of_sets};
 use selfbench_stats::LatencyCounters;
 use serde::{Serialize, de::DeserializeOwned};
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::atomic::Ordering::*;
 
 /// A mapped segment.
@@ -34,12 +35,15 @@ impl Segment {
         kind: TaskKind,
         layout: SegmentLayout,
         spec: &S,
-        values: &CollectedSets,
+        values: &[Rc<CollectedSet>],
     ) -> Result<Segment> {
-        let (words, texts) = values.parts();
+        let heads = heads_of_sets(values);
+        let words = values.iter().map(|set| set.words());
+        let words: Vec<_> = std::iter::once(&heads[..]).chain(words).collect();
+        let texts: Vec<_> = values.iter().map(|set| set.texts().as_bytes()).collect();
         let layout = SegmentLayout {
-            value_words: words.len(),
-            value_bytes: texts.len(),
+            value_words: words.iter().map(|words| words.len()).sum(),
+            value_bytes: texts.iter().map(|texts| texts.len()).sum(),
             ..layout
         };
         let spec = serde_json::to_vec(spec)
@@ -66,10 +70,8 @@ impl Segment {
             (*header).spec_len = spec.len() as u64;
             let target = base.as_ptr().add(parts.spec.begin);
             std::ptr::copy_nonoverlapping(spec.as_ptr(), target, spec.len());
-            let target = base.as_ptr().add(parts.value_words.begin).cast();
-            std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len());
-            let target = base.as_ptr().add(parts.value_texts.begin);
-            std::ptr::copy_nonoverlapping(texts.as_ptr(), target, texts.len());
+            copy_all(&words, base.as_ptr().add(parts.value_words.begin).cast());
+            copy_all(&texts, base.as_ptr().add(parts.value_texts.begin));
         }
         let segment = Segment {
             base,
@@ -369,6 +371,20 @@ impl Drop for Mapping {
 fn mapped(handle: u32) -> *mut pg_sys::dsm_segment {
     // SAFETY: it only searches the mappings of this process.
     unsafe { pg_sys::dsm_find_mapping(handle) }
+}
+
+/// Copies slices to `target`, one after the other.
+///
+/// # Safety
+/// There must be room for all of them.
+unsafe fn copy_all<T: Copy>(slices: &[&[T]], mut target: *mut T) {
+    for slice in slices {
+        // SAFETY: the caller's promise.
+        unsafe {
+            std::ptr::copy_nonoverlapping(slice.as_ptr(), target, slice.len());
+            target = target.add(slice.len());
+        }
+    }
 }
 
 fn too_large() -> Error {

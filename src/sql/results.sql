@@ -98,7 +98,7 @@ CREATE VIEW bench.storage WITH (security_invoker = true) AS
            CASE WHEN t.of_runs THEN 'SELECT * FROM bench.delete_runs(older_than => ''90 days'')'
                 WHEN t.table_name = 'scripts' THEN 'SELECT bench.drop_script(''name'')'
                 WHEN t.table_name = 'workload_definitions' OR starts_with(t.table_name, 'captured_') THEN 'SELECT bench.drop_workload(''name'')'
-                WHEN t.table_name = 'value_sets' THEN 'DELETE FROM bench.value_sets WHERE set_name = ''name''' END AS prune -- statement that deletes rows
+                WHEN t.table_name = 'value_sets' THEN 'DELETE FROM bench.value_sets WHERE set_name = ''name'' AND owner = quote_ident(current_user)::regrole' END AS prune -- statement that deletes rows
       FROM (SELECT c.oid, c.relname::text AS table_name,
                    coalesce(nullif(pg_stat_get_live_tuples(c.oid), 0),
                             greatest(c.reltuples, 0)::bigint) AS rows,

@@ -31,9 +31,10 @@ CREATE TABLE bench.workload_definitions (
 );
 COMMENT ON TABLE bench.workload_definitions IS 'workloads that roles have defined; each sees its own';
 
-/* Values for scripts, often of a role's own tables: visible to that role alone, and in no dump, export or report. */
+/* Values for scripts, often of a role's own tables: visible to that role and those that bypass row security, and in no
+   dump or export. */
 CREATE TABLE bench.value_sets (
-    set_name text NOT NULL, -- name of the set, unique among the sets of its owner
+    set_name text NOT NULL CHECK (set_name ~ '^[^[:space:]]+$'), -- name of the set, without blanks, unique among the sets of its owner
     row_no   int NOT NULL, -- position of the row in the set
     values   text[] NOT NULL CHECK (array_ndims(values) IS NOT DISTINCT FROM 1), -- values as texts, as their types print them
     owner    regrole NOT NULL DEFAULT quote_ident(current_user)::regrole, -- role that it belongs to

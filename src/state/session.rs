@@ -135,6 +135,19 @@ pub fn encoding() -> i32 {
     unsafe { pg_sys::GetDatabaseEncoding() }
 }
 
+/// A text of the current database, or what it would have to be: texts are UTF-8 here. Texts of a database
+/// without an encoding may be anything, and texts of a database with another encoding are not converted
+/// and have to be ASCII.
+pub fn readable(text: &[u8]) -> Result<&str, &'static str> {
+    use pg_sys::pg_enc::{PG_SQL_ASCII, PG_UTF8};
+    let needed = match encoding() as u32 {
+        PG_UTF8 | PG_SQL_ASCII => "UTF-8",
+        _ if text.is_ascii() => "UTF-8",
+        _ => return Err("ASCII"),
+    };
+    std::str::from_utf8(text).map_err(|_| needed)
+}
+
 /// Learns what other processes have changed in the catalogs, as the server does when a transaction
 /// begins and when it takes a lock on a table.
 pub fn accept_changes(_: InTransaction) {

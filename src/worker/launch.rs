@@ -109,7 +109,7 @@ impl Task {
         spec: &S,
         needed: usize,
     ) -> Result<Task> {
-        let segment = Segment::create(kind, layout, spec, &Default::default())?;
+        let segment = Segment::create(kind, layout, spec, &[])?;
         Self::start(kind, segment, needed)
     }
 

@@ -48,6 +48,6 @@ pub use split::statements;
 pub use substitute::StatementTooLong;
 pub use symbols::{Slot, Symbols, valid_variable_name};
 pub use value::{CoercionError, DebugForm, Value};
-pub use values::{CollectedSets, UsedSet, ValueSets, ValuesCommand};
+pub use values::{CollectedSet, UsedSet, ValueSets, ValuesCommand, heads_of_sets};
 pub use variables::{TextError, Variables};
 pub use workload::{Mention, Unset, Workload, WorkloadBuilder};

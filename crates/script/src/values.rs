@@ -5,6 +5,7 @@ use crate::script::{Action, Command};
 use crate::symbols::Slot;
 use crate::value::Value;
 use crate::variables::Variables;
+use std::rc::Rc;
 
 /// `\values`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,8 +94,8 @@ enum StoredValue<'v> {
     Text(&'v str),
 }
 
-/// Words of the head of a set: where its values begin, its rows, and the values of each.
-const HEAD: usize = 3;
+/// Words of the head of a set: where its values and its texts begin, its rows, and the values of each.
+const HEAD: usize = 4;
 /// Words of a value.
 const WORDS: usize = 2;
 /// First word of SQL NULL; of a text it is the length.
@@ -102,35 +103,27 @@ const NULL: u64 = u64::MAX;
 /// First word of an integer, which is the second one.
 const INTEGER: u64 = u64::MAX - 1;
 
-/// The rows of a run's value sets while they are collected.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CollectedSets {
-    /// The heads of all sets, then the values.
+/// The rows of a value set while they are collected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectedSet {
+    columns: usize,
     words: Vec<u64>,
     texts: String,
-    set: usize,
 }
 
-impl CollectedSets {
-    /// Without rows.
-    pub fn new(sets: &[UsedSet]) -> Self {
-        let heads = sets.iter().flat_map(|set| [0, 0, set.columns as u64]);
+impl CollectedSet {
+    /// Without rows, which have that number of values.
+    pub fn new(columns: usize) -> Self {
         Self {
-            words: heads.collect(),
-            ..Self::default()
+            columns,
+            words: Vec::new(),
+            texts: String::new(),
         }
-    }
-
-    /// Begins a set, by its position: the rows that follow are its rows.
-    pub fn begin(&mut self, set: usize) {
-        self.set = set * HEAD;
-        self.words[self.set] = self.words.len() as u64;
     }
 
     /// Adds a row of at least as many values as the set has columns; others are left out.
     pub fn push<'t>(&mut self, values: impl Iterator<Item = Option<&'t str>>) {
-        let columns = self.words[self.set + 2];
-        for (value, _) in values.zip(0..columns) {
+        for value in values.take(self.columns) {
             let words = match value {
                 None => [NULL, 0],
                 Some(text) => match text.parse::<i64>() {
@@ -144,18 +137,44 @@ impl CollectedSets {
             };
             self.words.extend(words);
         }
-        self.words[self.set + 1] += 1;
     }
 
-    /// The words, and the texts of values.
-    pub fn parts(&self) -> (&[u64], &str) {
-        (&self.words, &self.texts)
+    /// The words of its values.
+    pub fn words(&self) -> &[u64] {
+        &self.words
     }
 
-    /// Number of bytes that they take.
+    /// The texts of its values.
+    pub fn texts(&self) -> &str {
+        &self.texts
+    }
+
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Number of bytes that it takes.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.words[..]) + self.texts.len()
     }
+
+    fn head(&self, words_before: usize, texts_before: usize) -> [u64; HEAD] {
+        let rows = self.words.len() / (self.columns * WORDS).max(1);
+        [words_before, texts_before, rows, self.columns].map(|word| word as u64)
+    }
+}
+
+/// The heads of a run's sets. The words of all sets follow them, one after the other, as texts do.
+pub fn heads_of_sets(sets: &[Rc<CollectedSet>]) -> Vec<u64> {
+    let (mut words, mut texts) = (sets.len() * HEAD, 0);
+    let mut heads = Vec::with_capacity(words);
+    for set in sets {
+        heads.extend(set.head(words, texts));
+        words += set.words.len();
+        texts += set.texts.len();
+    }
+    heads
 }
 
 /// Whether a number is printed as that text.
@@ -173,24 +192,25 @@ pub struct ValueSets<'v> {
 }
 
 impl<'v> ValueSets<'v> {
-    /// The sets of [`CollectedSets::parts`].
+    /// The [heads](heads_of_sets) and the words of all sets, and their texts.
     pub fn new(words: &'v [u64], texts: &'v str) -> Self {
         Self { words, texts }
     }
 
     /// The values of a random row.
     fn draw(self, set: usize, rng: &mut Rng) -> impl Iterator<Item = StoredValue<'v>> {
-        let (begin, rows, columns) = match self.words.get(set * HEAD..(set + 1) * HEAD) {
-            Some([begin, rows, columns]) => (*begin as usize, *rows as i64, *columns as usize),
-            _ => (0, 0, 0),
+        let head = match self.words.get(set * HEAD..(set + 1) * HEAD) {
+            Some([begin, texts, rows, columns]) => [*begin, *texts, *rows, *columns],
+            _ => [0; HEAD],
         };
-        let row = rng.range(0, rows - 1) as usize;
+        let [begin, texts, rows, columns] = head.map(|word| word as usize);
+        let row = rng.range(0, rows as i64 - 1) as usize;
         let at = begin + row * columns * WORDS;
         let values = self.words.get(at..at + columns * WORDS).unwrap_or_default();
         values.chunks_exact(WORDS).map(move |value| match *value {
             [INTEGER, number] => StoredValue::Integer(number as i64),
             [length, place] if length != NULL => {
-                let (place, length) = (place as usize, length as usize);
+                let (place, length) = (texts + place as usize, length as usize);
                 let text = self.texts.get(place..place + length);
                 StoredValue::Text(text.unwrap_or_default())
             }

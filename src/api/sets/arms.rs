@@ -5,7 +5,7 @@ use crate::check::invalid;
 use crate::database::target;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::run::{Mode, RunOptions, RunSpec};
+use crate::run::{Mode, ReadSets, RunOptions, RunSpec};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -240,11 +240,11 @@ pub fn require_storable(options: &RunOptions) -> Result<()> {
 
 impl Arm {
     /// Checks its options. An error that is not theirs, such as a privilege that the caller lacks,
-    /// is kept as the reason why the arm cannot run, and returned.
-    pub fn check(&mut self) -> Result<Option<Error>> {
+    /// is kept as the reason why the arm cannot run, and returned. Arms share the value sets.
+    pub fn check(&mut self, sets: &mut ReadSets) -> Result<Option<Error>> {
         let within = format!("arm \"{}\"", self.name);
         require_storable(&self.options).map_err(|error| error.within(&within))?;
-        match self.options.check_at(self.scale) {
+        match self.options.check_at(self.scale, sets) {
             Ok(spec) => {
                 (self.spec, self.cannot) = (Some(spec), None);
                 Ok(None)

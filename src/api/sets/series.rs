@@ -10,7 +10,7 @@ use crate::check::{self, Seed, list};
 use crate::error::Result;
 use crate::options::Stored;
 use crate::results::sets::StoredSet;
-use crate::run::{Mode, RunOptions, Vacuum};
+use crate::run::{Mode, ReadSets, RunOptions, Vacuum};
 use crate::security;
 use pgrx::prelude::*;
 use selfbench_model::{NewSet, SetKind};
@@ -127,8 +127,9 @@ impl Series {
     pub fn check(&mut self) -> Result<()> {
         let mut first = None;
         let mut without_checkpoint = false;
+        let mut sets = ReadSets::default();
         for arm in &mut self.arms {
-            if let Some(error) = arm.check()? {
+            if let Some(error) = arm.check(&mut sets)? {
                 first.get_or_insert(error);
                 continue;
             }

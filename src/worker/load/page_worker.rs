@@ -164,7 +164,7 @@ impl Crew {
             workers: wanted,
             ..SegmentLayout::default()
         };
-        let segment = Segment::create(TaskKind::Pages, layout, work, &Default::default())?;
+        let segment = Segment::create(TaskKind::Pages, layout, work, &[])?;
         segment.header().coordinator.set_to_me();
         let handle = segment.handle();
         let crew = Owned::new(Crew {

@@ -90,7 +90,7 @@ like(as('other', $run->('SELECT 1;\n\\\\values all a\nSELECT :a;')),
 	qr/ERROR:  42704: value set "all" does not exist\nDETAIL:  .* line 2\./, 'the set of another role');
 like(as('other', "SELECT bench.run('runner.draw', transactions => 1)"), qr/ERROR:  42704: value set "all"/, 'also in a script of that role');
 like(as('runner', $run->('\\\\values all a b c d e f g h\nSELECT :a;')),
-	qr/ERROR:  22023: value set "all" has too few values for 8 variables: 7 in row 3\nHINT:  Script "sql" takes its values in line 1\. /, 'too many variables');
+	qr/ERROR:  22023: row 3 of value set "all" has too few values: 7 of 8\nHINT:  Script "sql" takes its values in line 1\. /, 'too many variables');
 like(as('runner', $run->('\\\\values all\nSELECT 1;')), qr/ERROR:  42601: sql:1: missing argument in command "values"/, 'no variable');
 like(as('runner', $run->('\\\\values all a 1b\nSELECT 1;')), qr/invalid variable name \(1b\) in command "values"\n/, 'an invalid name');
 like(as('runner', "SELECT bench.pgbench('--mode=spi -t 1 -f draw')"), qr/draw:1: invalid command in command "values"/, 'pgbench refuses it');
@@ -106,6 +106,10 @@ foreach my $values ('{}', '{{1,2},{3,4}}')
 {
 	like(as('runner', "INSERT INTO bench.value_sets (set_name, row_no, values) VALUES ('x', 1, '$values')"), qr/ERROR:  23514: /, "no row $values");
 }
+foreach my $name ('', 'two words', "line\n")
+{
+	like(as('runner', "INSERT INTO bench.value_sets (set_name, row_no, values) VALUES ('$name', 1, '{1}')"), qr/ERROR:  23514: /, "no name of a set: \"$name\"");
+}
 my ($dump) = run_command([ 'pg_dump', '-a', $node->connstr('postgres') ]);
 unlike($dump, qr/value_sets|it's \\ "1/, 'not in a dump');
 unlike(as('runner', 'SELECT bench.export_run(max(run_id)) FROM bench.runs'), qr/2020-01-0/, 'not in an exported run');
@@ -116,6 +120,41 @@ $sql->(q{INSERT INTO bench.value_sets (set_name, row_no, values) SELECT 'large',
 	INSERT INTO bench.value_sets (set_name, row_no, values) VALUES ('one', -5, '{1}')});
 is($sql->(q{SELECT state, transactions FROM bench.run(clients => 2, transactions => 50, sql => E'\\\\values large x k\n\\\\values one o\nSELECT 1 / (length(:x) - 99 * :o);')}),
 	'finished|100', 'a large one and one of a single row');
+
+# The arms of a series share one copy in the caller: its peak of memory, in kB, hardly grows with their number.
+my $arms = sub { return $sql->("SELECT count(*) FROM bench.sweep('{\"clients\": [$_[0]]}', sql => E'\\\\values large x k\\nSELECT :k;', repeats => 1, transactions => 1);
+	SELECT (regexp_match(pg_read_file('/proc/self/status'), 'VmHWM:\\s+(\\d+)'))[1]") =~ s/^\d+\n//r };
+SKIP:
+{
+	skip 'no /proc', 1 if !-r '/proc/self/status';
+	my ($few, $many) = ($arms->('1, 2'), $arms->('1, 2, 3, 4, 5, 6, 7, 8'));
+	cmp_ok($many - $few, '<', 50 * 1024, "peak with 8 arms, after $few kB with 2");
+}
+
+# A superuser sees the sets of all roles; the statement that bench.storage has deletes those of one's own.
+$sql->(q{INSERT INTO bench.value_sets (set_name, row_no, values, owner) SELECT 'name', 1, '{1}', role FROM unnest(ARRAY['runner', quote_ident(current_user)]::regrole[]) role});
+$sql->($sql->(q{SELECT prune FROM bench.storage WHERE table_name = 'value_sets'}));
+is($sql->(q{SELECT string_agg(owner::text, ',') FROM bench.value_sets WHERE set_name = 'name'}), 'runner', 'sets of other roles are not pruned');
+
+# Texts are UTF-8. Those of other databases are refused before the setup, unless the script does not take them.
+foreach my $case ([ 'LATIN1', 'ASCII', 'A', '\xc3,\xa9', '\xe9,A', '\xc3\xa9,A' ], [ 'SQL_ASCII', 'UTF-8', '\xc3\xa9', '\xc3,\xa9', '\xe9,A' ])
+{
+	my ($encoding, $needed, $good, @bad) = @$case;
+	$sql->("CREATE DATABASE $encoding ENCODING '$encoding' LOCALE 'C' TEMPLATE template0");
+	my $there = sub { return $node->safe_psql(lc $encoding, $_[0]) };
+	$there->('CREATE EXTENSION pg_selfbench; CREATE TABLE seen (t text)');
+	my $store = sub { $there->("DELETE FROM bench.value_sets; INSERT INTO bench.value_sets (set_name, row_no, values) SELECT 'odd', 7, string_to_array(E'$_[0]', ',')") };
+	my $drawn = "SELECT state FROM bench.run(sql => E'\\\\values odd v\\nINSERT INTO seen VALUES (:v);', transactions => 1, setup => 'CREATE TABLE was_set_up ()')";
+	foreach my $values (@bad)
+	{
+		$store->($values);
+		my (undef, undef, $stderr) = $node->psql(lc $encoding, $drawn =~ s/odd v/odd v w/r, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+		like($stderr, qr/ERROR:  22021: row 7 of value set "odd" is not valid $needed\nHINT:  Use a database whose encoding is UTF8/, "$encoding: $values");
+	}
+	is($there->(q{SELECT to_regclass('was_set_up') IS NULL AND NOT EXISTS (SELECT FROM bench.runs)}), 't', "$encoding: nothing was started");
+	$store->("$good,$bad[0]");
+	is($there->("$drawn; SELECT t = E'$good' FROM seen"), "finished\nt", "$encoding: what can be read");
+}
 
 # The tables of an application.
 $sql->(<<'SQL');

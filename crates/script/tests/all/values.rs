@@ -2,27 +2,30 @@
 
 use crate::common::{Client, parse};
 use selfbench_script::{
-    Action, CollectedSets, Dialect, EvalContext, Protocol, ValueSets, Variables, Workload,
-    WorkloadBuilder,
+    Action, CollectedSet, Dialect, EvalContext, Protocol, UsedSet, ValueSets, Variables, Workload,
+    WorkloadBuilder, heads_of_sets,
 };
+use std::rc::Rc;
 
-/// The sets of a workload with these rows, in the order of its sets.
-fn collect(workload: &Workload, sets: &[&[&[Option<&str>]]]) -> CollectedSets {
-    let mut collected = CollectedSets::new(&workload.value_sets);
-    for (number, rows) in sets.iter().enumerate() {
-        collected.begin(number);
+/// The words and texts of a workload's sets with these rows, in the order of its sets.
+fn collect(workload: &Workload, sets: &[&[&[Option<&str>]]]) -> (Vec<u64>, String) {
+    let collect = |(set, rows): (&UsedSet, &&[&[Option<&str>]])| {
+        let mut collected = CollectedSet::new(set.columns);
         for row in *rows {
             collected.push(row.iter().copied());
         }
-    }
-    collected
+        Rc::new(collected)
+    };
+    let sets: Vec<_> = workload.value_sets.iter().zip(sets).map(collect).collect();
+    let mut words = heads_of_sets(&sets);
+    words.extend(sets.iter().flat_map(|set| set.words()));
+    (words, sets.iter().map(|set| set.texts()).collect())
 }
 
 /// The statements that a script without conditions comes to, `times` times, and as parameters.
 fn run(body: &str, sets: &[&[&[Option<&str>]]], times: usize) -> Vec<String> {
     let workload = parse(body);
-    let collected = collect(&workload, sets);
-    let (words, texts) = collected.parts();
+    let (words, texts) = collect(&workload, sets);
     let mut variables = Variables::new(&workload.symbols);
     let mut rng = Client::with_seed(42).rng;
     let mut sent = Vec::new();
@@ -30,7 +33,7 @@ fn run(body: &str, sets: &[&[&[Option<&str>]]], times: usize) -> Vec<String> {
         for command in &workload.scripts[0].commands {
             match &command.action {
                 Action::Values(values) => {
-                    values.execute(ValueSets::new(words, texts), &mut variables, &mut rng);
+                    values.execute(ValueSets::new(&words, &texts), &mut variables, &mut rng);
                 }
                 Action::Set(set) => {
                     let mut context = EvalContext {
