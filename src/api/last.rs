@@ -4,22 +4,27 @@ use crate::check::argument;
 use crate::error::{Error, Result};
 use crate::results::load::{first_unknown, last_run_of_caller};
 use crate::results::sets;
+use crate::server;
 use crate::shared::Segment;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// The default of arguments that name a run or a set: the last one.
 const LAST: i64 = 0;
 
+/// A run that is not stored, on a standby.
+const NOT_STORED: i64 = -1;
+
 /// The last run of this session, 0 before its first.
 static LAST_RUN: AtomicI64 = AtomicI64::new(0);
 /// The last set of this session, 0 before its first.
 static LAST_SET: AtomicI64 = AtomicI64::new(0);
 
-/// Remembers a run as the last one of this session, unless it is not stored.
+/// Remembers a run as the last one of this session, if it has begun.
 pub(super) fn remember_run(segment: &Segment) {
-    let run_id = segment.header().run_id.load(Relaxed);
-    if run_id != 0 {
-        LAST_RUN.store(run_id, Relaxed);
+    match segment.header().run_id.load(Relaxed) {
+        0 if server::in_recovery() => LAST_RUN.store(NOT_STORED, Relaxed),
+        0 => {}
+        run_id => LAST_RUN.store(run_id, Relaxed),
     }
 }
 
@@ -38,12 +43,15 @@ pub(super) fn run(run_id: Option<i64>) -> Result<i64> {
 }
 
 /// The last run of this session; if it has none that the caller may see, the caller's last one.
+///
+/// # Errors
+/// If there is none, or that of the session is not stored: another run would be taken for it.
 pub(super) fn last_run() -> Result<i64> {
-    let of_session = LAST_RUN.load(Relaxed);
-    if of_session != 0 && first_unknown(&[of_session])?.is_none() {
-        return Ok(of_session);
+    match LAST_RUN.load(Relaxed) {
+        NOT_STORED => Err(Error::NoRun),
+        of_session if of_session != 0 && first_unknown(&[of_session])?.is_none() => Ok(of_session),
+        _ => last_run_of_caller()?.ok_or(Error::NoRun),
     }
-    last_run_of_caller()?.ok_or(Error::NoRun)
 }
 
 /// The number of the set that an argument `set_id` names, as [`run`] does for runs.

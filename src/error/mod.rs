@@ -619,7 +619,9 @@ impl Error {
             }
             Error::LostRun { .. } => Some("Check the server log, then repeat the run.".into()),
             Error::NoRun => {
-                Some("Start one with bench.run. An imported run is shown by its number.".into())
+                Some(
+                "Start one with bench.run. An imported run is shown by its number; one of a standby is not stored.".into(),
+            )
             }
             Error::NoSet => Some("Make one with bench.compare or bench.sweep.".into()),
             Error::ExtensionDropped => {

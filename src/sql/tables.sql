@@ -131,7 +131,7 @@ CREATE TABLE bench.run_scripts (
     weight                  bigint NOT NULL, -- weight with which it was chosen
     p90_limit_ms            float8, -- limit of the 90th percentile of the response time, which is the latency without \sleep, if the workload has one
     above_limit             bigint, -- successful transactions with a response time above that limit
-    p90_is_met              boolean GENERATED ALWAYS AS (above_limit <= transactions / 10) STORED, -- whether at most a tenth of the transactions is above the limit
+    p90_is_met              boolean GENERATED ALWAYS AS (CASE WHEN transactions > 0 THEN above_limit <= transactions / 10 END) STORED, -- whether at most a tenth of the transactions is above the limit; NULL without transactions
     per_minute              float8, -- successful transactions that were not rolled back, per minute, if the workload counts them so
     per_minute_of           text, -- what the transactions in per_minute are, such as new orders
     {{columns Figures}},

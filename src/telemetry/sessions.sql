@@ -4,7 +4,12 @@ SELECT count(*) FILTER (
              AND backend_type NOT IN ('autovacuum worker', 'walsender',
                                       'pg_selfbench coordinator')
              AND pid <> pg_backend_pid()
-             AND pid NOT IN (SELECT unnest(:pids))) AS other_sessions,
+             AND pid NOT IN (SELECT unnest(:pids))
+             -- Behind a pooler, clients know other process IDs than the server.
+             AND (EXISTS (SELECT FROM pg_stat_get_activity(NULL) o WHERE o.pid IN (SELECT unnest(:pids)))
+                  OR NOT EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) own
+                                  WHERE own.usesysid = a.usesysid
+                                    AND own.application_name = a.application_name))) AS other_sessions,
        count(*) FILTER (WHERE backend_type = 'autovacuum worker') AS autovacuum_workers,
        coalesce(json_agg(w.does) FILTER (WHERE w.does IS NOT NULL), '[]') AS autovacuum,
        min(wait_event) FILTER (WHERE backend_type = 'checkpointer'

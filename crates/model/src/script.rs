@@ -35,16 +35,19 @@ pub struct RunScript {
 }
 
 impl RunScript {
-    /// Name of the mix of a workload that it is of: no other name has a colon, but paths and quoted owners.
+    /// Name of the mix of a workload that it is of: no other name has a colon, but paths, quoted owners and
+    /// pgbench's descriptions.
     pub fn mix(&self) -> Option<&str> {
         let (mix, _) = self.name.split_once(':')?;
-        (!self.name.contains(['/', '"'])).then_some(mix)
+        (!self.name.contains(['/', '"', '<'])).then_some(mix)
     }
 
-    /// Whether the 90th percentile of its response time is within the limit, if there is one.
+    /// Whether the 90th percentile of its response time is within the limit, if there is one and there were
+    /// transactions.
     pub fn p90_is_met(&self) -> Option<bool> {
         let above_limit = u64::try_from(self.above_limit?).unwrap_or(0);
-        Some(above_limit <= self.figures.counts.transactions / 10)
+        let transactions = self.figures.counts.transactions;
+        (transactions > 0).then_some(above_limit <= transactions / 10)
     }
 }
 

@@ -258,9 +258,14 @@ impl Sweep {
         mut outcomes: Outcomes,
     ) -> Result<SetResult<Vec<Row>>> {
         for runs in self.left(&outcomes) {
-            let Some(first) = runs.first() else { continue };
-            let arm = &self.series.arms[first.arm];
-            if let Some(scale) = arm.scale {
+            let mut loaded = Vec::new();
+            for planned in &runs {
+                let arm = &self.series.arms[planned.arm];
+                let Some(scale) = arm.scale else { continue };
+                if loaded.contains(&&arm.options.target) {
+                    continue;
+                }
+                loaded.push(&arm.options.target);
                 let family = self.family()?;
                 let options = WorkloadOptions {
                     scale,

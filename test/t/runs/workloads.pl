@@ -230,6 +230,13 @@ is($sql->(q{SELECT scale, seed FROM bench_workload WHERE family = 'ycsb'}), '1|9
 $sql->(q{DELETE FROM bench.runs WHERE run_id = (SELECT max(run_id) FROM bench.runs)});
 is($sql->(q{SET client_min_messages = warning; SELECT made_runs FROM bench.resume((SELECT max(set_id) FROM bench.sets))}), 2, 'resumed');
 is($of_set->(), '2 20000 5, 2 20000 5, 1 10000 5, 1 10000 5, 1 10000 5', 'with the same values');
+# Each target of a point gets the tables of its scale.
+my $place = sub { return sprintf 'host=%s port=%d user=%s dbname=%s', $node->host, $node->port, $sql->('SELECT current_user'), shift };
+$sql->("CREATE DATABASE far_$_") foreach 1, 2;
+my $targets = join ', ', map { '"' . $place->("far_$_") . '"' } 1, 2;
+$sql->('SET client_min_messages = warning; ' . $sweep->(qq({"scale": [1, 2], "target": [$targets], "scripts": "ycsb-c", "mode": "libpq"})));
+is($node->safe_psql("far_$_", 'SELECT count(*) FROM usertable'), 20000, "tables of target $_") foreach 1, 2;
+$sql->("DROP DATABASE far_$_") foreach 1, 2;
 $sql->('DROP TABLE bench_workload, item, warehouse, district, customer, history, new_order, orders, order_line, stock; DROP ROUTINE '
 	  . $sql->("SELECT string_agg(oid::regprocedure::text, ', ') FROM pg_proc WHERE proname LIKE 'tpcc%'"));
 $sql->('SET client_min_messages = warning; ' . $sweep->('{"scale": 1, "scripts": ["tpcc", "tpcc-procedures"], "mode": "libpq"}'));

@@ -39,6 +39,13 @@ foreach my $mode (qw(spi libpq))
 	});
 }
 
+# Another run is not shown in place of one that is not stored.
+{
+	my (undef, undef, $stderr) = $standby->psql('postgres',
+		"SELECT state FROM bench.run('select-only', transactions => 1); SELECT bench.report()");
+	like($stderr, qr/ERROR:  there is no run to report\nHINT:.*one of a standby is not stored/, 'its report');
+}
+
 # Setup and teardown, which nothing keeps.
 foreach my $teardown ('SELECT 1', 'CREATE TABLE t ()')
 {
