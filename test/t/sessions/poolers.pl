@@ -157,7 +157,8 @@ foreach ([ 'session', 'refuses' ], [ 'shared', 'ignores' ])
 		"SELECT bench.start('rest', mode => 'libpq', clients => 2, target => '" . target($mode, $options) . "', transactions => 1, protocol => 'simple', aggregate_interval => '0.1 s')");
 	my $sleeping = q{FROM pg_stat_activity WHERE wait_event = 'PgSleep'};
 	wait_for($node, "SELECT count(*) = 2 $sleeping");
-	$node->safe_psql('postgres', "SELECT pg_sleep(0.5); SELECT bench.cancel($run)");
+	usleep(500_000);
+	$node->safe_psql('postgres', "SELECT bench.cancel($run)");
 	is(told("SET client_min_messages = error; SELECT state FROM bench.wait($run)"), 'canceled', "$mode: canceled");
 	ok(wait_for($node, "SELECT count(*) = 0 $sleeping"), "$mode: nothing sleeps any more");
 	is(told("SELECT count(*) > 0, max(other_sessions) FROM bench.run_server_intervals WHERE run_id = $run"), 't|0', "$mode: its clients are no other sessions");
