@@ -5,6 +5,7 @@ use crate::backend::call::{Arguments, Call, OrRaiseIn};
 use crate::check::argument;
 use crate::error::{Error, Result};
 use crate::results::load::{load_arms, load_figures, load_histogram};
+use crate::results::sets;
 use pgrx::prelude::*;
 use selfbench_model::Latency;
 use selfbench_report::condition::{Condition, Outcome, percentile_name};
@@ -73,6 +74,10 @@ fn require_set(
                 message: "arms have no percentiles but those of their columns".into(),
                 hint: "Use latency_p50_ms, latency_p95_ms or latency_p99_ms.".into(),
             });
+        }
+        // A query would take 0 for the last set, as the functions that show one do.
+        if !sets::is_visible(set_id)? {
+            return Err(Error::UnknownSet { set_id });
         }
         let arms = load_arms(set_id)?;
         let mut outcomes = Vec::new();
