@@ -35,11 +35,11 @@ pub struct RunScript {
 }
 
 impl RunScript {
-    /// Name of the mix of a workload that it is of: no other name has a colon, but paths, quoted owners and
-    /// pgbench's descriptions.
+    /// Name of the mix of a workload that it is of: no other name has a colon, but paths and those that are
+    /// quoted or have blanks.
     pub fn mix(&self) -> Option<&str> {
         let (mix, _) = self.name.split_once(':')?;
-        (!self.name.contains(['/', '"', '<'])).then_some(mix)
+        (!self.name.contains(['/', '"', ' '])).then_some(mix)
     }
 
     /// Whether the 90th percentile of its response time is within the limit, if there is one and there were
