@@ -104,6 +104,11 @@ packages() {
         install_packages python3-jsonschema || say "python3-jsonschema could not be installed"
     fi
 
+    # The test of captured workloads has an application of Django's.
+    if [ -n "$(missing python3-django python3-psycopg2)" ] && is_offered python3-django; then
+        install_packages python3-django python3-psycopg2 || say "python3-django could not be installed"
+    fi
+
     # The test of connection poolers starts its own; the package starts one that nobody needs.
     if [ -n "$(missing pgbouncer)" ] && is_offered pgbouncer; then
         install_packages pgbouncer || say "pgbouncer could not be installed"
