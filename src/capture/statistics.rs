@@ -9,6 +9,7 @@ use crate::state::session;
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
 use selfbench_capture::is_query;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 
@@ -17,8 +18,9 @@ const LEAST_VERSION: (u32, u32) = (1, 9);
 /// Bytes of a statement's text that tell what kind of command it is.
 const HEAD: usize = 1000;
 
-/// Counters of a statement.
-#[derive(Clone, Copy, Debug, Default)]
+/// Counters of a statement; an array of the values of [`COLUMNS`] in documents.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(from = "[f64; COLUMNS.len()]")]
 pub struct Counters {
     /// Executions.
     pub calls: f64,
@@ -50,8 +52,8 @@ const COLUMNS: [&str; 8] = [
     "wal_bytes",
 ];
 
-impl Counters {
-    fn of(values: [f64; COLUMNS.len()]) -> Counters {
+impl From<[f64; COLUMNS.len()]> for Counters {
+    fn from(values: [f64; COLUMNS.len()]) -> Counters {
         let [
             calls,
             rows,
@@ -73,7 +75,9 @@ impl Counters {
             wal_bytes,
         }
     }
+}
 
+impl Counters {
     /// The values, in the order of [`COLUMNS`].
     pub fn values(&self) -> [f64; COLUMNS.len()] {
         [
@@ -88,16 +92,16 @@ impl Counters {
         ]
     }
 
-    /// What has been added since an earlier look; all, if the entry was reset since.
-    fn since(&self, before: Option<&Counters>) -> Counters {
-        let Some(before) = before.filter(|before| before.calls <= self.calls) else {
-            return *self;
-        };
+    /// Differences from an earlier look; `None` if the entry was made again meanwhile.
+    pub fn since(&self, before: &Counters) -> Option<Counters> {
+        if self.calls < before.calls {
+            return None;
+        }
         let mut values = self.values();
         for (value, before) in values.iter_mut().zip(before.values()) {
             *value = (*value - before).max(0.0);
         }
-        Counters::of(values)
+        Some(values.into())
     }
 
     /// Adds those of another statement.
@@ -106,8 +110,13 @@ impl Counters {
         for (value, other) in values.iter_mut().zip(other.values()) {
             *value += other;
         }
-        *self = Counters::of(values);
+        *self = values.into();
     }
+}
+
+/// The columns of [`Counters`] in a row of pg_stat_statements, as SQL.
+pub fn counters_of(alias: &str) -> String {
+    COLUMNS.map(|name| format!("{alias}.{name}")).join(", ")
 }
 
 /// A statement of a role; without number if the caller may not see it.
@@ -227,10 +236,7 @@ impl Source {
                 for value in &mut values {
                     *value = row.next().flatten().map_or(0.0, |text| number(&text));
                 }
-                look.counters
-                    .entry(key)
-                    .or_default()
-                    .add(&Counters::of(values));
+                look.counters.entry(key).or_default().add(&values.into());
                 if let Some(head) = row.next().flatten() {
                     let is_own = row.next().flatten().as_deref() == Some("true");
                     look.heads.insert(key, (head, is_own));
@@ -339,7 +345,8 @@ pub fn window(first: Option<&Look>, second: &Look, roles: &BTreeSet<u32>) -> Win
     let (mut all, mut own, mut begins) = (0.0, 0.0, 0.0);
     let mut total_exec_time_ms = 0.0;
     for (key, now) in &second.counters {
-        let counters = now.since(first.and_then(|first| first.counters.get(key)));
+        let before = first.and_then(|first| first.counters.get(key));
+        let counters = before.and_then(|before| now.since(before)).unwrap_or(*now);
         if counters.calls < 1.0 {
             continue;
         }

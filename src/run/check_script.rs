@@ -1,6 +1,6 @@
 //! Errors and doubts of a script that can be told without executing it.
 
-use super::undefined;
+use super::undefined::{self, Remedy};
 use super::workload::families;
 use crate::backend::analysis::{self, Checked};
 use crate::backend::interrupts::check_for_interrupts;
@@ -145,13 +145,16 @@ fn undefined_variables(
         let known = given.into_iter().flat_map(BTreeMap::keys);
         let hint = undefined::remedy(mention, &unset, known.map(String::as_str));
         let (message, hint) = match given {
-            Some(_) => (format!("undefined variable \"{name}\""), hint),
+            Some(_) => (
+                format!("undefined variable \"{name}\""),
+                hint.map(|hint| hint.to_string()),
+            ),
             None => {
                 let set = format!("If the run sets it, give variables => '{{\"{name}\": 1}}'.");
                 let hint = match hint {
                     None => set,
-                    Some(meant) if meant.starts_with("Perhaps") => format!("{set} {meant}"),
-                    Some(quoted) => quoted,
+                    Some(meant @ Remedy::Name(_)) => format!("{set} {meant}"),
+                    Some(Remedy::Quoted) => Remedy::Quoted.to_string(),
                 };
                 let unless = "unless option \"variables\" has it";
                 (

@@ -6,6 +6,7 @@ use crate::backend::analysis;
 use crate::error::{Error, Result};
 use crate::options::nearest;
 use selfbench_script::{Action, Mention, Protocol, Unset, Workload};
+use std::fmt;
 
 /// Fails if the scripts of a run have undefined variables.
 pub fn require_none(spec: &RunSpec, workload: &Workload) -> Result<()> {
@@ -38,18 +39,19 @@ pub fn require_none(spec: &RunSpec, workload: &Workload) -> Result<()> {
     });
     let places: Vec<String> = places.collect();
     let given = || spec.run.variables.keys().map(String::as_str);
-    let mut hints: Vec<String> = mentions
+    let remedies: Vec<_> = mentions
         .iter()
         .filter_map(|mention| remedy(mention, &unset, given()))
         .collect();
+    let mut hints: Vec<_> = remedies.iter().map(Remedy::to_string).collect();
     let set = |set: &str| {
         let name = first.name;
         format!("{set} it, for example with variables => '{{\"{name}\": 1}}'.")
     };
-    match hints.first() {
+    match remedies.first() {
         None => hints.push(set("Set")),
-        Some(hint) if hint.starts_with("Perhaps") => hints.push(set("Or set")),
-        Some(_) => {}
+        Some(Remedy::Name(_)) => hints.push(set("Or set")),
+        Some(Remedy::Quoted) => {}
     }
     hints.push("With undefined_variables => 'pgbench', it is NULL, as in pgbench.".into());
     Err(Error::UndefinedVariables {
@@ -59,30 +61,46 @@ pub fn require_none(spec: &RunSpec, workload: &Workload) -> Result<()> {
     })
 }
 
+/// Correction of a mention.
+pub enum Remedy {
+    /// Name that was probably meant.
+    Name(String),
+    /// The mention is within quotes.
+    Quoted,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::Name(name) => write!(f, "Perhaps you meant \":{name}\"."),
+            Remedy::Quoted => f.write_str(
+                "A colon before a letter is a variable within quotes, too; with protocol => 'simple', it \
+                 stays as it is.",
+            ),
+        }
+    }
+}
+
 /// Correction, if something seems to have been meant; `given` are names that are set besides those
 /// of scripts.
 pub fn remedy<'a>(
     mention: &Mention<'_>,
     unset: &'a Unset<'_>,
     given: impl Iterator<Item = &'a str>,
-) -> Option<String> {
+) -> Option<Remedy> {
     // A variable that the command itself sets is not what its expression reads.
     let own = match &mention.command.action {
-        Action::Set(_) => mention.command.text.split_whitespace().nth(1),
+        Action::Set(set) => Some(set.name()),
         _ => None,
     };
     let known = unset.known.iter().map(String::as_str).chain(given);
     let known = known.filter(|known| own != Some(*known));
     if let Some(name) = nearest(mention.name, known) {
-        return Some(format!("Perhaps you meant \":{name}\"."));
+        return Some(Remedy::Name(name.to_owned()));
     }
     let Action::Sql(sql) = &mention.command.action else {
         return None;
     };
     let before = &sql.text()[..mention.offset()];
-    (before.matches('\'').count() % 2 == 1).then(|| {
-        "A colon before a letter is a variable within quotes, too; with protocol => 'simple', it \
-         stays as it is."
-            .into()
-    })
+    (before.matches('\'').count() % 2 == 1).then_some(Remedy::Quoted)
 }

@@ -8,6 +8,7 @@
 
 use crate::backend::analysis;
 use crate::backend::transaction::{abort, transaction};
+use crate::capture::statistics::{Counters, counters_of};
 use crate::database::Database;
 use crate::database::remote::Remote;
 use crate::error::{Error, Result, catch};
@@ -32,53 +33,29 @@ SELECT (SELECT quote_ident(n.nspname)
        current_setting('compute_query_id', true)";
 
 /// Counters of the statements with the identifiers `IDS`, executed by the session's role in its database.
-/// The schema of the extension is `SCHEMA`.
+/// The schema of the extension is `SCHEMA`, `COLUMNS` are those of [`Counters`].
 const COUNTERS: &str = "
 SELECT json_build_object(
            'reset', i.stats_reset::text,
            'evictions', i.dealloc,
            'statements', coalesce((
-               SELECT json_object_agg(s.queryid, json_build_array(
-                          s.calls, s.rows, s.total_exec_time, s.shared_blks_hit, s.shared_blks_read,
-                          s.shared_blks_dirtied, s.shared_blks_written, s.wal_bytes::bigint))
+               SELECT json_object_agg(s.queryid, json_build_array(COLUMNS))
                  FROM SCHEMA.pg_stat_statements(false) s
                 WHERE s.toplevel AND s.queryid = ANY ('{IDS}')
                   AND s.userid = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user)
                   AND s.dbid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())), '{}'))::text
   FROM SCHEMA.pg_stat_statements_info() i";
 
-/// Counters of a statement: calls, rows, execution time in milliseconds, blocks that were found in shared
-/// buffers, read, dirtied and written, bytes of WAL.
-#[derive(Clone, Copy, Default, Deserialize, PartialEq)]
-struct Counters(i64, i64, f64, i64, i64, i64, i64, i64);
-
-impl Counters {
-    /// What has been counted since; `None` if the entry was made again meanwhile.
-    fn since(&self, before: &Counters) -> Option<Counters> {
-        (self.0 >= before.0).then(|| {
-            Counters(
-                self.0 - before.0,
-                self.1 - before.1,
-                self.2 - before.2,
-                self.3 - before.3,
-                self.4 - before.4,
-                self.5 - before.5,
-                self.6 - before.6,
-                self.7 - before.7,
-            )
-        })
-    }
-
-    fn fill(self, row: &mut RunCapturedStatement) {
-        row.calls = Some(self.0);
-        row.rows = Some(self.1);
-        row.total_exec_time_ms = Some(self.2);
-        row.shared_blks_hit = Some(self.3);
-        row.shared_blks_read = Some(self.4);
-        row.shared_blks_dirtied = Some(self.5);
-        row.shared_blks_written = Some(self.6);
-        row.wal_bytes = Some(self.7);
-    }
+/// Writes what was counted for a statement into its row.
+fn fill(row: &mut RunCapturedStatement, counted: &Counters) {
+    row.calls = Some(counted.calls as i64);
+    row.rows = Some(counted.rows as i64);
+    row.total_exec_time_ms = Some(counted.total_exec_time_ms);
+    row.shared_blks_hit = Some(counted.blocks_hit as i64);
+    row.shared_blks_read = Some(counted.blocks_read as i64);
+    row.shared_blks_dirtied = Some(counted.blocks_dirtied as i64);
+    row.shared_blks_written = Some(counted.blocks_written as i64);
+    row.wal_bytes = Some(counted.wal_bytes as i64);
 }
 
 /// Counters at a moment, by identifier.
@@ -169,6 +146,7 @@ impl CapturedStatements {
         let ids: Vec<_> = numbers.keys().map(i64::to_string).collect();
         let sql = COUNTERS
             .replace("SCHEMA", schema)
+            .replace("COLUMNS", &counters_of("s"))
             .replace("IDS", &ids.join(","));
         let before = look(database, &sql)?;
         Ok((sql, before))
@@ -193,7 +171,7 @@ impl CapturedStatements {
                 (None, _) => Err(EVICTED),
             };
             match counted {
-                Ok(counted) => counted.fill(row),
+                Ok(counted) => fill(row, &counted),
                 Err(reason) => row.reason = Some(reason.into()),
             }
         }
