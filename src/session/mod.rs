@@ -10,4 +10,4 @@ pub mod spi;
 pub mod usage;
 
 pub use libpq::LibpqSession;
-pub use spi::{SpiSession, Timed, refuse_listen};
+pub use spi::{SpiSession, Timed, watch_commands};

@@ -4,7 +4,7 @@
 //! They see what the server executes, whatever it comes from: functions, triggers, rules, views, DO.
 //!
 //! * The tables that a plan changes or whose rows it locks are checked when its execution starts.
-//! * Of utility commands, those of transactions, cursors, settings, DO and CALL are executed: they change
+//! * Of utility commands, which `command_hook` shows, those of transactions, cursors, settings, DO and CALL are executed: they change
 //!   nothing by themselves. A `search_path` or a role set by them would find other tables.
 //! * `nextval` and `setval` are looked for when a query is planned, which expressions of PL/pgSQL are,
 //!   too. A sequence that is a constant is checked then, any other by a function around the argument. SQL
@@ -26,7 +26,6 @@ struct Guard {
     /// The function around sequences that are not known before the execution.
     checking: pg_sys::Oid,
     start: pg_sys::ExecutorStart_hook_type,
-    utility: pg_sys::ProcessUtility_hook_type,
     planner: pg_sys::planner_hook_type,
     needs_call: pg_sys::needs_fmgr_hook_type,
 }
@@ -46,8 +45,8 @@ const SQL_LANGUAGE: u32 = 14;
 /// Settings that a session of the run keeps.
 const KEPT: [&CStr; 3] = [c"search_path", c"role", c"session_authorization"];
 
-/// Lets this process change nothing outside of a schema, from here on until it exits. Must be called in a
-/// transaction.
+/// Lets this process change nothing outside of a schema, from here on until it exits; utility commands from
+/// [`watch_commands`](super::watch_commands) on. Must be called in a transaction.
 ///
 /// # Errors
 /// If there is no such schema.
@@ -68,13 +67,11 @@ pub fn install(schema: &str) -> Result<()> {
             schema,
             checking,
             start: pg_sys::ExecutorStart_hook,
-            utility: pg_sys::ProcessUtility_hook,
             planner: pg_sys::planner_hook,
             needs_call: pg_sys::needs_fmgr_hook,
         };
         if GUARD.set(guard).is_ok() {
             pg_sys::ExecutorStart_hook = Some(start);
-            pg_sys::ProcessUtility_hook = Some(utility);
             pg_sys::planner_hook = Some(plan);
             pg_sys::needs_fmgr_hook = Some(needs_call);
         }
@@ -211,20 +208,16 @@ unsafe extern "C-unwind" fn start(execution: *mut pg_sys::QueryDesc, flags: c_in
     }
 }
 
-#[pg_guard]
-#[allow(clippy::too_many_arguments)] // the hook's
-unsafe extern "C-unwind" fn utility(
-    plan: *mut pg_sys::PlannedStmt,
-    text: *const c_char,
-    read_only: bool,
-    context: pg_sys::ProcessUtilityContext::Type,
-    parameters: pg_sys::ParamListInfo,
-    environment: *mut pg_sys::QueryEnvironment,
-    receiver: *mut pg_sys::DestReceiver,
-    completion: *mut pg_sys::QueryCompletion,
-) {
-    let guard = GUARD.get();
-    // SAFETY: called by the server with a command that is about to be executed.
+/// The plan of a utility command, which there is no guard against, or which it permits: a copy if the guard
+/// changes it. Raises an error otherwise.
+///
+/// # Safety
+/// In a transaction, a utility command that is about to be executed.
+pub(super) unsafe fn checked_command(plan: *mut pg_sys::PlannedStmt) -> *mut pg_sys::PlannedStmt {
+    let Some(guard) = GUARD.get() else {
+        return plan;
+    };
+    // SAFETY: the caller's promise.
     unsafe {
         // A plan that is kept must not be changed.
         let plan: *mut pg_sys::PlannedStmt =
@@ -232,31 +225,8 @@ unsafe extern "C-unwind" fn utility(
                 true => pg_sys::copyObjectImpl(plan.cast()).cast(),
                 false => plan,
             };
-        if let Some(guard) = guard {
-            checked(guard.check_utility((*plan).utilityStmt));
-        }
-        match guard.and_then(|guard| guard.utility) {
-            Some(hook) => hook(
-                plan,
-                text,
-                read_only,
-                context,
-                parameters,
-                environment,
-                receiver,
-                completion,
-            ),
-            None => pg_sys::standard_ProcessUtility(
-                plan,
-                text,
-                read_only,
-                context,
-                parameters,
-                environment,
-                receiver,
-                completion,
-            ),
-        }
+        checked(guard.check_utility((*plan).utilityStmt));
+        plan
     }
 }
 

@@ -19,7 +19,7 @@
 //! `session` is the interface to the client. `examine` parses a statement before its first
 //! execution, with the help of `classify`; `execute` executes it: through a saved `plan`, as a
 //! `query` of SPI, as a `utility` command, as a `call` or as one of `several`. `command` starts and
-//! finishes the transaction command around each statement, `errors` forms the errors, `listen`
+//! finishes the transaction command around each statement, `errors` forms the errors, `command_hook`
 //! rejects LISTEN. `timed` is the session of the transactions that are sampled, as a whole or, by `meter`
 //! and the server's `hooks`, in parts. `guard` keeps a captured workload from changing what is not a copy.
 
@@ -30,6 +30,8 @@ mod classify;
 #[allow(unsafe_code)]
 mod command;
 #[allow(unsafe_code)]
+mod command_hook;
+#[allow(unsafe_code)]
 mod errors;
 #[allow(unsafe_code)]
 mod examine;
@@ -39,8 +41,6 @@ mod execute;
 pub mod guard;
 #[allow(unsafe_code)]
 mod hooks;
-#[allow(unsafe_code)]
-mod listen;
 mod meter;
 #[allow(unsafe_code)]
 mod plan;
@@ -54,6 +54,6 @@ mod timed;
 #[allow(unsafe_code)]
 mod utility;
 
-pub use listen::refuse_listen;
+pub use command_hook::watch_commands;
 pub use session::SpiSession;
 pub use timed::Timed;

@@ -15,7 +15,7 @@ use crate::error::{Error, Result, catch};
 use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
 use crate::session::spi::guard;
-use crate::session::{SpiSession, refuse_listen};
+use crate::session::{SpiSession, watch_commands};
 use crate::shared::recorder::Recorder;
 use crate::telemetry::processes;
 use crate::worker::place::Place;
@@ -63,7 +63,7 @@ pub fn run_client(call: TopLevelCall<'_>, segment: u32, secret: u64) -> Result<(
         });
     };
     let left = call.leave();
-    refuse_listen();
+    watch_commands();
     let served = catch(|| {
         let spec: RunSpec = place.segment.spec()?;
         transaction::transaction(|| settings::require(&spec.client_settings))?;
@@ -85,6 +85,7 @@ fn prepare(place: &Place, spec: RunSpec) -> Result<(RunSpec, Workload, ValueSets
     check_rights(&workload)?;
     if let Some(schema) = &spec.guarded_schema {
         transaction::transaction(|| guard::install(schema))?;
+        watch_commands();
     }
     Ok((spec, workload, place.segment.values()?))
 }
