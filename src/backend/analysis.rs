@@ -342,7 +342,7 @@ pub(super) fn in_memory_of_its_own<T>(body: impl FnOnce() -> Result<T>) -> Resul
 /// errors of this crate have not; 0 if it is not known.
 static PLACE: AtomicI32 = AtomicI32::new(0);
 
-/// That place; `None` if it is not known.
+/// Place in the text; `None` if it is not known.
 pub(super) fn error_place() -> Option<usize> {
     let place = usize::try_from(PLACE.swap(0, Relaxed)).ok();
     place.filter(|place| *place > 0)

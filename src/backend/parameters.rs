@@ -1,4 +1,4 @@
-//! What the parameters of a statement stand for, by the server's own analysis: columns that they are compared
+//! Meaning of the parameters of a statement, by the server's own analysis: columns that they are compared
 //! with or stored in. Nothing is planned or executed.
 
 use super::analysis::{
@@ -46,11 +46,11 @@ pub struct Parameter {
     pub type_name: String,
     /// Whether its type was tried rather than inferred.
     pub is_guessed: bool,
-    /// What it stands for, in the order of the statement's parts.
+    /// Its meanings, in the order of the statement's parts.
     pub uses: Vec<Use>,
 }
 
-/// What a parameter stands for in one place.
+/// Meaning of a parameter in one place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Use {
     /// Compared with an expression.
@@ -804,7 +804,7 @@ struct Resolve {
 }
 
 impl Resolve {
-    /// What a variable stands for; null if that is no column of the table.
+    /// Meaning of a variable; null if that is no column of the table.
     ///
     /// # Safety
     /// It is part of the innermost query.
@@ -858,7 +858,7 @@ impl Resolve {
         }
     }
 
-    /// What a column of a subquery stands for.
+    /// Meaning of a column of a subquery.
     unsafe fn column_of(
         &mut self,
         depth: usize,

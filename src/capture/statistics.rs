@@ -1,4 +1,4 @@
-//! What pg_stat_statements counted in a window: the differences of two looks, for the top-level statements of
+//! Counts of pg_stat_statements in a window: the differences of two looks, for the top-level statements of
 //! this database.
 
 use crate::error::{Error, Report, Result};
@@ -296,7 +296,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// What it is in maps.
+    /// Its key in maps.
     pub fn key(&self) -> Key {
         (self.role, Some(self.queryid))
     }
@@ -305,7 +305,7 @@ impl Statement {
 /// Statements that are left out together.
 #[derive(Clone, Debug)]
 pub struct LeftOut {
-    /// What they are.
+    /// Their description.
     pub what: &'static str,
     /// Their number.
     pub number: usize,
@@ -313,13 +313,13 @@ pub struct LeftOut {
     pub counters: Counters,
 }
 
-/// What was counted in a window.
+/// Counts of a window.
 pub struct Window {
     /// Its length in seconds.
     pub seconds: f64,
     /// Statements of the roles, in the order of their time.
     pub statements: Vec<Statement>,
-    /// Those left out.
+    /// Statements that are left out.
     pub left_out: Vec<LeftOut>,
     /// Commits of the roles, as far as they are known.
     pub commits: Option<f64>,
@@ -335,7 +335,7 @@ const OTHER_ROLES: &str = "of other roles";
 const OWN: &str = "of pg_selfbench";
 const UTILITY: &str = "utility commands";
 const ONCE: &str = "executed once";
-/// What is beyond the number of statements that was asked for.
+/// Statements beyond the number that was asked for.
 pub const BEYOND: &str = "beyond the top";
 
 /// The differences between two looks; since the reset of the statistics if there was no first one.

@@ -31,7 +31,7 @@ pub struct Stored {
     pub expressions: BTreeMap<usize, String>,
 }
 
-/// What became of a statement, for the user.
+/// Outcome for a statement, for the user.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Its number.
@@ -244,7 +244,7 @@ fn nothing(rows: &[Row]) -> Error {
     .into()
 }
 
-/// What is stored of a statement.
+/// Stored statement.
 #[derive(Deserialize)]
 struct Loaded {
     statement_no: i32,

@@ -65,7 +65,7 @@ impl TableFacts {
     }
 }
 
-/// How many rows a value of a column has.
+/// Number of rows that a value of a column has.
 #[derive(Clone, Copy, Debug)]
 pub struct Frequency {
     /// Rows of a value that is chosen among the different ones.
@@ -75,7 +75,7 @@ pub struct Frequency {
 }
 
 impl TableFacts {
-    /// What the statistics of a column, as SQL, tell about its values; `None` if there are none.
+    /// Facts about the values of a column, as SQL, from its statistics; `None` if there are none.
     pub fn frequency(&self, column: &str) -> Result<Option<Frequency>> {
         let sql = format!(
             "SELECT s.n_distinct::text, s.null_frac::text, cardinality(s.most_common_freqs)::text,

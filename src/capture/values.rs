@@ -15,7 +15,7 @@ pub struct Origin {
     pub number: usize,
     /// Name of its type.
     pub type_name: String,
-    /// What it stands for, in a word.
+    /// Its meaning, in a word.
     pub role: &'static str,
     /// Column or expression that it stands for.
     pub column: Option<String>,
@@ -44,7 +44,7 @@ pub struct Values {
     pub unrepeatable: Option<String>,
 }
 
-/// What was counted for a statement, and what is known beyond it.
+/// Counts of a statement, and other knowledge about it.
 pub struct Context<'c> {
     /// Rows per call.
     pub rows: f64,
@@ -136,7 +136,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// How a column of values is made.
+/// Source of a column of values.
 enum Column {
     /// Values as they are.
     Fixed(Vec<Option<String>>),
@@ -234,7 +234,7 @@ struct Planner<'p> {
     tables: &'p mut Tables,
     new: &'p mut NewColumns,
     groups: BTreeMap<u32, Group>,
-    /// How often an expression was compared before.
+    /// Number of comparisons of an expression so far.
     seen: BTreeMap<(u32, String), usize>,
     values: Values,
     /// Share of values that are not there.

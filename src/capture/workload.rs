@@ -52,7 +52,7 @@ const HARMLESS: [&str; 25] = [
     "uuidv4",
     "uuidv7",
 ];
-/// Those of them that write.
+/// Functions among them that write.
 const WRITING: [&str; 2] = ["nextval", "pg_notify"];
 
 /// A statement that was observed.
@@ -89,7 +89,7 @@ pub struct Facts {
     pub clone_schema: Option<String>,
 }
 
-/// What became of a statement.
+/// Outcome for a statement.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Names of the scripts that have it; empty if it is left out.
@@ -114,7 +114,7 @@ pub struct Made {
     pub manifest: Value,
     /// Its scripts.
     pub scripts: BTreeMap<String, String>,
-    /// What became of each statement.
+    /// Outcome for each statement.
     pub outcomes: Vec<Outcome>,
 }
 

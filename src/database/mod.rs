@@ -333,7 +333,7 @@ impl Database {
     }
 }
 
-/// How long to wait for a lock that sessions of targets can take.
+/// Time to wait for a lock that sessions of targets can take, in milliseconds.
 fn lock_wait_ms() -> i32 {
     match session::integer_setting(c"lock_timeout") {
         0 => LOCK_WAIT_MS,

@@ -325,7 +325,7 @@ pub fn load_evidence(run_id: i64, seen: &SeenWaits) -> Result<Evidence> {
     })
 }
 
-/// What else used the server and its machine during a run whose intervals are stored: findings of advice.
+/// Other use of the server and its machine during a run whose intervals are stored: findings of advice.
 pub fn disturbances(run: &Run) -> Result<Vec<String>> {
     let moments = with_pinned_settings(|| {
         query::numbers::<3>(

@@ -35,7 +35,7 @@ pub fn search_path(captured: &Captured, clone_schema: Option<&str>) -> Result<St
 pub struct CapturedRun<'c> {
     /// Its name.
     pub workload: &'c str,
-    /// What its manifest says.
+    /// Its part of the manifest.
     pub captured: &'c Captured,
     /// Option `allow_writes`.
     pub allow_writes: bool,

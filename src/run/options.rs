@@ -131,7 +131,7 @@ impl RunOptions {
         self.check_at(None, &mut ReadSets::default())
     }
 
-    /// The same for a run on tables that will be loaded at a scale, if there is one, with the seed of the run.
+    /// Specification of a run on tables that will be loaded at a scale, if there is one, with the seed of the run.
     /// `sets` are the value sets that the call has read before.
     pub fn check_at(&self, scale: Option<i32>, sets: &mut ReadSets) -> Result<RunSpec> {
         self.specify(self.scripts()?, scale, sets)

@@ -1,4 +1,4 @@
-//! What pg_stat_statements counts for the statements of a captured workload during a run of it, by which
+//! Counts of pg_stat_statements for the statements of a captured workload during a run of it, by which
 //! `bench.validate_workload` tells whether the run is like what was captured.
 //!
 //! A statement has another identifier here than where it was captured if it finds a copy of its table or
@@ -248,7 +248,7 @@ fn sent(spec: &RunSpec, sql: Option<&str>) -> Known<String> {
     })
 }
 
-/// What is known of a statement, or why it is not.
+/// Knowledge about a statement, or why there is none.
 type Known<T> = std::result::Result<T, String>;
 
 /// Reason for a statement without identifier.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// A part of the query: a query of one row, whose columns are fields of [`Reading`]. A server may lack
 /// what it reads, or not permit it.
 pub struct QueryPart {
-    /// What it reads, for a note.
+    /// Figures that it reads, for a note.
     pub what: &'static str,
     /// Whether it shows what other roles' sessions do, and so needs pg_read_all_stats.
     pub is_privileged: bool,
@@ -62,7 +62,7 @@ const DATABASES: QueryPart = QueryPart {
             FROM pg_stat_database",
 };
 
-/// What [`SESSIONS`] reads, for a note.
+/// Figures that [`SESSIONS`] reads, for a note.
 pub const SESSIONS_WHAT: &str =
     "other sessions, autovacuum workers and what the checkpointer waits for";
 

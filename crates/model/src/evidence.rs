@@ -37,7 +37,7 @@ pub struct Evidence {
     pub validation: Option<Validation>,
 }
 
-/// What `bench.validate_workload` says of a run.
+/// Judgement of a run by `bench.validate_workload`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Validation {
     /// The captured workload.

@@ -13,7 +13,7 @@ pub struct Observed {
     pub environment: Vec<RunEnvironment>,
     /// The tables and indexes that it used.
     pub tables: Vec<RunTable>,
-    /// What was counted for the statements of its captured workload.
+    /// Counts for the statements of its captured workload.
     pub captured_statements: Vec<RunCapturedStatement>,
     /// Time budget of the run.
     pub times: Option<RunTimes>,

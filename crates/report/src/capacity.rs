@@ -108,7 +108,7 @@ pub fn probed(rate: f64, percentile: f64, percentile_ms: Option<f64>, missed: f6
     )
 }
 
-/// What a search knows before it has ended.
+/// Knowledge of a search before it has ended.
 pub fn so_far(percentile: f64, answer: &Answer) -> String {
     let p = shortest(percentile);
     let met = answer.rate.map(significant);

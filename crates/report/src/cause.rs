@@ -1,4 +1,4 @@
-//! What a change of a series is likely due to.
+//! Likely causes of a change of a series.
 //!
 //! Whatever differs between the runs before and after a change may be its cause. How likely that is follows from
 //! three factors: how much the thing can matter at all, how many of the runs it separates, and whether the runs
@@ -39,7 +39,7 @@ pub enum Aspect {
     Work,
 }
 
-/// What differs between the runs before and after a change.
+/// Difference between the runs before and after a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Kind.
@@ -129,7 +129,7 @@ enum Effect {
     Any,
 }
 
-/// How much a difference can matter, from 0 to 1, and its effect.
+/// Weight of a difference, from 0 to 1, and its effect.
 fn prior(difference: &Difference, time_ratio: f64) -> (f64, Effect) {
     match difference.aspect {
         Aspect::Setting => of_setting(&difference.name),
@@ -210,7 +210,7 @@ fn of_setting(name: &str) -> (f64, Effect) {
     known.map_or((0.5, Effect::Any), |(_, prior, effect)| (*prior, *effect))
 }
 
-/// How likely a difference is the cause.
+/// Likelihood that a difference is the cause.
 fn likelihood(difference: &Difference, time_ratio: f64, effects: &[Difference]) -> f64 {
     let (prior, effect) = prior(difference, time_ratio);
     let seen = match effect {
@@ -223,7 +223,7 @@ fn likelihood(difference: &Difference, time_ratio: f64, effects: &[Difference]) 
     prior * difference.agreement * (WITHOUT_EFFECT + (1.0 - WITHOUT_EFFECT) * seen)
 }
 
-/// How clearly something shows an effect, from 0 to 1.
+/// Clarity with which something shows an effect, from 0 to 1.
 fn strength(seen: &Difference, effect: Effect) -> f64 {
     let (before, after) = seen.numbers();
     let shows = |is_so: bool| if is_so { 1.0 } else { 0.0 };

@@ -59,7 +59,7 @@ impl Scaling {
         (alone > 0.0).then_some((self.peak()?.1 / alone - 0.005).ceil())
     }
 
-    /// What noise says of the highest throughput measured with so many clients.
+    /// Doubt, from noise, about the highest throughput measured with so many clients.
     fn doubt(&self, best: f64) -> Option<String> {
         let others = || self.levels.iter().filter(|level| level.clients != best);
         others().next()?;

@@ -58,7 +58,7 @@ pub enum Better {
 pub enum State {
     /// Too few nights before it.
     NoHistory,
-    /// As usual.
+    /// Usual night.
     Ok,
     /// Its level is worse than the one before, since at most [`WINDOW`] nights.
     Slower,

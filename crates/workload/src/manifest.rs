@@ -40,7 +40,7 @@ pub struct Manifest {
     pub mixes: Vec<Mix>,
 }
 
-/// What a workload was captured with, and where it runs.
+/// Facts about a captured workload's capture, and where it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Captured {

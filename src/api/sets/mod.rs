@@ -57,7 +57,7 @@ pub(super) struct Set<'h> {
     done: usize,
     /// Of these, those that could be made and have figures.
     made: usize,
-    /// What its runs have shown so far, for a caller who cancels it.
+    /// Findings of its runs so far, for a caller who cancels it.
     so_far: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct SetResult<T> {
     pub result: Option<Value>,
 }
 
-/// What a set that was driven again has come to.
+/// Outcome of a set that was driven again.
 pub(super) struct Resumed {
     /// Number of runs that were made.
     pub made: i32,

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
-/// What the session waits for.
+/// Event for which the session waits.
 enum Activity {
     /// Nothing; a pipeline may be open.
     Idle,

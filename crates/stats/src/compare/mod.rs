@@ -285,7 +285,7 @@ impl<'v> LevelTest<'v> {
         self.welch.error.map_or(1.0, p_value)
     }
 
-    /// The same by Student's t-test, with the variance of both groups together: a few values that are alike
+    /// Comparison by Student's t-test, with the variance of both groups together: a few values that are alike
     /// by chance do not make it small.
     pub(crate) fn pooled_p_value(&self) -> f64 {
         let [n, m] = [self.before, self.after].map(|group| group.len() as f64);

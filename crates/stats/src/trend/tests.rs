@@ -32,7 +32,7 @@ fn noisy(seed: u64, variation: f64, shape: impl Fn(usize) -> f64) -> Vec<f64> {
     (0..NIGHTS).map(value).collect()
 }
 
-/// How many of all series do what is asked of them.
+/// Number of all series that do what is asked of them.
 fn share(variation: f64, is_so: impl Fn(u64) -> bool) -> f64 {
     let seeds = 0..SERIES;
     let seeds = seeds.map(|seed| seed + (1e5 * variation) as u64 * 1000);

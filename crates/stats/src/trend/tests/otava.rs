@@ -42,7 +42,7 @@ impl Point {
         }
     }
 
-    /// The same place between other neighbors.
+    /// Point at this place, between other neighbors.
     fn within(self, series: &[f64], points: &[Point]) -> Point {
         let begin = points.iter().rev().find(|point| point.at < self.at);
         let end = points.iter().find(|point| point.at > self.at);
