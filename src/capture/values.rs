@@ -25,6 +25,15 @@ pub struct Origin {
     pub reason: Option<String>,
 }
 
+/// What identifies the row of a statement.
+#[derive(Debug)]
+pub struct Key {
+    /// Oid of its table.
+    pub table: u32,
+    /// Columns, each with the parameter that it is equal to.
+    pub columns: BTreeMap<String, usize>,
+}
+
 /// Values of a statement's parameters.
 #[derive(Debug, Default)]
 pub struct Values {
@@ -32,8 +41,10 @@ pub struct Values {
     pub origins: Vec<Origin>,
     /// Rows with a value for each of `drawn`.
     pub rows: Vec<Vec<Option<String>>>,
-    /// Numbers of the parameters that rows have values of.
+    /// Numbers of the parameters that rows have values of; those of the key last.
     pub drawn: Vec<usize>,
+    /// The key, if the statement finds a row by one, and needs nothing else of that row.
+    pub key: Option<Key>,
     /// SQL that is written in the place of parameters.
     pub written: BTreeMap<usize, String>,
     /// Lines of meta commands that set the variables of other parameters.
@@ -280,6 +291,10 @@ pub fn find(
         planner.values.unrepeatable =
             Some("it deletes rows, which would be missing the next time".into());
     }
+    if let Some(key) = planner.key(&columns) {
+        columns.sort_by_key(|(number, _)| key.columns.values().any(|of_key| of_key == number));
+        planner.values.key = Some(key);
+    }
     planner.draw(columns)?;
     Ok(planner.values)
 }
@@ -499,6 +514,46 @@ impl Planner<'_> {
         self.understood.returns_found
             && self.understood.tables.len() == 1
             && self.understood.parameters.iter().filter(compares).count() == 1
+    }
+
+    /// What identifies the statement's row: equality with columns that are a key, and the only values of a row.
+    fn key(&self, columns: &[(usize, Column)]) -> Option<Key> {
+        let mut key: Option<Key> = None;
+        let mut attributes = Vec::new();
+        for (number, column) in columns {
+            let (table, absent, uniform) = match column {
+                Column::Sampled {
+                    table,
+                    shift: 0,
+                    absent,
+                    uniform,
+                    ..
+                } => (*table, *absent, *uniform),
+                _ => continue,
+            };
+            let parameters = &mut self.understood.parameters.iter();
+            let parameter = parameters.find(|parameter| parameter.number == *number)?;
+            let Use::Compared {
+                with,
+                operator,
+                array: false,
+            } = primary(parameter)
+            else {
+                return None;
+            };
+            let key = key.get_or_insert_with(|| Key {
+                table,
+                columns: BTreeMap::new(),
+            });
+            let is_plain = comparison(operator) == Comparison::Equal && absent + uniform == 0.0;
+            if !is_plain || key.table != table {
+                return None;
+            }
+            key.columns.insert(with.text.clone(), *number);
+            attributes.extend(&with.columns);
+        }
+        let facts = &self.groups.get(&key.as_ref()?.table)?.facts;
+        key.filter(|_| facts.is_key(&attributes))
     }
 
     /// Adds an expression to those of its table.

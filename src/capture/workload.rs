@@ -125,7 +125,12 @@ struct Part {
     reads: bool,
     /// Its order in a transaction.
     order: (u8, i64),
-    before: String,
+    /// What identifies its row: a table, and columns.
+    row: Option<(u32, Vec<String>)>,
+    /// Its lines in a script.
+    lines: String,
+    /// Its lines behind those of another statement that finds the same row.
+    lines_of_same_row: String,
     sql: String,
 }
 
@@ -179,11 +184,11 @@ pub fn make(name: &str, facts: &Facts, observed: &[Observed]) -> Result<Made> {
             }
         };
         match part {
-            Ok(part) if bytes + part.sql.len() > MAX_BYTES => {
+            Ok(part) if bytes + part.lines.len() > MAX_BYTES => {
                 outcome.reason = Some("the scripts would be too long with it".into());
             }
             Ok(part) => {
-                bytes += part.sql.len();
+                bytes += part.lines.len();
                 outcome.sql = Some(part.sql.clone());
                 parts.push(part);
             }
@@ -263,6 +268,7 @@ fn part(
         origins,
         rows,
         drawn,
+        key,
         written,
         lines,
         approximate,
@@ -286,30 +292,42 @@ fn part(
         .filter(|parameter| parameter.is_guessed)
         .map(|parameter| (parameter.number, parameter.type_name.as_str()))
         .collect();
+    // Statements with the same key have the same variables for it.
+    let of_key = |number: usize| {
+        let mut columns = key.iter().flat_map(|key| key.columns.values());
+        columns.position(|of_key| *of_key == number)
+    };
+    let variable = |number: usize| match of_key(number) {
+        Some(position) => format!("k{}", position + 1),
+        None => format!("p{number}"),
+    };
     let value = |number: usize| match written.get(&number) {
         Some(sql) => Some(sql.clone()),
         None => Some(match guessed.get(&number) {
-            Some(type_name) => format!("CAST(:'p{number}' AS {type_name})"),
-            None => format!(":'p{number}'"),
+            Some(type_name) => format!("CAST(:'{}' AS {type_name})", variable(number)),
+            None => format!(":'{}'", variable(number)),
         }),
     };
     let sql = statement(repaired, value);
-    let variables: Vec<_> = drawn.iter().map(|number| format!("p{number}")).collect();
-    let mut before = match variables.as_slice() {
-        [] => String::new(),
-        variables => format!("\\values {} {}\n", names.set, variables.join(" ")),
+    let script = |drawn: &[usize]| {
+        let mut script = match drawn {
+            [] => String::new(),
+            drawn => {
+                let variables: Vec<_> = drawn.iter().map(|number| variable(*number)).collect();
+                format!("\\values {} {}\n", names.set, variables.join(" "))
+            }
+        };
+        for line in lines.iter().chain([&format!("{sql};")]) {
+            script.push_str(line);
+            script.push('\n');
+        }
+        script
     };
-    for line in &lines {
-        before.push_str(line);
-        before.push('\n');
-    }
+    let of_row = drawn.iter().filter(|number| of_key(**number).is_some());
+    let others = drawn.len() - of_row.count();
+    let (lines, lines_of_same_row) = (script(&drawn), script(&drawn[..others]));
     let mut builder = WorkloadBuilder::new(Protocol::Prepared);
-    let step = Step {
-        before: &before,
-        sql: &sql,
-        times: 1.0,
-    };
-    if let Err(error) = builder.add("statement", "statement", &body(&[step], false), 1) {
+    if let Err(error) = builder.add("statement", "statement", &lines, 1) {
         return Ok(Err(format!("it cannot be written as a script: {error}")));
     }
     outcome.values = if drawn.is_empty() { Vec::new() } else { rows };
@@ -326,7 +344,9 @@ fn part(
         index: names.index,
         reads,
         order: (kind, -written_rows as i64),
-        before,
+        row: key.map(|key| (key.table, key.columns.into_keys().collect())),
+        lines,
+        lines_of_same_row,
         sql,
     }))
 }
@@ -364,11 +384,18 @@ fn arranged(
     new: &NewColumns,
     outcomes: &mut [Outcome],
 ) -> (Value, BTreeMap<String, String>) {
+    let mut rows: Vec<_> = parts.iter().filter_map(|part| part.row.as_ref()).collect();
+    rows.sort();
+    rows.dedup();
     let rates: Vec<_> = parts
         .iter()
         .map(|part| Rates {
             calls: observed[part.index].calls,
             reads: part.reads,
+            row: part
+                .row
+                .as_ref()
+                .and_then(|row| rows.binary_search(&row).ok()),
         })
         .collect();
     let all: f64 = observed.iter().map(|statement| statement.calls).sum();
@@ -388,37 +415,35 @@ fn arranged(
     );
     let mut scripts = BTreeMap::new();
     let mut weights = Vec::new();
-    let step = |part: &Part, times: f64| (part.before.clone(), part.sql.clone(), times);
-    let mut add =
-        |script: String, steps: Vec<(String, String, f64)>, weight: f64, is_block: bool| {
-            let steps: Vec<_> = steps
-                .iter()
-                .map(|(before, sql, times)| Step {
-                    before,
-                    sql,
-                    times: *times,
-                })
-                .collect();
-            scripts.insert(script.clone(), body(&steps, is_block));
-            weights.push((script, weight));
-        };
+    let mut add = |script: String, steps: &[Step], weight: f64, is_block: bool| {
+        scripts.insert(script.clone(), body(steps, is_block));
+        weights.push((script, weight));
+    };
     for (position, calls) in &plan.single {
         let part = &parts[*position];
         let script = format!("s{}", observed[part.index].number);
         outcomes[part.index].scripts.push(script.clone());
-        add(script, vec![step(part, 1.0)], *calls, false);
+        let lines = part.lines.clone();
+        add(script, &[Step { lines, times: 1.0 }], *calls, false);
     }
-    if !plan.block.is_empty() {
-        for shared in &plan.block {
-            let outcome = &mut outcomes[parts[shared.statement].index];
+    let mut steps = Vec::new();
+    for share in &plan.block {
+        let mut lines = String::new();
+        for position in &share.statements {
+            let part = &parts[*position];
+            lines.push_str(match lines.is_empty() {
+                true => &part.lines,
+                false => &part.lines_of_same_row,
+            });
+            let outcome = &mut outcomes[part.index];
             outcome.scripts.push(BLOCK.into());
             outcome.approximate = true;
         }
-        let steps = plan
-            .block
-            .iter()
-            .map(|shared| step(&parts[shared.statement], shared.times));
-        add(BLOCK.into(), steps.collect(), plan.blocks, true);
+        let times = share.times;
+        steps.push(Step { lines, times });
+    }
+    if !steps.is_empty() {
+        add(BLOCK.into(), &steps, plan.blocks, true);
     }
     let transactions: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let greatest = weights

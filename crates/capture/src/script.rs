@@ -49,38 +49,36 @@ fn is_mention(text: &str) -> bool {
     false
 }
 
-/// Statement of a script.
-#[derive(Clone, Copy, Debug)]
-pub struct Step<'t> {
-    /// Lines of meta commands in front of it.
-    pub before: &'t str,
-    /// The statement, without semicolon.
-    pub sql: &'t str,
+/// Part of a script.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its lines.
+    pub lines: String,
     /// Mean number of its executions in a transaction.
     pub times: f64,
 }
 
-/// Numbers that the script draws for a statement that is not in each transaction.
+/// Numbers that the script draws for a part that is not in each transaction.
 const DRAWN: f64 = 1_000_000.0;
 
 /// The text of a script: a transaction block, if it is one.
-pub fn body(steps: &[Step<'_>], is_block: bool) -> String {
+pub fn body(steps: &[Step], is_block: bool) -> String {
     let mut text = String::new();
     if is_block {
         text.push_str("BEGIN;\n");
     }
     for step in steps {
-        let Step { before, sql, .. } = step;
+        let lines = &step.lines;
         let whole = step.times.floor();
         for _ in 0..whole as usize {
-            // Writing into a String cannot fail.
-            let _ = writeln!(text, "{before}{sql};");
+            text.push_str(lines);
         }
         let share = ((step.times - whole) * DRAWN).round();
         if share >= 1.0 {
+            // Writing into a String cannot fail.
             let _ = write!(
                 text,
-                "\\set drawn random(1, {DRAWN})\n\\if :drawn <= {share}\n{before}{sql};\n\\endif\n"
+                "\\set drawn random(1, {DRAWN})\n\\if :drawn <= {share}\n{lines}\\endif\n"
             );
         }
     }
@@ -109,8 +107,7 @@ mod tests {
     #[test]
     fn bodies() {
         let step = |times| Step {
-            before: "\\values s1 p1\n",
-            sql: "SELECT :'p1'",
+            lines: "\\values s1 p1\nSELECT :'p1';\n".into(),
             times,
         };
         assert_eq!(body(&[step(1.0)], false), "\\values s1 p1\nSELECT :'p1';\n");

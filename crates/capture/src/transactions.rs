@@ -8,13 +8,16 @@ pub struct Rates {
     pub calls: f64,
     /// Whether it only reads.
     pub reads: bool,
+    /// What identifies its row: a number that statements have in common which identify a row by the same
+    /// columns of a table. `None` if it finds its rows otherwise.
+    pub row: Option<usize>,
 }
 
-/// Statement in a script.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Statements in a script that are executed one after the other, on one row if there are several.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Share {
-    /// Its position among the statements.
-    pub statement: usize,
+    /// Their positions among the statements.
+    pub statements: Vec<usize>,
     /// Mean number of executions in a transaction.
     pub times: f64,
 }
@@ -106,13 +109,39 @@ pub fn arrange(statements: &[Rates], commits: f64, begins: Option<f64>) -> Plan 
             if whole > 0.0 && (times - whole).abs() < NEARLY_WHOLE * whole {
                 times = whole;
             }
-            plan.block.push(Share { statement, times });
+            plan.block.push(Share {
+                statements: vec![statement],
+                times,
+            });
         }
     }
+    plan.block = of_one_row(statements, plan.block);
     if plan.block.is_empty() {
         plan.blocks = 0.0;
     }
     plan
+}
+
+/// Puts statements together that are executed equally often and identify their row in the same way: first
+/// those that write, in the place of the first of them, then those that read what was written.
+fn of_one_row(statements: &[Rates], block: Vec<Share>) -> Vec<Share> {
+    let of = |share: &Share| statements[share.statements[0]];
+    let (reads, writes): (Vec<_>, Vec<_>) = block.into_iter().partition(|share| of(share).reads);
+    let mut found: Vec<Share> = Vec::new();
+    for share in writes.into_iter().chain(reads) {
+        let is_same = |other: &&mut Share| {
+            of(&share).row.is_some()
+                && of(&share).row == of(other).row
+                && (other.times - share.times).abs() <= NEARLY_WHOLE * share.times
+        };
+        match found.iter_mut().find(is_same) {
+            Some(other) => other.statements.extend(share.statements),
+            None => found.push(share),
+        }
+    }
+    // Those that only read are first.
+    found.sort_by_key(|share| !of(share).reads);
+    found
 }
 
 #[cfg(test)]
@@ -125,6 +154,7 @@ mod tests {
             .map(|(calls, reads)| Rates {
                 calls: *calls,
                 reads: *reads,
+                row: None,
             })
             .collect()
     }
@@ -176,6 +206,26 @@ mod tests {
         assert_eq!(plan.block[0].times, 2.0);
         // Without the number of blocks.
         assert_eq!(arrange(&mixed, 1000.0, None).single, [(0, 800.0)]);
+    }
+
+    #[test]
+    fn statements_of_one_row() {
+        let with_row = |calls, reads, row| Rates { calls, reads, row };
+        let statements = [
+            with_row(1000.0, true, Some(7)),
+            with_row(1000.0, true, Some(8)),
+            with_row(3000.0, true, Some(8)),
+            with_row(1000.0, true, None),
+            with_row(995.0, false, Some(9)),
+            with_row(1000.0, false, Some(7)),
+            with_row(1000.0, false, None),
+            with_row(1000.0, false, Some(7)),
+        ];
+        let plan = arrange(&statements, 1000.0, Some(1000.0));
+        let shares: Vec<_> = plan.block.iter().map(|s| s.statements.clone()).collect();
+        let expected: [&[usize]; 6] = [&[1], &[2], &[3], &[4], &[5, 7, 0], &[6]];
+        assert_eq!(shares, expected);
+        assert_eq!(plan.block[1].times, 3.0);
     }
 
     #[test]
