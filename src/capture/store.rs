@@ -93,7 +93,9 @@ pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Re
         documents.push(document(statement, &row, outcome.approximate, outcome.sql));
         rows.push(row);
     }
-    if captured == 0 {
+    // Values for parameters can be given later.
+    let lacks_values = |parameter: &Value| !parameter["reason"].is_null();
+    if captured == 0 && !parameters.iter().any(lacks_values) {
         return Err(nothing(&rows));
     }
     definitions::define(&Definition {

@@ -37,6 +37,8 @@ pub struct TableFacts {
     pub unique: Vec<Vec<i16>>,
     /// Columns that refer to other tables.
     pub references: Vec<i16>,
+    /// The most characters of columns that limit them.
+    pub lengths: BTreeMap<i16, u32>,
 }
 
 impl TableFacts {
@@ -140,7 +142,10 @@ fn look_up(oid: pg_sys::Oid) -> Result<Option<TableFacts>> {
                 (SELECT string_agg(array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' '), ';')
                    FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indexprs IS NULL),
                 (SELECT string_agg(array_to_string(f.conkey, ' '), ' ')
-                   FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f')
+                   FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'),
+                (SELECT string_agg(concat(a.attnum, ' ', a.atttypmod - 4), ' ')
+                   FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.atttypmod > 4
+                    AND a.atttypid IN ('bpchar'::regtype, 'varchar'::regtype))
            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
           CROSS JOIN LATERAL (
                 SELECT sum(CASE WHEN p.reltuples >= 0 THEN p.reltuples ELSE z.pages * 50 END) AS rows,
@@ -166,11 +171,10 @@ fn look_up(oid: pg_sys::Oid) -> Result<Option<TableFacts>> {
     };
     let mut number = || text().and_then(|text| text.parse().ok()).unwrap_or(0.0);
     let (rows, pages) = (number(), number());
-    let columns = |text: &str| -> Vec<i16> {
-        text.split_whitespace()
-            .filter_map(|column| column.parse().ok())
-            .collect()
-    };
+    fn numbers<T: std::str::FromStr>(text: &str) -> Vec<T> {
+        let words = text.split_whitespace();
+        words.filter_map(|word| word.parse().ok()).collect()
+    }
     let unique = text().unwrap_or_default();
     Ok(Some(TableFacts {
         is_catalog: ["pg_catalog", "information_schema", "pg_toast"].contains(&schema.as_str()),
@@ -182,10 +186,14 @@ fn look_up(oid: pg_sys::Oid) -> Result<Option<TableFacts>> {
         pages,
         unique: unique
             .split(';')
-            .map(columns)
-            .filter(|columns| !columns.is_empty())
+            .map(numbers)
+            .filter(|columns: &Vec<i16>| !columns.is_empty())
             .collect(),
-        references: columns(&text().unwrap_or_default()),
+        references: numbers(&text().unwrap_or_default()),
+        lengths: numbers(&text().unwrap_or_default())
+            .chunks_exact(2)
+            .map(|pair: &[i32]| (pair[0] as i16, pair[1] as u32))
+            .collect(),
     }))
 }
 

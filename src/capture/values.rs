@@ -96,11 +96,24 @@ impl NewColumns {
             column.text
         );
         let by_clock = "SELECT (extract(epoch FROM now()) * 1000000000)::bigint";
+        /// Digits of the numbers by the clock.
+        const DIGITS: u32 = 19;
+        let length = facts.lengths.get(&attribute).copied().unwrap_or(DIGITS);
         let (detect, range) = match column.type_name.as_str() {
+            "text" | "character varying" | "character" if length < DIGITS => (
+                format!(
+                    "SELECT coalesce(max({0}::numeric) FILTER (WHERE {0} ~ '^[0-9]{{1,{length}}} *$'), 0)::bigint FROM {table} t",
+                    column.text
+                ),
+                // For up to a hundred clients.
+                10i64.pow(length) / 100,
+            ),
             "smallint" => (above_all, 100),
             "integer" => (above_all, 1_000_000),
             "bigint" | "numeric" if leads => (above_all, 1_000_000_000),
-            "bigint" | "numeric" | "text" | "character varying" => (by_clock.into(), 10_000_000),
+            "bigint" | "numeric" | "text" | "character varying" | "character" => {
+                (by_clock.into(), 10_000_000)
+            }
             _ => return None,
         };
         let number = self.0.len() + 1;
@@ -744,12 +757,19 @@ impl Planner<'_> {
                     _ => None,
                 })
         };
+        /// Characters in which there are numbers for some clients.
+        const SHORT: u32 = 4;
         // The best column of each unique index is new; others of the index may repeat.
         let rank = |attribute: &i16| -> Option<usize> {
             let of = stored(attribute)?;
             let by_type = match of.type_name.as_str() {
                 "bigint" | "integer" | "uuid" => 0,
-                "text" | "character varying" | "numeric" => 1,
+                "text" | "character varying" | "character"
+                    if facts.lengths.get(attribute).is_some_and(|length| *length < SHORT) =>
+                {
+                    return None;
+                }
+                "text" | "character varying" | "character" | "numeric" => 1,
                 name if name.starts_with("timestamp") => 2,
                 "smallint" => 3,
                 _ => return None,

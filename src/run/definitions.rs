@@ -12,8 +12,8 @@ use crate::security::as_owner;
 use crate::server;
 use pgrx::JsonB;
 use pgrx::spi::Spi;
+use selfbench_script::builtin;
 use selfbench_script::names::ScriptName;
-use selfbench_script::{BuiltinError, builtin};
 use selfbench_workload::{Family, Source, WorkloadError, find_mix, is_name};
 use serde::Deserialize;
 use serde_json::Value;
@@ -176,7 +176,7 @@ fn require_unused(family: &Family, rule: &impl Fn(String) -> Error) -> Result<()
 /// Fails if another workload than the family or a script has one of the names.
 fn require_names(family: &str, names: &[&str], rule: &impl Fn(String) -> Error) -> Result<()> {
     for name in names.iter().copied() {
-        if !matches!(builtin::find_builtin(name), Err(BuiltinError::Unknown(_))) {
+        if builtin::has_name(name) {
             return Err(rule(format!(
                 "the name \"{name}\" is reserved for built-in scripts"
             )));

@@ -2,8 +2,9 @@
 //!
 //! The meaning of a name depends on its form and on the caller, never on what others have stored:
 //!
-//! * a start of a built-in script's name is that built-in script, or an error if several start so;
+//! * the name of a built-in script is that script;
 //! * the name of a mix of the catalog stands for its scripts, `mix:script` for one of them;
+//! * a start of a built-in script's name is that built-in script, or an error if several start so;
 //! * a name with a slash is a file of the server;
 //! * `owner.name` is the script that this role has stored, with the owner as `regrole` prints it;
 //! * any other name is a script that the caller has stored; one that is the name of a mix, too, is an error.
@@ -46,18 +47,8 @@ pub fn find(item: &Item) -> Result<Vec<ScriptSpec>> {
             built_in_names.join(", ")
         ),
     };
-    let own_name = match &item.name.owner {
-        None => builtin::find_builtin(&item.name.name),
-        Some(_) => Err(BuiltinError::Unknown(item.text.to_owned())),
-    };
-    match own_name {
-        Ok(script) => return Ok(vec![built_in(script, item.weight)]),
-        Err(error @ BuiltinError::Ambiguous { .. }) => {
-            return Err(unknown(error.to_string(), None));
-        }
-        Err(BuiltinError::Unknown(_)) => {}
-    }
     if item.name.owner.is_none()
+        && !builtin::has_name(&item.name.name)
         && let Some(scripts) = workload::scripts(&item.name.name, item.weight)?
     {
         if stored::has_script(&item.name.name)? {
@@ -70,6 +61,17 @@ pub fn find(item: &Item) -> Result<Vec<ScriptSpec>> {
             });
         }
         return Ok(scripts);
+    }
+    let own_name = match &item.name.owner {
+        None => builtin::find_builtin(&item.name.name),
+        Some(_) => Err(BuiltinError::Unknown(item.text.to_owned())),
+    };
+    match own_name {
+        Ok(script) => return Ok(vec![built_in(script, item.weight)]),
+        Err(error @ BuiltinError::Ambiguous { .. }) => {
+            return Err(unknown(error.to_string(), None));
+        }
+        Err(BuiltinError::Unknown(_)) => {}
     }
     if let Some(script) = stored_or_file(item.text, &item.name, item.weight)? {
         return Ok(vec![script]);

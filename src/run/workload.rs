@@ -121,6 +121,13 @@ pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
     {
         return Ok(Some(vec![built_in(script, weight)]));
     }
+    if mix.scripts.is_empty() {
+        return Err(Error::OptionConflict {
+            message: format!("no statement of workload \"{}\" can be executed", mix.name),
+            hint: "Set values for their parameters with bench.set_parameter; bench.captured_parameters lists them."
+                .into(),
+        });
+    }
     let of_mix = mix.scripts.iter().map(|script| ScriptSpec {
         weight: script.weight.saturating_mul(weight),
         workload: Some(MixName {

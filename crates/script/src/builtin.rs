@@ -38,6 +38,11 @@ pub fn list() -> &'static [Builtin] {
     &BUILTINS
 }
 
+/// Whether a built-in script has that name.
+pub fn has_name(name: &str) -> bool {
+    BUILTINS.iter().any(|builtin| builtin.name == name)
+}
+
 /// The built-in script whose name starts with `prefix`.
 ///
 /// # Errors
