@@ -765,7 +765,10 @@ impl Planner<'_> {
             let by_type = match of.type_name.as_str() {
                 "bigint" | "integer" | "uuid" => 0,
                 "text" | "character varying" | "character"
-                    if facts.lengths.get(attribute).is_some_and(|length| *length < SHORT) =>
+                    if facts
+                        .lengths
+                        .get(attribute)
+                        .is_some_and(|length| *length < SHORT) =>
                 {
                     return None;
                 }

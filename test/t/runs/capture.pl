@@ -117,6 +117,22 @@ is(as('app', "SELECT status, reason FROM bench.set_parameter('mine', $no, 2, 'ra
 is(as('app', "SELECT count(DISTINCT values[1]), count(DISTINCT values[2]) > 5 FROM bench.value_sets WHERE set_name = 'mine.s$no'"), '3|t', 'their values');
 is(as('app', "SELECT state, failed FROM bench.run('mine', transactions => 100)"), 'finished|0', 'run with them');
 
+# So it is if no statement could be captured.
+executed('app', 'SELECT repeat(\'x\', 3)');
+is(captured('app'), 'left out: parameter $1: it is an argument of function repeat', 'no statement can be executed');
+like(as('app', "SELECT bench.run('mine', transactions => 1)"), qr/ERROR:  22023: no statement of workload "mine" can be executed\nHINT:  .*bench\.set_parameter/,
+	'no run without values');
+$no = as('app', 'SELECT statement_no FROM bench.captured_parameters WHERE parameter_no = 2');
+as('app', "SELECT bench.set_parameter('mine', $no, 1, \$\$'x'\$\$)");
+is(as('app', "SELECT status FROM bench.set_parameter('mine', $no, 2, '2')"), 'captured', 'with values');
+is(as('app', "SELECT state, failed FROM bench.run('mine', transactions => 10)"), 'finished|0', 'run with them');
+
+# OFFSET is a guess. A name may begin like that of a built-in script.
+executed('app', 'SELECT id FROM items ORDER BY id LIMIT 5 OFFSET 3');
+is(as('app', "SELECT status, reason FROM bench.capture_workload('select', period => NULL) WHERE query ~ 'OFFSET'"), 'captured|approximate', 'OFFSET');
+is(as('app', "SELECT scripts FROM bench.runs WHERE run_id = (SELECT run_id FROM bench.run('select', transactions => 5))") =~ /select:s\d/ ? 1 : 0, 1, 'its run');
+as('app', "SELECT bench.drop_workload('select')");
+
 # Left out, with reasons.
 $sql->(<<'SQL');
 CREATE FUNCTION app.writes() RETURNS void LANGUAGE sql AS 'INSERT INTO app.empty VALUES ((random() * 1e9)::int)';
@@ -176,6 +192,21 @@ is($sql->($originals), $before, 'the originals are as before');
 is(as('app', 'SELECT count(*) > 100 FROM app_copy.orders'), 't', 'rows were inserted');
 is(as('app', "SELECT status FROM bench.set_parameter('mine', 1, 1, '1') LIMIT 1"), 'captured', 'made again');
 is(as('app', "SELECT manifest #>> '{captured,clone_schema}' FROM bench.workload_definitions"), 'app_copy', 'with its copies');
+
+# Keys of short columns: values that fit, or none.
+$sql->(<<'SQL');
+SET ROLE app;
+CREATE TABLE app.codes (code varchar(6) PRIMARY KEY, note text);
+CREATE TABLE app.pairs (pair varchar(2) PRIMARY KEY);
+INSERT INTO app.codes SELECT 'c' || i, 'x' FROM generate_series(1, 50) i;
+INSERT INTO app.pairs VALUES ('a');
+SQL
+$sql->('SELECT pg_stat_statements_reset()');
+as('app', join "\n", map { "INSERT INTO codes VALUES ('12$_', 'x'); INSERT INTO pairs VALUES ('b$_');" } 1 .. 3);
+is(captured('app'), "captured\nleft out: parameter \$1: its values of type character varying must be new", 'keys of short columns');
+as('app', 'DROP SCHEMA app_copy CASCADE');
+as('app', "SELECT bench.clone_tables('mine', 'app_copy')");
+is(as('app', "SELECT state, transactions, failed FROM bench.run('mine', clients => 2, transactions => 50)"), 'finished|100|0', 'they fit');
 as('app', "SELECT bench.drop_workload('mine')");
 is(as('app', 'SELECT (SELECT count(*) FROM bench.captured_statements), (SELECT count(*) FROM bench.captured_tables), (SELECT count(*) FROM bench.value_sets)'),
 	'0|0|0', 'dropped with all that belongs to it');
