@@ -112,7 +112,7 @@ foreach my $name ('a:b', 'a@2', 'a,b', 'a.b', 'a/b', '', 'a b', q{a''b}, 'a"b', 
 push @refused, (
 	[ name => "'tpcc'", qr/the name "tpcc" is used by workload "tpcc"/ ],
 	[ name => "'sysbench-insert'", qr/is used by workload "sysbench"/ ],
-	[ name => "'s'", qr/reserved for built-in scripts/ ],
+	[ name => "'select-only'", qr/reserved for built-in scripts/ ],
 	[ manifest => $value->('{mixes,0,name}', '"ycsb-a"'), qr/is used by workload "ycsb"/ ],
 	[ name => "'second'", qr/the name "mine" is used by workload "mine"/ ],
 	[ manifest => $value->('{unti}', '1'), qr/invalid manifest: unknown field "unti"/ ],
