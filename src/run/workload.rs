@@ -3,7 +3,7 @@
 
 use super::captured::search_path;
 use super::definitions;
-use super::script::{MixName, PGBENCH, ScriptSpec, built_in, user_script};
+use super::script::{MixName, ScriptSpec, built_in, user_script};
 use crate::backend::activity;
 use crate::check::in_range;
 use crate::database::remote::Remote;
@@ -278,15 +278,24 @@ fn values(
     })
 }
 
-/// The conditions on the rows of the family of some scripts, if they are of one. Pgbench's built-in scripts
-/// may be beside those of another one.
+/// The conditions on the rows of the families of some scripts. Pgbench's built-in scripts may be beside those of
+/// another family; their conditions are then named after the families.
 pub fn checks(scripts: &[ScriptSpec]) -> Result<Vec<Check>> {
-    let mut families = scripts.iter().filter_map(ScriptSpec::family);
-    let first = families.clone().find(|family| *family != PGBENCH);
-    match first.or_else(|| families.next()) {
-        None => Ok(Vec::new()),
-        Some(family) => Ok(named(family)?.0.checks),
+    let mut families: Vec<_> = scripts.iter().filter_map(ScriptSpec::family).collect();
+    families.sort_unstable();
+    families.dedup();
+    let are_several = families.len() > 1;
+    let mut checks = Vec::new();
+    for family in families {
+        checks.extend(named(family)?.0.checks.into_iter().map(|check| Check {
+            name: match are_several {
+                true => format!("{family}: {}", check.name),
+                false => check.name,
+            },
+            ..check
+        }));
     }
+    Ok(checks)
 }
 
 /// The values for a captured workload, which has no tables of its own: what is detected there depends on the

@@ -200,7 +200,10 @@ $sql->('UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = 12; DELET
 is($sql->('SELECT condition, violations, example FROM bench.check_workload($$select-only$$) WHERE NOT holds'),
 	$sql->(q{SELECT 'rows|1|(2,2,20,20,199999,1,200000)' UNION ALL SELECT concat('branches-tellers|1|(', s, ',', s + 1, ')') FROM (SELECT sum(bbalance) AS s FROM pgbench_branches) b}),
 	'violations are found');
-is(($run->("'simple-update, ycsb-c', transactions => 1"))[0], '4||', 'conditions of a workload beside them');
+is(($run->("'simple-update, ycsb-c', transactions => 1"))[0], '4|pgbench: rows pgbench: branches-tellers|', 'conditions of two workloads');
+is($sql->('SELECT string_agg(condition, \' \' ORDER BY check_no) FROM bench.run_checks WHERE run_id = (SELECT max(run_id) FROM bench.runs) AND holds'),
+	'ycsb: keys-distinct ycsb: keys ycsb: fields ycsb: records', 'are told apart');
+like($error->("SELECT bench.run('tpcc:payment, ycsb-c', verify => true)"), qr/scripts of the workloads "tpcc" and "ycsb-c" cannot be mixed/, 'other workloads are not mixed');
 ($found, $told) = $run->("'simple-update', transactions => 1");
 like($found, qr/^0\|rows branches-tellers\|/, 'also after a run');
 like($told, qr/WARNING:  conditions of the workload are violated: rows, branches-tellers/, 'of which its caller is told');
