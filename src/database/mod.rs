@@ -12,7 +12,6 @@ pub mod terminate;
 
 use crate::backend::statement;
 use crate::backend::transaction::transaction;
-use crate::clock;
 use crate::error::{Error, Result};
 use crate::pq::{ConnectWith, TransactionStatus};
 use crate::query;
@@ -30,6 +29,8 @@ const HAS_JIT_FROM: i32 = 110000;
 const LOCK_WAIT_MS: i32 = 60_000;
 /// Waits between two looks whether such a lock is still held.
 const LOOK_AGAIN: &str = "SELECT pg_catalog.pg_sleep(0.1)";
+/// The time that this takes.
+const LOOK_AGAIN_MS: i64 = 100;
 
 /// Tables that initializations create.
 #[derive(Clone, Copy, Debug)]
@@ -204,18 +205,19 @@ impl Database {
     /// # Errors
     /// If there still is one of the other kind, or a lock that is held on a target, after `lock_timeout` of
     /// this session or, if that is 0, after [`LOCK_WAIT_MS`]: any role can take the locks that a target has.
+    /// Each of the two waits has that time.
     pub fn lock(&mut self, lock: TablesLock, wait: bool) -> Result<bool> {
         let is_here = matches!(self, Database::Here);
         let other = match is_here {
             true => lock.remote_loader(),
             false => lock.local_loader(),
         };
-        let end_ns = clock::now_ns() + lock_wait_ms() as u64 * 1_000_000;
+        let mut waited_ms = 0;
         if !self.take(lock, wait)? {
             return Ok(false);
         }
         while let Some(pid) = self.first_row(&other)?.into_iter().flatten().next() {
-            let gives_up = !wait || clock::now_ns() >= end_ns;
+            let gives_up = !wait || waited_ms >= i64::from(lock_wait_ms());
             if gives_up || !is_here {
                 self.unlock(lock)?;
             }
@@ -226,6 +228,7 @@ impl Database {
                 };
             }
             self.execute_alone(LOOK_AGAIN)?;
+            waited_ms += LOOK_AGAIN_MS;
             if !is_here {
                 self.take(lock, wait)?;
             }
@@ -321,6 +324,14 @@ impl Database {
                 body(self)?;
                 self.execute("COMMIT")
             }
+        }
+    }
+
+    /// The first row of a query whose columns are texts, within a transaction; empty if there is no row.
+    pub fn row(&mut self, sql: &str) -> Result<Vec<Option<String>>> {
+        match self {
+            Database::Here => query::first_row(sql),
+            Database::There(remote) => remote.first_row(sql),
         }
     }
 

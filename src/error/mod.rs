@@ -522,8 +522,9 @@ impl Error {
                 "Wait until its initialization has ended, or end that session if it has none.".into(),
             ),
             Error::DiskFull { .. } => Some(
-                "Choose a smaller scale or size, or another tablespace. With force => true, this is \
-                 not checked; a full disk can then keep the server from starting."
+                "Choose a smaller scale or size, or another tablespace. With force => true, \
+                 bench.initialize does not check this; a full disk can then keep the server from \
+                 starting."
                     .into(),
             ),
             Error::CallerLocks { .. } => Some(

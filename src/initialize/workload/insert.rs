@@ -5,6 +5,7 @@
 //! row gives the rows, and they are inserted many at a time, as COPY does.
 
 use super::spec::RowQuery;
+use super::tables::REPLACED;
 use crate::backend::statement::{new_memory_context, parse};
 use crate::compat;
 use crate::error::{Error, Result};
@@ -182,7 +183,7 @@ unsafe fn own_target(table: &str, plan: *mut pg_sys::PlannedStmt) -> Result<PgRe
     }
     Err(Error::NotUsable {
         relation: table.into(),
-        why: "another one has replaced it during the load".into(),
+        why: REPLACED.into(),
     })
 }
 

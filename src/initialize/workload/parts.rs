@@ -3,7 +3,7 @@
 use super::insert::{Arguments, insert};
 use super::lines::Lines;
 use super::spec::{RowQuery, WorkloadSpec};
-use super::tables::Schema;
+use super::tables::{Schema, parsed};
 use crate::backend::identity::Identity;
 use crate::backend::settings::{self, Settings};
 use crate::backend::transaction::transaction;
@@ -89,8 +89,7 @@ impl Parts {
                     AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped",
                 quote_literal(target)
             ))?;
-            let found = found.into_iter().next().flatten().unwrap_or_default();
-            let mut found: Vec<String> = serde_json::from_str(&found).unwrap_or_default();
+            let mut found: Vec<String> = parsed(found.into_iter().next().flatten())?;
             if given.len() > found.len() {
                 return Err(Report {
                     detail: Some(format!(
@@ -139,9 +138,20 @@ impl Parts {
 
     /// Makes all rows in this process and copies them into the tables of a target, each table's in one
     /// transaction. `done` gets the number of rows again and again.
-    pub fn copy(&self, remote: &mut Remote, done: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    ///
+    /// # Errors
+    /// If a table is not the one that the load has created. Before the first row, this keeps the triggers of
+    /// another one from being executed; behind the last one, it keeps the rows from being lost.
+    pub fn copy(
+        &self,
+        remote: &mut Remote,
+        schema: &Schema,
+        done: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
         for query in &self.queries {
+            let table = [query.table.as_str()];
             remote.execute("BEGIN")?;
+            schema.require_created(table, &mut |sql| remote.first_row(sql))?;
             for part in 0..query.parts {
                 let done = &mut limited(query, done);
                 transaction(|| {
@@ -149,6 +159,7 @@ impl Parts {
                     lines.copy(remote, query, done)
                 })?;
             }
+            schema.require_created(table, &mut |sql| remote.first_row(sql))?;
             remote.execute("COMMIT")?;
         }
         Ok(())

@@ -2,10 +2,13 @@
 
 use super::spec::{WORKLOADS, WorkloadSpec};
 use crate::database::Database;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, problem};
 use crate::initialize::options::no_schema;
 use crate::initialize::tables::{OldTable, announce_drop, not_a_table, quote_identifier};
 use crate::query::quote_literal;
+use crate::run::workload::FirstRow;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 
 /// Columns of `bench_workload`, in the format of the query below.
 const COLUMNS: [&str; 7] = [
@@ -17,6 +20,9 @@ const COLUMNS: [&str; 7] = [
     "started_at timestamp with time zone",
     "loaded_at timestamp with time zone",
 ];
+
+/// What has happened to a table that a load has created.
+pub const REPLACED: &str = "another one has replaced it during the load";
 
 /// Relations, types and routines with certain names in the schema where tables are created.
 const NAMED: &str = include_str!("named.sql");
@@ -44,6 +50,8 @@ pub struct Schema {
     routines: Vec<String>,
     /// Families that `bench_workload` has; `None` if there is no such table.
     families: Option<Vec<String>>,
+    /// OIDs of the tables that the load has created, and of `bench_workload`, by their names with schema.
+    created: BTreeMap<String, u32>,
 }
 
 impl Schema {
@@ -66,6 +74,7 @@ impl Schema {
             old: Vec::new(),
             routines: Vec::new(),
             families: None,
+            created: BTreeMap::new(),
         };
         schema.find(database, spec)?;
         Ok(schema)
@@ -83,7 +92,7 @@ impl Schema {
         let mut families = self.families.iter().flatten();
         let replaces = families.any(|family| *family == spec.family) || spec.force;
         let others = format!(
-            "{WORKLOADS} has no row of workload \"{}\" (force => true replaces it)",
+            "{WORKLOADS} has no row of workload \"{0}\" (bench.initialize('{0}', force => true) replaces it)",
             spec.family
         );
         for (relation, kind, oid, name, rows, ..) in relations {
@@ -128,7 +137,7 @@ impl Schema {
             "SELECT pg_catalog.json_agg(w.family)::pg_catalog.text FROM {}.{WORKLOADS} w",
             self.name
         ))?;
-        Ok(Some(parsed(row.into_iter().next().flatten())))
+        parsed(row.into_iter().next().flatten()).map(Some)
     }
 
     /// The notice about tables that will be dropped; `None` if there are none.
@@ -202,6 +211,57 @@ impl Schema {
         }
     }
 
+    /// Remembers the tables that the transaction of `database` has created.
+    pub fn remember(&mut self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
+        let tables = spec.tables.iter().map(String::as_str).chain([WORKLOADS]);
+        self.created = self.oids(tables, &mut |sql| database.row(sql))?;
+        Ok(())
+    }
+
+    /// Fails if another table has replaced one that the load has created. After a statement on it, in the same
+    /// transaction, this tells which one was used: its lock keeps the name.
+    pub fn require_created<'t>(
+        &self,
+        tables: impl IntoIterator<Item = &'t str> + Clone,
+        first_row: &mut FirstRow<'_>,
+    ) -> Result<()> {
+        let found = self.oids(tables.clone(), first_row)?;
+        for table in tables {
+            let name = self.table(table);
+            if !found.contains_key(&name) || found.get(&name) != self.created.get(&name) {
+                return Err(Error::NotUsable {
+                    relation: table.into(),
+                    why: REPLACED.into(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn oids<'t>(
+        &self,
+        tables: impl IntoIterator<Item = &'t str>,
+        first_row: &mut FirstRow<'_>,
+    ) -> Result<BTreeMap<String, u32>> {
+        let names: Vec<_> = tables.into_iter().map(|table| self.table(table)).collect();
+        let row = first_row(&format!(
+            "SELECT pg_catalog.json_object_agg(t.name, c.oid::pg_catalog.int8)::pg_catalog.text
+               FROM pg_catalog.unnest({}::pg_catalog.text[]) t (name)
+               JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(t.name)",
+            array(&names)
+        ))?;
+        parsed(row.into_iter().next().flatten())
+    }
+
+    /// The statement that changes the row, and leaves it as it is.
+    pub fn touch(&self, spec: &WorkloadSpec) -> String {
+        format!(
+            "UPDATE {} SET started_at = started_at {}",
+            self.table(WORKLOADS),
+            of_family(&spec.family)
+        )
+    }
+
     /// The statement that completes the row.
     pub fn complete(&self, spec: &WorkloadSpec) -> String {
         format!(
@@ -231,12 +291,16 @@ fn named(
         .into_iter()
         .map(Option::unwrap_or_default);
     let mut next = || found.next();
-    Ok((parsed(next()), parsed(next()), parsed(next())))
+    Ok((parsed(next())?, parsed(next())?, parsed(next())?))
 }
 
-/// A list as JSON; empty without one.
-fn parsed<T: serde::de::DeserializeOwned>(list: Option<String>) -> Vec<T> {
-    serde_json::from_str(&list.unwrap_or_default()).unwrap_or_default()
+/// A list or object that is JSON; empty without one.
+pub fn parsed<T: DeserializeOwned + Default>(json: Option<String>) -> Result<T> {
+    let Some(json) = json else {
+        return Ok(T::default());
+    };
+    serde_json::from_str(&json)
+        .map_err(|error| Error::Limit(format!("cannot read a catalog: {}", problem(&error))))
 }
 
 fn of_family(family: &str) -> String {

@@ -97,7 +97,7 @@ pub fn workload(
             Database::Here => {
                 page_worker::insert(parts, page_worker::processes(spec.workers), header)
             }
-            Database::There(remote) => parts.copy(remote, &mut |rows| {
+            Database::There(remote) => parts.copy(remote, schema, &mut |rows| {
                 header.rows_done.fetch_add(rows, Relaxed);
                 Ok(())
             }),

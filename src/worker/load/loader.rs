@@ -12,6 +12,7 @@ use crate::initialize::pages::AddedKeys;
 use crate::initialize::pgio::Schema;
 use crate::initialize::rows::{Rows, Table};
 use crate::initialize::tables::{Tables, announce_drop};
+use crate::initialize::workload::spec::WORKLOADS;
 use crate::initialize::workload::tables::Schema as WorkloadSchema;
 use crate::initialize::{InitializeSpec, Job, PgioLoadSpec, WorkloadSpec, space, wal};
 use crate::shared::{Header, Phase, Segment, Stop};
@@ -224,7 +225,7 @@ fn workload(
     spec: &WorkloadSpec,
     tell: impl Fn(&str),
 ) -> Result<()> {
-    let schema = WorkloadSchema::enter(database, spec)?;
+    let mut schema = WorkloadSchema::enter(database, spec)?;
     if let (Database::Here, false) = (&database, spec.force || spec.drops_only) {
         transaction(|| space::require_for_workload(spec, &schema))?;
     }
@@ -254,32 +255,38 @@ fn workload(
         for statement in schema.create(spec) {
             database.execute(&statement)?;
         }
-        Ok(())
+        schema.remember(database, spec)
     })?;
+    let tables = spec.tables.iter().map(String::as_str);
     steps.begin(activity_of('g'))?;
     fill::workload(database, spec, &schema, steps.header)?;
     steps.rows = steps.header.rows_done.load(Relaxed);
     steps.begin("indexes")?;
     parallel::consider_parallel_plans();
     for statement in &spec.finish {
+        schema.require_created(tables.clone(), &mut |sql| database.first_row(sql))?;
         database.execute_alone(statement)?;
     }
     steps.begin(activity_of('v'))?;
     // VACUUM marks pages as all-visible only if the WAL of the commits of their rows has been written, for
     // which parts do not wait, nor do the ANALYZE of other tables with `synchronous_commit` off. This commit
-    // and those that follow do.
+    // of a change and those that follow do.
+    schema.require_row(database, spec)?;
     database.transaction(|database| {
         database.execute(
             "SELECT pg_catalog.set_config('synchronous_commit', 'local', false)
               WHERE pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'",
         )?;
-        database.execute("SELECT pg_catalog.pg_logical_emit_message(true, 'pg_selfbench', '')")
+        database.execute(&schema.touch(spec))
     })?;
     for table in &spec.tables {
         database.execute_alone(&schema.vacuum(table))?;
     }
     schema.require_row(database, spec)?;
-    database.execute_alone(&schema.complete(spec))
+    database.transaction(|database| {
+        database.execute(&schema.complete(spec))?;
+        schema.require_created(tables.chain([WORKLOADS]), &mut |sql| database.row(sql))
+    })
 }
 
 /// Step `g`: all or none of the rows. If the step `p` comes next, or behind `v` alone, the primary

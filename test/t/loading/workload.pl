@@ -205,7 +205,15 @@ sub in_schema
 	return 'SET search_path = s';
 }
 my $in = in_schema('CREATE TABLE usertable (a int)');
-like(refused(q{'ycsb'}, $in), qr/refusing to replace "usertable".*no row of workload "ycsb"/, 'a table');
+my $hint = qr/refusing to replace "usertable": bench_workload has no row of workload "ycsb" \((bench\.initialize\('ycsb', force => true\)) replaces it\)/;
+like(refused(q{'ycsb'}, $in), $hint, 'a table');
+my $sweep = qq{$in; SELECT bench.sweep('{"scale": [1]}', initialize => true, scripts => 'ycsb-c', transactions => 1, repeats => 1)};
+my (undef, undef, $of_sweep) = $node->psql('postgres', $sweep);
+like($of_sweep, $hint, 'a sweep does not replace it');
+$of_sweep =~ $hint;
+$node->safe_psql('postgres', "$in; SELECT $1");
+is($node->psql('postgres', $sweep), 0, 'it does what its error says');
+$in = in_schema('CREATE TABLE usertable (a int)');
 is(initialize(q{'ycsb', force => true}, $in), $steps, 'a table, by force');
 like(refused(q{'ycsb'}, $in), qr/tables to be dropped: s\.usertable \(about 10000 rows\)/,
 	'tables of ours are dropped, and named before');
@@ -237,7 +245,10 @@ SQL
 my $as = 'SET ROLE loader; SET search_path = loader';
 like(refused(q{'ycsb'}, $as), qr/permission denied for function bench\..*\nHINT:.*bench\.grant_to/,
 	'functions are not granted');
-$node->safe_psql('postgres', "SELECT bench.grant_to('loader')");
+$node->safe_psql('postgres', <<'SQL');
+SELECT bench.grant_to('loader');
+SELECT format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', oid::regprocedure) FROM pg_proc WHERE proname = 'pg_logical_emit_message' \gexec
+SQL
 foreach my $family (sort keys %families)
 {
 	is(initialize("'$family'", $as), $steps, "a role loads $family");

@@ -175,7 +175,9 @@ $far->safe_psql('postgres', 'DROP SCHEMA s CASCADE; CREATE SCHEMA s; CREATE VIEW
 fails_ok("SELECT bench.initialize('ycsb', force => true, target => $in_s)", qr/it is a view/, 'not a view');
 is(rows_of($far, @all), $kept, 'errors drop nothing');
 
-# Roles.
+# Roles, also without privileges that roles have by default.
+$_->safe_psql('postgres', "SELECT format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', oid::regprocedure) FROM pg_proc WHERE proname = 'pg_logical_emit_message' \\gexec")
+  foreach $here, $far;
 $here->safe_psql('postgres', "CREATE ROLE runner LOGIN; SELECT bench.grant_to('runner')");
 my $guest = target(" user=guest password=$secret");
 is((initialize("'ycsb', target => $guest", 'runner'))[0], $steps, 'a role with a password');
@@ -183,6 +185,10 @@ is($far->safe_psql('postgres', "SELECT DISTINCT tableowner FROM pg_tables WHERE 
 	'guest', 'as the role of the target');
 is( here("SELECT state, transactions FROM bench.run('ycsb-a', mode => 'libpq', transactions => 5, target => $guest)", 'runner'),
 	'finished|5', 'and a run of it');
+is((initialize("'ycsb', target => " . target(" user=guest password=$secret options='-c synchronous_commit=off'"), 'runner'))[0],
+	$steps, 'commits that do not wait');
+is($far->safe_psql('postgres', "SELECT relallvisible > relpages / 2 FROM pg_class WHERE oid = 'guest.usertable'::regclass"),
+	't', 'pages are all-visible');
 fails_ok("SELECT bench.initialize('ycsb', target => " . target(' user=guest') . ')',
 	qr/password is required/, 'without a password', 'runner');
 fails_ok("SELECT bench.initialize('ycsb', target => " . target(" user=trusted password=$secret") . ')',
@@ -252,6 +258,51 @@ foreach my $first (0, 1)
 	unlike((finish_sql($_))[1], qr/ERROR/, 'both end') foreach $load, $waiting;
 }
 is(here("SELECT count(*), bool_and(loaded_at IS NOT NULL) FROM gated, bench_workload WHERE family = 'gated'"), '1|t', 'one after the other');
+
+# The time for which a load waits for another kind of load begins when it has waited for one of its own kind.
+$gate->query_safe('SELECT pg_advisory_lock(5)');
+my $load = start_sql($here, "SELECT bench.initialize('gated')");
+wait_for($here, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 5 AND NOT granted");
+my $waiting = start_sql($here, "SET lock_timeout = '6s'; SELECT bench.initialize('gated')");
+told_ok($waiting, qr/waiting for another initialization/, 'a load waits for another one');
+my $key = unpack('N', 'wkld') . "::bigint << 32 | 'public'::regnamespace::oid::bigint";
+$gate->query_safe("SELECT pg_sleep(4), pg_advisory_lock($key)");
+$gate->query_safe('SELECT pg_advisory_unlock(5)');
+unlike((finish_sql($load))[1], qr/ERROR/, 'which ends');
+$gate->query_safe("SELECT pg_sleep(3.5), pg_advisory_unlock($key)");
+unlike((finish_sql($waiting))[1], qr/ERROR/, 'then for the session of another server');
+
+# Tables that are replaced during a load: before their rows come, when these are there, and bench_workload.
+here(<<'SQL');
+SELECT bench.define_workload('swapped',
+	'{"description": "d", "unit": "u", "max_scale": 1, "size": {"table_mb": 0.01, "index_mb": 0}, "mixes": [{"name": "swapped", "description": "d", "scripts": [{"name": "s", "weight": 1}]}]}',
+	'CREATE TABLE swapped (i int); CREATE TABLE swapped_next (i int)',
+	E'-- swapped: 1 parts of 1 rows\nSELECT 1 FROM pg_advisory_lock_shared(5);\n-- swapped_next: 1 parts of 1 rows\nSELECT 2',
+	finish => 'SELECT pg_advisory_lock_shared(6)', scripts => '{"s": "SELECT 1;"}');
+SQL
+my %nodes = ('' => $here, ", target => $target" => $far);
+foreach my $way (sort keys %nodes)
+{
+	my $node = $nodes{$way};
+	my $keeper = $node->background_psql('postgres');
+	foreach my $case ([ 5, 'swapped_next' ], [ 6, 'swapped' ], [ 6, 'bench_workload' ])
+	{
+		my ($number, $table) = @$case;
+		my $name = "$table is replaced at $number" . ($way && ', on a target');
+		my $gate_of = $number == 5 ? $gate : $keeper;
+		$gate_of->query_safe("SELECT pg_advisory_lock($number)");
+		my $load = start_sql($here, "SELECT bench.initialize('swapped'$way)");
+		wait_for($number == 5 ? $here : $node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = $number AND NOT granted");
+		# By the same role, and with all rows.
+		$node->safe_psql('postgres', "CREATE TABLE another AS TABLE $table; ALTER TABLE $table RENAME TO ${table}_old; ALTER TABLE another RENAME TO $table");
+		$gate_of->query_safe("SELECT pg_advisory_unlock($number)");
+		like((finish_sql($load))[1], qr/ERROR:  42809: refusing to use "$table": another one has replaced it during the load/, $name);
+		is($node->safe_psql('postgres', "SELECT count(*) FROM bench_workload WHERE family = 'swapped' AND loaded_at IS NOT NULL"), 0, 'it is not taken for loaded');
+		$node->safe_psql('postgres', "DROP TABLE $table; ALTER TABLE ${table}_old RENAME TO $table");
+	}
+	is((initialize("'swapped'$way"))[0], $steps, 'the next load replaces what is there');
+	$keeper->quit;
+}
 $gate->quit;
 
 # Loads that do not end.
