@@ -93,7 +93,7 @@ SELECT public.error_of(format('SELECT bench.%I(%s%s)', p.proname,
  ORDER BY p.proname;
 SELECT public.error_of(format('SELECT bench.%s', call))
   FROM unnest(ARRAY['report(set_ids => -1)', 'report(1, set_ids => 1)', 'report(label => ''none'')', 'time_budget(set_id => -1)',
-                    'time_budget(1, set_id => 1)', 'time_budget()', 'time_budget(NULL)', 'time_budget(''1,'')', 'time_budget(''{NULL}'')']) call;
+                    'time_budget(1, set_id => 1)', 'time_budget()', 'time_budget(0)', 'time_budget(NULL)', 'time_budget(''1,'')', 'time_budget(''{NULL}'')']) call;
 SELECT public.error_of('SELECT bench.wait(1, ''-1 s'')');
 
 -- Missing tables

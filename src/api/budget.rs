@@ -35,7 +35,8 @@ fn time_budget(
                 argument("set_id", arguments.take::<Option<i64>>("set_id")?)?,
             ))
         })?;
-        let arms = match (run_ids.0.is_empty(), set_id) {
+        let is_last = matches!(run_ids.0.trim(), "" | "0");
+        let arms = match (is_last, set_id) {
             (true, 0) => vec![(None, vec![last::last_run()?])],
             (true, set_id) => {
                 sets::load(set_id)?;

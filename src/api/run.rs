@@ -16,6 +16,8 @@ use crate::run::{RunOptions, RunSpec};
 use crate::security;
 use crate::server;
 use crate::shared::{Phase, Segment};
+use crate::state::catalog::own_table;
+use crate::state::transaction::InTransaction;
 use crate::worker::clients::spi_client;
 use crate::worker::launch;
 use pgrx::prelude::*;
@@ -138,6 +140,7 @@ pub(super) fn conclude(run: &Run, hint: Option<String>) -> Result<()> {
 /// Runs as specified and waits for the result, even of a run that was aborted: the caller has to
 /// [`conclude`].
 pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> Result<RunRecord> {
+    let table = own_table(InTransaction::current()?, c"runs")?;
     let task = begin_advised(spec)?;
     advise(spec, horizon);
     let mut ticker = Ticker::new(spec, progress);
@@ -167,6 +170,10 @@ pub(super) fn perform(spec: &RunSpec, progress: Progress, horizon: &Horizon) -> 
         Reply::Stored(run_id) => load::load_any(run_id)?.ok_or(Error::RunDeleted { run_id })?,
         Reply::NotStored(record) => *record,
     };
+    // What could not be observed for this reason is not told beside it.
+    if own_table(InTransaction::current()?, c"runs")? != table {
+        return Err(Error::ExtensionDropped);
+    }
     warnings::tell_circumstances(spec, &record.run);
     warnings::tell_not_judged(&record);
     Ok(record)

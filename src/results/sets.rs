@@ -10,7 +10,7 @@ use crate::security::{as_owner, with_pinned_settings};
 use crate::state::lock::{Object, Until};
 use crate::state::transaction::InTransaction;
 use pgrx::prelude::*;
-use selfbench_model::{NewSet, SetEnd, SetKind, SetState};
+use selfbench_model::{DrawnSet, NewSet, SetEnd, SetKind, SetState};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -55,9 +55,9 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
                 )?;
                 Spi::run_with_args(
                     "INSERT INTO bench.sets (set_id, kind, owner, database_name, label, options,
-                                             seed, planned_runs, state, started_at)
-                     VALUES ($1, $2, $3, current_database(), $4, $5::jsonb, $6, $7, 'running',
-                             clock_timestamp())",
+                                             seed, planned_runs, value_sets, state, started_at)
+                     VALUES ($1, $2, $3, current_database(), $4, $5::jsonb, $6, $7,
+                             nullif($8::jsonb, '[]'), 'running', clock_timestamp())",
                     &[
                         (*set_id).into(),
                         set.kind.name().into(),
@@ -66,6 +66,7 @@ pub fn write(change: &Change, role: u32) -> Result<i64> {
                         json(&set.options)?.into(),
                         set.seed.to_string().into(),
                         set.planned_runs.into(),
+                        json(&set.value_sets)?.into(),
                     ],
                 )?;
                 Ok(*set_id)
@@ -131,6 +132,8 @@ pub struct StoredSet {
     pub state: String,
     /// Result, if its runs alone do not tell.
     pub result: Option<Value>,
+    /// The value sets that its scripts draw from, as they were when it was made.
+    pub value_sets: Option<Vec<DrawnSet>>,
 }
 
 impl StoredSet {
@@ -165,7 +168,7 @@ pub fn load(set_id: i64) -> Result<StoredSet> {
     let rows = query_json::<StoredSet>(
         "SELECT jsonb_build_object('kind', kind, 'owner', owner::oid::int8,
                                    'options', options, 'seed', seed, 'state', state,
-                                   'result', result)::text
+                                   'result', result, 'value_sets', value_sets)::text
            FROM bench.sets WHERE set_id = $1",
         set_id,
     )?;

@@ -26,7 +26,7 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 5 AS 'MODULE_PATHNAME', 'advice_wrapper
 COMMENT ON FUNCTION bench.advice IS 'reasons to distrust the figures of a run, and what to do; no row if none are known';
 
 CREATE FUNCTION bench.time_budget(
-    run_ids bench.ids DEFAULT '', -- runs; of several, the means; the last run if none is named
+    run_ids bench.ids DEFAULT '', -- runs; of several, the means; 0 or none is the last run
     set_id bigint DEFAULT 0, -- set, for rows of each of its arms
     OUT component text, -- part of the time
     OUT us_per_transaction float8, -- microseconds per transaction; NULL if unknown

@@ -20,7 +20,8 @@ CREATE TABLE bench.sets (
     started_at    timestamptz NOT NULL, -- time of the call
     finished_at   timestamptz, -- end of the set
     error         text, -- error that ended the set
-    result        jsonb -- findings beside the runs
+    result        jsonb, -- findings beside the runs
+    value_sets    jsonb -- value sets that its scripts draw from: name, columns that are used, and a digest of their values when it was made; NULL without any
 );
 COMMENT ON TABLE bench.sets IS 'sets of runs that belong together, made by bench.compare, bench.sweep and bench.find_capacity';
 

@@ -42,7 +42,7 @@ pub use profile::{RunProfile, RunStack};
 pub use record::{Reply, RunRecord};
 pub use run::{LARGEST_TABLES, LOCKED_TABLES, Origin, Run, RunState, failed_to_observe};
 pub use script::{RunScript, RunStatement, scripts_hash};
-pub use set::{NewSet, SetEnd, SetKind, SetState};
+pub use set::{DrawnSet, NewSet, SetEnd, SetKind, SetState};
 pub use setting::Setting;
 pub use step::InitializeStep;
 pub use stored::{bytea, make_storable, push_copy_line, storable};

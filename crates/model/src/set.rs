@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// Kind of a set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -72,6 +73,40 @@ pub struct NewSet {
     pub seed: u64,
     /// Number of its runs, if that is known.
     pub planned_runs: Option<i32>,
+    /// The value sets that its scripts draw from.
+    pub value_sets: Vec<DrawnSet>,
+}
+
+/// A value set that scripts draw from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrawnSet {
+    /// Its name.
+    pub name: String,
+    /// Number of values that are used of each row, from the first on.
+    pub columns: usize,
+    /// Digest of these values.
+    pub digest: String,
+}
+
+impl DrawnSet {
+    /// The set with these values, as words and texts.
+    pub fn new(name: String, columns: usize, words: &[u64], texts: &str) -> DrawnSet {
+        let mut digest = Sha256::new();
+        for word in words {
+            digest.update(word.to_le_bytes());
+        }
+        digest.update(texts);
+        DrawnSet {
+            name,
+            columns,
+            digest: format!("{:x}", digest.finalize()),
+        }
+    }
+
+    /// Whether it is the same set as another one, with other values.
+    pub fn has_changed(&self, before: &DrawnSet) -> bool {
+        self.name == before.name && self.columns == before.columns && self.digest != before.digest
+    }
 }
 
 /// End of a set.

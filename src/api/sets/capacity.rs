@@ -149,6 +149,7 @@ fn find_capacity(
             options: search.options.to_json(),
             seed,
             planned_runs: None,
+            value_sets: super::drawn_sets(std::iter::once(&spec))?,
         };
         super::begin(new, Progress::default(), &horizon, |set| {
             let set_id = set.id;

@@ -53,7 +53,7 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
         );
     }
     let planned = comparison.plan().len();
-    let new = series.new_set(SetKind::Compare, &common, series.document(), planned);
+    let new = series.new_set(SetKind::Compare, &common, series.document(), planned)?;
     super::begin(new, Progress::of(&common)?, horizon, |set| {
         comparison.perform(set, Outcomes::default())
     })

@@ -33,7 +33,7 @@ use crate::worker::set_writer;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use selfbench_model::{NewSet, RunRecord, SetEnd, SetKind, SetState};
+use selfbench_model::{DrawnSet, NewSet, RunRecord, SetEnd, SetKind, SetState};
 use serde_json::Value;
 
 /// The time between notices of how far a set has come, at least.
@@ -118,6 +118,22 @@ pub(super) fn resume<T>(
         made: made as i32,
         verdict: verdict(&rows),
     })
+}
+
+/// The value sets that the scripts of runs draw from.
+pub(super) fn drawn_sets<'s>(specs: impl Iterator<Item = &'s RunSpec>) -> Result<Vec<DrawnSet>> {
+    let mut drawn: Vec<DrawnSet> = Vec::new();
+    for spec in specs {
+        let used = spec.checked_workload()?.value_sets;
+        for (set, rows) in used.into_iter().zip(&spec.values) {
+            let is_it = |known: &DrawnSet| known.name == set.name && known.columns == set.columns;
+            if !drawn.iter().any(is_it) {
+                let (words, texts) = (rows.words(), rows.texts());
+                drawn.push(DrawnSet::new(set.name, set.columns, words, texts));
+            }
+        }
+    }
+    Ok(drawn)
 }
 
 /// Fails if another session drives a set.
@@ -226,6 +242,8 @@ impl Set<'_> {
             ..spec.clone()
         };
         let record = perform(&spec, self.progress, self.horizon);
+        // That a run failed for this reason is not told beside it.
+        self.require_extension().or_raise();
         self.done += 1;
         self.made += usize::from(record.as_ref().is_ok_and(|record| !record.run.is_void()));
         record

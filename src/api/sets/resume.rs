@@ -6,7 +6,7 @@ use super::outcomes::Outcomes;
 use super::series::Series;
 use super::sweep::Sweep;
 use super::verdicts::Row;
-use super::{Resumed, Set};
+use super::{Resumed, Set, drawn_sets};
 use crate::api::teardown;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
@@ -16,7 +16,7 @@ use crate::results::sets::{self, StoredSet};
 use crate::run::RunSpec;
 use crate::server;
 use pgrx::prelude::*;
-use selfbench_model::{RunRecord, SetKind};
+use selfbench_model::{DrawnSet, RunRecord, SetKind};
 
 #[pg_extern(sql = false)]
 #[allow(clippy::type_complexity)]
@@ -59,14 +59,14 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, Resumed)> {
     let resumed = match set.kind {
         SetKind::Compare => {
             let mut comparison = Comparison::stored(&set)?;
-            prepare(set_id, &mut comparison.series, &outcomes, horizon)?;
+            prepare(set_id, &set, &mut comparison.series, &outcomes, horizon)?;
             let left = require_left(set_id, &set, comparison.left(&outcomes).len())?;
             let body = |set: &mut Set<'_>| comparison.perform(set, outcomes);
             super::resume(set_id, Some(left), horizon, body, |rows| verdicts(rows))?
         }
         SetKind::Sweep => {
             let mut sweep = Sweep::stored(&set)?;
-            prepare(set_id, &mut sweep.series, &outcomes, horizon)?;
+            prepare(set_id, &set, &mut sweep.series, &outcomes, horizon)?;
             let left = sweep.left(&outcomes).iter().map(Vec::len).sum();
             let left = require_left(set_id, &set, left)?;
             let body = |set: &mut Set<'_>| sweep.perform(set, outcomes);
@@ -78,6 +78,7 @@ fn go_on(set_id: i64, horizon: &Horizon) -> Result<(SetKind, Resumed)> {
             let search = FindCapacity::stored(&set)?;
             let spec = search.check()?;
             require_scripts(set_id, &spec, |_| true)?;
+            require_value_sets(set_id, &set, &drawn_sets(std::iter::once(&spec))?)?;
             finish_teardowns(outcomes.runs.values().flatten(), search.target(), horizon)?;
             let made = search.made(set_id)?;
             let body = |set: &mut Set<'_>| search.perform(set, spec, made);
@@ -93,15 +94,22 @@ fn verdicts(rows: &[Row]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Checks arms again, and that their scripts are still what earlier runs have executed.
-/// Then executes the teardowns that are still due.
-fn prepare(set_id: i64, series: &mut Series, outcomes: &Outcomes, horizon: &Horizon) -> Result<()> {
+/// Checks arms again, that their scripts are still what earlier runs have executed, and that value sets have
+/// the same values. Then executes the teardowns that are still due.
+fn prepare(
+    set_id: i64,
+    set: &StoredSet,
+    series: &mut Series,
+    outcomes: &Outcomes,
+    horizon: &Horizon,
+) -> Result<()> {
     series.check()?;
     for arm in &series.arms {
         if let Some(spec) = &arm.spec {
             require_scripts(set_id, spec, |old| old.arm == arm.name)?;
         }
     }
+    require_value_sets(set_id, set, &series.drawn_sets()?)?;
     for arm in &series.arms {
         let runs = outcomes.runs.get(&arm.name).into_iter().flatten();
         finish_teardowns(runs, arm.options.target.as_deref(), horizon)?;
@@ -140,6 +148,24 @@ fn require_scripts(
                 ),
                 hint: "Its text is in bench.run_scripts: define the script with it again, or make \
                        a new set."
+                    .into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Fails if value sets do not have the values that they had when a set was made.
+fn require_value_sets(set_id: i64, set: &StoredSet, drawn: &[DrawnSet]) -> Result<()> {
+    let before = set.value_sets.iter().flatten();
+    for old in before {
+        if let Some(changed) = drawn.iter().find(|now| now.has_changed(old)) {
+            return Err(Error::OptionConflict {
+                message: format!(
+                    "value set \"{}\" has changed since set {set_id} was made",
+                    changed.name
+                ),
+                hint: "Give its rows in bench.value_sets the same values again, or make a new set."
                     .into(),
             });
         }

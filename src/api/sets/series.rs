@@ -13,7 +13,7 @@ use crate::results::sets::StoredSet;
 use crate::run::{Mode, ReadSets, RunOptions, Vacuum};
 use crate::security;
 use pgrx::prelude::*;
-use selfbench_model::{NewSet, SetKind};
+use selfbench_model::{DrawnSet, NewSet, SetKind};
 use selfbench_stats::random::mix;
 use serde_json::{Map, Value, json};
 use std::ops::RangeInclusive;
@@ -112,14 +112,20 @@ impl Series {
         common: &RunOptions,
         options: Map<String, Value>,
         planned: usize,
-    ) -> NewSet {
-        NewSet {
+    ) -> Result<NewSet> {
+        Ok(NewSet {
             kind,
             label: common.label.clone(),
             options: options.into(),
             seed: self.seed,
             planned_runs: Some(planned as i32),
-        }
+            value_sets: self.drawn_sets()?,
+        })
+    }
+
+    /// The value sets that its scripts draw from.
+    pub fn drawn_sets(&self) -> Result<Vec<DrawnSet>> {
+        super::drawn_sets(self.arms.iter().filter_map(|arm| arm.spec.as_ref()))
     }
 
     /// Checks arms, and has a vacuum and a checkpoint before each run that writes: what one run leaves

@@ -29,10 +29,10 @@ pub fn arms_of(set_id: i64) -> Result<Vec<Row>> {
         SetKind::Sweep => Sweep::stored(&set)?.rows(Some(set_id), &outcomes),
         SetKind::FindCapacity => {
             return Err(Error::OptionConflict {
-                message: format!("set {set_id} has no arms"),
-                hint:
-                    "It is a search by bench.find_capacity, whose result is in bench.set_summary."
-                        .into(),
+                message: format!(
+                    "set {set_id} is a search by bench.find_capacity, which has no arms"
+                ),
+                hint: format!("SELECT bench.report(set_ids => {set_id}) shows what it has found."),
             });
         }
     })

@@ -74,7 +74,7 @@ fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
     document.insert(GRID.into(), grid);
     let new = sweep
         .series
-        .new_set(SetKind::Sweep, &common, document, planned);
+        .new_set(SetKind::Sweep, &common, document, planned)?;
     super::begin(new, Progress::of(&common)?, horizon, |set| {
         sweep.perform(set, Outcomes::default())
     })

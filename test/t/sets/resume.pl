@@ -106,6 +106,27 @@ query($compare);
 is(query("SELECT count(*) FROM (SELECT arm, round, seed FROM bench.runs WHERE set_id = $set AND state = 'finished' EXCEPT SELECT arm, round, seed FROM bench.runs WHERE set_id <> $set AND label = 'resumed') d"),
 	0, 'the same seed makes the same set');
 
+# Nor with other rows of a value set: values that scripts do not use may change.
+query(q{INSERT INTO bench.value_sets VALUES ('numbers', 1, '{1,2}');
+	SELECT bench.define_script('draws', E'\\\\values numbers a\nSELECT :a, pg_advisory_xact_lock_shared(count(*)) FROM bench.runs WHERE set_id = (SELECT max(set_id) FROM bench.sets)')});
+foreach my $sql (q(bench.compare('[{"name": "a"}, {"name": "b"}]', scripts => 'draws', repeats => 1, transactions => 1)),
+	q(bench.sweep('{"clients": [1, 2]}', scripts => 'draws', repeats => 1, transactions => 1)),
+	q(bench.find_capacity(1000, scripts => 'draws', duration => '200 ms', tolerance => 1)))
+{
+	my $name = ($sql =~ /bench\.(\w+)/)[0];
+	($caller, $keeper, $set) = gated("SELECT * FROM $sql", 1);
+	signal_sql($caller, 'INT');
+	finish_sql($caller);
+	$keeper->query_safe('SELECT pg_advisory_unlock_all()');
+	$keeper->quit;
+	query(q{UPDATE bench.value_sets SET values = '{2,2}'});
+	like(complaints("SELECT * FROM bench.resume($set)"), qr/ERROR:  22023: value set "numbers" has changed since set $set was made\nHINT:/, "$name: not with other values");
+	query(q{UPDATE bench.value_sets SET values = '{1,3}'});
+	like(query("SELECT * FROM bench.resume($set)"), qr/^$set\|$name\|[1-9]/, "$name: resumed with the same");
+}
+like(complaints('SELECT bench.arms()'), qr/ERROR:  22023: set $set is a search by bench\.find_capacity, which has no arms\nHINT:  SELECT bench\.report\(set_ids => $set\) shows/, 'a search has no arms');
+like(query("SELECT bench.report(set_ids => $set)"), qr/capacity/i, 'but a report');
+
 # After a crash.
 ($caller, $keeper, $set) = gated(q(SELECT * FROM bench.sweep('{"clients": [1, 2]}', scripts => 'gate', repeats => 2, transactions => 1)), 2);
 $node->stop('immediate');
