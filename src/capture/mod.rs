@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::run::definitions;
 use crate::security::with_search_path;
 use selfbench_capture::settled_commits;
-use statistics::{BEYOND, LeftOut, Source, Window};
+use statistics::{BEYOND, LeftOut, Source, Window, current_role};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use store::{Row, Stored};
@@ -47,6 +47,7 @@ pub fn capture(
     for statement in &window.statements {
         statements.push(Stored {
             number: statements.len() as i32 + 1,
+            role: Some(statement.role),
             queryid: Some(statement.queryid),
             text: texts.get(&statement.key()).cloned(),
             counters: statement.counters,
@@ -68,6 +69,7 @@ pub fn capture(
     for entry in left_out {
         statements.push(Stored {
             number: statements.len() as i32 + 1,
+            role: None,
             queryid: None,
             text: Some(format!("{} statements", entry.number)),
             counters: entry.counters,
@@ -106,6 +108,7 @@ fn made(name: &str, facts: &Facts, statements: &[Stored]) -> Result<Made> {
             let counters = &statement.counters;
             Observed {
                 number: statement.number,
+                role: statement.role.unwrap_or_else(current_role),
                 text: statement.text.clone(),
                 calls: counters.calls,
                 rows: counters.rows / counters.calls,

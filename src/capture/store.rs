@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 pub struct Stored {
     /// Its number, from 1.
     pub number: i32,
+    /// Oid of the role that executed it; `None` of statements that are left out together.
+    pub role: Option<u32>,
     /// Its number in pg_stat_statements; `None` of statements that are left out together.
     pub queryid: Option<i64>,
     /// Its text.
@@ -189,6 +191,7 @@ fn document(statement: &Stored, row: &Row, approximate: bool, sql: Option<String
     let counters = &statement.counters;
     json!({
         "statement_no": statement.number,
+        "role": statement.role,
         "queryid": statement.queryid,
         "query": statement.text,
         "script": row.script,
@@ -250,6 +253,7 @@ fn nothing(rows: &[Row]) -> Error {
 #[derive(Deserialize)]
 struct Loaded {
     statement_no: i32,
+    role: Option<u32>,
     queryid: Option<i64>,
     query: Option<String>,
     reason: Option<String>,
@@ -270,7 +274,7 @@ pub fn load(name: &str) -> Result<(Facts, Vec<Stored>)> {
     let found = as_owner(|| {
         query::first_two_values::<String, String>(
             "SELECT (to_jsonb(w) || jsonb_build_object('clone_schema', d.manifest #> '{captured,clone_schema}'))::text,
-                    (SELECT jsonb_agg(to_jsonb(s) || jsonb_build_object('expressions',
+                    (SELECT jsonb_agg(to_jsonb(s) || jsonb_build_object('role', s.role::oid::bigint, 'expressions',
                                 (SELECT jsonb_object_agg(p.parameter_no, p.expression)
                                    FROM bench.captured_parameters p
                                   WHERE p.owner = s.owner AND p.workload = s.workload
@@ -295,6 +299,7 @@ pub fn load(name: &str) -> Result<(Facts, Vec<Stored>)> {
     let statements: Vec<Loaded> = serde_json::from_str(&statements).map_err(unreadable)?;
     let statements = statements.into_iter().map(|s| Stored {
         number: s.statement_no,
+        role: s.role,
         queryid: s.queryid,
         text: s.query,
         reason: s.reason.filter(|_| s.queryid.is_none()),
