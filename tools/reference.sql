@@ -79,14 +79,16 @@ FROM objects o;
 SELECT $$# Reference
 
 All functions, tables, views and types of schema `bench`, and the errors of the extension. `make reference` writes this
-page from the comments on these objects. In psql, `\d+` shows those on columns, and this query what each function does:
+page from the comments on these objects. In psql, `\d+` shows those on columns of tables, views and types, `SELECT
+obj_description('bench.time_budget'::regproc)` those on a function, its arguments and columns, and this query what each
+function does:
 
 ```sql
 SELECT proname AS function, split_part(obj_description(oid, 'pg_proc'), E'\n', 1) AS does
 FROM pg_proc WHERE pronamespace = 'bench'::regnamespace ORDER BY proname;
 ```
 
-Names of figures end in their unit: `_ms`, `_us`, `_s`, `_bytes`; `_share` is a fraction from 0 to 1. The other pages say
+Most names of figures end in their unit: `_ms`, `_us`, `_s`, `_bytes`; `_share` is a fraction from 0 to 1. The other pages say
 what the figures mean and how they are measured.
 
 ## Privileges

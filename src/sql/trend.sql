@@ -116,7 +116,7 @@ AS $$
           FROM bench.runs r WHERE r.run_id = ANY ($1))
     SELECT r.run_id, 'option', 2, o.name, nullif(o.value, 'null') #>> '{}'
       FROM runs r, jsonb_each(r.run) o (name, value)
-     WHERE o.name IN ('database_name', 'backends', 'server_version', 'extension_version', 'unmatched',
+     WHERE o.name IN ('database_name', 'backends', 'server_version', 'extension_version', 'stalled_clients', 'unmatched',
                       {{literals compared}})
     UNION ALL
     SELECT r.run_id, 'option', 2, o.name, nullif(to_jsonb(p) -> o.name, 'null') #>> '{}'

@@ -40,7 +40,9 @@ pub use pgio::{PgioRun, PgioSession};
 pub use probe::Probe;
 pub use profile::{RunProfile, RunStack};
 pub use record::{Reply, RunRecord};
-pub use run::{LARGEST_TABLES, LOCKED_TABLES, Origin, Run, RunState, failed_to_observe};
+pub use run::{
+    HIDDEN_SESSIONS, LARGEST_TABLES, LOCKED_TABLES, Origin, Run, RunState, failed_to_observe,
+};
 pub use script::{RunScript, RunStatement, scripts_hash};
 pub use set::{DrawnSet, NewSet, SetEnd, SetKind, SetState};
 pub use setting::Setting;

@@ -116,6 +116,8 @@ macro_rules! run {
             pub warmup_transactions: i64,
             /// Clients that were aborted.
             pub aborted_clients: i32,
+            /// Clients that completed at most one transaction, in the time of twenty.
+            pub stalled_clients: i32,
             /// Why the run or a client ended early.
             pub errors: Vec<String>,
             /// Statements that matched no row in any sampled transaction.
@@ -162,6 +164,9 @@ pub fn failed_to_observe(what: &str, why: &str) -> String {
     format!("{FAILED_TO_OBSERVE}{what}: {why}")
 }
 
+/// The note of a run whose sessions on the target were not found there.
+pub const HIDDEN_SESSIONS: &str = "not observed: waits of the target's sessions: it does not show the process IDs \
+     that the clients know, as behind a connection pooler";
 /// The note of a run that used more tables and indexes than are stored or looked at.
 pub const LARGEST_TABLES: &str = "run_tables has only the largest tables and indexes";
 /// The note of a run that may have used tables at which nothing could look.

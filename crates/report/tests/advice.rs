@@ -744,6 +744,24 @@ fn statements_that_matched_no_row() {
 }
 
 #[test]
+fn clients_and_waits_behind_a_pooler() {
+    let pooled = changed(run(Mode::Libpq, SELECT_ONLY), |run| run.stalled_clients = 3);
+    let evidence = format!("{} of {} clients, at most one each", 3, pooled.run.clients);
+    assert_one(
+        &pooled,
+        &format!("clients completed hardly any transaction: {evidence}"),
+    );
+    let hidden = changed(run(Mode::Libpq, SELECT_ONLY), |run| {
+        run.notes.push(selfbench_model::HIDDEN_SESSIONS.into());
+    });
+    let said = advice(&hidden, &Evidence::default());
+    assert!(
+        said.iter()
+            .any(|finding| finding.finding == "waits of sessions were not observed")
+    );
+}
+
+#[test]
 fn conditions_of_the_workload() {
     let mut record = run(Mode::Spi, SELECT_ONLY);
     let check = RunCheck {

@@ -24,7 +24,6 @@ struct Row(i32, Option<String>, Option<String>, Option<i64>, bool);
 /// Name in notes of what a target may not show.
 pub const WHAT: &str = "waits of the target's sessions";
 pub const HIDDEN: &str = "the role may not see what they do";
-const NOT_SHOWN: &str = "its activity view does not have the processes that the clients know";
 
 /// The sessions on a target.
 pub struct TargetSessions {
@@ -113,7 +112,7 @@ impl TargetSessions {
     /// Notes that nothing was seen during the whole run.
     pub fn conclude(self, notes: &mut Notes) {
         if self.has_asked && !self.has_shown {
-            notes.missing(WHAT, NOT_SHOWN);
+            notes.add(selfbench_model::HIDDEN_SESSIONS.into());
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::shared::{ClientState, IntervalFigures, StatementRows, reading};
 use crate::telemetry::period::Period;
 use selfbench_model::{
     Figures, INTERVALS_PER_BATCH, Latency, Observed, PgioSession, Run, RunInterval, RunRecord,
-    RunState, RunStatement, encoded, scripts_hash,
+    RunScript, RunState, RunStatement, encoded, scripts_hash,
 };
 use selfbench_report::counted;
 use selfbench_script::Action;
@@ -27,6 +27,9 @@ const MAX_ERRORS: usize = 20;
 
 /// A statement that has matched no row so often, in sampled transactions, hardly does by chance.
 const SAMPLED_EXECUTIONS: u32 = 20;
+
+/// A client that completes hardly a transaction in the time of so many of the slowest script is stalled.
+const MANY: f64 = 20.0;
 
 /// Collects the figures of a run in progress.
 pub struct Collector<'s> {
@@ -208,6 +211,7 @@ fn conclude_run(
         ));
     }
     run.unmatched = unmatched(segment, spec);
+    run.stalled_clients = stalled(segment, spec, &record.scripts, seconds);
     measure_harness(segment, spec, &total, run);
     if spec.run.reconnect {
         let made = total.counts.transactions + total.counts.failed();
@@ -292,6 +296,27 @@ fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut R
     let us = effort.harness_ns as f64 / 1e3;
     run.overhead_us = (transactions > 0).then(|| us / transactions as f64);
     run.overhead_share = Some(effort.harness_ns as f64 / effort.of_ns as f64);
+}
+
+/// Number of clients that completed at most one transaction, though the run was long enough for
+/// [`MANY`] of the slowest script. With a rate, a client may have had nothing to do.
+fn stalled(segment: &Segment, spec: &RunSpec, scripts: &[RunScript], seconds: f64) -> i32 {
+    let latencies = scripts
+        .iter()
+        .filter_map(|script| script.figures.latency.latency_avg_ms);
+    let slowest_ms = latencies.fold(0.0, f64::max);
+    if spec.run.rate.is_some() || slowest_ms == 0.0 || seconds * 1e3 < MANY * slowest_ms {
+        return 0;
+    }
+    let mut tallies = vec![Tally::default(); segment.layout().scripts];
+    let mut completed = |client| -> u64 {
+        reading::read_client(segment, client, &mut tallies);
+        tallies.iter().map(|tally| tally.counts.total()).sum()
+    };
+    let is_stalled = |client: &usize| {
+        segment.client(*client).0.state() == ClientState::Finished && completed(*client) <= 1
+    };
+    (0..spec.clients()).filter(is_stalled).count() as i32
 }
 
 /// The statements that matched no row in any of the transactions that were sampled.

@@ -140,7 +140,7 @@ like($node->safe_psql('postgres', "SELECT bench.report($latest)"),
 	qr/^warning: commits do not wait for the disk: fsync = off$/m, 'reports have warnings');
 # What clients were seen to wait for differs from run to run.
 is( advice("clients => 3, transactions => 100, wait_sample_rate => 0"),
-	"warning|clients wait for each other's locks on rows of pgbench_branches|scale 2, 3 clients",
+	"warning|clients update the same rows of pgbench_branches|scale 2, 3 clients",
 	'a small scale');
 is(advice("'select-only', clients => 3, transactions => 100"), '', 'which does not matter to readers');
 is( advice('transactions => 200', 'SET synchronous_commit = off'),
@@ -238,7 +238,7 @@ sub told
 	return $told;
 }
 like(told("mode => 'libpq', duration => '1 min', clients => 3", 'SET log_duration = on'),
-	qr/NOTICE:  clients wait for each other's locks on rows of pgbench_branches\nDETAIL:  scale 2, 3 clients\.\nHINT:  Initialize .*
+	qr/NOTICE:  clients update the same rows of pgbench_branches\nDETAIL:  scale 2, 3 clients\.\nHINT:  Initialize .*
 \S+ NOTICE:  commits do not wait for the disk\nDETAIL:  fsync = off\.\n.*NOTICE:  statements are logged\nDETAIL:  log_duration = on\./s,
 	'notices at the start');
 unlike(told("'select-only', duration => '1 min', clients => 3"), qr/pgbench_branches|fsync|logged/, 'none without a reason');

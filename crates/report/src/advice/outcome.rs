@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::number::counted;
-use selfbench_model::{Run, RunCheck, RunRecord, RunScript, RunState};
+use selfbench_model::{HIDDEN_SESSIONS, Run, RunCheck, RunRecord, RunScript, RunState};
 use selfbench_stats::{buckets, summary};
 
 /// Shorter runs say more about their beginning than about anything else.
@@ -64,6 +64,14 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
              transaction.",
         ));
     }
+    if run.stalled_clients > 0 {
+        all.push(Finding::warning(
+            "clients completed hardly any transaction",
+            format!("{} of {} clients, at most one each", run.stalled_clients, run.clients),
+            "Check what they waited for with bench.top_waits. A connection pooler in session mode lets \
+             clients wait if its pool has fewer sessions than the run has clients, and two more.",
+        ));
+    }
     for (finding, count, remedy) in [
         (
             "transactions failed",
@@ -94,6 +102,13 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
              may not be what was to be measured.",
         )
     }));
+    if run.notes.iter().any(|note| note == HIDDEN_SESSIONS) {
+        all.push(Finding::note(
+            "waits of sessions were not observed",
+            HIDDEN_SESSIONS.trim_start_matches("not observed: ").into(),
+            "Nothing is said about locks. Connect to the server itself to see what its sessions wait for.",
+        ));
+    }
     let highest_ms = buckets::HIGHEST_NS as f64 / 1e6;
     if let Some(max_ms) = run.figures.latency.latency_max_ms
         && max_ms > highest_ms

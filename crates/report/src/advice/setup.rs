@@ -77,7 +77,7 @@ fn of(setup: &Setup) -> Vec<Finding> {
     let is = |name: &str, value: &str| (setup.setting)(name).as_deref() == Some(value);
     if setup.scripts.contains(&"<builtin: TPC-B (sort of)>") && setup.scale < setup.clients {
         all.push(Finding::warning(
-            "clients wait for each other's locks on rows of pgbench_branches",
+            "clients update the same rows of pgbench_branches",
             format!("scale {}, {} clients", setup.scale, setup.clients),
             "Initialize with a scale of at least the number of clients.",
         ));
