@@ -81,7 +81,7 @@ WHERE CASE WHEN c.type ~ '^timestamp' THEN c.name !~ '_at$'
   AND c.name !~ '(ratio|_factor|^lambda|^sigma|^kappa)(_low|_high)?$'
   AND c.name NOT IN ('p_value', 'r_squared', 'peak_clients', 'bend_clients', 'sessions', 'waiting_sessions', 'per_minute', 'commits', 'begins',
                      'before', 'after', 'level', 'level_low', 'level_high', 'value',
-                     'captured_rows', 'run_rows', 'captured_blocks', 'run_blocks')
+                     'captured_rows', 'run_rows', 'captured_blocks', 'run_blocks', 'least_change')
 GROUP BY c.name, c.type ORDER BY c.type, c.name;
 SELECT DISTINCT classid::regclass
 FROM pg_depend

@@ -1,6 +1,6 @@
 # Runs every command of README.md: each line of a ```sh block and each ```sql
-# block is one test.  Then runs the SQL of docs/*.md, one session per page, the commands of
-# crontab lines and those by which psql writes files, and checks that the pages name all
+# block is one test.  Then runs the SQL of docs/*.md, one session per page up to each crontab line, the commands of
+# these lines and those by which psql writes files, and checks that the pages name all
 # functions, that docs/reference.md is up to date, and that the pictures of README.md have the figures of its text.  The
 # environment names a server and an empty database for the SQL.
 #
@@ -52,7 +52,13 @@ foreach my $page (glob 'docs/*.md')
 	foreach my $block (blocks($page))
 	{
 		my ($language, $text) = @$block;
-		succeeds(adapted($1), "$page: crontab") if $language eq 'cron' && $text =~ /^(?:\S+ ){5}(.*)/;
+		if ($language eq 'cron' && $text =~ /^(?:\S+ ){5}(.*)/)
+		{
+			my $command = adapted($1);
+			sql_succeeds($session, $page) if $session ne '';
+			$session = '';
+			succeeds($command, "$page: crontab");
+		}
 		next if $language ne 'sql';
 	  SKIP:
 		{
@@ -142,6 +148,7 @@ sub adapted
 {
 	my ($text) = @_;
 	$text =~ s/\b((?:duration|timeout|warmup)\s*=>\s*)'[^']*'/$1'1 s'/g;
+	$text =~ s/("(?:duration|warmup)": )"[^"]*"/$1"1 s"/g;
 	$text =~ s/\b(repeats\s*=>\s*)\d+/${1}2/g;
 	$text =~ s/\b(percentile\s*=>\s*)\d+/${1}90/g;
 	$text =~ s/\b(scale\s*=>\s*)\d+/${1}1/g;

@@ -33,6 +33,12 @@ pub(super) fn remember_set(set_id: i64) {
     LAST_SET.store(set_id, Relaxed);
 }
 
+/// The last run and the last set since the last call, for a process that remembers each once.
+pub(super) fn take() -> (Option<i64>, Option<i64>) {
+    let stored = |last: &AtomicI64| Some(last.swap(0, Relaxed)).filter(|number| *number > 0);
+    (stored(&LAST_RUN), stored(&LAST_SET))
+}
+
 /// The number of the run that an argument `run_id` names. NULL is no default: it is what a query finds that
 /// finds nothing.
 pub(super) fn run(run_id: Option<i64>) -> Result<i64> {

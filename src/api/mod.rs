@@ -6,6 +6,7 @@ mod charts;
 mod dashboard;
 mod generated;
 mod initialize;
+mod jobs;
 mod last;
 mod launch;
 mod live;

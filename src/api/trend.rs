@@ -36,17 +36,22 @@ const FIGURES: [(&str, Better); 22] = [
     ("read_p99_ms", Better::Lower),
 ];
 
+/// Fails unless trends have such a figure.
+pub(super) fn require_figure(figure: &str) -> Result<()> {
+    one_of("figure", figure, FIGURES).map(drop)
+}
+
+/// Fails unless a change by that fraction can count.
+pub(super) fn require_least_change(least_change: f64) -> Result<f64> {
+    in_range("least_change", least_change, 0.0, 1.0)
+}
+
 /// Fails unless there is such a figure, and runs with the label that the caller may see.
 #[pg_extern(sql = false)]
 fn require_trend(label: Option<&str>, figure: Option<&str>, least_change: Option<f64>) {
     (|| {
-        one_of("figure", argument("figure", figure)?, FIGURES)?;
-        in_range(
-            "least_change",
-            argument("least_change", least_change)?,
-            0.0,
-            1.0,
-        )?;
+        require_figure(argument("figure", figure)?)?;
+        require_least_change(argument("least_change", least_change)?)?;
         let label = argument("label", label)?;
         let sql = "SELECT EXISTS (SELECT FROM bench.runs WHERE label = $1)";
         let exists = with_pinned_settings(|| query::first_value::<bool>(sql, &[label.into()]))?;

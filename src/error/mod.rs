@@ -196,6 +196,9 @@ pub enum Error {
     /// No such set, or not one that the caller may see.
     #[error("set {set_id} does not exist")]
     UnknownSet { set_id: i64 },
+    /// The caller has no job of that name.
+    #[error("job \"{job_name}\" does not exist")]
+    UnknownJob { job_name: String },
     /// Another session drives the set.
     #[error("set {set_id} is in progress")]
     SetInProgress { set_id: i64 },
@@ -351,6 +354,7 @@ impl Error {
             Error::LoopbackDenied => Sqlstate::ERRCODE_INSUFFICIENT_PRIVILEGE,
             Error::UnknownRun { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::UnknownSet { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
+            Error::UnknownJob { .. } => Sqlstate::ERRCODE_UNDEFINED_OBJECT,
             Error::SetInProgress { .. } => Sqlstate::ERRCODE_OBJECT_IN_USE,
             Error::LostRun { .. } => Sqlstate::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Error::NoRun | Error::NoSet | Error::UnknownLabel(_) => {
@@ -615,6 +619,7 @@ impl Error {
             | Error::NullElement { name: "set_ids" } => {
                 Some("Sets are listed in bench.set_summary.".into())
             }
+            Error::UnknownJob { .. } => Some("Your jobs are listed in bench.schedules.".into()),
             Error::SetInProgress { .. } => {
                 Some("Wait until the session that makes its runs has ended.".into())
             }

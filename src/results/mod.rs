@@ -3,6 +3,7 @@
 pub mod dashboard;
 pub mod delete;
 mod insert;
+pub mod jobs;
 pub mod json;
 pub mod load;
 pub mod log;

@@ -26,6 +26,8 @@ pub enum TaskKind {
     Statements = 4,
     /// Storing the row of a set.
     Set = 5,
+    /// Making the runs of a job.
+    Job = 6,
 }
 
 impl TaskKind {
@@ -34,6 +36,7 @@ impl TaskKind {
         match self {
             TaskKind::Run => ("pg_selfbench_coordinator_main", "pg_selfbench coordinator"),
             TaskKind::Initialize => ("pg_selfbench_loader_main", "pg_selfbench loader"),
+            TaskKind::Job => ("pg_selfbench_job_main", "pg_selfbench job"),
             TaskKind::Set => ("pg_selfbench_set_writer_main", "pg_selfbench set writer"),
             TaskKind::Pages => ("pg_selfbench_page_worker_main", "pg_selfbench page worker"),
             TaskKind::Statements => ("pg_selfbench_statements_main", "pg_selfbench statements"),
@@ -87,7 +90,7 @@ pub struct Header {
     /// Workers that have claimed a slot.
     pub(super) claimed: AtomicU32,
     pub(super) outcome_len: AtomicU64,
-    /// Id of the run, 0 while it has none.
+    /// Id of the run, or of the run of a job, 0 while it has none.
     pub run_id: AtomicI64,
     /// Clock reading when the start barrier opened.
     pub start_ns: AtomicU64,
@@ -181,6 +184,7 @@ impl Header {
             (true, 0) => "run".into(),
             (true, id) => format!("run {id}"),
             (false, _) if self.kind == TaskKind::Set as u32 => "set".into(),
+            (false, _) if self.kind == TaskKind::Job as u32 => "job".into(),
             (false, _) => "initialize".into(),
         }
     }

@@ -65,8 +65,8 @@ LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'sample_session_wrappe
 CREATE FUNCTION bench_internal.is_live(run_id bigint, segment bigint) RETURNS boolean
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'is_live_wrapper';
 
-/* Whether another process has locked a row of a table by its number: that of a set, to drive it, or of a run, to
-   execute its teardown. The locks are those of src/state/lock.rs, with the lower 32 bits of the number. */
+/* Whether another process has locked a row of a table by its number: that of a set, to drive it, of a job, to run
+   it, or of a run, to execute its teardown. The locks are those of src/state/lock.rs, with the lower 32 bits of the number. */
 CREATE FUNCTION bench_internal.is_locked(table_name name, number bigint) RETURNS boolean
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp

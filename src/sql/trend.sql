@@ -1,8 +1,8 @@
 /* Runs with the same label over time: series, levels, changes. Compiling a query takes longer than reading 100,000
    runs.
 
-   A series is what column series of bench.runs says. A night is a run; runs of sets and those that lost clients
-   are in none. */
+   A series is what column series of bench.runs says. A night is a run, or the runs that a job has made at a time; runs
+   of sets and those that lost clients are in none. */
 
 CREATE TYPE bench_internal.night AS (
     series text, figure text, started_at timestamptz, run_ids bigint[], value float8, disturbances text[]
@@ -25,8 +25,11 @@ AS $$
         SELECT d.series, d.disturbance
           FROM (SELECT r.series, unnest(r.disturbances) AS disturbance FROM runs r) d
          GROUP BY d.series, d.disturbance
-        HAVING 2 * count(*) > (SELECT count(*) FROM runs r WHERE r.series = d.series))
-    SELECT r.series, f.figure, r.started_at, ARRAY[r.run_id],
+        HAVING 2 * count(*) > (SELECT count(*) FROM runs r WHERE r.series = d.series)),
+    repeated AS MATERIALIZED (
+        SELECT u.run_id, j.job_run_id FROM bench.job_runs j, unnest(j.run_ids) u (run_id) WHERE cardinality(j.run_ids) > 1),
+    single (job_run_id, series, figure, started_at, run_id, value, disturbances) AS NOT MATERIALIZED (
+    SELECT j.job_run_id, r.series, f.figure, r.started_at, r.run_id,
            CASE f.figure
                WHEN 'tps' THEN r.tps
                WHEN 'latency_avg_ms' THEN r.latency_avg_ms
@@ -45,7 +48,17 @@ AS $$
            CASE WHEN r.disturbances = '{}' THEN '{}'
                 ELSE ARRAY(SELECT d FROM unnest(r.disturbances) d
                             WHERE (r.series, d) NOT IN (SELECT u.series, u.disturbance FROM usual u)) END
-      FROM runs r, unnest($2) f (figure)
+      FROM runs r LEFT JOIN repeated j USING (run_id), unnest($2) f (figure))
+    SELECT s.series, s.figure, s.started_at, ARRAY[s.run_id], s.value, s.disturbances
+      FROM single s WHERE s.job_run_id IS NULL
+    UNION ALL
+    /* Runs that were disturbed count if all were. */
+    SELECT s.series, s.figure, min(s.started_at), array_agg(s.run_id ORDER BY s.run_id),
+           coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value) FILTER (WHERE s.disturbances = '{}'),
+                    percentile_cont(0.5) WITHIN GROUP (ORDER BY s.value)),
+           CASE WHEN bool_or(s.disturbances = '{}') THEN '{}' ELSE max(s.disturbances) END
+      FROM single s WHERE s.job_run_id IS NOT NULL
+     GROUP BY s.series, s.figure, s.job_run_id
 $$;
 
 /* The same as arrays in the order of the nights, a row for each series and figure. */
@@ -79,8 +92,8 @@ CREATE FUNCTION bench.trend(
     figure text DEFAULT 'tps', -- figure: tps, latency_avg_ms, latency_p50_ms to latency_p999_ms, cpu_us_per_transaction, wal_bytes_per_transaction, or one of bench.pgio_runs
     least_change float8 DEFAULT 0.03, -- least change that counts, as a fraction
     OUT series text, -- what the runs of the series have in common
-    OUT started_at timestamptz, -- start of the night: of its run
-    OUT value float8, -- figure of the night
+    OUT started_at timestamptz, -- start of the night: of its first run
+    OUT value float8, -- figure of the night; of several runs of a job, their median
     OUT state text, -- state: ok, slower, faster, suspect, noisy or no history
     OUT level float8, -- geometric mean of the nights between the changes before and after this one, without suspects
     OUT level_low float8, -- lower end of the 95 % interval of level
@@ -100,6 +113,20 @@ AS $$
                n (series, figure, started_at, run_ids, value, disturbances, level, level_low, level_high, state)
 $$;
 COMMENT ON FUNCTION bench.trend IS 'a figure of the runs with a label over time, with a level and a state for each night';
+
+/* Whether one of these runs is of a suspect night. */
+CREATE FUNCTION bench_internal.is_suspect(run_ids bigint[], figures text[], least_change float8) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    SELECT EXISTS (
+        SELECT FROM (SELECT DISTINCT r.label FROM bench.runs r WHERE r.run_id = ANY ($1) AND r.label IS NOT NULL) l,
+               bench_internal.series_of(l.label, coalesce($2, '{tps,latency_avg_ms,riops}')) s,
+               ROWS FROM (unnest(s.nights), bench_internal.judge_nights(s.figure, s.of_nights, s.disturbed, $3))
+                   n (series, figure, started_at, run_ids, value, disturbances, level, level_low, level_high, state)
+         WHERE n.state = 'suspect' AND n.run_ids && $1)
+$$;
 
 /* What has one value in a run: options and versions, settings, facts about the machine, sizes. Aspects have a place in
    their order. */

@@ -18,6 +18,8 @@ use pgrx::pg_sys;
 pub enum Object {
     /// A set, by the session that drives it.
     Set(i64),
+    /// A job, by the worker that runs it.
+    Job(i64),
     /// The teardown of a run, by the process that executes it after the run.
     Teardown(i64),
     /// The imports of a role.
@@ -56,6 +58,7 @@ impl Object {
         let table = |name| own_table(now, name);
         let (class, number, part) = match self {
             Object::Set(set_id) => (table(c"sets")?, set_id as u32, 1),
+            Object::Job(job_id) => (table(c"jobs")?, job_id as u32, 1),
             Object::Teardown(run_id) => (table(c"runs")?, run_id as u32, 1),
             Object::Imports(role) => (table(c"runs")?, role.to_u32(), 2),
             Object::Tables(schema, part) => (pg_sys::NamespaceRelationId, schema.to_u32(), part),

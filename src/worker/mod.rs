@@ -1,14 +1,15 @@
 //! Processes: who starts whom, and what each does.
 //!
-//! A task is a run, an initialization, the storing of a set's row, or the setup or teardown of a
-//! run. Its processes share a segment of memory, see [`crate::shared`]:
+//! A task is a run, an initialization, the storing of a set's row, the setup or teardown of a
+//! run, or a job, whose worker is the caller of its runs. Its processes share a segment of memory, see [`crate::shared`]:
 //!
 //! ```text
 //! caller's backend ─┬─> coordinator ─┬─> client workers: spi_client or libpq_client
 //!                   │                └─> statements, for setup and teardown
 //!                   ├─> statements, for a teardown that is still due
 //!                   ├─> loader ────────> page workers, with a segment of their own
-//!                   └─> set writer
+//!                   ├─> set writer
+//!                   └─> job worker ──> coordinators of its runs, set writers
 //! ```
 //!
 //! All are background workers, but SPI clients may be backends. The caller waits for the task's
@@ -22,6 +23,7 @@
 //! | `clients/` | client workers |
 //! | `load/` | loader and page workers |
 //! | `set_writer` | process that stores the row of a set |
+//! | `job` | process that makes the runs of a scheduled job |
 //! | `launch` | caller's side of a task: start, wait, cancel |
 //! | `locks` | deadlocks between workers and the caller's transaction |
 //! | `attach` | attaching the first process of a task to its segment, and giving the outcome |
@@ -37,6 +39,7 @@ mod attach;
 pub mod clients;
 pub mod coordinator;
 pub mod ending;
+pub mod job;
 pub mod launch;
 pub mod load;
 pub mod locks;

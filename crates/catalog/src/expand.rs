@@ -22,7 +22,7 @@ use std::fs;
 use std::path::Path;
 
 /// The pieces in the order of creation.
-const PIECES: [&str; 23] = [
+const PIECES: [&str; 24] = [
     "schema",
     "tables",
     "telemetry",
@@ -37,6 +37,7 @@ const PIECES: [&str; 23] = [
     "clone",
     "random",
     "results",
+    "jobs",
     "trend",
     "charts",
     "require",

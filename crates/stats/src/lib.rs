@@ -8,6 +8,7 @@ pub mod budget;
 pub mod capacity;
 pub mod compare;
 pub mod counters;
+pub mod due;
 mod error;
 mod histogram;
 mod latency_counters;

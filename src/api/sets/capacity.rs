@@ -10,6 +10,7 @@ use crate::api::progress::Progress;
 use crate::api::run::conclude;
 use crate::api::warnings::{remedy, tell_unused_variables};
 use crate::backend::call::{Call, OrRaiseIn};
+use crate::backend::horizon::Horizon;
 use crate::check::{self, US_PER_SECOND, in_range};
 use crate::error::{Error, Result};
 use crate::options::{Options, options};
@@ -54,8 +55,39 @@ options! {
 }
 
 impl CapacityOptions {
+    /// Makes the search; its row, and the number of the set.
+    pub(in crate::api) fn perform(self, horizon: &Horizon) -> Result<(Row, Option<i64>)> {
+        let seed = check::seed(self.run.seed.as_ref())?;
+        let mut search = FindCapacity {
+            options: self,
+            seed,
+        };
+        // Reports invalid options before the set is stored.
+        let spec = search.options.check()?;
+        tell_unused_variables(std::iter::once(&spec))?;
+        if spec.run.mode == Mode::Libpq {
+            search.options.run.jobs = Some(spec.jobs() as i32);
+        }
+        let new = NewSet {
+            kind: SetKind::FindCapacity,
+            label: search.options.run.label.clone(),
+            options: search.options.to_json(),
+            seed,
+            planned_runs: None,
+            value_sets: super::drawn_sets(std::iter::once(&spec))?,
+        };
+        super::begin(new, Progress::default(), horizon, |set| {
+            let set_id = set.id;
+            let found = search.perform(set, spec, Vec::new())?;
+            Ok(SetResult {
+                rows: (found.rows, set_id),
+                result: found.result,
+            })
+        })
+    }
+
     /// Checks the options that only a search has, and gives the run without a rate.
-    fn check(&self) -> Result<RunSpec> {
+    pub(in crate::api) fn check(&self) -> Result<RunSpec> {
         let limit = check::argument("latency_limit", self.run.latency_limit)?;
         check::above_zero("latency_limit", limit)?;
         in_range("percentile", self.percentile, 50.0, 99.99)?;
@@ -133,34 +165,8 @@ fn find_capacity(
     ),
 > {
     let horizon = call.horizon();
-    let (row, set_id) = (|| {
-        let options = call.read(CapacityOptions::take)?;
-        let seed = check::seed(options.run.seed.as_ref())?;
-        let mut search = FindCapacity { options, seed };
-        // Reports invalid options before the set is stored.
-        let spec = search.options.check()?;
-        tell_unused_variables(std::iter::once(&spec))?;
-        if spec.run.mode == Mode::Libpq {
-            search.options.run.jobs = Some(spec.jobs() as i32);
-        }
-        let new = NewSet {
-            kind: SetKind::FindCapacity,
-            label: search.options.run.label.clone(),
-            options: search.options.to_json(),
-            seed,
-            planned_runs: None,
-            value_sets: super::drawn_sets(std::iter::once(&spec))?,
-        };
-        super::begin(new, Progress::default(), &horizon, |set| {
-            let set_id = set.id;
-            let found = search.perform(set, spec, Vec::new())?;
-            Ok(SetResult {
-                rows: (found.rows, set_id),
-                result: found.result,
-            })
-        })
-    })()
-    .or_raise_in(&call);
+    let (row, set_id) =
+        (|| call.read(CapacityOptions::take)?.perform(&horizon))().or_raise_in(&call);
     let figure = |name, value: Option<f64>| value.map(|value| readable(name, value));
     TableIterator::once((
         figure("rate", row.rate),
@@ -178,7 +184,7 @@ fn find_capacity(
 
 /// Row that a search returns, and that the row of its set keeps.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Row {
+pub(in crate::api) struct Row {
     rate: Option<f64>,
     rate_low: Option<f64>,
     rate_high: Option<f64>,

@@ -9,7 +9,7 @@ use crate::api::warnings::notice;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::backend::horizon::Horizon;
 use crate::error::{Error, Result};
-use crate::options::Options;
+use crate::options::{Options, options};
 use crate::results::result::results;
 use crate::results::sets::StoredSet;
 use crate::run::RunOptions;
@@ -25,38 +25,52 @@ fn compare(
     call: Call<'_>,
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.compare_result")> {
     let horizon = call.horizon();
-    let rows = execute(&call, &horizon).and_then(|rows| results("bench.compare_result", &rows));
+    let rows = (|| {
+        let rows = call.read(CompareOptions::take)?.perform(&horizon)?;
+        results("bench.compare_result", &rows)
+    })();
     SetOfIterator::new(rows.or_raise_in(&call))
 }
 
-fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
-    let (given, repeats, common) = call.read(|arguments| {
-        Ok((
-            arguments.take::<Option<Value>>("arms")?,
-            arguments.take::<i32>("repeats")?,
-            RunOptions::take(arguments)?,
-        ))
-    })?;
-    let document = match given {
-        Some(document) => document,
-        None => default_arms(&common)?,
-    };
-    let comparison = Comparison {
-        series: Series::new(&document, &common, repeats, MAX_ARMS, &[])?,
-    };
-    let series = &comparison.series;
-    if series.arms.len() == 1 {
-        notice(
-            "one arm is compared with nothing",
-            "Its rows say how fast it is, and how much its runs differ.",
-            "Give two arms or more; the first one is the baseline.",
-        );
+options! {
+    /// The options of a comparison.
+    pub struct CompareOptions, ..run: RunOptions {
+        /// Array of objects of run options; by default in the server, by socket and by TCP.
+        arms: Option<Value>;
+        /// Runs of each arm that count.
+        repeats: i32 = 7;
     }
-    let planned = comparison.plan().len();
-    let new = series.new_set(SetKind::Compare, &common, series.document(), planned)?;
-    super::begin(new, Progress::of(&common)?, horizon, |set| {
-        comparison.perform(set, Outcomes::default())
-    })
+}
+
+impl CompareOptions {
+    /// Checks everything that can be checked before the first run.
+    pub(in crate::api) fn check(&self) -> Result<Comparison> {
+        let document = match &self.arms {
+            Some(document) => document,
+            None => &default_arms(&self.run)?,
+        };
+        Ok(Comparison {
+            series: Series::new(document, &self.run, self.repeats, MAX_ARMS, &[])?,
+        })
+    }
+
+    /// Makes the comparison.
+    pub(in crate::api) fn perform(&self, horizon: &Horizon) -> Result<Vec<Row>> {
+        let comparison = self.check()?;
+        let series = &comparison.series;
+        if series.arms.len() == 1 {
+            notice(
+                "one arm is compared with nothing",
+                "Its rows say how fast it is, and how much its runs differ.",
+                "Give two arms or more; the first one is the baseline.",
+            );
+        }
+        let planned = comparison.plan().len();
+        let new = series.new_set(SetKind::Compare, &self.run, series.document(), planned)?;
+        super::begin(new, Progress::of(&self.run)?, horizon, |set| {
+            comparison.perform(set, Outcomes::default())
+        })
+    }
 }
 
 /// Arms in this server, by socket and by TCP: what the way to the server costs.

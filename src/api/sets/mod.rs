@@ -5,16 +5,16 @@
 //! coordinators store with their place in the set. What is left after a cancel or a crash follows
 //! from the row of the set and the rows of its runs.
 
-mod arms;
-mod capacity;
-mod compare;
+pub(super) mod arms;
+pub(super) mod capacity;
+pub(super) mod compare;
 mod outcomes;
 mod resume;
 mod scaling;
 mod series;
 pub(super) mod stored_arms;
 mod stored_runs;
-mod sweep;
+pub(super) mod sweep;
 pub(super) mod verdicts;
 
 use super::last;

@@ -11,7 +11,7 @@ use crate::backend::horizon::Horizon;
 use crate::check;
 use crate::error::{Error, Result};
 use crate::initialize::WorkloadOptions;
-use crate::options::Options;
+use crate::options::{Options, options};
 use crate::results::result::results;
 use crate::results::sets::StoredSet;
 use crate::run::RunOptions;
@@ -34,50 +34,65 @@ fn sweep(
     call: Call<'_>,
 ) -> SetOfIterator<'static, pgrx::composite_type!('static, "bench.sweep_result")> {
     let horizon = call.horizon();
-    let rows = execute(&call, &horizon).and_then(|rows| results("bench.sweep_result", &rows));
+    let rows = (|| {
+        let rows = call.read(SweepOptions::take)?.perform(&horizon)?;
+        results("bench.sweep_result", &rows)
+    })();
     SetOfIterator::new(rows.or_raise_in(&call))
 }
 
-fn execute(call: &Call<'_>, horizon: &Horizon) -> Result<Vec<Row>> {
-    let (grid, repeats, initialize, common) = call.read(|arguments| {
-        Ok((
-            arguments.take::<Option<Value>>("grid")?,
-            arguments.take::<i32>("repeats")?,
-            arguments.take::<bool>("initialize")?,
-            RunOptions::take(arguments)?,
-        ))
-    })?;
-    let grid = check::argument("grid", grid)?;
-    let points = points(&grid)?;
-    let scales = points.iter().map(scale_of).collect::<Result<Vec<_>>>()?;
-    let has_scale = scales.iter().any(Option::is_some);
-    if has_scale != initialize {
-        return Err(Error::OptionConflict {
-            message: match has_scale {
-                true => "a grid with \"scale\" needs initialize => true".into(),
-                false => "initialize => true needs \"scale\" in the grid".into(),
-            },
-            hint:
-                "It drops the tables of the scripts' workload and loads them anew for each scale."
+options! {
+    /// The options of a sweep.
+    pub struct SweepOptions, ..run: RunOptions {
+        /// Object with an array of values for each option that varies.
+        grid: Option<Value>;
+        /// Runs of each point.
+        repeats: i32 = 3;
+        /// Whether the grid may have scale.
+        initialize: bool = false;
+    }
+}
+
+impl SweepOptions {
+    /// Checks everything that can be checked before the first run.
+    pub(in crate::api) fn check(&self) -> Result<Sweep> {
+        let points = points(check::argument(GRID, self.grid.as_ref())?)?;
+        let scales = points.iter().map(scale_of).collect::<Result<Vec<_>>>()?;
+        let has_scale = scales.iter().any(Option::is_some);
+        if has_scale != self.initialize {
+            return Err(Error::OptionConflict {
+                message: match has_scale {
+                    true => "a grid with \"scale\" needs initialize => true".into(),
+                    false => "initialize => true needs \"scale\" in the grid".into(),
+                },
+                hint: "It drops the tables of the scripts' workload and loads them anew for each scale."
                     .into(),
-        });
+            });
+        }
+        let arms = arms_of(&points);
+        let sweep = Sweep {
+            series: Series::new(&arms, &self.run, self.repeats, MAX_POINTS, &scales)?,
+            points,
+        };
+        if has_scale {
+            sweep.family()?;
+        }
+        Ok(sweep)
     }
-    let sweep = Sweep {
-        series: Series::new(&arms_of(&points), &common, repeats, MAX_POINTS, &scales)?,
-        points,
-    };
-    if has_scale {
-        sweep.family()?;
+
+    /// Makes the sweep.
+    pub(in crate::api) fn perform(&self, horizon: &Horizon) -> Result<Vec<Row>> {
+        let sweep = self.check()?;
+        let planned = sweep.plan().iter().map(Vec::len).sum();
+        let mut document = sweep.series.document();
+        document.insert(GRID.into(), self.grid.clone().unwrap_or_default());
+        let new = sweep
+            .series
+            .new_set(SetKind::Sweep, &self.run, document, planned)?;
+        super::begin(new, Progress::of(&self.run)?, horizon, |set| {
+            sweep.perform(set, Outcomes::default())
+        })
     }
-    let planned = sweep.plan().iter().map(Vec::len).sum();
-    let mut document = sweep.series.document();
-    document.insert(GRID.into(), grid);
-    let new = sweep
-        .series
-        .new_set(SetKind::Sweep, &common, document, planned)?;
-    super::begin(new, Progress::of(&common)?, horizon, |set| {
-        sweep.perform(set, Outcomes::default())
-    })
 }
 
 /// All combinations of the values of a grid; the last key changes first.

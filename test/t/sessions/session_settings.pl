@@ -97,6 +97,9 @@ my @calls = (
 	resume          => 'SELECT * FROM bench.resume(1)',
 	run             => qq(SELECT $once FROM bench.run('mine', clients => 2, $quick)),
 	run_pgio        => "SELECT selects FROM bench.run_pgio(transactions => 1)",
+	schedule        => q(SELECT job_name, cron_jobid, statement FROM bench.schedule('it''s', '0 3 * * *', '{"scripts": "mine", "transactions": 3, "vacuum": "none"}')),
+	run_job         => q(SELECT bench.run_job('it''s') > 0),
+	unschedule      => q(SELECT * FROM bench.unschedule('it''s')),
 	scaling         => 'SELECT * FROM bench.scaling(2)',
 	session_usage   => 'SELECT blocks_hit > 0 FROM bench.session_usage()',
 	set_parameter   => q(SELECT bench.set_parameter('other', 1, 1, '1')),
@@ -138,7 +141,7 @@ my @settings = (
 	"statement_timeout = '1 h'; SET lock_timeout = '1 h'; SET idle_in_transaction_session_timeout = '1 h'");
 # Functions that write, that need a schema in search_path, and that draw with characters of the client's
 # encoding.
-my $writes  = qr/^(capture|clone|define|delete|drop|finish|grant|import|initialize|resume|set_parameter)/;
+my $writes  = qr/^(capture|clone|define|delete|drop|finish|grant|import|initialize|resume|run_job|schedule|set_parameter|unschedule)/;
 my $in_path = qr/^initialize|pgio$|^pgbench$|^check_workload$|^workload_script$/;
 my $drawn   = qr/^(plot|report)$/;
 

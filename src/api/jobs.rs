@@ -1,0 +1,254 @@
+//! `bench.schedule`, `bench.unschedule` and `bench.run_job`.
+
+use super::last;
+use super::run;
+use super::sets::arms::require_storable;
+use super::sets::capacity::CapacityOptions;
+use super::sets::compare::CompareOptions;
+use super::sets::sweep::SweepOptions;
+use super::trend::{require_figure, require_least_change};
+use super::warnings;
+use crate::backend::call::{Call, OrRaiseIn};
+use crate::backend::horizon::Horizon;
+use crate::check::{argument, in_range, invalid};
+use crate::error::{Error, OrRaise, Result, catch};
+use crate::options::Options;
+use crate::results::jobs::{self, Job, Made, State};
+use crate::run::{PgioOptions, RunOptions, RunSpec};
+use crate::security::with_pinned_settings;
+use crate::worker::job;
+use pgrx::prelude::*;
+use selfbench_model::RunState;
+use selfbench_stats::due;
+use serde_json::Value;
+
+/// Longest name of a job, in bytes.
+const MAX_NAME_BYTES: usize = 200;
+/// Most runs each time.
+const MAX_REPEATS: i32 = 1000;
+
+type Scheduled = TableIterator<
+    'static,
+    (
+        name!(job_name, String),
+        name!(cron_jobid, Option<i64>),
+        name!(statement, Option<String>),
+    ),
+>;
+
+/// What a job makes: a run or a set, with the options of the function that makes it.
+enum Work {
+    Run(RunOptions),
+    Pgio(PgioOptions),
+    Compare(CompareOptions),
+    Sweep(SweepOptions),
+    FindCapacity(CapacityOptions),
+}
+
+impl Work {
+    /// Reads the options of a job.
+    fn of(document: &Value) -> Result<Work> {
+        let only = document
+            .as_object()
+            .filter(|object| object.len() == 1)
+            .and_then(|object| object.iter().next());
+        fn below<T: Options>(name: &str, options: &Value) -> Result<T> {
+            T::from_json(options).map_err(|error| error.within(name))
+        }
+        Ok(match only.map(|(name, options)| (name.as_str(), options)) {
+            Some((name @ "compare", options)) => Work::Compare(below(name, options)?),
+            Some((name @ "sweep", options)) => Work::Sweep(below(name, options)?),
+            Some((name @ "find_capacity", options)) => Work::FindCapacity(below(name, options)?),
+            Some((name @ "pgio", options)) => Work::Pgio(below(name, options)?),
+            _ => Work::Run(RunOptions::from_json(document)?),
+        })
+    }
+
+    /// Checks everything that can be checked before a run.
+    fn check(&self) -> Result<()> {
+        match self {
+            Work::Run(options) => {
+                require_storable(options)?;
+                let spec = options.check()?;
+                warnings::tell_unused_variables(std::iter::once(&spec))
+            }
+            Work::Pgio(options) => {
+                require_storable(&options.run)?;
+                options.check().map(drop)
+            }
+            Work::Compare(options) => options.check().map(drop),
+            Work::Sweep(options) => options.check().map(drop),
+            Work::FindCapacity(options) => options.check().map(drop),
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        !matches!(self, Work::Run(_) | Work::Pgio(_))
+    }
+
+    /// Makes the run or the set.
+    fn perform(self, horizon: &Horizon) -> Result<Made> {
+        match self {
+            Work::Run(options) => run_once(&options.check()?, horizon),
+            Work::Pgio(options) => run_once(&options.check()?, horizon),
+            Work::Compare(options) => options.perform(horizon).map(|_| Made::default()),
+            Work::Sweep(options) => options.perform(horizon).map(|_| Made::default()),
+            Work::FindCapacity(options) => options.perform(horizon).map(|_| Made::default()),
+        }
+    }
+}
+
+/// Makes a run; how it ended.
+fn run_once(spec: &RunSpec, horizon: &Horizon) -> Result<Made> {
+    let run = run::perform(spec, Default::default(), horizon)?.run;
+    run::conclude(&run, None)?;
+    Ok(Made {
+        state: match run.state {
+            RunState::Finished => State::Finished,
+            RunState::Canceled => State::Canceled,
+            _ => State::Failed,
+        },
+        message: (!run.errors.is_empty()).then(|| run.errors.join("\n")),
+        ..Made::default()
+    })
+}
+
+#[pg_extern(sql = false)]
+fn schedule(call: Call<'_>) -> Scheduled {
+    (|| {
+        let (job_name, schedule, options, repeats, confirm, least_change, figures) =
+            call.read(|arguments| {
+                Ok((
+                    arguments.take::<Option<String>>("job_name")?,
+                    arguments.take::<Option<String>>("schedule")?,
+                    arguments.take::<Option<Value>>("options")?,
+                    arguments.take::<i32>("repeats")?,
+                    arguments.take::<i32>("confirm")?,
+                    arguments.take::<f64>("least_change")?,
+                    arguments.take::<Option<Vec<Option<String>>>>("figures")?,
+                ))
+            })?;
+        let job_name = argument("job_name", job_name)?;
+        if job_name.trim().is_empty() || job_name.len() > MAX_NAME_BYTES {
+            let valid = format!("A text of 1 to {MAX_NAME_BYTES} bytes.");
+            return Err(invalid("job_name", format!("\"{job_name}\""), &valid));
+        }
+        let schedule = argument("schedule", schedule)?;
+        let options = argument("options", options)?;
+        let work = Work::of(&options)?;
+        let job = Job {
+            job_id: 0,
+            job_name: job_name.clone(),
+            options: options.to_string(),
+            repeats: in_range("repeats", repeats, 1, MAX_REPEATS)?,
+            confirm: in_range("confirm", confirm, 0, MAX_REPEATS)?,
+            least_change: require_least_change(least_change)?,
+            figures: figures.map(without_nulls).transpose()?,
+        };
+        job.figures
+            .iter()
+            .flatten()
+            .try_for_each(|figure| require_figure(figure))?;
+        if work.is_set() && repeats > 1 {
+            return Err(Error::OptionConflict {
+                message: "a job that makes a set cannot repeat it".into(),
+                hint: "Give the repeats of the set with its options.".into(),
+            });
+        }
+        work.check()?;
+        jobs::store(&job, &schedule)?;
+        let sql = "SELECT cron_jobid, statement FROM bench_internal.schedule_in_cron($1, $2, $3)";
+        let cron_database = jobs::cron_database()?;
+        let arguments = [
+            job_name.as_str().into(),
+            schedule.as_str().into(),
+            cron_database.as_deref().into(),
+        ];
+        with_pinned_settings(|| in_cron(job_name.clone(), sql, &arguments))
+    })()
+    .or_raise_in(&call)
+}
+
+#[pg_extern(sql = false)]
+fn unschedule(call: Call<'_>) -> Scheduled {
+    (|| {
+        let job_name = call.read(|arguments| arguments.take::<Option<String>>("job_name"))?;
+        let job_name = argument("job_name", job_name)?;
+        jobs::delete(&job_name)?;
+        let sql = "SELECT cron_jobid, statement FROM bench_internal.unschedule_in_cron($1, $2)";
+        let cron_database = jobs::cron_database()?;
+        let arguments = [job_name.as_str().into(), cron_database.as_deref().into()];
+        with_pinned_settings(|| in_cron(job_name.clone(), sql, &arguments))
+    })()
+    .or_raise_in(&call)
+}
+
+fn without_nulls(figures: Vec<Option<String>>) -> Result<Vec<String>> {
+    let figure = |figure: Option<String>| figure.ok_or(Error::NullElement { name: "figures" });
+    figures.into_iter().map(figure).collect()
+}
+
+/// The row of a query that changes the jobs of pg_cron as the caller.
+fn in_cron(
+    job_name: String,
+    sql: &str,
+    arguments: &[pgrx::datum::DatumWithOid<'_>],
+) -> Result<Scheduled> {
+    let (cron_jobid, statement) = Spi::connect_mut(|client| {
+        let row = client.update(sql, Some(1), arguments)?.first();
+        Ok::<_, pgrx::spi::Error>((row.get::<i64>(1)?, row.get::<String>(2)?))
+    })?;
+    Ok(TableIterator::once((job_name, cron_jobid, statement)))
+}
+
+#[pg_extern(sql = false)]
+fn run_job(call: Call<'_>) -> i64 {
+    let horizon = call.horizon();
+    (|| {
+        let job_name = call.read(|arguments| arguments.take::<Option<String>>("job_name"))?;
+        crate::server::require_writable("run a job")?;
+        let job = jobs::find(&argument("job_name", job_name)?)?;
+        match job::start(&job, &horizon) {
+            // Its row tells it: nobody may read the errors of a scheduler.
+            Err(error @ Error::WorkerSlots { .. }) => {
+                let message = error.report().one_line();
+                pgrx::warning!("job \"{}\" could not start: {message}", job.job_name);
+                jobs::fail(&job, &message)
+            }
+            started => started,
+        }
+    })()
+    .or_raise_in(&call)
+}
+
+/// The last minute up to `now` at which a schedule was due, both since 1970-01-01 in its time zone.
+#[pg_extern(sql = false)]
+fn last_due(schedule: &str, now: i64) -> Option<i64> {
+    due::last_due(schedule, now)
+}
+
+#[pg_extern(sql = false)]
+fn perform_job(call: Call<'_>) {
+    let horizon = call.horizon();
+    let options = call
+        .read(|arguments| arguments.take::<Option<Value>>("options"))
+        .and_then(|options| argument("options", options))
+        .or_raise();
+    let performed = catch(|| {
+        let work = Work::of(&options)?;
+        let ended = work.perform(&horizon)?;
+        call.require_extension()?;
+        Ok(ended)
+    });
+    let (run_id, set_id) = last::take();
+    let (ended, error) = match performed {
+        Ok(ended) => (ended, None),
+        Err(error) => (Made::default(), Some(error)),
+    };
+    job::made(Made {
+        run_ids: run_id.into_iter().filter(|_| set_id.is_none()).collect(),
+        set_id,
+        ..ended
+    });
+    error.map_or(Ok(()), Err).or_raise_in(&call);
+}

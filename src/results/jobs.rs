@@ -1,0 +1,225 @@
+//! The rows of jobs and of their runs, in `bench.jobs` and `bench.job_runs`, which are written with the rights of the
+//! tables' owner.
+
+use super::json::storable;
+use crate::backend::transaction::transaction;
+use crate::error::{Error, Result};
+use crate::query;
+use crate::security::{as_owner, with_pinned_settings};
+use crate::state::lock::{Object, Until};
+use crate::state::session;
+use crate::state::transaction::InTransaction;
+use pgrx::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A job of the current role.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// Its number.
+    pub job_id: i64,
+    /// Its name.
+    pub job_name: String,
+    /// Its options, a document.
+    pub options: String,
+    /// Runs each time.
+    pub repeats: i32,
+    /// Further runs at most, while the night is suspect.
+    pub confirm: i32,
+    /// Least change that counts, as a fraction.
+    pub least_change: f64,
+    /// Figures in which a night may be suspect, unless they are the default ones.
+    pub figures: Option<Vec<String>>,
+}
+
+/// Stores a job of the current role, or replaces the one of that name, whose number it keeps.
+pub fn store(job: &Job, schedule: &str) -> Result<()> {
+    let owner = session::role();
+    as_owner(|| {
+        Ok(Spi::run_with_args(
+            "INSERT INTO bench.jobs (job_id, owner, job_name, schedule, options, repeats, confirm, least_change, figures)
+             VALUES (nextval('bench.job_id_seq'), $1, $2, $3, $4::jsonb, $5, $6, $7, $8)
+             ON CONFLICT (owner, job_name) DO UPDATE
+                SET schedule = excluded.schedule, options = excluded.options, repeats = excluded.repeats,
+                    confirm = excluded.confirm, least_change = excluded.least_change, figures = excluded.figures,
+                    scheduled_at = now()",
+            &[
+                owner.into(),
+                job.job_name.as_str().into(),
+                schedule.into(),
+                job.options.as_str().into(),
+                job.repeats.into(),
+                job.confirm.into(),
+                job.least_change.into(),
+                job.figures.clone().into(),
+            ],
+        )?)
+    })
+}
+
+/// Removes a job of the current role.
+pub fn delete(job_name: &str) -> Result<()> {
+    let owner = session::role();
+    let deleted = as_owner(|| {
+        Ok(Spi::connect_mut(|client| {
+            let sql = "DELETE FROM bench.jobs WHERE owner = $1 AND job_name = $2 RETURNING job_id";
+            let rows = client.update(sql, None, &[owner.into(), job_name.into()])?;
+            Ok::<_, pgrx::spi::Error>(rows.len())
+        })?)
+    })?;
+    match deleted {
+        0 => Err(unknown(job_name)),
+        _ => Ok(()),
+    }
+}
+
+/// The job of the current role with that name.
+pub fn find(job_name: &str) -> Result<Job> {
+    let sql = "SELECT jsonb_build_object('job_id', job_id, 'job_name', job_name, 'options', options::text,
+                                         'repeats', repeats, 'confirm', confirm, 'least_change', least_change,
+                                         'figures', figures)::text
+                 FROM bench.jobs
+                WHERE owner = (SELECT quote_ident(current_user)::regrole) AND job_name = $1";
+    let row = with_pinned_settings(|| query::first_value::<String>(sql, &[job_name.into()]))?;
+    let row = row.ok_or_else(|| unknown(job_name))?;
+    serde_json::from_str(&row).map_err(|_| Error::Limit("cannot read a stored job".into()))
+}
+
+fn unknown(job_name: &str) -> Error {
+    Error::UnknownJob {
+        job_name: job_name.to_owned(),
+    }
+}
+
+/// The database of pg_cron, if the server has it. Only privileged roles see its setting.
+pub fn cron_database() -> Result<Option<String>> {
+    let sql = "SELECT setting FROM pg_settings WHERE name = 'cron.database_name'";
+    as_owner(|| query::first_value::<String>(sql, &[]))
+}
+
+/// The state of a run of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// In progress.
+    Running,
+    /// As it should.
+    #[default]
+    Finished,
+    /// By a request.
+    Canceled,
+    /// By an error.
+    Failed,
+    /// The run before was in progress.
+    Skipped,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Finished => "finished",
+            State::Canceled => "canceled",
+            State::Failed => "failed",
+            State::Skipped => "skipped",
+        }
+    }
+}
+
+/// What a run of a job has made.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// How it ended.
+    pub state: State,
+    /// Runs that it made, outside of sets.
+    pub run_ids: Vec<i64>,
+    /// Set that it made.
+    pub set_id: Option<i64>,
+    /// Why it ended.
+    pub message: Option<String>,
+}
+
+/// Stores the beginning of a run of a job, in a transaction of its own; its number, and whether it may go on: it may
+/// not while another process runs the job. Otherwise, this process has the lock of the job until it exits.
+pub fn begin(job: &Job, owner: u32) -> Result<(i64, bool)> {
+    let may = transaction(|| {
+        Object::Job(job.job_id).lock(InTransaction::current()?, Until::Exit, false)
+    })?;
+    let job_run_id = transaction(|| {
+        as_owner(|| {
+            if !may {
+                let last = query::first_value::<i64>(
+                    "SELECT max(job_run_id) FROM bench.job_runs WHERE job_id = $1 AND state = 'running'",
+                    &[job.job_id.into()],
+                )?;
+                let reason = match last {
+                    Some(last) => format!("run {last} of the job is in progress"),
+                    None => "a run of the job is in progress".into(),
+                };
+                return insert(job, owner, State::Skipped.name(), Some(&reason));
+            }
+            Spi::run_with_args(
+                "UPDATE bench.job_runs SET state = 'lost' WHERE job_id = $1 AND state = 'running'",
+                &[job.job_id.into()],
+            )?;
+            insert(job, owner, State::Running.name(), None)
+        })
+    })?;
+    Ok((job_run_id, may))
+}
+
+/// Stores a run of a job that could not begin, in the current transaction; its number.
+pub fn fail(job: &Job, message: &str) -> Result<i64> {
+    let owner = session::role().to_u32();
+    as_owner(|| insert(job, owner, State::Failed.name(), Some(message)))
+}
+
+fn insert(job: &Job, owner: u32, state: &str, message: Option<&str>) -> Result<i64> {
+    let job_run_id = Spi::get_one_with_args::<i64>(
+        "INSERT INTO bench.job_runs (job_run_id, job_id, owner, job_name, state, started_at, finished_at, message)
+         VALUES (nextval('bench.job_run_id_seq'), $1, $2, $3, $4, clock_timestamp(),
+                 CASE WHEN $4 <> 'running' THEN clock_timestamp() END, $5)
+         RETURNING job_run_id",
+        &[
+            job.job_id.into(),
+            pg_sys::Oid::from(owner).into(),
+            job.job_name.as_str().into(),
+            state.into(),
+            message.map(storable).as_deref().into(),
+        ],
+    )?;
+    job_run_id.ok_or_else(|| Error::Limit("no number for the run of a job".into()))
+}
+
+/// Stores what a run of a job has made so far, in a transaction of its own.
+pub fn update(job_run_id: i64, made: &Made) -> Result<()> {
+    transaction(|| {
+        as_owner(|| {
+            Ok(Spi::run_with_args(
+                "UPDATE bench.job_runs
+                    SET state = $2, run_ids = $3, set_id = $4, message = $5,
+                        finished_at = CASE WHEN $2 <> 'running' THEN clock_timestamp() END
+                  WHERE job_run_id = $1",
+                &[
+                    job_run_id.into(),
+                    made.state.name().into(),
+                    made.run_ids.clone().into(),
+                    made.set_id.into(),
+                    made.message.as_deref().map(storable).as_deref().into(),
+                ],
+            )?)
+        })
+    })
+}
+
+/// Whether one of these runs is of a suspect night.
+pub fn is_suspect(job: &Job, run_ids: &[i64]) -> Result<bool> {
+    let is_suspect = transaction(|| {
+        let arguments = [
+            run_ids.to_vec().into(),
+            job.figures.clone().into(),
+            job.least_change.into(),
+        ];
+        let sql = "SELECT bench_internal.is_suspect($1, $2, $3)";
+        with_pinned_settings(|| query::first_value::<bool>(sql, &arguments))
+    })?;
+    Ok(is_suspect == Some(true))
+}
