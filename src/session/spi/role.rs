@@ -12,20 +12,19 @@
 //! * CALL and DO are executed as within a block, and chains are refused (`command_hook`): another transaction
 //!   would start with the session's role, or assert that none has been assumed.
 
-use super::command::CommandState;
 use crate::latch;
 use pgrx::pg_sys;
 
-/// Starts a statement in a transaction with the rights of a role.
-pub(super) fn enter(role: pg_sys::Oid, state: &mut CommandState) {
+/// Starts a statement in a transaction with the rights of a role, and the transaction command unless that
+/// `is_started`. The session's role is kept in `session_role`.
+pub(super) fn enter(role: pg_sys::Oid, is_started: bool, session_role: &mut Option<pg_sys::Oid>) {
     // SAFETY: the beginning of a statement, as `in_statement` has it; what is left of it there is skipped for a
     // command that has been started. In an aborted block, whose end restores nothing, the identity is not changed.
     unsafe {
         pg_sys::SetCurrentStatementStartTimestamp();
-        if !state.started {
+        if !is_started {
             latch::forget_cancel();
             pg_sys::StartTransactionCommand();
-            state.started = true;
         }
         if pg_sys::IsAbortedTransactionBlockState() {
             return;
@@ -33,7 +32,7 @@ pub(super) fn enter(role: pg_sys::Oid, state: &mut CommandState) {
         let (mut user, mut context) = (pg_sys::InvalidOid, 0);
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         if context == 0 {
-            state.session_role = Some(user);
+            *session_role = Some(user);
         }
         pg_sys::SetUserIdAndSecContext(role, pg_sys::SECURITY_LOCAL_USERID_CHANGE as i32);
     }

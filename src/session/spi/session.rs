@@ -176,7 +176,9 @@ impl SpiSession {
         }
         let executed = catch(|| {
             if let Some(role) = self.roles.get(command.number) {
-                role::enter(*role, &mut self.executor.state);
+                let state = &mut self.executor.state;
+                role::enter(*role, state.started, &mut state.session_role);
+                state.started = true;
             }
             self.executor.execute::<PARTS>(command, variables)
         });
