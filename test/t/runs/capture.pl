@@ -12,7 +12,9 @@ needs_extensions(qw(pg_stat_statements));
 
 my $node = new_bench_node('capture', <<'CONF');
 shared_preload_libraries = 'pg_stat_statements'
+pg_stat_statements.max = 15000
 compute_query_id = on
+max_prepared_transactions = 5
 max_worker_processes = 16
 CONF
 
@@ -165,6 +167,77 @@ like($rows, qr/^left out: relation "temp" does not exist$/m, 'a temporary table'
 like($rows, qr/^left out: parameter \$1: app\.empty has no rows for it$/m, 'an empty table');
 like(as('app', 'SELECT query, reason FROM bench.captured_statements WHERE queryid IS NULL'), qr/^\d+ statements\|utility commands$/m, 'utility commands');
 
+# Tables and types of other kinds.
+is($sql->(<<'SQL'), '', 'created');
+CREATE TABLE app.policed (id int PRIMARY KEY, who text);
+INSERT INTO app.policed SELECT i, CASE WHEN i % 2 = 0 THEN 'app' ELSE 'other' END FROM generate_series(1, 100) i;
+ALTER TABLE app.policed ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON app.policed USING (who = current_user);
+GRANT SELECT, UPDATE ON app.policed TO app;
+SET ROLE app;
+CREATE DOMAIN app.code AS text CHECK (VALUE ~ '^c[0-9]+$');
+CREATE TYPE app.pair AS (a int, b text);
+CREATE TABLE app.parts (id int, at date, v text, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+CREATE TABLE app.parts_1 PARTITION OF app.parts FOR VALUES FROM ('2020-01-01') TO ('2021-01-01');
+CREATE TABLE app.parts_2 PARTITION OF app.parts FOR VALUES FROM ('2021-01-01') TO ('2031-01-01');
+INSERT INTO app.parts SELECT i, date '2020-01-01' + i, 'v' || i FROM generate_series(1, 700) i;
+CREATE TABLE app.shapes (id int PRIMARY KEY, code app.code, place app.pair, moods app.mood[]);
+INSERT INTO app.shapes SELECT i, 'c' || i, ROW(i, 'b "' || i)::app.pair, '{fine}'::app.mood[] FROM generate_series(1, 50) i;
+CREATE VIEW app.cheap AS SELECT id, name FROM app.items WHERE price < 100;
+CREATE TABLE app.ruled (id bigint PRIMARY KEY, note text);
+CREATE TABLE app.told (id bigint);
+CREATE RULE tell AS ON INSERT TO app.ruled DO ALSO INSERT INTO app.told VALUES (NEW.id);
+INSERT INTO app.ruled VALUES (1, 'x');
+ANALYZE app.parts;
+SQL
+$sql->('SELECT pg_stat_statements_reset()');
+is(as('app', $_), '', 'executed') foreach map { my $n = $_; join("\n", 'SET client_min_messages = warning;', map { "\\o /dev/null\n$_;" }
+	"SELECT v FROM parts WHERE id = 5 AND at = '2020-01-06'",
+	"UPDATE parts SET v = 'w' WHERE id = 6 AND at = '2020-01-07'",
+	"INSERT INTO parts VALUES (${n}000, '2021-05-05', 'v')",
+	"SELECT id FROM shapes WHERE code = 'c7'",
+	"SELECT id FROM shapes WHERE place = ROW(8, 'b \"8')::pair",
+	"SELECT id FROM shapes WHERE moods = '{fine}' AND id = 9",
+	'SELECT who FROM policed WHERE id = 4',
+	"UPDATE policed SET who = 'app' WHERE id = 6",
+	'SELECT name FROM cheap WHERE id = 3',
+	"INSERT INTO ruled VALUES (10$n, 'y')",
+	'SELECT name FROM items WHERE id = 11 FOR UPDATE',
+	'SELECT id FROM empty',
+	"BEGIN; DECLARE c CURSOR FOR SELECT id FROM items; FETCH 2 FROM c; COMMIT",
+	"COPY (SELECT 1) TO STDOUT",
+	"BEGIN; LOCK TABLE told; PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'",
+	'LISTEN a', 'SELECT pg_advisory_xact_lock(7)', 'SELECT pg_try_advisory_lock(8)', 'SELECT pg_advisory_unlock(8)') } 1 .. 3;
+$rows = as('app', <<'SQL');
+SELECT CASE WHEN status = 'captured' THEN status ELSE status || ': ' || reason END, query FROM bench.capture_workload('mine', period => NULL)
+WHERE query !~ 'statements$' ORDER BY query COLLATE "C";
+SQL
+is($rows, <<'EXPECTED' =~ s/\n\z//r, 'each is captured, or left out with its reason');
+captured|INSERT INTO parts VALUES ($1, $2, $3)
+captured|INSERT INTO ruled VALUES ($1, $2)
+captured|SELECT id FROM empty
+captured|SELECT id FROM shapes WHERE code = $1
+captured|SELECT id FROM shapes WHERE moods = $1 AND id = $2
+left out: parameter $1: it is neither compared with a column nor stored in one|SELECT id FROM shapes WHERE place = ROW($1, $2)::pair
+captured|SELECT name FROM cheap WHERE id = $1
+captured|SELECT name FROM items WHERE id = $1 FOR UPDATE
+left out: it calls pg_advisory_unlock, whose effect does not end with the transaction|SELECT pg_advisory_unlock($1)
+left out: parameter $1: it is an argument of function pg_advisory_xact_lock|SELECT pg_advisory_xact_lock($1)
+left out: it calls pg_try_advisory_lock, whose effect does not end with the transaction|SELECT pg_try_advisory_lock($1)
+captured|SELECT v FROM parts WHERE id = $1 AND at = $2
+captured|SELECT who FROM policed WHERE id = $1
+captured|UPDATE parts SET v = $1 WHERE id = $2 AND at = $3
+captured|UPDATE policed SET who = $1 WHERE id = $2
+EXPECTED
+like(as('app', 'SELECT query, reason, calls FROM bench.captured_statements WHERE queryid IS NULL'), qr/^(?:[89]|1\d) statements\|utility commands\|[2-9]\d$/m,
+	'cursors, COPY, LISTEN, transactions');
+my $hidden = $sql->('SELECT count(*) FROM app.policed WHERE who <> $$app$$');
+is(as('app', "SET client_min_messages = warning; SELECT state, transactions, failed FROM bench.run('mine', clients => 2, transactions => 300, allow_writes => true)"), 'finished|600|0', 'their run');
+is($sql->('SELECT count(*) FROM app.policed WHERE who <> $$app$$'), $hidden, 'rows that a policy hides are not read as values');
+is(as('app', "SELECT count(*) FROM bench.value_sets s, unnest(s.values) v WHERE s.set_name = (SELECT 'mine.s' || statement_no FROM bench.captured_statements
+	WHERE query ~ '^SELECT who') AND v::int % 2 = 1"), '0', 'nor stored');
+as('app', "SELECT bench.drop_workload('mine')");
+
 # Statements that write run on copies: new keys, and rows that were inserted before.
 $sql->(<<'SQL');
 SET ROLE app;
@@ -236,13 +309,17 @@ $sql->("SELECT pg_cancel_backend(pid) $waits");
 (undef, $stderr) = finish_sql($capture);
 like($stderr, qr/ERROR:  57014: canceling statement due to user request/, 'canceled');
 
-# Many statements, and a long one.
+# Ten thousand statements, and one of a megabyte.
 $sql->('SELECT pg_stat_statements_reset()');
-$sql->(join ';', map { my $no = $_; my $conditions = join ' AND ', map { 'price IS ' . ($no >> $_ & 1 ? 'NOT ' : '') . 'NULL' } 0 .. 9;
-	("SELECT id FROM app.items WHERE id = 1 AND $conditions") x 2 } 0 .. 999);
-my $long = 'SELECT id FROM app.items WHERE id = 1 AND (' . join(' OR ', map { "name IS NULL" } 1 .. 60_000) . ')';
+$sql->(<<'SQL');
+\o /dev/null
+SELECT 'SELECT id FROM app.items WHERE id = 1 AND ' || string_agg('price IS ' || CASE WHEN (i >> b) % 2 = 0 THEN 'NOT ' ELSE '' END || 'NULL', ' AND ')
+  FROM generate_series(1, 10000) i, generate_series(0, 13) b, generate_series(1, 2) r GROUP BY r, i \gexec
+SQL
+my $long = 'SELECT id FROM app.items WHERE id = 1 AND (' . join(' OR ', map { "name IS NULL" } 1 .. 66_000) . ')';
 $sql->("$long;$long");
-like($sql->("SELECT status, reason, query FROM bench.capture_workload('many', period => NULL, top => 5) ORDER BY statement_no"),
-	qr/^left out\|beyond the top\|99[0-9] statements$/m, 'many statements');
+$rows = $sql->("SELECT status, reason, query FROM bench.capture_workload('many', period => NULL, top => 100) ORDER BY statement_no");
+like($rows, qr/^left out\|beyond the top\|99[0-9]{2} statements$/m, 'many statements');
+like($rows, qr/^captured\|\|SELECT id FROM app\.items WHERE id = \$1 AND \(name IS NULL OR/m, 'a long one');
 nothing_left_ok($node, 'capture');
 done_testing();
