@@ -110,5 +110,3 @@ SELECT pg_catalog.pg_extension_config_dump('bench.{{table}}', '');
 
 /* PUBLIC has EXECUTE on new functions by default. */
 REVOKE ALL ON ALL ROUTINES IN SCHEMA bench, bench_internal FROM PUBLIC;
--- Called with the rights of each role whose statements a captured workload executes.
-GRANT EXECUTE ON FUNCTION bench_internal.require_copy TO PUBLIC;

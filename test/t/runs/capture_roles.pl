@@ -71,6 +71,7 @@ CREATE FUNCTION web.ways() RETURNS text[] LANGUAGE sql AS $$ SELECT ARRAY[
 	'DO $d$ BEGIN COMMIT; END $d$', 'SELECT set_config(''role'', ''boss'', false)', 'SELECT set_config(''role'', ''none'', true)',
 	'SELECT set_config(''session_authorization'', ''boss'', false)', 'INSERT INTO boss.secret VALUES (1)'] $$;
 CREATE FUNCTION web.tries() RETURNS int LANGUAGE plpgsql AS 'BEGIN PERFORM web.attempt(web.ways()); RETURN 1; END';
+CREATE FUNCTION web.counts() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN nextval((''num'' || ''bers'')::regclass); END';
 CREATE FUNCTION web.of_third() RETURNS int LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN PERFORM web.attempt(web.ways()); RETURN 2; END';
 -- What could be left behind: a search_path, a temporary table, a transaction that may write.
 CREATE FUNCTION evil.strike() RETURNS int LANGUAGE plpgsql VOLATILE AS 'BEGIN INSERT INTO web.log VALUES ($$evil$$, current_user, NULL); RETURN 3; END';
@@ -115,7 +116,7 @@ sub executed
 	as($super, 'SELECT pg_stat_statements_reset()');
 	foreach (1 .. 3)
 	{
-		as('web user', "$path $_") foreach 'SELECT leaves()', 'SELECT tries()', 'SELECT of_third()', 'UPDATE items SET n = n + 1 WHERE id = 7', 'SELECT n FROM items WHERE id = 8';
+		as('web user', "$path $_") foreach 'SELECT counts()', 'SELECT leaves()', 'SELECT tries()', 'SELECT of_third()', 'UPDATE items SET n = n + 1 WHERE id = 7', 'SELECT n FROM items WHERE id = 8';
 		as('boss', "$path SELECT note FROM notes WHERE id = 5; UPDATE notes SET note = 'b' WHERE id = 6;");
 	}
 	return;
@@ -130,10 +131,10 @@ like(as('boss', $capture =~ s/web user/nobody/r), qr/ERROR:  42704: role "nobody
 like(as('boss', $capture =~ s/'\{web user\}'/'{NULL}'/r), qr/ERROR:  22004: roles must not be null/, 'a null');
 as($super, 'GRANT "web user" TO boss');
 is(as('boss', $capture =~ s/, roles => .*?\)/)/r), "captured||SELECT note FROM notes WHERE id = \$1\ncaptured||UPDATE notes SET note = \$1 WHERE id = \$2", 'own statements only');
-is(as('boss', $capture), join("\n", map { "captured||$_" } 'SELECT leaves()', 'SELECT n FROM items WHERE id = $1', 'SELECT note FROM notes WHERE id = $1',
+is(as('boss', $capture), join("\n", map { "captured||$_" } 'SELECT counts()', 'SELECT leaves()', 'SELECT n FROM items WHERE id = $1', 'SELECT note FROM notes WHERE id = $1',
 	'SELECT of_third()', 'SELECT tries()', 'UPDATE items SET n = n + $1 WHERE id = $2', 'UPDATE notes SET note = $1 WHERE id = $2') =~ s/(captured)\|\|(UPDATE items)/$1|approximate|$2/r,
 	'statements of both roles');
-is(as('boss', q(SELECT role, count(*) FROM bench.captured_statements WHERE queryid IS NOT NULL GROUP BY role ORDER BY 2)), qq(boss|2\n"web user"|7), 'by role');
+is(as('boss', q(SELECT role, count(*) FROM bench.captured_statements WHERE queryid IS NOT NULL GROUP BY role ORDER BY 2)), qq(boss|2\n"web user"|8), 'by role');
 is(as($super, 'SELECT count(*) FROM web.log'), '0', 'the capture has executed nothing');
 
 # Where there are no workers of this server.
@@ -149,12 +150,12 @@ foreach my $options ('', ", protocol => 'simple'", ", protocol => 'extended', pe
 is(as($super, 'SELECT count(*) FROM boss.secret'), '0', 'the secret is safe');
 
 # On copies.
-is(as('boss', "SELECT count(*) FROM bench.clone_tables('both', 'copies', tables => '{web.log}')"), '3', 'copied');
+is(as('boss', "SELECT count(*) FROM bench.clone_tables('both', 'copies', tables => '{web.log,web.numbers}')"), '3', 'copied');
 is(as($super, q(SELECT string_agg(p, ',') FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) p WHERE has_table_privilege('web user', 'copies.items', p))),
 	'SELECT,INSERT,UPDATE,DELETE', 'with the rights on the originals');
 is(as($super, q(SELECT count(*) FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) p WHERE has_table_privilege('web user', 'copies.notes', p))), '0', 'not more');
 as($super, 'GRANT USAGE ON SCHEMA copies TO third; GRANT INSERT ON copies.log TO third');
-my $originals = q(SELECT (SELECT sum(n) FROM web.items), (SELECT string_agg(note, '' ORDER BY id) FROM boss.notes), (SELECT count(*) FROM web.log));
+my $originals = q(SELECT (SELECT sum(n) FROM web.items), (SELECT string_agg(note, '' ORDER BY id) FROM boss.notes), (SELECT count(*) FROM web.log), (SELECT last_value FROM web.numbers));
 my $before = as($super, $originals);
 my $run_id = as('boss', "SELECT run_id FROM bench.run('both', clients => 2, transactions => 200)");
 is(as('boss', "SELECT state, transactions, failed FROM bench.runs WHERE run_id = $run_id"), 'finished|400|0', 'run on the copies');
