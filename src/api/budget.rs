@@ -76,7 +76,7 @@ fn means(run_ids: &[i64]) -> Result<(Vec<LatencyPart>, i64)> {
     let mut budgets = Vec::new();
     for run_id in run_ids {
         let run = live::visible(*run_id)?.run;
-        budgets.push(load::time_budget(&run, &SeenWaits::load(*run_id)?)?);
+        budgets.push(load::time_budget(&run, &SeenWaits::load_events(*run_id)?)?);
     }
     let is_known = |parts: &Vec<LatencyPart>| parts.iter().any(|part| part.us.is_some());
     if budgets.iter().any(is_known) {

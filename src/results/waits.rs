@@ -73,7 +73,7 @@ impl SeenWaits {
     /// Reads them with the rights of the caller.
     pub fn load(run_id: i64) -> Result<SeenWaits> {
         // Others wait for the session that writes WAL or reads the block, and for storage with it.
-        let groups = query_json::<Group>(
+        Ok(SeenWaits::of(query_json(
             &format!(
                 "SELECT jsonb_build_object(
                             'moment', moment, 'interval_no', interval_no, 'class', class, 'event', event,
@@ -88,7 +88,24 @@ impl SeenWaits {
                   GROUP BY GROUPING SETS ((moment, interval_no), (moment, class, between), (class, event, between))"
             ),
             run_id,
-        )?;
+        )?))
+    }
+
+    /// Reads those of the whole run alone, without intervals and moments, which takes a tenth of the time.
+    pub fn load_events(run_id: i64) -> Result<SeenWaits> {
+        Ok(SeenWaits::of(query_json(
+            &format!(
+                "SELECT jsonb_build_object('class', class, 'event', event, 'between', between, 'samples', sum(samples),
+                                           'lasting', sum(lasting), 'rounds', max(rounds))::text
+                   FROM (SELECT class, event, samples, lasting, rounds, {HAS_THE_TURN} AS between
+                           FROM bench.run_waits WHERE run_id = $1) w
+                  GROUP BY class, event, between"
+            ),
+            run_id,
+        )?))
+    }
+
+    fn of(groups: Vec<Group>) -> SeenWaits {
         let mut seen = SeenWaits::default();
         let mut waiting: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for group in groups {
@@ -132,6 +149,6 @@ impl SeenWaits {
         // As bench.top_waits has them.
         seen.events
             .sort_by_cached_key(|e| (Reverse(e.samples), e.class.clone(), e.event.clone()));
-        Ok(seen)
+        seen
     }
 }
