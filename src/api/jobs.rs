@@ -16,6 +16,7 @@ use crate::options::Options;
 use crate::results::jobs::{self, Job, Made, State};
 use crate::run::{PgioOptions, RunOptions, RunSpec};
 use crate::security::with_pinned_settings;
+use crate::server;
 use crate::worker::job;
 use pgrx::prelude::*;
 use selfbench_model::RunState;
@@ -129,6 +130,7 @@ fn schedule(call: Call<'_>) -> Scheduled {
                 ))
             })?;
         let job_name = argument("job_name", job_name)?;
+        server::require_writable_transaction("schedule a job")?;
         if job_name.trim().is_empty() || job_name.len() > MAX_NAME_BYTES {
             let valid = format!("A text of 1 to {MAX_NAME_BYTES} bytes.");
             return Err(invalid("job_name", format!("\"{job_name}\""), &valid));
@@ -174,6 +176,7 @@ fn unschedule(call: Call<'_>) -> Scheduled {
     (|| {
         let job_name = call.read(|arguments| arguments.take::<Option<String>>("job_name"))?;
         let job_name = argument("job_name", job_name)?;
+        server::require_writable_transaction("remove a job")?;
         jobs::delete(&job_name)?;
         let sql = "SELECT cron_jobid, statement FROM bench_internal.unschedule_in_cron($1, $2)";
         let cron_database = jobs::cron_database()?;
@@ -206,7 +209,7 @@ fn run_job(call: Call<'_>) -> i64 {
     let horizon = call.horizon();
     (|| {
         let job_name = call.read(|arguments| arguments.take::<Option<String>>("job_name"))?;
-        crate::server::require_writable("run a job")?;
+        server::require_writable("run a job")?;
         let job = jobs::find(&argument("job_name", job_name)?)?;
         match job::start(&job, &horizon) {
             // Its row tells it: nobody may read the errors of a scheduler.

@@ -34,9 +34,13 @@ SQL
 
 $node->safe_psql('postgres', 'SELECT bench.compare(repeats => 1, transactions => 5)');
 
+$node->safe_psql('postgres', q(SELECT bench.schedule('every "night"', '0 3 * * *', '{"transactions": 5, "label": "job"}', figures => '{tps}')));
+$node->safe_psql('postgres', q(SELECT bench.run_job('every "night"')));
+wait_for($node, "SELECT state = 'finished' FROM bench.job_runs");
+
 $node->safe_psql('postgres', "CREATE ROLE granted LOGIN; SELECT bench.grant_to('granted');");
 
-my @tables = qw(sets runs run_scripts run_intervals run_settings scripts workload_definitions pgio_runs pgio_sessions);
+my @tables = qw(sets runs run_scripts run_intervals run_settings scripts workload_definitions pgio_runs pgio_sessions jobs job_runs);
 
 sub contents
 {
@@ -73,6 +77,8 @@ foreach my $format (qw(plain custom))
 	is( $node->safe_psql($format, "SELECT bench.define_script('own', 'SELECT 1');
 			SELECT state FROM bench.run('own', duration => 0.1)", extra_params => [qw(-U granted)]),
 		"\nfinished", "what a role was granted, $format");
+	is( $node->safe_psql($format, q(SELECT bench.run_job('every "night"'))), 2, "a restored job runs, $format");
+	wait_until_quiet($node);
 	foreach my $run_id (1, $last)
 	{
 		is( $node->safe_psql($format,   "SELECT bench.report($run_id)"),

@@ -85,6 +85,9 @@ my %writes = (
 	'bench.finish_teardown' => "SELECT bench.finish_teardown($run_id)",
 	'bench.import_run'   => "SELECT bench.import_run(bench.export_run($run_id)::json)",
 	'bench.grant_to'     => q(SELECT bench.grant_to('pg_monitor')),
+	'bench.schedule'     => q(SELECT bench.schedule('x', '0 3 * * *', '{"transactions": 1}')),
+	'bench.unschedule'   => q(SELECT bench.unschedule('x')),
+	'bench.run_job'      => q(SELECT bench.run_job('x')),
 	'bench.initialize_pgio' => 'SELECT bench.initialize_pgio()',
 	'bench.initialize'   => 'SELECT bench.initialize()');
 foreach my $name (sort keys %writes)
