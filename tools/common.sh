@@ -20,6 +20,13 @@ die() {
     exit 1
 }
 
+# require_space MB DIRECTORY   fails if a file system has less free space than is needed
+require_space() {
+    local free
+    free=$(df -Pm "$2" | awk 'NR == 2 { print $4 }')
+    [ "$free" -ge "$1" ] || die "$1 MB are needed in $2, where $free MB are free"
+}
+
 # The server's major version: 15 of "PostgreSQL 15.4 (Debian ...)" or "16beta1".
 pg_major() {
     "$PG_CONFIG" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/'
