@@ -10,7 +10,7 @@
 //! be taken by a query here, unless it belongs to the session.
 
 use crate::error::{Error, Result};
-use crate::state::transaction::{InTransaction, rolled_back, with_snapshot};
+use crate::state::transaction::{InTransaction, in_own_memory, rolled_back, with_snapshot};
 use crate::text::{AnyText, TextArray};
 use pgrx::AllocatedByRust;
 use pgrx::datum::{DatumWithOid, FromDatum, IntoDatum};
@@ -241,18 +241,22 @@ impl Cursor {
         most: i32,
         mut each: impl FnMut(SpiHeapTupleData) -> Result<()>,
     ) -> Result<u64> {
-        InTransaction::current()?;
-        // Its end releases the rows.
+        let now = InTransaction::current()?;
+        // Its end releases the rows and their values.
         Spi::connect(|client| {
             let mut cursor = client.find_cursor(&self.0)?;
-            let mut rows = 0;
-            for row in cursor.fetch(most.into())? {
-                each(row)?;
-                rows += 1;
-            }
+            let fetched = cursor.fetch(most.into())?;
+            let rows = in_own_memory(now, || {
+                let mut rows = 0;
+                for row in fetched {
+                    each(row)?;
+                    rows += 1;
+                }
+                Ok(rows)
+            });
             // Dropped, it would be closed.
             cursor.detach_into_name();
-            Ok(rows)
+            rows
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The transaction of this process.
 
 use crate::error::{Error, Result, catch};
-use pgrx::{PgSqlErrorCode as Sqlstate, PgTryBuilder, pg_sys};
+use pgrx::{PgMemoryContexts, PgSqlErrorCode as Sqlstate, PgTryBuilder, pg_sys};
 use std::panic::AssertUnwindSafe;
 
 /// Proof that this process is in a transaction; what needs one takes it as an argument.
@@ -34,6 +34,16 @@ pub fn with_snapshot<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
     // SAFETY: the one that was pushed above.
     unsafe { pg_sys::PopActiveSnapshot() };
     result
+}
+
+/// Runs `body` in a memory context of its own below the current one. What it returns must not use memory of
+/// the context.
+///
+/// The SPI binding copies values of rows into the parent of the current context: of a connection to SPI, this
+/// is the transaction's, and here that of the connection.
+pub fn in_own_memory<T>(_: InTransaction, body: impl FnOnce() -> T) -> T {
+    // SAFETY: a new context, which is current during the call only, and is deleted after it.
+    unsafe { PgMemoryContexts::new("pg_selfbench rows").switch_to(|_| body()) }
 }
 
 /// Runs `body` in a subtransaction, which is rolled back whether `body` succeeds or fails, so that

@@ -272,6 +272,24 @@ unlike((finish_sql($load))[1], qr/ERROR/, 'which ends');
 $gate->query_safe("SELECT pg_sleep(3.5), pg_advisory_unlock($key)");
 unlike((finish_sql($waiting))[1], qr/ERROR/, 'then for the session of another server');
 
+# The memory of a loader does not grow with the rows of a part.
+here(<<'SQL');
+SELECT bench.define_workload('long',
+	'{"description": "d", "unit": "u", "max_scale": 1, "size": {"table_mb": 0.01, "index_mb": 0}, "mixes": [{"name": "long", "description": "d", "scripts": [{"name": "s", "weight": 1}]}]}',
+	'CREATE TABLE long (i int, t text)', E'-- long: 1 parts of 100000 rows\nSELECT i, repeat(md5(i::text), 10) FROM generate_series(1, 100000) i WHERE i < 100000 OR pg_advisory_lock_shared(5) IS NOT NULL', scripts => '{"s": "SELECT 1;"}');
+SQL
+$gate->query_safe('SELECT pg_advisory_lock(5)');
+$load = start_sql($here, "SELECT bench.initialize('long', target => $target)");
+wait_for($here, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 5 AND NOT granted");
+my $log = -s $here->logfile;
+here("SELECT pg_log_backend_memory_contexts(pid) FROM pg_stat_activity WHERE backend_type = 'pg_selfbench loader'");
+$here->wait_for_log(qr/Grand total: \d+ bytes/, $log);
+my ($bytes) = substr(slurp_file($here->logfile), $log) =~ /Grand total: (\d+) bytes/;
+ok($bytes < 20_000_000, 'memory of a loader after 100,000 rows') or diag "$bytes bytes";
+$gate->query_safe('SELECT pg_advisory_unlock(5)');
+finish_sql($load);
+is($far->safe_psql('postgres', 'SELECT count(*) FROM long'), 100_000, 'all rows');
+
 # Tables that are replaced during a load: before their rows come, when these are there, and bench_workload.
 here(<<'SQL');
 SELECT bench.define_workload('swapped',
