@@ -111,7 +111,7 @@ foreach my $name ('', 'two words', "line\n")
 	like(as('runner', "INSERT INTO bench.value_sets (set_name, row_no, values) VALUES ('$name', 1, '{1}')"), qr/ERROR:  23514: /, "no name of a set: \"$name\"");
 }
 my ($dump) = run_command([ 'pg_dump', '-a', $node->connstr('postgres') ]);
-unlike($dump, qr/value_sets|it's \\ "1/, 'not in a dump');
+unlike($dump, qr/bench\.value_sets|it's \\ "1/, 'not in a dump');
 unlike(as('runner', 'SELECT bench.export_run(max(run_id)) FROM bench.runs'), qr/2020-01-0/, 'not in an exported run');
 unlike($repeat, qr/2020-01-0/, 'not in a report');
 
