@@ -86,7 +86,7 @@ SQL
 # an account that was just updated is on another page than before: its SELECT reads both.
 as($super, 'SELECT bench.initialize(scale => 1)');
 my $program = started($super, 20_000, $node->installed_command('pgbench'), qw(-n -M prepared -T 3600 postgres));
-is(as($super, "SELECT count(*), count(*) FILTER (WHERE status = 'captured') FROM bench.capture_workload('bank', period => '4 s')
+is(as($super, "SELECT count(*), count(*) FILTER (WHERE status = 'captured') FROM bench.capture_workload('bank', period => '10 s')
 	WHERE query ~ '^(UPDATE|SELECT|INSERT)'"), '5|5', 'pgbench captured');
 stop($program);
 as($super, <<'SQL');
