@@ -93,6 +93,22 @@ fn capture_workload(call: Call<'_>) -> Rows {
         let top = check::in_range("top", top, 1, MOST)?;
         server::require_writable_transaction("capture workloads")?;
         capture::require_name(&name)?;
+        let (expressions, copies) = capture::discarded(&name)?;
+        if expressions > 0 || copies.is_some() {
+            let copies =
+                copies.map(|schema| format!("the copies of its tables in schema \"{schema}\""));
+            let expressions =
+                (expressions > 0).then(|| "the expressions of its parameters".to_owned());
+            let both: Vec<_> = expressions.into_iter().chain(copies).collect();
+            notice(
+                "the new capture replaces an earlier one",
+                &format!(
+                    "Workload \"{name}\" will no longer use {}.",
+                    both.join(" and ")
+                ),
+                "Afterwards, call bench.set_parameter and bench.clone_tables again.",
+            );
+        }
         let mut roles = roles_named(roles.unwrap_or_default())?;
         let source = Source::find()?;
         let search_path =
@@ -112,7 +128,17 @@ fn capture_workload(call: Call<'_>) -> Rows {
         for [message, detail, hint] in &window.notes {
             notice(message, detail, hint);
         }
-        capture::capture(&name, &source, window, top as usize, search_path)
+        let rows = capture::capture(&name, &source, window, top as usize, search_path)?;
+        let lacking: Vec<_> = rows.iter().filter(|row| row.lacks_values).collect();
+        if !lacking.is_empty() {
+            let numbers: Vec<_> = lacking.iter().map(|row| row.number.to_string()).collect();
+            notice(
+                "statements are left out because parameters have no values",
+                &format!("Statements of workload \"{name}\": {}.", numbers.join(", ")),
+                "Say what the values are with bench.set_parameter.",
+            );
+        }
+        Ok(rows)
     })();
     rows(found.or_raise_in(&call))
 }
@@ -164,12 +190,19 @@ fn set_parameter(call: Call<'_>) -> Rows {
             ))
         })?;
         server::require_writable_transaction("change workloads")?;
-        let row = capture::set_parameter(
+        let (row, only_nulls) = capture::set_parameter(
             &check::argument("workload", workload)?,
             check::argument("statement", statement)?,
             check::argument("parameter", parameter)?,
-            &check::argument("expression", expression)?,
+            expression,
         )?;
+        if only_nulls {
+            notice(
+                "the expression returns only nulls",
+                "The parameter is null in each execution of the statement.",
+                "Comparisons with null find no rows.",
+            );
+        }
         Ok(vec![row])
     })();
     rows(found.or_raise_in(&call))

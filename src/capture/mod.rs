@@ -9,14 +9,18 @@ mod tables;
 mod values;
 pub mod workload;
 
-use crate::error::Result;
+use crate::error::{Error, Report, Result};
 use crate::run::definitions;
-use crate::security::with_search_path;
+use crate::security::{as_role, with_search_path};
+use pgrx::PgSqlErrorCode as Sqlstate;
+use pgrx::pg_sys::Oid;
 use selfbench_capture::settled_commits;
 use statistics::{BEYOND, LeftOut, Source, Window, current_role};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use store::{Row, Stored};
+use tables::SAMPLE_ROWS;
+use values::Given;
 use workload::{Facts, Made, Observed, make};
 
 /// Captures the statements of a window, and stores the workload. Returns what became of each.
@@ -80,24 +84,94 @@ pub fn capture(
     store::store(name, &facts, &statements, made)
 }
 
-/// Sets the expression for the values of a parameter, and makes the workload anew. Returns what became of its
-/// statement.
-pub fn set_parameter(name: &str, number: i32, parameter: i32, expression: &str) -> Result<Row> {
+/// What a capture of that name would discard: the number of expressions of `bench.set_parameter`, and the schema
+/// with copies of the tables.
+pub fn discarded(name: &str) -> Result<(usize, Option<String>)> {
+    Ok(match store::find(name)? {
+        Some((facts, statements)) => {
+            let expressions = statements
+                .iter()
+                .map(|statement| statement.expressions.len());
+            (expressions.sum(), facts.clone_schema)
+        }
+        None => (0, None),
+    })
+}
+
+/// Sets the expression for the values of a parameter, or none, and makes the workload anew. Returns what became of
+/// its statement, and whether the expression has only NULLs.
+///
+/// # Errors
+/// Those of the expression.
+pub fn set_parameter(
+    name: &str,
+    number: i32,
+    parameter: i32,
+    expression: Option<String>,
+) -> Result<(Row, bool)> {
     let (facts, mut statements) = store::load(name)?;
-    store::require_parameter(name, number, parameter)?;
-    for statement in statements
+    let type_name = store::type_of_parameter(name, number, parameter)?;
+    let Some(statement) = statements
         .iter_mut()
-        .filter(|statement| statement.number == number)
-    {
-        statement
-            .expressions
-            .insert(parameter as usize, expression.to_owned());
+        .find(|statement| statement.number == number)
+    else {
+        return Err(store::no_statement(name, number));
+    };
+    let mut only_nulls = false;
+    match expression {
+        Some(text) => {
+            let role = statement.role.unwrap_or_else(current_role);
+            let values = with_path(&facts, || {
+                as_role(Oid::from_u32(role), || {
+                    values::drawn_from(&text, &type_name)
+                })
+            })?;
+            if values.is_empty() || values.len() > SAMPLE_ROWS {
+                return Err(wrong_number(&text, values.is_empty()));
+            }
+            only_nulls = values.iter().all(Option::is_none);
+            let given = Given {
+                text,
+                values: Some(values),
+            };
+            statement.expressions.insert(parameter as usize, given);
+        }
+        None => {
+            statement.expressions.remove(&(parameter as usize));
+        }
     }
     let made = made(name, &facts, &statements)?;
     let rows = store::store(name, &facts, &statements, made)?;
-    let mut rows = rows.into_iter();
-    rows.find(|row| row.number == number)
-        .ok_or_else(|| store::no_statement(name, number))
+    let row = rows.into_iter().find(|row| row.number == number);
+    let row = row.ok_or_else(|| store::no_statement(name, number))?;
+    Ok((row, only_nulls))
+}
+
+/// The error for a query that returns no row, or more than a parameter may have values.
+fn wrong_number(query: &str, is_empty: bool) -> Error {
+    let (message, hint) = match is_empty {
+        true => (
+            "the query returns no row".to_owned(),
+            "A parameter needs at least one value.".to_owned(),
+        ),
+        false => (
+            format!("the query returns more than {SAMPLE_ROWS} rows"),
+            format!("Choose among them, as with ORDER BY random() LIMIT {SAMPLE_ROWS}."),
+        ),
+    };
+    let report = Report::new(Sqlstate::ERRCODE_INVALID_PARAMETER_VALUE, message);
+    Report {
+        detail: Some(format!("Query: {query}")),
+        hint: Some(hint),
+        ..report
+    }
+    .into()
+}
+
+/// Runs `body` with the `search_path` of the window.
+fn with_path<T>(facts: &Facts, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let path = CString::new(facts.search_path.as_str()).unwrap_or_default();
+    with_search_path(&path, body)
 }
 
 fn made(name: &str, facts: &Facts, statements: &[Stored]) -> Result<Made> {
@@ -117,8 +191,7 @@ fn made(name: &str, facts: &Facts, statements: &[Stored]) -> Result<Made> {
             }
         })
         .collect();
-    let path = CString::new(facts.search_path.as_str()).unwrap_or_default();
-    with_search_path(&path, || make(name, facts, &observed))
+    with_path(facts, || make(name, facts, &observed))
 }
 
 /// Fails if a workload cannot have that name.

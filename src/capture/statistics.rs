@@ -17,6 +17,8 @@ use std::ffi::CStr;
 const LEAST_VERSION: (u32, u32) = (1, 9);
 /// Bytes of a statement's text that tell what kind of command it is.
 const HEAD: usize = 1000;
+/// Names that only statements of this extension and calls of it have, as a regular expression.
+const OWN_NAMES: &str = r"\m(bench(_internal)?\.|pg_stat_force_next_flush\M)";
 
 /// Counters of a statement; an array of the values of [`COLUMNS`] in documents.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -199,7 +201,7 @@ impl Source {
             .map(|name| format!("s.{name}::text"))
             .collect();
         let texts = match with_texts {
-            true => format!("left(s.query, {HEAD}), (s.query ~ '\\mbench\\.')::text"),
+            true => format!("left(s.query, {HEAD}), (s.query ~ '{OWN_NAMES}')::text"),
             false => "NULL, NULL".into(),
         };
         let sql = |roles: &str| {

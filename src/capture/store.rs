@@ -1,10 +1,12 @@
 //! Captured statements in the tables of the extension; each role sees and uses its own.
 
 use super::statistics::Counters;
+use super::values::Given;
 use super::workload::{Facts, Made, Outcome};
 use crate::error::{Error, Report, Result};
 use crate::query;
 use crate::run::definitions::{self, Definition};
+use crate::run::workload;
 use crate::security::as_owner;
 use crate::server;
 use pgrx::datum::DatumWithOid;
@@ -30,7 +32,7 @@ pub struct Stored {
     /// Why statements are left out together.
     pub reason: Option<String>,
     /// Expressions of `bench.set_parameter`, by parameter.
-    pub expressions: BTreeMap<usize, String>,
+    pub expressions: BTreeMap<usize, Given>,
 }
 
 /// Outcome for a statement, for the user.
@@ -48,6 +50,8 @@ pub struct Row {
     pub status: &'static str,
     /// Why it was left out, or that it is approximate.
     pub reason: Option<String>,
+    /// Whether it was left out because a parameter has no values.
+    pub lacks_values: bool,
     /// Its text.
     pub query: Option<String>,
 }
@@ -82,7 +86,7 @@ pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Re
                 "column_name": origin.column,
                 "role": origin.role,
                 "source": if origin.reason.is_some() { "unknown" } else { &origin.source },
-                "expression": statement.expressions.get(&origin.number),
+                "expression": statement.expressions.get(&origin.number).map(|given| &given.text),
                 "reason": origin.reason,
             }));
         }
@@ -183,6 +187,7 @@ fn row(statement: &Stored, outcome: &Outcome, facts: &Facts) -> Row {
             true => outcome.approximate.then(|| "approximate".into()),
             false => outcome.reason.clone(),
         },
+        lacks_values: !is_captured && outcome.origins.iter().any(|origin| origin.reason.is_some()),
         query: statement.text.clone(),
     }
 }
@@ -265,11 +270,23 @@ struct Loaded {
     shared_blks_dirtied: f64,
     shared_blks_written: f64,
     wal_bytes: f64,
-    expressions: Option<BTreeMap<usize, String>>,
+    expressions: Option<BTreeMap<usize, Given>>,
 }
 
 /// The captured statements of a workload of the caller's.
 pub fn load(name: &str) -> Result<(Facts, Vec<Stored>)> {
+    if let Some(found) = find(name)? {
+        return Ok(found);
+    }
+    workload::named(name)?;
+    Err(Error::OptionConflict {
+        message: format!("workload \"{name}\" was not captured"),
+        hint: "Captured workloads are listed in bench.captured_workloads.".into(),
+    })
+}
+
+/// The captured statements of a workload of the caller's, if there is one.
+pub fn find(name: &str) -> Result<Option<(Facts, Vec<Stored>)>> {
     let role = server::role();
     let found = as_owner(|| {
         query::first_two_values::<String, String>(
@@ -289,10 +306,7 @@ pub fn load(name: &str) -> Result<(Facts, Vec<Stored>)> {
         )
     })?;
     let (Some(facts), Some(statements)) = found else {
-        return Err(Error::UnknownWorkload {
-            name: name.to_owned(),
-            nearest: None,
-        });
+        return Ok(None);
     };
     let unreadable = |error: serde_json::Error| Error::Limit(crate::error::problem(&error));
     let facts: Facts = serde_json::from_str(&facts).map_err(unreadable)?;
@@ -315,23 +329,23 @@ pub fn load(name: &str) -> Result<(Facts, Vec<Stored>)> {
         },
         expressions: s.expressions.unwrap_or_default(),
     });
-    Ok((facts, statements.collect()))
+    Ok(Some((facts, statements.collect())))
 }
 
-/// Fails unless a captured statement has that parameter.
-pub fn require_parameter(name: &str, number: i32, parameter: i32) -> Result<()> {
+/// The type of a parameter of a captured statement; fails if there is none.
+pub fn type_of_parameter(name: &str, number: i32, parameter: i32) -> Result<String> {
     let role = server::role();
-    let (statement, known) = as_owner(|| {
-        query::first_two_values::<bool, bool>(
-            "SELECT bool_or(s.queryid IS NOT NULL), bool_or(p.parameter_no = $4)
+    let (statement, type_name) = as_owner(|| {
+        query::first_two_values::<bool, String>(
+            "SELECT bool_or(s.queryid IS NOT NULL), max(p.type) FILTER (WHERE p.parameter_no = $4)
                FROM bench.captured_statements s LEFT JOIN bench.captured_parameters p
                     USING (owner, workload, statement_no)
               WHERE s.owner = $1 AND s.workload = $2 AND s.statement_no = $3",
             &[role.into(), name.into(), number.into(), parameter.into()],
         )
     })?;
-    match (statement, known) {
-        (Some(true), Some(true)) => Ok(()),
+    match (statement, type_name) {
+        (Some(true), Some(type_name)) => Ok(type_name),
         (Some(true), _) => Err(missing(
             format!("statement {number} of workload \"{name}\" has no parameter ${parameter}"),
             "bench.captured_parameters lists the parameters.",

@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::query;
 use crate::security::with_pinned_settings;
+use crate::state::session;
 use crate::state::transaction::{InTransaction, tried};
 use pgrx::pg_sys;
 use std::collections::BTreeMap;
@@ -197,13 +198,22 @@ fn look_up(oid: pg_sys::Oid) -> Result<Option<TableFacts>> {
     }))
 }
 
-/// The rows of a query of the caller's, with texts in its columns; the reason if it fails.
+/// The rows of a query of the caller's, with texts in its columns. The query can change nothing, not even a
+/// sequence.
+pub fn rows(sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+    tried(InTransaction::current()?, || {
+        session::read_only_subtransaction();
+        query::rows_of_texts(sql)
+    })
+}
+
+/// What was found; the reason if that failed.
 ///
 /// # Errors
-/// If it is canceled or lacks resources.
-pub fn rows(sql: &str) -> Result<std::result::Result<Vec<Vec<Option<String>>>, String>> {
-    match tried(InTransaction::current()?, || query::rows_of_texts(sql)) {
-        Ok(rows) => Ok(Ok(rows)),
+/// If it was canceled or lacked resources.
+pub fn or_reason<T>(found: Result<T>) -> Result<std::result::Result<T, String>> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
         Err(Error::Server(report)) if !["53", "57"].contains(&&report.sqlstate[..2]) => {
             Ok(Err(report.message))
         }

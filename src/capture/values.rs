@@ -3,8 +3,11 @@
 
 use super::tables::{self, SAMPLE_ROWS, TableFacts, Tables};
 use crate::backend::parameters::{Expression, Parameter, Understood, Use};
-use crate::error::Result;
+use crate::backend::statement;
+use crate::error::{Error, Result};
+use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
+use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
@@ -55,6 +58,22 @@ pub struct Values {
     pub unrepeatable: Option<String>,
 }
 
+/// Expression of `bench.set_parameter`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "String")]
+pub struct Given {
+    /// Its text.
+    pub text: String,
+    /// Its values, if it has been evaluated.
+    pub values: Option<Vec<Option<String>>>,
+}
+
+impl From<String> for Given {
+    fn from(text: String) -> Given {
+        Given { text, values: None }
+    }
+}
+
 /// Counts of a statement, and other knowledge about it.
 pub struct Context<'c> {
     /// Rows per call.
@@ -64,7 +83,7 @@ pub struct Context<'c> {
     /// Ranges of other statements: rows between both bounds of an expression.
     pub ranges: &'c BTreeMap<(u32, String), f64>,
     /// Expressions of `bench.set_parameter`.
-    pub expressions: &'c BTreeMap<usize, String>,
+    pub expressions: &'c BTreeMap<usize, Given>,
 }
 
 /// Columns that get new values, each with the number of the last one in a variable, for each client in a
@@ -301,8 +320,13 @@ pub fn find(
     /// Rows that are hardly ever deleted.
     const NONE: f64 = 0.01;
     if understood.is_delete && context.rows > NONE && planner.values.lines.is_empty() {
-        planner.values.unrepeatable =
-            Some("it deletes rows, which would be missing the next time".into());
+        let reason = match planner.has_key_of_written()? {
+            true => "it deletes rows, which would be missing the next time",
+            false => {
+                "it deletes rows whose key is not compared with a parameter, and which would be missing the next time"
+            }
+        };
+        planner.values.unrepeatable = Some(reason.into());
     }
     if let Some(key) = planner.key(&columns) {
         columns.sort_by_key(|(number, _)| key.columns.values().any(|of_key| of_key == number));
@@ -331,12 +355,46 @@ impl Planner<'_> {
         }
     }
 
+    /// Whether parameters are equal to the columns of a key of a table that is written.
+    fn has_key_of_written(&mut self) -> Result<bool> {
+        for table in self
+            .understood
+            .tables
+            .iter()
+            .filter(|table| table.is_written)
+        {
+            let columns =
+                self.understood
+                    .parameters
+                    .iter()
+                    .flat_map(|parameter| match primary(parameter) {
+                        Use::Compared { with, operator, .. }
+                            if with.table == table.oid
+                                && comparison(operator) == Comparison::Equal =>
+                        {
+                            with.columns.clone()
+                        }
+                        _ => Vec::new(),
+                    });
+            let columns: Vec<_> = columns.collect();
+            let facts = self.tables.get(table.oid)?;
+            if facts.is_some_and(|facts| facts.is_key(&columns)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn column(&mut self, parameter: &Parameter, origin: &mut Origin) -> Found<Option<Column>> {
         let type_name = parameter.type_name.as_str();
-        if let Some(expression) = self.context.expressions.get(&parameter.number) {
+        if let Some(given) = self.context.expressions.get(&parameter.number) {
             origin.role = "set";
             origin.source = "expression".into();
-            return Ok(drawn_from(expression, type_name)?.map(|values| Some(Column::Fixed(values))));
+            let values = match &given.values {
+                Some(values) => Ok(values.clone()),
+                None => tables::or_reason(drawn_from(&given.text, type_name))?,
+            };
+            return Ok(values.map(|values| Some(Column::Fixed(values))));
         }
         let fixed = |values: &[&str]| {
             let values = values.iter().map(|value| Some((*value).to_owned()));
@@ -965,31 +1023,43 @@ impl Group {
         let conditions: Vec<_> = std::iter::once("true".to_owned())
             .chain(conditions)
             .collect();
-        tables::rows(&format!(
+        tables::or_reason(tables::rows(&format!(
             "SELECT {} FROM {} WHERE {} ORDER BY pg_catalog.random() LIMIT {SAMPLE_ROWS}",
             items.join(", "),
             self.facts.sampled(),
             conditions.join(" AND ")
-        ))
+        )))
     }
 }
 
-/// The values of an expression or query of the caller's.
-fn drawn_from(expression: &str, type_name: &str) -> Found<Vec<Option<String>>> {
-    let (value, from) = match selfbench_capture::is_query(expression) {
-        true => ("q.v".to_owned(), format!("({expression}\n) q (v)")),
-        false => (
-            format!("{expression}\n"),
-            "pg_catalog.generate_series(1, 1000)".into(),
-        ),
+/// The values of an expression or query of the caller's, at most one more than there may be.
+///
+/// # Errors
+/// Those of the expression.
+pub fn drawn_from(expression: &str, type_name: &str) -> Result<Vec<Option<String>>> {
+    let expression = expression.trim_end().trim_end_matches(';');
+    let is_query = selfbench_capture::is_query(expression);
+    let parsed = match is_query {
+        true => statement::is_query(expression)?,
+        false => statement::is_query(&format!("SELECT {expression}"))?,
     };
-    let sql = format!("SELECT ({value})::{type_name}::text FROM {from} LIMIT {SAMPLE_ROWS}");
-    let rows = tables::rows(&sql)?;
-    Ok(rows.map(|rows| {
-        rows.into_iter()
-            .filter_map(|row| row.into_iter().next())
-            .collect()
-    }))
+    if !parsed {
+        let message = "\"expression\" is neither an SQL expression nor one query";
+        return Err(Error::server(Sqlstate::ERRCODE_SYNTAX_ERROR, message));
+    }
+    // The server says that a subquery must return only one column, and does not execute this one.
+    let (value, from) = match is_query {
+        true => (
+            "q.v",
+            format!("({expression}\n) q (v) WHERE true OR ({expression}\n) IS NULL"),
+        ),
+        false => (expression, "pg_catalog.generate_series(1, 1000)".into()),
+    };
+    let most = SAMPLE_ROWS + 1;
+    let rows = tables::rows(&format!(
+        "SELECT ({value}\n)::{type_name}::text FROM {from} LIMIT {most}"
+    ))?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
 fn is_integer(type_name: &str) -> bool {

@@ -2,7 +2,7 @@
 //! transaction blocks.
 
 use super::tables::Tables;
-use super::values::{self, Context, NewColumns, Origin, Values};
+use super::values::{self, Context, Given, NewColumns, Origin, Values};
 use crate::backend::parameters::{self, Function, Understood};
 use crate::error::Result;
 use crate::security::as_role;
@@ -75,7 +75,7 @@ pub struct Observed {
     /// Blocks of a call, found or read.
     pub blocks: f64,
     /// Expressions of `bench.set_parameter`, by parameter.
-    pub expressions: BTreeMap<usize, String>,
+    pub expressions: BTreeMap<usize, Given>,
 }
 
 /// Facts about the window.
@@ -254,6 +254,7 @@ fn part(
     outcome: &mut Outcome,
 ) -> Found<Part> {
     let mut written_rows = 0.0f64;
+    let mut reads_catalogs_only = !understood.tables.is_empty();
     for table in &understood.tables {
         let Some(facts) = tables.get(table.oid)? else {
             return Ok(Err("one of its tables has been dropped".into()));
@@ -262,12 +263,16 @@ fn part(
             return Ok(Err(format!("it uses the {kind} table {}", facts.qualified)));
         }
         if !facts.is_catalog {
+            reads_catalogs_only = false;
             let key = (facts.schema.clone(), facts.name.clone());
             *outcome.tables.entry(key).or_default() |= table.is_written;
         }
         if table.is_written {
             written_rows = written_rows.max(facts.rows);
         }
+    }
+    if reads_catalogs_only {
+        return Ok(Err("it reads system catalogs only".into()));
     }
     if is_key_check(repaired) {
         let reason = "the server executes it to check a foreign key, also when the workload runs";

@@ -101,7 +101,7 @@ CREATE FUNCTION bench.set_parameter(
     workload text, -- name of the captured workload
     statement int, -- number of the statement
     parameter int, -- number of the parameter in its text
-    expression text, -- SQL expression or query, executed now, for the values of the parameter
+    expression text, -- SQL expression or query, executed now, for the values of the parameter; NULL for those that the capture infers
     OUT statement_no int, -- number of the statement
     OUT calls bigint, -- calls in the window
     OUT time_share float8, -- share of the execution time of all top-level statements of the database

@@ -44,8 +44,18 @@ DECLARE
     begun timestamptz;
     definition text;
     kept text[];
+    -- Whether copies of a workload of the caller's are in the schema.
+    has_copies boolean := EXISTS (SELECT FROM bench.workload_definitions w
+                                   WHERE w.owner = quote_ident(current_user)::regrole
+                                     AND w.manifest #>> '{captured,clone_schema}' = clone_tables.schema);
 BEGIN
     PERFORM bench_internal.set_clone_schema(clone_tables.workload, clone_tables.schema);
+    IF clone_tables.schema = '' THEN
+        RAISE 'schema must not be empty' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF octet_length(clone_tables.schema) > current_setting('max_identifier_length')::int THEN
+        RAISE 'name of schema "%" is too long', clone_tables.schema USING ERRCODE = 'name_too_long',
+            DETAIL = format('It has %s bytes, and may have %s.', octet_length(clone_tables.schema), current_setting('max_identifier_length'));
+    END IF;
     SELECT coalesce(w.manifest #>> '{captured,search_path}', '') INTO path
       FROM bench.workload_definitions w
      WHERE w.owner = quote_ident(current_user)::regrole AND w.name = clone_tables.workload;
@@ -91,11 +101,19 @@ BEGIN
     END IF;
 
     IF to_regnamespace(new_schema) IS NULL THEN
+        IF NOT has_database_privilege(current_database(), 'CREATE') THEN
+            RAISE 'permission denied for database %', current_database() USING ERRCODE = 'insufficient_privilege',
+                HINT = format('Have a role that may create schemas execute CREATE SCHEMA %s AUTHORIZATION %I.', new_schema, current_user);
+        END IF;
         EXECUTE 'CREATE SCHEMA ' || new_schema;
     ELSIF EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = to_regnamespace(new_schema)
                      AND d.deptype = 'n') THEN
         RAISE 'schema "%" is not empty', clone_tables.schema USING ERRCODE = 'object_not_in_prerequisite_state',
-            HINT = format('Name a new schema, or drop this one with DROP SCHEMA %s CASCADE.', new_schema);
+            HINT = CASE WHEN has_copies
+                             AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (relations) AND c.relnamespace = to_regnamespace(new_schema))
+                             AND NOT EXISTS (SELECT FROM pg_extension e WHERE e.extnamespace = to_regnamespace(new_schema))
+                        THEN format('Name a new schema, or drop this one, which has copies, with DROP SCHEMA %s CASCADE.', new_schema)
+                        ELSE 'Name a new schema, or an empty one.' END;
     ELSIF NOT (SELECT pg_has_role(n.nspowner, 'USAGE') FROM pg_namespace n WHERE n.oid = to_regnamespace(new_schema)) THEN
         RAISE 'must be owner of schema "%"', clone_tables.schema USING ERRCODE = 'insufficient_privilege';
     END IF;

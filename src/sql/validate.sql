@@ -45,7 +45,7 @@ DECLARE
     -- Statements are of different speed if the mean time of one is so many times that of another one.
     slower CONSTANT float8 := 1.5;
     captured bench.captured_workloads;
-    run CONSTANT bigint := bench_internal.named_run($2);
+    run bigint;
     commits float8;
 BEGIN
     IF $1 IS NULL THEN
@@ -56,6 +56,7 @@ BEGIN
         RAISE undefined_object USING MESSAGE = format('captured workload "%s" does not exist', $1),
             HINT = 'Your captured workloads are listed in bench.captured_workloads.';
     END IF;
+    run := bench_internal.named_run($2);
     SELECT * INTO captured FROM bench_internal.captured_workload_of(run) c WHERE c.workload = $1;
     IF NOT FOUND THEN
         RAISE object_not_in_prerequisite_state USING

@@ -74,6 +74,17 @@ pub fn set(
     );
 }
 
+/// Lets nothing be written until the end of the current subtransaction.
+pub fn read_only_subtransaction() {
+    set(
+        c"transaction_read_only",
+        c"on",
+        GucContext::PGC_USERSET,
+        GucAction::GUC_ACTION_LOCAL,
+        PgLogLevel::ERROR as i32,
+    );
+}
+
 /// Sets the value that a setting of this session has after RESET, as an option of a connection does.
 pub fn set_initial(name: &CStr, value: &CStr, context: GucContext::Type, level: i32) {
     let action = GucAction::GUC_ACTION_SET;

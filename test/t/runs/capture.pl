@@ -44,6 +44,7 @@ sub captured
 {
 	my ($role) = @_;
 	return as($role, <<'SQL');
+SET client_min_messages = warning;
 SELECT status || coalesce(': ' || reason, '') FROM bench.capture_workload('mine', period => NULL) WHERE query !~ '^\d+ statements' ORDER BY query, statement_no;
 SQL
 }
@@ -79,6 +80,8 @@ like(as('other', "SELECT bench.capture_workload('mine', period => '1 ms')"), qr/
 	'nothing was executed');
 like($sql->("BEGIN READ ONLY; SELECT bench.capture_workload('mine')"), qr/ERROR:  25006: cannot capture workloads/, 'read-only');
 like($sql->("SELECT bench.set_parameter('mine', 1, 1, '1')"), qr/ERROR:  42704: workload "mine" does not exist/, 'no workload');
+like($sql->("SELECT bench.set_parameter('tpcc', 1, 1, '1')"), qr/ERROR:  22023: workload "tpcc" was not captured\nHINT:  .*bench\.captured_workloads/, 'another workload');
+like($sql->("SELECT bench.validate_workload('nope')"), qr/ERROR:  42704: captured workload "nope" does not exist/, 'nothing to validate');
 
 # Equality, a range, lists, patterns, limits, functions, types.
 executed('app',
@@ -111,16 +114,35 @@ is(as('app', "SELECT parameter_no, type, role, source FROM bench.captured_parame
 my $no = as('app', "SELECT statement_no FROM bench.captured_parameters WHERE parameter_no = 2");
 like(as('app', "SELECT bench.set_parameter('mine', $no, 3, '1')"), qr/ERROR:  42704: statement $no of workload "mine" has no parameter \$3/, 'no such parameter');
 like(as('app', "SELECT bench.set_parameter('mine', 99, 3, '1')"), qr/ERROR:  42704: workload "mine" has no captured statement 99/, 'no such statement');
-is(as('app', "SELECT status, reason FROM bench.set_parameter('mine', $no, 1, 'no_function()')"),
-	'left out|parameter $1: function no_function() does not exist', 'an expression with an error');
+as('app', 'CREATE SEQUENCE app.live');
+foreach my $case (
+	[ 'no_function()', qr/ERROR:  42883: function no_function\(\) does not exist/ ],
+	[ 'random( * 10', qr/ERROR:  42601: syntax error at or near "10"/ ],
+	[ '1 +', qr/ERROR:  42601: syntax error at end of input/ ],
+	[ '1; SELECT 2', qr/ERROR:  42601: "expression" is neither an SQL expression nor one query/ ],
+	[ 'SELECT id, name FROM items', qr/ERROR:  42601: subquery must return only one column/ ],
+	[ 'SELECT name FROM items WHERE id < 0', qr/ERROR:  22023: the query returns no row/ ],
+	[ 'SELECT i.name FROM items i, generate_series(1, 3)', qr/ERROR:  22023: the query returns more than 5000 rows\nDETAIL:.*\nHINT:  .*LIMIT 5000/ ],
+	[ "nextval('app.live')::text", qr/ERROR:  25006: cannot execute nextval\(\) in a read-only transaction/ ])
+{
+	like(as('app', "SELECT bench.set_parameter('mine', $no, 1, \$\$$case->[0]\$\$)"), $case->[1], "refused: $case->[0]");
+}
+is($sql->('SELECT is_called FROM app.live'), 'f', 'no sequence has moved');
+is(as('app', 'SELECT count(expression) FROM bench.captured_parameters'), '0', 'and nothing has changed');
 is(as('app', "SELECT status, reason FROM bench.set_parameter('mine', $no, 1, \$\$SELECT name FROM items ORDER BY id LIMIT 3\$\$)"),
 	'left out|parameter $2: it is an argument of function repeat', 'a query');
 is(as('app', "SELECT status, reason FROM bench.set_parameter('mine', $no, 2, 'random() * 10')"), 'captured|', 'an expression');
+like(as('app', "BEGIN; SELECT bench.set_parameter('mine', $no, 2, 'NULL'); ROLLBACK"), qr/NOTICE:  00000: the expression returns only nulls/, 'only nulls');
+is(as('app', "BEGIN; SELECT status, reason FROM bench.set_parameter('mine', $no, 2, NULL); ROLLBACK"),
+	'left out|parameter $2: it is an argument of function repeat', 'no longer an expression');
 is(as('app', "SELECT count(DISTINCT values[1]), count(DISTINCT values[2]) > 5 FROM bench.value_sets WHERE set_name = 'mine.s$no'"), '3|t', 'their values');
 is(as('app', "SELECT state, failed FROM bench.run('mine', transactions => 100)"), 'finished|0', 'run with them');
 
 # So it is if no statement could be captured.
 executed('app', 'SELECT repeat(\'x\', 3)');
+like(as('app', "BEGIN; SELECT bench.capture_workload('mine', period => NULL); ROLLBACK"),
+	qr/NOTICE:  00000: the new capture replaces an earlier one\nDETAIL:  .* the expressions of its parameters\.\nHINT:.*NOTICE:  00000: statements are left out because .*\nDETAIL:.*: 1\.\nHINT:  .*bench\.set_parameter/s,
+	'it says what is discarded, and what lacks values');
 is(captured('app'), 'left out: parameter $1: it is an argument of function repeat', 'no statement can be executed');
 like(as('app', "SELECT bench.run('mine', transactions => 1)"), qr/ERROR:  22023: no statement of workload "mine" can be executed\nHINT:  .*bench\.set_parameter/,
 	'no run without values');
@@ -152,6 +174,11 @@ executed('app',
 	'SELECT id FROM items WHERE id = 5',
 	'DELETE FROM items WHERE id BETWEEN 5 AND 6; INSERT INTO items (id, name) VALUES (5, \'item 5\'), (6, \'item 6\')',
 	'SELECT pg_advisory_lock(7)',
+	'DELETE FROM items WHERE id IN (SELECT id FROM items WHERE name = \'item 2000\')',
+	'SELECT relname FROM pg_class WHERE oid = 1259',
+	'SELECT count(*) FROM pg_locks',
+	'SELECT count(*) FROM information_schema.tables WHERE table_name = \'items\'',
+	'SELECT bench_internal.require_copy(NULL)',
 	'SELECT t FROM empty WHERE id = 4',
 	'DROP TABLE IF EXISTS pg_temp.temp; CREATE TEMP TABLE temp (id int)',
 	'SELECT id FROM temp WHERE id = 2',
@@ -162,6 +189,9 @@ like($rows, qr/^left out: relation "gone" does not exist$/m, 'a dropped table');
 like($rows, qr/^left out: it uses the foreign table app\.far$/m, 'a foreign table');
 like($rows, qr/^left out: it writes a table whose schema it names/m, 'a schema in the text');
 like($rows, qr/^left out: it deletes rows/m, 'deleted rows');
+like($rows, qr/^left out: it deletes rows whose key is not compared with a parameter/m, 'found by a subquery');
+is(scalar(() = $rows =~ /^left out: it reads system catalogs only$/mg), 3, 'catalogs');
+is(as('app', "SELECT query, calls FROM bench.captured_statements WHERE reason = 'of pg_selfbench' OR query ~ 'bench'") =~ s/^\d+ statements\|.*\z//r, '', 'internal functions');
 like($rows, qr/^left out: it calls pg_advisory_lock/m, 'a lock of the session');
 like($rows, qr/^left out: relation "temp" does not exist$/m, 'a temporary table');
 like($rows, qr/^left out: parameter \$1: app\.empty has no rows for it$/m, 'an empty table');
@@ -209,6 +239,7 @@ is(as('app', $_), '', 'executed') foreach map { my $n = $_; join("\n", 'SET clie
 	"BEGIN; LOCK TABLE told; PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'",
 	'LISTEN a', 'SELECT pg_advisory_xact_lock(7)', 'SELECT pg_try_advisory_lock(8)', 'SELECT pg_advisory_unlock(8)') } 1 .. 3;
 $rows = as('app', <<'SQL');
+SET client_min_messages = warning;
 SELECT CASE WHEN status = 'captured' THEN status ELSE status || ': ' || reason END, query FROM bench.capture_workload('mine', period => NULL)
 WHERE query !~ 'statements$' ORDER BY query COLLATE "C";
 SQL
@@ -255,6 +286,14 @@ is(as('app', "SELECT string_agg(table_name, ', ' ORDER BY 1) FROM bench.captured
 my $originals = 'SELECT (SELECT md5(string_agg(i::text, \'\' ORDER BY id)) FROM app.items i), (SELECT md5(string_agg(o::text, \'\' ORDER BY id)) FROM app.orders o)';
 my $before = $sql->($originals);
 like(as('app', "SELECT bench.run('mine', transactions => 10)"), qr/ERROR:  22023: workload "mine" writes/, 'no run without copies');
+foreach my $case (
+	[ 'app_copy', qr/ERROR:  42501: permission denied for database postgres\nHINT:  .*CREATE SCHEMA app_copy AUTHORIZATION app\./ ],
+	[ '', qr/ERROR:  22023: schema must not be empty/ ],
+	[ 'x' x 64, qr/ERROR:  42622: name of schema "x+" is too long\nDETAIL:  It has 64 bytes, and may have 63\./ ],
+	[ 'app', qr/ERROR:  55000: schema "app" is not empty\nHINT:  Name a new schema, or an empty one\./ ])
+{
+	like(as('app', "SELECT bench.clone_tables('mine', '$case->[0]')"), $case->[1], "no copies in schema \"$case->[0]\"");
+}
 as($super, 'GRANT CREATE ON DATABASE postgres TO app');
 like(as('app', "SELECT count(*) FROM bench.clone_tables('mine', 'app_copy')"), qr/^2$/m, 'copied');
 foreach my $seed (1, 1)
