@@ -13,21 +13,6 @@ pub const BYPASS_ROLE_LOGIN_CHECK: u32 = 0;
 #[cfg(any(feature = "pg17", feature = "pg18"))]
 pub const BYPASS_ROLE_LOGIN_CHECK: u32 = pg_sys::BGWORKER_BYPASS_ROLELOGINCHECK;
 
-/// Whether a role may become another one by SET ROLE.
-///
-/// # Safety
-/// In a transaction.
-pub unsafe fn may_become(member: pg_sys::Oid, role: pg_sys::Oid) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        let may = pg_sys::is_member_of_role(member, role);
-        #[cfg(not(feature = "pg15"))]
-        let may = pg_sys::member_can_set_role(member, role);
-        may
-    }
-}
-
 /// The number of a wait event: extensions have no names for theirs.
 #[cfg(any(feature = "pg15", feature = "pg16"))]
 pub fn wait_event(_name: &CStr) -> u32 {

@@ -47,31 +47,6 @@ pub fn require_server_program() -> Result<()> {
     }
 }
 
-/// Fails unless the current role may become another one by SET ROLE.
-///
-/// Must be called in a transaction.
-pub fn require_member(role: pg_sys::Oid) -> Result<()> {
-    match session::may_become(InTransaction::current()?, role) {
-        true => Ok(()),
-        false => Err(Error::Denied {
-            what: format!("statements of role \"{}\"", session::name_of_role(role)),
-            hint: "Only a role that may SET ROLE to it may execute its statements.".into(),
-        }),
-    }
-}
-
-/// Runs `body` with the rights of another role. What functions of that role do neither outlasts `body` nor
-/// gives them the rights of the current role.
-///
-/// Must be called in a transaction. If `body` raises an error, the abort of the transaction
-/// restores the identity.
-pub fn as_role<T>(role: pg_sys::Oid, body: impl FnOnce() -> Result<T>) -> Result<T> {
-    if role == session::role() {
-        return body();
-    }
-    session::restricted_to(InTransaction::current()?, role, body)
-}
-
 /// Whether the current role may request a checkpoint of this server.
 ///
 /// Must be called in a transaction.

@@ -4,10 +4,8 @@ use crate::error::{Error, Result};
 use crate::query;
 use crate::state::session;
 pub use crate::state::session::{
-    database_name, in_recovery, interval_text, name_of_role, redo_position, role, role_name,
-    wall_clock,
+    database_name, in_recovery, interval_text, redo_position, role, role_name, wall_clock,
 };
-use crate::state::transaction::InTransaction;
 use pgrx::pg_sys;
 use std::ffi::CString;
 
@@ -19,11 +17,6 @@ pub fn clock_seed() -> u64 {
 /// A seed from the strong random source of the server.
 pub fn strong_seed() -> u64 {
     session::random().unwrap_or_else(clock_seed)
-}
-
-/// The role of that name; raises an error if there is none.
-pub fn role_named(name: &str) -> Result<pg_sys::Oid> {
-    Ok(session::role_named(InTransaction::current()?, name))
 }
 
 /// Fails unless the server, the session and its transaction allow writing, and so does the session of

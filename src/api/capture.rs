@@ -9,9 +9,7 @@ use crate::capture::statistics::{Source, current_role, window};
 use crate::capture::store::Row;
 use crate::check;
 use crate::clock;
-use crate::error::Result;
 use crate::latch::{self, WaitEvent};
-use crate::security::require_member;
 use crate::server;
 use crate::state::session;
 use pgrx::datum::Interval;
@@ -76,13 +74,12 @@ fn beginning(text: &str) -> String {
 fn capture_workload(call: Call<'_>) -> Rows {
     let horizon = call.horizon();
     let found = (|| {
-        let (name, period, top, search_path, roles) = call.read(|arguments| {
+        let (name, period, top, search_path) = call.read(|arguments| {
             Ok((
                 arguments.take::<Option<String>>("name")?,
                 arguments.take::<Option<Interval>>("period")?,
                 arguments.take::<i32>("top")?,
                 arguments.take::<Option<String>>("search_path")?,
-                arguments.take::<Option<Vec<Option<String>>>>("roles")?,
             ))
         })?;
         let name = check::argument("name", name)?;
@@ -109,22 +106,20 @@ fn capture_workload(call: Call<'_>) -> Rows {
                 "Afterwards, call bench.set_parameter and bench.clone_tables again.",
             );
         }
-        let mut roles = roles_named(roles.unwrap_or_default())?;
         let source = Source::find()?;
         let search_path =
             search_path.unwrap_or_else(|| session::setting(c"search_path").unwrap_or_default());
         let first = match period_us {
             Some(period_us) => {
-                let first = source.look(false, &roles)?;
+                let first = source.look(false)?;
                 pause(period_us as u64 * 1000, &horizon);
                 call.require_extension()?;
                 Some(first)
             }
             None => None,
         };
-        let second = source.look(true, &roles)?;
-        roles.insert(current_role());
-        let window = window(first.as_ref(), &second, &roles);
+        let second = source.look(true)?;
+        let window = window(first.as_ref(), &second, &BTreeSet::from([current_role()]));
         for [message, detail, hint] in &window.notes {
             notice(message, detail, hint);
         }
@@ -141,18 +136,6 @@ fn capture_workload(call: Call<'_>) -> Rows {
         Ok(rows)
     })();
     rows(found.or_raise_in(&call))
-}
-
-/// Other roles by name, to which the caller may SET ROLE.
-fn roles_named(names: Vec<Option<String>>) -> Result<BTreeSet<u32>> {
-    let mut roles = BTreeSet::new();
-    for name in names {
-        let role = server::role_named(&check::argument("roles", name)?)?;
-        require_member(role)?;
-        roles.insert(role.to_u32());
-    }
-    roles.remove(&current_role());
-    Ok(roles)
 }
 
 /// Waits, without a snapshot if that is possible, until a cancel request or the end of the window.

@@ -5,7 +5,6 @@ use crate::compat;
 use crate::state::session;
 use pgrx::pg_sys::{GucAction, GucContext};
 use pgrx::{PgLogLevel, pg_sys};
-use std::ffi::CStr;
 
 /// Identity under which a task's workers connect.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -25,9 +24,6 @@ impl Identity {
         }
     }
 }
-
-/// The name that the processes of a task have in pg_stat_activity.
-pub const APPLICATION_NAME: &CStr = c"pg_selfbench";
 
 /// Connects this worker to the database as the calling role, once.
 pub fn connect(identity: Identity) {
@@ -49,6 +45,6 @@ pub fn connect(identity: Identity) {
         GucAction::GUC_ACTION_SET,
         PgLogLevel::ERROR as i32,
     );
-    session::set(c"application_name", APPLICATION_NAME, user, set, error);
+    session::set(c"application_name", c"pg_selfbench", user, set, error);
     fatal::has_connected();
 }

@@ -125,17 +125,6 @@ pub fn apply_exactly<'s>(settings: impl IntoIterator<Item = &'s ClientSetting>) 
     Ok(())
 }
 
-/// Makes these settings of this process those that RESET restores.
-pub fn make_initial<'s>(settings: impl IntoIterator<Item = (&'s str, &'s str)>) -> Result<()> {
-    InTransaction::current()?;
-    for (name, value) in settings {
-        if let (Ok(name), Ok(value)) = (CString::new(name), CString::new(value)) {
-            session::set_initial(&name, &value, context(), pg_sys::DEBUG1 as i32);
-        }
-    }
-    Ok(())
-}
-
 /// Fails unless this session has these settings.
 pub fn require(settings: &[ClientSetting]) -> Result<()> {
     let transaction = InTransaction::current()?;
@@ -178,15 +167,11 @@ fn set(_: InTransaction, name: &str, value: &str, level: i32) {
     let (Ok(name), Ok(value)) = (CString::new(name), CString::new(value)) else {
         return;
     };
-    session::set(&name, &value, context(), GucAction::GUC_ACTION_SET, level);
-}
-
-/// The context of settings that the current role may set.
-fn context() -> GucContext::Type {
-    match session::is_superuser() {
+    let context = match session::is_superuser() {
         true => GucContext::PGC_SUSET,
         false => GucContext::PGC_USERSET,
-    }
+    };
+    session::set(&name, &value, context, GucAction::GUC_ACTION_SET, level);
 }
 
 /// Makes a worker react to changed configuration files, as a backend always does.

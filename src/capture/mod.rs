@@ -11,11 +11,11 @@ pub mod workload;
 
 use crate::error::{Error, Report, Result};
 use crate::run::definitions;
-use crate::security::{as_role, with_search_path};
+use crate::security::with_search_path;
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys::Oid;
 use selfbench_capture::settled_commits;
-use statistics::{BEYOND, LeftOut, Source, Window, current_role};
+use statistics::{BEYOND, LeftOut, Source, Window};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use store::{Row, Stored};
@@ -51,7 +51,6 @@ pub fn capture(
     for statement in &window.statements {
         statements.push(Stored {
             number: statements.len() as i32 + 1,
-            role: Some(statement.role),
             queryid: Some(statement.queryid),
             text: texts.get(&statement.key()).cloned(),
             counters: statement.counters,
@@ -73,7 +72,6 @@ pub fn capture(
     for entry in left_out {
         statements.push(Stored {
             number: statements.len() as i32 + 1,
-            role: None,
             queryid: None,
             text: Some(format!("{} statements", entry.number)),
             counters: entry.counters,
@@ -120,12 +118,7 @@ pub fn set_parameter(
     let mut only_nulls = false;
     match expression {
         Some(text) => {
-            let role = statement.role.unwrap_or_else(current_role);
-            let values = with_path(&facts, || {
-                as_role(Oid::from_u32(role), || {
-                    values::drawn_from(&text, &type_name)
-                })
-            })?;
+            let values = with_path(&facts, || values::drawn_from(&text, &type_name))?;
             if values.is_empty() || values.len() > SAMPLE_ROWS {
                 return Err(wrong_number(&text, values.is_empty()));
             }
@@ -182,7 +175,6 @@ fn made(name: &str, facts: &Facts, statements: &[Stored]) -> Result<Made> {
             let counters = &statement.counters;
             Observed {
                 number: statement.number,
-                role: statement.role.unwrap_or_else(current_role),
                 text: statement.text.clone(),
                 calls: counters.calls,
                 rows: counters.rows / counters.calls,

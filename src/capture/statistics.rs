@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Report, Result};
 use crate::query::{self, quote_literal};
-use crate::security::{as_role, with_pinned_settings};
+use crate::security::with_pinned_settings;
 use crate::server;
 use crate::state::session;
 use pgrx::PgSqlErrorCode as Sqlstate;
@@ -192,9 +192,8 @@ impl Source {
         Ok(source)
     }
 
-    /// Looks at the statements, at those of other roles with their rights, since others see no texts and numbers;
-    /// with the beginnings of the texts, if it is the second look.
-    pub fn look(&self, with_texts: bool, others: &BTreeSet<u32>) -> Result<Look> {
+    /// Looks at the statements; with the beginnings of their texts, if it is the second look.
+    pub fn look(&self, with_texts: bool) -> Result<Look> {
         let schema = &self.schema;
         let counters: Vec<_> = COLUMNS
             .iter()
@@ -204,22 +203,19 @@ impl Source {
             true => format!("left(s.query, {HEAD}), (s.query ~ '{OWN_NAMES}')::text"),
             false => "NULL, NULL".into(),
         };
-        let sql = |roles: &str| {
-            format!(
-                "SELECT s.userid::text, s.queryid::text, {}, {texts}
-                   FROM {schema}.pg_stat_statements({with_texts}) s
-                  WHERE s.toplevel AND s.userid {roles}
-                    AND s.dbid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())",
-                counters.join(", ")
-            )
-        };
+        let sql = format!(
+            "SELECT s.userid::text, s.queryid::text, {}, {texts}
+               FROM {schema}.pg_stat_statements({with_texts}) s
+              WHERE s.toplevel AND s.dbid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())",
+            counters.join(", ")
+        );
         let about = format!(
             "SELECT i.stats_reset::text, i.dealloc::text, extract(epoch FROM clock_timestamp() - i.stats_reset)::text,
                     (SELECT pg_stat_get_db_xact_commit(d.oid)::text FROM pg_database d
                       WHERE d.datname = current_database())
                FROM {schema}.pg_stat_statements_info() i"
         );
-        let mut look = with_pinned_settings(|| {
+        with_pinned_settings(|| {
             // The session may have read the statistics of the database before.
             query::first_row("SELECT pg_stat_clear_snapshot()::text")?;
             let about = query::first_row(&about)?;
@@ -233,32 +229,36 @@ impl Source {
                 age_s: number(&text(2)),
                 taken_us: server::epoch_us(),
             };
-            let others: Vec<_> = others.iter().map(u32::to_string).collect();
-            let others = format!("<> ALL ('{{{}}}'::oid[])", others.join(","));
-            look.read(query::rows_of_texts(&sql(&others))?);
+            for row in query::rows_of_texts(&sql)? {
+                let mut row = row.into_iter();
+                let role = row.next().flatten().and_then(|text| text.parse().ok());
+                let statement = row.next().flatten().and_then(|text| text.parse().ok());
+                let key = (role.unwrap_or(0), statement);
+                let mut values = [0.0; COLUMNS.len()];
+                for value in &mut values {
+                    *value = row.next().flatten().map_or(0.0, |text| number(&text));
+                }
+                look.counters.entry(key).or_default().add(&values.into());
+                if let Some(head) = row.next().flatten() {
+                    let is_own = row.next().flatten().as_deref() == Some("true");
+                    look.heads.insert(key, (head, is_own));
+                }
+            }
             Ok(look)
-        })?;
-        for role in others {
-            look.read(of_role(*role, &sql(&format!("= {role}")))?);
-        }
-        Ok(look)
+        })
     }
 
     /// The texts of statements.
     pub fn texts(&self, statements: &[&Statement]) -> Result<BTreeMap<Key, String>> {
         let numbers: Vec<_> = statements.iter().map(|s| s.queryid.to_string()).collect();
         let list = quote_literal(&format!("{{{}}}", numbers.join(",")));
-        let roles: BTreeSet<_> = statements.iter().map(|statement| statement.role).collect();
-        let mut rows = Vec::new();
-        for role in roles {
-            let sql = format!(
-                "SELECT s.userid::text, s.queryid::text, s.query FROM {}.pg_stat_statements(true) s
-                  WHERE s.toplevel AND s.userid = {role} AND s.queryid = ANY ({list}::bigint[])
-                    AND s.dbid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())",
-                self.schema
-            );
-            rows.extend(of_role(role, &sql)?);
-        }
+        let sql = format!(
+            "SELECT s.userid::text, s.queryid::text, s.query FROM {}.pg_stat_statements(true) s
+              WHERE s.toplevel AND s.queryid = ANY ({list}::bigint[])
+                AND s.dbid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())",
+            self.schema
+        );
+        let rows = with_pinned_settings(|| query::rows_of_texts(&sql))?;
         let rows = rows.into_iter().filter_map(|row| {
             let mut row = row.into_iter();
             let role = row.next()??.parse().ok()?;
@@ -266,36 +266,6 @@ impl Source {
             Some(((role, Some(statement)), row.next()??))
         });
         Ok(rows.collect())
-    }
-}
-
-type Rows = Vec<Vec<Option<String>>>;
-
-/// The rows of a query with the rights of a role.
-fn of_role(role: u32, sql: &str) -> Result<Rows> {
-    as_role(pg_sys::Oid::from_u32(role), || {
-        with_pinned_settings(|| query::rows_of_texts(sql))
-    })
-}
-
-impl Look {
-    /// Adds statements.
-    fn read(&mut self, rows: Rows) {
-        for row in rows {
-            let mut row = row.into_iter();
-            let role = row.next().flatten().and_then(|text| text.parse().ok());
-            let statement = row.next().flatten().and_then(|text| text.parse().ok());
-            let key = (role.unwrap_or(0), statement);
-            let mut values = [0.0; COLUMNS.len()];
-            for value in &mut values {
-                *value = row.next().flatten().map_or(0.0, |text| number(&text));
-            }
-            self.counters.entry(key).or_default().add(&values.into());
-            if let Some(head) = row.next().flatten() {
-                let is_own = row.next().flatten().as_deref() == Some("true");
-                self.heads.insert(key, (head, is_own));
-            }
-        }
     }
 }
 

@@ -21,8 +21,6 @@ use std::collections::BTreeMap;
 pub struct Stored {
     /// Its number, from 1.
     pub number: i32,
-    /// Oid of the role that executed it; `None` of statements that are left out together.
-    pub role: Option<u32>,
     /// Its number in pg_stat_statements; `None` of statements that are left out together.
     pub queryid: Option<i64>,
     /// Its text.
@@ -196,7 +194,6 @@ fn document(statement: &Stored, row: &Row, approximate: bool, sql: Option<String
     let counters = &statement.counters;
     json!({
         "statement_no": statement.number,
-        "role": statement.role,
         "queryid": statement.queryid,
         "query": statement.text,
         "script": row.script,
@@ -258,7 +255,6 @@ fn nothing(rows: &[Row]) -> Error {
 #[derive(Deserialize)]
 struct Loaded {
     statement_no: i32,
-    role: Option<u32>,
     queryid: Option<i64>,
     query: Option<String>,
     reason: Option<String>,
@@ -291,7 +287,7 @@ pub fn find(name: &str) -> Result<Option<(Facts, Vec<Stored>)>> {
     let found = as_owner(|| {
         query::first_two_values::<String, String>(
             "SELECT (to_jsonb(w) || jsonb_build_object('clone_schema', d.manifest #> '{captured,clone_schema}'))::text,
-                    (SELECT jsonb_agg(to_jsonb(s) || jsonb_build_object('role', s.role::oid::bigint, 'expressions',
+                    (SELECT jsonb_agg(to_jsonb(s) || jsonb_build_object('expressions',
                                 (SELECT jsonb_object_agg(p.parameter_no, p.expression)
                                    FROM bench.captured_parameters p
                                   WHERE p.owner = s.owner AND p.workload = s.workload
@@ -313,7 +309,6 @@ pub fn find(name: &str) -> Result<Option<(Facts, Vec<Stored>)>> {
     let statements: Vec<Loaded> = serde_json::from_str(&statements).map_err(unreadable)?;
     let statements = statements.into_iter().map(|s| Stored {
         number: s.statement_no,
-        role: s.role,
         queryid: s.queryid,
         text: s.query,
         reason: s.reason.filter(|_| s.queryid.is_none()),

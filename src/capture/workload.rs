@@ -5,12 +5,8 @@ use super::tables::Tables;
 use super::values::{self, Context, Given, NewColumns, Origin, Values};
 use crate::backend::parameters::{self, Function, Understood};
 use crate::error::Result;
-use crate::security::as_role;
-use crate::server;
-use pgrx::pg_sys::Oid;
 use selfbench_capture::{
-    Kind, MOST_STATEMENTS, Rates, Share, Step, arrange, body, is_key_check, repair, statement,
-    tokens,
+    Kind, MOST_STATEMENTS, Rates, Step, arrange, body, is_key_check, repair, statement, tokens,
 };
 use selfbench_script::{Protocol, WorkloadBuilder};
 use serde::Deserialize;
@@ -64,8 +60,6 @@ const WRITING: [&str; 2] = ["nextval", "pg_notify"];
 pub struct Observed {
     /// Its number in the capture, from 1.
     pub number: i32,
-    /// Oid of the role that executed it.
-    pub role: u32,
     /// Its text; `None` if it is not known.
     pub text: Option<String>,
     /// Calls.
@@ -128,13 +122,11 @@ pub struct Made {
 struct Part {
     /// Position among the observed ones.
     index: usize,
-    /// Oid of its role.
-    role: u32,
     reads: bool,
     /// Its order in a transaction.
     order: (u8, i64),
-    /// What identifies its row for its role: a table, and columns.
-    row: Option<(u32, u32, Vec<String>)>,
+    /// What identifies its row: a table, and columns.
+    row: Option<(u32, Vec<String>)>,
     /// Its lines in a script.
     lines: String,
     /// Its lines behind those of another statement that finds the same row.
@@ -148,7 +140,7 @@ pub fn make(name: &str, facts: &Facts, observed: &[Observed]) -> Result<Made> {
     let mut understood = Vec::new();
     let mut ranges = BTreeMap::new();
     for statement in observed {
-        let found = as_role(Oid::from_u32(statement.role), || understand(statement))?;
+        let found = understand(statement)?;
         if let Ok((_, found)) = &found
             && found.returns_found
         {
@@ -179,19 +171,16 @@ pub fn make(name: &str, facts: &Facts, observed: &[Observed]) -> Result<Made> {
                 let names = Names {
                     set: format!("{name}.s{}", statement.number),
                     index,
-                    role: statement.role,
                 };
-                as_role(Oid::from_u32(statement.role), || {
-                    part(
-                        &names,
-                        repaired,
-                        understood,
-                        &context,
-                        &mut tables,
-                        &mut new,
-                        outcome,
-                    )
-                })?
+                part(
+                    &names,
+                    repaired,
+                    understood,
+                    &context,
+                    &mut tables,
+                    &mut new,
+                    outcome,
+                )?
             }
         };
         match part {
@@ -240,7 +229,6 @@ fn understand(statement: &Observed) -> Found<(String, Understood)> {
 struct Names {
     set: String,
     index: usize,
-    role: u32,
 }
 
 /// The statement as a part of scripts; the reason if it cannot be one.
@@ -359,10 +347,9 @@ fn part(
     };
     Ok(Ok(Part {
         index: names.index,
-        role: names.role,
         reads,
         order: (kind, -written_rows as i64),
-        row: key.map(|key| (names.role, key.table, key.columns.into_keys().collect())),
+        row: key.map(|key| (key.table, key.columns.into_keys().collect())),
         lines,
         lines_of_same_row,
         sql,
@@ -433,72 +420,45 @@ fn arranged(
     );
     let mut scripts = BTreeMap::new();
     let mut weights = Vec::new();
-    let own = server::role().to_u32();
-    let mut add = |script: String, role: u32, steps: &[Step], weight: f64, is_block: bool| {
+    let mut add = |script: String, steps: &[Step], weight: f64, is_block: bool| {
         scripts.insert(script.clone(), body(steps, is_block));
-        let name = (role != own).then(|| server::name_of_role(Oid::from_u32(role)));
-        weights.push((script, name, weight));
+        weights.push((script, weight));
     };
     for (position, calls) in &plan.single {
         let part = &parts[*position];
         let script = format!("s{}", observed[part.index].number);
         outcomes[part.index].scripts.push(script.clone());
         let lines = part.lines.clone();
-        add(
-            script,
-            part.role,
-            &[Step { lines, times: 1.0 }],
-            *calls,
-            false,
-        );
+        add(script, &[Step { lines, times: 1.0 }], *calls, false);
     }
-    // Transactions of all roles have the same mean length.
-    let role_of = |share: &Share| parts[share.statements[0]].role;
-    let executions = |role: Option<u32>| -> f64 {
-        let shares = plan.block.iter();
-        let shares = shares.filter(|share| role.is_none_or(|role| role == role_of(share)));
-        shares
-            .map(|share| share.times * share.statements.len() as f64)
-            .sum()
-    };
-    let mut roles: Vec<_> = plan.block.iter().map(role_of).collect();
-    roles.sort_by_key(|role| (*role != own, *role));
-    roles.dedup();
-    for (number, role) in roles.into_iter().enumerate() {
-        let share_of_blocks = executions(Some(role)) / executions(None);
-        let script = match role == own {
-            true => BLOCK.to_owned(),
-            false => format!("{BLOCK}-{}", number + 1),
-        };
-        let mut steps = Vec::new();
-        for share in plan.block.iter().filter(|share| role_of(share) == role) {
-            let mut lines = String::new();
-            for position in &share.statements {
-                let part = &parts[*position];
-                lines.push_str(match lines.is_empty() {
-                    true => &part.lines,
-                    false => &part.lines_of_same_row,
-                });
-                let outcome = &mut outcomes[part.index];
-                outcome.scripts.push(script.clone());
-                outcome.approximate = true;
-            }
-            let times = share.times / share_of_blocks;
-            steps.push(Step { lines, times });
+    let mut steps = Vec::new();
+    for share in &plan.block {
+        let mut lines = String::new();
+        for position in &share.statements {
+            let part = &parts[*position];
+            lines.push_str(match lines.is_empty() {
+                true => &part.lines,
+                false => &part.lines_of_same_row,
+            });
+            let outcome = &mut outcomes[part.index];
+            outcome.scripts.push(BLOCK.into());
+            outcome.approximate = true;
         }
-        add(script, role, &steps, plan.blocks * share_of_blocks, true);
+        let times = share.times;
+        steps.push(Step { lines, times });
     }
-    let transactions: f64 = weights.iter().map(|(_, _, weight)| weight).sum();
+    if !steps.is_empty() {
+        add(BLOCK.into(), &steps, plan.blocks, true);
+    }
+    let transactions: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let greatest = weights
         .iter()
-        .map(|(_, _, weight)| *weight)
+        .map(|(_, weight)| *weight)
         .fold(1.0, f64::max);
     let scale = (MAX_WEIGHT / greatest).min(1.0);
     let listed: Vec<_> = weights
         .iter()
-        .map(|(script, role, weight)| {
-            json!({"name": script, "role": role, "weight": (weight * scale).round().max(1.0) as i64})
-        })
+        .map(|(script, weight)| json!({"name": script, "weight": (weight * scale).round().max(1.0) as i64}))
         .collect();
     let variables: Vec<_> = new
         .variables()

@@ -180,32 +180,13 @@ impl CapturedRun<'_> {
     }
 
     /// The option `settings` with those that clients have to have.
-    pub fn settings(
-        &self,
-        given: Option<&Value>,
-        clone_schema: Option<&str>,
-        has_roles: bool,
-    ) -> Result<Value> {
+    pub fn settings(&self, given: Option<&Value>, clone_schema: Option<&str>) -> Result<Value> {
         let mut settings = match given {
             Some(Value::Object(given)) => given.clone(),
             Some(other) => return Ok(other.clone()),
             None => Map::new(),
         };
-        let mut path = search_path(self.captured, clone_schema)?;
-        if has_roles {
-            if path.contains("pg_temp") {
-                return Err(Error::OptionConflict {
-                    message: format!(
-                        "\"search_path\" of workload \"{}\", which has statements of several roles, names pg_temp",
-                        self.workload
-                    ),
-                    hint: "Capture it with another search_path.".into(),
-                });
-            }
-            // A temporary table of one role must not be found in the place of a table by statements of
-            // another one.
-            path.push_str(", pg_temp");
-        }
+        let path = search_path(self.captured, clone_schema)?;
         let mut needed = vec![("search_path", path)];
         if clone_schema.is_none() && !self.allow_writes {
             needed.push(("default_transaction_read_only", "on".into()));

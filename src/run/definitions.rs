@@ -8,7 +8,7 @@ use super::stored;
 use crate::backend::statement::{self, Created};
 use crate::error::{Error, Report, Result, problem, reworded};
 use crate::query;
-use crate::security::{as_owner, require_member};
+use crate::security::as_owner;
 use crate::server;
 use pgrx::JsonB;
 use pgrx::spi::Spi;
@@ -17,7 +17,7 @@ use selfbench_script::names::ScriptName;
 use selfbench_workload::{Family, Source, WorkloadError, find_mix, is_name};
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A workload as it is defined.
 #[derive(Debug, Deserialize)]
@@ -262,8 +262,7 @@ fn check_statements(family: &Family, rule: &impl Fn(String) -> Error) -> Result<
     Ok(())
 }
 
-/// Stores in which schema the current role's own captured workload has copies of its tables. The other roles of
-/// its scripts may call the function by which runs on copies check sequences.
+/// Stores in which schema the current role's own captured workload has copies of its tables.
 pub fn set_clone_schema(name: &str, schema: &str) -> Result<()> {
     server::require_writable_transaction("copy tables")?;
     let family = find(name)?.filter(|family| family.name == name);
@@ -277,21 +276,8 @@ pub fn set_clone_schema(name: &str, schema: &str) -> Result<()> {
             hint: "bench.initialize makes its tables.".into(),
         });
     }
-    let scripts = family.manifest.mixes.iter().flat_map(|mix| &mix.scripts);
-    let others: BTreeSet<_> = scripts
-        .filter_map(|script| script.role.as_deref())
-        .collect();
-    for role in &others {
-        require_member(server::role_named(role)?)?;
-    }
     let role = server::role();
     as_owner(|| {
-        for role in others {
-            let name = role.replace('"', "\"\"");
-            Spi::run(&format!(
-                "GRANT EXECUTE ON FUNCTION bench_internal.require_copy TO \"{name}\""
-            ))?;
-        }
         Spi::run_with_args(
             "UPDATE bench.workload_definitions w
                 SET manifest = jsonb_set(w.manifest, '{captured,clone_schema}', to_jsonb($3::text))

@@ -209,17 +209,13 @@ impl RunOptions {
             })
         });
         let rate = self.rate(captured.as_ref())?;
-        let roles = roles_of(&scripts)?;
         let clone_schema = match &captured {
             Some(captured) => captured.clone_schema()?,
             None if self.allow_writes => return Err(needs_captured("allow_writes")),
             None => None,
         };
         let settings = match &captured {
-            Some(captured) => {
-                let has_roles = !roles.is_empty();
-                Some(captured.settings(self.settings.as_ref(), clone_schema, has_roles)?)
-            }
+            Some(captured) => Some(captured.settings(self.settings.as_ref(), clone_schema)?),
             None => self.settings.clone(),
         };
         let checks = match self.verify {
@@ -242,18 +238,7 @@ impl RunOptions {
                 hint: "Give \"latency_limit\" or \"duration\" with max_tries => 0.".into(),
             });
         }
-        let mut client_process = self.client_process()?;
-        if !roles.is_empty() {
-            if mode != Mode::Spi || client_process == ClientProcess::Backend {
-                return Err(Error::OptionConflict {
-                    message: "the workload has statements of several roles".into(),
-                    hint: "Only background workers execute them with the rights of these roles: use mode => 'spi' \
-                           without target and client_process."
-                        .into(),
-                });
-            }
-            client_process = ClientProcess::Worker;
-        }
+        let client_process = self.client_process()?;
         self.check_route()?;
         let connection = match mode {
             Mode::Libpq if target.is_none() => {
@@ -316,7 +301,6 @@ impl RunOptions {
             guarded_schema: clone_schema
                 .filter(|_| mode == Mode::Spi)
                 .map(str::to_owned),
-            roles,
             captured_workload: captured
                 .as_ref()
                 .map(|captured| captured.workload.to_owned()),
@@ -606,22 +590,6 @@ impl RunOptions {
         }
         Ok(scripts)
     }
-}
-
-/// The roles of scripts, by OID; empty if they are all the current one.
-fn roles_of(scripts: &[ScriptSpec]) -> Result<Vec<u32>> {
-    if scripts.iter().all(|script| script.role().is_none()) {
-        return Ok(Vec::new());
-    }
-    let role = |script: &ScriptSpec| match script.role() {
-        None => Ok(server::role().to_u32()),
-        Some(name) => {
-            let role = server::role_named(name)?;
-            security::require_member(role)?;
-            Ok(role.to_u32())
-        }
-    };
-    scripts.iter().map(role).collect()
 }
 
 fn needs_captured(option: &str) -> Error {

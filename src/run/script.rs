@@ -42,11 +42,6 @@ impl ScriptSpec {
         self.workload.as_ref().and_then(|mix| mix.limit_ms)
     }
 
-    /// The role with whose rights its transactions are executed, if it is another one than that of the run.
-    pub fn role(&self) -> Option<&str> {
-        self.workload.as_ref().and_then(|mix| mix.role.as_deref())
-    }
-
     /// Its name, with the weight if that is not 1.
     pub fn weighted_name(&self) -> String {
         match self.weight {
@@ -97,8 +92,6 @@ pub struct MixName {
     pub limit_ms: Option<f64>,
     /// See [`MixScript::per_minute`](selfbench_workload::MixScript::per_minute).
     pub per_minute: Option<String>,
-    /// See [`MixScript::role`](selfbench_workload::MixScript::role).
-    pub role: Option<String>,
 }
 
 /// A script of the user's.

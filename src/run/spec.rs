@@ -110,9 +110,6 @@ pub struct RunSpec {
     pub target: Option<ConnectWith>,
     /// The only schema whose tables clients of mode spi may change, if the workload was captured.
     pub guarded_schema: Option<String>,
-    /// The role with whose rights the transactions of each script are executed, by its OID; empty if that is
-    /// the calling role for all of them.
-    pub roles: Vec<u32>,
     /// The workload that the run executes, if it was captured.
     pub captured_workload: Option<String>,
     /// Transactions per second while the workload was captured.

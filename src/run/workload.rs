@@ -136,7 +136,6 @@ pub fn scripts(name: &str, weight: i64) -> Result<Option<Vec<ScriptSpec>>> {
             rolled_back: family.manifest.rolled_back.clone(),
             limit_ms: script.limit_ms,
             per_minute: script.per_minute.clone(),
-            role: script.role.clone(),
         }),
         ..user_script(
             &format!("{}:{}", mix.name, script.name),

@@ -18,7 +18,6 @@ CREATE TABLE bench.captured_statements (
     owner               regrole NOT NULL, -- role that captured it
     workload            text NOT NULL, -- name of the workload
     statement_no        int NOT NULL, -- number of the statement in the workload, from 1
-    role                regrole, -- role that executed it; NULL of statements that were left out together
     queryid             bigint, -- number in pg_stat_statements; NULL of statements that were left out together
     query               text, -- text in pg_stat_statements, or the number of statements that were left out together
     script              text, -- scripts that execute it
@@ -85,7 +84,6 @@ CREATE FUNCTION bench.capture_workload(
     period bench.span DEFAULT '5 min', -- time between two looks at pg_stat_statements; NULL takes the totals since its reset
     top int DEFAULT 50, -- number of statements, those that took most time
     search_path text DEFAULT NULL, -- search_path with which they find their tables; NULL for that of the session
-    roles text[] DEFAULT '{}', -- names of other roles whose statements to capture, too; runs execute them with the rights of these roles
     OUT statement_no int, -- number of the statement
     OUT calls bigint, -- calls in the window
     OUT time_share float8, -- share of the execution time of all top-level statements of the database

@@ -285,31 +285,6 @@ BEGIN
         PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     END LOOP;
 
-    -- Other roles whose statements the workload executes have the rights that they have on the originals.
-    FOR found IN
-        SELECT DISTINCT r.oid, quote_ident(r.rolname) AS name
-          FROM bench.workload_definitions w, jsonb_path_query(w.manifest, '$.mixes[*].scripts[*].role') s
-          JOIN pg_roles r ON r.rolname = s #>> '{}'
-         WHERE w.owner = quote_ident(current_user)::regrole AND w.name = clone_tables.workload
-    LOOP
-        EXECUTE format('GRANT USAGE ON SCHEMA %s TO %s', new_schema, found.name);
-        FOR part IN
-            SELECT format('GRANT %s%s ON %s%s.%I TO %s', p.name, ' (' || a.columns || ')', CASE c.relkind WHEN 'S' THEN 'SEQUENCE ' END,
-                          new_schema, c.relname, found.name) AS sql
-              FROM pg_class c,
-                   unnest(CASE c.relkind WHEN 'S' THEN '{USAGE,SELECT,UPDATE}' ELSE '{SELECT,INSERT,UPDATE,DELETE}' END::text[]) p (name),
-                   LATERAL (SELECT CASE c.relkind WHEN 'S' THEN has_sequence_privilege(found.oid, c.oid, p.name)
-                                   ELSE has_table_privilege(found.oid, c.oid, p.name) END) t (granted),
-                   LATERAL (SELECT string_agg(quote_ident(a.attname), ', ') FROM pg_attribute a
-                             WHERE NOT t.granted AND c.relkind <> 'S' AND p.name <> 'DELETE' AND a.attrelid = c.oid
-                               AND a.attnum > 0 AND NOT a.attisdropped
-                               AND has_column_privilege(found.oid, c.oid, a.attnum, p.name)) a (columns)
-             WHERE c.oid = ANY (relations || sequences) AND c.relkind IN ('r', 'p', 'v', 'S') AND (t.granted OR a.columns IS NOT NULL)
-        LOOP
-            EXECUTE part.sql;
-        END LOOP;
-    END LOOP;
-
     -- What has no copy.
     FOR found IN
         SELECT k.kind, string_agg(k.name, ', ' ORDER BY k.name) AS names

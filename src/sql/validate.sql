@@ -81,7 +81,7 @@ BEGIN
           FROM bench.captured_statements c
           LEFT JOIN bench.run_captured_statements r ON r.run_id = run AND r.statement_no = c.statement_no
          WHERE c.owner = captured.owner AND c.workload = captured.workload
-        WINDOW w AS (PARTITION BY c.status, c.role, coalesce(r.query_id::text, 'statement ' || c.statement_no))
+        WINDOW w AS (PARTITION BY c.status, coalesce(r.query_id::text, 'statement ' || c.statement_no))
     ), f AS (
         SELECT s.*,
                CASE WHEN measured THEN calls_0 / sum(calls_0) FILTER (WHERE measured) OVER () END AS share_0,

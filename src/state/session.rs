@@ -55,25 +55,6 @@ pub fn integer_setting(name: &CStr) -> i32 {
         .unwrap_or(0)
 }
 
-/// Sets a setting of this session, with the rights that the context stands for, until what the action
-/// says; what keeps it from being set is reported at this level.
-pub fn set(
-    name: &CStr,
-    value: &CStr,
-    context: GucContext::Type,
-    action: GucAction::Type,
-    level: i32,
-) {
-    set_by(
-        pg_sys::GucSource::PGC_S_SESSION,
-        name,
-        value,
-        context,
-        action,
-        level,
-    );
-}
-
 /// Lets nothing be written until the end of the current subtransaction.
 pub fn read_only_subtransaction() {
     set(
@@ -85,21 +66,9 @@ pub fn read_only_subtransaction() {
     );
 }
 
-/// Sets the value that a setting of this session has after RESET, as an option of a connection does.
-pub fn set_initial(name: &CStr, value: &CStr, context: GucContext::Type, level: i32) {
-    let action = GucAction::GUC_ACTION_SET;
-    set_by(
-        pg_sys::GucSource::PGC_S_CLIENT,
-        name,
-        value,
-        context,
-        action,
-        level,
-    );
-}
-
-fn set_by(
-    source: pg_sys::GucSource::Type,
+/// Sets a setting of this session, with the rights that the context stands for, until what the action
+/// says; what keeps it from being set is reported at this level.
+pub fn set(
     name: &CStr,
     value: &CStr,
     context: GucContext::Type,
@@ -107,6 +76,7 @@ fn set_by(
     level: i32,
 ) {
     let (name, value) = (name.as_ptr(), value.as_ptr());
+    let source = pg_sys::GucSource::PGC_S_SESSION;
     // SAFETY: both texts end in a zero byte, and are copied.
     unsafe {
         pg_sys::set_config_option(name, value, context, source, action, true, level, false);
@@ -218,65 +188,14 @@ pub fn is_superuser() -> bool {
     InTransaction::current().is_ok() && unsafe { pg_sys::superuser() }
 }
 
-/// Whether the current role may become another one by SET ROLE.
-pub fn may_become(_: InTransaction, role: pg_sys::Oid) -> bool {
-    // SAFETY: in a transaction.
-    unsafe { compat::may_become(self::role(), role) }
-}
-
-/// Name of a role; empty if it does not exist.
-pub fn name_of_role(role: pg_sys::Oid) -> String {
-    // SAFETY: in a transaction; null, or a text that ends in a zero byte.
-    unsafe { c_text(pg_sys::GetUserNameFromId(role, true)) }
-}
-
-/// The role of that name; raises an error if there is none.
-pub fn role_named(_: InTransaction, name: &str) -> pg_sys::Oid {
-    let name = CString::new(name).unwrap_or_default();
-    // SAFETY: in a transaction.
-    unsafe { pg_sys::get_role_oid(name.as_ptr(), false) }
-}
-
 /// Runs `body` with the rights of a role, to which row-level security of its own tables does not apply,
 /// even if it is forced. If `body` raises an error, the abort of the transaction restores the identity.
-pub fn with_role<T>(transaction: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> T) -> T {
-    with_identity(transaction, role, pg_sys::SECURITY_NOFORCE_RLS, body)
-}
-
-/// Runs `body` with the rights of a role, as the server maintains its tables: functions get no other rights,
-/// and leave nothing behind in the session. If `body` raises an error, the abort of the transaction restores
-/// identity and settings.
-pub fn restricted_to<T>(
-    transaction: InTransaction,
-    role: pg_sys::Oid,
-    body: impl FnOnce() -> T,
-) -> T {
-    with_identity(
-        transaction,
-        role,
-        pg_sys::SECURITY_RESTRICTED_OPERATION,
-        || {
-            // SAFETY: the nesting level is left in the same transaction, or cleaned up by its abort.
-            let level = unsafe { pg_sys::NewGUCNestLevel() };
-            let result = body();
-            // SAFETY: as above.
-            unsafe { pg_sys::AtEOXact_GUC(false, level) };
-            result
-        },
-    )
-}
-
-fn with_identity<T>(
-    _: InTransaction,
-    role: pg_sys::Oid,
-    restrictions: u32,
-    body: impl FnOnce() -> T,
-) -> T {
+pub fn with_role<T>(_: InTransaction, role: pg_sys::Oid, body: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     // SAFETY: restored below, or by the abort of the transaction.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
-        let own = pg_sys::SECURITY_LOCAL_USERID_CHANGE | restrictions;
+        let own = pg_sys::SECURITY_LOCAL_USERID_CHANGE | pg_sys::SECURITY_NOFORCE_RLS;
         pg_sys::SetUserIdAndSecContext(role, context | own as i32);
     }
     let result = body();

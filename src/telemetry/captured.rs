@@ -14,13 +14,12 @@ use crate::database::remote::Remote;
 use crate::error::{Error, Result, catch};
 use crate::query::{self, quote_literal};
 use crate::run::RunSpec;
-use crate::security::{as_owner, as_role, with_lock_timeout, without_waiting};
+use crate::security::{as_owner, with_lock_timeout};
 use crate::server;
-use pgrx::pg_sys;
 use selfbench_model::RunCapturedStatement;
 use selfbench_script::{Action, Protocol, WorkloadBuilder};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::CString;
 
 /// The schema of the extension, and settings without which it counts nothing. The first version that tells
@@ -33,7 +32,7 @@ SELECT (SELECT quote_ident(n.nspname)
        current_setting('pg_stat_statements.track', true),
        current_setting('compute_query_id', true)";
 
-/// Counters of the statements with the identifiers `IDS`, executed by the current role in its database.
+/// Counters of the statements with the identifiers `IDS`, executed by the session's role in its database.
 /// The schema of the extension is `SCHEMA`, `COLUMNS` are those of [`Counters`].
 const COUNTERS: &str = "
 SELECT json_build_object(
@@ -70,10 +69,8 @@ struct Look {
 /// The statements of the captured workload that a run executes.
 pub struct CapturedStatements {
     rows: Vec<RunCapturedStatement>,
-    /// The role of the statement of each row.
-    roles: Vec<RoleOf>,
-    /// The query of the counters, with them as they were before the run, for each role.
-    before: Option<(String, BTreeMap<RoleOf, Look>)>,
+    /// The query of the counters, with them as they were before the run.
+    before: Option<(String, Look)>,
     /// Why none of them is counted.
     pub lack: Option<String>,
 }
@@ -89,15 +86,14 @@ impl CapturedStatements {
             return Ok(None);
         };
         let statements = statements(workload)?;
-        let row = |statement: &Captured| RunCapturedStatement {
+        let row = |(number, _): &(i32, Option<String>)| RunCapturedStatement {
             run_id,
-            statement_no: statement.number,
+            statement_no: *number,
             workload: workload.clone(),
             ..RunCapturedStatement::default()
         };
         let mut found = CapturedStatements {
             rows: statements.iter().map(row).collect(),
-            roles: statements.iter().map(|statement| statement.role).collect(),
             before: None,
             lack: None,
         };
@@ -122,24 +118,24 @@ impl CapturedStatements {
     fn look_first(
         &mut self,
         spec: &RunSpec,
-        statements: &[Captured],
+        statements: &[(i32, Option<String>)],
         schema: &str,
         database: &mut Database,
-    ) -> Result<(String, BTreeMap<RoleOf, Look>)> {
+    ) -> Result<(String, Look)> {
         let texts: Vec<_> = statements
             .iter()
-            .map(|statement| sent(spec, statement.sql.as_deref()))
+            .map(|(_, sql)| sent(spec, sql.as_deref()))
             .collect();
         let found = match database {
-            Database::Here => here(&texts, &self.roles)?,
+            Database::Here => here(&texts)?,
             Database::There(_) => there(spec, &texts, database)?,
         };
         let mut numbers = BTreeMap::new();
-        for ((row, role), found) in self.rows.iter_mut().zip(&self.roles).zip(found) {
+        for (row, found) in self.rows.iter_mut().zip(found) {
             match found {
                 Ok(id) => {
                     row.query_id = Some(id);
-                    let first = *numbers.entry((id, role)).or_insert(row.statement_no);
+                    let first = *numbers.entry(id).or_insert(row.statement_no);
                     if first != row.statement_no {
                         row.reason = Some(format!("it is counted with statement {first}"));
                     }
@@ -147,15 +143,12 @@ impl CapturedStatements {
                 Err(reason) => row.reason = Some(reason),
             }
         }
-        let ids: Vec<_> = numbers.keys().map(|(id, _)| id.to_string()).collect();
+        let ids: Vec<_> = numbers.keys().map(i64::to_string).collect();
         let sql = COUNTERS
             .replace("SCHEMA", schema)
             .replace("COLUMNS", &counters_of("s"))
             .replace("IDS", &ids.join(","));
-        let mut before = BTreeMap::new();
-        for role in self.roles.iter().copied().collect::<BTreeSet<_>>() {
-            before.insert(role, look(database, &sql, role)?);
-        }
+        let before = look(database, &sql)?;
         Ok((sql, before))
     }
 
@@ -164,18 +157,13 @@ impl CapturedStatements {
         let Some((sql, before)) = &self.before else {
             return Ok(());
         };
-        let mut last = BTreeMap::new();
-        for role in before.keys() {
-            last.insert(*role, look(database, sql, *role)?);
-        }
-        let rows = self.rows.iter_mut().zip(&self.roles);
-        for (row, role) in rows.filter(|(row, _)| row.reason.is_none()) {
-            let (before, after) = (&before[role], &last[role]);
-            let is_reset = after.reset != before.reset;
-            let evicts = after.evictions > before.evictions;
+        let after = look(database, sql)?;
+        let is_reset = after.reset != before.reset;
+        let evicts = after.evictions > before.evictions;
+        for row in self.rows.iter_mut().filter(|row| row.reason.is_none()) {
             let id = row.query_id.unwrap_or_default().to_string();
             let counters = |look: &Look| look.statements.get(&id).copied();
-            let counted = match (counters(after), counters(before)) {
+            let counted = match (counters(&after), counters(before)) {
                 _ if backends > 0 => Err(NOT_TOP),
                 _ if is_reset => Err("pg_stat_statements was reset during the run"),
                 (None, None) if !evicts => Ok(Counters::default()),
@@ -205,22 +193,10 @@ const NOT_TOP: &str = "statements of clients in backends are not counted at top 
 /// Reason for the entry of a statement that is gone, or was made again.
 const EVICTED: &str = "pg_stat_statements has evicted it during the run";
 
-/// Role that executes a statement, by its OID, if it is another one than that of the run.
-type RoleOf = Option<u32>;
-
-/// Statement of a captured workload.
-struct Captured {
-    number: i32,
-    /// Its text, as the scripts have it.
-    sql: Option<String>,
-    role: RoleOf,
-}
-
-/// The statements of a captured workload of this role.
-fn statements(workload: &str) -> Result<Vec<Captured>> {
+/// The statements of a captured workload of this role, as its scripts have them.
+fn statements(workload: &str) -> Result<Vec<(i32, Option<String>)>> {
     let sql = format!(
-        "SELECT s.statement_no::text, s.sql, CASE WHEN s.role <> s.owner THEN s.role::oid::text END
-           FROM bench.captured_statements s
+        "SELECT s.statement_no::text, s.sql FROM bench.captured_statements s
           WHERE s.owner = {}::oid AND s.workload = {} AND s.status = 'captured' ORDER BY s.statement_no",
         server::role().to_u32(),
         quote_literal(workload)
@@ -228,11 +204,7 @@ fn statements(workload: &str) -> Result<Vec<Captured>> {
     let rows = transaction(|| as_owner(|| query::rows_of_texts(&sql)))?;
     let row = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
-        Some(Captured {
-            number: row.next()??.parse().ok()?,
-            sql: row.next()?,
-            role: row.next()?.and_then(|role| role.parse().ok()),
-        })
+        Some((row.next()??.parse().ok()?, row.next()?))
     };
     Ok(rows.into_iter().filter_map(row).collect())
 }
@@ -283,28 +255,20 @@ type Known<T> = std::result::Result<T, String>;
 const NO_ID: &str = "the server does not tell its identifier";
 
 /// The identifiers of statements on this server.
-fn here(texts: &[Known<String>], roles: &[RoleOf]) -> Result<Vec<Known<i64>>> {
+fn here(texts: &[Known<String>]) -> Result<Vec<Known<i64>>> {
     transaction(|| {
         with_lock_timeout(c"200ms", || {
-            let id = |(text, role): (&Known<String>, &RoleOf)| match text {
+            let id = |text: &Known<String>| match text {
                 Err(reason) => Err(reason.clone()),
-                Ok(text) => match of_role(*role, || analysis::query_id(text)) {
+                Ok(text) => match analysis::query_id(text) {
                     Ok(Some(id)) => Ok(id),
                     Ok(None) => Err(NO_ID.into()),
                     Err(error) => Err(error.report().one_line()),
                 },
             };
-            Ok(texts.iter().zip(roles).map(id).collect())
+            Ok(texts.iter().map(id).collect())
         })
     })
-}
-
-/// Runs `body` as a role, in a transaction.
-fn of_role<T>(role: RoleOf, body: impl FnOnce() -> Result<T>) -> Result<T> {
-    match role {
-        None => body(),
-        Some(role) => as_role(pg_sys::Oid::from_u32(role), body),
-    }
 }
 
 /// The identifiers of statements on a target, which another session there tells of the one that parses
@@ -340,12 +304,8 @@ fn there(
     Ok(ids)
 }
 
-/// The counters of statements of a role, which others do not see.
-fn look(database: &mut Database, sql: &str, role: RoleOf) -> Result<Look> {
-    let row = match role {
-        None => database.pinned_row(sql)?,
-        Some(_) => transaction(|| of_role(role, || without_waiting(|| query::first_row(sql))))?,
-    };
+fn look(database: &mut Database, sql: &str) -> Result<Look> {
+    let row = database.pinned_row(sql)?;
     let text = row.into_iter().flatten().next().unwrap_or_default();
     serde_json::from_str(&text)
         .map_err(|e| Error::Limit(format!("cannot read pg_stat_statements: {e}")))

@@ -79,10 +79,6 @@ impl Family {
                 let weight = script.weight;
                 format!("script \"{name}\" {of_mix} has the weight {weight}, not 1 to 2147483647")
             })?;
-            require(
-                script.role.is_none() || self.manifest.captured.is_some(),
-                || format!("script \"{name}\" {of_mix} has a \"role\", but was not captured"),
-            )?;
             require(script.limit_ms.is_none_or(|limit| limit > 0.0), || {
                 format!("script \"{name}\" {of_mix} has a \"limit_ms\" that is not above 0")
             })?;

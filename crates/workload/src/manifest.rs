@@ -179,10 +179,6 @@ pub struct MixScript {
     /// Name of its transactions, such as `new orders`, if reports have their number per minute.
     #[serde(default)]
     pub per_minute: Option<String>,
-    /// Role with whose rights its transactions are executed, in a captured workload; that of the run if not
-    /// given.
-    #[serde(default)]
-    pub role: Option<String>,
 }
 
 impl MixScript {

@@ -1,7 +1,6 @@
 //! The transaction command around a statement: what a backend does before and after it.
 
 use super::meter::{self, Part};
-use super::role;
 use crate::backend::interrupts;
 use crate::backend::{timeouts, unguarded};
 use crate::error::Result;
@@ -20,8 +19,6 @@ pub(super) struct CommandState {
     pub(super) reported: pg_sys::TimestampTz,
     /// The statement that the activity view shows, by its address, and since when.
     pub(super) shown: Option<(usize, pg_sys::TimestampTz)>,
-    /// The session's role, while transactions have the rights of another one.
-    pub(super) session_role: Option<pg_sys::Oid>,
 }
 
 impl CommandState {
@@ -104,9 +101,6 @@ pub(super) fn end_statement(state: &mut CommandState) {
         // The text may be freed from here on.
         pg_sys::debug_query_string = std::ptr::null();
         if !unguarded::IsTransactionOrTransactionBlock() {
-            if let Some(role) = state.session_role.take() {
-                role::leave(role);
-            }
             let now = unguarded::GetCurrentStatementStartTimestamp();
             if now - state.reported >= REPORT_EVERY_US {
                 state.reported = now;

@@ -1,9 +1,8 @@
-//! The hook of utility commands in processes that execute clients of mode spi: it rejects LISTEN, what the guard
-//! of a captured workload refuses, and what would end the transaction of another role while it goes on.
+//! The hook of utility commands in processes that execute clients of mode spi: it rejects LISTEN, and what
+//! the guard of a captured workload refuses.
 
 use super::guard;
 use crate::error::Error;
-use pgrx::pg_sys::ProcessUtilityContext;
 use pgrx::{PgSqlErrorCode as Sqlstate, pg_guard, pg_sys};
 use std::ffi::c_char;
 use std::sync::OnceLock;
@@ -21,33 +20,6 @@ pub fn watch_commands() {
 
 /// The hook that was installed before ours.
 static PREVIOUS_UTILITY: OnceLock<pg_sys::ProcessUtility_hook_type> = OnceLock::new();
-
-/// The context in which a command is executed, so that it cannot end a transaction that has the rights of another
-/// role (see `role`) and start one without them. Raises an error if it is for that.
-fn in_one_transaction(
-    plan: *mut pg_sys::PlannedStmt,
-    context: ProcessUtilityContext::Type,
-) -> ProcessUtilityContext::Type {
-    use pg_sys::NodeTag::{T_CallStmt, T_DoStmt, T_TransactionStmt};
-    // SAFETY: the plan of a utility command; the tag tells the type.
-    unsafe {
-        if !pg_sys::InLocalUserIdChange() {
-            return context;
-        }
-        let command = (*plan).utilityStmt;
-        match (*command).type_ {
-            T_CallStmt | T_DoStmt => ProcessUtilityContext::PROCESS_UTILITY_QUERY,
-            T_TransactionStmt if (*command.cast::<pg_sys::TransactionStmt>()).chain => {
-                Error::server(
-                    Sqlstate::ERRCODE_FEATURE_NOT_SUPPORTED,
-                    "cannot chain transactions with the rights of another role",
-                )
-                .raise()
-            }
-            _ => context,
-        }
-    }
-}
 
 #[pg_guard]
 #[allow(clippy::too_many_arguments)] // the hook's
@@ -71,7 +43,6 @@ unsafe extern "C-unwind" fn utility(
         )
         .raise();
     }
-    let context = in_one_transaction(plan, context);
     let previous = PREVIOUS_UTILITY.get().copied().flatten();
     // SAFETY: as the server would have called it.
     unsafe {

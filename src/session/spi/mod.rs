@@ -21,7 +21,7 @@
 //! `query` of SPI, as a `utility` command, as a `call` or as one of `several`. `command` starts and
 //! finishes the transaction command around each statement, `errors` forms the errors, `command_hook`
 //! rejects LISTEN. `timed` is the session of the transactions that are sampled, as a whole or, by `meter`
-//! and the server's `hooks`, in parts. `role` gives transactions the rights of another role. `guard` keeps a captured workload from changing what is not a copy.
+//! and the server's `hooks`, in parts. `guard` keeps a captured workload from changing what is not a copy.
 
 #[allow(unsafe_code)]
 mod call;
@@ -46,8 +46,6 @@ mod meter;
 mod plan;
 #[allow(unsafe_code)]
 mod query;
-#[allow(unsafe_code)]
-mod role;
 #[allow(unsafe_code)]
 mod session;
 #[allow(unsafe_code)]

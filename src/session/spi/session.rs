@@ -4,7 +4,6 @@ use super::command::{end_statement, in_statement};
 use super::errors::{as_sent, explain};
 use super::execute::Executor;
 use super::meter::{self, Part};
-use super::role;
 use crate::backend::transaction;
 use crate::backend::unguarded;
 use crate::compat;
@@ -32,8 +31,6 @@ pub struct SpiSession {
     outcome: Option<Outcome>,
     /// Usage as last read.
     usage: Usage,
-    /// The role with whose rights each statement is executed, by its number; empty if that is the session's.
-    roles: Vec<pg_sys::Oid>,
 }
 
 impl SpiSession {
@@ -45,13 +42,7 @@ impl SpiSession {
             pipeline: None,
             outcome: None,
             usage: Usage::default(),
-            roles: Vec::new(),
         }
-    }
-
-    /// Executes transactions with the rights of other roles from here on: those of statements, by number.
-    pub fn execute_as(&mut self, roles: Vec<pg_sys::Oid>) {
-        self.roles = roles;
     }
 
     /// Reports idleness, as a backend does that waits for its next statement. Called before a client
@@ -174,15 +165,7 @@ impl SpiSession {
             // SAFETY: in the transaction of the pipeline; does nothing in a block.
             unsafe { pg_sys::BeginImplicitTransactionBlock() };
         }
-        let executed = catch(|| {
-            if let Some(role) = self.roles.get(command.number) {
-                let state = &mut self.executor.state;
-                role::enter(*role, state.started, &mut state.session_role);
-                state.started = true;
-            }
-            self.executor.execute::<PARTS>(command, variables)
-        });
-        let failure = match executed {
+        let failure = match catch(|| self.executor.execute::<PARTS>(command, variables)) {
             Ok(()) => {
                 if self.executor.state.started {
                     // SAFETY: a variable of this process; the transaction goes on.

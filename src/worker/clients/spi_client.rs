@@ -4,7 +4,7 @@
 use super::client::{ClientControl, check_rights, plan, streams};
 use super::notices;
 use super::timing::Timing;
-use crate::backend::identity::{APPLICATION_NAME, connect};
+use crate::backend::identity::connect;
 use crate::backend::interrupts::check_between_statements;
 use crate::backend::profiler;
 use crate::backend::transaction::TopLevelCall;
@@ -14,7 +14,6 @@ use crate::clock;
 use crate::error::{Error, Result, catch};
 use crate::latch::{self, WaitEvent};
 use crate::run::RunSpec;
-use crate::security::require_member;
 use crate::session::spi::guard;
 use crate::session::{SpiSession, watch_commands};
 use crate::shared::recorder::Recorder;
@@ -22,7 +21,7 @@ use crate::telemetry::processes;
 use crate::worker::place::Place;
 use pgrx::{pg_guard, pg_sys};
 use selfbench_client::{Client, Context, Step};
-use selfbench_script::{Action, ValueSets, Workload};
+use selfbench_script::{ValueSets, Workload};
 
 /// Entry point of the process.
 #[pg_guard]
@@ -38,11 +37,7 @@ pub extern "C-unwind" fn pg_selfbench_spi_client_main(argument: pg_sys::Datum) {
         connect(spec.identity);
         transaction::transaction(|| {
             settings::apply(&spec.settings)?;
-            settings::apply_exactly(&spec.client_settings)?;
-            match spec.roles.is_empty() {
-                true => Ok(()),
-                false => prepare_for_roles(&spec),
-            }
+            settings::apply_exactly(&spec.client_settings)
         })?;
         prepare(&place, spec)
     });
@@ -85,25 +80,6 @@ pub fn run_client(call: TopLevelCall<'_>, segment: u32, secret: u64) -> Result<(
     served
 }
 
-/// Has the settings of this process restored by RESET, so that no role changes those of transactions of
-/// another one. Fails unless the calling role may still execute statements of the other ones.
-fn prepare_for_roles(spec: &RunSpec) -> Result<()> {
-    for role in &spec.roles {
-        require_member(pg_sys::Oid::from_u32(*role))?;
-    }
-    let name = APPLICATION_NAME.to_str().unwrap_or_default();
-    let of_caller = spec
-        .settings
-        .iter()
-        .map(|(name, value)| (&**name, &**value));
-    let given = spec.client_settings.iter();
-    let given = given.map(|setting| (&*setting.name, &*setting.value));
-    let own = [("application_name", name)];
-    settings::make_initial(own.into_iter().chain(of_caller).chain(given))?;
-    watch_commands();
-    Ok(())
-}
-
 fn prepare(place: &Place, spec: RunSpec) -> Result<(RunSpec, Workload, ValueSets<'static>)> {
     let workload = spec.workload_of(spec.variant(place.index))?;
     check_rights(&workload)?;
@@ -135,9 +111,6 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload, values: ValueSets<'_>
     let plan = plan(header, spec, workload, values);
     let mut client = Client::new(number, &plan, &streams);
     let mut session = SpiSession::new(spec.protocol(), workload.sql_commands, &header.relations);
-    if !spec.roles.is_empty() {
-        session.execute_as(roles_of_statements(spec, workload));
-    }
     let mut recorder = Recorder::new(place.segment, workload, number, number);
     let control = ClientControl::new(place, true);
     let mut timing = Timing::new(spec.run.observe, place.segment.statement_rows());
@@ -193,19 +166,6 @@ fn run(place: &Place, spec: &RunSpec, workload: &Workload, values: ValueSets<'_>
     account.set(timing.effort);
     account.set_parts(timing.parts);
     transaction::abort();
-}
-
-/// The role of each statement, by its number.
-fn roles_of_statements(spec: &RunSpec, workload: &Workload) -> Vec<pg_sys::Oid> {
-    let mut roles = vec![pg_sys::InvalidOid; workload.sql_commands];
-    for (script, role) in workload.scripts.iter().zip(&spec.roles) {
-        for command in &script.commands {
-            if let Action::Sql(statement) = &command.action {
-                roles[statement.number] = pg_sys::Oid::from_u32(*role);
-            }
-        }
-    }
-    roles
 }
 
 /// The blocks and WAL that this process uses, recorded after each transaction: the totals so far,

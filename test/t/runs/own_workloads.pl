@@ -123,7 +123,6 @@ push @refused, (
 	[ manifest => "'[]'", qr/invalid manifest/ ],
 	[ manifest => $value->('{size,table_mb}', '-1'), qr/"size" has a number below 0/ ],
 	[ manifest => $value->('{mixes}', '[]'), qr/no mix/ ],
-	[ manifest => $value->('{mixes,0,scripts,0,role}', '"x"'), qr/script "\w+" of mix "\w+" has a "role", but was not captured/ ],
 	[ manifest => $value->('{mixes,0,scripts}', '[]'), qr/mix "mine" has no scripts/ ],
 	[ manifest => $value->('{mixes,0,scripts,0,weight}', '0'), qr/script "add" of mix "mine" has the weight 0/ ],
 	[ manifest => $value->('{mixes,0,scripts,0,name}', '"gone"'), qr/script "gone" is missing/ ],
