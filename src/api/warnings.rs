@@ -170,6 +170,9 @@ pub(super) fn tell_next(spec: &RunSpec, record: &RunRecord) -> Result<()> {
     Ok(())
 }
 
+/// A captured workload whose statements took less of the execution time is not the load of the application.
+const MOST_OF_THE_TIME: f64 = 0.9;
+
 /// Tells the caller what may make the result of a run doubtful, besides its errors.
 pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
     if run.run_id == 0 && is_news("not stored") {
@@ -181,6 +184,24 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
             run.backends,
             run.clients
         );
+    }
+    if let (Some(workload), Some(share)) = (&spec.captured_workload, spec.captured_share)
+        && share < MOST_OF_THE_TIME
+    {
+        let told = format!(
+            "workload \"{workload}\" has statements that took {} % of the execution time when it was captured",
+            (share * 1000.0).round() / 10.0
+        );
+        if is_news(&told) {
+            let detail = "bench.captured_statements tells which statements were left out, and why.";
+            ErrorReport::new(
+                PgSqlErrorCode::ERRCODE_WARNING,
+                told,
+                pgrx::function_name!(),
+            )
+            .set_detail(detail)
+            .report(PgLogLevel::NOTICE);
+        }
     }
     if run.warmup_steady == Some(false) {
         pgrx::notice!(

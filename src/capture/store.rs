@@ -57,13 +57,13 @@ pub struct Row {
 /// Stores a workload, or replaces it.
 pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Result<Vec<Row>> {
     let Made {
-        manifest,
+        mut manifest,
         scripts,
         outcomes,
     } = made;
     let mut outcomes = outcomes.into_iter();
     let (mut rows, mut documents) = (Vec::new(), Vec::new());
-    let mut captured = 0;
+    let (mut captured, mut captured_share) = (0, 0.0);
     let mut sets = Vec::new();
     let (mut parameters, mut tables) = (Vec::new(), BTreeMap::new());
     for statement in statements {
@@ -89,6 +89,7 @@ pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Re
             }));
         }
         if !outcome.scripts.is_empty() {
+            captured_share += row.time_share.unwrap_or(0.0);
             for (table, written) in outcome.tables {
                 *tables.entry(table).or_insert(false) |= written;
             }
@@ -102,6 +103,7 @@ pub fn store(name: &str, facts: &Facts, statements: &[Stored], made: Made) -> Re
     if captured == 0 && !parameters.iter().any(lacks_values) {
         return Err(nothing(&rows));
     }
+    manifest["captured"]["time_share"] = json!(captured_share);
     definitions::define(&Definition {
         name: name.to_owned(),
         manifest,

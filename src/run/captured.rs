@@ -11,7 +11,7 @@ use crate::database::remote::Remote;
 use crate::error::{Error, Result};
 use crate::pq::ConnectWith;
 use crate::query::{self, quote_literal};
-use crate::security::as_owner;
+use crate::security::{as_owner, require_loopback};
 use crate::server;
 use selfbench_workload::Captured;
 use serde_json::{Map, Value};
@@ -144,6 +144,7 @@ impl CapturedRun<'_> {
         let is_superuser = || "is a superuser, who may write to all tables".to_owned();
         let Some(target) = self.target else {
             // Connections to this server are a superuser's.
+            require_loopback()?;
             return Err(refused(&server::role_name(), is_superuser()));
         };
         let names: Vec<_> = self

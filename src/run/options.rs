@@ -307,6 +307,9 @@ impl RunOptions {
             captured_rate: captured
                 .as_ref()
                 .and_then(|captured| captured.captured.rate),
+            captured_share: captured
+                .as_ref()
+                .and_then(|captured| captured.captured.time_share),
             target: target.clone(),
             checks,
             pgio: None,

@@ -114,6 +114,8 @@ pub struct RunSpec {
     pub captured_workload: Option<String>,
     /// Transactions per second while the workload was captured.
     pub captured_rate: Option<f64>,
+    /// Share of the captured execution time that its statements took then.
+    pub captured_share: Option<f64>,
     /// Conditions of the workload to check after the run; empty without `verify`.
     pub checks: Vec<Check>,
     /// pgio's workload, if it is that. The scripts are those of its first table then.

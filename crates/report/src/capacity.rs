@@ -24,6 +24,8 @@ pub struct Capacity<'a> {
     pub percentile_ms: Option<f64>,
     /// Transactions per second while the workload was captured, if it was.
     pub captured_rate: Option<f64>,
+    /// Share of the captured execution time that its statements took.
+    pub captured_share: Option<f64>,
     /// Bottleneck of the lowest rate over the limit.
     pub bottleneck: Option<&'a Bottleneck>,
 }
@@ -51,7 +53,11 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
                 .filter(|rate| *rate > 0.0)
                 .map(|rate| {
                     let times = significant(capacity.measured_at / rate);
-                    format!(", {times} times the captured {}", significant(rate))
+                    let share = capacity.captured_share.map(|share| {
+                        format!(" ({:.0} % of the execution time)", (share * 100.0).floor())
+                    });
+                    let share = share.unwrap_or_default();
+                    format!(", {times} times the captured {}{share}", significant(rate))
                 });
             let times = times.unwrap_or_default();
             format!("p{p} stays under {limit} ms up to {up_to} {place}{times}")
@@ -160,6 +166,7 @@ mod tests {
                 probes: 9,
             },
             captured_rate: None,
+            captured_share: None,
             measured_at: rate.unwrap_or(12.345),
             percentile_ms: Some(9.87),
             bottleneck: None,
@@ -192,12 +199,13 @@ mod tests {
         );
         let captured = Capacity {
             captured_rate: Some(400.0),
+            captured_share: Some(0.096),
             ..found.clone()
         };
         assert_eq!(
             verdict(&captured),
             "p99 stays under 10 ms up to 3120 transactions per second (3000 to 3260) in mode spi \
-             with 8 clients, 7.81 times the captured 400"
+             with 8 clients, 7.81 times the captured 400 (9 % of the execution time)"
         );
         let ended = |ended, high| {
             verdict(&Capacity {

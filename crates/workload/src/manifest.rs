@@ -50,6 +50,9 @@ pub struct Captured {
     /// Transactions per second while it was captured, if that is known.
     #[serde(default)]
     pub rate: Option<f64>,
+    /// Share of the execution time of all statements that those of its scripts took.
+    #[serde(default)]
+    pub time_share: Option<f64>,
     /// Mean number of statements of a transaction.
     #[serde(default)]
     pub statements_per_transaction: Option<f64>,

@@ -412,6 +412,7 @@ impl Runs<'_, '_> {
                 measured_at,
                 percentile_ms,
                 captured_rate: self.without_rate.captured_rate,
+                captured_share: self.without_rate.captured_share,
                 bottleneck: found.as_ref(),
             }),
             limited_by: found.as_ref().map(|found| found.name.clone()),

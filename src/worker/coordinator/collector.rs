@@ -198,15 +198,21 @@ fn conclude_run(
     run.finished_at = Some(server::wall_clock());
     run.seconds = Some(seconds);
     run.figures = Figures::of(&total, &all, seconds);
-    if run.all_failed() {
+    // Of a captured workload, statements that worked in the application are refused or lack rows.
+    let is_told = spec.captured_workload.is_some() && total.counts.failed() > 0;
+    if run.all_failed() || is_told {
         let mut clients = (0..spec.clients()).map(|client| segment.client(client).0);
         // A message has its severity, detail and hint, too.
         let first = clients.find_map(|client| client.first_failure());
         let line = first.as_deref().and_then(|text| text.lines().next());
         let message = line.map(|line| line.split_once(":  ").map_or(line, |(_, message)| message));
+        let failed = total.counts.failed();
+        let all = match run.all_failed() {
+            true => format!("all transactions failed ({failed})"),
+            false => format!("{failed} of {} transactions failed", total.counts.total()),
+        };
         run.errors.push(format!(
-            "all transactions failed ({}), the first with: {}",
-            total.counts.failed(),
+            "{all}, the first with: {}",
             message.unwrap_or("an unknown error")
         ));
     }

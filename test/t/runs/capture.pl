@@ -105,6 +105,9 @@ like(as('app', 'SELECT * FROM bench.captured_tables'), qr/^app\|mine\|app\|items
 
 is(as('app', "SELECT string_agg(DISTINCT state || ' ' || failed, ',') FROM bench.run('mine', transactions => 2000, seed => 1)"), 'finished 0', 'run');
 is(as('app', 'SELECT count(*) FROM bench.runs r WHERE unmatched <> \'{}\''), 0, 'each statement finds rows');
+like($sql->("SELECT count(*) FROM bench.advice(1)"), qr/^[1-9]\d*$/, 'advice on a run of another role');
+like($sql->("SELECT max(judgement) FROM bench.validate_workload('mine', 1)"), qr/^same/, 'and its comparison');
+like($sql->("SELECT bench.validate_workload('other')"), qr/ERROR:  42704: captured workload "other" does not exist/, 'no workload to compare');
 
 # What has no values is listed, and filled in.
 executed('app', 'SELECT repeat(\'x\', 3)', 'SELECT 1');
@@ -136,7 +139,8 @@ like(as('app', "BEGIN; SELECT bench.set_parameter('mine', $no, 2, 'NULL'); ROLLB
 is(as('app', "BEGIN; SELECT status, reason FROM bench.set_parameter('mine', $no, 2, NULL); ROLLBACK"),
 	'left out|parameter $2: it is an argument of function repeat', 'no longer an expression');
 is(as('app', "SELECT count(DISTINCT values[1]), count(DISTINCT values[2]) > 5 FROM bench.value_sets WHERE set_name = 'mine.s$no'"), '3|t', 'their values');
-is(as('app', "SELECT state, failed FROM bench.run('mine', transactions => 100)"), 'finished|0', 'run with them');
+like(as('app', "SELECT state, failed FROM bench.run('mine', transactions => 100)"),
+	qr/^finished\|0.*NOTICE:  \S+ workload "mine" has statements that took [\d.]+ % of the execution time when it was captured\n/s, 'run with them');
 
 # So it is if no statement could be captured.
 executed('app', 'SELECT repeat(\'x\', 3)');
@@ -149,12 +153,12 @@ like(as('app', "SELECT bench.run('mine', transactions => 1)"), qr/ERROR:  22023:
 $no = as('app', 'SELECT statement_no FROM bench.captured_parameters WHERE parameter_no = 2');
 as('app', "SELECT bench.set_parameter('mine', $no, 1, \$\$'x'\$\$)");
 is(as('app', "SELECT status FROM bench.set_parameter('mine', $no, 2, '2')"), 'captured', 'with values');
-is(as('app', "SELECT state, failed FROM bench.run('mine', transactions => 10)"), 'finished|0', 'run with them');
+is(as('app', "SET client_min_messages = warning; SELECT state, failed FROM bench.run('mine', transactions => 10)"), 'finished|0', 'run with them');
 
 # OFFSET is a guess. A name may begin like that of a built-in script.
 executed('app', 'SELECT id FROM items ORDER BY id LIMIT 5 OFFSET 3');
 is(as('app', "SELECT status, reason FROM bench.capture_workload('select', period => NULL) WHERE query ~ 'OFFSET'"), 'captured|approximate', 'OFFSET');
-is(as('app', "SELECT state, transactions, failed FROM bench.run('select', transactions => 5)"), 'finished|5|0', 'its run');
+is(as('app', "SET client_min_messages = warning; SELECT state, transactions, failed FROM bench.run('select', transactions => 5)"), 'finished|5|0', 'its run');
 as('app', "SELECT bench.drop_workload('select')");
 
 # Left out, with reasons.
@@ -298,7 +302,7 @@ as($super, 'GRANT CREATE ON DATABASE postgres TO app');
 like(as('app', "SELECT count(*) FROM bench.clone_tables('mine', 'app_copy')"), qr/^2$/m, 'copied');
 foreach my $seed (1, 1)
 {
-	is(as('app', "SELECT state, transactions, failed FROM bench.run('mine', clients => 3, transactions => 300, seed => $seed)"), 'finished|900|0', 'run on the copies');
+	is(as('app', "SET client_min_messages = warning; SELECT state, transactions, failed FROM bench.run('mine', clients => 3, transactions => 300, seed => $seed)"), 'finished|900|0', 'run on the copies');
 }
 is($sql->($originals), $before, 'the originals are as before');
 is(as('app', 'SELECT count(*) > 100 FROM app_copy.orders'), 't', 'rows were inserted');
@@ -318,7 +322,7 @@ as('app', join "\n", map { "INSERT INTO codes VALUES ('12$_', 'x'); INSERT INTO 
 is(captured('app'), "captured\nleft out: parameter \$1: its values of type character varying must be new", 'keys of short columns');
 as('app', 'DROP SCHEMA app_copy CASCADE');
 as('app', "SELECT bench.clone_tables('mine', 'app_copy')");
-is(as('app', "SELECT state, transactions, failed FROM bench.run('mine', clients => 2, transactions => 50)"), 'finished|100|0', 'they fit');
+is(as('app', "SET client_min_messages = warning; SELECT state, transactions, failed FROM bench.run('mine', clients => 2, transactions => 50)"), 'finished|100|0', 'they fit');
 as('app', "SELECT bench.drop_workload('mine')");
 is(as('app', 'SELECT (SELECT count(*) FROM bench.captured_statements), (SELECT count(*) FROM bench.captured_tables), (SELECT count(*) FROM bench.value_sets)'),
 	'0|0|0', 'dropped with all that belongs to it');

@@ -89,6 +89,9 @@ my $program = started($super, 20_000, $node->installed_command('pgbench'), qw(-n
 is(as($super, "SELECT count(*), count(*) FILTER (WHERE status = 'captured') FROM bench.capture_workload('bank', period => '10 s')
 	WHERE query ~ '^(UPDATE|SELECT|INSERT)'"), '5|5', 'pgbench captured');
 stop($program);
+# The account that it updates is the one that it reads.
+like(as($super, "SELECT scripts ->> 'transaction' FROM bench.workload_definitions WHERE name = 'bank'"),
+	qr/UPDATE pgbench_accounts [^;]+ = :'k1';\nSELECT abalance [^;]+ = :'k1';/, 'statements of one row');
 as($super, <<'SQL');
 SELECT bench.clone_tables('bank', 'bank_copy');
 GRANT USAGE ON SCHEMA bank_copy TO writer;

@@ -363,6 +363,7 @@ is(as('runner', q{SELECT count(*) FROM bench.runs WHERE transactions > 0 AND scr
 
 # On the originals, and where no hook is.
 my $here = sprintf 'host=%s port=%d dbname=postgres', $node->host, $node->port;
+like(as('runner', "SELECT bench.run('shop', transactions => 1, mode => 'libpq')"), qr/42501: permission denied for mode "libpq"/, 'a role that is no superuser');
 like(as($super, "SELECT bench.run('shop', transactions => 1, mode => 'libpq')"),
 	qr/55000: role "\Q$super\E" is a superuser, who may write to all tables\nHINT:  .*mode => 'spi'.*allow_writes/, 'connections of a superuser');
 like(as($super, "SELECT bench.run('shop', transactions => 1, mode => 'libpq', target => '$here user=runner')"),
@@ -391,6 +392,8 @@ is(as('runner', 'SELECT rate, load_factor, allow_writes FROM bench.run_summary O
 ($call) = as('runner', "SELECT bench.report(format => 'markdown')") =~ /(SELECT \* FROM bench\.run\(.*\));/;
 like($call, qr/load_factor => 2\.5/, 'the statement that repeats the run');
 like(as('runner', $call), qr/^\d+\|finished\|/m, 'works');
+like(as('runner', "SELECT state FROM bench.run('shop, via-qualified', transactions => 30, seed => 1, continue_on_error => true)"),
+	qr/WARNING:  \S+ [1-9]\d* of 30 transactions failed, the first with: cannot change table "app\.customers"/, 'some are refused, which a warning tells');
 like(as('runner', "SELECT bench.run(sql => 'SELECT 1', $_)"), qr/22023: option "\w+" needs a captured workload/, "$_ needs a captured workload")
 	foreach 'load_factor => 2', 'allow_writes => true';
 like(as('runner', "SELECT bench.run('shop', load_factor => 2, rate => 5)"), qr/22023: options "load_factor" and "rate" exclude each other/, 'not with rate');
