@@ -13,7 +13,6 @@ use crate::error::{Error, Report, Result};
 use crate::run::definitions;
 use crate::security::with_search_path;
 use pgrx::PgSqlErrorCode as Sqlstate;
-use pgrx::pg_sys::Oid;
 use selfbench_capture::settled_commits;
 use statistics::{BEYOND, LeftOut, Source, Window};
 use std::collections::BTreeMap;
