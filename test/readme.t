@@ -6,7 +6,7 @@
 #
 # Differences from entering the commands: runs last one second, sets have two rounds, searches
 # are for the 90th percentile, scale is 1 and tables are small, other servers are this one, as its superuser, "make install" installs to
-# a temporary directory, the extension and pgbench's tables are created again where they are dropped, files are written there, sudo is omitted, and "make test" does not run itself.
+# a temporary directory, the extension and pgbench's tables are created again where they are dropped, jobs are waited for, files are written there, sudo is omitted, and "make test" does not run itself.
 use strict;
 use warnings;
 
@@ -28,6 +28,8 @@ my %optional = (pg_cron => qr/\bcron\b|pg_cron/, dblink => qr/dblink/, postgres_
 my %has = map { $_ => 1 } split ' ', qx(psql -XAtc "SELECT name FROM pg_available_extensions
   WHERE name <> 'pg_cron' OR current_setting('shared_preload_libraries') ~ 'pg_cron'");
 
+# A job goes on after the statement that starts it, with workers that the next ones need.
+my $jobs_end = q{DO $$ BEGIN WHILE EXISTS (SELECT FROM bench.job_runs WHERE state = 'running') LOOP PERFORM pg_sleep(0.1); END LOOP; END $$;};
 my $number = 0;
 foreach my $block (blocks('README.md'))
 {
@@ -58,6 +60,7 @@ foreach my $page (glob 'docs/*.md')
 			sql_succeeds($session, $page) if $session ne '';
 			$session = '';
 			succeeds($command, "$page: crontab");
+			sql_succeeds($jobs_end, "$page: its job ends") if $command =~ /run_job/;
 		}
 		next if $language ne 'sql';
 	  SKIP:
@@ -157,6 +160,7 @@ sub adapted
 	$text =~ s/\bhost 'db2', dbname 'bench'/host '$ENV{PGHOST}', port '$ENV{PGPORT}', dbname '$ENV{PGDATABASE}'/;
 	$text =~ s/\buser 'tester', password 'a secret'/user '$ENV{PGUSER}'/;
 	$text =~ s/^DROP EXTENSION (pg_selfbench);$/DROP EXTENSION $1; CREATE EXTENSION $1; SELECT FROM bench.initialize();/m;
+	$text =~ s/^(SELECT bench\.run_job\('\w+'\);)$/$1 $jobs_end/m;
 	$text =~ s/ -d bench\b/ -d $ENV{PGDATABASE}/;
 	return $text;
 }
