@@ -140,8 +140,7 @@ impl Parts {
     /// transaction. `done` gets the number of rows again and again.
     ///
     /// # Errors
-    /// If a table is not the one that the load has created. Before the first row, this keeps the triggers of
-    /// another one from being executed; behind the last one, it keeps the rows from being lost.
+    /// If a table is not the one that the load has created: the triggers of another one must not be executed.
     pub fn copy(
         &self,
         remote: &mut Remote,
@@ -151,6 +150,7 @@ impl Parts {
         for query in &self.queries {
             let table = [query.table.as_str()];
             remote.execute("BEGIN")?;
+            remote.execute(&schema.lock(&query.table))?;
             schema.require_created(table, &mut |sql| remote.first_row(sql))?;
             for part in 0..query.parts {
                 let done = &mut limited(query, done);
@@ -159,7 +159,6 @@ impl Parts {
                     lines.copy(remote, query, done)
                 })?;
             }
-            schema.require_created(table, &mut |sql| remote.first_row(sql))?;
             remote.execute("COMMIT")?;
         }
         Ok(())

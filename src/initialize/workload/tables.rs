@@ -7,6 +7,7 @@ use crate::initialize::options::no_schema;
 use crate::initialize::tables::{OldTable, announce_drop, not_a_table, quote_identifier};
 use crate::query::quote_literal;
 use crate::run::workload::FirstRow;
+use pgrx::spi::Spi;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
@@ -83,12 +84,13 @@ impl Schema {
     fn find(&mut self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
         let mut names = spec.tables.clone();
         names.push(WORKLOADS.into());
-        let (relations, types, routines) = named(database, &names, &spec.routines)?;
+        let first_row: &mut FirstRow<'_> = &mut |sql| database.first_row(sql);
+        let (relations, types, routines) = named(first_row, &names, &spec.routines)?;
         if let Some(relation) = types.into_iter().next() {
             let why = "it is a type".into();
             return Err(Error::NameTaken { relation, why });
         }
-        self.families = self.own_families(database, &relations)?;
+        self.families = self.own_families(first_row, &relations)?;
         let mut families = self.families.iter().flatten();
         let replaces = families.any(|family| *family == spec.family) || spec.force;
         let others = format!(
@@ -126,14 +128,14 @@ impl Schema {
     /// If it is not the table of this role.
     fn own_families(
         &self,
-        database: &mut Database,
+        first_row: &mut FirstRow<'_>,
         relations: &[Named],
     ) -> Result<Option<Vec<String>>> {
         let Some(row) = relations.iter().find(|row| row.0 == WORKLOADS) else {
             return Ok(None);
         };
         require_own(row)?;
-        let row = database.first_row(&format!(
+        let row = first_row(&format!(
             "SELECT pg_catalog.json_agg(w.family)::pg_catalog.text FROM {}.{WORKLOADS} w",
             self.name
         ))?;
@@ -159,21 +161,27 @@ impl Schema {
         routines.chain(tables).collect()
     }
 
-    /// Statements that create the tables and routines, and the row of an initialization that has begun.
+    /// Statements that create the tables and routines, and `bench_workload` if it is not there.
     pub fn create(&self, spec: &WorkloadSpec) -> Vec<String> {
         let mut statements = spec.schema.clone();
         if spec.unlogged {
             let names = spec.tables.iter().map(|table| self.table(table));
             statements.extend(names.map(|table| format!("ALTER TABLE {table} SET UNLOGGED")));
         }
+        statements.push(format!(
+            "CREATE TABLE IF NOT EXISTS {} (family text PRIMARY KEY, scale bigint NOT NULL, \
+             variables jsonb NOT NULL, seed bigint NOT NULL, constants jsonb NOT NULL, \
+             started_at timestamptz NOT NULL, loaded_at timestamptz)",
+            self.table(WORKLOADS)
+        ));
+        statements
+    }
+
+    /// Statements that make the row of an initialization that has begun.
+    pub fn begin(&self, spec: &WorkloadSpec) -> [String; 2] {
         let workloads = self.table(WORKLOADS);
         let json = |values| quote_literal(&serde_json::json!(values).to_string());
-        statements.extend([
-            format!(
-                "CREATE TABLE IF NOT EXISTS {workloads} (family text PRIMARY KEY, scale bigint NOT NULL, \
-                 variables jsonb NOT NULL, seed bigint NOT NULL, constants jsonb NOT NULL, \
-                 started_at timestamptz NOT NULL, loaded_at timestamptz)"
-            ),
+        [
             format!("DELETE FROM {workloads} {}", of_family(&spec.family)),
             format!(
                 "INSERT INTO {workloads} (family, scale, variables, seed, constants, started_at) VALUES \
@@ -184,8 +192,32 @@ impl Schema {
                 spec.seed as i64,
                 json(&spec.constants)
             ),
-        ]);
-        statements
+        ]
+    }
+
+    /// The statement that locks a table, as the statements that change its rows do. The name then stays that of
+    /// the table until the end of the transaction: what is checked behind it is what these statements change.
+    /// Otherwise, another role could replace the table in between, and have its triggers executed by this one.
+    pub fn lock(&self, table: &str) -> String {
+        format!("LOCK TABLE {} IN ROW EXCLUSIVE MODE", self.table(table))
+    }
+
+    /// Locks `bench_workload` and returns its families, in a transaction.
+    ///
+    /// # Errors
+    /// If it is not the table of this role.
+    pub fn lock_row(&self, database: &mut Database) -> Result<Vec<String>> {
+        let lock = self.lock(WORKLOADS);
+        match database {
+            // As a statement of a function: LOCK TABLE at top level needs a transaction block.
+            Database::Here => Spi::run(&lock)?,
+            Database::There(remote) => remote.execute(&lock)?,
+        }
+        let first_row: &mut FirstRow<'_> = &mut |sql| database.row(sql);
+        let (relations, ..) = named(first_row, &[WORKLOADS.into()], &[])?;
+        Ok(self
+            .own_families(first_row, &relations)?
+            .unwrap_or_default())
     }
 
     /// The statement after which `bench_workload` does not have the family, or is gone with the last one.
@@ -198,11 +230,10 @@ impl Schema {
         }
     }
 
-    /// Fails unless `bench_workload` still is the table of this role with the row of the load.
+    /// Fails unless `bench_workload` still is the table of this role with the row of the load, and locks it, in a
+    /// transaction.
     pub fn require_row(&self, database: &mut Database, spec: &WorkloadSpec) -> Result<()> {
-        let (relations, ..) = named(database, &[WORKLOADS.into()], &[])?;
-        let families = self.own_families(database, &relations)?;
-        match families.is_some_and(|families| families.contains(&spec.family)) {
+        match self.lock_row(database)?.contains(&spec.family) {
             true => Ok(()),
             false => Err(Error::NotUsable {
                 relation: WORKLOADS.into(),
@@ -218,8 +249,8 @@ impl Schema {
         Ok(())
     }
 
-    /// Fails if another table has replaced one that the load has created. After a statement on it, in the same
-    /// transaction, this tells which one was used: its lock keeps the name.
+    /// Fails if another table has replaced one that the load has created. After a statement on it, or
+    /// [`lock`](Self::lock), in the same transaction, this tells which one is used.
     pub fn require_created<'t>(
         &self,
         tables: impl IntoIterator<Item = &'t str> + Clone,
@@ -279,17 +310,14 @@ impl Schema {
 
 /// Relations, names of types, and routines in the first schema of `search_path` that have certain names.
 fn named(
-    database: &mut Database,
+    first_row: &mut FirstRow<'_>,
     tables: &[String],
     routines: &[String],
 ) -> Result<(Vec<Named>, Vec<String>, Vec<String>)> {
     let sql = NAMED
         .replace("{tables}", &array(tables))
         .replace("{routines}", &array(routines));
-    let mut found = database
-        .first_row(&sql)?
-        .into_iter()
-        .map(Option::unwrap_or_default);
+    let mut found = first_row(&sql)?.into_iter().map(Option::unwrap_or_default);
     let mut next = || found.next();
     Ok((parsed(next())?, parsed(next())?, parsed(next())?))
 }

@@ -241,6 +241,9 @@ fn workload(
         }
         steps.begin(activity_of('d'))?;
         return database.transaction(|database| {
+            if schema.forget(spec).is_some() {
+                schema.lock_row(database)?;
+            }
             let mut statements = schema.drop();
             statements.extend(schema.forget(spec));
             statements.iter().try_for_each(|sql| database.execute(sql))
@@ -253,6 +256,10 @@ fn workload(
         }
         steps.begin(activity_of('t'))?;
         for statement in schema.create(spec) {
+            database.execute(&statement)?;
+        }
+        schema.lock_row(database)?;
+        for statement in schema.begin(spec) {
             database.execute(&statement)?;
         }
         schema.remember(database, spec)
@@ -271,8 +278,8 @@ fn workload(
     // VACUUM marks pages as all-visible only if the WAL of the commits of their rows has been written, for
     // which parts do not wait, nor do the ANALYZE of other tables with `synchronous_commit` off. This commit
     // of a change and those that follow do.
-    schema.require_row(database, spec)?;
     database.transaction(|database| {
+        schema.require_row(database, spec)?;
         database.execute(
             "SELECT pg_catalog.set_config('synchronous_commit', 'local', false)
               WHERE pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'",
@@ -282,8 +289,8 @@ fn workload(
     for table in &spec.tables {
         database.execute_alone(&schema.vacuum(table))?;
     }
-    schema.require_row(database, spec)?;
     database.transaction(|database| {
+        schema.require_row(database, spec)?;
         database.execute(&schema.complete(spec))?;
         schema.require_created(tables.chain([WORKLOADS]), &mut |sql| database.row(sql))
     })

@@ -319,6 +319,29 @@ foreach my $way (sort keys %nodes)
 		$node->safe_psql('postgres', "DROP TABLE $table; ALTER TABLE ${table}_old RENAME TO $table");
 	}
 	is((initialize("'swapped'$way"))[0], $steps, 'the next load replaces what is there');
+
+	# By another role, while the load waits for the table: its triggers are not executed by the loader's role.
+	$node->safe_psql('postgres', q{CREATE ROLE squatter; CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql AS
+		$$BEGIN RAISE LOG 'struck as %', current_user; RETURN new; END$$});
+	foreach my $case ([ 5, 'swapped_next' ], [ 6, 'bench_workload' ])
+	{
+		my ($number, $table) = @$case;
+		my $gate_of = $number == 5 ? $gate : $keeper;
+		my $squatter = $node->background_psql('postgres');
+		$gate_of->query_safe("SELECT pg_advisory_lock($number)");
+		my $load = start_sql($here, "SELECT bench.initialize('swapped'$way)");
+		wait_for($number == 5 ? $here : $node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = $number AND NOT granted");
+		$squatter->query_safe("BEGIN; ALTER TABLE $table RENAME TO ${table}_old; CREATE TABLE $table AS TABLE ${table}_old;
+			CREATE TRIGGER strikes BEFORE INSERT OR UPDATE ON $table FOR EACH ROW EXECUTE FUNCTION strike(); ALTER TABLE $table OWNER TO squatter");
+		$gate_of->query_safe("SELECT pg_advisory_unlock($number)");
+		wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'relation' AND NOT granted");
+		$squatter->query_safe('COMMIT');
+		$squatter->quit;
+		like((finish_sql($load))[1], qr/ERROR:  42809: refusing to (?:use|replace) "$table": /, "$table is replaced by another role" . ($way && ', on a target'));
+		unlike(slurp_file($node->logfile), qr/LOG: .* struck as/, 'whose trigger is not executed');
+		$node->safe_psql('postgres', "DROP TABLE $table; ALTER TABLE ${table}_old RENAME TO $table");
+	}
+	$node->safe_psql('postgres', 'DROP FUNCTION strike; DROP ROLE squatter');
 	$keeper->quit;
 }
 $gate->quit;
