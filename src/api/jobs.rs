@@ -37,7 +37,7 @@ type Scheduled = TableIterator<
     ),
 >;
 
-/// What a job makes: a run or a set, with the options of the function that makes it.
+/// Work of a job: a run or a set, with the options of the function that makes it.
 enum Work {
     Run(RunOptions),
     Pgio(PgioOptions),

@@ -51,13 +51,13 @@ fn is_news(text: &str) -> bool {
     })
 }
 
-pub(super) fn notice(message: &'static str, detail: &str, hint: &str) {
+pub(super) fn notice(message: &str, detail: &str, hint: &str) {
     if !is_news(message) {
         return;
     }
     ErrorReport::new(
         PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION,
-        message,
+        message.to_owned(),
         pgrx::function_name!(),
     )
     .set_detail(detail)
@@ -192,16 +192,11 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
             "workload \"{workload}\" has statements that took {} % of the execution time when it was captured",
             (share * 1000.0).round() / 10.0
         );
-        if is_news(&told) {
-            let detail = "bench.captured_statements tells which statements were left out, and why.";
-            ErrorReport::new(
-                PgSqlErrorCode::ERRCODE_WARNING,
-                told,
-                pgrx::function_name!(),
-            )
-            .set_detail(detail)
-            .report(PgLogLevel::NOTICE);
-        }
+        notice(
+            &told,
+            "Other statements were left out, or are those of other roles.",
+            "bench.captured_statements tells which, and why.",
+        );
     }
     if run.warmup_steady == Some(false) {
         pgrx::notice!(

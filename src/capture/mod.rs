@@ -81,7 +81,7 @@ pub fn capture(
     store::store(name, &facts, &statements, made)
 }
 
-/// What a capture of that name would discard: the number of expressions of `bench.set_parameter`, and the schema
+/// Loss by a new capture of that name: the number of expressions of `bench.set_parameter`, and the schema
 /// with copies of the tables.
 pub fn discarded(name: &str) -> Result<(usize, Option<String>)> {
     Ok(match store::find(name)? {

@@ -207,7 +207,7 @@ pub fn rows(sql: &str) -> Result<Vec<Vec<Option<String>>>> {
     })
 }
 
-/// What was found; the reason if that failed.
+/// Result of a look-up; the reason if it failed.
 ///
 /// # Errors
 /// If it was canceled or lacked resources.

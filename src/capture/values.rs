@@ -28,7 +28,7 @@ pub struct Origin {
     pub reason: Option<String>,
 }
 
-/// What identifies the row of a statement.
+/// Identification of the row of a statement.
 #[derive(Debug)]
 pub struct Key {
     /// Oid of its table.
@@ -587,7 +587,7 @@ impl Planner<'_> {
             && self.understood.parameters.iter().filter(compares).count() == 1
     }
 
-    /// What identifies the statement's row: equality with columns that are a key, and the only values of a row.
+    /// Identification of the statement's row: equality with columns that are a key, and the only values of a row.
     fn key(&self, columns: &[(usize, Column)]) -> Option<Key> {
         let mut key: Option<Key> = None;
         let mut attributes = Vec::new();

@@ -125,7 +125,7 @@ struct Part {
     reads: bool,
     /// Its order in a transaction.
     order: (u8, i64),
-    /// What identifies its row: a table, and columns.
+    /// Identification of its row: a table, and columns.
     row: Option<(u32, Vec<String>)>,
     /// Its lines in a script.
     lines: String,

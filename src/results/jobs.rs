@@ -101,14 +101,14 @@ pub fn cron_database() -> Result<Option<String>> {
 pub enum State {
     /// In progress.
     Running,
-    /// As it should.
+    /// Ended without an error.
     #[default]
     Finished,
-    /// By a request.
+    /// Ended by a request to cancel.
     Canceled,
-    /// By an error.
+    /// Ended by an error.
     Failed,
-    /// The run before was in progress.
+    /// Not begun: the run before was in progress.
     Skipped,
 }
 
@@ -124,10 +124,10 @@ impl State {
     }
 }
 
-/// What a run of a job has made.
+/// Outcome of a run of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Made {
-    /// How it ended.
+    /// State.
     pub state: State,
     /// Runs that it made, outside of sets.
     pub run_ids: Vec<i64>,
@@ -154,13 +154,13 @@ pub fn begin(job: &Job, owner: u32) -> Result<(i64, bool)> {
                     Some(last) => format!("run {last} of the job is in progress"),
                     None => "a run of the job is in progress".into(),
                 };
-                return insert(job, owner, State::Skipped.name(), Some(&reason));
+                return insert(job, owner, State::Skipped, Some(&reason));
             }
             Spi::run_with_args(
                 "UPDATE bench.job_runs SET state = 'lost' WHERE job_id = $1 AND state = 'running'",
                 &[job.job_id.into()],
             )?;
-            insert(job, owner, State::Running.name(), None)
+            insert(job, owner, State::Running, None)
         })
     })?;
     Ok((job_run_id, may))
@@ -169,10 +169,10 @@ pub fn begin(job: &Job, owner: u32) -> Result<(i64, bool)> {
 /// Stores a run of a job that could not begin, in the current transaction; its number.
 pub fn fail(job: &Job, message: &str) -> Result<i64> {
     let owner = session::role().to_u32();
-    as_owner(|| insert(job, owner, State::Failed.name(), Some(message)))
+    as_owner(|| insert(job, owner, State::Failed, Some(message)))
 }
 
-fn insert(job: &Job, owner: u32, state: &str, message: Option<&str>) -> Result<i64> {
+fn insert(job: &Job, owner: u32, state: State, message: Option<&str>) -> Result<i64> {
     let job_run_id = Spi::get_one_with_args::<i64>(
         "INSERT INTO bench.job_runs (job_run_id, job_id, owner, job_name, state, started_at, finished_at, message)
          VALUES (nextval('bench.job_run_id_seq'), $1, $2, $3, $4, clock_timestamp(),
@@ -182,7 +182,7 @@ fn insert(job: &Job, owner: u32, state: &str, message: Option<&str>) -> Result<i
             job.job_id.into(),
             pg_sys::Oid::from(owner).into(),
             job.job_name.as_str().into(),
-            state.into(),
+            state.name().into(),
             message.map(storable).as_deref().into(),
         ],
     )?;

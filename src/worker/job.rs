@@ -27,7 +27,7 @@ struct Job {
 }
 
 thread_local! {
-    /// What the statement in progress has made.
+    /// Runs or set of the statement in progress.
     static MADE: RefCell<Made> = RefCell::default();
 }
 

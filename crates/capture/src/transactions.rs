@@ -8,7 +8,7 @@ pub struct Rates {
     pub calls: f64,
     /// Whether it only reads.
     pub reads: bool,
-    /// What identifies its row: a number that statements have in common which identify a row by the same
+    /// Identification of its row: a number that statements have in common which identify a row by the same
     /// columns of a table. `None` if it finds its rows otherwise.
     pub row: Option<usize>,
 }

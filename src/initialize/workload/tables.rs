@@ -22,7 +22,7 @@ const COLUMNS: [&str; 7] = [
     "loaded_at timestamp with time zone",
 ];
 
-/// What has happened to a table that a load has created.
+/// Fate of a table that a load has created.
 pub const REPLACED: &str = "another one has replaced it during the load";
 
 /// Relations, types and routines with certain names in the schema where tables are created.
