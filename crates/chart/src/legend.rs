@@ -2,12 +2,17 @@
 
 use maud::{Markup, html};
 use selfbench_markup::line;
+use std::borrow::Cow;
+use textwrap::wrap;
 
 /// Height of a row.
 pub(crate) const ROW: f64 = 17.0;
 
 /// Characters of a row: what is 340 pixels wide.
 const COLUMNS: usize = 52;
+
+/// Characters of a mark with the space around it.
+const MARK: usize = 4;
 
 /// A name in a legend.
 pub(crate) struct Entry {
@@ -17,19 +22,24 @@ pub(crate) struct Entry {
     pub name: String,
 }
 
-/// The entries in rows.
-fn rows(entries: &[Entry]) -> Vec<Vec<&Entry>> {
-    let mut rows: Vec<Vec<&Entry>> = Vec::new();
+/// A part of a row: the class of the mark before it, and its text.
+type Part<'a> = (Option<&'a str>, Cow<'a, str>);
+
+/// The entries in rows; a name that is longer than a row goes on in the next.
+fn rows(entries: &[Entry]) -> Vec<Vec<Part<'_>>> {
+    let mut rows: Vec<Vec<Part<'_>>> = Vec::new();
     let mut taken = usize::MAX;
     for entry in entries {
-        let width = entry.name.chars().count() + 4;
-        if taken.saturating_add(width) > COLUMNS {
-            rows.push(Vec::new());
-            taken = 0;
-        }
-        taken += width;
-        if let Some(row) = rows.last_mut() {
-            row.push(entry);
+        for (i, text) in wrap(&entry.name, COLUMNS - MARK).into_iter().enumerate() {
+            let width = text.chars().count() + MARK;
+            if i > 0 || taken.saturating_add(width) > COLUMNS {
+                rows.push(Vec::new());
+                taken = 0;
+            }
+            taken += width;
+            if let Some(row) = rows.last_mut() {
+                row.push(((i == 0).then_some(entry.class.as_str()), text));
+            }
         }
     }
     rows
@@ -45,11 +55,58 @@ pub(crate) fn draw(entries: &[Entry], top: f64) -> Markup {
     html! {
         @for (i, row) in rows(entries).iter().enumerate() {
             text.legend x="0" y=(top + ROW * i as f64 + 11.0) {
-                @for (j, entry) in row.iter().enumerate() {
-                    tspan.key.(entry.class) dx=[(j > 0).then_some("12")] { "\u{25A0}" }
-                    tspan dx="4" { (line(&entry.name)) }
+                @for (j, (class, text)) in row.iter().enumerate() {
+                    @if let Some(class) = class {
+                        tspan.key.(class) dx=[(j > 0).then_some("12")] { "\u{25A0}" }
+                    }
+                    tspan dx=(if class.is_some() { 4 } else { 15 }) { (line(text)) }
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_takes_several_rows() {
+        let entry = |name: &str| Entry {
+            class: "a".to_owned(),
+            name: name.to_owned(),
+        };
+        let entries = [
+            entry("one"),
+            entry(&"spi, prepared, scale 100, ".repeat(3)),
+            entry("two"),
+            entry(&"x".repeat(50)),
+        ];
+        let rows = rows(&entries);
+        let texts: Vec<Vec<&str>> = rows
+            .iter()
+            .map(|row| row.iter().map(|part| &*part.1).collect())
+            .collect();
+        let (long, rest) = (
+            "spi, prepared, scale 100, spi, prepared, scale",
+            "100, spi, prepared, scale 100,",
+        );
+        assert_eq!(
+            texts,
+            [
+                vec!["one"],
+                vec![long],
+                vec![rest, "two"],
+                vec![&*"x".repeat(48)],
+                vec!["xx"]
+            ]
+        );
+        assert_eq!(
+            rows.iter()
+                .flatten()
+                .filter(|part| part.0.is_some())
+                .count(),
+            entries.len()
+        );
     }
 }
