@@ -2,6 +2,7 @@
 
 use super::last;
 use super::live;
+use super::warnings::notice;
 use crate::backend::aggregate;
 use crate::backend::call::{Call, OrRaiseIn};
 use crate::check::{self, Ids, age, argument};
@@ -16,6 +17,7 @@ use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use selfbench_model::HIDDEN_SESSIONS;
 use selfbench_report::Finding;
 use selfbench_stats::LatencyHistogram;
 
@@ -44,6 +46,24 @@ pub(super) fn tell_without_profile(run_id: i64) -> Result<()> {
         .report(PgLogLevel::NOTICE);
     }
     Ok(())
+}
+
+/// Tells the caller if waits of the sessions of a run could not be observed.
+#[pg_extern(sql = false)]
+fn require_waits(run_id: Option<i64>) {
+    (|| {
+        let run_id = named(run_id)?;
+        let notes = live::visible(run_id)?.run.notes;
+        if notes.iter().any(|note| note == HIDDEN_SESSIONS) {
+            notice(
+                &format!("waits of the sessions of run {run_id} were not observed"),
+                "The target does not show the process IDs that the clients know, as behind a connection pooler.",
+                "Connect to the server itself.",
+            );
+        }
+        Ok(())
+    })()
+    .or_raise();
 }
 
 /// The run that an argument names. Fails unless the caller may see it: queries have no row of others.

@@ -33,8 +33,14 @@ pub fn limited<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Executes one statement in a separate transaction; commands such as VACUUM may start and commit
 /// more of them. Discards returned rows.
 pub fn execute_alone(sql: &str) -> Result<()> {
+    execute_after(|| Ok(()), sql)
+}
+
+/// Executes one statement as [`execute_alone`], after `before` in the transaction.
+pub fn execute_after(before: impl FnOnce() -> Result<()>, sql: &str) -> Result<()> {
     let result = catch(|| {
         begin();
+        before()?;
         execute(sql)?;
         // SAFETY: as in `begin`.
         unsafe { pg_sys::CommitTransactionCommand() };

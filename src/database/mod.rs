@@ -286,6 +286,30 @@ impl Database {
         }
     }
 
+    /// Executes one statement in a separate transaction, after `before`, which locks what the statement uses.
+    /// Commands such as VACUUM may use several transactions; a target executes these after the one of `before`.
+    pub fn execute_after(
+        &mut self,
+        before: impl Fn(&mut Database) -> Result<()>,
+        sql: &str,
+    ) -> Result<()> {
+        if let Database::Here = self {
+            return statement::execute_after(|| before(&mut Database::Here), sql);
+        }
+        let done = self.transaction(|database| {
+            before(database)?;
+            database.execute(sql)
+        });
+        match done {
+            Err(error) if error.is_of_transaction_block() => {
+                self.execute("ROLLBACK")?;
+                self.transaction(before)?;
+                self.execute_alone(sql)
+            }
+            done => done,
+        }
+    }
+
     /// Executes one statement of the caller's, to which `statement_timeout` applies.
     pub fn execute_limited(&mut self, sql: &str) -> Result<()> {
         match self {

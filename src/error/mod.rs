@@ -673,6 +673,15 @@ impl Error {
         matches!(self.sqlstate(), Sqlstate::ERRCODE_LOCK_NOT_AVAILABLE)
     }
 
+    /// Whether the statement must not be executed in a transaction block.
+    pub fn is_of_transaction_block(&self) -> bool {
+        matches!(
+            self.sqlstate(),
+            Sqlstate::ERRCODE_ACTIVE_SQL_TRANSACTION
+                | Sqlstate::ERRCODE_INVALID_TRANSACTION_TERMINATION
+        )
+    }
+
     /// The error in the form that crosses process boundaries.
     pub fn report(&self) -> Report {
         Report {

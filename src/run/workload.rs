@@ -27,6 +27,17 @@ pub const PGIO_FUNCTIONS: &str =
 /// The table beside a family's tables that says what they hold.
 pub const TABLE: &str = "bench_workload";
 
+/// Its columns.
+const COLUMNS: [&str; 7] = [
+    "family text",
+    "scale bigint",
+    "variables jsonb",
+    "seed bigint",
+    "constants jsonb",
+    "started_at timestamp with time zone",
+    "loaded_at timestamp with time zone",
+];
+
 /// Executes a query whose columns are texts and returns its first row.
 pub type FirstRow<'q> = dyn FnMut(&str) -> Result<Vec<Option<String>>> + 'q;
 
@@ -429,20 +440,39 @@ impl Load {
 /// Whether there is the table `bench_workload`, where `first_row` executes queries.
 ///
 /// # Errors
-/// If it is a view or has policies, whose functions would be executed as the caller.
+/// If it is a view, has policies, or columns of other types: their functions would be executed as the caller.
 pub fn has_loads(first_row: &mut FirstRow<'_>) -> Result<bool> {
     let row = first_row(&format!(
-        "SELECT (c.relkind OPERATOR(pg_catalog.=) 'r' AND NOT c.relrowsecurity)::pg_catalog.text
+        "SELECT (c.relkind OPERATOR(pg_catalog.=) 'r' AND NOT c.relrowsecurity)::pg_catalog.text,
+                (SELECT pg_catalog.json_agg(pg_catalog.concat_ws(' ', a.attname,
+                            pg_catalog.format_type(a.atttypid, a.atttypmod)) ORDER BY a.attnum)
+                   FROM pg_catalog.pg_attribute a
+                  WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid
+                    AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped)::pg_catalog.text
            FROM pg_catalog.pg_class c
           WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('{TABLE}')"
     ))?;
-    match row.first() {
-        None => Ok(false),
-        Some(Some(plain)) if plain == "true" => Ok(true),
-        Some(_) => Err(not_usable(
+    let [plain, columns] = row.as_slice() else {
+        return Ok(false);
+    };
+    if plain.as_deref() != Some("true") {
+        return Err(not_usable(
             "it is no table, or has row-level security".into(),
-        )),
+        ));
     }
+    let columns = columns.as_deref().map(serde_json::from_str::<Vec<String>>);
+    match other_columns(&columns.and_then(Result::ok).unwrap_or_default()) {
+        Some(why) => Err(not_usable(why)),
+        None => Ok(true),
+    }
+}
+
+/// Why a table with these columns, each a name and a type, is not `bench_workload`.
+pub fn other_columns(found: &[String]) -> Option<String> {
+    (found != COLUMNS).then(|| {
+        let [found, expected] = [found.join(", "), COLUMNS.join(", ")];
+        format!("its columns are ({found}), not ({expected})")
+    })
 }
 
 fn not_usable(why: String) -> Error {

@@ -63,7 +63,7 @@ pub fn report<S: Source>(
             RunChart::Device,
         ],
     ));
-    let waits = waits(evidence, &mut tables)?;
+    let waits = waits(run, evidence, &mut tables)?;
     sections.extend(illustrated("Waits", pictures.of(&[RunChart::Waits]), waits));
     sections.extend(drawn(
         "Latency of the transactions",

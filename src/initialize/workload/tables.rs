@@ -6,21 +6,10 @@ use crate::error::{Error, Result, problem};
 use crate::initialize::options::no_schema;
 use crate::initialize::tables::{OldTable, announce_drop, not_a_table, quote_identifier};
 use crate::query::quote_literal;
-use crate::run::workload::FirstRow;
+use crate::run::workload::{FirstRow, other_columns};
 use pgrx::spi::Spi;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-
-/// Columns of `bench_workload`, in the format of the query below.
-const COLUMNS: [&str; 7] = [
-    "family text",
-    "scale bigint",
-    "variables jsonb",
-    "seed bigint",
-    "constants jsonb",
-    "started_at timestamp with time zone",
-    "loaded_at timestamp with time zone",
-];
 
 /// Fate of a table that a load has created.
 pub const REPLACED: &str = "another one has replaced it during the load";
@@ -202,17 +191,33 @@ impl Schema {
         format!("LOCK TABLE {} IN ROW EXCLUSIVE MODE", self.table(table))
     }
 
+    fn take(&self, database: &mut Database, table: &str) -> Result<()> {
+        let lock = self.lock(table);
+        match database {
+            // As a statement of a function: LOCK TABLE at top level needs a transaction block.
+            Database::Here => Ok(Spi::run(&lock)?),
+            Database::There(remote) => remote.execute(&lock),
+        }
+    }
+
+    /// Locks tables that the load has created, in a transaction.
+    ///
+    /// # Errors
+    /// If another table has replaced one of them.
+    pub fn lock_created(&self, database: &mut Database, tables: &[String]) -> Result<()> {
+        for table in tables {
+            self.take(database, table)?;
+        }
+        let tables = tables.iter().map(String::as_str);
+        self.require_created(tables, &mut |sql| database.row(sql))
+    }
+
     /// Locks `bench_workload` and returns its families, in a transaction.
     ///
     /// # Errors
     /// If it is not the table of this role.
     pub fn lock_row(&self, database: &mut Database) -> Result<Vec<String>> {
-        let lock = self.lock(WORKLOADS);
-        match database {
-            // As a statement of a function: LOCK TABLE at top level needs a transaction block.
-            Database::Here => Spi::run(&lock)?,
-            Database::There(remote) => remote.execute(&lock)?,
-        }
+        self.take(database, WORKLOADS)?;
         let first_row: &mut FirstRow<'_> = &mut |sql| database.row(sql);
         let (relations, ..) = named(first_row, &[WORKLOADS.into()], &[])?;
         Ok(self
@@ -343,12 +348,8 @@ fn of_family(family: &str) -> String {
 fn require_own((relation, kind, _, _, _, columns, is_own, is_hooked): &Named) -> Result<()> {
     let why = if kind != "r" {
         not_a_table(kind).to_owned()
-    } else if *columns != COLUMNS {
-        format!(
-            "its columns are ({}), not ({})",
-            columns.join(", "),
-            COLUMNS.join(", ")
-        )
+    } else if let Some(why) = other_columns(columns) {
+        why
     } else if !is_own {
         "it belongs to another role".into()
     } else if *is_hooked {

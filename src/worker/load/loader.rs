@@ -271,8 +271,10 @@ fn workload(
     steps.begin("indexes")?;
     parallel::consider_parallel_plans();
     for statement in &spec.finish {
-        schema.require_created(tables.clone(), &mut |sql| database.first_row(sql))?;
-        database.execute_alone(statement)?;
+        database.execute_after(
+            |database| schema.lock_created(database, &spec.tables),
+            statement,
+        )?;
     }
     steps.begin(activity_of('v'))?;
     // VACUUM marks pages as all-visible only if the WAL of the commits of their rows has been written, for

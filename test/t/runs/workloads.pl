@@ -269,6 +269,9 @@ foreach my $call ("bench.run('ycsb-c', transactions => 1)", "bench.check_workloa
 {
 	like($error->("SET search_path = forged, public; SELECT $call"), qr/refusing to use "bench_workload": it is no table/, "a view: $call");
 }
+$sql->('CREATE SCHEMA typed; CREATE TABLE typed.bench_workload AS TABLE public.bench_workload; ALTER TABLE typed.bench_workload ALTER scale TYPE numeric');
+like($error->("SET search_path = typed, public; SELECT bench.check_workload('ycsb')"),
+	qr/refusing to use "bench_workload": its columns are \(family text, scale numeric, .*\), not \(family text, scale bigint, /, 'a column of another type');
 $sql->(q{UPDATE bench_workload SET constants = '{"x $(id)": 1, "scale": 7}' WHERE family = 'ycsb'});
 unlike($sql->("SELECT defines FROM bench.workload_script('ycsb-c', 'read')"), qr/\$|scale=7/, 'constants that the workload does not have');
 foreach my $values (q{variables = '{"records": "many"}'}, 'scale = 0', q{constants = 'null'})

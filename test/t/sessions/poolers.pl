@@ -151,6 +151,9 @@ like($stalled, qr/^finished$/m, 'a small pool');
 is(told('SELECT stalled_clients FROM bench.runs ORDER BY run_id DESC LIMIT 1'), 2, 'clients that waited for a session');
 like(told("SELECT severity, finding, evidence FROM bench.advice()"),
 	qr/warning\|clients completed hardly any transaction\|2 of 4 clients, at most one each\n.*note\|waits of sessions were not observed\|/s, 'are told, and what is not known');
+my $unseen = qr/the target does not show the process IDs that the clients know, as behind a connection pooler/i;
+like(told('SELECT * FROM bench.top_waits()'), qr/NOTICE:  waits of the sessions of run \d+ were not observed\nDETAIL:  $unseen/, 'so says top_waits');
+like(told("SELECT bench.report(format => 'markdown')"), qr/## Waits\n+Waits of sessions were not observed: $unseen/, 'and the report');
 
 # pgio's settings of the planner.
 $node->safe_psql('postgres', "SELECT bench.initialize_pgio(tables => 1, size => '8MB')");

@@ -3,7 +3,7 @@
 use super::named;
 use crate::content::{Block, Row, Rows, Section, Table, decimal, moment};
 use crate::source::Source;
-use selfbench_model::{Evidence, RunRecord, Waited};
+use selfbench_model::{Evidence, HIDDEN_SESSIONS, Run, RunRecord, Waited};
 use selfbench_stats::budget::LatencyPart;
 
 /// The tables of a run's report.
@@ -229,6 +229,7 @@ pub(super) fn time(run_id: i64, budget: &[LatencyPart]) -> Option<Section> {
 }
 
 pub(super) fn waits<S: Source>(
+    run: &Run,
     evidence: &Evidence,
     tables: &mut Tables<'_, S>,
 ) -> Result<Option<Section>, S::Error> {
@@ -259,6 +260,17 @@ pub(super) fn waits<S: Source>(
              not always on a CPU.",
             table,
         )
+    });
+    let is_hidden = run.notes.iter().any(|note| note == HIDDEN_SESSIONS);
+    let section = section.or_else(|| {
+        is_hidden.then(|| Section {
+            heading: "Waits".into(),
+            blocks: vec![Block::Text(
+                "Waits of sessions were not observed: the target does not show the process IDs that the \
+                 clients know, as behind a connection pooler."
+                    .into(),
+            )],
+        })
     });
     let blockers = tables.table(
         "What blocked sessions that waited for locks",
