@@ -173,20 +173,27 @@ fn set_parameter(call: Call<'_>) -> Rows {
             ))
         })?;
         server::require_writable_transaction("change workloads")?;
-        let (row, only_nulls) = capture::set_parameter(
+        let set = capture::set_parameter(
             &check::argument("workload", workload)?,
             check::argument("statement", statement)?,
             check::argument("parameter", parameter)?,
             expression,
         )?;
-        if only_nulls {
+        if set.only_nulls {
             notice(
                 "the expression returns only nulls",
                 "The parameter is null in each execution of the statement.",
                 "Comparisons with null find no rows.",
             );
         }
-        Ok(vec![row])
+        if !set.failed.is_empty() {
+            notice(
+                "other statements are left out because their expressions fail",
+                &format!("{}.", set.failed.join("; ")),
+                "Say what the values are with bench.set_parameter.",
+            );
+        }
+        Ok(vec![set.row])
     })();
     rows(found.or_raise_in(&call))
 }

@@ -16,7 +16,7 @@ use pgrx::prelude::*;
 use selfbench_model::{Run, RunRecord, RunState};
 use selfbench_report::{
     Bottleneck, Setup, Severity, advice, bottleneck, counted, is_measurement, known_before,
-    missed_rate,
+    missed_rate, percentage,
 };
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -189,8 +189,8 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
         && share < MOST_OF_THE_TIME
     {
         let told = format!(
-            "workload \"{workload}\" has statements that took {} % of the execution time when it was captured",
-            (share * 1000.0).round() / 10.0
+            "workload \"{workload}\" has statements that took {} of the execution time when it was captured",
+            percentage(share)
         );
         notice(
             &told,

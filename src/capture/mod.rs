@@ -95,8 +95,17 @@ pub fn discarded(name: &str) -> Result<(usize, Option<String>)> {
     })
 }
 
-/// Sets the expression for the values of a parameter, or none, and makes the workload anew. Returns what became of
-/// its statement, and whether the expression has only NULLs.
+/// Outcome of setting an expression.
+pub struct Set {
+    /// What became of its statement.
+    pub row: Row,
+    /// Whether the expression has only NULLs.
+    pub only_nulls: bool,
+    /// Failures of expressions of other statements, which have been evaluated again.
+    pub failed: Vec<String>,
+}
+
+/// Sets the expression for the values of a parameter, or none, and makes the workload anew.
 ///
 /// # Errors
 /// Those of the expression.
@@ -105,7 +114,7 @@ pub fn set_parameter(
     number: i32,
     parameter: i32,
     expression: Option<String>,
-) -> Result<(Row, bool)> {
+) -> Result<Set> {
     let (facts, mut statements) = store::load(name)?;
     let type_name = store::type_of_parameter(name, number, parameter)?;
     let Some(statement) = statements
@@ -133,10 +142,26 @@ pub fn set_parameter(
         }
     }
     let made = made(name, &facts, &statements)?;
+    let mut failed = Vec::new();
+    for (statement, outcome) in analyzed(&statements).zip(&made.outcomes) {
+        for origin in &outcome.origins {
+            if let (Some(reason), "expression") = (&origin.reason, origin.source.as_str())
+                && statement.number != number
+            {
+                failed.push(format!(
+                    "statement {}, parameter ${}: {reason}",
+                    statement.number, origin.number
+                ));
+            }
+        }
+    }
     let rows = store::store(name, &facts, &statements, made)?;
     let row = rows.into_iter().find(|row| row.number == number);
-    let row = row.ok_or_else(|| store::no_statement(name, number))?;
-    Ok((row, only_nulls))
+    Ok(Set {
+        row: row.ok_or_else(|| store::no_statement(name, number))?,
+        only_nulls,
+        failed,
+    })
 }
 
 /// The error for a query that returns no row, or more than a parameter may have values.
@@ -166,10 +191,15 @@ fn with_path<T>(facts: &Facts, body: impl FnOnce() -> Result<T>) -> Result<T> {
     with_search_path(&path, body)
 }
 
-fn made(name: &str, facts: &Facts, statements: &[Stored]) -> Result<Made> {
-    let observed: Vec<_> = statements
+/// The statements that may be executed.
+fn analyzed(statements: &[Stored]) -> impl Iterator<Item = &Stored> {
+    statements
         .iter()
         .filter(|statement| statement.queryid.is_some())
+}
+
+fn made(name: &str, facts: &Facts, statements: &[Stored]) -> Result<Made> {
+    let observed: Vec<_> = analyzed(statements)
         .map(|statement| {
             let counters = &statement.counters;
             Observed {

@@ -4,7 +4,7 @@
 use super::tables::{self, SAMPLE_ROWS, TableFacts, Tables};
 use crate::backend::parameters::{Expression, Parameter, Understood, Use};
 use crate::backend::statement;
-use crate::error::{Error, Result};
+use crate::error::{Error, Report, Result};
 use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys;
 use serde::Deserialize;
@@ -76,6 +76,8 @@ impl From<String> for Given {
 
 /// Counts of a statement, and other knowledge about it.
 pub struct Context<'c> {
+    /// Number of the statement.
+    pub number: i32,
     /// Rows per call.
     pub rows: f64,
     /// Blocks per call.
@@ -392,7 +394,19 @@ impl Planner<'_> {
             origin.source = "expression".into();
             let values = match &given.values {
                 Some(values) => Ok(values.clone()),
-                None => tables::or_reason(drawn_from(&given.text, type_name))?,
+                None => {
+                    let found = drawn_from(&given.text, type_name);
+                    tables::or_reason(found.map_err(|error| {
+                        Report {
+                            detail: Some(format!(
+                                "It comes from the expression of parameter ${} of statement {}.",
+                                parameter.number, self.context.number
+                            )),
+                            ..error.report()
+                        }
+                        .into()
+                    }))?
+                }
             };
             return Ok(values.map(|values| Some(Column::Fixed(values))));
         }

@@ -163,6 +163,7 @@ pub fn make(name: &str, facts: &Facts, observed: &[Observed]) -> Result<Made> {
             Err(reason) => Err(reason.clone()),
             Ok((repaired, understood)) => {
                 let context = Context {
+                    number: statement.number,
                     rows: statement.rows,
                     blocks: statement.blocks,
                     ranges: &ranges,

@@ -61,6 +61,8 @@ pub fn arrange(statements: &[Rates], commits: f64, begins: Option<f64>) -> Plan 
         which.map(|s| s.calls).sum()
     };
     let (reads, writes) = (sum(true), sum(false));
+    let partners = partners(statements);
+    let partnered: f64 = partners.iter().map(|at| statements[*at].calls).sum();
     let total = reads + writes;
     let commits = commits.clamp(total.min(1.0), total.max(1.0));
     // Transactions of one statement. The server does not count each BEGIN that a client has prepared.
@@ -69,7 +71,8 @@ pub fn arrange(statements: &[Rates], commits: f64, begins: Option<f64>) -> Plan 
         blocks >= NOISE * commits && total - singles <= blocks * MOST_STATEMENTS
     };
     let known = begins.map(|begins| (commits - begins).max(0.0));
-    let reading = (writes > 0.0 && commits > reads).then_some(reads);
+    let reading = [reads, reads - partnered].into_iter();
+    let reading = reading.filter(|singles| writes > 0.0 && commits > *singles);
     let mut candidates = known.into_iter().chain(reading);
     let mut singles = candidates.find(is_plausible).unwrap_or(0.0);
     if singles < NOISE * commits {
@@ -79,8 +82,18 @@ pub fn arrange(statements: &[Rates], commits: f64, begins: Option<f64>) -> Plan 
     if total < commits * (1.0 + NOISE) {
         (singles, blocks) = (total, 0.0);
     }
-    let of_reads = if reads > 0.0 {
-        (singles / reads).min(1.0)
+    // Reads that join those that write, as far as there are reads in blocks.
+    let mut in_blocks = reads - singles;
+    let joins = |at: &usize| {
+        let calls = statements[*at].calls;
+        let joins = calls * (1.0 - NOISE) <= in_blocks;
+        in_blocks -= if joins { calls } else { 0.0 };
+        joins
+    };
+    let joined: Vec<usize> = partners.into_iter().filter(joins).collect();
+    let others = reads - joined.iter().map(|at| statements[*at].calls).sum::<f64>();
+    let of_reads = if others > 0.0 {
+        (singles / others).min(1.0)
     } else {
         0.0
     };
@@ -90,8 +103,13 @@ pub fn arrange(statements: &[Rates], commits: f64, begins: Option<f64>) -> Plan 
     } else {
         0.0
     };
-    let alone = |s: &Rates| if s.reads { of_reads } else { of_writes };
-    let most = statements.iter().map(|s| s.calls * (1.0 - alone(s)));
+    let alone = |at: usize| match statements[at].reads {
+        true if joined.contains(&at) => 0.0,
+        true => of_reads,
+        false => of_writes,
+    };
+    let most = statements.iter().enumerate();
+    let most = most.map(|(at, s)| s.calls * (1.0 - alone(at)));
     blocks = blocks.max(most.fold(0.0, f64::max) / MOST_TIMES);
     let mut plan = Plan {
         single: Vec::new(),
@@ -99,11 +117,11 @@ pub fn arrange(statements: &[Rates], commits: f64, begins: Option<f64>) -> Plan 
         blocks,
     };
     for (statement, s) in statements.iter().enumerate() {
-        let single = s.calls * alone(s);
+        let single = s.calls * alone(statement);
         if single >= 0.5 {
             plan.single.push((statement, single));
         }
-        if blocks > 0.0 && alone(s) < 1.0 {
+        if blocks > 0.0 && alone(statement) < 1.0 {
             let mut times = (s.calls - single) / blocks;
             let whole = times.round();
             if whole > 0.0 && (times - whole).abs() < NEARLY_WHOLE * whole {
@@ -120,6 +138,25 @@ pub fn arrange(statements: &[Rates], commits: f64, begins: Option<f64>) -> Plan 
         plan.blocks = 0.0;
     }
     plan
+}
+
+/// The reads that are executed as often as a statement that writes: first those of the row that one writes.
+fn partners(statements: &[Rates]) -> Vec<usize> {
+    let is_partner = |read: &Rates, write: &Rates| {
+        !write.reads && (write.calls - read.calls).abs() <= NEARLY_WHOLE * write.calls
+    };
+    let mut found: Vec<usize> = (0..statements.len())
+        .filter(|at| {
+            let read = &statements[*at];
+            read.reads && statements.iter().any(|write| is_partner(read, write))
+        })
+        .collect();
+    found.sort_by_key(|at| {
+        let read = &statements[*at];
+        let is_of_row = |write: &Rates| write.row == read.row && is_partner(read, write);
+        read.row.is_none() || !statements.iter().any(is_of_row)
+    });
+    found
 }
 
 /// Puts statements together that are executed equally often and identify their row in the same way: first
@@ -206,6 +243,31 @@ mod tests {
         assert_eq!(plan.block[0].times, 2.0);
         // Without the number of blocks.
         assert_eq!(arrange(&mixed, 1000.0, None).single, [(0, 800.0)]);
+    }
+
+    #[test]
+    fn reads_join_what_writes_as_often() {
+        // A read and a write of one block, beside single reads.
+        let mixed = rates(&[(5000.0, true), (1000.0, true), (1001.0, false)]);
+        for begins in [Some(1000.0), None] {
+            let plan = arrange(&mixed, 6003.0, begins);
+            assert_eq!(plan.single.len(), 1, "{plan:?}");
+            assert!((plan.single[0].1 - 5000.0).abs() < 10.0, "{plan:?}");
+            assert_eq!(plan.block.len(), 2, "{plan:?}");
+            assert!(plan.block.iter().all(|s| s.times == 1.0), "{plan:?}");
+        }
+        // No more than there are in blocks: that of the same row.
+        let with_row = |calls, reads, row| Rates { calls, reads, row };
+        let two = [
+            with_row(1000.0, true, None),
+            with_row(1000.0, true, Some(3)),
+            with_row(1000.0, false, Some(3)),
+        ];
+        let plan = arrange(&two, 2000.0, Some(1000.0));
+        assert_eq!(plan.single, [(0, 1000.0)]);
+        assert_eq!(plan.block[0].statements, [2, 1]);
+        // None where there are no blocks.
+        assert_eq!(arrange(&mixed, 7001.0, Some(0.0)).single.len(), 3);
     }
 
     #[test]

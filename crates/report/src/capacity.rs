@@ -1,7 +1,7 @@
 //! Result of a search for the highest rate under a limit of latency, in one sentence.
 
 use crate::bottleneck::Bottleneck;
-use crate::number::{counted, shortest};
+use crate::number::{counted, percentage, shortest};
 use selfbench_model::Mode;
 use selfbench_stats::capacity::{Answer, Ended};
 
@@ -53,9 +53,9 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
                 .filter(|rate| *rate > 0.0)
                 .map(|rate| {
                     let times = significant(capacity.measured_at / rate);
-                    let share = capacity.captured_share.map(|share| {
-                        format!(" ({:.0} % of the execution time)", (share * 100.0).floor())
-                    });
+                    let share = capacity
+                        .captured_share
+                        .map(|share| format!(" ({} of the execution time)", percentage(share)));
                     let share = share.unwrap_or_default();
                     format!(", {times} times the captured {}{share}", significant(rate))
                 });
@@ -75,6 +75,9 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
     let because = capacity.bottleneck.map(|bottleneck| &bottleneck.meaning);
     match (capacity.answer.ended, because) {
         (Ended::NeverBroken, _) => parts.push("no higher rate was tried".into()),
+        (Ended::NeverMet, _) => parts.push(
+            "no lower rate was tried: give a higher latency_limit or a lower percentile".into(),
+        ),
         (Ended::OutOfProbes, _) => parts.push(format!(
             "stopped after {} probes, which contradict each other: give a longer duration or a higher \
              tolerance",
@@ -205,7 +208,7 @@ mod tests {
         assert_eq!(
             verdict(&captured),
             "p99 stays under 10 ms up to 3120 transactions per second (3000 to 3260) in mode spi \
-             with 8 clients, 7.81 times the captured 400 (9 % of the execution time)"
+             with 8 clients, 7.81 times the captured 400 (9.6 % of the execution time)"
         );
         let ended = |ended, high| {
             verdict(&Capacity {
@@ -230,20 +233,27 @@ mod tests {
     #[test]
     fn a_limit_that_no_rate_meets_is_told_with_what_was_measured() {
         let below = |percentile_ms| {
+            let mut never = capacity(None);
+            never.answer.ended = Ended::NeverMet;
             verdict(&Capacity {
                 percentile_ms,
-                ..capacity(None)
+                ..never
             })
         };
+        let tried = "; no lower rate was tried: give a higher latency_limit or a lower percentile";
         assert_eq!(
             below(Some(23.456)),
-            "p99 does not stay under 10 ms in mode spi with 8 clients: it is 23.5 ms at 12.3 \
-             transactions per second"
+            format!(
+                "p99 does not stay under 10 ms in mode spi with 8 clients: it is 23.5 ms at 12.3 \
+                 transactions per second{tried}"
+            )
         );
         assert_eq!(
             below(None),
-            "p99 does not stay under 10 ms in mode spi with 8 clients: more than 1 % of the \
-             transactions are skipped or fail at 12.3 transactions per second"
+            format!(
+                "p99 does not stay under 10 ms in mode spi with 8 clients: more than 1 % of the \
+                 transactions are skipped or fail at 12.3 transactions per second{tried}"
+            )
         );
     }
 

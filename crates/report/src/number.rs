@@ -35,6 +35,11 @@ pub fn readable(name: &str, value: f64) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
+/// A share as a percentage, to a tenth.
+pub fn percentage(share: f64) -> String {
+    format!("{} %", shortest((share * 1000.0).round() / 10.0))
+}
+
 /// A number of things, of which `noun` is one.
 pub fn counted(number: impl Display, noun: &str) -> String {
     let number = number.to_string();

@@ -152,6 +152,12 @@ impl Tried {
     }
 }
 
+/// Number of transactions that a probe has at least: a percentile needs 100 beyond it.
+pub fn transactions(percentile: f64) -> u64 {
+    // 1 - 0.99 is slightly more than 0.01.
+    (OVER_LIMIT / (1.0 - percentile) - 1e-6).ceil() as u64
+}
+
 /// A search that is going on: [`next`](Self::next) says what to do, [`add`](Self::add) takes what came
 /// of it.
 #[derive(Clone, Debug)]
@@ -192,10 +198,9 @@ impl Search {
         over <= self.allowed() + 1e-12
     }
 
-    /// Number of transactions that a probe has at least: a percentile needs 100 beyond it.
-    pub fn transactions(&self) -> u64 {
-        // 1 - 0.99 is slightly more than 0.01.
-        (OVER_LIMIT / self.allowed() - 1e-6).ceil() as u64
+    /// Number of transactions that a probe has at least.
+    fn transactions(&self) -> u64 {
+        transactions(self.plan.percentile)
     }
 
     /// Largest number of further probes.

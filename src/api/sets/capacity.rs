@@ -33,9 +33,11 @@ const WITHOUT_RATE: &str = "without rate";
 const RESERVE: f64 = 1.1;
 /// Whether a probe is steady can be told from that many intervals.
 const INTERVALS: i64 = 20;
-/// The lowest rate that is probed, as a fraction of the transactions per second without a rate, and
-/// the highest one. Clients that contend for rows execute more with a rate than without.
+/// The lowest rate that is probed, as a fraction of the transactions per second without a rate; that if the
+/// duration is too short for the percentile at such a rate; and the highest one. Clients that contend for rows
+/// execute more with a rate than without.
 const LOWEST: f64 = 1.0 / 32.0;
+const LOWEST_OF_LONG_PROBES: f64 = 1.0 / 4.0;
 const HIGHEST: f64 = 16.0;
 /// Length of probes from which on the caller is told, before the first, how many there may be.
 const TOLD_FROM_S: f64 = 1.0;
@@ -100,14 +102,18 @@ impl CapacityOptions {
 
     /// The search, which begins at the number of transactions per second without a rate.
     fn search(&self, without_rate: &RunSpec, tps: f64) -> Option<Search> {
+        let percentile = self.percentile / 100.0;
+        let min_seconds = without_rate.duration_us().unwrap_or(0) as f64 / US_PER_SECOND as f64;
+        // Where latency does not depend on the rate, ever longer probes would not find one that is low enough.
+        let with_duration = capacity::transactions(percentile) as f64 / min_seconds;
         Search::new(Plan {
-            percentile: self.percentile / 100.0,
+            percentile,
             start: tps,
-            lowest: tps * LOWEST,
+            lowest: with_duration.clamp(tps * LOWEST, tps * LOWEST_OF_LONG_PROBES),
             highest: tps * HIGHEST,
             precision: self.tolerance,
             max_probes: MAX_PROBES,
-            min_seconds: without_rate.duration_us().unwrap_or(0) as f64 / US_PER_SECOND as f64,
+            min_seconds,
         })
     }
 

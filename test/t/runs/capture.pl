@@ -155,6 +155,19 @@ as('app', "SELECT bench.set_parameter('mine', $no, 1, \$\$'x'\$\$)");
 is(as('app', "SELECT status FROM bench.set_parameter('mine', $no, 2, '2')"), 'captured', 'with values');
 is(as('app', "SET client_min_messages = warning; SELECT state, failed FROM bench.run('mine', transactions => 10)"), 'finished|0', 'run with them');
 
+# An expression of another statement that fails now: its statement is named.
+as('app', 'CREATE VIEW app.lengths AS SELECT 3 AS n');
+executed('app', 'SELECT repeat(\'x\', 3)', 'SELECT rpad(\'y\', 4)');
+captured('app');
+my %number = map { reverse split /\|/ } split /\n/, as('app', q{SELECT statement_no, substring(query FROM 'repeat|rpad') FROM bench.captured_statements WHERE queryid IS NOT NULL});
+as('app', "SELECT bench.set_parameter('mine', $number{repeat}, 2, 'SELECT n FROM lengths')");
+as('app', 'CREATE OR REPLACE VIEW app.lengths AS SELECT 3 AS n FROM pg_sleep(600)');
+like(as('app', "SET statement_timeout = '1 s'; SELECT bench.set_parameter('mine', $number{rpad}, 1, \$\$'y'\$\$)"),
+	qr/ERROR:  57014: .*\nDETAIL:  It comes from the expression of parameter \$2 of statement $number{repeat}\./, 'it is canceled');
+as('app', 'DROP VIEW app.lengths');
+like(as('app', "SELECT bench.set_parameter('mine', $number{rpad}, 1, \$\$'y'\$\$)"),
+	qr/NOTICE:  00000: other statements are left out because their expressions fail\nDETAIL:  statement $number{repeat}, parameter \$2: relation "lengths" does not exist\.\n/, 'it fails');
+
 # OFFSET is a guess. A name may begin like that of a built-in script.
 executed('app', 'SELECT id FROM items ORDER BY id LIMIT 5 OFFSET 3');
 is(as('app', "SELECT status, reason FROM bench.capture_workload('select', period => NULL) WHERE query ~ 'OFFSET'"), 'captured|approximate', 'OFFSET');

@@ -81,6 +81,14 @@ is($never->{rate}, '', 'a limit that nothing meets: no rate');
 like($never->{verdict}, qr/^p90 does not stay under 0\.001 ms in mode spi with 4 clients: /,
 	'a limit that nothing meets: verdict');
 
+# Latency does not depend on the rate: two of three transactions are over the limit at any.
+$node->safe_psql('postgres', q{SELECT bench.define_script('uneven', E'\\\\set ms least(random(1, 3), 2) * 15\n\\\\sleep :ms ms')});
+$never = find("25, 50, scripts => 'uneven', clients => 4");
+is($never->{rate}, '', 'no rate is low enough: no rate');
+like($never->{verdict}, qr/^p50 does not stay under 25 ms .*; no lower rate was tried: give a higher latency_limit or a lower percentile$/,
+	'no rate is low enough: verdict');
+cmp_ok($never->{run_ids}, '<=', 8, 'no rate is low enough: it does not go on with ever lower ones');
+
 my $tester = find("500, 90, scripts => 'select-only'", '-U', 'tester');
 cmp_ok($tester->{rate}, '>', 0, 'another role');
 is($node->safe_psql('postgres', "SELECT owner FROM bench.sets WHERE set_id = $tester->{set_id}"),
