@@ -23,10 +23,10 @@ chmod 0755, "$scratch/sudo";
 $ENV{PATH} = "$scratch:$ENV{PATH}";
 
 my $this_server = "host=$ENV{PGHOST} port=$ENV{PGPORT} user=$ENV{PGUSER} dbname=$ENV{PGDATABASE}";
-# What not every server has, pg_cron only if it is preloaded, and SQL that needs it.
-my %optional = (pg_cron => qr/\bcron\b|pg_cron/, dblink => qr/dblink/, postgres_fdw => qr/postgres_fdw/);
+# What not every server has, some only if they are preloaded, and SQL that needs it.
+my %optional = (pg_cron => qr/\bcron\b|pg_cron/, pg_stat_statements => qr/pg_stat_statements|\bshop_now\b/, dblink => qr/dblink/, postgres_fdw => qr/postgres_fdw/);
 my %has = map { $_ => 1 } split ' ', qx(psql -XAtc "SELECT name FROM pg_available_extensions
-  WHERE name <> 'pg_cron' OR current_setting('shared_preload_libraries') ~ 'pg_cron'");
+  WHERE name NOT IN ('pg_cron', 'pg_stat_statements') OR current_setting('shared_preload_libraries') ~ name");
 
 # A job goes on after the statement that starts it, with workers that the next ones need.
 my $jobs_end = q{DO $$ BEGIN WHILE EXISTS (SELECT FROM bench.job_runs WHERE state = 'running') LOOP PERFORM pg_sleep(0.1); END LOOP; END $$;};
