@@ -235,6 +235,12 @@ foreach my $force ('', ', force => true')
 	like(refused("'ycsb'$force", $in), qr/"bench_workload": it is a view/, "a view as list$force");
 }
 
+# Functions of another role in the schema that fit better than those of the server: they are not executed.
+$in = in_schema('CREATE FUNCTION setval(text, int) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION $q$executed$q$; END$$; '
+	  . 'CREATE FUNCTION nextval(text) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION $q$executed$q$; END$$');
+is(initialize(q{'sysbench'}, $in), $steps, 'functions of the schema are not executed');
+is($node->safe_psql('postgres', "INSERT INTO s.sbtest1 (k, c, pad) VALUES (1, '', '') RETURNING id"), 10_001, 'nor for defaults');
+
 # A role.
 $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE loader LOGIN;
