@@ -2,10 +2,11 @@
 
 use super::last;
 use super::run;
-use super::sets::arms::require_storable;
+use super::sets::arms::{Arm, require_storable};
 use super::sets::capacity::CapacityOptions;
 use super::sets::compare::CompareOptions;
 use super::sets::sweep::SweepOptions;
+use super::sets::verdicts::Row;
 use super::trend::{require_figure, require_least_change};
 use super::warnings;
 use crate::backend::call::{Call, OrRaiseIn};
@@ -13,10 +14,12 @@ use crate::backend::horizon::Horizon;
 use crate::check::{argument, in_range, invalid};
 use crate::error::{Error, OrRaise, Result, catch};
 use crate::options::Options;
+use crate::query;
 use crate::results::jobs::{self, Job, Made, State};
 use crate::run::{PgioOptions, RunOptions, RunSpec};
 use crate::security::with_pinned_settings;
 use crate::server;
+use crate::worker::coordinator::tables;
 use crate::worker::job;
 use pgrx::prelude::*;
 use selfbench_model::RunState;
@@ -71,15 +74,24 @@ impl Work {
             Work::Run(options) => {
                 require_storable(options)?;
                 let spec = options.check()?;
-                warnings::tell_unused_variables(std::iter::once(&spec))
+                warnings::tell_unused_variables(std::iter::once(&spec))?;
+                check_for_later(options, &spec)
             }
             Work::Pgio(options) => {
                 require_storable(&options.run)?;
-                options.check().map(drop)
+                check_for_later(&options.run, &options.check()?)
             }
-            Work::Compare(options) => options.check().map(drop),
-            Work::Sweep(options) => options.check().map(drop),
-            Work::FindCapacity(options) => options.check().map(drop),
+            Work::Compare(options) => check_arms_for_later(&options.check()?.series.arms),
+            Work::Sweep(options) => check_arms_for_later(&options.check()?.series.arms),
+            Work::FindCapacity(options) => check_for_later(&options.run, &options.check()?),
+        }
+    }
+
+    /// Whether it makes runs that no trend has, because they have no label.
+    fn lacks_label(&self) -> bool {
+        match self {
+            Work::Run(run) | Work::Pgio(PgioOptions { run, .. }) => run.label.is_none(),
+            _ => false,
         }
     }
 
@@ -92,10 +104,43 @@ impl Work {
         match self {
             Work::Run(options) => run_once(&options.check()?, horizon),
             Work::Pgio(options) => run_once(&options.check()?, horizon),
-            Work::Compare(options) => options.perform(horizon).map(|_| Made::default()),
-            Work::Sweep(options) => options.perform(horizon).map(|_| Made::default()),
+            Work::Compare(options) => Ok(of_arms(&options.perform(horizon)?, options.repeats)),
+            Work::Sweep(options) => Ok(of_arms(&options.perform(horizon)?, options.repeats)),
             Work::FindCapacity(options) => options.perform(horizon).map(|_| Made::default()),
         }
+    }
+}
+
+/// Checks what a run checks when it starts, and what the caller cannot check again then.
+fn check_for_later(options: &RunOptions, spec: &RunSpec) -> Result<()> {
+    options.require_own_scripts()?;
+    // A setup may create the tables.
+    match (&options.target, &options.setup) {
+        (None, None) => tables::look_up(spec, &mut |sql| query::first_row(sql)).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// As [`check_for_later`], of arms that can run on tables that are there.
+fn check_arms_for_later(arms: &[Arm]) -> Result<()> {
+    arms.iter()
+        .try_for_each(|arm| match (&arm.spec, arm.scale) {
+            (Some(spec), None) => check_for_later(&arm.options, spec),
+            _ => arm.options.require_own_scripts(),
+        })
+}
+
+/// How a set ended whose arms have these rows: it has failed if runs of them are missing.
+fn of_arms(rows: &[Row], repeats: i32) -> Made {
+    let missing = rows.iter().filter(|row| row.runs < repeats as usize);
+    let missing: Vec<String> = missing.filter_map(Row::line).collect();
+    match missing.is_empty() {
+        true => Made::default(),
+        false => Made {
+            state: State::Failed,
+            message: Some(missing.join("\n")),
+            ..Made::default()
+        },
     }
 }
 
@@ -158,6 +203,13 @@ fn schedule(call: Call<'_>) -> Scheduled {
             });
         }
         work.check()?;
+        if confirm > 0 && work.lacks_label() {
+            warnings::notice(
+                "the job does not repeat its run when a night is suspect",
+                "Its run has no label, and runs without one have no nights to be compared with.",
+                "Give the option \"label\", or confirm => 0.",
+            );
+        }
         jobs::store(&job, &schedule)?;
         let sql = "SELECT cron_jobid, statement FROM bench_internal.schedule_in_cron($1, $2, $3)";
         let cron_database = jobs::cron_database()?;

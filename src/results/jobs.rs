@@ -31,13 +31,16 @@ pub struct Job {
     pub figures: Option<Vec<String>>,
 }
 
-/// Stores a job of the current role, or replaces the one of that name, whose number it keeps.
+/// Stores a job of the current role, or replaces the one of that name. It has the number of earlier runs of that name:
+/// one may be in progress, though its job was removed.
 pub fn store(job: &Job, schedule: &str) -> Result<()> {
     let owner = session::role();
     as_owner(|| {
         Ok(Spi::run_with_args(
             "INSERT INTO bench.jobs (job_id, owner, job_name, schedule, options, repeats, confirm, least_change, figures)
-             VALUES (nextval('bench.job_id_seq'), $1, $2, $3, $4::jsonb, $5, $6, $7, $8)
+             VALUES (coalesce((SELECT r.job_id FROM bench.job_runs r WHERE r.owner = $1 AND r.job_name = $2
+                                ORDER BY r.job_run_id DESC LIMIT 1), nextval('bench.job_id_seq')),
+                     $1, $2, $3, $4::jsonb, $5, $6, $7, $8)
              ON CONFLICT (owner, job_name) DO UPDATE
                 SET schedule = excluded.schedule, options = excluded.options, repeats = excluded.repeats,
                     confirm = excluded.confirm, least_change = excluded.least_change, figures = excluded.figures,
@@ -137,13 +140,22 @@ pub struct Made {
     pub message: Option<String>,
 }
 
-/// Stores the beginning of a run of a job, in a transaction of its own; its number, and whether it may go on: it may
+/// Row of a run of a job.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Its number.
+    pub job_run_id: i64,
+    /// The OID of its table: another one if the extension was dropped and created again.
+    table: pg_sys::Oid,
+}
+
+/// Stores the beginning of a run of a job, in a transaction of its own; its row, and whether it may go on: it may
 /// not while another process runs the job. Otherwise, this process has the lock of the job until it exits.
-pub fn begin(job: &Job, owner: u32) -> Result<(i64, bool)> {
+pub fn begin(job: &Job, owner: u32) -> Result<(Row, bool)> {
     let may = transaction(|| {
         Object::Job(job.job_id).lock(InTransaction::current()?, Until::Exit, false)
     })?;
-    let job_run_id = transaction(|| {
+    let row = transaction(|| {
         as_owner(|| {
             if !may {
                 let last = query::first_value::<i64>(
@@ -163,21 +175,21 @@ pub fn begin(job: &Job, owner: u32) -> Result<(i64, bool)> {
             insert(job, owner, State::Running, None)
         })
     })?;
-    Ok((job_run_id, may))
+    Ok((row, may))
 }
 
 /// Stores a run of a job that could not begin, in the current transaction; its number.
 pub fn fail(job: &Job, message: &str) -> Result<i64> {
     let owner = session::role().to_u32();
-    as_owner(|| insert(job, owner, State::Failed, Some(message)))
+    as_owner(|| Ok(insert(job, owner, State::Failed, Some(message))?.job_run_id))
 }
 
-fn insert(job: &Job, owner: u32, state: State, message: Option<&str>) -> Result<i64> {
-    let job_run_id = Spi::get_one_with_args::<i64>(
+fn insert(job: &Job, owner: u32, state: State, message: Option<&str>) -> Result<Row> {
+    let (job_run_id, table) = Spi::get_two_with_args::<i64, pg_sys::Oid>(
         "INSERT INTO bench.job_runs (job_run_id, job_id, owner, job_name, state, started_at, finished_at, message)
          VALUES (nextval('bench.job_run_id_seq'), $1, $2, $3, $4, clock_timestamp(),
                  CASE WHEN $4 <> 'running' THEN clock_timestamp() END, $5)
-         RETURNING job_run_id",
+         RETURNING job_run_id, tableoid",
         &[
             job.job_id.into(),
             pg_sys::Oid::from(owner).into(),
@@ -186,28 +198,40 @@ fn insert(job: &Job, owner: u32, state: State, message: Option<&str>) -> Result<
             message.map(storable).as_deref().into(),
         ],
     )?;
-    job_run_id.ok_or_else(|| Error::Limit("no number for the run of a job".into()))
+    let row = job_run_id.zip(table);
+    let row = row.map(|(job_run_id, table)| Row { job_run_id, table });
+    row.ok_or_else(|| Error::Limit("no number for the run of a job".into()))
 }
 
 /// Stores what a run of a job has made so far, in a transaction of its own.
-pub fn update(job_run_id: i64, made: &Made) -> Result<()> {
-    transaction(|| {
+///
+/// # Errors
+/// If its row is gone, also with the extension.
+pub fn update(row: Row, made: &Made) -> Result<()> {
+    let sql = "UPDATE bench.job_runs
+                  SET state = $2, run_ids = $3, set_id = $4, message = $5,
+                      finished_at = CASE WHEN $2 <> 'running' THEN clock_timestamp() END
+                WHERE job_run_id = $1 AND tableoid = $6
+            RETURNING job_run_id";
+    let stored = transaction(|| {
+        let arguments = [
+            row.job_run_id.into(),
+            made.state.name().into(),
+            made.run_ids.clone().into(),
+            made.set_id.into(),
+            made.message.as_deref().map(storable).as_deref().into(),
+            row.table.into(),
+        ];
         as_owner(|| {
-            Ok(Spi::run_with_args(
-                "UPDATE bench.job_runs
-                    SET state = $2, run_ids = $3, set_id = $4, message = $5,
-                        finished_at = CASE WHEN $2 <> 'running' THEN clock_timestamp() END
-                  WHERE job_run_id = $1",
-                &[
-                    job_run_id.into(),
-                    made.state.name().into(),
-                    made.run_ids.clone().into(),
-                    made.set_id.into(),
-                    made.message.as_deref().map(storable).as_deref().into(),
-                ],
-            )?)
+            Ok(Spi::connect_mut(|client| {
+                client.update(sql, None, &arguments).map(|rows| rows.len())
+            })?)
         })
-    })
+    })?;
+    match stored {
+        0 => Err(Error::ExtensionDropped),
+        _ => Ok(()),
+    }
 }
 
 /// Whether one of these runs is of a suspect night.

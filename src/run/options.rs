@@ -525,6 +525,21 @@ impl RunOptions {
         })
     }
 
+    /// Fails if it names a script with its owner, who could replace it before the run.
+    pub fn require_own_scripts(&self) -> Result<()> {
+        let names = self.scripts.as_deref().map(parse_list);
+        let mut names = names.and_then(Result::ok).into_iter().flatten();
+        match names.find(|item| item.name.owner.is_some()) {
+            Some(item) => Err(Error::OptionConflict {
+                message: format!("a job cannot use script \"{}\", named with its owner", item.text),
+                hint: "The owner could replace it before the job executes it. Store it as your own with \
+                       bench.define_script, and write its name alone."
+                    .into(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     fn scripts(&self) -> Result<Vec<ScriptSpec>> {
         let names = match (&self.scripts, &self.sql) {
             (Some(_), Some(_)) => {

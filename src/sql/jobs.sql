@@ -9,7 +9,7 @@ CREATE SEQUENCE bench.job_run_id_seq;
 COMMENT ON SEQUENCE bench.job_run_id_seq IS 'numbers of runs of jobs';
 
 CREATE TABLE bench.jobs (
-    job_id     bigint PRIMARY KEY, -- number of the job
+    job_id     bigint NOT NULL, -- number of the job, also of an earlier one with its owner and name
     owner      regrole NOT NULL, -- role that scheduled the job and runs it
     job_name   text NOT NULL, -- name, unique among the jobs of its owner
     schedule   text NOT NULL, -- when it is due, as pg_cron reads it
@@ -19,7 +19,7 @@ CREATE TABLE bench.jobs (
     least_change float8 NOT NULL, -- least change that counts, as a fraction
     figures    text[], -- figures in which a night may be suspect; NULL: tps, latency_avg_ms, riops
     scheduled_at timestamptz NOT NULL DEFAULT now(), -- time at which it was scheduled
-    UNIQUE (owner, job_name)
+    PRIMARY KEY (owner, job_name)
 );
 COMMENT ON TABLE bench.jobs IS 'jobs of bench.schedule; each role sees its own';
 
@@ -29,7 +29,7 @@ CREATE TABLE bench.job_runs (
     job_id      bigint NOT NULL, -- number of the job
     owner       regrole NOT NULL, -- role that the job belongs to
     job_name    text NOT NULL, -- name of the job
-    state       text NOT NULL -- state as stored: running, finished, canceled, failed, skipped or lost; bench.schedules also sees lost ones
+    state       text NOT NULL -- state as stored: running, finished, canceled, failed, skipped or lost; bench.job_summary also sees lost ones
         CHECK (state IN ('running', 'finished', 'canceled', 'failed', 'skipped', 'lost')),
     started_at  timestamptz NOT NULL, -- start of the worker
     finished_at timestamptz, -- end of the last run
@@ -54,13 +54,14 @@ SELECT pg_catalog.pg_extension_config_dump('bench.job_run_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.jobs', '');
 SELECT pg_catalog.pg_extension_config_dump('bench.job_runs', '');
 
-/* The name of a job in pg_cron, where names have at most 63 bytes. */
+/* The name of a job in pg_cron, where names have at most 63 bytes. That of the database is quoted if it has a colon. */
 CREATE FUNCTION bench_internal.cron_name(job_name text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off
 AS $$
     SELECT CASE WHEN octet_length(n.name) < 64 THEN n.name ELSE 'pg_selfbench: ' || md5(n.name) END
-      FROM format('pg_selfbench: %s: %s', current_database(), $1) n (name)
+      FROM format('pg_selfbench: %I: %s', current_database(), $1) n (name)
 $$;
 
 /* The statement that pg_cron executes. */
@@ -222,13 +223,22 @@ CREATE VIEW bench.schedules WITH (security_invoker = true) AS
            CASE WHEN c.jobid IS NULL AND bench_internal.has_cron() THEN 'not scheduled'
                 WHEN r.state = 'running' AND NOT bench_internal.is_locked('jobs', j.job_id) THEN 'lost'
                 ELSE r.state END
-               AS outcome, -- state of its last run: running, finished, canceled, failed, skipped or lost; not scheduled if pg_cron does not have it
-           r.message, -- error that ended it, or why it was skipped
+               AS outcome, -- state of its last run: running, finished, canceled, failed or lost; not scheduled if pg_cron does not have it
+           r.message, -- error that ended it
            c.jobid AS cron_jobid, -- number of the job in pg_cron
            j.options, j.repeats, j.confirm, j.least_change, j.figures, j.owner, j.scheduled_at
       FROM bench.jobs j
       LEFT JOIN bench_internal.cron_jobs() c
              ON c.jobname = bench_internal.cron_name(j.job_name) AND c.username = pg_get_userbyid(j.owner)
       LEFT JOIN LATERAL (SELECT * FROM bench.job_runs r WHERE r.owner = j.owner AND r.job_name = j.job_name
+                             AND r.state <> 'skipped'
                           ORDER BY r.job_run_id DESC LIMIT 1) r ON true;
-COMMENT ON VIEW bench.schedules IS 'jobs, with their last run';
+COMMENT ON VIEW bench.schedules IS 'jobs, with their last run that was not skipped';
+
+CREATE VIEW bench.job_summary WITH (security_invoker = true) AS
+    SELECT r.job_run_id, r.job_name,
+           CASE WHEN r.state = 'running' AND NOT bench_internal.is_locked('jobs', r.job_id) THEN 'lost'
+                ELSE r.state END AS state, -- state: running, finished, canceled, failed, skipped or lost
+           r.started_at, r.finished_at, r.run_ids, r.set_id, r.message, r.job_id, r.owner
+      FROM bench.job_runs r;
+COMMENT ON VIEW bench.job_summary IS 'runs of jobs, also of jobs that were removed';

@@ -70,14 +70,15 @@ pub extern "C-unwind" fn pg_selfbench_job_main(argument: pg_sys::Datum) {
 fn perform(segment: &'static Segment, job: &jobs::Job, owner: u32) -> Result<()> {
     let header = segment.header();
     show(header, "storing its row");
-    let (job_run_id, may) = jobs::begin(job, owner)?;
-    header.run_id.store(job_run_id, Relaxed);
+    let (row, may) = jobs::begin(job, owner)?;
+    header.run_id.store(row.job_run_id, Relaxed);
     header.advance(Phase::Running);
     if !may {
         return Ok(());
     }
+    show(header, "making its runs");
     let mut made = Made::default();
-    if let Err(error) = make(job, job_run_id, &mut made) {
+    if let Err(error) = make(job, row, &mut made) {
         made.state = match error.is_cancel() {
             true => State::Canceled,
             false => State::Failed,
@@ -85,11 +86,11 @@ fn perform(segment: &'static Segment, job: &jobs::Job, owner: u32) -> Result<()>
         made.message = Some(error.report().one_line());
     }
     show(header, "storing its row");
-    jobs::update(job_run_id, &made)
+    jobs::update(row, &made)
 }
 
 /// Makes the runs of a job, as often as it says, and again while the night is suspect.
-fn make(job: &jobs::Job, job_run_id: i64, all: &mut Made) -> Result<()> {
+fn make(job: &jobs::Job, row: jobs::Row, all: &mut Made) -> Result<()> {
     let statement = format!(
         "SELECT bench_internal.perform_job({}::pg_catalog.jsonb)",
         quote_literal(&job.options)
@@ -109,7 +110,7 @@ fn make(job: &jobs::Job, job_run_id: i64, all: &mut Made) -> Result<()> {
             state: State::Running,
             ..all.clone()
         };
-        jobs::update(job_run_id, &so_far)?;
+        jobs::update(row, &so_far)?;
         if repeats > 0 {
             continue;
         }

@@ -17,7 +17,8 @@ pub struct Row {
     /// Name of the arm.
     pub arm: String,
     options: Option<Map<String, Value>>,
-    runs: usize,
+    /// Number of its runs that count.
+    pub runs: usize,
     /// Mean of its runs.
     pub tps: Option<f64>,
     tps_low: Option<f64>,

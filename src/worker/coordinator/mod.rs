@@ -22,6 +22,6 @@ mod harvest;
 pub mod logbook;
 mod process;
 pub mod statements;
-mod tables;
+pub mod tables;
 mod verify;
 mod warm_up;

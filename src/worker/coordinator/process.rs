@@ -57,7 +57,7 @@ fn coordinate(segment: &'static Segment, spec: &RunSpec) -> Result<Reply> {
     let has_statements = spec.run.setup.is_some() || spec.run.teardown.is_some();
     let tables = match has_statements {
         true => None,
-        false => Some(tables::look_up(spec, &mut database)?),
+        false => Some(tables::look_up(spec, &mut |sql| database.first_row(sql))?),
     };
     checkpoint::require_right(spec, &mut database)?;
     let stores = !server::in_recovery();
@@ -145,7 +145,7 @@ fn perform(
     let started = caught(segment, || {
         let tables = match tables {
             Some(tables) => tables,
-            None => tables::look_up(spec, &mut database)?,
+            None => tables::look_up(spec, &mut |sql| database.first_row(sql))?,
         };
         segment.header().scale.store(tables.scale, Relaxed);
         run.scale = tables.scale;

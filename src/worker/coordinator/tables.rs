@@ -1,7 +1,7 @@
 //! The tables that the scripts of a run use: whether they exist, and how large they are.
 
-use crate::database::Database;
 use crate::error::{Error, Result};
+use crate::run::workload::FirstRow;
 use crate::run::{PgioSpec, RunSpec, ScriptSpec, pgio};
 
 /// Data on the tables of a run.
@@ -15,11 +15,11 @@ pub struct RunTables {
     pub partitions: Option<i32>,
 }
 
-/// Checks that the tables that the scripts need exist, and determines their scale.
-pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<RunTables> {
+/// Checks that the tables that the scripts need exist, where `first_row` looks, and determines their scale.
+pub fn look_up(spec: &RunSpec, first_row: &mut FirstRow<'_>) -> Result<RunTables> {
     if let Some(pgio) = &spec.pgio {
         return Ok(RunTables {
-            scale: pgio_keys(pgio, database)?,
+            scale: pgio_keys(spec, pgio, first_row)?,
             ..RunTables::default()
         });
     }
@@ -33,9 +33,9 @@ pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<RunTables> {
             ..RunTables::default()
         });
     }
-    require_pgbench_tables(spec, database)?;
-    let scale = pgbench_scale(database)?;
-    let (partition_method, partitions) = partitioning(database)?;
+    require_pgbench_tables(spec, first_row)?;
+    let scale = pgbench_scale(spec, first_row)?;
+    let (partition_method, partitions) = partitioning(first_row)?;
     Ok(RunTables {
         scale,
         partition_method,
@@ -44,7 +44,7 @@ pub fn look_up(spec: &RunSpec, database: &mut Database) -> Result<RunTables> {
 }
 
 /// Fails unless the pgbench tables that the built-in scripts use exist.
-fn require_pgbench_tables(spec: &RunSpec, database: &mut Database) -> Result<()> {
+fn require_pgbench_tables(spec: &RunSpec, first_row: &mut FirstRow<'_>) -> Result<()> {
     let writes = |script: &ScriptSpec| script.builtin && script.writes && script.weight > 0;
     let needed: &[&str] = if spec.scripts.iter().any(writes) {
         &[
@@ -57,15 +57,15 @@ fn require_pgbench_tables(spec: &RunSpec, database: &mut Database) -> Result<()>
         &["pgbench_accounts", "pgbench_branches"]
     };
     for table in needed {
-        if !exists(database, table)? {
+        if !exists(first_row, table)? {
             return Err(Error::TableMissing {
                 table: (*table).into(),
-                hint: match database {
-                    Database::Here => {
+                hint: match spec.target {
+                    None => {
                         "Create pgbench's tables with SELECT * FROM bench.initialize(), or set \
                          search_path so that they are found."
                     }
-                    Database::There(_) => {
+                    Some(_) => {
                         "Create pgbench's tables in the target with SELECT * FROM \
                          bench.initialize(target => ...), or connect to where they are found."
                     }
@@ -78,9 +78,9 @@ fn require_pgbench_tables(spec: &RunSpec, database: &mut Database) -> Result<()>
 }
 
 /// The scale of pgbench's tables: the number of branches, as in pgbench.
-fn pgbench_scale(database: &mut Database) -> Result<i64> {
+fn pgbench_scale(spec: &RunSpec, first_row: &mut FirstRow<'_>) -> Result<i64> {
     let branches = "SELECT pg_catalog.count(*)::pg_catalog.text FROM pgbench_branches";
-    let scale = match number(database, branches) {
+    let scale = match number(first_row, branches) {
         Err(Error::Server(report)) if report.sqlstate == "42501" => {
             return Err(Error::Denied {
                 what: "table pgbench_branches".into(),
@@ -96,9 +96,9 @@ fn pgbench_scale(database: &mut Database) -> Result<i64> {
         Some(scale) if scale > 0 => Ok(scale),
         _ => Err(Error::TableEmpty {
             table: "pgbench_branches".into(),
-            hint: match database {
-                Database::Here => "Fill pgbench's tables with SELECT * FROM bench.initialize().",
-                Database::There(_) => {
+            hint: match spec.target {
+                None => "Fill pgbench's tables with SELECT * FROM bench.initialize().",
+                Some(_) => {
                     "Fill pgbench's tables in the target with SELECT * FROM \
                      bench.initialize(target => ...)."
                 }
@@ -110,8 +110,8 @@ fn pgbench_scale(database: &mut Database) -> Result<i64> {
 
 /// The partition method of `pgbench_accounts` and the number of its partitions; `None` unless it is
 /// partitioned by range or hash.
-fn partitioning(database: &mut Database) -> Result<(Option<String>, Option<i32>)> {
-    let row = database.first_row(
+fn partitioning(first_row: &mut FirstRow<'_>) -> Result<(Option<String>, Option<i32>)> {
+    let row = first_row(
         "SELECT CASE p.partstrat WHEN 'r' THEN 'range' WHEN 'h' THEN 'hash' END,
                 (SELECT pg_catalog.count(*)::pg_catalog.text FROM pg_catalog.pg_inherits i
                   WHERE i.inhparent OPERATOR(pg_catalog.=) p.partrelid)
@@ -125,21 +125,21 @@ fn partitioning(database: &mut Database) -> Result<(Option<String>, Option<i32>)
 }
 
 /// The number of keys of each of pgio's tables; the smallest one's if they differ.
-fn pgio_keys(pgio: &PgioSpec, database: &mut Database) -> Result<i64> {
+fn pgio_keys(spec: &RunSpec, pgio: &PgioSpec, first_row: &mut FirstRow<'_>) -> Result<i64> {
     let mut keys = i64::MAX;
     for table in (1..=pgio.tables).map(PgioSpec::table) {
-        if !exists(database, &table)? {
+        if !exists(first_row, &table)? {
             return Err(Error::TableMissing {
                 table,
-                hint: match database {
-                    Database::Here => pgio::MISSING_HERE,
-                    Database::There(_) => pgio::MISSING_THERE,
+                hint: match spec.target {
+                    None => pgio::MISSING_HERE,
+                    Some(_) => pgio::MISSING_THERE,
                 }
                 .into(),
             });
         }
         let last = format!("SELECT pg_catalog.max(mykey)::pg_catalog.text FROM {table}");
-        match number(database, &last)? {
+        match number(first_row, &last)? {
             Some(last) if last > 0 => keys = keys.min(last),
             _ => {
                 return Err(Error::TableEmpty {
@@ -154,17 +154,17 @@ fn pgio_keys(pgio: &PgioSpec, database: &mut Database) -> Result<i64> {
 }
 
 /// Whether `search_path` finds a table of that name.
-fn exists(database: &mut Database, table: &str) -> Result<bool> {
+fn exists(first_row: &mut FirstRow<'_>, table: &str) -> Result<bool> {
     let oid = format!("SELECT pg_catalog.to_regclass('{table}')::pg_catalog.text");
-    Ok(value(database, &oid)?.is_some())
+    Ok(value(first_row, &oid)?.is_some())
 }
 
 /// The number that a query returns as text, if any.
-fn number(database: &mut Database, sql: &str) -> Result<Option<i64>> {
-    Ok(value(database, sql)?.and_then(|text| text.parse().ok()))
+fn number(first_row: &mut FirstRow<'_>, sql: &str) -> Result<Option<i64>> {
+    Ok(value(first_row, sql)?.and_then(|text| text.parse().ok()))
 }
 
 /// The first column of the first row of a query; `None` if there is no row or it is NULL.
-fn value(database: &mut Database, sql: &str) -> Result<Option<String>> {
-    Ok(database.first_row(sql)?.into_iter().next().flatten())
+fn value(first_row: &mut FirstRow<'_>, sql: &str) -> Result<Option<String>> {
+    Ok(first_row(sql)?.into_iter().next().flatten())
 }

@@ -80,6 +80,7 @@ GRANT USAGE ON SCHEMA cron TO plain;
 CREATE SCHEMA plain AUTHORIZATION plain;
 SQL
 $node->safe_psql('postgres', 'SELECT bench.initialize()', extra_params => [ '-U', 'plain' ]);
+$node->safe_psql('postgres', q(SELECT bench.define_script('theirs', 'SELECT 1')), extra_params => [ '-U', 'other' ]);
 foreach my $user ($super, 'plain')
 {
 	like(scheduled($user, $_, '* * * * *', $options{$_}),
@@ -99,6 +100,10 @@ my %wrong = (
 	'{"pgio": {"tables": 1, "update_pct": 101}}' => qr/invalid value for option "update_pct": 101/,
 	'{"label": 1, "figures": ["tps"]}' => qr/unknown option "figures"/,
 	'[]' => qr/options must be a JSON object/,
+	'{"scripts": "select-only, other.theirs"}' => qr/a job cannot use script "other.theirs", named with its owner/,
+	'{"compare": {"arms": [{"scripts": "select-only"}, {"scripts": "other.theirs"}]}}' => qr/cannot use script "other.theirs"/,
+	'{"sweep": {"grid": {"scripts": ["other.theirs"]}}}' => qr/cannot use script "other.theirs"/,
+	'{"find_capacity": {"scripts": "other.theirs", "latency_limit": 10}}' => qr/cannot use script "other.theirs"/,
 	'{"scripts": "no such script"}' => qr/no such script/,
 	'{"mode": "libpq", "target": "host=localhost password=secret"}' =>
 	  qr/a connection string with a password cannot be stored/,
@@ -110,6 +115,11 @@ like(scheduled($super, 'wrong', 'at night', '{}'), qr/invalid schedule/, 'a sche
 like(scheduled($super, 'wrong', '* * * * *', $options{compare}, ', repeats => 2'),
 	qr/a job that makes a set cannot repeat it/, 'a set is not repeated');
 like(scheduled($super, 'wrong', '* * * * *', '{}', ", figures => '{speed}'"), qr/invalid value for option "figure"/, 'a figure that trends do not have');
+like(scheduled('other', 'wrong', '* * * * *', '{"scripts": "select-only"}'), qr/permission denied for table pgbench_branches/, 'tables that are not the role\'s');
+like(scheduled($super, 'wrong', '* * * * *', '{"pgio": {"tables": 1}}'), qr/"pgio1" does not exist/, 'tables that do not exist');
+my (undef, undef, $missing) = $node->psql('postgres',
+	q(SET search_path = pg_catalog; SELECT bench.schedule('wrong', '* * * * *', '{"compare": {"arms": [{"scripts": "select-only"}]}}')));
+like($missing, qr/relation "pgbench_accounts" does not exist/, 'the tables of an arm that do not exist');
 like(scheduled($super, ' ', '* * * * *', '{}'), qr/invalid value for option "job_name"/, 'a name is needed');
 is($node->safe_psql('postgres', "SELECT count(*) FROM bench.jobs WHERE job_name = 'wrong'"),
 	0, 'nothing is stored then');
@@ -181,7 +191,7 @@ SELECT bool_and(d.end_time < r.finished_at), string_agg(DISTINCT d.status, ',')
           AND d.start_time > r.started_at - interval '30 s'
  WHERE r.job_name = 'slow' AND r.state = 'finished'
 SQL
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM bench.schedules WHERE NOT active OR cron_jobid IS NULL'),
+	is($node->safe_psql('postgres', 'SET quote_all_identifiers = on; SELECT count(*) FROM bench.schedules WHERE NOT active OR cron_jobid IS NULL'),
 		0, 'all jobs are active');
 	is( $node->safe_psql('postgres',
 			'SELECT (SELECT count(*) FROM bench.schedules), (SELECT count(*) FROM bench.jobs), (SELECT count(*) FROM bench.job_runs)',
@@ -229,9 +239,34 @@ sub end_of
 sub by_hand_ok
 {
 	my $first = start_job('slow');
+	wait_for($node, $setup_runs);
+	is($node->safe_psql('postgres', "SELECT query, state FROM pg_stat_activity WHERE backend_type = 'pg_selfbench job'"),
+		'job: making its runs|active', 'its worker shows what it does');
+	$node->safe_psql('postgres', "SELECT bench.unschedule('slow')");
+	scheduled($super, 'slow', '0 3 * * *', $options{slow});
+	my $outcome = "SELECT outcome, message FROM bench.schedules WHERE job_name = 'slow' AND owner = '$super'::regrole";
+	is($node->safe_psql('postgres', $outcome), 'running|', 'a job that was scheduled again while it runs');
 	is(state_of(start_job('slow')), "skipped|run $first of the job is in progress", 'a job in progress is skipped');
+	is($node->safe_psql('postgres', $outcome), 'running|', 'which does not hide its run');
 	my $of_plain = start_job('slow', 'plain');
 	is(end_of($_), 'finished|', 'the runs of two roles finish') foreach $first, $of_plain;
+
+	# A set that lacks runs has failed, and says why.
+	my %incomplete = (
+		compare => '"arms": [{"variables": {"n": 1}}, {"variables": {"n": 0}}]',
+		sweep => '"grid": {"variables": [{"n": 1}, {"n": 0}]}');
+	foreach my $set (sort keys %incomplete)
+	{
+		scheduled($super, 'incomplete', '0 3 * * *',
+			qq({"$set": {"sql": "SELECT 1 / :n", $incomplete{$set}, "repeats": 1, "transactions": 5, "vacuum": "none"}}));
+		like(end_of(start_job('incomplete')), qr/^failed\|n=0: .*division by zero/, "$set: a set that lacks runs");
+	}
+	my (undef, undef, $told) =
+	  $node->psql('postgres', q(SELECT bench.schedule('three', '0 3 * * *', '{"transactions": 5}')));
+	like($told, qr/the job does not repeat its run when a night is suspect/, 'a label that is missing is told');
+	(undef, undef, $told) =
+	  $node->psql('postgres', q(SELECT bench.schedule('three', '0 3 * * *', '{"transactions": 5}', confirm => 0)));
+	is($told, '', 'unless nothing is to be repeated');
 
 	$node->safe_psql('postgres',
 		q(SELECT bench.schedule('three', '0 3 * * *', '{"transactions": 5, "vacuum": "none"}', repeats => 3)));
@@ -295,6 +330,15 @@ SQL
 			$name);
 	}
 
+	my $removed = start_job('slow');
+	wait_for($node, $setup_runs);
+	$node->safe_psql('postgres', "SELECT bench.unschedule('slow')");
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $worker");
+	ok(wait_until_quiet($node), 'no process of a removed job is left');
+	is($node->safe_psql('postgres', "SELECT state FROM bench.job_summary WHERE job_run_id = $removed"),
+		'lost', 'the run of a removed job whose worker is terminated');
+	scheduled($super, 'slow', '0 3 * * *', $options{slow});
+
 	is( scheduled($super, 'by hand', '0 3 * * *', '{"transactions": 5}'),
 		"t|f|SELECT cron.schedule_in_database('pg_selfbench: postgres: by hand', '0 3 * * *', 'SELECT bench.run_job(''by hand'')', 'postgres', '$super')",
 		'the statement is told where pg_cron is not in this database');
@@ -324,7 +368,7 @@ sub renamed_ok
 	$node->safe_psql('renamed', $schedule);
 	$node->safe_psql('postgres', 'ALTER DATABASE renamed RENAME TO "new ""name"""');
 	like($node->safe_psql('new "name"', $schedule),
-		qr/'pg_selfbench: new "name": slow', .*, 'new "name"'/, 'a renamed database has its jobs');
+		qr/'pg_selfbench: "new ""name""": slow', .*, 'new "name"'/, 'a renamed database has its jobs');
 	is($node->safe_psql('new "name"', 'SELECT job_name, active FROM bench.schedules'),
 		'slow|', 'and does not know what pg_cron has');
 	return;
@@ -333,11 +377,18 @@ sub renamed_ok
 # The extension, a database and the server end while a job runs.
 sub dropped_ok
 {
-	start_job('slow');
+	my $old = start_job('slow');
 	wait_for($node, $setup_runs);
-	$node->safe_psql('postgres', 'DROP EXTENSION pg_selfbench');
+	$node->safe_psql('postgres', <<"SQL");
+BEGIN;
+DROP EXTENSION pg_selfbench;
+CREATE EXTENSION pg_selfbench;
+INSERT INTO bench.job_runs (job_run_id, job_id, owner, job_name, state, started_at)
+VALUES ($old, 1, '$super'::regrole, 'new', 'skipped', now());
+COMMIT;
+SQL
 	ok(wait_until_quiet($node), 'no process is left when the extension is dropped');
-	$node->safe_psql('postgres', 'CREATE EXTENSION pg_selfbench');
+	is(state_of($old), 'skipped|', 'a row of the new extension with the same number is as it was');
 	my $command = $node->safe_psql('postgres',
 		"SELECT command FROM cron.job WHERE command ~ 'by hand' AND username = '$super'");
 	my (undef, undef, $stderr) = $node->psql('postgres', $command);
