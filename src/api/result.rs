@@ -17,7 +17,6 @@ use pgrx::datum::Interval;
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use selfbench_model::HIDDEN_SESSIONS;
 use selfbench_report::Finding;
 use selfbench_stats::LatencyHistogram;
 
@@ -53,8 +52,7 @@ pub(super) fn tell_without_profile(run_id: i64) -> Result<()> {
 fn require_waits(run_id: Option<i64>) {
     (|| {
         let run_id = named(run_id)?;
-        let notes = live::visible(run_id)?.run.notes;
-        if notes.iter().any(|note| note == HIDDEN_SESSIONS) {
+        if live::visible(run_id)?.run.has_hidden_sessions() {
             notice(
                 &format!("waits of the sessions of run {run_id} were not observed"),
                 "The target does not show the process IDs that the clients know, as behind a connection pooler.",

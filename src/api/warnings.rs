@@ -16,7 +16,7 @@ use pgrx::prelude::*;
 use selfbench_model::{Run, RunRecord, RunState};
 use selfbench_report::{
     Bottleneck, Setup, Severity, advice, bottleneck, counted, is_measurement, known_before,
-    missed_rate, percentage,
+    missed_rate, percentage, remedy_of_small_pool, stalled_clients,
 };
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -204,6 +204,14 @@ pub(super) fn tell_circumstances(spec: &RunSpec, run: &Run) {
             (run.warmup_s * 10.0).round() / 10.0
         );
     }
+    if let Some(stalled) = stalled_clients(run) {
+        let of_arm = run.arm.as_ref().map(|arm| format!(" of arm \"{arm}\""));
+        let told = format!(
+            "clients{} completed hardly any transaction",
+            of_arm.unwrap_or_default()
+        );
+        notice(&told, &format!("{}.", stalled.evidence), stalled.remedy);
+    }
     for note in run.failed_observations().filter(|note| is_news(note)) {
         pgrx::notice!("{note}");
     }
@@ -320,6 +328,11 @@ pub(super) fn remedy(spec: &RunSpec, run: &Run) -> Result<Option<String>> {
                 .into(),
         );
     }
+    let small_pool = run
+        .errors
+        .iter()
+        .find_map(|error| remedy_of_small_pool(error));
+    remedies.extend(small_pool.map(Into::into));
     if let Some(name) = run.errors.iter().find_map(|error| missing_relation(error)) {
         remedies.push(match spec.target.is_none() && is_temporary(name)? {
             true => format!(

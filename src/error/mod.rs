@@ -17,6 +17,7 @@ use pgrx::PgSqlErrorCode as Sqlstate;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::{PgLogLevel, PgTryBuilder};
 use selfbench_report::condition::{self, ConditionError, Outcome};
+use selfbench_report::remedy_of_small_pool;
 use selfbench_script::{ScriptError, ScriptErrorKind};
 use sqlstate::{decode, encode};
 use std::panic::AssertUnwindSafe;
@@ -590,6 +591,11 @@ impl Error {
                      with ALTER ROLE ... SET, or connect to the server itself."
                         .into(),
                 )
+            }
+            Error::Connect { message, .. } | Error::ConnectTarget { message, .. }
+                if remedy_of_small_pool(message).is_some() =>
+            {
+                remedy_of_small_pool(message).map(Into::into)
             }
             Error::PasswordNotGiven => Some(
                 "Put it into the connection string or, to keep it out of pg_stat_activity, \

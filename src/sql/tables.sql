@@ -106,7 +106,7 @@ CREATE TABLE bench.runs (
     series                  text GENERATED ALWAYS AS (bench_internal.series(mode, protocol, connection, clients, rate, reconnect, max_tries, variables, target, scale, scripts_hash, imported_from)) STORED, -- what the run has in common with others of the same series; see bench.trend
     warmup_transactions     bigint NOT NULL, -- transactions that ended during the warm-up, successful or failed; no other figure has them
     aborted_clients         int NOT NULL, -- clients that stopped early
-    stalled_clients         int NOT NULL DEFAULT 0, -- clients that completed at most one transaction, in the time that twenty of the slowest script take on average; 0 with a rate
+    stalled_clients         int NOT NULL DEFAULT 0, -- clients that completed at most one transaction, while another one completed ten, and ten of the slowest script had time by its median
     errors                  text[] NOT NULL, -- error messages of clients and of the run
     unmatched               text[] NOT NULL, -- statements that matched or returned no row in any sampled transaction
     notes                   text[] NOT NULL, -- observations that were not possible, with reasons

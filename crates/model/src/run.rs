@@ -185,6 +185,11 @@ impl Run {
         notes.filter(|note| note.starts_with(FAILED_TO_OBSERVE))
     }
 
+    /// Whether the sessions of the clients could not be seen in a target, as behind a connection pooler.
+    pub fn has_hidden_sessions(&self) -> bool {
+        self.notes.iter().any(|note| note == HIDDEN_SESSIONS)
+    }
+
     /// Whether the run has not ended, according to the row.
     pub fn is_in_progress(&self) -> bool {
         matches!(self.state, RunState::Starting | RunState::Running)

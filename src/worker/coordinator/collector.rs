@@ -28,8 +28,8 @@ const MAX_ERRORS: usize = 20;
 /// A statement that has matched no row so often, in sampled transactions, hardly does by chance.
 const SAMPLED_EXECUTIONS: u32 = 20;
 
-/// A client that completes hardly a transaction in the time of so many of the slowest script is stalled.
-const MANY: f64 = 20.0;
+/// A client that completes hardly a transaction, while another one completes so many, is stalled.
+const MANY: u64 = 10;
 
 /// Collects the figures of a run in progress.
 pub struct Collector<'s> {
@@ -304,14 +304,15 @@ fn measure_harness(segment: &Segment, spec: &RunSpec, total: &Tally, run: &mut R
     run.overhead_share = Some(effort.harness_ns as f64 / effort.of_ns as f64);
 }
 
-/// Number of clients that completed at most one transaction, though the run was long enough for
-/// [`MANY`] of the slowest script. With a rate, a client may have had nothing to do.
+/// Number of clients that completed at most one transaction, though another one completed [`MANY`], and
+/// the run was long enough for as many of the slowest script: half of its transactions were faster than
+/// that, also if some waited for the whole run.
 fn stalled(segment: &Segment, spec: &RunSpec, scripts: &[RunScript], seconds: f64) -> i32 {
     let latencies = scripts
         .iter()
-        .filter_map(|script| script.figures.latency.latency_avg_ms);
+        .filter_map(|script| script.figures.latency.latency_p50_ms);
     let slowest_ms = latencies.fold(0.0, f64::max);
-    if spec.run.rate.is_some() || slowest_ms == 0.0 || seconds * 1e3 < MANY * slowest_ms {
+    if slowest_ms == 0.0 || seconds * 1e3 < MANY as f64 * slowest_ms {
         return 0;
     }
     let mut tallies = vec![Tally::default(); segment.layout().scripts];
@@ -319,10 +320,15 @@ fn stalled(segment: &Segment, spec: &RunSpec, scripts: &[RunScript], seconds: f6
         reading::read_client(segment, client, &mut tallies);
         tallies.iter().map(|tally| tally.counts.total()).sum()
     };
-    let is_stalled = |client: &usize| {
-        segment.client(*client).0.state() == ClientState::Finished && completed(*client) <= 1
-    };
-    (0..spec.clients()).filter(is_stalled).count() as i32
+    let finished = |client: &usize| segment.client(*client).0.state() == ClientState::Finished;
+    let all: Vec<u64> = (0..spec.clients())
+        .filter(finished)
+        .map(&mut completed)
+        .collect();
+    match all.iter().any(|completed| *completed >= MANY) {
+        true => all.iter().filter(|completed| **completed <= 1).count() as i32,
+        false => 0,
+    }
 }
 
 /// The statements that matched no row in any of the transactions that were sampled.

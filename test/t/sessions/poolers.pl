@@ -147,13 +147,18 @@ is(told("SELECT work_mem FROM pg_stat_activity, LATERAL (SELECT current_setting(
 
 # A pool of fewer sessions than the run needs: three, of which the coordinator has one.
 my $stalled = told("SELECT state FROM bench.run('select-only', mode => 'libpq', clients => 4, duration => '2 s', target => '" . target('small') . "')");
-like($stalled, qr/^finished$/m, 'a small pool');
+like($stalled, qr/^finished/, 'a small pool');
+like($stalled, qr/NOTICE:  clients completed hardly any transaction\nDETAIL:  2 of 4 clients, at most one each\.\nHINT:  A connection pooler in session mode needs one session more/, 'says so');
 is(told('SELECT stalled_clients FROM bench.runs ORDER BY run_id DESC LIMIT 1'), 2, 'clients that waited for a session');
 like(told("SELECT severity, finding, evidence FROM bench.advice()"),
 	qr/warning\|clients completed hardly any transaction\|2 of 4 clients, at most one each\n.*note\|waits of sessions were not observed\|/s, 'are told, and what is not known');
 my $unseen = qr/the target does not show the process IDs that the clients know, as behind a connection pooler/i;
 like(told('SELECT * FROM bench.top_waits()'), qr/NOTICE:  waits of the sessions of run \d+ were not observed\nDETAIL:  $unseen/, 'so says top_waits');
 like(told("SELECT bench.report(format => 'markdown')"), qr/## Waits\n+Waits of sessions were not observed: $unseen/, 'and the report');
+told("SELECT bench.run('select-only', mode => 'libpq', clients => 4, rate => 200, duration => '2 s', target => '" . target('small') . "')");
+is(told('SELECT stalled_clients FROM bench.runs ORDER BY run_id DESC LIMIT 1'), 2, 'with a rate');
+like(told(q{SELECT FROM bench.compare('[{"name": "one", "clients": 1}, {"name": "four"}]', scripts => 'select-only', mode => 'libpq', clients => 4, duration => '1 s', repeats => 2, target => '} . target('small') . "')"),
+	qr/NOTICE:  clients of arm "four" completed hardly any transaction/, 'which arm');
 
 # pgio's settings of the planner.
 $node->safe_psql('postgres', "SELECT bench.initialize_pgio(tables => 1, size => '8MB')");

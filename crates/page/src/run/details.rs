@@ -3,7 +3,7 @@
 use super::named;
 use crate::content::{Block, Row, Rows, Section, Table, decimal, moment};
 use crate::source::Source;
-use selfbench_model::{Evidence, HIDDEN_SESSIONS, Run, RunRecord, Waited};
+use selfbench_model::{Evidence, Run, RunRecord, Waited};
 use selfbench_stats::budget::LatencyPart;
 
 /// The tables of a run's report.
@@ -261,9 +261,8 @@ pub(super) fn waits<S: Source>(
             table,
         )
     });
-    let is_hidden = run.notes.iter().any(|note| note == HIDDEN_SESSIONS);
     let section = section.or_else(|| {
-        is_hidden.then(|| Section {
+        run.has_hidden_sessions().then(|| Section {
             heading: "Waits".into(),
             blocks: vec![Block::Text(
                 "Waits of sessions were not observed: the target does not show the process IDs that the \

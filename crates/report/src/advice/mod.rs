@@ -18,8 +18,8 @@ mod waits;
 use selfbench_model::{Evidence, RunRecord};
 
 pub use disturbances::disturbances;
-pub use outcome::missed_rate;
 pub(crate) use outcome::violation;
+pub use outcome::{missed_rate, remedy_of_small_pool, stalled_clients};
 pub use setup::{Setup, is_measurement, known_before};
 
 /// Severity of a finding.

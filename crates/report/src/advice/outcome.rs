@@ -64,14 +64,7 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
              transaction.",
         ));
     }
-    if run.stalled_clients > 0 {
-        all.push(Finding::warning(
-            "clients completed hardly any transaction",
-            format!("{} of {} clients, at most one each", run.stalled_clients, run.clients),
-            "Check what they waited for with bench.top_waits. A connection pooler in session mode lets \
-             clients wait if its pool has fewer sessions than the run has clients, and two more.",
-        ));
-    }
+    all.extend(stalled_clients(run));
     for (finding, count, remedy) in [
         (
             "transactions failed",
@@ -102,11 +95,13 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
              may not be what was to be measured.",
         )
     }));
-    if run.notes.iter().any(|note| note == HIDDEN_SESSIONS) {
+    if run.has_hidden_sessions() {
         all.push(Finding::note(
             "waits of sessions were not observed",
             HIDDEN_SESSIONS.trim_start_matches("not observed: ").into(),
-            "Nothing is said about locks. Connect to the server itself to see what its sessions wait for.",
+            "Nothing is said about locks. Connect to the server itself to see what its sessions wait for. \
+             What a transaction waits for a session of a connection pooler in transaction mode is the \
+             latency of its first statement: see it with per_statement.",
         ));
     }
     let highest_ms = buckets::HIGHEST_NS as f64 / 1e6;
@@ -184,6 +179,33 @@ pub(crate) fn violation(check: &RunCheck) -> String {
         "{} ({}): {rows}{example}",
         check.condition, check.description
     )
+}
+
+/// What to do if a connection pooler has too few sessions.
+const SMALL_POOL: &str = "A connection pooler in session mode needs one session more than the run has clients, and \
+    lets clients without one wait until others end. For PgBouncer, raise default_pool_size, or use transaction mode.";
+
+/// What to do about an error of a connection pooler that has too few sessions; `None` for all others.
+pub fn remedy_of_small_pool(error: &str) -> Option<&'static str> {
+    error.contains("query_wait_timeout").then_some(SMALL_POOL)
+}
+
+/// Clients that waited for nearly the whole run.
+pub fn stalled_clients(run: &Run) -> Option<Finding> {
+    let remedy = match run.has_hidden_sessions() {
+        true => SMALL_POOL,
+        false => "Check what they waited for with bench.top_waits.",
+    };
+    (run.stalled_clients > 0).then(|| {
+        Finding::warning(
+            "clients completed hardly any transaction",
+            format!(
+                "{} of {} clients, at most one each",
+                run.stalled_clients, run.clients
+            ),
+            remedy,
+        )
+    })
 }
 
 /// A run that missed its rate: too few transactions were begun or skipped.
