@@ -76,7 +76,7 @@ pub fn verdict(capacity: &Capacity<'_>) -> String {
     match (capacity.answer.ended, because) {
         (Ended::NeverBroken, _) => parts.push("no higher rate was tried".into()),
         (Ended::NeverMet, _) => parts.push(
-            "no lower rate was tried: give a higher latency_limit or a lower percentile".into(),
+            "no lower rate was tried: give a longer duration, a higher latency_limit or a lower percentile".into(),
         ),
         (Ended::OutOfProbes, _) => parts.push(format!(
             "stopped after {} probes, which contradict each other: give a longer duration or a higher \
@@ -240,7 +240,7 @@ mod tests {
                 ..never
             })
         };
-        let tried = "; no lower rate was tried: give a higher latency_limit or a lower percentile";
+        let tried = "; no lower rate was tried: give a longer duration, a higher latency_limit or a lower percentile";
         assert_eq!(
             below(Some(23.456)),
             format!(
