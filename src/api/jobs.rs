@@ -121,13 +121,18 @@ fn check_for_later(options: &RunOptions, spec: &RunSpec) -> Result<()> {
     }
 }
 
-/// As [`check_for_later`], of arms that can run on tables that are there.
+/// As [`check_for_later`], of arms that can run on tables that are there. Tells which arms cannot run.
 fn check_arms_for_later(arms: &[Arm]) -> Result<()> {
-    arms.iter()
-        .try_for_each(|arm| match (&arm.spec, arm.scale) {
-            (Some(spec), None) => check_for_later(&arm.options, spec),
-            _ => arm.options.require_own_scripts(),
-        })
+    for arm in arms {
+        if let Some(why) = &arm.cannot {
+            pgrx::notice!("arm \"{}\" cannot run: {why}", arm.name);
+        }
+        match (&arm.spec, arm.scale) {
+            (Some(spec), None) => check_for_later(&arm.options, spec)?,
+            _ => arm.options.require_own_scripts()?,
+        }
+    }
+    Ok(())
 }
 
 /// How a set ended whose arms have these rows: it has failed if runs of them are missing.

@@ -267,6 +267,9 @@ sub by_hand_ok
 	(undef, undef, $told) =
 	  $node->psql('postgres', q(SELECT bench.schedule('three', '0 3 * * *', '{"transactions": 5}', confirm => 0)));
 	is($told, '', 'unless nothing is to be repeated');
+	(undef, undef, $told) = $node->psql('postgres',
+		q(SELECT bench.schedule('three', '0 3 * * *', '{"compare": {"sql": "SELECT 1"}}')), extra_params => [ '-U', 'plain' ]);
+	like($told, qr/arm "tcp" cannot run: /, 'and an arm that cannot run');
 
 	$node->safe_psql('postgres',
 		q(SELECT bench.schedule('three', '0 3 * * *', '{"transactions": 5, "vacuum": "none"}', repeats => 3)));
