@@ -659,7 +659,10 @@ impl Error {
                  ended."
                     .into(),
             ),
-            Error::Server(report) => report.hint.clone(),
+            Error::Server(report) => {
+                let hint = report.hint.clone();
+                hint.or_else(|| remedy_of_small_pool(&report.message).map(Into::into))
+            }
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
 //! When a run's figures are doubtful, and when they are not.
 
 use selfbench_model::{
-    Blocked, CourseInterval, Evidence, Figures, LARGEST_TABLES, LOCKED_TABLES, LockWaits, Mode,
-    PgioRun, Run, RunCheck, RunRecord, RunScript, RunState, RunTable, ServerMoment, Setting,
-    Waited,
+    Blocked, CourseInterval, Evidence, Figures, LARGEST_TABLES, LOCKED_TABLES, Latency, LockWaits,
+    Mode, PgioRun, Run, RunCheck, RunRecord, RunScript, RunState, RunStatement, RunTable,
+    ServerMoment, Setting, Waited,
 };
 use selfbench_report::pgio::WorkingSet;
 use selfbench_report::{Setup, Severity, advice, known_before};
@@ -759,6 +759,22 @@ fn clients_and_waits_behind_a_pooler() {
         said.iter()
             .any(|finding| finding.finding == "waits of sessions were not observed")
     );
+    let mut waited = hidden;
+    waited.scripts[0].figures.latency.latency_avg_ms = Some(10.0);
+    waited.statements.push(RunStatement {
+        command: "BEGIN;".into(),
+        latency: Latency {
+            latency_avg_ms: Some(8.0),
+            ..Latency::default()
+        },
+        ..RunStatement::default()
+    });
+    let said = advice(&waited, &Evidence::default());
+    assert_eq!(
+        said[0].finding,
+        "clients waited for sessions of the connection pooler"
+    );
+    assert_eq!(said[0].evidence, "BEGIN takes 8.0 of 10.0 ms");
 }
 
 #[test]

@@ -155,6 +155,7 @@ like(told("SELECT severity, finding, evidence FROM bench.advice()"),
 my $unseen = qr/the target does not show the process IDs that the clients know, as behind a connection pooler/i;
 like(told('SELECT * FROM bench.top_waits()'), qr/NOTICE:  waits of the sessions of run \d+ were not observed\nDETAIL:  $unseen/, 'so says top_waits');
 like(told("SELECT bench.report(format => 'markdown')"), qr/## Waits\n+Waits of sessions were not observed: $unseen/, 'and the report');
+is(told("SELECT bench.run('select-only', mode => 'libpq', target => '" . target('small') . "', clients => 4, transactions => 1)") =~ /completed hardly/, '', 'not with one transaction each');
 told("SELECT bench.run('select-only', mode => 'libpq', clients => 4, rate => 200, duration => '2 s', target => '" . target('small') . "')");
 is(told('SELECT stalled_clients FROM bench.runs ORDER BY run_id DESC LIMIT 1'), 2, 'with a rate');
 like(told(q{SELECT FROM bench.compare('[{"name": "one", "clients": 1}, {"name": "four"}]', scripts => 'select-only', mode => 'libpq', clients => 4, duration => '1 s', repeats => 2, target => '} . target('small') . "')"),

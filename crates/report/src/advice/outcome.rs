@@ -2,7 +2,9 @@
 
 use super::Finding;
 use crate::number::counted;
-use selfbench_model::{HIDDEN_SESSIONS, Run, RunCheck, RunRecord, RunScript, RunState};
+use selfbench_model::{
+    HIDDEN_SESSIONS, Run, RunCheck, RunRecord, RunScript, RunState, RunStatement,
+};
 use selfbench_stats::{buckets, summary};
 
 /// Shorter runs say more about their beginning than about anything else.
@@ -103,6 +105,12 @@ pub(super) fn findings(record: &RunRecord) -> Vec<Finding> {
              What a transaction waits for a session of a connection pooler in transaction mode is the \
              latency of its first statement: see it with per_statement.",
         ));
+        all.extend(
+            record
+                .statements
+                .iter()
+                .filter_map(|s| waited_for_pool(record, s)),
+        );
     }
     let highest_ms = buckets::HIGHEST_NS as f64 / 1e6;
     if let Some(max_ms) = run.figures.latency.latency_max_ms
@@ -181,9 +189,13 @@ pub(crate) fn violation(check: &RunCheck) -> String {
     )
 }
 
+/// More of the latency than a statement that does nothing takes by itself.
+const MOST: f64 = 0.5;
+
 /// What to do if a connection pooler has too few sessions.
 const SMALL_POOL: &str = "A connection pooler in session mode needs one session more than the run has clients, and \
-    lets clients without one wait until others end. For PgBouncer, raise default_pool_size, or use transaction mode.";
+    lets clients without one wait until others end. For PgBouncer, raise default_pool_size, or use transaction mode \
+    with protocol => 'extended'.";
 
 /// What to do about an error of a connection pooler that has too few sessions; `None` for all others.
 pub fn remedy_of_small_pool(error: &str) -> Option<&'static str> {
@@ -204,6 +216,25 @@ pub fn stalled_clients(run: &Run) -> Option<Finding> {
                 run.stalled_clients, run.clients
             ),
             remedy,
+        )
+    })
+}
+
+/// A statement that does nothing, BEGIN, has most of the latency: it waits for a session of the pooler.
+fn waited_for_pool(record: &RunRecord, statement: &RunStatement) -> Option<Finding> {
+    let mut scripts = record.scripts.iter();
+    let script = scripts.find(|script| script.script_no == statement.script_no)?;
+    let (all_ms, own_ms) = (
+        script.figures.latency.latency_avg_ms?,
+        statement.latency.latency_avg_ms?,
+    );
+    let begins = ["BEGIN", "BEGIN;"].contains(&statement.command.trim().to_uppercase().as_str());
+    (begins && own_ms > MOST * all_ms).then(|| {
+        Finding::warning(
+            "clients waited for sessions of the connection pooler",
+            format!("BEGIN takes {own_ms:.1} of {all_ms:.1} ms"),
+            "The pool has fewer sessions than the run has clients. PgBouncer's SHOW POOLS counts who waits; \
+             raise default_pool_size, or use fewer clients.",
         )
     })
 }
