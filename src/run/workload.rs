@@ -469,7 +469,12 @@ pub fn has_loads(first_row: &mut FirstRow<'_>) -> Result<bool> {
 
 /// Why a table with these columns, each a name and a type, is not `bench_workload`.
 pub fn other_columns(found: &[String]) -> Option<String> {
-    (found != COLUMNS).then(|| {
+    // With quote_all_identifiers, format_type quotes these types.
+    let quoted = COLUMNS.map(|column| match column.split_once(' ') {
+        Some((name, kind @ ("text" | "jsonb"))) => format!("{name} \"{kind}\""),
+        _ => column.to_owned(),
+    });
+    (found != COLUMNS && found != quoted).then(|| {
         let [found, expected] = [found.join(", "), COLUMNS.join(", ")];
         format!("its columns are ({found}), not ({expected})")
     })
