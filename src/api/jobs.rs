@@ -114,9 +114,13 @@ impl Work {
 /// Checks what a run checks when it starts, and what the caller cannot check again then.
 fn check_for_later(options: &RunOptions, spec: &RunSpec) -> Result<()> {
     options.require_own_scripts()?;
-    // A setup may create the tables.
-    match (&options.target, &options.setup) {
-        (None, None) => tables::look_up(spec, &mut |sql| query::first_row(sql)).map(drop),
+    // A setup may create the tables, and settings may be those by which they are found.
+    match (
+        &options.target,
+        &options.setup,
+        spec.client_settings.is_empty(),
+    ) {
+        (None, None, true) => tables::look_up(spec, &mut |sql| query::first_row(sql)).map(drop),
         _ => Ok(()),
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn tell_without_profile(run_id: i64) -> Result<()> {
 
 /// Tells the caller if waits of the sessions of a run could not be observed.
 #[pg_extern(sql = false)]
-fn require_waits(run_id: Option<i64>) {
+fn tell_hidden_waits(run_id: Option<i64>) {
     (|| {
         let run_id = named(run_id)?;
         if live::visible(run_id)?.run.has_hidden_sessions() {

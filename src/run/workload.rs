@@ -440,7 +440,8 @@ impl Load {
 /// Whether there is the table `bench_workload`, where `first_row` executes queries.
 ///
 /// # Errors
-/// If it is a view, has policies, or columns of other types: their functions would be executed as the caller.
+/// If it is a view, has policies, or columns of other types. It does not keep out a role that owns the schema, and
+/// can replace the table behind this check: whoever uses its tables executes its triggers anyway.
 pub fn has_loads(first_row: &mut FirstRow<'_>) -> Result<bool> {
     let row = first_row(&format!(
         "SELECT (c.relkind OPERATOR(pg_catalog.=) 'r' AND NOT c.relrowsecurity)::pg_catalog.text,

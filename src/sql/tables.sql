@@ -280,9 +280,9 @@ SELECT pg_catalog.pg_extension_config_dump('bench.runs', '');
 CREATE FUNCTION bench_internal.named_run(run_id bigint) RETURNS bigint
 LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'named_run_wrapper';
 COMMENT ON FUNCTION bench_internal.named_run IS 'the run, or the last one for 0; fails unless the caller may see it';
-CREATE FUNCTION bench_internal.require_waits(run_id bigint) RETURNS void
-LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'require_waits_wrapper';
-COMMENT ON FUNCTION bench_internal.require_waits IS 'fails unless the caller may see the run, and says if its waits could not be observed';
+CREATE FUNCTION bench_internal.tell_hidden_waits(run_id bigint) RETURNS void
+LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'tell_hidden_waits_wrapper';
+COMMENT ON FUNCTION bench_internal.tell_hidden_waits IS 'fails unless the caller may see the run, and says if its waits could not be observed';
 CREATE FUNCTION bench_internal.require_profile(run_id bigint) RETURNS void
 LANGUAGE c STABLE AS 'MODULE_PATHNAME', 'require_profile_wrapper';
 COMMENT ON FUNCTION bench_internal.require_profile IS 'fails unless the caller may see the run, and says if its stacks were not sampled';

@@ -51,7 +51,7 @@ CREATE FUNCTION bench.top_waits(
 LANGUAGE sql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT bench_internal.require_waits($1);
+    SELECT bench_internal.tell_hidden_waits($1);
     WITH w AS MATERIALIZED ( -- reads the rows once: a day has more than a million
         SELECT class, event, sum(samples) AS samples, max(rounds) AS rounds, grouping(interval_no) = 1 AS is_event
           FROM bench.run_waits r

@@ -761,14 +761,23 @@ fn clients_and_waits_behind_a_pooler() {
     );
     let mut waited = hidden;
     waited.scripts[0].figures.latency.latency_avg_ms = Some(10.0);
-    waited.statements.push(RunStatement {
-        command: "BEGIN;".into(),
+    let statement = |command_no, command: &str, ms| RunStatement {
+        command_no,
+        command: command.into(),
         latency: Latency {
-            latency_avg_ms: Some(8.0),
+            latency_avg_ms: Some(ms),
             ..Latency::default()
         },
         ..RunStatement::default()
-    });
+    };
+    waited.statements = vec![statement(0, "BEGIN;", 8.0), statement(1, "END;", 7.0)];
+    let said = advice(&waited, &Evidence::default());
+    assert!(
+        !said
+            .iter()
+            .any(|finding| finding.finding.starts_with("clients waited"))
+    );
+    waited.statements[1] = statement(1, "END;", 2.0);
     let said = advice(&waited, &Evidence::default());
     assert_eq!(
         said[0].finding,

@@ -79,7 +79,15 @@ impl Schema {
             let why = "it is a type".into();
             return Err(Error::NameTaken { relation, why });
         }
-        self.families = self.own_families(first_row, &relations)?;
+        if let Some(row) = relations.iter().find(|row| row.0 == WORKLOADS) {
+            require_own(row)?;
+            let mut families = Vec::new();
+            database.transaction(|database| {
+                families = self.lock_row(database)?;
+                Ok(())
+            })?;
+            self.families = Some(families);
+        }
         let mut families = self.families.iter().flatten();
         let replaces = families.any(|family| *family == spec.family) || spec.force;
         let others = format!(
@@ -108,27 +116,6 @@ impl Schema {
             }),
             _ => Ok(()),
         }
-    }
-
-    /// Families whose tables an initialization has created here; `None` if `bench_workload` is not among
-    /// the relations.
-    ///
-    /// # Errors
-    /// If it is not the table of this role.
-    fn own_families(
-        &self,
-        first_row: &mut FirstRow<'_>,
-        relations: &[Named],
-    ) -> Result<Option<Vec<String>>> {
-        let Some(row) = relations.iter().find(|row| row.0 == WORKLOADS) else {
-            return Ok(None);
-        };
-        require_own(row)?;
-        let row = first_row(&format!(
-            "SELECT pg_catalog.json_agg(w.family)::pg_catalog.text FROM {}.{WORKLOADS} w",
-            self.name
-        ))?;
-        parsed(row.into_iter().next().flatten()).map(Some)
     }
 
     /// The notice about tables that will be dropped; `None` if there are none.
@@ -191,7 +178,7 @@ impl Schema {
         format!("LOCK TABLE {} IN ROW EXCLUSIVE MODE", self.table(table))
     }
 
-    fn take(&self, database: &mut Database, table: &str) -> Result<()> {
+    fn lock_table(&self, database: &mut Database, table: &str) -> Result<()> {
         let lock = self.lock(table);
         match database {
             // As a statement of a function: LOCK TABLE at top level needs a transaction block.
@@ -206,23 +193,27 @@ impl Schema {
     /// If another table has replaced one of them.
     pub fn lock_created(&self, database: &mut Database, tables: &[String]) -> Result<()> {
         for table in tables {
-            self.take(database, table)?;
+            self.lock_table(database, table)?;
         }
         let tables = tables.iter().map(String::as_str);
         self.require_created(tables, &mut |sql| database.row(sql))
     }
 
-    /// Locks `bench_workload` and returns its families, in a transaction.
+    /// Locks `bench_workload` and returns its families, whose tables an initialization has created, in a
+    /// transaction.
     ///
     /// # Errors
     /// If it is not the table of this role.
     pub fn lock_row(&self, database: &mut Database) -> Result<Vec<String>> {
-        self.take(database, WORKLOADS)?;
+        self.lock_table(database, WORKLOADS)?;
         let first_row: &mut FirstRow<'_> = &mut |sql| database.row(sql);
         let (relations, ..) = named(first_row, &[WORKLOADS.into()], &[])?;
-        Ok(self
-            .own_families(first_row, &relations)?
-            .unwrap_or_default())
+        relations.first().map_or(Ok(()), require_own)?;
+        let row = first_row(&format!(
+            "SELECT pg_catalog.json_agg(w.family)::pg_catalog.text FROM {}.{WORKLOADS} w",
+            self.name
+        ))?;
+        parsed(row.into_iter().next().flatten())
     }
 
     /// The statement after which `bench_workload` does not have the family, or is gone with the last one.

@@ -341,7 +341,16 @@ foreach my $way (sort keys %nodes)
 		unlike(slurp_file($node->logfile), qr/LOG: .* struck as/, 'whose trigger is not executed');
 		$node->safe_psql('postgres', "DROP TABLE $table; ALTER TABLE ${table}_old RENAME TO $table");
 	}
-	$node->safe_psql('postgres', 'DROP FUNCTION strike; DROP ROLE squatter');
+	# By a view, before the load has looked at the table of this role: its functions are not executed.
+	my $squatter = start_sql($node, q{BEGIN; ALTER TABLE bench_workload RENAME TO bench_workload_old;
+		CREATE FUNCTION look() RETURNS boolean LANGUAGE plpgsql AS $$BEGIN RAISE LOG 'struck as %', current_user; RETURN true; END$$;
+		CREATE VIEW bench_workload AS SELECT * FROM bench_workload_old WHERE look();
+		DO $$BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP; END$$; COMMIT});
+	wait_for($node, "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'bench_workload'::regclass AND mode = 'AccessExclusiveLock'");
+	like((initialize("'swapped'$way"))[1], qr/ERROR:  refusing to replace "bench_workload": it is a view/, 'a view in its place' . ($way && ', on a target'));
+	is((finish_sql($squatter))[1], '', 'which was created while the load waited');
+	unlike(slurp_file($node->logfile), qr/LOG: .* struck as/, 'whose function is not executed');
+	$node->safe_psql('postgres', 'DROP VIEW bench_workload; ALTER TABLE bench_workload_old RENAME TO bench_workload; DROP FUNCTION look, strike; DROP ROLE squatter');
 	$keeper->quit;
 }
 $gate->quit;

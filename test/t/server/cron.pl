@@ -120,6 +120,9 @@ like(scheduled($super, 'wrong', '* * * * *', '{"pgio": {"tables": 1}}'), qr/"pgi
 my (undef, undef, $missing) = $node->psql('postgres',
 	q(SET search_path = pg_catalog; SELECT bench.schedule('wrong', '* * * * *', '{"compare": {"arms": [{"scripts": "select-only"}]}}')));
 like($missing, qr/relation "pgbench_accounts" does not exist/, 'the tables of an arm that do not exist');
+my (undef, undef, $found) = $node->psql('postgres',
+	q(SET search_path = pg_catalog; SELECT bench.schedule('found', '* * * * *', '{"scripts": "select-only", "settings": {"search_path": "public"}}'); SELECT bench.unschedule('found')));
+unlike($found, qr/ERROR/, 'tables that settings find');
 like(scheduled($super, ' ', '* * * * *', '{}'), qr/invalid value for option "job_name"/, 'a name is needed');
 is($node->safe_psql('postgres', "SELECT count(*) FROM bench.jobs WHERE job_name = 'wrong'"),
 	0, 'nothing is stored then');

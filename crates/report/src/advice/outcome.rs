@@ -189,23 +189,29 @@ pub(crate) fn violation(check: &RunCheck) -> String {
     )
 }
 
-/// More of the latency than a statement that does nothing takes by itself.
+/// A statement that does nothing waits if it takes more than that part of the latency, and more than so many
+/// times what the fastest other one takes.
 const MOST: f64 = 0.5;
+const TIMES: f64 = 3.0;
 
 /// What to do if a connection pooler has too few sessions.
 const SMALL_POOL: &str = "A connection pooler in session mode needs one session more than the run has clients, and \
-    lets clients without one wait until others end. For PgBouncer, raise default_pool_size, or use transaction mode \
-    with protocol => 'extended'.";
+    lets clients without one wait until others end. For PgBouncer, raise default_pool_size.";
 
 /// What to do about an error of a connection pooler that has too few sessions; `None` for all others.
 pub fn remedy_of_small_pool(error: &str) -> Option<&'static str> {
-    error.contains("query_wait_timeout").then_some(SMALL_POOL)
+    let is_told = error == "query_wait_timeout" || error.contains("FATAL:  query_wait_timeout");
+    is_told.then_some(SMALL_POOL)
 }
 
 /// Clients that waited for nearly the whole run.
 pub fn stalled_clients(run: &Run) -> Option<Finding> {
     let remedy = match run.has_hidden_sessions() {
-        true => SMALL_POOL,
+        true => {
+            "A connection pooler in session mode needs one session more than the run has clients, and lets \
+             clients without one wait until others end. For PgBouncer, raise default_pool_size, or use \
+             transaction mode with protocol => 'extended'. If it has enough, look for locks in the target."
+        }
         false => "Check what they waited for with bench.top_waits.",
     };
     (run.stalled_clients > 0).then(|| {
@@ -228,8 +234,15 @@ fn waited_for_pool(record: &RunRecord, statement: &RunStatement) -> Option<Findi
         script.figures.latency.latency_avg_ms?,
         statement.latency.latency_avg_ms?,
     );
-    let begins = ["BEGIN", "BEGIN;"].contains(&statement.command.trim().to_uppercase().as_str());
-    (begins && own_ms > MOST * all_ms).then(|| {
+    let command = statement.command.trim().to_uppercase();
+    let begins = command.starts_with("BEGIN") || command.starts_with("START TRANSACTION");
+    let others = record.statements.iter().filter(|other| {
+        other.script_no == statement.script_no && other.command_no != statement.command_no
+    });
+    let fastest_ms = others
+        .filter_map(|s| s.latency.latency_avg_ms)
+        .reduce(f64::min)?;
+    (begins && own_ms > MOST * all_ms && own_ms > TIMES * fastest_ms).then(|| {
         Finding::warning(
             "clients waited for sessions of the connection pooler",
             format!("BEGIN takes {own_ms:.1} of {all_ms:.1} ms"),
