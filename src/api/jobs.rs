@@ -125,7 +125,7 @@ fn check_for_later(options: &RunOptions, spec: &RunSpec) -> Result<()> {
     }
 }
 
-/// As [`check_for_later`], of arms that can run on tables that are there. Tells which arms cannot run.
+/// Checks arms by [`check_for_later`], tables only where the set does not make them. Tells which arms cannot run.
 fn check_arms_for_later(arms: &[Arm]) -> Result<()> {
     for arm in arms {
         if let Some(why) = &arm.cannot {
@@ -139,7 +139,7 @@ fn check_arms_for_later(arms: &[Arm]) -> Result<()> {
     Ok(())
 }
 
-/// How a set ended whose arms have these rows: it has failed if runs of them are missing.
+/// Outcome of a set whose arms have these rows: it has failed if runs of them are missing.
 fn of_arms(rows: &[Row], repeats: i32) -> Made {
     let missing = rows.iter().filter(|row| row.runs < repeats as usize);
     let missing: Vec<String> = missing.filter_map(Row::line).collect();

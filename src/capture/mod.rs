@@ -97,7 +97,7 @@ pub fn discarded(name: &str) -> Result<(usize, Option<String>)> {
 
 /// Outcome of setting an expression.
 pub struct Set {
-    /// What became of its statement.
+    /// Outcome of its statement.
     pub row: Row,
     /// Whether the expression has only NULLs.
     pub only_nulls: bool,

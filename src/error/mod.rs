@@ -592,9 +592,7 @@ impl Error {
                         .into(),
                 )
             }
-            Error::Connect { message, .. } | Error::ConnectTarget { message, .. }
-                if remedy_of_small_pool(message).is_some() =>
-            {
+            Error::Connect { message, .. } | Error::ConnectTarget { message, .. } => {
                 remedy_of_small_pool(message).map(Into::into)
             }
             Error::PasswordNotGiven => Some(

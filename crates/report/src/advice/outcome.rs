@@ -194,11 +194,11 @@ pub(crate) fn violation(check: &RunCheck) -> String {
 const MOST: f64 = 0.5;
 const TIMES: f64 = 3.0;
 
-/// What to do if a connection pooler has too few sessions.
+/// Remedy for a connection pooler that has too few sessions.
 const SMALL_POOL: &str = "A connection pooler in session mode needs one session more than the run has clients, and \
     lets clients without one wait until others end. For PgBouncer, raise default_pool_size.";
 
-/// What to do about an error of a connection pooler that has too few sessions; `None` for all others.
+/// Remedy for an error of a connection pooler that has too few sessions; `None` for all others.
 pub fn remedy_of_small_pool(error: &str) -> Option<&'static str> {
     let is_told = error == "query_wait_timeout" || error.contains("FATAL:  query_wait_timeout");
     is_told.then_some(SMALL_POOL)
